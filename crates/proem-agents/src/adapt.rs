@@ -17,7 +17,7 @@ pub use self::signals::signals;
 
 /// What was read of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading<T> {
+pub struct AdaptReading<T> {
     /// What could be read.
     pub value: T,
     /// What was not taken as it was, in our words.

@@ -3,21 +3,21 @@
 //! The caller vouches for inputs that the prompt declares trusted. Everything else is from outside:
 //! it is looked at by the guard and reaches the model contained. What the guard keeps out is noted.
 
-use crate::screen::{Noted, Place, Screen, Screening};
-use proem_engine::assemble::{Options, assemble};
-use proem_engine::assembly::Appended;
+use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
+use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assembly::Appendix;
 use proem_engine::cache::{CachePlan, plan_request};
-use proem_engine::call::{Answering, Arrival, Request};
+use proem_engine::call::{AnswerForm, Arrival, Request};
 use proem_engine::contract::Contract;
 use proem_engine::input::{InputTrust, Inputs, Value};
-use proem_engine::ordered::Ordered;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::{Answers, Model};
+use proem_engine::providers::{Model, SchemaEnforcement};
 use proem_engine::report::Report;
-use proem_engine::tokens::Counts;
+use proem_engine::tokens::CachingCounter;
 use proem_engine::{Error, ErrorKind};
-use proem_guard::{Key, Untrusted};
+use proem_guard::{InstallationKey, Untrusted};
 use proem_text::{Label, Source, json};
 
 /// What stands for a text that is kept out.
@@ -25,7 +25,7 @@ const WITHHELD: &str = "(withheld)";
 
 /// Who wrote the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Given {
+pub enum InputAuthor {
     /// The caller, who vouches for what the prompt declares trusted.
     ByCaller,
     /// Somebody else: nothing in them is trusted.
@@ -34,19 +34,19 @@ pub enum Given {
 
 /// A prompt and what it is asked with.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct PromptCall<'a> {
     /// The prompt that asks.
     pub prompt: &'a Prompt,
     /// What its answer must be; `None` takes any text.
     pub contract: Option<&'a Contract>,
     /// Its inputs: an object, gone through in its order.
-    pub inputs: &'a Ordered,
+    pub inputs: &'a OrderedJson,
     /// Who wrote them.
-    pub given: Given,
+    pub given: InputAuthor,
     /// The model that is asked.
     pub model: &'a Model,
     /// The installation's key.
-    pub key: &'a Key,
+    pub key: &'a InstallationKey,
     /// What looks at texts from outside.
     pub screening: Screening<'a>,
     /// The most input tokens; `None` leaves it to the prompt and the model.
@@ -59,7 +59,7 @@ pub struct Ask<'a> {
 
 /// A request with its account.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedRequest {
     /// What the model is asked.
     pub request: Request,
     /// Where every token went.
@@ -67,7 +67,7 @@ pub struct Prepared {
     /// What the provider will cache.
     pub plan: CachePlan,
     /// Texts that did not go in as they were.
-    pub noted: Vec<Noted>,
+    pub noted: Vec<ScreeningNote>,
     /// How many texts from outside were looked at.
     pub scanned: usize,
 }
@@ -78,12 +78,12 @@ pub struct Prepared {
 ///
 /// [`ErrorKind::InvalidInput`] if the inputs are no object, and what
 /// [`proem_engine::assemble::assemble`] refuses.
-pub fn prepare(ask: &Ask<'_>, counts: &mut Counts<'_>) -> Result<Prepared, Error> {
+pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
     let counter = counts.counter();
     let (inputs, noted, scanned) = inputs(ask)?;
     let format = ask.contract.and_then(|contract| format_note(contract, ask.model.answers));
     let reserved = format.as_deref().map_or(0, |format| counter.count(format));
-    let options = Options {
+    let options = AssemblyOptions {
         key: ask.key,
         layers: &std::collections::BTreeMap::new(),
         input_tokens: input_tokens(ask).map(|tokens| tokens.saturating_sub(reserved)),
@@ -93,28 +93,28 @@ pub fn prepare(ask: &Ask<'_>, counts: &mut Counts<'_>) -> Result<Prepared, Error
     };
     let (mut assembly, report) = assemble(ask.prompt, &inputs, counts, &options)?;
     if let Some(format) = &format {
-        assembly.append("answer-format", Appended::Ours(format), counter);
+        assembly.append("answer-format", Appendix::Ours(format), counter);
     }
-    let answer = ask.contract.map_or(Answering::Text, |contract| Answering::Value { tool: contract.tool().clone() });
+    let answer = ask.contract.map_or(AnswerForm::Text, |contract| AnswerForm::Value { tool: contract.tool().clone() });
     let model = ask.model.name.clone();
     let temperature_percent = ask.prompt.file.header.temperature_percent;
     let request = Request { model, assembly, answer, temperature_percent, arrival: ask.arrival };
     let plan = plan_request(&request, ask.model, counter);
-    Ok(Prepared { request, report, plan, noted, scanned })
+    Ok(PreparedRequest { request, report, plan, noted, scanned })
 }
 
 /// What fits: the caller's limit, and the model's window less the answer.
-fn input_tokens(ask: &Ask<'_>) -> Option<usize> {
+fn input_tokens(ask: &PromptCall<'_>) -> Option<usize> {
     let answer = ask.prompt.file.strict.output_budget.unwrap_or(0);
     let window = ask.model.context_tokens.map(|tokens| tokens.get().saturating_sub(answer));
     [ask.input_tokens, window].into_iter().flatten().min()
 }
 
 /// What a model is told about its answer where its provider doesn't hold it to the schema.
-fn format_note(contract: &Contract, answers: Answers) -> Option<String> {
+fn format_note(contract: &Contract, answers: SchemaEnforcement) -> Option<String> {
     match answers {
-        Answers::Tool | Answers::Schema => None,
-        Answers::Object | Answers::Text => Some(format!(
+        SchemaEnforcement::Tool | SchemaEnforcement::Schema => None,
+        SchemaEnforcement::Object | SchemaEnforcement::Text => Some(format!(
             "The answer is one JSON value and nothing else: no fence, no words before or after it. It meets this JSON \
              Schema:\n{}\n",
             json::compact(contract.schema())
@@ -124,14 +124,14 @@ fn format_note(contract: &Contract, answers: Answers) -> Option<String> {
 
 /// A text of an input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct At {
+struct InputText {
     /// Its place among all texts of all inputs.
     order: usize,
     /// The input's name.
     input: String,
 }
 
-impl Place for At {
+impl PromptPlace for InputText {
     fn names(&self) -> (&str, &str) {
         ("input", &self.input)
     }
@@ -145,7 +145,7 @@ impl Place for At {
     }
 }
 
-fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>, usize), Error> {
+fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), Error> {
     let Some(fields) = ask.inputs.fields() else {
         let problem = "the input is not a JSON object; give one with the prompt's inputs by name";
         return Err(Error::new(ErrorKind::InvalidInput, problem));
@@ -154,7 +154,7 @@ fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>, usize), Error> {
     let mut order = 0;
     for (name, value) in fields.iter().filter(|(name, _)| !is_vouched(ask, name)) {
         visit(value, name, &mut |text, what| {
-            let place = At { order, input: name.to_owned() };
+            let place = InputText { order, input: name.to_owned() };
             order = order.saturating_add(1);
             screen.admit(place, what, text, None);
         });
@@ -175,31 +175,31 @@ fn inputs(ask: &Ask<'_>) -> Result<(Inputs, Vec<Noted>, usize), Error> {
 }
 
 /// Whether the caller vouches for an input.
-fn is_vouched(ask: &Ask<'_>, name: &str) -> bool {
+fn is_vouched(ask: &PromptCall<'_>, name: &str) -> bool {
     let declared = ask.prompt.file.strict.inputs.iter().find(|(declared, _)| declared == name);
-    ask.given == Given::ByCaller && declared.is_some_and(|(_, trust)| *trust == InputTrust::Trusted)
+    ask.given == InputAuthor::ByCaller && declared.is_some_and(|(_, trust)| *trust == InputTrust::Trusted)
 }
 
 /// Every text of an input, in its order.
-fn visit(value: &Ordered, name: &str, seen: &mut impl FnMut(&Untrusted<String>, &str)) {
+fn visit(value: &OrderedJson, name: &str, seen: &mut impl FnMut(&Untrusted<String>, &str)) {
     match value {
-        Ordered::Text(text) => seen(&outside(text, name), &format!("input `{name}`")),
-        Ordered::List(items) => items.iter().for_each(|item| visit(item, name, seen)),
-        Ordered::Map(fields) => fields.iter().for_each(|(_, field)| visit(field, name, seen)),
-        Ordered::Null | Ordered::Bool(_) | Ordered::Number(_) => {}
+        OrderedJson::Text(text) => seen(&outside(text, name), &format!("input `{name}`")),
+        OrderedJson::List(items) => items.iter().for_each(|item| visit(item, name, seen)),
+        OrderedJson::Map(fields) => fields.iter().for_each(|(_, field)| visit(field, name, seen)),
+        OrderedJson::Null | OrderedJson::Bool(_) | OrderedJson::Number(_) => {}
     }
 }
 
 /// The input with those of its texts that stay.
-fn build(value: &Ordered, name: &str, order: &mut usize, screen: &Screen<'_, At>) -> Value {
+fn build(value: &OrderedJson, name: &str, order: &mut usize, screen: &Screen<'_, InputText>) -> Value {
     match value {
-        Ordered::Text(_) => {
-            let place = At { order: *order, input: name.to_owned() };
+        OrderedJson::Text(_) => {
+            let place = InputText { order: *order, input: name.to_owned() };
             *order = order.saturating_add(1);
             screen.value(&place, |text| text).unwrap_or_else(|| Value::Outside(outside(WITHHELD, name)))
         }
-        Ordered::List(items) => Value::List(items.iter().map(|item| build(item, name, order, screen)).collect()),
-        Ordered::Map(fields) => {
+        OrderedJson::List(items) => Value::List(items.iter().map(|item| build(item, name, order, screen)).collect()),
+        OrderedJson::Map(fields) => {
             let fields = fields.iter().map(|(key, field)| (key, build(field, name, order, screen)));
             Value::Map(fields.collect())
         }

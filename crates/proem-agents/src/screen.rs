@@ -22,7 +22,7 @@ pub struct Screening<'r> {
 
 /// One text that didn't go in as it was.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Noted {
+pub struct ScreeningNote {
     /// Which one, in our words: `memory line 3`.
     pub what: String,
     /// What became of it.
@@ -33,7 +33,7 @@ pub struct Noted {
     pub preserved: Option<f64>,
 }
 
-impl Noted {
+impl ScreeningNote {
     /// The note as a sentence.
     #[must_use]
     pub fn in_words(&self) -> String {
@@ -55,7 +55,7 @@ impl Noted {
 }
 
 /// Where a text stands in a prompt, in the prompt's order.
-pub(crate) trait Place: Ord + Clone {
+pub(crate) trait PromptPlace: Ord + Clone {
     /// The source and field that the policy knows the text by.
     fn names(&self) -> (&str, &str);
 
@@ -68,7 +68,7 @@ pub(crate) trait Place: Ord + Clone {
 
 /// A text that stays.
 #[derive(Debug)]
-struct Kept {
+struct ScreenedText {
     /// How many were looked at before, which is its order within its section.
     order: usize,
     what: String,
@@ -85,7 +85,7 @@ enum IsFlagged {
 
 /// What the guard says of a text, before it is put in.
 #[derive(Debug)]
-pub(crate) struct Looked {
+pub(crate) struct ScreeningResult {
     /// What becomes of it.
     pub(crate) verdict: Verdict,
     text: Untrusted<String>,
@@ -93,7 +93,7 @@ pub(crate) struct Looked {
     preserved: Option<f64>,
 }
 
-impl Looked {
+impl ScreeningResult {
     /// Whether it may be put in.
     pub(crate) fn stays(&self) -> bool {
         self.verdict < Verdict::Quarantine
@@ -107,13 +107,13 @@ const MAX_ROUNDS: usize = 3;
 #[derive(Debug)]
 pub(crate) struct Screen<'r, P> {
     screening: Screening<'r>,
-    kept: BTreeMap<P, Kept>,
-    noted: Vec<Noted>,
+    kept: BTreeMap<P, ScreenedText>,
+    noted: Vec<ScreeningNote>,
     /// How many texts were looked at one by one.
     scanned: usize,
 }
 
-impl<'r, P: Place> Screen<'r, P> {
+impl<'r, P: PromptPlace> Screen<'r, P> {
     pub(crate) const fn new(screening: Screening<'r>) -> Self {
         Self { screening, kept: BTreeMap::new(), noted: Vec::new(), scanned: 0 }
     }
@@ -130,9 +130,9 @@ impl<'r, P: Place> Screen<'r, P> {
     }
 
     /// Looks at a text that may not be put in at all.
-    pub(crate) fn look(&mut self, place: &P, text: &Untrusted<String>, least: Option<f64>) -> Looked {
+    pub(crate) fn look(&mut self, place: &P, text: &Untrusted<String>, least: Option<f64>) -> ScreeningResult {
         if text.is_empty() {
-            return Looked { verdict: Verdict::Allow, text: text.clone(), rules: Vec::new(), preserved: None };
+            return ScreeningResult { verdict: Verdict::Allow, text: text.clone(), rules: Vec::new(), preserved: None };
         }
         self.scanned = self.scanned.saturating_add(1);
         let (guard, bar) = (self.screening.guard, self.bar(place));
@@ -149,15 +149,15 @@ impl<'r, P: Place> Screen<'r, P> {
                 (text, preserved) = (rest_text, Some(rest.content_preserved_ratio));
             }
         }
-        Looked { verdict, text, rules: rules(bar, &scan), preserved }
+        ScreeningResult { verdict, text, rules: rules(bar, &scan), preserved }
     }
 
     /// Keeps a text that was looked at, or notes why not; whether it stays.
-    pub(crate) fn hold(&mut self, place: P, what: &str, looked: Looked) -> bool {
+    pub(crate) fn hold(&mut self, place: P, what: &str, looked: ScreeningResult) -> bool {
         let stays = looked.stays();
-        let Looked { verdict, text, rules, preserved } = looked;
+        let ScreeningResult { verdict, text, rules, preserved } = looked;
         if verdict > Verdict::Allow {
-            self.noted.push(Noted { what: what.to_owned(), verdict, rules, preserved });
+            self.noted.push(ScreeningNote { what: what.to_owned(), verdict, rules, preserved });
         }
         if stays {
             let is_flagged = if verdict > Verdict::Allow { IsFlagged::Yes } else { IsFlagged::No };
@@ -167,14 +167,15 @@ impl<'r, P: Place> Screen<'r, P> {
     }
 
     fn keep(&mut self, place: P, what: &str, text: Untrusted<String>, is_flagged: IsFlagged) {
-        let kept = Kept { order: self.kept.len(), what: what.to_owned(), text, is_flagged };
+        let kept = ScreenedText { order: self.kept.len(), what: what.to_owned(), text, is_flagged };
         self.kept.insert(place, kept);
     }
 
     /// Looks at everything that stays as one text, and takes out what is an attack only together.
     pub(crate) fn rejoin(&mut self) {
         for round in 0..=MAX_ROUNDS {
-            let mut kept: Vec<(P, &Kept)> = self.kept.iter().map(|(place, kept)| (place.clone(), kept)).collect();
+            let mut kept: Vec<(P, &ScreenedText)> =
+                self.kept.iter().map(|(place, kept)| (place.clone(), kept)).collect();
             kept.sort_by_key(|(place, kept)| (place.section(), kept.order));
             let places: Vec<P> = kept.iter().map(|(place, _)| place.clone()).collect();
             let texts: Vec<&Untrusted<String>> = kept.iter().map(|(_, kept)| &kept.text).collect();
@@ -206,7 +207,7 @@ impl<'r, P: Place> Screen<'r, P> {
             for place in at_fault {
                 if let Some(kept) = self.kept.remove(&place) {
                     let what = format!("{}, together with other texts", kept.what);
-                    self.noted.push(Noted {
+                    self.noted.push(ScreeningNote {
                         what,
                         verdict: Verdict::Quarantine,
                         rules: rules.clone(),
@@ -230,7 +231,7 @@ impl<'r, P: Place> Screen<'r, P> {
     }
 
     /// What didn't go in as it was so far.
-    pub(crate) fn noted(&self) -> &[Noted] {
+    pub(crate) fn noted(&self) -> &[ScreeningNote] {
         &self.noted
     }
 
@@ -240,7 +241,7 @@ impl<'r, P: Place> Screen<'r, P> {
     }
 
     /// What didn't go in as it was, in the order met.
-    pub(crate) fn into_noted(self) -> Vec<Noted> {
+    pub(crate) fn into_noted(self) -> Vec<ScreeningNote> {
         self.noted
     }
 }

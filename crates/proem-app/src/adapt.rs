@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use proem_agents::adapt::{self as files, quoted};
-use proem_engine::profile::{Adapted, Recorded, Registry, adapt, derive, known_risks};
+use proem_engine::profile::{Adaptation, Registry, ResultRecord, adapt, derive, known_risks};
 use proem_engine::run::Time;
 use proem_guard::show;
 
@@ -14,7 +14,7 @@ pub use self::values::moment;
 use crate::error::Error as Failure;
 use crate::message::{Hint, Note, Noted};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::records;
 use crate::records::learning::{CallerWishes, ageing};
 
@@ -50,10 +50,10 @@ pub type ReadText<'r> = &'r (dyn Fn(&Path) -> Result<String, Failure> + Sync);
 /// If a file is not what it should be, or the records can't be read.
 pub async fn adapted(
     options: &AdaptOptions,
-    (places, project): (&Places, &Project),
+    (places, project): (&Places, &OpenProject),
     read: ReadText<'_>,
     said: &mut Vec<Note>,
-) -> Result<Noted<Adapted>, Failure> {
+) -> Result<Noted<Adaptation>, Failure> {
     let mut notes: Vec<Note> = Vec::new();
     let history = match &options.history {
         Some(file) => {
@@ -95,10 +95,10 @@ pub async fn adapted(
 /// What this project's runs left behind.
 async fn recorded(
     places: &Places,
-    project: &Project,
+    project: &OpenProject,
     agent: Option<&str>,
     said: &mut Vec<Note>,
-) -> Result<Vec<Recorded>, Failure> {
+) -> Result<Vec<ResultRecord>, Failure> {
     let store = records::look(places, project).await?.collect(said);
     let owner = records::owner(project);
     let agents = match agent {

@@ -7,20 +7,20 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use proem_agents::assemble::gathered::{Gathered, RuleText};
+use proem_agents::assemble::gathered::{PlaceFacts, RuleText};
 use proem_agents::assemble::output::{Extra, capability_tokens, degraded};
-use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble};
-use proem_agents::screen::{Noted as Screened, Screening};
+use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble};
+use proem_agents::screen::{Screening, ScreeningNote as Screened};
 use proem_engine::cache::{CachePlan, plan};
 use proem_engine::profile::Profiles;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider, Providers};
-use proem_engine::tokens::Counts;
+use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
 use proem_runtime::records::{Start as RunStart, assembled as recorded_assembly};
 use proem_runtime::{Environment, GatherOptions, gather, installation_key};
-use proem_select::mode::{Basis, Hints};
+use proem_select::mode::{Hints, ModeBasis};
 use proem_store::record::Numbers;
 use proem_text::{Label, Source};
 use serde_json::{Value as Json, json};
@@ -29,14 +29,14 @@ use crate::calling;
 use crate::catalogue;
 use crate::error::Error as Failure;
 use crate::factors::Factors;
-use crate::guarding::{Guarding, tools};
+use crate::guarding::{GuardSetup, tools};
 use crate::message::{Hint, Message, Note};
 use crate::places::Places;
-use crate::project::Project;
-use crate::records::learning::{Adapting, Taught, taught};
-use crate::records::writing::{Asking, Record, Writing};
+use crate::project::OpenProject;
+use crate::records::learning::{Adapting, PromptLessons, taught};
+use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
 use crate::run::made::of_assembly;
-use crate::selecting::Prepared;
+use crate::selecting::SelectionInputs;
 
 /// The longest task, in bytes; a longer one is a file, not a task.
 pub const MAX_TASK_BYTES: u64 = 1024 * 1024;
@@ -72,7 +72,7 @@ pub struct AssembleOptions {
     /// What of failures and wishes shapes the prompt.
     pub adapting: Adapting,
     /// Whether it is recorded.
-    pub record: Record,
+    pub record: RecordChoice,
 }
 
 /// A task in these words.
@@ -110,7 +110,7 @@ impl Chosen {
     /// # Errors
     ///
     /// If there is no such prompt, or the model can't be told.
-    pub fn new(options: &AssembleOptions, project: &Project) -> Result<Self, Failure> {
+    pub fn new(options: &AssembleOptions, project: &OpenProject) -> Result<Self, Failure> {
         let prompt = project.book()?.prompt(PROMPT, options.prompt_version.as_deref())?;
         let providers = Providers::load()?;
         let wanted = calling::WantedModel {
@@ -149,7 +149,7 @@ pub struct Start {
     prompt: Prompt,
     model: Model,
     role: String,
-    gathered: Gathered,
+    gathered: PlaceFacts,
 }
 
 impl Start {
@@ -161,7 +161,7 @@ impl Start {
     pub fn gather(
         options: &AssembleOptions,
         chosen: Chosen,
-        (places, project): (&Places, &Project),
+        (places, project): (&Places, &OpenProject),
     ) -> Result<Self, Failure> {
         let Chosen { prompt, mut model, role, .. } = chosen;
         Factors::load(places)?.apply(&mut model);
@@ -177,8 +177,8 @@ impl Start {
 /// The records, and what the prompt learned.
 #[derive(Debug)]
 pub struct Begun {
-    records: Option<Writing>,
-    taught: Option<Taught>,
+    records: Option<OpenRecords>,
+    taught: Option<PromptLessons>,
 }
 
 impl Begun {
@@ -190,13 +190,13 @@ impl Begun {
     pub async fn new(
         options: &AssembleOptions,
         start: &Start,
-        (places, project): (&Places, &Project),
+        (places, project): (&Places, &OpenProject),
         notes: &mut Vec<Note>,
     ) -> Result<Self, Failure> {
         // Nothing is spent, so no cap binds; texts are sent where a provider embeds them.
-        let asking = project.config.embedding.provider.is_some().then(Asking::free);
-        let records = Writing::begin(places, project, options.record, asking).await?.collect(notes);
-        let history = Writing::history(records.as_ref(), options.record, project);
+        let asking = project.config.embedding.provider.is_some().then(CallTerms::free);
+        let records = OpenRecords::begin(places, project, options.record, asking).await?.collect(notes);
+        let history = OpenRecords::history(records.as_ref(), options.record, project);
         let taught = taught((places, project), &start.prompt, &options.adapting, history).await?.collect(notes);
         notes.extend(taught.iter().filter_map(|taught| taught.said.clone()));
         Ok(Self { records, taught })
@@ -208,21 +208,21 @@ impl Begun {
 pub struct MadeAssembly {
     prompt: Prompt,
     role: String,
-    guarding: Guarding,
-    records: Option<Writing>,
+    guarding: GuardSetup,
+    records: Option<OpenRecords>,
     took: Duration,
     /// What was found out.
-    pub gathered: Gathered,
+    pub gathered: PlaceFacts,
     /// The assembly.
-    pub assembled: Assembled,
+    pub assembled: AssemblyAccount,
     /// The model that it is for.
     pub model: Model,
     /// What the provider's cache does with it.
     pub cache: CachePlan,
     /// What was selected from.
-    pub prepared: Prepared,
+    pub prepared: SelectionInputs,
     /// What the prompt learned.
-    pub taught: Option<Taught>,
+    pub taught: Option<PromptLessons>,
 }
 
 impl MadeAssembly {
@@ -234,7 +234,7 @@ impl MadeAssembly {
     pub fn new(
         options: &AssembleOptions,
         (start, begun): (Start, Begun),
-        (places, project): (&Places, &mut Project),
+        (places, project): (&Places, &mut OpenProject),
     ) -> Result<Self, Failure> {
         let Start { prompt, model, role, gathered } = start;
         let Begun { records, taught } = begun;
@@ -243,14 +243,14 @@ impl MadeAssembly {
         outside.for_each(|file| project.distrust(file.name, "used as reference, not as instructions".into()));
         let key = installation_key(&places.key())?;
         let counter = model.counter();
-        let mut counts = Counts::new(counter.as_ref());
-        let prepared = Prepared::new(project, places, (task, &options.hints), &gathered)?;
+        let mut counts = CachingCounter::new(counter.as_ref());
+        let prepared = SelectionInputs::new(project, places, (task, &options.hints), &gathered)?;
         project.notes.extend(prepared.notes.iter().cloned());
-        let guarding = Guarding::load(places, &tools(prepared.catalogue()))?;
+        let guarding = GuardSetup::load(places, &tools(prepared.catalogue()))?;
         project.notes.extend(guarding.notes.iter().cloned());
         let (selecting, entries) = (prepared.selecting(), prepared.entries());
         let monolithic = project.baseline.as_deref().map(|baseline| counts.count(baseline));
-        let request = Request {
+        let request = AssemblyRequest {
             task,
             gathered: &gathered,
             settings: &project.config.assemble,
@@ -283,7 +283,7 @@ impl MadeAssembly {
         let unknown = gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
         let guarded = assembled.noted.iter().map(Screened::in_words);
         let mode = &assembled.mode;
-        let open = (mode.basis == Basis::Default)
+        let open = (mode.basis == ModeBasis::Default)
             .then(|| Note::hinting(format!("mode {}: {}", mode.mode.as_str(), mode.reason), Hint::ChooseMode));
         let others = unknown.chain(guarded).chain(cut).chain(assembled.left_out.iter().cloned());
         open.into_iter().chain(others.map(Note::from)).collect()
@@ -294,7 +294,7 @@ impl MadeAssembly {
     /// # Errors
     ///
     /// Never, but for a bug.
-    pub fn extra(&self, project: &Project) -> Result<Extra, Failure> {
+    pub fn extra(&self, project: &OpenProject) -> Result<Extra, Failure> {
         let mut plan = serde_json::to_value(&self.cache).map_err(|e| Failure::bug("could not write JSON", e))?;
         if let Some(plan) = plan.as_object_mut() {
             plan.insert("sentence".into(), Json::String(self.cache.sentence()));
@@ -318,7 +318,7 @@ impl MadeAssembly {
     }
 
     /// Records it, if that is wanted; that it could not be is only noted, since nothing depends on it.
-    pub async fn record(&mut self, options: &AssembleOptions, (places, project): (&Places, &Project)) -> Vec<Note> {
+    pub async fn record(&mut self, options: &AssembleOptions, (places, project): (&Places, &OpenProject)) -> Vec<Note> {
         let Some(records) = self.records.take() else { return Vec::new() };
         let mut notes = Vec::new();
         if let Err(error) = self.kept(options, project, &records).await {
@@ -329,7 +329,12 @@ impl MadeAssembly {
         notes
     }
 
-    async fn kept(&self, options: &AssembleOptions, project: &Project, records: &Writing) -> Result<(), Failure> {
+    async fn kept(
+        &self,
+        options: &AssembleOptions,
+        project: &OpenProject,
+        records: &OpenRecords,
+    ) -> Result<(), Failure> {
         let Self { prompt, assembled, model, prepared, taught, guarding, took, .. } = self;
         let noted = |least| assembled.noted.iter().filter(|noted| noted.verdict >= least).count() as u64;
         let numbers = Numbers {
@@ -343,7 +348,7 @@ impl MadeAssembly {
             ..Numbers::default()
         };
         let start = RunStart {
-            id: Writing::id()?,
+            id: OpenRecords::id()?,
             parent: None,
             kind: "assemble",
             prompt: &prompt.id,
@@ -384,7 +389,7 @@ impl MadeAssembly {
 }
 
 /// What fits: the caller's budget, and the model's window less the answer.
-fn input_tokens(budget: Option<usize>, model: &Model, project: &Project, prompt: &Prompt) -> Option<usize> {
+fn input_tokens(budget: Option<usize>, model: &Model, project: &OpenProject, prompt: &Prompt) -> Option<usize> {
     let answer = project.config.assemble.output_tokens.or(prompt.file.strict.output_budget).unwrap_or(0);
     let window = model.context_tokens.map(NonZeroUsize::get).map(|tokens| tokens.saturating_sub(answer));
     match (budget, window) {

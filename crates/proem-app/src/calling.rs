@@ -8,13 +8,13 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proem_engine::call::{Arrival, FailureKind, NanoDollars, Usage, cost};
-use proem_engine::ledger::Priced;
+use proem_engine::ledger::Pricing;
 use proem_engine::providers::{Model, Prices, Provider, Providers};
-use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
+use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 
-use crate::config::{Config, ModelFile, Protocol, ProviderFile};
+use crate::config::{Config, ModelFile, ProviderFile, ServerProtocol};
 use crate::error::Error as Failure;
 use crate::message::Hint;
 use crate::secrets;
@@ -22,7 +22,7 @@ use crate::secrets;
 /// An endpoint that is known without configuration.
 struct BuiltIn {
     name: &'static str,
-    protocol: Protocol,
+    protocol: ServerProtocol,
     base_url: &'static str,
     key: &'static str,
 }
@@ -32,13 +32,13 @@ struct BuiltIn {
 const BUILT_IN: [BuiltIn; 2] = [
     BuiltIn {
         name: "anthropic",
-        protocol: Protocol::Anthropic,
+        protocol: ServerProtocol::Anthropic,
         base_url: "https://api.anthropic.com",
         key: "ANTHROPIC_API_KEY",
     },
     BuiltIn {
         name: "openai",
-        protocol: Protocol::OpenAi,
+        protocol: ServerProtocol::OpenAi,
         base_url: "https://api.openai.com/v1",
         key: "OPENAI_API_KEY",
     },
@@ -46,7 +46,7 @@ const BUILT_IN: [BuiltIn; 2] = [
 
 /// A model and everything that is needed to ask it.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ModelEndpoint {
     /// The model.
     pub model: Model,
     /// Where it is.
@@ -55,17 +55,17 @@ pub struct Asked {
     pub arrival: Arrival,
 }
 
-impl Asked {
+impl ModelEndpoint {
     /// Whether the model's price holds, or it runs on this machine and costs nothing.
-    pub fn priced(&self) -> Priced {
-        if self.model.prices.is_empty() && self.endpoint.is_loopback() { Priced::Free } else { Priced::Listed }
+    pub fn priced(&self) -> Pricing {
+        if self.model.prices.is_empty() && self.endpoint.is_loopback() { Pricing::Free } else { Pricing::Listed }
     }
 
     /// What a call cost; nothing on this machine, unless prices are configured.
     pub fn cost(&self, usage: &Usage) -> Option<NanoDollars> {
         match self.priced() {
-            Priced::Free => Some(NanoDollars(0)),
-            Priced::Listed => cost(usage, &self.model),
+            Pricing::Free => Some(NanoDollars(0)),
+            Pricing::Listed => cost(usage, &self.model),
         }
     }
 }
@@ -118,7 +118,7 @@ pub fn ask(
     providers: &Providers,
     wanted: &WantedModel<'_>,
     environment: &Environment,
-) -> Result<Asked, Failure> {
+) -> Result<ModelEndpoint, Failure> {
     let (provider, name) = wanted.place(config);
     let listed = providers.model(name);
     let provider = match (provider, &listed) {
@@ -140,7 +140,7 @@ pub fn ask(
     let file = config.providers.get(&provider).cloned().unwrap_or_default();
     let model = model(providers, name, (&provider, endpoint.provider), &file);
     let arrival = if file.stream == Some(false) { Arrival::Whole } else { Arrival::Streamed };
-    Ok(Asked { model, endpoint, arrival })
+    Ok(ModelEndpoint { model, endpoint, arrival })
 }
 
 /// The one provider whose configuration lists a model that is otherwise unknown.
@@ -226,7 +226,7 @@ fn endpoint(
     built_in: Option<&BuiltIn>,
     environment: &Environment,
 ) -> Result<Endpoint, Failure> {
-    let protocol = file.protocol.or(built_in.map(|built_in| built_in.protocol)).unwrap_or(Protocol::OpenAi);
+    let protocol = file.protocol.or(built_in.map(|built_in| built_in.protocol)).unwrap_or(ServerProtocol::OpenAi);
     let base_url = file.base_url.as_deref().or(built_in.map(|built_in| built_in.base_url));
     let Some(base_url) = base_url else {
         return Err(Failure::usage(format!(
@@ -240,11 +240,11 @@ fn endpoint(
     let endpoint = Endpoint {
         name: name.to_owned(),
         provider: match protocol {
-            Protocol::Anthropic => Provider::Anthropic,
-            Protocol::OpenAi => Provider::OpenAi,
+            ServerProtocol::Anthropic => Provider::Anthropic,
+            ServerProtocol::OpenAi => Provider::OpenAi,
         },
         base_url: base_url.trim_end_matches('/').to_owned(),
-        key: variable.map_or(Key::None, |variable| key(variable, environment)),
+        key: variable.map_or(EndpointKey::None, |variable| key(variable, environment)),
         limits: limits(file),
     };
     match endpoint.check() {
@@ -254,15 +254,15 @@ fn endpoint(
     }
 }
 
-fn key(variable: &str, environment: &Environment) -> Key {
+fn key(variable: &str, environment: &Environment) -> EndpointKey {
     let value = environment.get(variable).and_then(|value| value.to_str()).map(str::trim).filter(|v| !v.is_empty());
     match value {
         Some(value) => {
             let secret = Secret::new(variable, value);
             secrets::keep(&secret);
-            Key::Loaded { variable: variable.to_owned(), secret }
+            EndpointKey::Loaded { variable: variable.to_owned(), secret }
         }
-        None => Key::Missing { variable: variable.to_owned() },
+        None => EndpointKey::Missing { variable: variable.to_owned() },
     }
 }
 

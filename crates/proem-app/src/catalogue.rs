@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_guard::{Untrusted, show};
-use proem_runtime::catalogue::{Holds, MANIFESTS, NamedBy, NamedSource, Sources, discover};
-use proem_runtime::files::{self, Access};
-use proem_select::catalogue::{Approvals, Capability, Catalogue, Hash, Name, Standing};
+use proem_runtime::catalogue::{CatalogueLocations, ConfigOwner, MANIFESTS, NamedSource, SourceFormat, discover};
+use proem_runtime::files::{self, FileAccess};
+use proem_select::catalogue::{Approvals, Capability, Catalogue, CatalogueName, Sha256Hash, SourceTrust};
 
 use crate::config::CatalogueFiles;
 use crate::error::Error as Failure;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::project::{Project, Reading};
-use crate::trust::{TrustStore, Vouched, hash};
+use crate::project::{BookReading, OpenProject};
+use crate::trust::{RepositoryTrust, TrustStore, hash};
 
 pub use approving::{Approving, found_in, wanted};
 pub use refreshing::{Refreshed, refresh};
@@ -29,7 +29,7 @@ const MAX_NOTES: usize = 8;
 
 /// A catalogue, and what to say about it.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedCatalogue {
     /// Everything that may be selected.
     pub catalogue: Catalogue,
     /// The configured servers, and those that have a manifest.
@@ -42,7 +42,7 @@ pub struct Loaded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerState {
     /// Its name, as entries carry it.
-    pub name: Name,
+    pub name: CatalogueName,
     /// The files that configure it.
     pub configured: Vec<String>,
     /// The file that its tools were read from.
@@ -54,17 +54,17 @@ pub struct ServerState {
 /// # Errors
 ///
 /// If what was approved can't be read.
-pub fn load(project: &Project, places: &Places) -> Result<Loaded, Failure> {
+pub fn load(project: &OpenProject, places: &Places) -> Result<LoadedCatalogue, Failure> {
     let approvals = approvals(&approved(project, places)?);
     let sources = sources(project, places);
     let vouching = |path: &str, bytes: &[u8]| {
-        if project.vouched.covers(path, &hash(bytes)) { Standing::Trusted } else { Standing::Outside }
+        if project.vouched.covers(path, &hash(bytes)) { SourceTrust::Trusted } else { SourceTrust::Outside }
     };
     let mut found = discover(&sources, &vouching);
     let servers = servers(std::mem::take(&mut found.parsed.servers), found.manifests);
     let catalogue = Catalogue::new(found.parsed, &approvals);
     let notes = notes(&catalogue, &servers);
-    Ok(Loaded { catalogue, servers, notes })
+    Ok(LoadedCatalogue { catalogue, servers, notes })
 }
 
 /// The store of what was approved, beside the trust store and of the same form: a path is a name,
@@ -84,7 +84,7 @@ pub fn store(places: &Places) -> Result<TrustStore, Failure> {
             let shown = show::terminal_str(&parent.display().to_string()).into_string();
             Failure::outside(format!("could not create `{shown}`: {e}"))
         })?;
-        match files::write_new(parent, &lock, b"", Access::Private) {
+        match files::write_new(parent, &lock, b"", FileAccess::Private) {
             Ok(()) | Err(proem_runtime::Error::Exists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -97,25 +97,25 @@ pub fn store(places: &Places) -> Result<TrustStore, Failure> {
 /// # Errors
 ///
 /// If the store is there and can't be read.
-pub fn approved(project: &Project, places: &Places) -> Result<Vouched, Failure> {
+pub fn approved(project: &OpenProject, places: &Places) -> Result<RepositoryTrust, Failure> {
     TrustStore::new(places.state.join("catalogue")).vouched(&project.key, "", 0, || Ok(None))
 }
 
-fn approvals(vouched: &Vouched) -> Approvals {
+fn approvals(vouched: &RepositoryTrust) -> Approvals {
     let mut approvals = Approvals::default();
     for (name, hash) in vouched.hashes() {
-        if let Some(hash) = Hash::parse(hash) {
+        if let Some(hash) = Sha256Hash::parse(hash) {
             approvals.insert(name, hash);
         }
     }
     approvals
 }
 
-fn sources(project: &Project, places: &Places) -> Sources {
+fn sources(project: &OpenProject, places: &Places) -> CatalogueLocations {
     let [user, own] = &project.catalogue;
-    let mut all = named(user, NamedBy::User);
-    all.extend(named(own, NamedBy::Project));
-    Sources {
+    let mut all = named(user, ConfigOwner::User);
+    all.extend(named(own, ConfigOwner::Project));
+    CatalogueLocations {
         root: project.root.clone(),
         home: Some(places.home.clone()),
         config: Some(places.programs.clone()),
@@ -124,25 +124,25 @@ fn sources(project: &Project, places: &Places) -> Sources {
     }
 }
 
-fn named(files: &CatalogueFiles, by: NamedBy) -> Vec<NamedSource> {
-    let source = |path: &String, holds: Holds| NamedSource { by, path: PathBuf::from(path), holds };
+fn named(files: &CatalogueFiles, by: ConfigOwner) -> Vec<NamedSource> {
+    let source = |path: &String, holds: SourceFormat| NamedSource { by, path: PathBuf::from(path), holds };
     let server = |path: &String| {
         let stem = Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        Holds::Manifest { server: stem.unwrap_or_default() }
+        SourceFormat::Manifest { server: stem.unwrap_or_default() }
     };
     let manifests = files.manifests.iter().map(|path| source(path, server(path)));
-    let skills = files.skills.iter().map(|path| source(path, Holds::Skills));
-    manifests.chain(skills).chain(files.lines.iter().map(|path| source(path, Holds::Lines))).collect()
+    let skills = files.skills.iter().map(|path| source(path, SourceFormat::Skills));
+    manifests.chain(skills).chain(files.lines.iter().map(|path| source(path, SourceFormat::Lines))).collect()
 }
 
 fn servers(
-    configured: Vec<proem_select::catalogue::servers::Server>,
-    manifests: BTreeMap<Name, String>,
+    configured: Vec<proem_select::catalogue::servers::McpServer>,
+    manifests: BTreeMap<CatalogueName, String>,
 ) -> Vec<ServerState> {
-    let mut all: BTreeMap<Name, ServerState> = BTreeMap::new();
-    let empty = |name: &Name| ServerState { name: name.clone(), configured: Vec::new(), manifest: None };
+    let mut all: BTreeMap<CatalogueName, ServerState> = BTreeMap::new();
+    let empty = |name: &CatalogueName| ServerState { name: name.clone(), configured: Vec::new(), manifest: None };
     for server in configured {
-        let name = Name::server(&server.name);
+        let name = CatalogueName::server(&server.name);
         let state = all.entry(name.clone()).or_insert_with(|| empty(&name));
         if !state.configured.contains(&server.origin.file) {
             state.configured.push(server.origin.file);
@@ -185,8 +185,8 @@ pub fn missing(servers: &[ServerState]) -> Option<String> {
 /// # Errors
 ///
 /// If the project or its catalogue can't be read.
-pub fn open(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<(Project, Loaded), Failure> {
-    let project = Project::open(root, places, Reading::Trusted)?;
+pub fn open(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<(OpenProject, LoadedCatalogue), Failure> {
+    let project = OpenProject::open(root, places, BookReading::Trusted)?;
     said.extend(project.all_notes());
     let loaded = load(&project, places)?;
     Ok((project, loaded))

@@ -11,8 +11,8 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::Path;
 use std::time::Duration;
 
-use proem_agents::assemble::settings::Settings;
-use proem_engine::providers::Answers;
+use proem_agents::assemble::settings::AssembleSettings;
+use proem_engine::providers::SchemaEnforcement;
 use proem_runtime::files;
 use proem_runtime::git::GitLimits;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub struct Config {
     /// file names.
     pub model: Option<String>,
     /// What prompts are assembled from.
-    pub assemble: Settings,
+    pub assemble: AssembleSettings,
     /// The prompt that Proem's prompt replaces, relative to this file; token savings are measured
     /// against it.
     pub baseline: Option<String>,
@@ -60,7 +60,7 @@ const MAX_BYTES: usize = 1 << 20;
 /// The protocol that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Protocol {
+pub enum ServerProtocol {
     /// Anthropic's Messages.
     Anthropic,
     /// OpenAI's Chat Completions, which Ollama, vLLM, llama.cpp and OpenRouter speak too.
@@ -73,14 +73,14 @@ pub enum Protocol {
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderFile {
     /// The protocol that it speaks, `anthropic` or `openai`; without it, `openai`.
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<ServerProtocol>,
     /// The base URL of the API, to which every path is added, such as `http://127.0.0.1:11434/v1`.
     pub base_url: Option<String>,
     /// The name of the environment variable that holds its key; without it, no key is sent. Never
     /// the key itself.
     pub key: Option<String>,
     /// How the answers of its models are constrained to a schema: `tool`, `schema`, `object` or `text`.
-    pub answers: Option<Answers>,
+    pub answers: Option<SchemaEnforcement>,
     /// Whether answers come in pieces, so that they can be stopped; they do unless this is `false`.
     pub stream: Option<bool>,
     /// The most requests at once.
@@ -110,7 +110,7 @@ pub struct ModelFile {
     /// The tokens of an answer, at most.
     pub output_tokens: Option<NonZeroUsize>,
     /// How it is held to a schema, if not as the server's other models.
-    pub answers: Option<Answers>,
+    pub answers: Option<SchemaEnforcement>,
     /// What a token of the prompt costs, in nano-dollars: dollars per million tokens × 1,000.
     pub input_price: Option<NonZeroU64>,
     /// What a token of the answer costs, in nano-dollars.
@@ -183,16 +183,16 @@ pub struct BudgetFile {
     /// The time zone in which days and months begin, such as "Europe/Berlin"; without it, UTC.
     pub zone: Option<String>,
     /// What all of this user's projects may spend together.
-    pub user: Limits,
+    pub user: SpendLimits,
     /// What one project may spend.
-    pub project: Limits,
+    pub project: SpendLimits,
 }
 
 /// The most that may be spent, in dollars and in tokens of prompts and answers. All limits that are set
 /// apply; the lowest is reached first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct SpendLimits {
     /// Dollars a day.
     pub day: Option<Dollars>,
     /// Dollars a month.
@@ -264,7 +264,7 @@ impl RecordsFile {
 impl BudgetFile {
     /// Whether nothing is capped.
     pub fn is_empty(&self) -> bool {
-        self.user == Limits::default() && self.project == Limits::default()
+        self.user == SpendLimits::default() && self.project == SpendLimits::default()
     }
 }
 
@@ -278,7 +278,7 @@ impl Config {
         toml::from_str(text).map_err(|error| {
             let span = error.span().map(|span| proem_text::span::Span::new(span.start, span.end));
             let diagnostic = proem_text::diagnostic::Diagnostic {
-                severity: proem_text::diagnostic::Severity::Error,
+                severity: proem_text::diagnostic::DiagnosticSeverity::Error,
                 message: error.message().to_owned(),
                 span,
                 help: Some("every key is documented in docs/reference/configuration.md".into()),

@@ -19,7 +19,7 @@ pub const MIN_CALLS: u64 = 20;
 /// What was found about a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Fitted {
+pub struct FactorFit {
     /// The model's name.
     pub model: String,
     /// The counter that is scaled.
@@ -41,7 +41,7 @@ pub struct Fitted {
 /// # Errors
 ///
 /// If the factors can't be kept.
-pub fn apply(fitted: &[Fitted], mut factors: Factors, places: &Places) -> Result<u64, Failure> {
+pub fn apply(fitted: &[FactorFit], mut factors: Factors, places: &Places) -> Result<u64, Failure> {
     let mut changed = 0_u64;
     for one in fitted {
         let Some(percent) = one.fitted.filter(|percent| *percent != one.present) else { continue };
@@ -75,12 +75,12 @@ pub fn revert(mut factors: Factors, places: &Places) -> Result<u64, Failure> {
 
 /// What fits each model that is counted by an estimate.
 #[must_use]
-pub fn fit(estimates: &[Estimate], factors: &Factors) -> Vec<Fitted> {
-    let mut found: BTreeMap<(String, String), Fitted> = BTreeMap::new();
+pub fn fit(estimates: &[Estimate], factors: &Factors) -> Vec<FactorFit> {
+    let mut found: BTreeMap<(String, String), FactorFit> = BTreeMap::new();
     for estimate in estimates {
         let Some((base, percent)) = scaled(&estimate.counter) else { continue };
         let present = factors.models.get(&estimate.model).map_or(percent, |factor| factor.percent);
-        let one = found.entry((estimate.model.clone(), base.to_owned())).or_insert_with(|| Fitted {
+        let one = found.entry((estimate.model.clone(), base.to_owned())).or_insert_with(|| FactorFit {
             model: estimate.model.clone(),
             base: base.to_owned(),
             present,
@@ -95,7 +95,7 @@ pub fn fit(estimates: &[Estimate], factors: &Factors) -> Vec<Fitted> {
         let counted = estimate.counted.saturating_mul(100) / u64::try_from(percent).unwrap_or(u64::MAX).max(1);
         one.base_counted = one.base_counted.saturating_add(counted);
     }
-    let mut fitted: Vec<Fitted> = found.into_values().collect();
+    let mut fitted: Vec<FactorFit> = found.into_values().collect();
     for one in &mut fitted {
         if one.calls >= MIN_CALLS && one.base_counted > 0 {
             let percent = one.reported.saturating_mul(100).div_ceil(one.base_counted);

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use proem_embed::StaticModel;
 use proem_runtime::Environment;
-use proem_runtime::files::{self, Content};
-use proem_runtime::remote_embedder::{Limits, RemoteEmbedder};
-use proem_select::embedding::{Embedder, ModelId, Pieces, Vector};
-use proem_select::select::{Calibrations, Selector};
+use proem_runtime::files::{self, FileContent};
+use proem_runtime::remote_embedder::{EmbedderLimits, RemoteEmbedder};
+use proem_select::embedding::{Embedder, ModelId, PieceVocabulary, Vector};
+use proem_select::select::{SelectionWeightSet, Selector};
 
 use crate::calling::located;
 use crate::config::{Config, EmbeddingFile};
@@ -34,7 +34,7 @@ pub enum EmbeddingModel {
 
 /// What was configured.
 #[derive(Debug)]
-pub struct Configured {
+pub struct EmbeddingSetup {
     /// The model, or why there is none.
     pub model: Result<EmbeddingModel, String>,
     /// Selection, with the weights of that model.
@@ -43,7 +43,7 @@ pub struct Configured {
     pub notes: Vec<String>,
 }
 
-impl Configured {
+impl EmbeddingSetup {
     /// What configuration asks for.
     ///
     /// # Errors
@@ -81,8 +81,8 @@ impl EmbeddingModel {
             (None, Some(_)) => return Err(Failure::usage("`[embedding]` names a model; set `provider` beside it")),
         };
         let endpoint = located(config, provider, &Environment::inherited())?;
-        let usual = Limits::default();
-        let limits = Limits {
+        let usual = EmbedderLimits::default();
+        let limits = EmbedderLimits {
             all: file.seconds.map_or(usual.all, |seconds| Duration::from_secs(u64::from(seconds.get()))),
             texts: file.texts.unwrap_or(usual.texts),
             text_bytes: file.text_bytes.unwrap_or(usual.text_bytes),
@@ -124,7 +124,7 @@ impl Embedder for EmbeddingModel {
         }
     }
 
-    fn pieces(&self) -> Option<&dyn Pieces> {
+    fn pieces(&self) -> Option<&dyn PieceVocabulary> {
         match self {
             Self::BuiltIn(model) => model.pieces(),
             Self::Remote(remote) => remote.pieces(),
@@ -159,12 +159,12 @@ fn selector(file: &EmbeddingFile, places: &Places) -> Result<(Selector, Option<S
     Ok((Selector::new(shipped.lexicon().clone(), shipped.words().clone(), all), None))
 }
 
-fn read(path: &Path) -> Result<Calibrations, String> {
+fn read(path: &Path) -> Result<SelectionWeightSet, String> {
     match files::read_regular(path, MAX_CALIBRATION_BYTES).map_err(|error| error.to_string())? {
         None => Err("there is no such file".to_owned()),
-        Some(Content::Cut(_)) => Err(format!("it is larger than {MAX_CALIBRATION_BYTES} bytes")),
-        Some(Content::Whole(bytes)) => {
-            Calibrations::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| error.to_string())
+        Some(FileContent::Cut(_)) => Err(format!("it is larger than {MAX_CALIBRATION_BYTES} bytes")),
+        Some(FileContent::Whole(bytes)) => {
+            SelectionWeightSet::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| error.to_string())
         }
     }
 }

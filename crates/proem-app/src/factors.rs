@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use proem_engine::providers::{Model, Tokeniser};
-use proem_runtime::files::{self, Access, Content};
+use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_text::json;
 use serde::{Deserialize, Serialize};
 
@@ -63,8 +63,8 @@ impl Factors {
         };
         let bytes = match files::read_regular(&path, MAX_BYTES)? {
             None => return Ok(Self::default()),
-            Some(Content::Whole(bytes)) => bytes,
-            Some(Content::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
+            Some(FileContent::Whole(bytes)) => bytes,
+            Some(FileContent::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
         };
         let factors: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         if factors.version != VERSION {
@@ -89,7 +89,7 @@ impl Factors {
     pub fn store(&self, places: &Places) -> Result<(), Failure> {
         let value = serde_json::to_value(self).map_err(|error| Failure::bug("cost fit", error))?;
         let text = format!("{}\n", json::pretty(&value));
-        files::replace(&places.state, Path::new(FILE), text.as_bytes(), Access::Private)?;
+        files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
         Ok(())
     }
 

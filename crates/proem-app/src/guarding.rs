@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use proem_guard::calibrate::{Calibration, stage};
-use proem_guard::{Guard, Policy, Tool};
+use proem_guard::{Guard, Policy, ToolVocabulary};
 use proem_runtime::files;
-use proem_select::catalogue::{Catalogue, Kind};
+use proem_select::catalogue::{Catalogue, CatalogueEntryKind};
 
 use crate::error::Error as Failure;
 use crate::message::{Hint, Note};
@@ -46,7 +46,7 @@ impl GuardFiles {
 
 /// The guard, its policy, and what the user should know about them.
 #[derive(Debug)]
-pub struct Guarding {
+pub struct GuardSetup {
     /// What it was made from.
     pub files: GuardFiles,
     /// The hash of the rules that runs are held to.
@@ -59,13 +59,13 @@ pub struct Guarding {
     pub notes: Vec<Note>,
 }
 
-impl Guarding {
+impl GuardSetup {
     /// The guard for an agent with these tools.
     ///
     /// # Errors
     ///
     /// If the user's files can't be read, or the table of verdicts can't be parsed.
-    pub fn load(places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
+    pub fn load(places: &Places, tools: &[ToolVocabulary]) -> Result<Self, Failure> {
         Self::of(GuardFiles::load(places)?, places, tools)
     }
 
@@ -74,7 +74,7 @@ impl Guarding {
     /// # Errors
     ///
     /// If the table of verdicts can't be parsed.
-    pub fn of(files: GuardFiles, places: &Places, tools: &[Tool]) -> Result<Self, Failure> {
+    pub fn of(files: GuardFiles, places: &Places, tools: &[ToolVocabulary]) -> Result<Self, Failure> {
         let guard = Guard::shipped(tools)
             .map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
         let mut notes = Vec::new();
@@ -103,9 +103,9 @@ impl Guarding {
 
 /// The tools of a catalogue, by name. Their descriptions are from outside and teach the guard
 /// nothing.
-pub fn tools(catalogue: &Catalogue) -> Vec<Tool> {
-    let entries = catalogue.entries().iter().filter(|entry| entry.kind() == Kind::Tool);
-    let tool = |name: &str| Tool { name: name.to_owned(), words: vec![name.replace(['_', '-'], " ")] };
+pub fn tools(catalogue: &Catalogue) -> Vec<ToolVocabulary> {
+    let entries = catalogue.entries().iter().filter(|entry| entry.kind() == CatalogueEntryKind::Tool);
+    let tool = |name: &str| ToolVocabulary { name: name.to_owned(), words: vec![name.replace(['_', '-'], " ")] };
     entries.map(|entry| tool(entry.name().as_str())).collect()
 }
 

@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 
 use proem_guard::show;
 use proem_runtime::Error;
-use proem_runtime::files::{self, Access, Content};
+use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_runtime::git::GitProgram;
 
-use self::import::{Import, import};
-use crate::config::document::{self, Values};
+use self::import::{PromptImport, import};
+use crate::config::document::{self, KeyValues};
 use crate::error::Error as Failure;
 use crate::message::{Hint, Message};
 use crate::places::Places;
 use crate::project::{BOOK, CONFIG, git, head, locate, now};
-use crate::trust::candidates::{Candidate, Candidates};
+use crate::trust::candidates::{Candidates, TrustCandidate};
 use crate::trust::{MAX_FILE_BYTES, TrustStore};
 
 const QUESTION: &str = include_str!("init/question.prompt");
@@ -42,7 +42,7 @@ pub struct Planned {
     /// Whether it is among what is read as trusted.
     pub read_as_trusted: bool,
     text: String,
-    access: Access,
+    access: FileAccess,
 }
 
 impl Planned {
@@ -51,17 +51,23 @@ impl Planned {
     }
 
     pub(crate) fn plain(path: impl Into<String>, text: impl Into<String>, why: impl Into<Message>) -> Self {
-        Self { path: path.into(), text: text.into(), why: why.into(), access: Access::Shared, read_as_trusted: false }
+        Self {
+            path: path.into(),
+            text: text.into(),
+            why: why.into(),
+            access: FileAccess::Shared,
+            read_as_trusted: false,
+        }
     }
 
     fn private(path: &str, text: &str, why: &'static str) -> Self {
-        Self { access: Access::Private, ..Self::plain(path, text, why) }
+        Self { access: FileAccess::Private, ..Self::plain(path, text, why) }
     }
 }
 
 /// What became of the files.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct InitOutcome {
     /// Those that were written.
     pub written: Vec<Planned>,
     /// Those that were there.
@@ -76,11 +82,11 @@ pub struct Initialised {
     /// Its root.
     pub root: PathBuf,
     /// What became of the files.
-    pub outcome: Outcome,
+    pub outcome: InitOutcome,
     /// The existing prompt that was split, with the paths of its parts.
-    pub import: Option<(Import, BTreeSet<String>)>,
+    pub import: Option<(PromptImport, BTreeSet<String>)>,
     /// What its configuration was to say.
-    values: Values,
+    values: KeyValues,
     store: TrustStore,
     git: GitProgram,
     key: String,
@@ -141,11 +147,11 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
 impl Initialised {
     /// Those values that the project's configuration was to have, and doesn't, since it was there already.
     #[must_use]
-    pub fn unset(&self) -> Values {
+    pub fn unset(&self) -> KeyValues {
         if self.outcome.kept.iter().any(|file| file.path == CONFIG) {
             unset(&self.root, &self.values)
         } else {
-            Values::new()
+            KeyValues::new()
         }
     }
 
@@ -166,8 +172,9 @@ impl Initialised {
 /// The files of a book with one example, as far as the project has none of its own.
 fn book(root: &Path) -> Result<Vec<Planned>, Failure> {
     let found = Candidates::read(root);
-    let own =
-        |candidate: &&Candidate| candidate.path.starts_with(&format!("{BOOK}/")) && candidate.path.ends_with(".prompt");
+    let own = |candidate: &&TrustCandidate| {
+        candidate.path.starts_with(&format!("{BOOK}/")) && candidate.path.ends_with(".prompt")
+    };
     let example = format!("{BOOK}/{QUESTION_PATH}");
     let others = found.files.iter().filter(own).any(|file| file.path != example || file.text != QUESTION);
     if others || found.refused.iter().any(|refused| refused.path.starts_with(BOOK)) {
@@ -185,14 +192,14 @@ fn book(root: &Path) -> Result<Vec<Planned>, Failure> {
 }
 
 /// Writes what is missing, after looking at what is there.
-fn write(root: &Path, planned: Vec<Planned>) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+fn write(root: &Path, planned: Vec<Planned>) -> Result<InitOutcome, Failure> {
+    let mut outcome = InitOutcome::default();
     let mut missing = Vec::new();
     for file in planned {
         match files::read_beneath(root, Path::new(&file.path), MAX_FILE_BYTES) {
             Ok(None) => missing.push(file),
             Ok(Some(content)) => {
-                if !matches!(content, Content::Whole(bytes) if bytes == file.text.as_bytes()) {
+                if !matches!(content, FileContent::Whole(bytes) if bytes == file.text.as_bytes()) {
                     outcome.other.insert(file.path.clone());
                 }
                 outcome.kept.push(file);
@@ -215,7 +222,7 @@ fn write(root: &Path, planned: Vec<Planned>) -> Result<Outcome, Failure> {
 }
 
 /// Those values that the project's configuration doesn't have.
-fn unset(root: &Path, values: &Values) -> Values {
+fn unset(root: &Path, values: &KeyValues) -> KeyValues {
     let found = Candidates::read(root);
     let text = found.files.iter().find(|candidate| candidate.path == CONFIG).map_or("", |candidate| &candidate.text);
     let table: toml::Table = text.parse().unwrap_or_default();

@@ -5,21 +5,21 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use proem_agents::assemble::output::UntrustedFile;
-use proem_agents::assemble::settings::Settings;
+use proem_agents::assemble::settings::AssembleSettings;
 use proem_agents::assemble::{PROMPT, embedded_book};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proem_guard::show;
-use proem_runtime::files::{self, Content};
-use proem_runtime::git::{GitProgram, Place, StateLimits, discover, state};
+use proem_runtime::files::{self, FileContent};
+use proem_runtime::git::{GitProgram, RepositoryKind, StateLimits, discover, state};
 use proem_runtime::{Environment, TrustedFile};
 
-use crate::config::{BudgetFile, CatalogueFiles, Config, Dollars, KeepRecords, Limits};
+use crate::config::{BudgetFile, CatalogueFiles, Config, Dollars, KeepRecords, SpendLimits};
 use crate::error::Error as Failure;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::trust::{MAX_FILE_BYTES, TrustStore, Vouched, hash};
+use crate::trust::{MAX_FILE_BYTES, RepositoryTrust, TrustStore, hash};
 
 /// The project's own configuration.
 pub const CONFIG: &str = "proem.toml";
@@ -37,7 +37,7 @@ const MAX_BOOK_DEPTH: usize = 6;
 
 /// Which files of a project's book are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
+pub enum BookReading {
     /// Those that this user trusts: to run them.
     Trusted,
     /// All of them: to look at them.
@@ -46,13 +46,13 @@ pub enum Reading {
 
 /// An opened project.
 #[derive(Debug)]
-pub struct Project {
+pub struct OpenProject {
     /// Where its files are; `None` in a bare repository.
     pub root: Option<PathBuf>,
     /// What the trust store calls it.
     pub key: String,
     /// What this user trusts in it.
-    pub vouched: Vouched,
+    pub vouched: RepositoryTrust,
     /// The user's configuration with the project's laid over or, untrusted, restricting it.
     pub config: Config,
     /// Where the user's configuration looks for tools and skills, and where the project's does if
@@ -97,8 +97,8 @@ pub fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, Strin
         Some(repository) => {
             let key = repository.common_dir.to_string_lossy().into_owned();
             let root = match repository.place {
-                Place::WorkTree(root) => Some(root),
-                Place::Bare => None,
+                RepositoryKind::WorkTree(root) => Some(root),
+                RepositoryKind::Bare => None,
             };
             (root, key)
         }
@@ -136,13 +136,13 @@ pub fn now() -> i64 {
     i64::try_from(elapsed).unwrap_or(i64::MAX)
 }
 
-impl Project {
+impl OpenProject {
     /// Opens the project around `folder`.
     ///
     /// # Errors
     ///
     /// If the folder, its configuration, the trust store or a book can't be read.
-    pub fn open(folder: &Path, places: &Places, reading: Reading) -> Result<Self, Failure> {
+    pub fn open(folder: &Path, places: &Places, reading: BookReading) -> Result<Self, Failure> {
         let (mut project, own) = Self::configured_in(folder, places)?;
         if let Some(layer) = read_book(&places.book(), Origin::User)? {
             project.layers.push(layer);
@@ -250,8 +250,8 @@ impl Project {
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
         let Some(root) = &self.root else { return Ok(None) };
         match files::read_beneath(root, Path::new(path), MAX_FILE_BYTES)? {
-            Some(Content::Whole(bytes)) => Ok(Some(bytes)),
-            Some(Content::Cut(_)) => Err(Failure::usage(format!(
+            Some(FileContent::Whole(bytes)) => Ok(Some(bytes)),
+            Some(FileContent::Cut(_)) => Err(Failure::usage(format!(
                 "`{}` is larger than the {MAX_FILE_BYTES} bytes that can be reviewed",
                 show::terminal_str(path)
             ))),
@@ -305,7 +305,7 @@ impl Project {
         self.untrusted.push(UntrustedFile { path: path.to_owned(), effect });
     }
 
-    fn read_own_book(&mut self, reading: Reading) {
+    fn read_own_book(&mut self, reading: BookReading) {
         let Some(root) = self.root.clone() else { return };
         let folder = |path: &str| root.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
         if !folder(OWN) || !folder(BOOK) {
@@ -328,11 +328,11 @@ impl Project {
             .collect();
         for path in untrusted {
             match reading {
-                Reading::Trusted => {
+                BookReading::Trusted => {
                     layer.files.remove(&path);
                     self.distrust(&format!("{BOOK}/{path}"), "not a part of the book's layout".into());
                 }
-                Reading::All => {
+                BookReading::All => {
                     self.distrust(&format!("{BOOK}/{path}"), "listed, but not used by `proem assemble`".into());
                 }
             }
@@ -349,7 +349,7 @@ impl Project {
         let mut layer_files = BTreeMap::new();
         let own_names: BTreeSet<&str> = own.assemble.paths.named().into_iter().map(|(name, _)| name).collect();
         for (name, path) in self.config.assemble.paths.clone().named() {
-            let named_by = if own_names.contains(name) { NamedBy::Project } else { NamedBy::User };
+            let named_by = if own_names.contains(name) { FileOwner::Project } else { FileOwner::User };
             let wrong =
                 |failure: Failure| Failure::usage(format!("assemble.paths.{}: {failure}", name.replace('-', "_")));
             match self.configured(path, named_by, places).map_err(wrong)? {
@@ -374,7 +374,7 @@ impl Project {
             _ => &places.config,
         };
         match files::read_beneath(folder, Path::new(&path), MAX_FILE_BYTES) {
-            Ok(Some(Content::Whole(bytes))) => self.baseline = Some(String::from_utf8_lossy(&bytes).into_owned()),
+            Ok(Some(FileContent::Whole(bytes))) => self.baseline = Some(String::from_utf8_lossy(&bytes).into_owned()),
             Ok(_) => self.notes.push(
                 format!(
                     "the baseline `{}` is missing or too large; token savings are not computed",
@@ -388,17 +388,17 @@ impl Project {
     }
 
     /// The text of a file that configuration names; `None` if it is missing, too large or not trusted.
-    fn configured(&mut self, path: &str, named_by: NamedBy, places: &Places) -> Result<Option<String>, Failure> {
+    fn configured(&mut self, path: &str, named_by: FileOwner, places: &Places) -> Result<Option<String>, Failure> {
         let folder = match (named_by, &self.root) {
-            (NamedBy::Project, Some(root)) => root,
+            (FileOwner::Project, Some(root)) => root,
             _ => &places.config,
         };
-        let Some(Content::Whole(bytes)) = files::read_beneath(folder, Path::new(path), MAX_FILE_BYTES)? else {
+        let Some(FileContent::Whole(bytes)) = files::read_beneath(folder, Path::new(path), MAX_FILE_BYTES)? else {
             return Ok(None);
         };
         // A path may be spelled in several ways; trust is kept under the plain one.
         let plain = plain(path).unwrap_or_else(|| path.to_owned());
-        if named_by == NamedBy::Project && !self.vouched.covers(&plain, &hash(&bytes)) {
+        if named_by == FileOwner::Project && !self.vouched.covers(&plain, &hash(&bytes)) {
             self.distrust(path, "the book's own text is used instead".into());
             return Ok(None);
         }
@@ -432,7 +432,7 @@ impl Project {
 
 /// Whose configuration names a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NamedBy {
+enum FileOwner {
     User,
     Project,
 }
@@ -462,7 +462,7 @@ fn restrict_budget(budget: &mut BudgetFile, table: &toml::Table) -> Vec<String> 
         let mut lower = |key: &str, text: Option<String>| {
             lowered.extend(text.map(|text| format!("budget.{scope}.{key} = {text}")));
         };
-        let Limits { day, month, run, day_tokens, month_tokens, run_tokens } = limits;
+        let SpendLimits { day, month, run, day_tokens, month_tokens, run_tokens } = limits;
         for (key, slot) in [("day", day), ("month", month), ("run", run)] {
             let value = theirs.and_then(|theirs| theirs.get(key)?.clone().try_into::<Dollars>().ok());
             lower(key, less(slot, value).map(String::from));
@@ -483,17 +483,17 @@ fn less<T: Copy + PartialOrd>(slot: &mut Option<T>, value: Option<T>) -> Option<
 }
 
 /// Lowers caps of assemblies.
-fn restrict_settings(settings: &mut Settings, table: &toml::Table) -> Vec<String> {
+fn restrict_settings(settings: &mut AssembleSettings, table: &toml::Table) -> Vec<String> {
     let assemble = table.get("assemble").and_then(toml::Value::as_table);
     let cap = |name: &str| usize::try_from(assemble?.get(name)?.as_integer()?).ok();
     let before = settings.clone();
-    let mut other = Settings {
+    let mut other = AssembleSettings {
         max_context_tokens: usize::MAX,
         max_tools: usize::MAX,
         max_skills: usize::MAX,
         max_memories: usize::MAX,
         max_results: usize::MAX,
-        ..Settings::default()
+        ..AssembleSettings::default()
     };
     let mut lowered = Vec::new();
     for (name, slot, current) in [
@@ -564,9 +564,9 @@ fn read_folder(book: &Path, below: &Path, depth: usize, layer: &mut BookLayer) -
         }
         let shown = show::terminal_str(&path.display().to_string()).into_string();
         let text = match files::read_beneath(book, &path, MAX_FILE_BYTES)? {
-            Some(Content::Whole(bytes)) => String::from_utf8(bytes)
+            Some(FileContent::Whole(bytes)) => String::from_utf8(bytes)
                 .map_err(|_| Failure::usage(format!("`{shown}` is not UTF-8; save it as UTF-8")))?,
-            Some(Content::Cut(_)) => {
+            Some(FileContent::Cut(_)) => {
                 return Err(Failure::usage(format!("`{shown}` is larger than {MAX_FILE_BYTES} bytes")));
             }
             None => continue,

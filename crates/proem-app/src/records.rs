@@ -8,16 +8,16 @@ pub mod writing;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use proem_engine::ledger::{Cap, Period, Scope, Unit};
+use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit};
 use proem_runtime::{Environment, installation_key};
 use proem_store::record::{Actor, ActorKind, Project as Owner};
-use proem_store::{Access, Opened, Opening, Origin, Store};
+use proem_store::{OpenedStore, Store, StoreAccess, StoreCreator, StoreOptions};
 
-use crate::config::{BudgetFile, Limits};
+use crate::config::{BudgetFile, SpendLimits};
 use crate::error::Error as Failure;
 use crate::message::{Note, Noted};
 use crate::places::{Channel, Places};
-use crate::project::Project;
+use crate::project::OpenProject;
 
 /// Runs asynchronous work of the store on this thread.
 ///
@@ -52,7 +52,7 @@ pub enum Whose {
 impl Whose {
     /// The project whose runs are meant; `None` for all.
     #[must_use]
-    pub fn owner(self, project: &Project) -> Option<Owner> {
+    pub fn owner(self, project: &OpenProject) -> Option<Owner> {
         match self {
             Self::Project => Some(owner(project)),
             Self::All => None,
@@ -61,7 +61,7 @@ impl Whose {
 }
 
 /// Whose records a project's are.
-pub fn owner(project: &Project) -> Owner {
+pub fn owner(project: &OpenProject) -> Owner {
     Owner(project.key.clone())
 }
 
@@ -95,19 +95,22 @@ pub fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Failure> {
 
 /// The caps that hold.
 pub fn caps(budget: &BudgetFile) -> Vec<Cap> {
-    let of = |scope: Scope, limits: &Limits| {
-        let money = [(Period::Day, limits.day), (Period::Month, limits.month), (Period::Run, limits.run)];
-        let tokens =
-            [(Period::Day, limits.day_tokens), (Period::Month, limits.month_tokens), (Period::Run, limits.run_tokens)];
+    let of = |scope: CapScope, limits: &SpendLimits| {
+        let money = [(CapPeriod::Day, limits.day), (CapPeriod::Month, limits.month), (CapPeriod::Run, limits.run)];
+        let tokens = [
+            (CapPeriod::Day, limits.day_tokens),
+            (CapPeriod::Month, limits.month_tokens),
+            (CapPeriod::Run, limits.run_tokens),
+        ];
         let money = money
             .into_iter()
-            .filter_map(move |(period, most)| Some(Cap { scope, period, unit: Unit::NanoDollars, most: most?.0.0 }));
+            .filter_map(move |(period, most)| Some(Cap { scope, period, unit: CapUnit::NanoDollars, most: most?.0.0 }));
         let tokens = tokens
             .into_iter()
-            .filter_map(move |(period, most)| Some(Cap { scope, period, unit: Unit::Tokens, most: most? }));
+            .filter_map(move |(period, most)| Some(Cap { scope, period, unit: CapUnit::Tokens, most: most? }));
         money.chain(tokens).collect::<Vec<_>>()
     };
-    [of(Scope::User, &budget.user), of(Scope::Project, &budget.project)].concat()
+    [of(CapScope::User, &budget.user), of(CapScope::Project, &budget.project)].concat()
 }
 
 /// Opens the records.
@@ -115,14 +118,18 @@ pub fn caps(budget: &BudgetFile) -> Vec<Cap> {
 /// # Errors
 ///
 /// If they can't be used: locked, damaged, of another installation, or without a key.
-pub async fn open(places: &Places, project: &Project, access: Access) -> Result<Opened, proem_store::Error> {
+pub async fn open(
+    places: &Places,
+    project: &OpenProject,
+    access: StoreAccess,
+) -> Result<OpenedStore, proem_store::Error> {
     let environment = Environment::inherited();
     let unusable =
         |why: String| proem_store::Error::Unusable(proem_store::Unusable::Other { path: places.records(), why });
     let key = installation_key(&places.key()).map_err(|e| unusable(e.to_string()))?;
     let zone = zone(&project.config.budget).map_err(|e| unusable(e.to_string()))?;
     let (path, project) = (places.records(), owner(project));
-    Store::open(Opening { path, key, access, project, actor: actor(&environment, places.channel), zone }).await
+    Store::open(StoreOptions { path, key, access, project, actor: actor(&environment, places.channel), zone }).await
 }
 
 /// Opens the records to look at them.
@@ -130,10 +137,10 @@ pub async fn open(places: &Places, project: &Project, access: Access) -> Result<
 /// # Errors
 ///
 /// If they can't be read.
-pub async fn look(places: &Places, project: &Project) -> Result<Noted<Store>, Failure> {
-    let opened = open(places, project, Access::Read).await?;
+pub async fn look(places: &Places, project: &OpenProject) -> Result<Noted<Store>, Failure> {
+    let opened = open(places, project, StoreAccess::Read).await?;
     let mut notes: Vec<Note> = opened.notes.into_iter().map(Note::from).collect();
-    if opened.origin == Origin::Foreign {
+    if opened.origin == StoreCreator::Foreign {
         notes.push("these records were made by another installation, so they are read-only".into());
     }
     Ok(Noted { value: opened.store, notes })

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 
 use proem_engine::versions::Versions;
 use proem_store::Store;
-use proem_store::query::{Listed, RunDetail};
+use proem_store::query::{RunDetail, RunScope};
 use proem_store::record::RunId;
 use serde::Deserialize as _;
 use serde_json::Value as Json;
 
 use crate::error::Error as Failure;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::records::Whose;
 
 /// The versions that a run's requests were made with; `None` where that is not kept, or in a form that is not known.
@@ -37,18 +37,18 @@ pub fn versions(run: &RunDetail) -> Option<Versions> {
 /// If there is none, or more than one.
 pub async fn found(
     store: &Store,
-    project: &Project,
+    project: &OpenProject,
     (id, whose): (&str, Whose),
-    listed: Listed,
+    listed: RunScope,
 ) -> Result<RunId, Failure> {
     Ok(store.find(whose.owner(project).as_ref(), listed, id).await?)
 }
 
 /// Texts by their hashes, as far as they are kept.
 #[derive(Debug)]
-pub struct Texts(BTreeMap<String, Vec<u8>>);
+pub struct TextsByHash(BTreeMap<String, Vec<u8>>);
 
-impl Texts {
+impl TextsByHash {
     /// Reads them.
     ///
     /// # Errors

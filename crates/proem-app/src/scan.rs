@@ -13,21 +13,23 @@ pub mod rows;
 use std::io::Read;
 use std::path::Path;
 
-use proem_runtime::readers::{Ask, Document, Kind, Limits, ReadError, read_file, read_stream};
+use proem_runtime::readers::{
+    Document, DocumentKind, DocumentLimits, DocumentOptions, ReadError, read_file, read_stream,
+};
 use proem_text::Source;
 
 pub use self::place::Excerpt;
 use crate::catalogue::load;
 use crate::error::Error as Failure;
-use crate::guarding::{Guarding, tools};
+use crate::guarding::{GuardSetup, tools};
 use crate::places::Places;
-use crate::project::{Project, Reading};
+use crate::project::{BookReading, OpenProject};
 
 /// How files are read and judged.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
     /// What they are read as, whatever they look like.
-    pub kind: Option<Kind>,
+    pub kind: Option<DocumentKind>,
     /// Whose verdicts apply; otherwise `file/` and the kind.
     pub source: Option<Source>,
     /// How much is read of a file that was named, or of a row, in bytes.
@@ -55,9 +57,15 @@ impl ScanOptions {
         read_stream(from, &self.ask())
     }
 
-    fn ask(&self) -> Ask<'_> {
-        let limits = Limits { bytes: self.file_bytes, ..Limits::default() };
-        Ask { name: None, kind: self.kind, source: self.source.clone(), limits, ..Ask::default() }
+    fn ask(&self) -> DocumentOptions<'_> {
+        let limits = DocumentLimits { bytes: self.file_bytes, ..DocumentLimits::default() };
+        DocumentOptions {
+            name: None,
+            kind: self.kind,
+            source: self.source.clone(),
+            limits,
+            ..DocumentOptions::default()
+        }
     }
 }
 
@@ -69,8 +77,8 @@ impl ScanOptions {
 /// # Errors
 ///
 /// If the user's table of verdicts can't be read.
-pub fn guarding(root: &Path, places: &Places) -> Result<Guarding, Failure> {
-    let loaded = Project::open(root, places, Reading::Trusted).and_then(|project| load(&project, places));
+pub fn guarding(root: &Path, places: &Places) -> Result<GuardSetup, Failure> {
+    let loaded = OpenProject::open(root, places, BookReading::Trusted).and_then(|project| load(&project, places));
     let tools = loaded.map_or_else(|_| Vec::new(), |loaded| tools(&loaded.catalogue));
-    Guarding::load(places, &tools)
+    GuardSetup::load(places, &tools)
 }

@@ -9,16 +9,17 @@ use std::path::{Path, PathBuf};
 use proem_embed::StaticModel;
 use proem_guard::show;
 use proem_select::catalogue::{
-    Approvals, Capability, Catalogue, Hash, MAX_FILE_BYTES, Parsed, SourceFile, Standing, parse_lines, tools_list,
+    Approvals, Capability, Catalogue, CatalogueContents, MAX_FILE_BYTES, Sha256Hash, SourceFile, SourceTrust,
+    parse_lines, tools_list,
 };
 use proem_select::embedding::Embedder as _;
-use proem_select::select::{Index, Meant, Query, Ranking, Selector, Usage};
+use proem_select::select::{CatalogueIndex, Query, Ranking, Selector, TaskEmbedding, UsageHistory};
 use serde_json::Value;
 
-use self::lines::{Asked, Line, Lines};
+use self::lines::{QueryLine, QueryLines, RankedQuery};
 use crate::catalogue::{embedded_manifest, open};
 use crate::config::Config;
-use crate::embedding::{Configured, EmbeddingModel};
+use crate::embedding::{EmbeddingModel, EmbeddingSetup};
 use crate::error::Error as Failure;
 use crate::message::Note;
 use crate::places::Places;
@@ -55,7 +56,7 @@ pub struct Ranker {
     catalogue: Catalogue,
     from: CatalogueFrom,
     selector: Selector,
-    index: Index,
+    index: CatalogueIndex,
     embedder: Option<EmbeddingModel>,
     /// Why there is no embedder.
     degraded: Option<String>,
@@ -64,7 +65,7 @@ pub struct Ranker {
 
 /// A ranking with the query that it is for.
 #[derive(Debug)]
-pub struct Answered {
+pub struct QueryRanking {
     /// What was asked.
     pub query: Query,
     /// All entries, the likeliest first.
@@ -89,11 +90,11 @@ impl Ranker {
             }
             None => {
                 let (project, loaded) = open(&options.root, places, said)?;
-                let configured = by_meaning.then(|| Configured::new(&project.config, places)).transpose()?;
+                let configured = by_meaning.then(|| EmbeddingSetup::new(&project.config, places)).transpose()?;
                 (loaded.catalogue, CatalogueFrom::Project, Some(project), loaded.notes, configured)
             }
         };
-        let (embedder, selector, mut degraded) = match configured.map(Configured::calibrated) {
+        let (embedder, selector, mut degraded) = match configured.map(EmbeddingSetup::calibrated) {
             None => (None, Selector::shipped()?, options.words_only.clone()),
             Some((model, selector, own)) => {
                 notes.extend(own.into_iter().map(Note::from));
@@ -117,7 +118,7 @@ impl Ranker {
             let added = add_usage(&mut usage, path, &selector, embedder, &catalogue)?;
             notes.extend(added.into_iter().map(Note::from));
         }
-        let mut index = Index::new(catalogue.entries(), &usage, &selector);
+        let mut index = CatalogueIndex::new(catalogue.entries(), &usage, &selector);
         let embedder = embedder.filter(|embedder| {
             let manifest = project
                 .as_ref()
@@ -164,7 +165,7 @@ impl Ranker {
 
     /// The words of what is ranked.
     #[must_use]
-    pub const fn index(&self) -> &Index {
+    pub const fn index(&self) -> &CatalogueIndex {
         &self.index
     }
 
@@ -173,28 +174,28 @@ impl Ranker {
     /// # Errors
     ///
     /// Never, but for a bug.
-    pub fn rank(&self, task: &str) -> Result<Answered, Failure> {
+    pub fn rank(&self, task: &str) -> Result<QueryRanking, Failure> {
         let query = self.selector.query(task);
         let mut degraded = self.degraded.clone();
         if let Some(embedder) = &self.embedder {
             let ranked = self.selector.embed(&query, embedder).and_then(|vectors| {
-                let meant = Meant { model: embedder.model(), vectors: &vectors, pieces: embedder.pieces() };
+                let meant = TaskEmbedding { model: embedder.model(), vectors: &vectors, pieces: embedder.pieces() };
                 self.selector.rank(self.entries(), &self.index, &query, Some(&meant))
             });
             match ranked {
-                Ok(ranking) => return Ok(Answered { query, ranking }),
+                Ok(ranking) => return Ok(QueryRanking { query, ranking }),
                 Err(error) => degraded = Some(format!("ranked by shared words: {error}")),
             }
         }
         let mut ranking = self.selector.rank(self.entries(), &self.index, &query, None)?;
         ranking.degraded = degraded.or(ranking.degraded);
-        Ok(Answered { query, ranking })
+        Ok(QueryRanking { query, ranking })
     }
 }
 
 /// What the user configured, whatever project they are in.
-fn configured(places: &Places) -> Result<Configured, Failure> {
-    Configured::new(&Config::of_user(&places.config_file())?, places)
+fn configured(places: &Places) -> Result<EmbeddingSetup, Failure> {
+    EmbeddingSetup::new(&Config::of_user(&places.config_file())?, places)
 }
 
 /// Reads a catalogue of the user's choice; broken entries are notes, a file of nothing else an error.
@@ -223,13 +224,13 @@ fn from_file(path: &Path) -> Result<(Catalogue, Vec<String>), Failure> {
 }
 
 /// A saved answer to `tools/list` if it looks like one, else JSON lines.
-fn parse(path: &Path, text: String) -> Parsed {
+fn parse(path: &Path, text: String) -> CatalogueContents {
     let shown = show::terminal_str(&path.display().to_string()).into_string();
     if !is_tools_list(&text) {
         return parse_lines(&shown, &text);
     }
     let server = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    tools_list::parse(&SourceFile { path: shown, standing: Standing::Outside, text }, &server)
+    tools_list::parse(&SourceFile { path: shown, standing: SourceTrust::Outside, text }, &server)
 }
 
 /// Whether it is one list, or one object that holds one. A line of a catalogue has a `name`.
@@ -250,23 +251,23 @@ fn is_tools_list(text: &str) -> bool {
 
 /// Adds what earlier requests used; says what is wrong with the file.
 fn add_usage(
-    usage: &mut Usage,
+    usage: &mut UsageHistory,
     path: &Path,
     selector: &Selector,
     embedder: Option<&StaticModel<'_>>,
     catalogue: &Catalogue,
 ) -> Result<Vec<String>, Failure> {
     let name = lines::shown(path);
-    let known: BTreeSet<Hash> = catalogue.entries().iter().flat_map(names).collect();
-    let mut lines = Lines::new(BufReader::new(lines::open(path)?));
+    let known: BTreeSet<Sha256Hash> = catalogue.entries().iter().flat_map(names).collect();
+    let mut lines = QueryLines::new(BufReader::new(lines::open(path)?));
     let (mut problems, mut wrong, mut unknown) = (Vec::new(), 0_usize, 0_usize);
     loop {
         let next = lines.next_line().map_err(|error| Failure::outside(format!("could not read {name}: {error}")))?;
         let Some((number, line)) = next else { break };
         let asked = match line {
-            Line::Blank => continue,
-            Line::Text(text) => Asked::parse(&text),
-            Line::Unreadable(why) => Err(why),
+            QueryLine::Blank => continue,
+            QueryLine::Text(text) => RankedQuery::parse(&text),
+            QueryLine::Unreadable(why) => Err(why),
         };
         let asked = match asked {
             Ok(asked) => asked,
@@ -285,7 +286,7 @@ fn add_usage(
             _ => None,
         };
         for tool in &asked.tools {
-            unknown = unknown.saturating_add(usize::from(!known.contains(&Hash::of(tool.as_bytes()))));
+            unknown = unknown.saturating_add(usize::from(!known.contains(&Sha256Hash::of(tool.as_bytes()))));
             usage.add_request(tool, &query, vector.as_ref());
         }
     }
@@ -297,9 +298,9 @@ fn add_usage(
 }
 
 /// What usage may call an entry.
-fn names(capability: &Capability) -> [Hash; 2] {
+fn names(capability: &Capability) -> [Sha256Hash; 2] {
     let own = show::json(capability.own_name());
-    [Hash::of(capability.name().as_str().as_bytes()), Hash::of(own.as_str().unwrap_or_default().as_bytes())]
+    [Sha256Hash::of(capability.name().as_str().as_bytes()), Sha256Hash::of(own.as_str().unwrap_or_default().as_bytes())]
 }
 
 /// The first problems, and how many more there are.

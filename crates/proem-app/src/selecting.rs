@@ -3,26 +3,26 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use proem_agents::assemble::gathered::Gathered;
+use proem_agents::assemble::gathered::PlaceFacts;
 use proem_agents::assemble::memory::EntryMeaning;
-use proem_agents::assemble::selecting::Selecting;
+use proem_agents::assemble::selecting::SelectionTask;
 use proem_agents::assemble::{Task, leaves_mode_open, mode_examples};
 use proem_guard::{Untrusted, show};
-use proem_runtime::files::{self, Access, Content};
+use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_runtime::task_vectors::TaskVectors;
 use proem_select::catalogue::manifest::MAX_MANIFEST_BYTES;
-use proem_select::catalogue::{Catalogue, Embed, Hash, Manifest, text_hash, vectorise_texts};
+use proem_select::catalogue::{Catalogue, EmbeddingScope, Manifest, Sha256Hash, text_hash, vectorise_texts};
 use proem_select::embedding::{Embedder, Vector};
-use proem_select::mode::{Examples, Hints};
-use proem_select::select::{Index, Meant, Query, Selector, Usage};
+use proem_select::mode::{Hints, ModeExamples};
+use proem_select::select::{CatalogueIndex, Query, Selector, TaskEmbedding, UsageHistory};
 use proem_text::Label;
 
 use crate::catalogue::{embedded_manifest, load};
-use crate::embedding::{Configured, EmbeddingModel};
+use crate::embedding::{EmbeddingModel, EmbeddingSetup};
 use crate::error::Error as Failure;
 use crate::message::Note;
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 
 /// The tasks' vectors, below the cache folder.
 const TASKS: &str = "task-vectors.json";
@@ -31,16 +31,16 @@ const MODES: &str = "entries/modes.json";
 
 /// Everything that selection needs, held for one assembly.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct SelectionInputs {
     catalogue: Catalogue,
-    index: Index,
+    index: CatalogueIndex,
     selector: Selector,
     query: Query,
     /// The model; `None` if it could not be used.
     embedder: Option<EmbeddingModel>,
     task: Vec<Option<Vector>>,
-    entries: BTreeMap<Hash, Option<Vector>>,
-    examples: Option<Examples>,
+    entries: BTreeMap<Sha256Hash, Option<Vector>>,
+    examples: Option<ModeExamples>,
     /// Whether meaning is to choose the mode.
     mode_is_open: bool,
     /// Calls of the model for this assembly: of the built-in one for the task, of another one all
@@ -52,7 +52,7 @@ pub struct Prepared {
     pub notes: Vec<Note>,
 }
 
-impl Prepared {
+impl SelectionInputs {
     /// Reads the catalogue and embeds what is new. Nothing that goes wrong with the model fails the
     /// assembly: words decide then, and the reason is kept.
     ///
@@ -60,20 +60,20 @@ impl Prepared {
     ///
     /// If the catalogue's approvals or the shipped data can't be read.
     pub fn new(
-        project: &Project,
+        project: &OpenProject,
         places: &Places,
         (task, hints): (&Task, &Hints),
-        gathered: &Gathered,
+        gathered: &PlaceFacts,
     ) -> Result<Self, Failure> {
         let loaded = load(project, places)?;
-        let (model, selector, notes) = Configured::new(&project.config, places)?.calibrated();
+        let (model, selector, notes) = EmbeddingSetup::new(&project.config, places)?.calibrated();
         let text = match task {
             Task::Caller(text) => text.trim().to_owned(),
             Task::Outside(text) => show::json(text).as_str().unwrap_or_default().trim().to_owned(),
         };
         let catalogue = loaded.catalogue;
-        let usage = if catalogue.entries().is_empty() { Usage::default() } else { Selector::shipped_usage()? };
-        let index = Index::new(catalogue.entries(), &usage, &selector);
+        let usage = if catalogue.entries().is_empty() { UsageHistory::default() } else { Selector::shipped_usage()? };
+        let index = CatalogueIndex::new(catalogue.entries(), &usage, &selector);
         let query = selector.query(&text);
         let mut prepared = Self {
             catalogue,
@@ -107,9 +107,9 @@ impl Prepared {
 
     fn embed(
         &mut self,
-        project: &Project,
+        project: &OpenProject,
         places: &Places,
-        (text, gathered): (&str, &Gathered),
+        (text, gathered): (&str, &PlaceFacts),
         model: &EmbeddingModel,
     ) -> Result<(), String> {
         let (mut tasks, note) = TaskVectors::open(places.cache.join(TASKS));
@@ -128,7 +128,12 @@ impl Prepared {
     }
 
     /// Takes the stored vectors, and makes those that are missing.
-    fn embed_catalogue(&mut self, project: &Project, places: &Places, model: &EmbeddingModel) -> Result<(), String> {
+    fn embed_catalogue(
+        &mut self,
+        project: &OpenProject,
+        places: &Places,
+        model: &EmbeddingModel,
+    ) -> Result<(), String> {
         let manifest = embedded_manifest(project, places, &self.catalogue, model, &mut self.notes);
         let manifest = manifest.map_err(|error| error.to_string())?;
         let vectors = manifest.vectors(model.model());
@@ -138,9 +143,9 @@ impl Prepared {
     /// Memories and events keep their vectors; those that are new are embedded once.
     fn embed_entries(
         &mut self,
-        project: &Project,
+        project: &OpenProject,
         places: &Places,
-        gathered: &Gathered,
+        gathered: &PlaceFacts,
         embedder: &dyn Embedder,
     ) -> Result<(), String> {
         let texts = || gathered.memories.iter().chain(&gathered.activity).map(|entry| entry.text.clone());
@@ -153,7 +158,7 @@ impl Prepared {
     }
 
     /// The examples of the modes; those that a server embedded are kept.
-    fn embed_examples(&mut self, places: &Places, model: &EmbeddingModel) -> Result<Examples, String> {
+    fn embed_examples(&mut self, places: &Places, model: &EmbeddingModel) -> Result<ModeExamples, String> {
         let sentences = mode_examples().map_err(|error| error.to_string())?;
         let vectors = if let Some(model) = model.built_in() {
             let texts: Vec<&str> = sentences.iter().map(|(_, text)| text.as_str()).collect();
@@ -164,7 +169,7 @@ impl Prepared {
             let kept = self.kept(places, Path::new(MODES), texts.iter().cloned(), model)?;
             texts.iter().map(|text| kept.get(&text_hash(text)).cloned().flatten()).collect()
         };
-        let mut examples = Examples::default();
+        let mut examples = ModeExamples::default();
         for ((mode, _), vector) in sentences.iter().zip(vectors) {
             vector.into_iter().for_each(|vector| examples.add(*mode, vector));
         }
@@ -178,13 +183,13 @@ impl Prepared {
         path: &Path,
         texts: impl Iterator<Item = Untrusted<String>>,
         embedder: &dyn Embedder,
-    ) -> Result<BTreeMap<Hash, Option<Vector>>, String> {
+    ) -> Result<BTreeMap<Sha256Hash, Option<Vector>>, String> {
         let mut stored = read_entries(&places.cache, path);
-        let done = vectorise_texts(&mut stored, texts, embedder, Embed::Missing, &mut |_, _| {});
+        let done = vectorise_texts(&mut stored, texts, embedder, EmbeddingScope::Missing, &mut |_, _| {});
         let done = done.map_err(|error| error.to_string())?;
         if done.made > 0 || done.removed > 0 {
             let kept = std::fs::create_dir_all(&places.cache).map_err(|error| error.to_string()).and_then(|()| {
-                files::replace(&places.cache, path, stored.write().as_bytes(), Access::Private)
+                files::replace(&places.cache, path, stored.write().as_bytes(), FileAccess::Private)
                     .map_err(|error| error.to_string())
             });
             if let Err(error) = kept {
@@ -205,13 +210,13 @@ impl Prepared {
     }
 
     /// What tools and skills are selected from; `None` without a catalogue.
-    pub fn selecting(&self) -> Option<Selecting<'_>> {
-        let meant = self.embedder.as_ref().map(|embedder| Meant {
+    pub fn selecting(&self) -> Option<SelectionTask<'_>> {
+        let meant = self.embedder.as_ref().map(|embedder| TaskEmbedding {
             model: embedder.model(),
             vectors: &self.task,
             pieces: embedder.pieces(),
         });
-        (!self.catalogue.entries().is_empty()).then_some(Selecting {
+        (!self.catalogue.entries().is_empty()).then_some(SelectionTask {
             catalogue: &self.catalogue,
             index: &self.index,
             selector: &self.selector,
@@ -229,21 +234,21 @@ impl Prepared {
     }
 
     /// The examples of each mode, if meaning may choose it.
-    pub const fn mode_examples(&self) -> Option<&Examples> {
+    pub const fn mode_examples(&self) -> Option<&ModeExamples> {
         self.examples.as_ref()
     }
 }
 
 /// Below the cache folder; one for each project's root.
-fn entries_file(project: &Project) -> PathBuf {
+fn entries_file(project: &OpenProject) -> PathBuf {
     let root = project.root.as_deref().unwrap_or_else(|| Path::new(&project.key));
-    PathBuf::from("entries").join(format!("{}.json", Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
+    PathBuf::from("entries").join(format!("{}.json", Sha256Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
 }
 
 /// What was stored; nothing if it can't be read, since it can be rebuilt.
 fn read_entries(cache: &Path, path: &Path) -> Manifest {
     match files::read_beneath(cache, path, MAX_MANIFEST_BYTES) {
-        Ok(Some(Content::Whole(bytes))) => Manifest::read(&String::from_utf8_lossy(&bytes)).unwrap_or_default(),
+        Ok(Some(FileContent::Whole(bytes))) => Manifest::read(&String::from_utf8_lossy(&bytes)).unwrap_or_default(),
         _ => Manifest::default(),
     }
 }

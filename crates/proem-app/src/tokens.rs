@@ -15,7 +15,7 @@ use crate::error::Error as Failure;
 use crate::factors::Factors;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 
 /// The largest text that is counted, in bytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -38,7 +38,7 @@ pub struct TokenColumn {
     /// Whether its counts are exact.
     pub exactness: Exactness,
     counter: Box<dyn TokenCounter>,
-    basis: Basis,
+    basis: CountBasis,
 }
 
 impl std::fmt::Debug for TokenColumn {
@@ -50,7 +50,7 @@ impl std::fmt::Debug for TokenColumn {
 
 /// What a count is made by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Basis {
+enum CountBasis {
     /// The model's own tokeniser.
     Own,
     /// Another tokeniser, by a factor that somebody measured.
@@ -86,7 +86,7 @@ fn config(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<Config, 
     if GitProgram::find(&Environment::inherited()).is_err() {
         return Config::of_user(&places.config_file());
     }
-    let project = Project::without_book(root, places)?;
+    let project = OpenProject::without_book(root, places)?;
     said.extend(project.all_notes());
     Ok(project.config)
 }
@@ -109,19 +109,19 @@ impl TokenColumn {
             title: tokeniser.name().to_owned(),
             exactness: Exactness::Exact,
             counter: Box::new(tokeniser),
-            basis: Basis::Own,
+            basis: CountBasis::Own,
         }
     }
 
     fn of(mut model: Model, factors: &Factors) -> Self {
         let fitted = factors.apply(&mut model).is_some();
         let basis = match &model.tokeniser {
-            Tokeniser::Exact(_) => Basis::Own,
-            Tokeniser::Estimate { .. } if fitted => Basis::Fitted,
+            Tokeniser::Exact(_) => CountBasis::Own,
+            Tokeniser::Estimate { .. } if fitted => CountBasis::Fitted,
             Tokeniser::Estimate { sources, .. } if sources.iter().any(|source| source == "unmeasured") => {
-                Basis::Unmeasured
+                CountBasis::Unmeasured
             }
-            Tokeniser::Estimate { .. } => Basis::Measured,
+            Tokeniser::Estimate { .. } => CountBasis::Measured,
         };
         let counter = model.counter();
         Self { title: model.name, exactness: counter.exactness(), counter, basis }
@@ -132,10 +132,10 @@ impl TokenColumn {
     pub fn estimate(&self) -> Option<Note> {
         let how = format!("{} = {}", show::terminal_str(&self.title), self.counter.name());
         Some(match self.basis {
-            Basis::Own => return None,
-            Basis::Measured => format!("≈ is an estimate, because this tokeniser isn't public: {how}").into(),
-            Basis::Fitted => format!("≈ is an estimate, based on recorded calls: {how}").into(),
-            Basis::Unmeasured => Note::hinting(
+            CountBasis::Own => return None,
+            CountBasis::Measured => format!("≈ is an estimate, because this tokeniser isn't public: {how}").into(),
+            CountBasis::Fitted => format!("≈ is an estimate, based on recorded calls: {how}").into(),
+            CountBasis::Unmeasured => Note::hinting(
                 format!("≈ is an unverified estimate, because the tokeniser isn't known: {how}"),
                 Hint::MeasureCounts,
             ),

@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 
 use proem_guard::show;
 use proem_runtime::Error;
-use proem_runtime::files::{self, Access, Content};
+use proem_runtime::files::{self, FileAccess, FileContent};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error as Failure;
 
-pub use self::place::{Before, EditingOffer, Reviewed, RevokeScope, Revoked, TrustPlace};
+pub use self::place::{Before, EditingOffer, FileReview, RevokeScope, Revoked, TrustPlace};
 pub use self::states::{TrustEntry, TrustState, entries};
 
 const FILE: &str = "trust.json";
@@ -40,16 +40,16 @@ pub const EDITING_SECONDS: i64 = 24 * 60 * 60;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct TrustFile {
     version: u32,
-    repositories: BTreeMap<String, Repository>,
+    repositories: BTreeMap<String, RepositoryEntry>,
 }
 
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Repository {
+struct RepositoryEntry {
     files: BTreeMap<String, Trusted>,
-    editing: Vec<Editing>,
+    editing: Vec<EditingGrant>,
     /// The hashes of what `proem init` wrote, by path. It vouches for nothing.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     written: BTreeMap<String, BTreeSet<String>>,
@@ -65,7 +65,7 @@ struct Trusted {
 /// A file or folder that is trusted while it is being edited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Editing {
+pub struct EditingGrant {
     /// The work tree it is edited in; others of the same repository are not concerned.
     pub root: String,
     /// Relative to that root.
@@ -76,7 +76,7 @@ pub struct Editing {
     pub until: i64,
 }
 
-impl Editing {
+impl EditingGrant {
     fn covers(&self, path: &str) -> bool {
         path == self.path || path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
     }
@@ -84,13 +84,13 @@ impl Editing {
 
 /// What this user vouched for in one repository.
 #[derive(Debug, Clone, Default)]
-pub struct Vouched {
+pub struct RepositoryTrust {
     files: BTreeMap<String, Trusted>,
-    editing: Vec<Editing>,
+    editing: Vec<EditingGrant>,
     written: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Vouched {
+impl RepositoryTrust {
     /// Whether exactly these bytes of `path` are trusted.
     pub fn covers(&self, path: &str, hash: &str) -> bool {
         self.has(path, hash) || self.while_editing(path)
@@ -117,7 +117,7 @@ impl Vouched {
     }
 
     /// What is being edited.
-    pub fn editing(&self) -> &[Editing] {
+    pub fn editing(&self) -> &[EditingGrant] {
         &self.editing
     }
 
@@ -132,7 +132,7 @@ impl Vouched {
     }
 }
 
-impl Editing {
+impl EditingGrant {
     /// Whether it began at this commit and isn't over.
     fn lasts(&self, head: Option<&str>, now: i64) -> bool {
         self.head.as_deref() == head && now < self.until
@@ -166,14 +166,15 @@ impl TrustStore {
         root: &str,
         now: i64,
         head: impl FnOnce() -> Result<Option<String>, Failure>,
-    ) -> Result<Vouched, Failure> {
+    ) -> Result<RepositoryTrust, Failure> {
         let repository = self.read()?.repositories.remove(key).unwrap_or_default();
-        let editing: Vec<Editing> = repository.editing.into_iter().filter(|editing| editing.root == root).collect();
+        let editing: Vec<EditingGrant> =
+            repository.editing.into_iter().filter(|editing| editing.root == root).collect();
         if editing.is_empty() {
-            return Ok(Vouched { files: repository.files, editing, written: repository.written });
+            return Ok(RepositoryTrust { files: repository.files, editing, written: repository.written });
         }
         let head = head()?;
-        let (live, over): (Vec<Editing>, Vec<Editing>) =
+        let (live, over): (Vec<EditingGrant>, Vec<EditingGrant>) =
             editing.into_iter().partition(|editing| editing.lasts(head.as_deref(), now));
         if !over.is_empty() {
             self.change(|stored| {
@@ -183,7 +184,7 @@ impl TrustStore {
                 Ok(())
             })?;
         }
-        Ok(Vouched { files: repository.files, editing: live, written: repository.written })
+        Ok(RepositoryTrust { files: repository.files, editing: live, written: repository.written })
     }
 
     /// Whether the store can be read; one that isn't there yet can.
@@ -196,10 +197,10 @@ impl TrustStore {
     }
 
     /// The bytes that were trusted last for a path, to show a difference against.
-    pub fn last(&self, vouched: &Vouched, path: &str) -> Option<Vec<u8>> {
+    pub fn last(&self, vouched: &RepositoryTrust, path: &str) -> Option<Vec<u8>> {
         let last = &vouched.files.get(path)?.last;
         match files::read_beneath(&self.folder, &Path::new(COPIES).join(last), MAX_FILE_BYTES) {
-            Ok(Some(Content::Whole(bytes))) if hash(&bytes) == *last => Some(bytes),
+            Ok(Some(FileContent::Whole(bytes))) if hash(&bytes) == *last => Some(bytes),
             _ => None,
         }
     }
@@ -214,7 +215,7 @@ impl TrustStore {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
             for (path, bytes) in trusted {
                 let hash = hash(bytes);
-                files::replace(&self.folder, &Path::new(COPIES).join(&hash), bytes, Access::Private)?;
+                files::replace(&self.folder, &Path::new(COPIES).join(&hash), bytes, FileAccess::Private)?;
                 let file = repository.files.entry(path.clone()).or_default();
                 file.hashes.insert(hash.clone());
                 file.last = hash;
@@ -243,7 +244,7 @@ impl TrustStore {
     /// # Errors
     ///
     /// If the store can't be written.
-    pub fn edit(&self, key: &str, editing: &Editing) -> Result<(), Failure> {
+    pub fn edit(&self, key: &str, editing: &EditingGrant) -> Result<(), Failure> {
         self.change(|stored| {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
             repository.editing.retain(|other| (&other.root, &other.path) != (&editing.root, &editing.path));
@@ -268,13 +269,13 @@ impl TrustStore {
         Ok(revoked.into_iter().collect())
     }
 
-    fn read(&self) -> Result<Stored, Failure> {
+    fn read(&self) -> Result<TrustFile, Failure> {
         let path = self.folder.join(FILE);
         let shown = show::terminal_str(&path.display().to_string()).into_string();
         let bytes = match files::read_regular(&path, MAX_STORE_BYTES)? {
-            None => return Ok(Stored { version: 1, ..Stored::default() }),
-            Some(Content::Whole(bytes)) => bytes,
-            Some(Content::Cut(_)) => {
+            None => return Ok(TrustFile { version: 1, ..TrustFile::default() }),
+            Some(FileContent::Whole(bytes)) => bytes,
+            Some(FileContent::Cut(_)) => {
                 let problem = format!(
                     "`{shown}` is larger than {MAX_STORE_BYTES} bytes; move it elsewhere and trust the files again"
                 );
@@ -282,7 +283,7 @@ impl TrustStore {
             }
         };
         self.closed_to_others()?;
-        let stored: Stored = serde_json::from_slice(&bytes).map_err(|e| {
+        let stored: TrustFile = serde_json::from_slice(&bytes).map_err(|e| {
             Failure::usage(format!("`{shown}` can't be read ({e}); move it elsewhere and trust the files again"))
         })?;
         if stored.version != 1 {
@@ -311,14 +312,14 @@ impl TrustStore {
     }
 
     /// Reads, changes and replaces the store while holding its lock.
-    fn change(&self, change: impl FnOnce(&mut Stored) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn change(&self, change: impl FnOnce(&mut TrustFile) -> Result<(), Failure>) -> Result<(), Failure> {
         let _lock = self.lock()?;
         let mut stored = self.read()?;
         change(&mut stored)?;
         let json = serde_json::to_value(&stored).map_err(|e| Failure::bug("could not write JSON", e))?;
         let mut text = proem_text::json::pretty(&json);
         text.push('\n');
-        files::replace(&self.folder, Path::new(FILE), text.as_bytes(), Access::Private)?;
+        files::replace(&self.folder, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
         self.remove_old_copies(&stored);
         Ok(())
     }
@@ -336,7 +337,7 @@ impl TrustStore {
         };
         std::fs::create_dir_all(parent).map_err(failed("create", parent))?;
         // The file stays, and is never replaced: all who lock it lock the same one.
-        match files::write_new(parent, &Path::new(name).join(LOCK), b"", Access::Private) {
+        match files::write_new(parent, &Path::new(name).join(LOCK), b"", FileAccess::Private) {
             Ok(()) | Err(Error::Exists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -347,7 +348,7 @@ impl TrustStore {
     }
 
     /// Removes copies that no difference will be shown against any more.
-    fn remove_old_copies(&self, stored: &Stored) {
+    fn remove_old_copies(&self, stored: &TrustFile) {
         let files = stored.repositories.values().flat_map(|repository| repository.files.values());
         let wanted: BTreeSet<&str> = files.map(|file| file.last.as_str()).collect();
         let Ok(copies) = std::fs::read_dir(self.folder.join(COPIES)) else { return };
@@ -369,8 +370,8 @@ pub fn hash(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn editing(head: Option<&str>, until: i64) -> Editing {
-        Editing { root: "/a".into(), path: ".proem/book".into(), head: head.map(str::to_owned), until }
+    fn editing(head: Option<&str>, until: i64) -> EditingGrant {
+        EditingGrant { root: "/a".into(), path: ".proem/book".into(), head: head.map(str::to_owned), until }
     }
 
     #[test]
@@ -398,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_folder_covers_what_is_below_it() {
-        let vouched = Vouched { editing: vec![editing(None, 1)], ..Vouched::default() };
+        let vouched = RepositoryTrust { editing: vec![editing(None, 1)], ..RepositoryTrust::default() };
         for (path, covered) in
             [(".proem/book", true), (".proem/book/a/b", true), (".proem/bookish", false), (".proem", false)]
         {

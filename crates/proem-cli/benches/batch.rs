@@ -21,7 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fixture::Fixture;
-use proem_llm::scripted::{Received, Reply, Script, Server};
+use proem_llm::scripted::{ReceivedRequest, Reply, ScriptedServer, ServerScript};
 use serde_json::json;
 
 const ROWS: usize = 1_000;
@@ -114,9 +114,9 @@ fn show(name: &str, mut all: Vec<Took>) -> (f64, f64) {
     (median, worst)
 }
 
-fn start(fixture: &Fixture, delay_ms: u64) -> Server {
+fn start(fixture: &Fixture, delay_ms: u64) -> ScriptedServer {
     let reply = Reply::value(json!({ "severity": "low", "reason": "It only looks bad." })).delayed(delay_ms);
-    let server = Server::start(Script::of(vec![reply])).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(vec![reply])).unwrap();
     let address = server.address();
     let config = format!(
         "[providers.anthropic]\nbase_url = \"http://{address}\"\nkey = \"ANTHROPIC_API_KEY\"\nconcurrency = 64\n"
@@ -145,7 +145,7 @@ fn one_run(fixture: &Fixture) {
 }
 
 /// A request as it went over the wire.
-fn bytes(received: &Received) -> Vec<u8> {
+fn bytes(received: &ReceivedRequest) -> Vec<u8> {
     let mut out = format!("{} {} HTTP/1.1\r\n", received.method, received.path);
     for (name, value) in &received.headers {
         out.push_str(&format!("{name}: {value}\r\n"));

@@ -9,24 +9,24 @@ pub(crate) mod risk;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use proem_agents::prompted::Given;
-use proem_app::records::writing::Record;
+use proem_agents::prompted::InputAuthor;
+use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::scan::ScanOptions;
 use proem_app::select::SelectOptions;
 use proem_app::tokens::TokensOptions;
-use proem_engine::run::Limits;
-use proem_runtime::readers::Kind;
+use proem_engine::run::ExchangeLimits;
+use proem_runtime::readers::DocumentKind;
 use proem_text::Source;
 
-pub(crate) use self::assemble::{Assemble, Format};
+pub(crate) use self::assemble::{Assemble, PromptFormat};
 pub(crate) use self::book::{BookCommand, BookPlace, BookTest};
 use self::models::with_models;
 
 /// Decides what a language model reads, and accounts for every token of it.
 #[derive(Debug, Parser)]
 #[command(name = "proem", version, propagate_version = true, arg_required_else_help = true, after_help = COLOURS)]
-pub(crate) struct Args {
+pub(crate) struct CommandLine {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -56,13 +56,13 @@ pub(crate) enum Command {
     Risk(Box<risk::Risk>),
     /// Ask a model with a prompt of the book, and check its answer
     #[command(after_help = RUN_EXAMPLES)]
-    Run(Run),
+    Run(RunArgs),
     /// List, show, compare, replay, resume, rate and delete runs
     #[command(subcommand, after_help = records::RUNS_EXAMPLES)]
     Runs(records::RunsCommand),
     /// Look for prompt injections in files
     #[command(after_help = SCAN_EXAMPLES)]
-    Scan(Scan),
+    Scan(ScanArgs),
     /// Rank tools and skills for one task, or for many
     #[command(after_help = SELECT_EXAMPLES)]
     Select(Select),
@@ -74,10 +74,10 @@ pub(crate) enum Command {
     Store(records::StoreCommand),
     /// Count the tokens of files
     #[command(after_help = TOKENS_EXAMPLES)]
-    Tokens(Tokens),
+    Tokens(TokensArgs),
     /// Review and trust this project's files
     #[command(after_help = TRUST_EXAMPLES, subcommand_precedence_over_arg = true)]
-    Trust(Trust),
+    Trust(TrustArgs),
     /// Set up a project
     #[command(after_help = INIT_EXAMPLES)]
     Init(Init),
@@ -249,7 +249,7 @@ pub(crate) struct CataloguePlace {
 }
 
 #[derive(Debug, Parser)]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// `agent/name`, or `agent/name@version`
     pub(crate) prompt: String,
     /// A JSON object with the prompt's inputs; `-` is standard input
@@ -298,7 +298,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) wishes: records::Wishes,
+    pub(crate) wishes: records::AnswerWishes,
     /// Keep no record of it; refused where a budget is configured
     #[arg(long)]
     pub(crate) no_record: bool,
@@ -316,7 +316,7 @@ pub(crate) struct Run {
     pub(crate) root: PathBuf,
 }
 
-impl Run {
+impl RunArgs {
     /// What the use case is asked for.
     pub(crate) fn options(&self) -> RunOptions {
         RunOptions {
@@ -324,9 +324,9 @@ impl Run {
             model: self.model.clone(),
             provider: self.provider.clone(),
             concurrency: self.concurrency,
-            given: if self.input_untrusted { Given::FromOutside } else { Given::ByCaller },
+            given: if self.input_untrusted { InputAuthor::FromOutside } else { InputAuthor::ByCaller },
             input_tokens: self.budget,
-            limits: Limits { attempts: self.attempts, tokens: self.max_tokens },
+            limits: ExchangeLimits { attempts: self.attempts, tokens: self.max_tokens },
             most: self.max_cost,
             seconds: self.timeout,
             carriage: if self.dry_run {
@@ -335,7 +335,7 @@ impl Run {
                 Carriage::taped(self.record.clone(), self.replay.clone())
             },
             adapting: self.wishes.adapting(),
-            record: if self.no_record { Record::No } else { Record::AsConfigured },
+            record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
         }
     }
 }
@@ -360,7 +360,7 @@ pub(crate) enum ReadAs {
     Json,
 }
 
-impl From<ReadAs> for Kind {
+impl From<ReadAs> for DocumentKind {
     fn from(read_as: ReadAs) -> Self {
         match read_as {
             ReadAs::Text => Self::Text,
@@ -374,7 +374,7 @@ impl From<ReadAs> for Kind {
 
 /// The mildest verdict that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
+pub(crate) enum VerdictThreshold {
     /// Suspicious, or not all of it was looked at
     Flag,
     /// Must stay out of prompts
@@ -384,7 +384,7 @@ pub(crate) enum FailOn {
 }
 
 #[derive(Debug, Parser)]
-pub(crate) struct Scan {
+pub(crate) struct ScanArgs {
     /// Files and folders (of a folder, the files that git tracks); `-` is standard input
     #[arg(required_unless_present = "jsonl")]
     pub(crate) files: Vec<PathBuf>,
@@ -396,7 +396,7 @@ pub(crate) struct Scan {
     pub(crate) source: Option<Source>,
     /// The lowest verdict that makes the exit code 1; default: flag, or quarantine for a folder
     #[arg(long, value_enum, value_name = "VERDICT")]
-    pub(crate) fail_on: Option<FailOn>,
+    pub(crate) fail_on: Option<VerdictThreshold>,
     /// Print the text with the attacks cut out of it
     #[arg(long)]
     pub(crate) cut: bool,
@@ -419,7 +419,7 @@ pub(crate) struct Scan {
     pub(crate) json: bool,
 }
 
-impl Scan {
+impl ScanArgs {
     /// How files are read and judged.
     pub(crate) fn options(&self) -> ScanOptions {
         ScanOptions {
@@ -488,7 +488,7 @@ impl Select {
 }
 
 #[derive(Debug, Parser)]
-pub(crate) struct Tokens {
+pub(crate) struct TokensArgs {
     /// Files; `-` is standard input
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
@@ -506,7 +506,7 @@ pub(crate) struct Tokens {
     pub(crate) json: bool,
 }
 
-impl Tokens {
+impl TokensArgs {
     /// What tokens are counted by.
     pub(crate) fn options(&self) -> TokensOptions {
         TokensOptions { model: self.model.clone(), provider: self.provider.clone(), root: self.root.clone() }
@@ -514,7 +514,7 @@ impl Tokens {
 }
 
 #[derive(Debug, Parser)]
-pub(crate) struct Trust {
+pub(crate) struct TrustArgs {
     /// Files to review; without any, all that Proem would read as trusted
     pub(crate) files: Vec<PathBuf>,
     /// A folder in the project

@@ -9,9 +9,9 @@ use crate::hints;
 
 /// Why a command failed.
 #[derive(Debug)]
-pub(crate) struct Failure(Error);
+pub(crate) struct CommandFailure(Error);
 
-impl Failure {
+impl CommandFailure {
     /// A negative answer: exit code 1.
     pub(crate) fn finding(text: impl Into<String>) -> Self {
         Self(Error::finding(text))
@@ -48,14 +48,14 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)?;
         self.0.hint().map_or(Ok(()), |hint| f.write_str(&hints::tail(hint)))
     }
 }
 
-impl<E: Into<Error>> From<E> for Failure {
+impl<E: Into<Error>> From<E> for CommandFailure {
     fn from(error: E) -> Self {
         Self(error.into())
     }

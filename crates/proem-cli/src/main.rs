@@ -18,11 +18,11 @@ use proem_app::places::{Channel, Places};
 use proem_runtime::Environment;
 use proem_store::record::Actor;
 
-use args::Args;
-use failure::Failure;
+use args::CommandLine;
+use failure::CommandFailure;
 
 /// Where this user's files are, and how they are reached.
-fn places() -> Result<Places, Failure> {
+fn places() -> Result<Places, CommandFailure> {
     Ok(Places::find(channel())?)
 }
 
@@ -36,7 +36,7 @@ fn channel() -> Channel {
 }
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match CommandLine::try_parse() {
         Ok(args) => args,
         Err(error) => {
             // Help and version are answers; they go to standard output with code 0.

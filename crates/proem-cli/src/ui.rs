@@ -17,7 +17,7 @@ use proem_text::character::is_hidden;
 use self::output::Shapes;
 pub(crate) use self::output::{document as document_text, report_on_stdout};
 pub(crate) use self::progress::{cleared, target};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::hints;
 pub(crate) use proem_app::words::{counted, cut, grouped};
 
@@ -37,37 +37,37 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
 
 /// Writes to standard output exactly what was asked for: a prompt, an answer, a text without its
 /// attacks. What says something *about* such texts is a [`report`], a [`listing`] or a [`document`].
-pub(crate) fn data(text: &str) -> Result<(), Failure> {
+pub(crate) fn data(text: &str) -> Result<(), CommandFailure> {
     written(&output::exact(text, Shapes::of_stdout()))
 }
 
-fn written(text: &str) -> Result<(), Failure> {
+fn written(text: &str) -> Result<(), CommandFailure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // Whoever read the output has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|e| Failure::outside(format!("could not write the output: {e}"))),
+        other => other.map_err(|e| CommandFailure::outside(format!("could not write the output: {e}"))),
     }
 }
 
 /// Writes a document of JSON to standard output, and a line break: read, it is exact, and no CI runner
 /// obeys a text in it.
-pub(crate) fn document(json: &str) -> Result<(), Failure> {
+pub(crate) fn document(json: &str) -> Result<(), CommandFailure> {
     written(&format!("{}\n", document_text(json)))
 }
 
 /// Writes a report that somebody else renders, such as Markdown, to standard output.
-pub(crate) fn report(text: &str) -> Result<(), Failure> {
+pub(crate) fn report(text: &str) -> Result<(), CommandFailure> {
     written(&report_on_stdout(text))
 }
 
 /// Writes a table or listing to standard output, coloured on a terminal.
-pub(crate) fn listing(text: &str) -> Result<(), Failure> {
+pub(crate) fn listing(text: &str) -> Result<(), CommandFailure> {
     let text = report_on_stdout(text);
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|e| Failure::outside(format!("could not write the output: {e}"))),
+        other => other.map_err(|e| CommandFailure::outside(format!("could not write the output: {e}"))),
     }
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn tell<T>(noted: Noted<T>) -> T {
 
 /// What went wrong. Several problems stand one below the other; an excerpt has its own severity,
 /// and an indented line belongs to the problem above it.
-pub(crate) fn error(failure: &Failure) {
+pub(crate) fn error(failure: &CommandFailure) {
     let text = failure.to_string();
     let excerpt = text.starts_with("error: ") || text.starts_with("warning: ");
     for line in text.lines() {

@@ -12,7 +12,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use proem_embed::StaticModel;
 use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
 use proem_select::embedding::{Embedder as _, Vector};
-use proem_select::select::{Index, Meant, Selector, Usage};
+use proem_select::select::{CatalogueIndex, Selector, TaskEmbedding, UsageHistory};
 
 const TOOLS: usize = 4000;
 const WORDS: &str = "account add address agenda alert analyse annotate archive article assign attach audio backup \
@@ -63,14 +63,14 @@ impl Tokenizer for Plain {
 
 fn bench(criterion: &mut Criterion) {
     let model = StaticModel::built_in().unwrap();
-    let (selector, usage) = (Selector::shipped().unwrap(), Usage::default());
+    let (selector, usage) = (Selector::shipped().unwrap(), UsageHistory::default());
     let catalogue = catalogue();
     let entries = catalogue.entries();
     assert_eq!(entries.len(), TOOLS);
     criterion.bench_function("index 4,000 tools", |bencher| {
-        bencher.iter(|| Index::new(entries, &usage, &selector));
+        bencher.iter(|| CatalogueIndex::new(entries, &usage, &selector));
     });
-    let mut index = Index::new(entries, &usage, &selector);
+    let mut index = CatalogueIndex::new(entries, &usage, &selector);
     index.embed(entries, &model, None).unwrap();
 
     let mut texts: Vec<String> = Vec::new();
@@ -89,7 +89,7 @@ fn bench(criterion: &mut Criterion) {
         assert_eq!(task.split_whitespace().count().to_string(), words);
         let query = selector.query(task);
         let vectors_of_task = selector.embed(&query, &model).unwrap();
-        let meant = Meant { model: model.model(), vectors: &vectors_of_task, pieces: model.pieces() };
+        let meant = TaskEmbedding { model: model.model(), vectors: &vectors_of_task, pieces: model.pieces() };
         criterion.bench_function(&format!("prepare a task of {words} words"), |bencher| {
             bencher.iter(|| selector.embed(&selector.query(black_box(task)), &model).unwrap());
         });

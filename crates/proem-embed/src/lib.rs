@@ -14,5 +14,5 @@ mod character;
 mod wordpiece;
 
 pub use error::{Error, ErrorKind};
-pub use model::{MAX_TEXT_BYTES, MAX_TOKENS, Row, StaticModel};
-pub use pack::{Parts, pack};
+pub use model::{MAX_TEXT_BYTES, MAX_TOKENS, StaticModel, TokenVector};
+pub use pack::{StaticModelParts, pack};

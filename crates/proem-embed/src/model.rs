@@ -3,11 +3,11 @@
 use core::{fmt, fmt::Write as _, ops::ControlFlow};
 
 use proem_engine::{Error as EngineError, ErrorKind as EngineErrorKind};
-use proem_select::embedding::{Embedder, ModelId, Pieces, Vector};
+use proem_select::embedding::{Embedder, ModelId, PieceVocabulary, Vector};
 
 use crate::{
     error::{Error, ErrorKind},
-    table::{Table, VERSION},
+    table::{EmbeddingTable, VERSION},
     wordpiece::tokenise,
 };
 
@@ -22,12 +22,12 @@ static BUILT_IN: &[u8] = include_bytes!("../data/static-1.bin");
 
 /// One token's vector.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row<'a> {
+pub struct TokenVector<'a> {
     bytes: &'a [u8],
     scale: f32,
 }
 
-impl<'a> Row<'a> {
+impl<'a> TokenVector<'a> {
     /// The integers as they lie in the file: each byte is an `i8`.
     #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
@@ -52,7 +52,7 @@ impl<'a> Row<'a> {
 /// exists; the same text has the same vector, to the bit, on every machine.
 #[derive(Clone)]
 pub struct StaticModel<'a> {
-    table: Table<'a>,
+    table: EmbeddingTable<'a>,
     id: ModelId,
 }
 
@@ -88,7 +88,7 @@ impl<'a> StaticModel<'a> {
     /// [`ErrorKind::Format`] if it isn't such a file, [`ErrorKind::Size`] if it is shorter or
     /// longer than it says, [`ErrorKind::Content`] if a place or number in it can't be.
     pub fn load(file: &'a [u8]) -> Result<Self, Error> {
-        let table = Table::read(file)?;
+        let table = EmbeddingTable::read(file)?;
         let mut id = format!("proem-static-{VERSION}-");
         for byte in table.named_digest().iter().take(4) {
             // Writing into a string can't fail.
@@ -169,8 +169,8 @@ impl<'a> StaticModel<'a> {
 
     /// A row; `None` if there is no such row.
     #[must_use]
-    pub fn row(&self, row: u32) -> Option<Row<'a>> {
-        Some(Row { bytes: self.table.values(row)?, scale: self.table.scale(row)? })
+    pub fn row(&self, row: u32) -> Option<TokenVector<'a>> {
+        Some(TokenVector { bytes: self.table.values(row)?, scale: self.table.scale(row)? })
     }
 
     /// The length of a row's vector, which is how much its token weighs in a text: scale × length of
@@ -254,7 +254,7 @@ impl<'a> StaticModel<'a> {
     }
 }
 
-impl Pieces for StaticModel<'_> {
+impl PieceVocabulary for StaticModel<'_> {
     fn cut(&self, text: &str) -> Vec<u32> {
         self.tokens(text)
     }
@@ -273,7 +273,7 @@ impl Embedder for StaticModel<'_> {
         &self.id
     }
 
-    fn pieces(&self) -> Option<&dyn Pieces> {
+    fn pieces(&self) -> Option<&dyn PieceVocabulary> {
         Some(self)
     }
 

@@ -2,12 +2,15 @@
 
 use crate::{
     error::{Error, ErrorKind},
-    table::{DIGEST, HEADER_BYTES, Hash, MAGIC, MAX_DIMENSION, MAX_ROWS, MAX_TOKEN_BYTES, Table, VERSION, digest},
+    table::{
+        DIGEST, EmbeddingTable, HEADER_BYTES, MAGIC, MAX_DIMENSION, MAX_ROWS, MAX_TOKEN_BYTES, TokenHash, VERSION,
+        digest,
+    },
 };
 
 /// A model to be packed. Tokens, scales and rows are in the same order.
 #[derive(Debug, Clone, Copy)]
-pub struct Parts<'a> {
+pub struct StaticModelParts<'a> {
     /// Coordinates of each row, 1 to [`MAX_DIMENSION`].
     pub dimension: usize,
     /// The token of each row, 1 to [`MAX_TOKEN_BYTES`] bytes each, no two alike.
@@ -24,7 +27,7 @@ pub struct Parts<'a> {
 ///
 /// [`ErrorKind::Size`] if the parts don't belong together or are too large, [`ErrorKind::Content`]
 /// if a token or a scale can't be.
-pub fn pack(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
+pub fn pack(parts: &StaticModelParts<'_>) -> Result<Vec<u8>, Error> {
     let (dimension, rows) = check(parts)?;
     let slots = slots(parts.tokens)?;
     let mut ends = Vec::with_capacity(parts.tokens.len());
@@ -51,12 +54,12 @@ pub fn pack(parts: &Parts<'_>) -> Result<Vec<u8>, Error> {
         field.copy_from_slice(&digest);
     }
     // What was written is read back: the two can't drift apart.
-    Table::read(&file)?;
+    EmbeddingTable::read(&file)?;
     Ok(file)
 }
 
 /// The dimension and the number of rows.
-fn check(parts: &Parts<'_>) -> Result<(u32, u32), Error> {
+fn check(parts: &StaticModelParts<'_>) -> Result<(u32, u32), Error> {
     let wrong = |problem: String| Err(Error::new(ErrorKind::Size, problem));
     let (tokens, scales, values) = (parts.tokens.len(), parts.scales.len(), parts.values.len());
     let Some(dimension) = u32::try_from(parts.dimension).ok().filter(|d| (1..=MAX_DIMENSION).contains(d)) else {
@@ -95,7 +98,7 @@ fn slots(tokens: &[&str]) -> Result<Vec<u32>, Error> {
 fn fill(tokens: &[&str], size: usize) -> Option<Vec<u32>> {
     let mut slots = vec![0_u32; size];
     for (token, entry) in tokens.iter().zip(1..) {
-        let free = Hash::of(token).places(size).find(|place| slots.get(*place) == Some(&0))?;
+        let free = TokenHash::of(token).places(size).find(|place| slots.get(*place) == Some(&0))?;
         *slots.get_mut(free)? = entry;
     }
     Some(slots)

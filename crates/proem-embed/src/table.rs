@@ -54,9 +54,9 @@ pub(crate) const HEADER_BYTES: usize = 64;
 
 /// FNV-1a over the bytes of a token.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Hash(u64);
+pub(crate) struct TokenHash(u64);
 
-impl Hash {
+impl TokenHash {
     /// Of no bytes.
     pub(crate) const START: Self = Self(0xcbf2_9ce4_8422_2325);
     /// Of `##`.
@@ -82,7 +82,7 @@ impl Hash {
 
 /// A file's content, read where it lies.
 #[derive(Clone)]
-pub(crate) struct Table<'a> {
+pub(crate) struct EmbeddingTable<'a> {
     bytes: &'a [u8],
     dimension: usize,
     longest: usize,
@@ -95,9 +95,9 @@ pub(crate) struct Table<'a> {
 }
 
 /// The bytes that are still unread.
-struct Rest<'a>(&'a [u8]);
+struct UnreadBytes<'a>(&'a [u8]);
 
-impl<'a> Rest<'a> {
+impl<'a> UnreadBytes<'a> {
     fn take(&mut self, length: usize, what: &str) -> Result<&'a [u8], Error> {
         let Some((taken, rest)) = self.0.split_at_checked(length) else {
             let problem =
@@ -124,10 +124,10 @@ impl<'a> Rest<'a> {
     }
 }
 
-impl<'a> Table<'a> {
+impl<'a> EmbeddingTable<'a> {
     /// Reads and checks everything but the SHA-256.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Error> {
-        let mut rest = Rest(bytes);
+        let mut rest = UnreadBytes(bytes);
         if rest.take(MAGIC.len(), "the header").ok() != Some(MAGIC.as_slice()) {
             return Err(Error::new(
                 ErrorKind::Format,
@@ -190,7 +190,7 @@ impl<'a> Table<'a> {
                 ))
             })?;
             // The order of the rows is known so far, so the search may use `ends` up to here.
-            let found = self.probe(Hash::of(token), |candidate| self.token(candidate) == Some(token));
+            let found = self.probe(TokenHash::of(token), |candidate| self.token(candidate) == Some(token));
             if found.map(usize::try_from) != Some(Ok(row)) {
                 return Err(wrong(format!("the hash table doesn't lead from the token of row {row} to this row")));
             }
@@ -210,7 +210,7 @@ impl<'a> Table<'a> {
     }
 
     /// The row of a token given by its hash and its bytes without `##`.
-    pub(crate) fn find(&self, hash: Hash, piece: &[u8], inside: bool) -> Option<u32> {
+    pub(crate) fn find(&self, hash: TokenHash, piece: &[u8], inside: bool) -> Option<u32> {
         self.probe(hash, |row| {
             let token = self.token(row).unwrap_or_default();
             let token = if inside { token.strip_prefix(INSIDE) } else { Some(token) };
@@ -219,7 +219,7 @@ impl<'a> Table<'a> {
     }
 
     /// The first row on a hash's way that fits, up to the first slot that is free.
-    fn probe(&self, hash: Hash, fits: impl Fn(u32) -> bool) -> Option<u32> {
+    fn probe(&self, hash: TokenHash, fits: impl Fn(u32) -> bool) -> Option<u32> {
         for place in hash.places(self.slots.len()) {
             let row = u32::from_le_bytes(*self.slots.get(place)?).checked_sub(1)?;
             if fits(row) {

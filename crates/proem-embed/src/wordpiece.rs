@@ -16,7 +16,7 @@ use unicode_normalization::char::decompose_canonical;
 
 use crate::{
     character::{is_accent, is_ideograph, is_punctuation, is_removed},
-    table::{Hash, MAX_TOKEN_BYTES, Table},
+    table::{EmbeddingTable, MAX_TOKEN_BYTES, TokenHash},
 };
 
 /// The longest word that is looked up, in characters.
@@ -26,13 +26,17 @@ const MAX_WORD_CHARACTERS: usize = 100;
 const MAX_WORD_BYTES: usize = MAX_WORD_CHARACTERS * 4;
 
 /// Calls `visit` with the row of each token, in order, until it breaks.
-pub(crate) fn tokenise(table: &Table<'_>, text: &str, visit: &mut impl FnMut(u32) -> ControlFlow<()>) {
+pub(crate) fn tokenise(table: &EmbeddingTable<'_>, text: &str, visit: &mut impl FnMut(u32) -> ControlFlow<()>) {
     // Whoever breaks has seen enough; there is nothing else to report.
     _ = try_tokenise(table, text, visit);
 }
 
-fn try_tokenise(table: &Table<'_>, text: &str, visit: &mut impl FnMut(u32) -> ControlFlow<()>) -> ControlFlow<()> {
-    let mut word = Word::new();
+fn try_tokenise(
+    table: &EmbeddingTable<'_>,
+    text: &str,
+    visit: &mut impl FnMut(u32) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut word = WordBuffer::new();
     for c in text.chars() {
         if c.is_ascii_alphanumeric() {
             word.push(c.to_ascii_lowercase());
@@ -71,13 +75,13 @@ fn normalise(c: char, emit: &mut impl FnMut(char)) {
 }
 
 /// A word that is being read.
-struct Word {
+struct WordBuffer {
     bytes: [u8; MAX_WORD_BYTES],
     length: usize,
     characters: usize,
 }
 
-impl Word {
+impl WordBuffer {
     const fn new() -> Self {
         Self { bytes: [0; MAX_WORD_BYTES], length: 0, characters: 0 }
     }
@@ -93,7 +97,12 @@ impl Word {
     }
 
     /// Adds a normalised character, or makes it a word of its own.
-    fn take(&mut self, c: char, table: &Table<'_>, visit: &mut impl FnMut(u32) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn take(
+        &mut self,
+        c: char,
+        table: &EmbeddingTable<'_>,
+        visit: &mut impl FnMut(u32) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         if !is_punctuation(c) {
             self.push(c);
             return ControlFlow::Continue(());
@@ -104,7 +113,11 @@ impl Word {
     }
 
     /// Ends the word: its tokens are visited, and the next one begins.
-    fn finish(&mut self, table: &Table<'_>, visit: &mut impl FnMut(u32) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn finish(
+        &mut self,
+        table: &EmbeddingTable<'_>,
+        visit: &mut impl FnMut(u32) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let word = self.bytes.get(..self.length).filter(|_| self.characters <= MAX_WORD_CHARACTERS);
         (self.length, self.characters) = (0, 0);
         let mut rows = [0; MAX_WORD_CHARACTERS];
@@ -114,7 +127,7 @@ impl Word {
 }
 
 /// Covers a word with tokens and says how many; `None` if it can't be covered to its end.
-fn cover(table: &Table<'_>, word: &[u8], rows: &mut [u32; MAX_WORD_CHARACTERS]) -> Option<usize> {
+fn cover(table: &EmbeddingTable<'_>, word: &[u8], rows: &mut [u32; MAX_WORD_CHARACTERS]) -> Option<usize> {
     let mut rest = word;
     let mut covered = 0_usize;
     while !rest.is_empty() {
@@ -127,8 +140,8 @@ fn cover(table: &Table<'_>, word: &[u8], rows: &mut [u32; MAX_WORD_CHARACTERS]) 
 }
 
 /// The longest token that a rest of a word begins with, and its length without the `##`.
-fn longest(table: &Table<'_>, rest: &[u8], inside: bool) -> Option<(u32, usize)> {
-    let mut hash = if inside { Hash::INSIDE } else { Hash::START };
+fn longest(table: &EmbeddingTable<'_>, rest: &[u8], inside: bool) -> Option<(u32, usize)> {
+    let mut hash = if inside { TokenHash::INSIDE } else { TokenHash::START };
     let mut hashes = [hash; MAX_TOKEN_BYTES];
     let candidates = rest.len().min(table.longest_token(inside)).min(MAX_TOKEN_BYTES);
     for (slot, byte) in hashes.iter_mut().zip(rest).take(candidates) {

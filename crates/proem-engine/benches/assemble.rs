@@ -11,7 +11,7 @@ use std::hint::black_box;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use handlebars::{Context, Handlebars};
 use large::{Large, OURS, OUTSIDE, TRUSTED, prose};
-use proem_engine::tokens::{Counts, OpenAi, TokenCounter as _};
+use proem_engine::tokens::{CachingCounter, OpenAi, TokenCounter as _};
 use serde_json::{Map, Value as Json, json};
 
 /// The same content as plain templates and values.
@@ -36,7 +36,7 @@ fn peer() -> (Vec<String>, Json) {
 fn assembly(criterion: &mut Criterion) {
     let mut large = Large::new();
     let mut group = criterion.benchmark_group("64 sections, 20,000 tokens");
-    let mut counts = Counts::new(&OpenAi::O200k);
+    let mut counts = CachingCounter::new(&OpenAi::O200k);
     large.assemble(&mut counts);
     group.bench_function("proem, one task after another", |bencher| {
         let mut task = 0usize;
@@ -48,7 +48,7 @@ fn assembly(criterion: &mut Criterion) {
     });
     group.bench_function("proem, nothing counted before", |bencher| {
         bencher.iter_batched(
-            || Counts::new(&OpenAi::O200k),
+            || CachingCounter::new(&OpenAi::O200k),
             |mut counts| black_box(large.assemble(&mut counts)),
             BatchSize::SmallInput,
         );

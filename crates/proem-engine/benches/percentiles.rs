@@ -15,14 +15,14 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use large::Large;
-use proem_engine::tokens::{Counts, OpenAi};
+use proem_engine::tokens::{CachingCounter, OpenAi};
 
 /// How many runs, unless the first argument says.
 const RUNS: usize = 10_000;
 
 fn main() {
     let mut large = Large::new();
-    let mut counts = Counts::new(&OpenAi::O200k);
+    let mut counts = CachingCounter::new(&OpenAi::O200k);
     let (assembly, report) = large.assemble(&mut counts);
     println!("{} sections, {} tokens, {} bytes", assembly.sections.len(), report.totals.tokens, assembly.text().len());
     let runs = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(RUNS);

@@ -12,26 +12,26 @@ mod render;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use proem_guard::Key;
+use proem_guard::InstallationKey;
 use proem_text::{Label, span::Span};
 
-use self::choose::{Choice, Chosen, Limit};
-use self::learned::Learned;
+use self::choose::{Choice, Limit, RungSelection};
+use self::learned::ProfileText;
 use self::render::Renderer;
-use crate::assembly::{Assembly, Placed};
+use crate::assembly::{Assembly, PlacedSection};
 use crate::error::Error;
 use crate::input::Inputs;
 use crate::profile::Profile;
 use crate::prompt::loaded::Prompt;
 use crate::report::{self, Report, SectionReport};
-use crate::section::{Layer, Rank};
-use crate::tokens::Counts;
+use crate::section::{Layer, SectionGroup};
+use crate::tokens::CachingCounter;
 
 /// Limits and keys of one assembly.
 #[derive(Debug)]
-pub struct Options<'o> {
+pub struct AssemblyOptions<'o> {
     /// The installation's key, from which delimiters are derived.
-    pub key: &'o Key,
+    pub key: &'o InstallationKey,
     /// The most tokens by layer; a layer that isn't here is only bound by the whole.
     pub layers: &'o BTreeMap<Layer, usize>,
     /// The most tokens in all, the answer not counted; `None` leaves it to the prompt file.
@@ -57,11 +57,11 @@ const DEFAULT_OUTPUT_TOKENS: usize = 4096;
 pub fn assemble(
     prompt: &Prompt,
     inputs: &Inputs,
-    counts: &mut Counts<'_>,
-    options: &Options<'_>,
+    counts: &mut CachingCounter<'_>,
+    options: &AssemblyOptions<'_>,
 ) -> Result<(Assembly, Report), Error> {
     let mut renderer = Renderer::new(prompt, inputs, counts, options.key)?;
-    let learned = Learned::of(prompt, options.profile, renderer.counts.counter())?;
+    let learned = ProfileText::of(prompt, options.profile, renderer.counts.counter())?;
     let limits = limits(prompt, options, learned.as_ref());
     let choices = choose::everything(&mut renderer)?;
     let chosen = choose::choose(&mut renderer, choices, &limits)?;
@@ -69,7 +69,7 @@ pub fn assemble(
 }
 
 /// The limits that hold: every capped layer, then the whole.
-fn limits(prompt: &Prompt, options: &Options<'_>, learned: Option<&Learned>) -> Vec<Limit> {
+fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, learned: Option<&ProfileText>) -> Vec<Limit> {
     let limit = |layer: Option<Layer>, tokens: u64| {
         let learned = learned.filter(|_| layer.is_none_or(|layer| layer == learned::LAYER));
         Limit { layer, tokens, learned: learned.map_or(0, |learned| wide(learned.tokens)) }
@@ -79,7 +79,7 @@ fn limits(prompt: &Prompt, options: &Options<'_>, learned: Option<&Learned>) -> 
 }
 
 /// The most tokens in all: the file's limit or the caller's, whichever is lower.
-fn whole(prompt: &Prompt, options: &Options<'_>) -> Option<u64> {
+fn whole(prompt: &Prompt, options: &AssemblyOptions<'_>) -> Option<u64> {
     let limits = [prompt.file.strict.input_budget, options.input_tokens];
     limits.into_iter().flatten().min().map(wide)
 }
@@ -88,7 +88,7 @@ fn whole(prompt: &Prompt, options: &Options<'_>) -> Option<u64> {
 #[derive(Debug, Clone, Copy)]
 enum Item<'a> {
     Section(&'a Choice<'a>),
-    Learned(&'a Learned),
+    Learned(&'a ProfileText),
 }
 
 impl<'a> Item<'a> {
@@ -107,7 +107,7 @@ impl<'a> Item<'a> {
     }
 
     /// The section where it stands, if anything is left of it, and its account.
-    fn placed(self, range: Span, tokens: usize) -> (Option<Placed>, SectionReport) {
+    fn placed(self, range: Span, tokens: usize) -> (Option<PlacedSection>, SectionReport) {
         match self {
             Self::Section(choice) => choice.placed(range, tokens),
             Self::Learned(learned) => {
@@ -119,14 +119,14 @@ impl<'a> Item<'a> {
 }
 
 impl Choice<'_> {
-    fn placed(&self, range: Span, tokens: usize) -> (Option<Placed>, SectionReport) {
+    fn placed(&self, range: Span, tokens: usize) -> (Option<PlacedSection>, SectionReport) {
         let (section, shown, full) = (self.section, &self.shown, self.full.tokens);
         if shown.is_empty() {
-            return (None, report::section(section, report::Place::Absent, full, self.shrunk(), None));
+            return (None, report::section(section, report::SectionPlacement::Absent, full, self.shrunk(), None));
         }
-        let at = report::Place::At { range, tokens };
+        let at = report::SectionPlacement::At { range, tokens };
         let report = report::section(section, at, full, self.shrunk(), shown.contained());
-        let placed = Placed {
+        let placed = PlacedSection {
             name: section.spec.name.clone(),
             role: section.role,
             trust: section.spec.trust,
@@ -145,10 +145,10 @@ impl Choice<'_> {
 /// Lays the chosen sections and the profile one behind the other, and accounts for them.
 fn place(
     prompt: &Prompt,
-    chosen: &Chosen<'_>,
-    learned: Option<&Learned>,
-    options: &Options<'_>,
-    counts: &mut Counts<'_>,
+    chosen: &RungSelection<'_>,
+    learned: Option<&ProfileText>,
+    options: &AssemblyOptions<'_>,
+    counts: &mut CachingCounter<'_>,
 ) -> (Assembly, Report) {
     let mut items: Vec<Item<'_>> = chosen.choices.iter().map(Item::Section).collect();
     if let Some(learned) = learned {
@@ -173,7 +173,7 @@ fn place(
         sections,
         output_tokens: output.unwrap_or(DEFAULT_OUTPUT_TOKENS),
     };
-    let facts = report::Facts {
+    let facts = report::AssemblyFigures {
         content_hash: report::hash(items.iter().map(|item| item.keyless_text())),
         key_id: options.key.id(),
         limit: whole(prompt, options),
@@ -190,14 +190,14 @@ fn wide(tokens: usize) -> u64 {
 }
 
 /// The last section of each stable group that is there.
-fn boundaries(sections: &[Placed]) -> Vec<usize> {
+fn boundaries(sections: &[PlacedSection]) -> Vec<usize> {
     // Three ranks are one group: only a file's change moves any of them, and providers take four breakpoints at
     // the most.
-    let group = |rank: Rank| match rank {
-        Rank::Constitution | Rank::Rules | Rank::TrustedStatic => 0,
-        Rank::TrustedPerRun => 1,
-        Rank::UntrustedStatic => 2,
-        Rank::UntrustedPerRun => 3,
+    let group = |rank: SectionGroup| match rank {
+        SectionGroup::Constitution | SectionGroup::Rules | SectionGroup::TrustedStatic => 0,
+        SectionGroup::TrustedPerRun => 1,
+        SectionGroup::UntrustedStatic => 2,
+        SectionGroup::UntrustedPerRun => 3,
         _ => 4,
     };
     let last_of = |wanted: u8| sections.iter().rposition(|section| group(section.rank) == wanted);

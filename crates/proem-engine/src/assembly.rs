@@ -1,12 +1,12 @@
 //! An assembled prompt: the sections of one request, in the order a model reads them.
 
-use proem_guard::Contained;
+use proem_guard::ContainedText;
 use proem_text::{Label, span::Span};
 use serde::{Deserialize, Serialize};
 
 use crate::call::stored;
 use crate::message::Role;
-use crate::section::{CacheClass, Layer, Rank, Trust};
+use crate::section::{CacheClass, Layer, SectionGroup, Trust};
 use crate::tokens::TokenCounter;
 
 /// Which prompt an assembly was made from.
@@ -24,7 +24,7 @@ pub struct PromptId {
 
 /// A section with its text, where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Placed {
+pub struct PlacedSection {
     /// Its name in the prompt file.
     pub name: String,
     /// Whose message it stands in.
@@ -36,7 +36,7 @@ pub struct Placed {
     /// Which cap it counts towards.
     pub layer: Layer,
     /// Its class in the request's order.
-    pub rank: Rank,
+    pub rank: SectionGroup,
     /// Its text, ending with a blank line.
     pub text: String,
     /// Where its untrusted parts came from.
@@ -55,7 +55,7 @@ pub struct Assembly {
     /// What it was made from.
     pub prompt: PromptId,
     /// The sections in request order; empty and dropped ones are only in the report.
-    pub sections: Vec<Placed>,
+    pub sections: Vec<PlacedSection>,
     /// Indices into `sections` after which the request's bytes are stable for longer than what
     /// follows: where a provider's cache may be told to stop. At most four, ascending.
     pub boundaries: Vec<usize>,
@@ -65,26 +65,26 @@ pub struct Assembly {
 
 /// What can be put behind everything that an assembly holds.
 #[derive(Debug, Clone, Copy)]
-pub enum Appended<'a> {
+pub enum Appendix<'a> {
     /// Words of ours.
     Ours(&'a str),
     /// Text from outside, contained.
-    Outside(&'a Contained),
+    Outside(&'a ContainedText),
 }
 
 impl Assembly {
     /// Puts a section behind all others, in the user's message and below every boundary. It ends
     /// with a blank line.
-    pub fn append(&mut self, name: &str, what: Appended<'_>, counter: &dyn TokenCounter) {
+    pub fn append(&mut self, name: &str, what: Appendix<'_>, counter: &dyn TokenCounter) {
         let start = self.sections.last().map_or(0, |last| last.range.end);
         let (trust, rank, text, label) = match what {
-            Appended::Ours(text) => (Trust::Trusted, Rank::TrustedVolatile, text, Label::trusted()),
-            Appended::Outside(contained) => {
-                (Trust::Untrusted, Rank::UntrustedVolatile, contained.text(), contained.label().clone())
+            Appendix::Ours(text) => (Trust::Trusted, SectionGroup::TrustedVolatile, text, Label::trusted()),
+            Appendix::Outside(contained) => {
+                (Trust::Untrusted, SectionGroup::UntrustedVolatile, contained.text(), contained.label().clone())
             }
         };
         let text = format!("{}\n\n", text.trim_end_matches('\n'));
-        self.sections.push(Placed {
+        self.sections.push(PlacedSection {
             name: name.to_owned(),
             role: Role::User,
             trust,
@@ -112,14 +112,14 @@ impl Assembly {
 
     /// The sections whose bytes may be cached.
     #[must_use]
-    pub fn prefix(&self) -> &[Placed] {
+    pub fn prefix(&self) -> &[PlacedSection] {
         let end = self.boundaries.last().map_or(0, |last| last.saturating_add(1));
         self.sections.get(..end).unwrap_or_default()
     }
 
     /// The sections behind the last boundary.
     #[must_use]
-    pub fn suffix(&self) -> &[Placed] {
+    pub fn suffix(&self) -> &[PlacedSection] {
         let end = self.boundaries.last().map_or(0, |last| last.saturating_add(1));
         self.sections.get(end..).unwrap_or_default()
     }

@@ -15,7 +15,7 @@ use crate::section::{Layer, Rung};
 
 /// One rung of a unit and what the unit's section costs there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct RungCost {
     /// How much is shown.
     pub rung: Rung,
     /// Tokens on this rung, above the section's own.
@@ -24,36 +24,36 @@ pub struct Step {
 
 /// Something that may shrink: an input with a ladder, or a whole section.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
+pub struct FitUnit {
     /// The layer that its tokens count towards.
     pub layer: Layer,
     /// From 0 to 100.
     pub priority: u8,
     /// Its highest rung, which is taken while nothing has to shrink.
-    pub best: Step,
+    pub best: RungCost,
     /// Its other rungs, each lower than the one before.
-    pub lower: Vec<Step>,
+    pub lower: Vec<RungCost>,
 }
 
-impl Unit {
-    fn worth(&self, step: Step) -> u64 {
+impl FitUnit {
+    fn worth(&self, step: RungCost) -> u64 {
         u64::from(self.priority).saturating_mul(u64::from(step.rung.tenths()))
     }
 
-    fn steps(&self) -> impl Iterator<Item = Step> {
+    fn steps(&self) -> impl Iterator<Item = RungCost> {
         once(self.best).chain(self.lower.iter().copied())
     }
 
     /// The step on which least is shown.
     #[must_use]
-    pub fn last(&self) -> Step {
+    pub fn last(&self) -> RungCost {
         self.lower.last().copied().unwrap_or(self.best)
     }
 }
 
 /// A limit on the units of one layer, or on all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cap {
+pub struct FitLimit {
     /// The layer that it limits; `None` is the whole.
     pub layer: Option<Layer>,
     /// The most tokens.
@@ -62,8 +62,8 @@ pub struct Cap {
     pub fixed: u64,
 }
 
-impl Cap {
-    fn holds(&self, unit: &Unit) -> bool {
+impl FitLimit {
+    fn holds(&self, unit: &FitUnit) -> bool {
         self.layer.is_none_or(|layer| layer == unit.layer)
     }
 
@@ -77,18 +77,18 @@ impl Cap {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fit {
     /// For each unit, in the order given, the step that it takes.
-    pub chosen: Vec<Step>,
+    pub chosen: Vec<RungCost>,
     /// Σ priority × tenths of what is kept.
     pub worth: u64,
     /// What no choice can exceed, in the same measure.
     pub bound: u64,
     /// Whether every cap is kept.
-    pub outcome: Outcome,
+    pub outcome: Feasibility,
 }
 
 /// Whether everything fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Feasibility {
     /// Every cap is kept.
     Fits,
     /// A cap is exceeded by what can't shrink.
@@ -98,8 +98,8 @@ pub enum Outcome {
 /// A unit on one of its steps.
 #[derive(Debug, Clone, Copy)]
 struct Standing<'u> {
-    unit: &'u Unit,
-    step: Step,
+    unit: &'u FitUnit,
+    step: RungCost,
 }
 
 impl Standing<'_> {
@@ -123,7 +123,7 @@ impl Standing<'_> {
 /// What a step down loses and saves.
 #[derive(Debug, Clone, Copy)]
 struct Loss {
-    step: Step,
+    step: RungCost,
     worth: u64,
     /// Never zero.
     tokens: u64,
@@ -140,7 +140,7 @@ impl Loss {
 
 /// Chooses a rung for every unit so that all caps are kept.
 #[must_use]
-pub fn fit(units: &[Unit], caps: &[Cap]) -> Fit {
+pub fn fit(units: &[FitUnit], caps: &[FitLimit]) -> Fit {
     let mut standing: Vec<Standing<'_>> = units.iter().map(|unit| Standing { unit, step: unit.best }).collect();
     let all = worth(&standing);
     for cap in caps {
@@ -150,7 +150,7 @@ pub fn fit(units: &[Unit], caps: &[Cap]) -> Fit {
     // Each cap alone is a relaxation of the problem, so the lowest of their bounds holds too.
     let bound = caps.iter().map(|cap| relaxation(units, cap, all)).min().unwrap_or(all);
     let fits = caps.iter().all(|cap| cap.used(&standing) <= cap.limit);
-    let outcome = if fits { Outcome::Fits } else { Outcome::TooLarge };
+    let outcome = if fits { Feasibility::Fits } else { Feasibility::TooLarge };
     let chosen = standing.iter().map(|standing| standing.step).collect();
     Fit { worth: worth(&standing), bound, outcome, chosen }
 }
@@ -161,7 +161,7 @@ fn worth(units: &[Standing<'_>]) -> u64 {
 
 /// Takes the step down under `cap` that loses the least worth for each token saved, the first of
 /// equals; whether there was one.
-fn shrink(units: &mut [Standing<'_>], cap: &Cap) -> bool {
+fn shrink(units: &mut [Standing<'_>], cap: &FitLimit) -> bool {
     let under = units.iter_mut().filter(|standing| cap.holds(standing.unit));
     let losses = under.filter_map(|standing| standing.cheapest_loss().map(|loss| (standing, loss)));
     let Some((standing, loss)) = losses.min_by(|(_, one), (_, other)| one.compare(other)) else { return false };
@@ -170,13 +170,13 @@ fn shrink(units: &mut [Standing<'_>], cap: &Cap) -> bool {
 }
 
 /// Takes back what the last, largest step saved too much, best worth first.
-fn regain(units: &mut [Standing<'_>], caps: &[Cap]) {
+fn regain(units: &mut [Standing<'_>], caps: &[FitLimit]) {
     loop {
-        let rooms: Vec<(&Cap, u64)> = caps.iter().map(|cap| (cap, cap.used(units))).collect();
-        let mut best: Option<(&mut Standing<'_>, Step, u64)> = None;
+        let rooms: Vec<(&FitLimit, u64)> = caps.iter().map(|cap| (cap, cap.used(units))).collect();
+        let mut best: Option<(&mut Standing<'_>, RungCost, u64)> = None;
         for standing in units.iter_mut() {
             let Standing { unit, step: now } = *standing;
-            let fits = |step: &Step| {
+            let fits = |step: &RungCost| {
                 let more = step.tokens.saturating_sub(now.tokens);
                 let mut over = rooms.iter().filter(|(cap, _)| cap.holds(unit));
                 over.all(|(cap, used)| used.saturating_add(more) <= cap.limit)
@@ -198,7 +198,7 @@ fn regain(units: &mut [Standing<'_>], caps: &[Cap]) {
 
 /// An upper bound under one cap: the rungs' upper hulls filled by worth per token, the last one
 /// in part; units outside the cap at full worth.
-fn relaxation(units: &[Unit], cap: &Cap, all: u64) -> u64 {
+fn relaxation(units: &[FitUnit], cap: &FitLimit, all: u64) -> u64 {
     let under = || units.iter().filter(|unit| cap.holds(unit));
     let full = under().fold(0u64, |sum, unit| sum.saturating_add(unit.worth(unit.best)));
     let mut worth = 0u64;
@@ -234,7 +234,7 @@ fn relaxation(units: &[Unit], cap: &Cap, all: u64) -> u64 {
 }
 
 /// The unit's choices on their upper convex hull, cheapest first, as (tokens, worth).
-fn hull(unit: &Unit) -> Vec<(u64, u64)> {
+fn hull(unit: &FitUnit) -> Vec<(u64, u64)> {
     let mut points: Vec<(u64, u64)> = unit.steps().map(|step| (step.tokens, unit.worth(step))).collect();
     points.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
     let mut hull: Vec<(u64, u64)> = Vec::new();
@@ -262,14 +262,14 @@ fn hull(unit: &Unit) -> Vec<(u64, u64)> {
 mod tests {
     use super::*;
 
-    fn unit(priority: u8, steps: &[(Rung, u64)]) -> Unit {
-        let mut steps = steps.iter().map(|(rung, tokens)| Step { rung: *rung, tokens: *tokens });
-        Unit { layer: Layer::Context, priority, best: steps.next().unwrap(), lower: steps.collect() }
+    fn unit(priority: u8, steps: &[(Rung, u64)]) -> FitUnit {
+        let mut steps = steps.iter().map(|(rung, tokens)| RungCost { rung: *rung, tokens: *tokens });
+        FitUnit { layer: Layer::Context, priority, best: steps.next().unwrap(), lower: steps.collect() }
     }
 
     /// `expected` is rungs, worth and bound.
-    fn check(units: &[Unit], limit: u64, fixed: u64, expected: (&[Rung], u64, u64)) {
-        let fit = fit(units, &[Cap { layer: None, limit, fixed }]);
+    fn check(units: &[FitUnit], limit: u64, fixed: u64, expected: (&[Rung], u64, u64)) {
+        let fit = fit(units, &[FitLimit { layer: None, limit, fixed }]);
         let rungs: Vec<Rung> = fit.chosen.iter().map(|step| step.rung).collect();
         assert_eq!((rungs.as_slice(), fit.worth, fit.bound), expected);
     }
@@ -295,17 +295,20 @@ mod tests {
 
     #[test]
     fn what_cannot_shrink_is_said_to_be_too_large() {
-        let cap = Cap { layer: None, limit: 10, fixed: 11 };
-        assert_eq!(fit(&[], &[cap]).outcome, Outcome::TooLarge);
+        let cap = FitLimit { layer: None, limit: 10, fixed: 11 };
+        assert_eq!(fit(&[], &[cap]).outcome, Feasibility::TooLarge);
     }
 
     #[test]
     fn a_layers_cap_leaves_the_other_layers_alone() {
         let units = [
             unit(20, &[(Rung::Full, 50), (Rung::Omitted, 0)]),
-            Unit { layer: Layer::Task, ..unit(10, &[(Rung::Full, 50), (Rung::Omitted, 0)]) },
+            FitUnit { layer: Layer::Task, ..unit(10, &[(Rung::Full, 50), (Rung::Omitted, 0)]) },
         ];
-        let fit = fit(&units, &[Cap { layer: Some(Layer::Context), limit: 10, fixed: 0 }]);
-        assert_eq!(fit.chosen, [Step { rung: Rung::Omitted, tokens: 0 }, Step { rung: Rung::Full, tokens: 50 }]);
+        let fit = fit(&units, &[FitLimit { layer: Some(Layer::Context), limit: 10, fixed: 0 }]);
+        assert_eq!(
+            fit.chosen,
+            [RungCost { rung: Rung::Omitted, tokens: 0 }, RungCost { rung: Rung::Full, tokens: 50 }]
+        );
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::assembly::Assembly;
 use crate::call::Request;
-use crate::providers::{Mode, Model};
+use crate::providers::{CacheControl, Model};
 use crate::tokens::{Exactness, TokenCounter};
 
 /// What a provider will do with the stable start of a request.
@@ -31,7 +31,7 @@ pub struct CachePlan {
     /// How far these counts can be relied on.
     pub exactness: Exactness,
     /// Whether the longest stable prefix is cached.
-    pub verdict: Verdict,
+    pub verdict: CachePrediction,
     /// The number of calls from which on caching costs less than not caching; absent if nothing is
     /// cached or the prices are unknown.
     pub break_even_calls: Option<u32>,
@@ -56,7 +56,7 @@ pub struct Breakpoint {
 /// Whether the longest stable prefix is cached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum Verdict {
+pub enum CachePrediction {
     /// It is long enough.
     Caches,
     /// It is estimated to be long enough, but not by twice the minimum.
@@ -102,8 +102,8 @@ fn plan_behind(assembly: &Assembly, before: usize, model: &Model, exactness: Exa
     let stable_tokens = prefixes.last().map_or(0, |prefix| prefix.prefix_tokens);
     let minimum = model.min_prefix_tokens.map(NonZeroUsize::get);
     let verdict = match model.caching.mode {
-        Mode::Never => Verdict::NeverCaches,
-        Mode::Explicit | Mode::Implicit => verdict(stable_tokens, minimum, exactness),
+        CacheControl::Never => CachePrediction::NeverCaches,
+        CacheControl::Explicit | CacheControl::Implicit => verdict(stable_tokens, minimum, exactness),
     };
     let mut plan = CachePlan {
         model: model.name.clone(),
@@ -116,11 +116,11 @@ fn plan_behind(assembly: &Assembly, before: usize, model: &Model, exactness: Exa
         lifetime_seconds: None,
         saving_percent: None,
     };
-    if matches!(plan.verdict, Verdict::Caches | Verdict::ProbablyCaches { .. }) {
+    if matches!(plan.verdict, CachePrediction::Caches | CachePrediction::ProbablyCaches { .. }) {
         let lifetime = model.caching.lifetimes.first();
         plan.lifetime_seconds = lifetime.and_then(|lifetime| lifetime.seconds).map(NonZeroU32::get);
-        let costs = Costs::of(model, plan.total_tokens);
-        plan.break_even_calls = costs.as_ref().and_then(Costs::break_even_calls);
+        let costs = CachePrices::of(model, plan.total_tokens);
+        plan.break_even_calls = costs.as_ref().and_then(CachePrices::break_even_calls);
         plan.saving_percent = costs.and_then(|costs| costs.saving_percent(plan.stable_tokens, plan.total_tokens));
     }
     plan
@@ -132,14 +132,14 @@ impl CachePlan {
     pub fn sentence(&self) -> String {
         let (stable, total, model) = (grouped(self.stable_tokens), grouped(self.total_tokens), &self.model);
         match self.verdict {
-            Verdict::Caches => format!("{model} caches the first {stable} of {total} tokens{}", self.worth()),
-            Verdict::ProbablyCaches { minimum } => format!(
+            CachePrediction::Caches => format!("{model} caches the first {stable} of {total} tokens{}", self.worth()),
+            CachePrediction::ProbablyCaches { minimum } => format!(
                 "{model} probably caches the first {stable} of {total} tokens (an estimate; it caches no prefix \
                  shorter than {}){}",
                 grouped(minimum),
                 self.worth()
             ),
-            Verdict::TooShort { tokens, minimum } => {
+            CachePrediction::TooShort { tokens, minimum } => {
                 let near = self.exactness == Exactness::Estimate && tokens.saturating_mul(2) > minimum;
                 let probably = if near { "probably " } else { "" };
                 let minimum = grouped(minimum);
@@ -148,11 +148,13 @@ impl CachePlan {
                      {minimum}, so every call {probably}pays for all of them"
                 )
             }
-            Verdict::NothingStable => {
+            CachePrediction::NothingStable => {
                 format!("none of the {total} tokens are stable, so every call pays for all of them")
             }
-            Verdict::NeverCaches => format!("{model} caches nothing, so every call pays for all {total} tokens"),
-            Verdict::Unknown => format!(
+            CachePrediction::NeverCaches => {
+                format!("{model} caches nothing, so every call pays for all {total} tokens")
+            }
+            CachePrediction::Unknown => format!(
                 "the first {stable} of {total} tokens are stable, but how many {model} needs to cache them is not known"
             ),
         }
@@ -190,8 +192,8 @@ fn prefixes(assembly: &Assembly, before: usize) -> Vec<Breakpoint> {
 /// Those prefixes that a request asks for; if there are too many, the longest save the most.
 fn breakpoints(mut prefixes: Vec<Breakpoint>, model: &Model) -> Vec<Breakpoint> {
     let most = match model.caching.mode {
-        Mode::Implicit | Mode::Never => 0,
-        Mode::Explicit => model.caching.max_breakpoints.map_or(0, NonZeroUsize::get),
+        CacheControl::Implicit | CacheControl::Never => 0,
+        CacheControl::Explicit => model.caching.max_breakpoints.map_or(0, NonZeroUsize::get),
     };
     let minimum = model.min_prefix_tokens.map_or(0, NonZeroUsize::get);
     prefixes.retain(|prefix| prefix.prefix_tokens >= minimum);
@@ -202,26 +204,26 @@ fn breakpoints(mut prefixes: Vec<Breakpoint>, model: &Model) -> Vec<Breakpoint> 
 
 /// An estimate is at most twice the count of its base (`percent` in `providers.toml`), so twice the
 /// minimum is long enough even if the model's tokeniser is as good as the base.
-fn verdict(tokens: usize, minimum: Option<usize>, exactness: Exactness) -> Verdict {
+fn verdict(tokens: usize, minimum: Option<usize>, exactness: Exactness) -> CachePrediction {
     match minimum {
-        _ if tokens == 0 => Verdict::NothingStable,
-        None => Verdict::Unknown,
-        Some(minimum) if tokens < minimum => Verdict::TooShort { tokens, minimum },
+        _ if tokens == 0 => CachePrediction::NothingStable,
+        None => CachePrediction::Unknown,
+        Some(minimum) if tokens < minimum => CachePrediction::TooShort { tokens, minimum },
         Some(minimum) if exactness == Exactness::Estimate && tokens < minimum.saturating_mul(2) => {
-            Verdict::ProbablyCaches { minimum }
+            CachePrediction::ProbablyCaches { minimum }
         }
-        Some(_) => Verdict::Caches,
+        Some(_) => CachePrediction::Caches,
     }
 }
 
 /// What a token costs without a cache, written to it and read from it, in one unit.
-struct Costs {
+struct CachePrices {
     input: u64,
     write: u64,
     read: u64,
 }
 
-impl Costs {
+impl CachePrices {
     /// The model's own prices where they are known, else its provider's factors.
     fn of(model: &Model, prompt_tokens: usize) -> Option<Self> {
         let lifetime = model.caching.lifetimes.first()?;
@@ -268,10 +270,10 @@ fn grouped(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assembly::{Placed, PromptId};
+    use crate::assembly::{PlacedSection, PromptId};
     use crate::message::Role;
     use crate::providers::Providers;
-    use crate::section::{CacheClass, Layer, Rank, Trust};
+    use crate::section::{CacheClass, Layer, SectionGroup, Trust};
     use proem_text::{Label, span::Span};
     use proptest::{collection::vec, prelude::*};
 
@@ -282,13 +284,13 @@ mod tests {
             version: String::from("1.0.0"),
             closure: String::new(),
         };
-        let place = |(index, tokens): (usize, &usize)| Placed {
+        let place = |(index, tokens): (usize, &usize)| PlacedSection {
             name: format!("s{index}"),
             role: Role::User,
             trust: Trust::Trusted,
             cache: CacheClass::Static,
             layer: Layer::Context,
-            rank: Rank::TrustedStatic,
+            rank: SectionGroup::TrustedStatic,
             text: String::from("text\n"),
             label: Label::trusted(),
             tokens: *tokens,
@@ -401,7 +403,7 @@ mod tests {
             (100, 125, 100, None),
             (100, 125, 120, None),
         ] {
-            let costs = Costs { input, write, read };
+            let costs = CachePrices { input, write, read };
             assert_eq!(costs.break_even_calls(), expected, "{input} {write} {read}");
             if let Some(calls) = expected.map(u64::from) {
                 assert!(write + read * (calls - 1) < input * calls);

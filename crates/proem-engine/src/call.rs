@@ -7,8 +7,8 @@ mod failure;
 pub mod stored;
 mod usage;
 
-pub use self::failure::{Failure, FailureKind};
-pub use self::usage::{CacheWritten, NanoDollars, Usage, cost};
+pub use self::failure::{CallFailure, FailureKind};
+pub use self::usage::{CacheWriteUsage, NanoDollars, Usage, cost};
 
 use proem_guard::Untrusted;
 use proem_text::Label;
@@ -26,7 +26,7 @@ pub struct Request {
     /// What it reads.
     pub assembly: Assembly,
     /// What kind of answer it owes.
-    pub answer: Answering,
+    pub answer: AnswerForm,
     /// How freely it chooses words, in hundredths; `None` leaves it to the provider.
     pub temperature_percent: Option<u16>,
     /// Whether the answer comes in pieces, so that it can be stopped.
@@ -54,7 +54,7 @@ pub enum Arrival {
 /// What kind of answer a model owes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Answering {
+pub enum AnswerForm {
     /// Any text.
     Text,
     /// One JSON value. How the model is held to it is its provider's business
@@ -68,11 +68,11 @@ pub enum Answering {
         /// What may be called, sorted by name.
         tools: Vec<Tool>,
         /// Whether it must be.
-        choice: Choice,
+        choice: ToolChoice,
     },
 }
 
-impl Answering {
+impl AnswerForm {
     /// The tools that an answer may name.
     #[must_use]
     pub fn tools(&self) -> &[Tool] {
@@ -87,7 +87,7 @@ impl Answering {
 /// Whether a tool must be called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "name", rename_all = "kebab-case")]
-pub enum Choice {
+pub enum ToolChoice {
     /// The model decides.
     Auto,
     /// At least one of them.
@@ -115,9 +115,9 @@ pub struct Response {
     /// The provider's id of the answer.
     pub id: Option<String>,
     /// What the model wrote, in its order.
-    pub content: Vec<Content>,
+    pub content: Vec<ResponsePart>,
     /// Why it stopped.
-    pub finish: Finish,
+    pub finish: FinishReason,
     /// What the provider says it used.
     pub usage: Usage,
 }
@@ -125,7 +125,7 @@ pub struct Response {
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Content {
+pub enum ResponsePart {
     /// Words of the model's, which may be cut short.
     Text {
         /// What it says.
@@ -133,7 +133,7 @@ pub enum Content {
         text: Untrusted<String>,
     },
     /// A call of a tool.
-    Call(Called),
+    Call(ToolCall),
     /// Why it won't answer.
     Refusal {
         /// What it says.
@@ -150,7 +150,7 @@ pub enum Content {
 
 /// A call of a tool, as the model wrote it: neither its name nor its arguments are checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Called {
+pub struct ToolCall {
     /// The call's id; empty where the provider gave none.
     #[serde(with = "outside")]
     pub id: Untrusted<String>,
@@ -165,7 +165,8 @@ pub struct Called {
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Finish {
+#[schemars(rename = "Finish")]
+pub enum FinishReason {
     /// The model had no more to say.
     Stop,
     /// It wants tools called.

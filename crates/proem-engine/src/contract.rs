@@ -120,9 +120,9 @@ impl Contract {
             problems.push("the name is not 1 to 64 letters, digits, `_` and `-`; rename it".to_owned());
         }
         let endless = endless(&schema);
-        problems.extend(endless.iter().map(ends::Endless::words));
+        problems.extend(endless.iter().map(ends::SchemaDefect::words));
         // A schema that can't be followed is not compiled, which would say the same again.
-        let compiled = if endless.iter().any(ends::Endless::is_broken) {
+        let compiled = if endless.iter().any(ends::SchemaDefect::is_broken) {
             None
         } else {
             let compiled = compile_with_formats(&checked(&schema));

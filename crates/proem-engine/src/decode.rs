@@ -20,7 +20,7 @@ mod strict;
 mod strings;
 mod tree;
 
-pub use self::kinds::{RepairKind, Unreadable};
+pub use self::kinds::{DecodeFailure, RepairKind};
 
 use serde_json::Value as Json;
 
@@ -39,7 +39,7 @@ pub const MAX_REPAIRS: usize = 1000;
 
 /// A value that was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decoded {
+pub struct DecodedValue {
     /// The value. It may still break its contract.
     pub value: Json,
     /// What was repaired, in the order of the text.
@@ -64,14 +64,14 @@ pub struct Repair {
 /// # Errors
 ///
 /// [`Unreadable`] if there is none.
-pub fn decode(text: &str, contract: &Contract) -> Result<Decoded, Unreadable> {
+pub fn decode(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
     let body = around::trimmed(text);
     let strict = strict::read(text.get(body.start..body.end).unwrap_or_default());
     match strict {
         Some(read) if !read.duplicates => {
             let as_wanted = !(read.whole_floats && fit::wants_integers(contract.schema()));
             if as_wanted && contract.accepts(&read.value) {
-                return Ok(Decoded { value: read.value, repairs: Vec::new() });
+                return Ok(DecodedValue { value: read.value, repairs: Vec::new() });
             }
             search::whole(text, body, contract)
         }

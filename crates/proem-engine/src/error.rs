@@ -89,7 +89,7 @@ impl core::error::Error for Error {}
 /// An error at a place in a file.
 pub(crate) fn error_at(message: impl Into<String>, span: proem_text::span::Span) -> Diagnostic {
     Diagnostic {
-        severity: proem_text::diagnostic::Severity::Error,
+        severity: proem_text::diagnostic::DiagnosticSeverity::Error,
         message: message.into(),
         span: Some(span),
         help: None,

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::paths::LocationSegment;
 use proem_guard::Untrusted;
-use proem_guard::contain::Mode;
+use proem_guard::contain::ContainmentMode;
 use proem_text::{Label, Source};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
-use crate::ordered::{Fields, Ordered};
+use crate::ordered::{OrderedJson, OrderedMap};
 use crate::schema::{self, compile, declared_names};
 
 /// Whether an input's text is ours or from outside.
@@ -44,7 +44,7 @@ pub enum Value {
     /// Values in the order in which templates go through them.
     List(Vec<Self>),
     /// Values by name, in the order in which templates go through them.
-    Map(Fields<Self>),
+    Map(OrderedMap<Self>),
 }
 
 impl Value {
@@ -56,17 +56,17 @@ impl Value {
 
     /// JSON as a value, its objects in their order; with `label`, its texts are from outside.
     #[must_use]
-    pub fn from_ordered(value: &Ordered, label: Option<&Label>) -> Self {
+    pub fn from_ordered(value: &OrderedJson, label: Option<&Label>) -> Self {
         match value {
-            Ordered::Null => Self::Null,
-            Ordered::Bool(value) => Self::Bool(*value),
-            Ordered::Number(number) => Self::Number(number.clone()),
-            Ordered::Text(text) => match label {
+            OrderedJson::Null => Self::Null,
+            OrderedJson::Bool(value) => Self::Bool(*value),
+            OrderedJson::Number(number) => Self::Number(number.clone()),
+            OrderedJson::Text(text) => match label {
                 Some(label) => Self::Outside(Untrusted::new(text.as_ref().to_owned(), label.clone())),
                 None => Self::Text(text.as_ref().to_owned()),
             },
-            Ordered::List(items) => Self::List(items.iter().map(|item| Self::from_ordered(item, label)).collect()),
-            Ordered::Map(fields) => {
+            OrderedJson::List(items) => Self::List(items.iter().map(|item| Self::from_ordered(item, label)).collect()),
+            OrderedJson::Map(fields) => {
                 Self::Map(fields.iter().map(|(name, item)| (name, Self::from_ordered(item, label))).collect())
             }
         }
@@ -162,14 +162,14 @@ pub type Inputs = BTreeMap<String, Value>;
 #[derive(Debug)]
 pub(crate) struct Slots {
     mark: char,
-    texts: Vec<(Untrusted<String>, Mode)>,
+    texts: Vec<(Untrusted<String>, ContainmentMode)>,
 }
 
 /// A piece of rendered text.
 #[derive(Debug)]
-pub(crate) enum Piece<'t> {
+pub(crate) enum RenderPiece<'t> {
     Ours(&'t str),
-    Outside(&'t Untrusted<String>, Mode),
+    Outside(&'t Untrusted<String>, ContainmentMode),
 }
 
 impl Slots {
@@ -179,7 +179,7 @@ impl Slots {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidInput`] if the texts hold every character that could be one.
-    pub(crate) fn new(inputs: &Inputs, defaults: Option<&Ordered>, templates: &str) -> Result<Self, Error> {
+    pub(crate) fn new(inputs: &Inputs, defaults: Option<&OrderedJson>, templates: &str) -> Result<Self, Error> {
         let mut texts = vec![templates];
         for (name, value) in inputs {
             texts.push(name);
@@ -197,41 +197,40 @@ impl Slots {
     }
 
     /// The value that a template sees: texts from outside replaced by marks.
-    pub(crate) fn fill(&mut self, name: &str, value: &Value, trust: InputTrust) -> Ordered {
+    pub(crate) fn fill(&mut self, name: &str, value: &Value, trust: InputTrust) -> OrderedJson {
         match (value, trust) {
-            (Value::Null, _) => Ordered::Null,
-            (Value::Bool(value), _) => Ordered::Bool(*value),
-            (Value::Number(number), _) => Ordered::Number(number.clone()),
-            (Value::Text(text), InputTrust::Trusted) => Ordered::from(text.as_str()),
-            (Value::Text(text), InputTrust::Untrusted) => {
-                self.mark(Untrusted::new(text.clone(), Label::from_source(input_source(name))), Mode::Delimit)
-            }
-            (Value::Outside(text), _) => self.mark(text.clone(), Mode::Delimit),
-            (Value::Flagged(text), _) => self.mark(text.clone(), Mode::Datamark),
+            (Value::Null, _) => OrderedJson::Null,
+            (Value::Bool(value), _) => OrderedJson::Bool(*value),
+            (Value::Number(number), _) => OrderedJson::Number(number.clone()),
+            (Value::Text(text), InputTrust::Trusted) => OrderedJson::from(text.as_str()),
+            (Value::Text(text), InputTrust::Untrusted) => self
+                .mark(Untrusted::new(text.clone(), Label::from_source(input_source(name))), ContainmentMode::Delimit),
+            (Value::Outside(text), _) => self.mark(text.clone(), ContainmentMode::Delimit),
+            (Value::Flagged(text), _) => self.mark(text.clone(), ContainmentMode::Datamark),
             (Value::List(items), _) => {
-                Ordered::List(Arc::new(items.iter().map(|item| self.fill(name, item, trust)).collect()))
+                OrderedJson::List(Arc::new(items.iter().map(|item| self.fill(name, item, trust)).collect()))
             }
             (Value::Map(map), _) => {
-                map.iter().map(|(key, item)| (key, self.fill(name, item, trust))).collect::<Fields<_>>().into()
+                map.iter().map(|(key, item)| (key, self.fill(name, item, trust))).collect::<OrderedMap<_>>().into()
             }
         }
     }
 
-    fn mark(&mut self, text: Untrusted<String>, mode: Mode) -> Ordered {
+    fn mark(&mut self, text: Untrusted<String>, mode: ContainmentMode) -> OrderedJson {
         // An empty text stays empty, so that conditions in templates see it as such.
         if text.is_empty() {
-            return Ordered::from("");
+            return OrderedJson::from("");
         }
         let mark = format!("{0}{1}{0}", self.mark, self.texts.len());
         self.texts.push((text, mode));
-        Ordered::from(mark)
+        OrderedJson::from(mark)
     }
 
     /// Cuts rendered text at its marks.
-    pub(crate) fn pieces<'t>(&'t self, rendered: &'t str) -> Vec<Piece<'t>> {
+    pub(crate) fn pieces<'t>(&'t self, rendered: &'t str) -> Vec<RenderPiece<'t>> {
         let pieces = rendered.split(self.mark).enumerate().filter_map(|(index, piece)| match index % 2 {
-            0 => (!piece.is_empty()).then_some(Piece::Ours(piece)),
-            _ => self.texts.get(piece.parse::<usize>().ok()?).map(|(text, mode)| Piece::Outside(text, *mode)),
+            0 => (!piece.is_empty()).then_some(RenderPiece::Ours(piece)),
+            _ => self.texts.get(piece.parse::<usize>().ok()?).map(|(text, mode)| RenderPiece::Outside(text, *mode)),
         });
         pieces.collect()
     }
@@ -254,11 +253,11 @@ pub(crate) fn unused(texts: &[&str]) -> Option<char> {
 }
 
 /// Every text and name in a value.
-pub fn collect_ordered<'v>(value: &'v Ordered, texts: &mut Vec<&'v str>) {
+pub fn collect_ordered<'v>(value: &'v OrderedJson, texts: &mut Vec<&'v str>) {
     match value {
-        Ordered::Text(text) => texts.push(text),
-        Ordered::List(items) => items.iter().for_each(|item| collect_ordered(item, texts)),
-        Ordered::Map(fields) => {
+        OrderedJson::Text(text) => texts.push(text),
+        OrderedJson::List(items) => items.iter().for_each(|item| collect_ordered(item, texts)),
+        OrderedJson::Map(fields) => {
             for (name, item) in fields.iter() {
                 texts.push(name);
                 collect_ordered(item, texts);
@@ -312,8 +311,8 @@ impl Checker {
     ///
     /// A message holds names that the schema declares and names of whole inputs, never a value
     /// and never a key that may be from outside.
-    pub(crate) fn check(&self, inputs: &Inputs, defaults: Option<&Ordered>) -> Result<(), Error> {
-        let mut all = match defaults.map(Ordered::to_json) {
+    pub(crate) fn check(&self, inputs: &Inputs, defaults: Option<&OrderedJson>) -> Result<(), Error> {
+        let mut all = match defaults.map(OrderedJson::to_json) {
             Some(Json::Object(all)) => all,
             _ => Map::new(),
         };
@@ -376,10 +375,10 @@ impl Checker {
 
 /// Gives every declared optional value that is missing an explicit nothing, so that rendering
 /// can tell a missing name from a missing value.
-pub(crate) fn complete(value: &mut Ordered, schema: &Json) {
+pub(crate) fn complete(value: &mut OrderedJson, schema: &Json) {
     match value {
-        Ordered::Map(fields) => complete_fields(Arc::make_mut(fields), schema),
-        Ordered::List(items) => {
+        OrderedJson::Map(fields) => complete_fields(Arc::make_mut(fields), schema),
+        OrderedJson::List(items) => {
             if let Some(schema) = schema.get("items") {
                 Arc::make_mut(items).iter_mut().for_each(|item| complete(item, schema));
             }
@@ -388,15 +387,15 @@ pub(crate) fn complete(value: &mut Ordered, schema: &Json) {
     }
 }
 
-fn complete_fields(fields: &mut Fields<Ordered>, schema: &Json) {
+fn complete_fields(fields: &mut OrderedMap<OrderedJson>, schema: &Json) {
     let declared = schema.get("properties").and_then(Json::as_object);
     for (name, property) in declared.into_iter().flatten() {
         if fields.get(name).is_none() {
-            fields.insert(name.as_str(), Ordered::Null);
+            fields.insert(name.as_str(), OrderedJson::Null);
         }
         let Some(value) = fields.get_mut(name) else { continue };
-        if *value == Ordered::Null && schema::kind(property) == schema::Kind::List {
-            *value = Ordered::List(Arc::default());
+        if *value == OrderedJson::Null && schema::kind(property) == schema::ValueKind::List {
+            *value = OrderedJson::List(Arc::default());
         }
         complete(value, property);
     }

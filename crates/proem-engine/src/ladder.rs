@@ -14,7 +14,7 @@ const LINE: usize = 200;
 
 /// A value on one rung, with the line of ours that says what is missing.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shrunk {
+pub(crate) struct ShrunkValue {
     pub(crate) value: Value,
     pub(crate) note: Option<String>,
 }
@@ -24,8 +24,8 @@ pub(crate) struct Shrunk {
 /// In brief a list keeps its first three and last two items, each text in it its first line; a
 /// text keeps its first line. As a count nothing is kept but the number of items, or of lines
 /// and bytes.
-pub(crate) fn shrink(name: &str, value: &Value, rung: Rung) -> Shrunk {
-    let kept = |value: Value, note: Option<String>| Shrunk { value, note };
+pub(crate) fn shrink(name: &str, value: &Value, rung: Rung) -> ShrunkValue {
+    let kept = |value: Value, note: Option<String>| ShrunkValue { value, note };
     match (value, rung) {
         (_, Rung::Full) | (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Map(_), _) => {
             kept(value.clone(), None)

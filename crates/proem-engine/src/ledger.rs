@@ -24,7 +24,7 @@ pub const TEMPLATE_TOKENS: u64 = 2_120;
 /// Whose spending a cap is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scope {
+pub enum CapScope {
     /// Everything that this user's installation spends.
     User,
     /// What one project spends.
@@ -34,7 +34,7 @@ pub enum Scope {
 /// The time that a cap is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Period {
+pub enum CapPeriod {
     /// One run.
     Run,
     /// One day in the declared zone.
@@ -46,7 +46,7 @@ pub enum Period {
 /// What a cap counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum CapUnit {
     /// Billionths of a dollar.
     NanoDollars,
     /// Tokens of prompts and answers.
@@ -57,11 +57,11 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Cap {
     /// Whose spending.
-    pub scope: Scope,
+    pub scope: CapScope,
     /// In which time.
-    pub period: Period,
+    pub period: CapPeriod,
     /// Of what.
-    pub unit: Unit,
+    pub unit: CapUnit,
     /// The most that may be spent, in the unit of what is counted.
     pub most: u64,
 }
@@ -77,7 +77,7 @@ pub struct Bound {
 
 /// What counts against a cap.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct CapBalance {
     /// What is settled, in the cap's unit.
     pub settled: u64,
     /// What is reserved by attempts that are still open.
@@ -86,11 +86,11 @@ pub struct Spent {
 
 /// Whether an attempt may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum BookingDecision {
     /// It may.
     Book,
     /// Not as long as others are open; it may once they are settled for less.
-    Wait(Short),
+    Wait(CapShortfall),
     /// It may not.
     Refuse(Refusal),
 }
@@ -99,7 +99,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// A cap has no room for it.
-    Short(Short),
+    Short(CapShortfall),
     /// What it costs is not known, and no cap counts tokens.
     NoPrice,
     /// How long its answer may be is not known.
@@ -108,18 +108,18 @@ pub enum Refusal {
 
 /// A cap that is too low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Short {
+pub struct CapShortfall {
     /// The limit that this call would exceed.
     pub cap: Cap,
     /// What counts against it.
-    pub spent: Spent,
+    pub spent: CapBalance,
     /// What is asked for.
     pub wanted: u64,
 }
 
 /// Whether a price holds for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Priced {
+pub enum Pricing {
     /// The model's list prices do.
     Listed,
     /// It runs on this machine and costs nothing.
@@ -135,13 +135,13 @@ pub enum Priced {
 /// longest time, or neither. The answer counts up to the cap that is sent: what the assembly keeps
 /// free, as far as the model can. A price beyond what 64 bits hold is the most that they hold.
 #[must_use]
-pub fn bound(body_bytes: usize, request: &Request, model: &Model, priced: Priced) -> Option<Bound> {
+pub fn bound(body_bytes: usize, request: &Request, model: &Model, priced: Pricing) -> Option<Bound> {
     let input = u64::try_from(body_bytes).ok()?.checked_add(TEMPLATE_TOKENS)?;
     let output = output_cap(request.assembly.output_tokens, model)?;
     let tokens = input.checked_add(output)?;
     let nanos = match priced {
-        Priced::Free => Some(NanoDollars(0)),
-        Priced::Listed => dearest(input, output, model),
+        Pricing::Free => Some(NanoDollars(0)),
+        Pricing::Listed => dearest(input, output, model),
     };
     Some(Bound { nanos, tokens })
 }
@@ -187,31 +187,31 @@ fn dearest_input(prices: &Prices, lifetimes: &[Lifetime]) -> u128 {
 /// without a price is held by the caps that count tokens; where none does, no cap of dollars lets it
 /// pass.
 #[must_use]
-pub fn judge(bound: &Bound, caps: &[(Cap, Spent)]) -> Verdict {
-    let counts_tokens = caps.iter().any(|(cap, _)| cap.unit == Unit::Tokens);
+pub fn judge(bound: &Bound, caps: &[(Cap, CapBalance)]) -> BookingDecision {
+    let counts_tokens = caps.iter().any(|(cap, _)| cap.unit == CapUnit::Tokens);
     let mut wait = None;
     for (cap, spent) in caps {
         let wanted = match cap.unit {
-            Unit::Tokens => bound.tokens,
-            Unit::NanoDollars => match bound.nanos {
+            CapUnit::Tokens => bound.tokens,
+            CapUnit::NanoDollars => match bound.nanos {
                 Some(nanos) => nanos.0,
                 None if counts_tokens => continue,
-                None => return Verdict::Refuse(Refusal::NoPrice),
+                None => return BookingDecision::Refuse(Refusal::NoPrice),
             },
         };
-        let short = Short { cap: *cap, spent: *spent, wanted };
+        let short = CapShortfall { cap: *cap, spent: *spent, wanted };
         match short.room() {
-            Room::Enough => {}
-            Room::Later => wait = wait.or(Some(short)),
-            Room::None => return Verdict::Refuse(Refusal::Short(short)),
+            Headroom::Enough => {}
+            Headroom::Later => wait = wait.or(Some(short)),
+            Headroom::None => return BookingDecision::Refuse(Refusal::Short(short)),
         }
     }
-    wait.map_or(Verdict::Book, Verdict::Wait)
+    wait.map_or(BookingDecision::Book, BookingDecision::Wait)
 }
 
 /// Whether a cap has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Room {
+enum Headroom {
     /// It has.
     Enough,
     /// It may have once open attempts are settled.
@@ -220,18 +220,18 @@ enum Room {
     None,
 }
 
-impl Short {
-    fn room(&self) -> Room {
+impl CapShortfall {
+    fn room(&self) -> Headroom {
         let fits = |taken: Option<u64>| {
             self.wanted == 0
                 || taken.and_then(|taken| taken.checked_add(self.wanted)).is_some_and(|sum| sum <= self.cap.most)
         };
         if fits(self.spent.settled.checked_add(self.spent.open)) {
-            Room::Enough
+            Headroom::Enough
         } else if fits(Some(self.spent.settled)) {
-            Room::Later
+            Headroom::Later
         } else {
-            Room::None
+            Headroom::None
         }
     }
 }

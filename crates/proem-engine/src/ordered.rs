@@ -15,12 +15,12 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Number, Value as Json};
 
-pub use self::fields::Fields;
+pub use self::fields::OrderedMap;
 pub(crate) use self::number::print as print_number;
 
 /// A JSON value; a copy shares what it holds.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Ordered {
+pub enum OrderedJson {
     /// JSON's `null`.
     #[default]
     Null,
@@ -33,13 +33,13 @@ pub enum Ordered {
     /// Several values.
     List(Arc<Vec<Self>>),
     /// Values by name, as written.
-    Map(Arc<Fields<Self>>),
+    Map(Arc<OrderedMap<Self>>),
 }
 
-impl Ordered {
+impl OrderedJson {
     /// Its fields, if it is an object.
     #[must_use]
-    pub fn fields(&self) -> Option<&Fields<Self>> {
+    pub fn fields(&self) -> Option<&OrderedMap<Self>> {
         match self {
             Self::Map(fields) => Some(fields),
             _ => None,
@@ -109,7 +109,7 @@ impl Ordered {
     }
 }
 
-impl From<Json> for Ordered {
+impl From<Json> for OrderedJson {
     /// Objects come in the order of their names.
     fn from(json: Json) -> Self {
         match json {
@@ -125,25 +125,25 @@ impl From<Json> for Ordered {
     }
 }
 
-impl From<String> for Ordered {
+impl From<String> for OrderedJson {
     fn from(text: String) -> Self {
         Self::Text(text.into())
     }
 }
 
-impl From<&str> for Ordered {
+impl From<&str> for OrderedJson {
     fn from(text: &str) -> Self {
         Self::Text(text.into())
     }
 }
 
-impl From<Fields<Self>> for Ordered {
-    fn from(fields: Fields<Self>) -> Self {
+impl From<OrderedMap<Self>> for OrderedJson {
+    fn from(fields: OrderedMap<Self>) -> Self {
         Self::Map(Arc::new(fields))
     }
 }
 
-impl Serialize for Ordered {
+impl Serialize for OrderedJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
@@ -164,60 +164,60 @@ impl Serialize for Ordered {
     }
 }
 
-impl<'de> Deserialize<'de> for Ordered {
+impl<'de> Deserialize<'de> for OrderedJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(OrderedJsonVisitor)
     }
 }
 
 /// Reads any JSON value.
-struct Reader;
+struct OrderedJsonVisitor;
 
-impl<'de> Visitor<'de> for Reader {
-    type Value = Ordered;
+impl<'de> Visitor<'de> for OrderedJsonVisitor {
+    type Value = OrderedJson;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any valid JSON value")
     }
 
-    fn visit_unit<E>(self) -> Result<Ordered, E> {
-        Ok(Ordered::Null)
+    fn visit_unit<E>(self) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Ordered, E> {
-        Ok(Ordered::Bool(value))
+    fn visit_bool<E>(self, value: bool) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Bool(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Ordered, E> {
-        Ok(Ordered::Number(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Number(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Ordered, E> {
-        Ok(Ordered::Number(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::Number(value.into()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Ordered, E> {
-        Ok(Number::from_f64(value).map_or(Ordered::Null, Ordered::Number))
+    fn visit_f64<E>(self, value: f64) -> Result<OrderedJson, E> {
+        Ok(Number::from_f64(value).map_or(OrderedJson::Null, OrderedJson::Number))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Ordered, E> {
-        Ok(Ordered::from(text))
+    fn visit_str<E>(self, text: &str) -> Result<OrderedJson, E> {
+        Ok(OrderedJson::from(text))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Ordered, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<OrderedJson, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
         }
-        Ok(Ordered::List(Arc::new(list)))
+        Ok(OrderedJson::List(Arc::new(list)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Ordered, A::Error> {
-        let mut entries: Vec<(String, Ordered)> = Vec::new();
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<OrderedJson, A::Error> {
+        let mut entries: Vec<(String, OrderedJson)> = Vec::new();
         while let Some(entry) = fields.next_entry()? {
             entries.push(entry);
         }
-        Ok(entries.into_iter().collect::<Fields<Ordered>>().into())
+        Ok(entries.into_iter().collect::<OrderedMap<OrderedJson>>().into())
     }
 }
 
@@ -227,9 +227,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let value: Ordered = serde_json::from_str(text).unwrap();
+        let value: OrderedJson = serde_json::from_str(text).unwrap();
         assert_eq!(value.compact(), expected);
-        assert_eq!(serde_json::from_str::<Ordered>(expected).unwrap(), value, "{text}");
+        assert_eq!(serde_json::from_str::<OrderedJson>(expected).unwrap(), value, "{text}");
         assert_eq!(value.to_json(), serde_json::from_str::<Json>(text).unwrap(), "{text}");
     }
 
@@ -253,15 +253,15 @@ mod tests {
     #[test]
     fn what_has_no_order_comes_sorted() {
         assert_eq!(
-            Ordered::from(serde_json::json!({ "b": 1, "a": [{ "d": 1, "c": 2 }] })).compact(),
+            OrderedJson::from(serde_json::json!({ "b": 1, "a": [{ "d": 1, "c": 2 }] })).compact(),
             r#"{"a":[{"c":2,"d":1}],"b":1}"#
         );
     }
 
     #[test]
     fn equal_values_are_written_in_the_same_order() {
-        let read = |text: &str| serde_json::from_str::<Ordered>(text).unwrap();
+        let read = |text: &str| serde_json::from_str::<OrderedJson>(text).unwrap();
         assert_ne!(read(r#"{"a":1,"b":2}"#), read(r#"{"b":2,"a":1}"#));
-        assert!(serde_json::from_str::<Ordered>(&"[".repeat(1000)).is_err());
+        assert!(serde_json::from_str::<OrderedJson>(&"[".repeat(1000)).is_err());
     }
 }

@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::evaluate::{evaluate, of_judgement, of_outcome};
 pub use self::format::Format;
-pub use self::grounds::{Ground, List};
+pub use self::grounds::{LineGround, List};
 pub use self::lines::{adapt, grounded};
 pub use self::registry::{Registry, is_identifier, is_path, known_risks};
-pub use self::signals::{Derived, derive, signals};
+pub use self::signals::{SignalDerivation, derive, signals};
 use crate::run::Time;
 
 /// The version of profiles. It is raised with every change that gives the same history and wishes another profile,
@@ -70,9 +70,9 @@ impl Issue {
 
 /// A result, as far as it is evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resulted<'r> {
+pub struct ResultExcerpt<'r> {
     /// Its status.
-    pub status: Status,
+    pub status: ResultStatus,
     /// What it says; empty counts as missing.
     pub output: &'r str,
     /// What was reported beside it; "no warnings" and the like count as none.
@@ -81,7 +81,7 @@ pub struct Resulted<'r> {
 
 /// How something ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum ResultStatus {
     /// As planned.
     Success,
     /// Any other way.
@@ -99,7 +99,7 @@ pub enum Judgement {
 
 /// A result that was recorded; a success ends the failures of its kind before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct ResultRecord {
     /// The run that it is of, where that is known: two runs may have the same result at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -183,7 +183,7 @@ pub struct Profile {
     /// Why each line is there; only in records, and not in those of older forms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
-    pub grounds: Vec<Ground>,
+    pub grounds: Vec<LineGround>,
 }
 
 /// What the prompts of a run show.
@@ -221,13 +221,13 @@ impl Profiles {
 
 /// A profile with what it was made from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Adapted {
+pub struct Adaptation {
     /// What the prompt shows from here on.
     pub profile: Profile,
     /// The signals that shaped it.
     pub signals: Signals,
     /// The rules that added something, in order.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ProfileRule>,
     /// What was not taken as it was, in our words: names outside the registry, failures that are too
     /// old, retries beyond the cap.
     pub notes: Vec<String>,
@@ -236,7 +236,8 @@ pub struct Adapted {
 /// A rule of the profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rule {
+#[schemars(rename = "Rule")]
+pub enum ProfileRule {
     /// Always, where the prompt asks for it.
     Baseline,
     /// There were failures.
@@ -262,7 +263,7 @@ impl Profile {
 
     /// Why a line is there; `None` where that was not kept.
     #[must_use]
-    pub fn ground(&self, list: List, line: usize) -> Option<&Ground> {
+    pub fn ground(&self, list: List, line: usize) -> Option<&LineGround> {
         let line = u32::try_from(line).ok()?;
         self.grounds.iter().find(|ground| ground.list == list && ground.line == line)
     }
@@ -276,8 +277,8 @@ impl Profile {
 
     /// The rules that wrote lines, in order; none where that was not kept.
     #[must_use]
-    pub fn rules(&self) -> Vec<Rule> {
-        let mut rules: Vec<Rule> = self.grounds.iter().map(|ground| ground.rule).collect();
+    pub fn rules(&self) -> Vec<ProfileRule> {
+        let mut rules: Vec<ProfileRule> = self.grounds.iter().map(|ground| ground.rule).collect();
         rules.dedup();
         rules
     }
@@ -302,7 +303,7 @@ impl Profile {
     }
 }
 
-impl Rule {
+impl ProfileRule {
     /// Whether its lines come from results.
     #[must_use]
     pub const fn is_learned(self) -> bool {

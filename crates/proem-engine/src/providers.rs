@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::error::{Error, ErrorKind, error_at};
-use crate::tokens::{OpenAi, Scaled, TokenCounter};
+use crate::tokens::{OpenAi, ScaledCounter, TokenCounter};
 
 /// The file that is built in.
 const BUILT_IN: &str = include_str!("../data/providers.toml");
@@ -36,13 +36,13 @@ pub struct Model {
     /// Its name on the wire, such as `claude-haiku-4-5`.
     pub name: String,
     /// What its provider caches.
-    pub caching: Caching,
+    pub caching: CacheRules,
     /// How its tokens are counted.
     pub tokeniser: Tokeniser,
     /// The role under which it takes what the operator says.
     pub operator: Operator,
     /// How it is held to a schema.
-    pub answers: Answers,
+    pub answers: SchemaEnforcement,
     /// What its protocol calls the most tokens of an answer.
     pub output_key: OutputKey,
     /// What it refuses of what its protocol allows.
@@ -72,14 +72,14 @@ pub enum Provider {
 /// What a provider caches and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Caching {
+pub struct CacheRules {
     /// Whose rules these are.
     pub provider: Provider,
     /// Whether a request has to say where its prefixes end.
-    pub mode: Mode,
+    pub mode: CacheControl,
     /// The order in which a prefix is made; empty if unknown.
     #[serde(default)]
-    pub order: Vec<Stage>,
+    pub order: Vec<PrefixStage>,
     /// How many breakpoints a request may have; absent for any mode but [`Mode::Explicit`].
     pub max_breakpoints: Option<NonZeroUsize>,
     /// The lifetimes on offer, the default first; none for [`Mode::Never`].
@@ -93,7 +93,7 @@ pub struct Caching {
 /// Who decides which prefixes are cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum CacheControl {
     /// The request, by breakpoints.
     Explicit,
     /// The provider, by the longest prefix it has seen.
@@ -105,7 +105,7 @@ pub enum Mode {
 /// A part of a request, as prefixes order them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum PrefixStage {
     /// Tool definitions.
     Tools,
     /// The operator's text.
@@ -183,7 +183,7 @@ pub enum Operator {
 /// How a model is held to the schema of the value that it owes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Answers {
+pub enum SchemaEnforcement {
     /// The value is the argument of a tool that must be called.
     Tool,
     /// The provider writes only what the schema allows.
@@ -239,7 +239,7 @@ impl Providers {
     ///
     /// [`ErrorKind::InvalidFile`] with the key and line of every problem.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let file: File = toml::from_str(text).map_err(|error| {
+        let file: ProvidersToml = toml::from_str(text).map_err(|error| {
             let problem = problem(error.message().trim_end().to_owned(), error.span().unwrap_or_default());
             Error::in_file(FILE_NAME, text, &[problem])
         })?;
@@ -314,7 +314,7 @@ impl Model {
     pub fn counter(&self) -> Box<dyn TokenCounter> {
         match &self.tokeniser {
             Tokeniser::Exact(tokeniser) => Box::new(*tokeniser),
-            Tokeniser::Estimate { base, percent, .. } => Box::new(Scaled::new(*base, *percent)),
+            Tokeniser::Estimate { base, percent, .. } => Box::new(ScaledCounter::new(*base, *percent)),
         }
     }
 
@@ -328,10 +328,10 @@ impl Model {
 /// The file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ProvidersToml {
     version: String,
     roles: BTreeMap<String, Spanned<String>>,
-    caching: BTreeMap<String, Caching>,
+    caching: BTreeMap<String, CacheRules>,
     tokenisers: BTreeMap<String, RawTokeniser>,
     models: BTreeMap<Spanned<String>, RawModel>,
 }
@@ -343,7 +343,7 @@ struct RawModel {
     tokeniser: String,
     #[serde(default)]
     operator: Operator,
-    answers: Option<Answers>,
+    answers: Option<SchemaEnforcement>,
     #[serde(default)]
     output_key: OutputKey,
     #[serde(default)]
@@ -359,14 +359,14 @@ struct RawModel {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTokeniser {
-    base: Base,
+    base: BpeVocabulary,
     percent: Option<usize>,
     sources: Vec<String>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Base {
+enum BpeVocabulary {
     O200k,
     Cl100k,
 }
@@ -375,7 +375,7 @@ impl RawModel {
     fn into_model(
         self,
         name: &str,
-        caching: &BTreeMap<String, Caching>,
+        caching: &BTreeMap<String, CacheRules>,
         tokenisers: &BTreeMap<String, RawTokeniser>,
     ) -> Result<Model, Vec<String>> {
         let mut problems = Vec::new();
@@ -399,8 +399,8 @@ impl RawModel {
                 tokeniser,
                 operator: self.operator,
                 answers: self.answers.unwrap_or(match rules.provider {
-                    Provider::Anthropic => Answers::Tool,
-                    Provider::OpenAi => Answers::Schema,
+                    Provider::Anthropic => SchemaEnforcement::Tool,
+                    Provider::OpenAi => SchemaEnforcement::Schema,
                 }),
                 output_key: self.output_key,
                 quirks: self.quirks,
@@ -421,8 +421,8 @@ impl RawModel {
 impl RawTokeniser {
     fn tokeniser(&self, name: &str) -> Result<Tokeniser, String> {
         let base = match self.base {
-            Base::O200k => OpenAi::O200k,
-            Base::Cl100k => OpenAi::Cl100k,
+            BpeVocabulary::O200k => OpenAi::O200k,
+            BpeVocabulary::Cl100k => OpenAi::Cl100k,
         };
         match self.percent {
             None => Ok(Tokeniser::Exact(base)),
@@ -481,8 +481,13 @@ sources = []
         for model in providers.models() {
             assert!(!model.sources.is_empty(), "{}", model.name);
             assert!(!model.caching.sources.is_empty(), "{}", model.name);
-            assert_eq!(model.caching.lifetimes.is_empty(), model.caching.mode == Mode::Never, "{}", model.name);
-            assert_eq!(model.caching.max_breakpoints.is_some(), model.caching.mode == Mode::Explicit, "{}", model.name);
+            assert_eq!(model.caching.lifetimes.is_empty(), model.caching.mode == CacheControl::Never, "{}", model.name);
+            assert_eq!(
+                model.caching.max_breakpoints.is_some(),
+                model.caching.mode == CacheControl::Explicit,
+                "{}",
+                model.name
+            );
         }
     }
 

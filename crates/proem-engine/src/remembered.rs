@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use proem_guard::contain::Mode;
-use proem_guard::{Contained, Key, Part, Tag, Untrusted, contain};
+use proem_guard::contain::ContainmentMode;
+use proem_guard::{ContainedText, ContainmentPart, InstallationKey, Tag, Untrusted, contain};
 
-use crate::input::Piece;
+use crate::input::RenderPiece;
 
 /// How many containments are remembered of one section: one for each rung, and some.
 const MAX_EACH: usize = 6;
@@ -19,39 +19,39 @@ const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// Containments by section.
 #[derive(Debug, Default)]
-pub(crate) struct Remembered {
+pub(crate) struct ContainmentCache {
     /// What the key makes of nothing, to notice another key.
     key: String,
-    sections: BTreeMap<String, VecDeque<Made>>,
+    sections: BTreeMap<String, VecDeque<CachedContainment>>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Made {
+struct CachedContainment {
     pieces: Vec<Owned>,
     tag: Tag,
-    contained: Arc<Contained>,
+    contained: Arc<ContainedText>,
 }
 
 #[derive(Debug)]
 enum Owned {
     Ours(String),
-    Outside(Untrusted<String>, Mode),
+    Outside(Untrusted<String>, ContainmentMode),
 }
 
 impl Owned {
-    fn is(&self, piece: &Piece<'_>) -> bool {
+    fn is(&self, piece: &RenderPiece<'_>) -> bool {
         match (self, piece) {
-            (Self::Ours(own), Piece::Ours(text)) => own == text,
-            (Self::Outside(own, as_own), Piece::Outside(text, mode)) => as_own == mode && own == *text,
+            (Self::Ours(own), RenderPiece::Ours(text)) => own == text,
+            (Self::Outside(own, as_own), RenderPiece::Outside(text, mode)) => as_own == mode && own == *text,
             _ => false,
         }
     }
 }
 
-impl Remembered {
+impl ContainmentCache {
     /// Forgets everything if `key` is another than before.
-    pub(crate) fn under(&mut self, key: &Key) {
+    pub(crate) fn under(&mut self, key: &InstallationKey) {
         let probe = contain(&[], &Tag::UNTRUSTED_CONTEXT, key);
         if self.key != probe.id() {
             *self = Self { key: probe.id().to_owned(), ..Self::default() };
@@ -59,8 +59,14 @@ impl Remembered {
     }
 
     /// Contains the pieces of `section`, or recalls that it did.
-    pub(crate) fn contain(&mut self, section: &str, pieces: &[Piece<'_>], tag: &Tag, key: &Key) -> Arc<Contained> {
-        let same = |made: &&Made| {
+    pub(crate) fn contain(
+        &mut self,
+        section: &str,
+        pieces: &[RenderPiece<'_>],
+        tag: &Tag,
+        key: &InstallationKey,
+    ) -> Arc<ContainedText> {
+        let same = |made: &&CachedContainment| {
             made.tag == *tag
                 && made.pieces.len() == pieces.len()
                 && made.pieces.iter().zip(pieces).all(|(own, piece)| own.is(piece))
@@ -68,11 +74,11 @@ impl Remembered {
         if let Some(made) = self.sections.get(section).and_then(|all| all.iter().find(same)) {
             return Arc::clone(&made.contained);
         }
-        let parts: Vec<Part<'_>> = pieces
+        let parts: Vec<ContainmentPart<'_>> = pieces
             .iter()
             .map(|piece| match piece {
-                Piece::Ours(text) => Part::Ours(text),
-                Piece::Outside(text, mode) => Part::Kept(text, *mode),
+                RenderPiece::Ours(text) => ContainmentPart::Ours(text),
+                RenderPiece::Outside(text, mode) => ContainmentPart::Kept(text, *mode),
             })
             .collect();
         let contained = Arc::new(contain(&parts, tag, key));
@@ -81,12 +87,15 @@ impl Remembered {
             self.sections.clear();
             self.bytes = contained.text().len();
         }
-        let own = |piece: &Piece<'_>| match piece {
-            Piece::Ours(text) => Owned::Ours((*text).to_owned()),
-            Piece::Outside(text, mode) => Owned::Outside((*text).clone(), *mode),
+        let own = |piece: &RenderPiece<'_>| match piece {
+            RenderPiece::Ours(text) => Owned::Ours((*text).to_owned()),
+            RenderPiece::Outside(text, mode) => Owned::Outside((*text).clone(), *mode),
         };
-        let made =
-            Made { pieces: pieces.iter().map(own).collect(), tag: tag.clone(), contained: Arc::clone(&contained) };
+        let made = CachedContainment {
+            pieces: pieces.iter().map(own).collect(),
+            tag: tag.clone(),
+            contained: Arc::clone(&contained),
+        };
         let all = self.sections.entry(section.to_owned()).or_default();
         if all.len() >= MAX_EACH {
             all.pop_front();

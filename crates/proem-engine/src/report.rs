@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use proem_guard::Contained;
+use proem_guard::ContainedText;
 use proem_text::{Sources, span::Span};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::message::Role;
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
 use crate::prompt::origin::Origin;
-use crate::section::{CacheClass, Keep, Layer, Rung, Trust};
+use crate::section::{CacheClass, Layer, Rung, SectionPriority, Trust};
 use crate::tokens::{Exactness, TokenCounter};
 
 /// The account of one assembly.
@@ -76,7 +76,8 @@ pub struct CounterReport {
 /// What became of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+#[schemars(rename = "State")]
+pub enum SectionState {
     /// All of it is there.
     Kept,
     /// Some of it is there.
@@ -102,7 +103,7 @@ pub struct SectionReport {
     /// Which cap it counts towards.
     pub layer: Layer,
     /// What became of it.
-    pub state: State,
+    pub state: SectionState,
     /// Why it is smaller than it was, or absent.
     pub reason: Option<String>,
     /// Its tokens.
@@ -181,14 +182,14 @@ pub struct FitReport {
 
 /// Where a section stands.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum SectionPlacement {
     Absent,
     At { range: Span, tokens: usize },
 }
 
 /// What only the assembly knows.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct AssemblyFigures {
     pub(crate) content_hash: String,
     pub(crate) key_id: String,
     pub(crate) limit: Option<u64>,
@@ -200,22 +201,22 @@ pub(crate) struct Facts {
 /// The account of one section.
 pub(crate) fn section(
     section: &Section,
-    place: Place,
+    place: SectionPlacement,
     full: usize,
     shrunk: Vec<ShrunkReport>,
-    contained: Option<&Contained>,
+    contained: Option<&ContainedText>,
 ) -> SectionReport {
     let (range, tokens) = match place {
-        Place::Absent => (None, 0),
-        Place::At { range, tokens } => (Some(range), tokens),
+        SectionPlacement::Absent => (None, 0),
+        SectionPlacement::At { range, tokens } => (Some(range), tokens),
     };
     // A lower rung may show all the same, such as the first line of a text of one line; where no token
     // is saved nothing shrank.
     let state = match (range, full) {
-        (None, 0) => State::Empty,
-        (None, _) => State::Dropped,
-        (Some(_), _) if tokens < full && !shrunk.is_empty() => State::Shrunk,
-        (Some(_), _) => State::Kept,
+        (None, 0) => SectionState::Empty,
+        (None, _) => SectionState::Dropped,
+        (Some(_), _) if tokens < full && !shrunk.is_empty() => SectionState::Shrunk,
+        (Some(_), _) => SectionState::Kept,
     };
     let start = range.map_or(0, |range| range.start);
     SectionReport {
@@ -230,7 +231,7 @@ pub(crate) fn section(
         full_tokens: full,
         range: range.map(Range::from),
         sources: contained.map(sources).unwrap_or_default(),
-        shrunk: if state == State::Shrunk { shrunk } else { Vec::new() },
+        shrunk: if state == SectionState::Shrunk { shrunk } else { Vec::new() },
         neutralised: contained.map(neutralised).unwrap_or_default(),
         contained: contained
             .map(|contained| {
@@ -245,16 +246,16 @@ pub(crate) fn section(
     }
 }
 
-fn reason(section: &Section, state: State, shrunk: &[ShrunkReport], lost: usize) -> Option<String> {
+fn reason(section: &Section, state: SectionState, shrunk: &[ShrunkReport], lost: usize) -> Option<String> {
     let priority = match section.spec.keep {
-        Keep::Required => "required".to_owned(),
-        Keep::Priority(priority) => format!("priority {priority}"),
+        SectionPriority::Required => "required".to_owned(),
+        SectionPriority::Priority(priority) => format!("priority {priority}"),
     };
     match state {
-        State::Kept => None,
-        State::Empty => Some("it has no input".into()),
-        State::Dropped => Some(format!("over budget ({priority}): {lost} tokens left out")),
-        State::Shrunk => {
+        SectionState::Kept => None,
+        SectionState::Empty => Some("it has no input".into()),
+        SectionState::Dropped => Some(format!("over budget ({priority}): {lost} tokens left out")),
+        SectionState::Shrunk => {
             let steps: Vec<String> =
                 shrunk.iter().map(|step| format!("{} to {}", step.input, step.rung.as_str())).collect();
             Some(format!("over budget ({priority}): {}, {lost} tokens left out", steps.join(", ")))
@@ -262,14 +263,14 @@ fn reason(section: &Section, state: State, shrunk: &[ShrunkReport], lost: usize)
     }
 }
 
-fn sources(contained: &Contained) -> Vec<String> {
+fn sources(contained: &ContainedText) -> Vec<String> {
     match contained.label().sources() {
         Sources::Named(named) => named.iter().map(ToString::to_string).collect(),
         Sources::Many => vec!["many".into()],
     }
 }
 
-fn neutralised(contained: &Contained) -> BTreeMap<String, usize> {
+fn neutralised(contained: &ContainedText) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for finding in contained.findings() {
         let count: &mut usize = counts.entry(finding.kind.as_str().to_owned()).or_default();
@@ -290,10 +291,11 @@ pub(crate) fn report(
     assembly: &Assembly,
     sections: Vec<SectionReport>,
     counter: &dyn TokenCounter,
-    facts: Facts,
+    facts: AssemblyFigures,
 ) -> Report {
-    let sum =
-        |sections: &[crate::assembly::Placed]| sections.iter().fold(0usize, |sum, s| sum.saturating_add(s.tokens));
+    let sum = |sections: &[crate::assembly::PlacedSection]| {
+        sections.iter().fold(0usize, |sum, s| sum.saturating_add(s.tokens))
+    };
     let tokens = assembly.tokens();
     let signed = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
     Report {

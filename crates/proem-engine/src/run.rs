@@ -7,12 +7,15 @@
 
 mod exchange;
 
-pub use self::exchange::{Attempt, Because, Broken, Ended, Exchange, Limits, Needed, Outcome, Owed, Terms};
+pub use self::exchange::{
+    AnswerRequirement, Attempt, BrokenRule, CallRequirement, Exchange, ExchangeEnd, ExchangeLimits, ExchangeTerms,
+    FallbackReason, Outcome,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::call::{Failure, Request, Response};
+use crate::call::{CallFailure, Request, Response};
 use crate::error::Error;
 
 /// A point in time: milliseconds since 1970 in UTC.
@@ -31,38 +34,39 @@ pub struct Event {
     /// When; never before the event before it.
     pub now: Time,
     /// What happened then.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum What {
+pub enum EventKind {
     /// The run starts.
     Started,
     /// All effects of the last [`Step::Do`] are done.
     Performed {
         /// One result for each of them, in ordinal order.
-        results: Vec<(EffectId, Performed)>,
+        results: Vec<(EffectId, EffectResult)>,
     },
     /// A person answered all questions of the last [`Step::Ask`].
     Answered {
         /// One answer for each of them, in order.
-        answers: Vec<Answer>,
+        answers: Vec<QuestionAnswer>,
     },
     /// The time of the last [`Step::Wait`] has come.
     Woken,
     /// The caller gives up; the machine ends with what it has.
     Cancelled {
         /// Whether somebody gave up or the time was over.
-        why: Cancelled,
+        why: CancelReason,
     },
 }
 
 /// Why a run is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cancelled {
+#[schemars(rename = "Cancelled")]
+pub enum CancelReason {
     /// A person or a signal said so.
     Asked,
     /// Its time is up.
@@ -93,7 +97,7 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Performed {
+pub enum EffectResult {
     /// A model answered.
     Response {
         /// What it said.
@@ -107,7 +111,7 @@ pub enum Performed {
     /// No model answered, or nothing could be computed.
     Failed {
         /// Why not.
-        failure: Failure,
+        failure: CallFailure,
     },
 }
 
@@ -122,7 +126,7 @@ pub struct Question {
 
 /// What a person answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct QuestionAnswer {
     /// The index of the option; `None` if nobody could be asked.
     pub option: Option<usize>,
 }

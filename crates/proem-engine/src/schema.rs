@@ -33,14 +33,14 @@ fn build(options: &jsonschema::ValidationOptions, schema: &Json) -> Result<jsons
 
 /// The kinds of value that templates treat differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     Scalar,
     List,
     Object,
     Unknown,
 }
 
-impl Kind {
+impl ValueKind {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Scalar => "a text, number or boolean",
@@ -52,10 +52,10 @@ impl Kind {
 }
 
 /// The kind of value that `schema` describes; what can't be told is [`Kind::Unknown`].
-pub(crate) fn kind(schema: &Json) -> Kind {
+pub(crate) fn kind(schema: &Json) -> ValueKind {
     if let Some(Json::Array(values)) = schema.get("enum") {
         let scalars = values.iter().all(|value| !value.is_array() && !value.is_object());
-        return if scalars { Kind::Scalar } else { Kind::Unknown };
+        return if scalars { ValueKind::Scalar } else { ValueKind::Unknown };
     }
     let name = match schema.get("type") {
         Some(Json::String(name)) => name.as_str(),
@@ -63,16 +63,16 @@ pub(crate) fn kind(schema: &Json) -> Kind {
             let mut others = names.iter().filter_map(Json::as_str).filter(|name| *name != "null");
             match (others.next(), others.next()) {
                 (Some(name), None) => name,
-                _ => return Kind::Unknown,
+                _ => return ValueKind::Unknown,
             }
         }
-        _ => return Kind::Unknown,
+        _ => return ValueKind::Unknown,
     };
     match name {
-        "string" | "number" | "integer" | "boolean" => Kind::Scalar,
-        "array" => Kind::List,
-        "object" => Kind::Object,
-        _ => Kind::Unknown,
+        "string" | "number" | "integer" | "boolean" => ValueKind::Scalar,
+        "array" => ValueKind::List,
+        "object" => ValueKind::Object,
+        _ => ValueKind::Unknown,
     }
 }
 

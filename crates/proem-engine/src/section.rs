@@ -108,7 +108,7 @@ impl Layer {
 /// Whether a section may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Keep {
+pub enum SectionPriority {
     /// It stays whatever the budget: where it does not fit there is no prompt.
     Required,
     /// When the budget asks for it, at this priority (0 to 100).
@@ -177,7 +177,7 @@ pub struct SectionSpec {
     /// Which cap it counts towards.
     pub layer: Layer,
     /// Whether it may be left out.
-    pub keep: Keep,
+    pub keep: SectionPriority,
     /// The inputs that may shrink.
     pub ladders: Vec<Ladder>,
     /// The tag around untrusted content.
@@ -188,18 +188,18 @@ impl SectionSpec {
     /// Its place in a request: constitution, rules, trusted stable context, contained stable
     /// context, capabilities, trusted volatile, contained volatile, task.
     #[must_use]
-    pub const fn rank(&self) -> Rank {
+    pub const fn rank(&self) -> SectionGroup {
         match (self.trust, self.layer, self.cache) {
-            (Trust::Constitution, ..) => Rank::Constitution,
-            (Trust::Rules, ..) => Rank::Rules,
-            (Trust::Task, ..) => Rank::Task,
-            (Trust::Trusted, _, CacheClass::Static) => Rank::TrustedStatic,
-            (Trust::Trusted, _, CacheClass::PerRun) => Rank::TrustedPerRun,
-            (Trust::Untrusted, _, CacheClass::Static) => Rank::UntrustedStatic,
-            (Trust::Untrusted, _, CacheClass::PerRun) => Rank::UntrustedPerRun,
-            (_, Layer::Capabilities, CacheClass::Never) => Rank::Capabilities,
-            (Trust::Trusted, _, CacheClass::Never) => Rank::TrustedVolatile,
-            (Trust::Untrusted, _, CacheClass::Never) => Rank::UntrustedVolatile,
+            (Trust::Constitution, ..) => SectionGroup::Constitution,
+            (Trust::Rules, ..) => SectionGroup::Rules,
+            (Trust::Task, ..) => SectionGroup::Task,
+            (Trust::Trusted, _, CacheClass::Static) => SectionGroup::TrustedStatic,
+            (Trust::Trusted, _, CacheClass::PerRun) => SectionGroup::TrustedPerRun,
+            (Trust::Untrusted, _, CacheClass::Static) => SectionGroup::UntrustedStatic,
+            (Trust::Untrusted, _, CacheClass::PerRun) => SectionGroup::UntrustedPerRun,
+            (_, Layer::Capabilities, CacheClass::Never) => SectionGroup::Capabilities,
+            (Trust::Trusted, _, CacheClass::Never) => SectionGroup::TrustedVolatile,
+            (Trust::Untrusted, _, CacheClass::Never) => SectionGroup::UntrustedVolatile,
         }
     }
 }
@@ -207,7 +207,7 @@ impl SectionSpec {
 /// The order of sections in a request. A breakpoint may stand after each stable group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rank {
+pub enum SectionGroup {
     /// What always holds.
     Constitution,
     /// How to work.
@@ -230,7 +230,7 @@ pub enum Rank {
     Task,
 }
 
-impl Rank {
+impl SectionGroup {
     /// What the rank is called in messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use proem_tokens::Vocabulary;
 
-use crate::remembered::Remembered;
+use crate::remembered::ContainmentCache;
 
 /// How far a count can be relied on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
@@ -61,13 +61,13 @@ impl TokenCounter for OpenAi {
 
 /// An upper estimate for a model whose tokeniser isn't public.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scaled {
+pub struct ScaledCounter {
     name: String,
     base: OpenAi,
     percent: usize,
 }
 
-impl Scaled {
+impl ScaledCounter {
     /// `percent` hundredths of what `base` counts, rounded up.
     #[must_use]
     pub fn new(base: OpenAi, percent: usize) -> Self {
@@ -75,7 +75,7 @@ impl Scaled {
     }
 }
 
-impl TokenCounter for Scaled {
+impl TokenCounter for ScaledCounter {
     fn name(&self) -> &str {
         &self.name
     }
@@ -94,19 +94,19 @@ const MAX_REMEMBERED_BYTES: usize = 8 * 1024 * 1024;
 
 /// A counter that remembers the pieces it has seen.
 #[derive(Debug)]
-pub struct Counts<'c> {
+pub struct CachingCounter<'c> {
     counter: &'c dyn TokenCounter,
     seen: BTreeMap<Box<str>, usize>,
     bytes: usize,
     /// Contained pieces, which are as dear to make as to count.
-    pub(crate) remembered: Remembered,
+    pub(crate) remembered: ContainmentCache,
 }
 
-impl<'c> Counts<'c> {
+impl<'c> CachingCounter<'c> {
     /// Remembers nothing yet.
     #[must_use]
     pub fn new(counter: &'c dyn TokenCounter) -> Self {
-        Self { counter, seen: BTreeMap::new(), bytes: 0, remembered: Remembered::default() }
+        Self { counter, seen: BTreeMap::new(), bytes: 0, remembered: ContainmentCache::default() }
     }
 
     /// The counter behind it.
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_estimate_rounds_up() {
-        let scaled = Scaled::new(OpenAi::O200k, 130);
+        let scaled = ScaledCounter::new(OpenAi::O200k, 130);
         assert_eq!(scaled.name(), "o200k × 1.30");
         assert_eq!(scaled.count("hello world"), 3);
         assert_eq!(scaled.exactness(), Exactness::Estimate);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn joined_counts_add_up_where_pieces_do_not_split_cleanly() {
-        let mut counts = Counts::new(&OpenAi::O200k);
+        let mut counts = CachingCounter::new(&OpenAi::O200k);
         let pieces = ["one two.\n", "/three\n", " four\n", "five", "six\n", "seven"];
         let joined = counts.count_joined(&pieces);
         assert_eq!(joined.iter().sum::<usize>(), OpenAi::O200k.count(&pieces.concat()));

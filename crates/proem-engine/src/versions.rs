@@ -31,7 +31,7 @@ impl Default for Versions {
 
 /// One of them that is not what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Changed {
+pub struct VersionChange {
     /// Which: `profile`, `containment` or `rendering`.
     pub what: &'static str,
     /// What the record was made with.
@@ -47,25 +47,25 @@ impl Versions {
 
     /// Those of this build that are others than the recorded ones.
     #[must_use]
-    pub fn changed(self) -> Vec<Changed> {
+    pub fn changed(self) -> Vec<VersionChange> {
         self.changed_to(Self::TODAY)
     }
 
-    fn changed_to(self, today: Self) -> Vec<Changed> {
+    fn changed_to(self, today: Self) -> Vec<VersionChange> {
         let all = [
             ("profile", self.profile, today.profile),
             ("containment", self.containment, today.containment),
             ("rendering", self.rendering, today.rendering),
         ];
-        let all = all.into_iter().map(|(what, recorded, today)| Changed { what, recorded, today });
+        let all = all.into_iter().map(|(what, recorded, today)| VersionChange { what, recorded, today });
         all.filter(|changed| changed.recorded != changed.today).collect()
     }
 }
 
 /// Which versions a record was made with and which there are today, in words: `containment 1` and `containment 2`.
 #[must_use]
-pub fn in_words(changed: &[Changed]) -> (String, String) {
-    let listed = |version: fn(&Changed) -> u32| {
+pub fn in_words(changed: &[VersionChange]) -> (String, String) {
+    let listed = |version: fn(&VersionChange) -> u32| {
         let words: Vec<String> = changed.iter().map(|one| format!("{} {}", one.what, version(one))).collect();
         match words.split_last() {
             None => String::new(),

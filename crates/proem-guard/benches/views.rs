@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use proem_guard::view::{Limits, folded, readings};
+use proem_guard::view::{DecodingLimits, folded, readings};
 use unicode_normalization::UnicodeNormalization;
 
 /// The size of the blocks that the scanner reads.
@@ -85,7 +85,7 @@ fn bench(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Bytes(u64::try_from(text.len()).unwrap_or(u64::MAX)));
         group.bench_function("readings", |bencher| {
-            bencher.iter(|| readings(black_box(&text), &Limits::for_text(text.len())));
+            bencher.iter(|| readings(black_box(&text), &DecodingLimits::for_text(text.len())));
         });
         group.bench_function("folded", |bencher| bencher.iter(|| folded(black_box(&text))));
         // What folding costs at least: the normal form and lower case, without the way back.

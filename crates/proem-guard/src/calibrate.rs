@@ -9,7 +9,7 @@ use crate::{
     finding::{FindingKind, Severity},
     guard::Guard,
     scan::Scan,
-    score::Stage,
+    score::TextScorer,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::fmt;
@@ -37,7 +37,7 @@ pub struct Calibration {
 
 /// Why a corpus gives no calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Refused {
+pub enum CalibrationRefusal {
     /// Too few texts.
     TooFew {
         /// How many there were.
@@ -60,7 +60,7 @@ pub enum Refused {
     },
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for CalibrationRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFew { texts } => {
@@ -80,7 +80,7 @@ impl fmt::Display for Refused {
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for CalibrationRefusal {}
 
 /// Fits the flag point to the scans of benign texts.
 ///
@@ -89,9 +89,9 @@ impl core::error::Error for Refused {}
 /// # Errors
 ///
 /// [`Refused`] says why not.
-pub fn calibrate(guard: &Guard, benign: &[Scan]) -> Result<Calibration, Refused> {
+pub fn calibrate(guard: &Guard, benign: &[Scan]) -> Result<Calibration, CalibrationRefusal> {
     if benign.len() < MIN_TEXTS {
-        return Err(Refused::TooFew { texts: benign.len() });
+        return Err(CalibrationRefusal::TooFew { texts: benign.len() });
     }
     let stage = guard.stage();
     let mut scores: Vec<f32> = benign.iter().map(|scan| stage.logit(&scan.features)).collect();
@@ -99,7 +99,7 @@ pub fn calibrate(guard: &Guard, benign: &[Scan]) -> Result<Calibration, Refused>
     let flag = threshold(&mut scores).max(stage.flag() - MAX_SHIFT);
     let shift = flag - stage.flag();
     if shift.is_nan() || shift > MAX_SHIFT {
-        return Err(Refused::TooFar { shift });
+        return Err(CalibrationRefusal::TooFar { shift });
     }
     let moved = stage.clone().with_flag(flag);
     let (mut before, mut after, mut of) = (0usize, 0usize, 0usize);
@@ -114,7 +114,7 @@ pub fn calibrate(guard: &Guard, benign: &[Scan]) -> Result<Calibration, Refused>
         of = of.saturating_add(1);
     }
     if after < before {
-        return Err(Refused::FindsLess { before, after, of });
+        return Err(CalibrationRefusal::FindsLess { before, after, of });
     }
     Ok(Calibration { model: guard.model_id(), flag, texts: benign.len() })
 }
@@ -168,7 +168,7 @@ impl Calibration {
 ///
 /// A sentence that says why it can't be used: it belongs to another model, or moves the point too
 /// far.
-pub fn stage(guard: &Guard, calibration: &Calibration) -> Result<Stage, String> {
+pub fn stage(guard: &Guard, calibration: &Calibration) -> Result<TextScorer, String> {
     let model = guard.model_id();
     if calibration.model != model {
         return Err(format!("it belongs to model `{}`, but the current model is `{model}`", calibration.model));
@@ -176,7 +176,7 @@ pub fn stage(guard: &Guard, calibration: &Calibration) -> Result<Stage, String> 
     let shift = calibration.flag - guard.stage().flag();
     // With room for what is lost when a number is written.
     if shift.is_nan() || shift.abs() > MAX_SHIFT + 0.001 {
-        return Err(format!("{}", Refused::TooFar { shift }));
+        return Err(format!("{}", CalibrationRefusal::TooFar { shift }));
     }
     Ok(guard.stage().clone().with_flag(calibration.flag))
 }

@@ -32,17 +32,17 @@ mod tighten;
 mod url;
 
 pub use self::{
-    allow::{Allowlist, Entry, NotCanonical},
+    allow::{Allowlist, AllowlistEntryKind, NotCanonical},
     canary::Canary,
-    rule::{Kind, Lack, Rule},
-    tighten::{Approval, Confidence, HoldMinutes, Reach, Strictness, reach, tighten},
+    rule::{ActionRule, ProvenanceGap, ReferentKind},
+    tighten::{ApprovalNeed, Confidence, HoldMinutes, Reach, Strictness, reach, tighten},
 };
 
 use self::{
-    evidence::Index,
-    judge::{Found, Grounds},
-    leak::{Letters, Secret, Shared},
-    readings::{Readings, readings},
+    evidence::SightingIndex,
+    judge::{ProvenanceBasis, RuleBreach},
+    leak::{Letters, SecretOverlap, SecretShingles},
+    readings::{DecodedTexts, readings},
 };
 use crate::untrusted::Untrusted;
 use alloc::{string::String, vec::Vec};
@@ -69,23 +69,23 @@ pub struct Action<'a> {
     /// The action's name.
     pub name: &'a Untrusted<String>,
     /// Every value that goes out with it.
-    pub fields: &'a [Field<'a>],
+    pub fields: &'a [ActionField<'a>],
 }
 
 /// One value of an action.
 #[derive(Debug, Clone, Copy)]
-pub struct Field<'a> {
+pub struct ActionField<'a> {
     /// Where it stands, in words of the schema, such as `to[0]`.
     pub path: &'a str,
     /// What it means.
-    pub role: Role,
+    pub role: FieldRole,
     /// What the model wrote.
     pub value: &'a Untrusted<String>,
 }
 
 /// What a field means, which says what its value must be found for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum FieldRole {
     /// One mail address, with a display name or without, or a handle.
     Recipient,
     /// One host, with a port or without.
@@ -95,7 +95,7 @@ pub enum Role {
     /// One amount of money with its currency. Where a schema has two fields, join them into one.
     Amount,
     /// One id.
-    Id(Case),
+    Id(CaseSensitivity),
     /// One phone or account number.
     Number,
     /// Text that people read.
@@ -106,7 +106,7 @@ pub enum Role {
 
 /// Whether ids that differ in case are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Case {
+pub enum CaseSensitivity {
     /// They are different.
     Exact,
     /// They are the same, for ASCII letters.
@@ -133,7 +133,7 @@ pub enum Figures {
 
 /// A trusted stretch of a text, which vouches for the values in it.
 #[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
+pub struct TrustedExcerpt<'a> {
     /// The name of the text, for reports.
     pub name: &'a str,
     /// The whole text, so that a value that goes on outside the stretch is not found in it.
@@ -142,7 +142,7 @@ pub struct Evidence<'a> {
     pub span: Span,
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> TrustedExcerpt<'a> {
     /// A text that is trusted as a whole.
     #[must_use]
     pub const fn whole(name: &'a str, text: &'a str) -> Self {
@@ -152,7 +152,7 @@ impl<'a> Evidence<'a> {
 
 /// A text from outside. It vouches for nothing; a failure says when the value stands in it.
 #[derive(Debug, Clone, Copy)]
-pub struct Outside<'a> {
+pub struct OutsideText<'a> {
     /// The name of the text, for reports.
     pub name: &'a str,
     /// The text that a value may have been copied from.
@@ -161,7 +161,7 @@ pub struct Outside<'a> {
 
 /// What an action is compared with.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules<'a> {
+pub struct CheckContext<'a> {
     /// The names of the actions that exist, exactly as they are spelled.
     pub actions: &'a [&'a str],
     /// The names of those that are never taken, in any case and with any separators. They win.
@@ -169,18 +169,18 @@ pub struct Rules<'a> {
     /// What may be named although no trusted text does.
     pub allow: &'a Allowlist,
     /// What the request was built from and a person stands for.
-    pub trusted: &'a [Evidence<'a>],
+    pub trusted: &'a [TrustedExcerpt<'a>],
     /// What the request was built from and came from outside.
-    pub untrusted: &'a [Outside<'a>],
+    pub untrusted: &'a [OutsideText<'a>],
     /// The label of the request: the join of those of all its sections.
     pub request: &'a Label,
     /// What must not come out.
-    pub prompt: Prompt<'a>,
+    pub prompt: ConfidentialPrompt<'a>,
 }
 
 /// A prompt whose words must not come out.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Prompt<'a> {
+pub struct ConfidentialPrompt<'a> {
     /// The system prompt.
     pub text: &'a str,
     /// The token in it that gives it away.
@@ -201,9 +201,9 @@ pub struct Sighting {
 
 /// One rule that an action breaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct ActionViolation {
     /// What the value breaks.
-    pub rule: Rule,
+    pub rule: ActionRule,
     /// The path of the field, as given, or [`ACTION`].
     pub field: String,
     /// Where, in bytes of the field's value.
@@ -214,7 +214,7 @@ pub struct Failure {
     pub seen: Option<Sighting>,
 }
 
-impl Failure {
+impl ActionViolation {
     /// What the rule expects instead.
     #[must_use]
     pub const fn expectation(&self) -> &'static str {
@@ -225,12 +225,12 @@ impl Failure {
 /// What [`check`] found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
-pub struct Checked {
+pub struct ActionCheck {
     /// Every failure once, by field, place and rule.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ActionViolation>,
 }
 
-impl Checked {
+impl ActionCheck {
     /// Whether no rule is broken.
     #[must_use]
     pub const fn passes(&self) -> bool {
@@ -239,60 +239,64 @@ impl Checked {
 }
 
 /// Compares an action with the rules; every failure at once.
-pub fn check(action: &Action<'_>, rules: &Rules<'_>) -> Checked {
-    let grounds = Grounds { rules, trusted: Index::trusted(rules.trusted), outside: Index::outside(rules.untrusted) };
+pub fn check(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
+    let grounds = ProvenanceBasis {
+        rules,
+        trusted: SightingIndex::trusted(rules.trusted),
+        outside: SightingIndex::outside(rules.untrusted),
+    };
     let outside = rules.untrusted.iter().map(|outside| outside.text.value().as_str());
-    let prompt = Secret::prompt(rules.prompt.text, rules.prompt.quotable.iter().copied().chain(outside));
-    let canary = Secret::token(rules.prompt.canary.map_or("", Canary::as_str), CANARY_PART);
+    let prompt = SecretShingles::prompt(rules.prompt.text, rules.prompt.quotable.iter().copied().chain(outside));
+    let canary = SecretShingles::token(rules.prompt.canary.map_or("", Canary::as_str), CANARY_PART);
 
     let mut failures = Vec::new();
     name(action.name, rules, &mut failures);
     if action.fields.len() > MAX_FIELDS {
-        failures.push(fail((Rule::TooLarge, Span::default(), None), ACTION, action.name));
+        failures.push(fail((ActionRule::TooLarge, Span::default(), None), ACTION, action.name));
     }
-    let mut leaks: Vec<(&Field<'_>, Shared)> = Vec::new();
+    let mut leaks: Vec<(&ActionField<'_>, SecretOverlap)> = Vec::new();
     for field in action.fields.iter().take(MAX_FIELDS) {
         let value = field.value.value();
         let whole = Span::new(0, value.len());
         if value.len() > MAX_FIELD {
-            failures.push(fail((Rule::TooLarge, whole, None), field.path, field.value));
+            failures.push(fail((ActionRule::TooLarge, whole, None), field.path, field.value));
             continue;
         }
         let readings = readings(value);
         let mut found = grounds.field(field.role, value, field.value.label(), &readings);
         if !readings.complete {
-            found.push((Rule::TooDeep, whole, None));
+            found.push((ActionRule::TooDeep, whole, None));
         }
-        let (mut of_prompt, mut of_canary) = (Shared::default(), Shared::default());
+        let (mut of_prompt, mut of_canary) = (SecretOverlap::default(), SecretOverlap::default());
         compare(value, &readings, [(&prompt, &mut of_prompt), (&canary, &mut of_canary)]);
-        found.extend(of_canary.iter().map(|run| (Rule::CanaryLeak, run.span, None)));
+        found.extend(of_canary.iter().map(|run| (ActionRule::CanaryLeak, run.span, None)));
         failures.extend(found.into_iter().map(|found| fail(found, field.path, field.value)));
         leaks.push((field, of_prompt));
     }
     failures.extend(leaked(&prompt, &leaks));
 
-    let order = |failure: &Failure| (failure.field.clone(), failure.span, failure.rule);
+    let order = |failure: &ActionViolation| (failure.field.clone(), failure.span, failure.rule);
     failures.sort_by_cached_key(|failure| (order(failure), failure.excerpt.value().clone(), failure.seen.clone()));
     failures.dedup_by(|a, b| order(a) == order(b));
-    Checked { failures }
+    ActionCheck { failures }
 }
 
 /// The action's name: denied before allowed, unknown refused.
-fn name(name: &Untrusted<String>, rules: &Rules<'_>, failures: &mut Vec<Failure>) {
+fn name(name: &Untrusted<String>, rules: &CheckContext<'_>, failures: &mut Vec<ActionViolation>) {
     let text = name.value();
     let fold = |name: &str| -> String {
         normalise(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     let whole = Span::new(0, text.len());
     if text.len() <= MAX_EXCERPT.saturating_mul(4) && rules.denied.iter().any(|denied| fold(denied) == fold(text)) {
-        failures.push(fail((Rule::ActionDenied, whole, None), ACTION, name));
+        failures.push(fail((ActionRule::ActionDenied, whole, None), ACTION, name));
     } else if !rules.actions.contains(&text.as_str()) {
-        failures.push(fail((Rule::ActionUnknown, whole, None), ACTION, name));
+        failures.push(fail((ActionRule::ActionUnknown, whole, None), ACTION, name));
     }
 }
 
 /// What a value and its readings have in common with each secret.
-fn compare(value: &str, readings: &Readings, secrets: [(&Secret, &mut Shared); 2]) {
+fn compare(value: &str, readings: &DecodedTexts, secrets: [(&SecretShingles, &mut SecretOverlap); 2]) {
     let letters = Letters::of(value);
     let decoded: Vec<Letters> = readings.decoded.iter().map(|reading| Letters::of(&reading.text)).collect();
     for (secret, shared) in secrets {
@@ -304,7 +308,7 @@ fn compare(value: &str, readings: &Readings, secrets: [(&Secret, &mut Shared); 2
 }
 
 /// Runs of the prompt that are long enough, or all runs if there are many in all fields together.
-fn leaked(prompt: &Secret, leaks: &[(&Field<'_>, Shared)]) -> Vec<Failure> {
+fn leaked(prompt: &SecretShingles, leaks: &[(&ActionField<'_>, SecretOverlap)]) -> Vec<ActionViolation> {
     let many = leak::letters(leaks.iter().flat_map(|(_, shared)| shared)) >= leak::MANY_LETTERS;
     let mut failures = Vec::new();
     for (field, shared) in leaks {
@@ -317,12 +321,13 @@ fn leaked(prompt: &Secret, leaks: &[(&Field<'_>, Shared)]) -> Vec<Failure> {
                 _ => merged.push(run),
             }
         }
-        failures.extend(merged.into_iter().map(|span| fail((Rule::PromptLeak, span, None), field.path, field.value)));
+        failures
+            .extend(merged.into_iter().map(|span| fail((ActionRule::PromptLeak, span, None), field.path, field.value)));
     }
     failures
 }
 
-fn fail((rule, span, seen): Found, path: &str, value: &Untrusted<String>) -> Failure {
+fn fail((rule, span, seen): RuleBreach, path: &str, value: &Untrusted<String>) -> ActionViolation {
     let text = value.value();
     let mut end = span.end.min(span.start.saturating_add(MAX_EXCERPT)).min(text.len());
     while !text.is_char_boundary(end) {
@@ -330,7 +335,7 @@ fn fail((rule, span, seen): Found, path: &str, value: &Untrusted<String>) -> Fai
     }
     let excerpt = text.get(span.start..end).unwrap_or_default();
     let excerpt = Untrusted::new(String::from(excerpt), value.label().clone());
-    Failure { rule, field: String::from(path), span, excerpt, seen }
+    ActionViolation { rule, field: String::from(path), span, excerpt, seen }
 }
 
 /// The example on the concepts page runs.

@@ -20,11 +20,11 @@ pub(crate) mod scan;
 
 pub use self::{
     compared::without_ids,
-    delimiter::{Key, Tag},
-    mode::Mode,
+    delimiter::{InstallationKey, Tag},
+    mode::ContainmentMode,
 };
 
-use self::{body::Body, scan::scan};
+use self::{body::ContainmentBody, scan::scan};
 use crate::{finding::FindingKind, untrusted::Untrusted};
 use alloc::{format, string::String, vec::Vec};
 use proem_text::{Label, Span};
@@ -42,18 +42,18 @@ const NO_ID: &str = "0000000000000000";
 
 /// One part of a text that is to be contained.
 #[derive(Debug, Clone, Copy)]
-pub enum Part<'a> {
+pub enum ContainmentPart<'a> {
     /// Words of ours around it, such as bullets and names of fields. Never changed.
     Ours(&'a str),
     /// Text from outside, between delimiters as it is.
     Outside(&'a Untrusted<String>),
     /// Text from outside, kept apart more strongly.
-    Kept(&'a Untrusted<String>, Mode),
+    Kept(&'a Untrusted<String>, ContainmentMode),
 }
 
 /// A place that didn't stay as it was: cut out, or taken apart by a backslash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Neutralised {
+pub struct Neutralisation {
     /// The index of the part it stands in, among all parts that were given.
     pub part: usize,
     /// Where, in the original text of that part.
@@ -77,18 +77,18 @@ pub struct SourceRange {
 
 /// Text from outside, fit for a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contained {
+pub struct ContainedText {
     text: String,
     id: String,
     tag: Tag,
     attributes: String,
     body: Span,
-    findings: Vec<Neutralised>,
+    findings: Vec<Neutralisation>,
     label: Label,
     source_map: Vec<SourceRange>,
 }
 
-impl Contained {
+impl ContainedText {
     /// The text with its delimiters; ends with a line break.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -110,7 +110,7 @@ impl Contained {
 
     /// What was noticed, by part and place.
     #[must_use]
-    pub fn findings(&self) -> &[Neutralised] {
+    pub fn findings(&self) -> &[Neutralisation] {
         &self.findings
     }
 
@@ -133,8 +133,8 @@ impl Contained {
 /// nobody without the key can write the end of the containment. The opening delimiter says what
 /// [`Mode`]s did: `mark=ˆ` names the sign that stands for spaces, `encoding=base64` the encoding.
 #[must_use]
-pub fn contain(parts: &[Part<'_>], tag: &Tag, key: &Key) -> Contained {
-    let joined = Body::join(parts);
+pub fn contain(parts: &[ContainmentPart<'_>], tag: &Tag, key: &InstallationKey) -> ContainedText {
+    let joined = ContainmentBody::join(parts);
     let matches = scan(&joined.text, &joined.spans(), tag);
     let mut findings = joined.findings(&matches);
     let body = joined.neutralise(&matches);
@@ -145,7 +145,7 @@ pub fn contain(parts: &[Part<'_>], tag: &Tag, key: &Key) -> Contained {
     let attributes = body.attributes();
     let (text, span) = wrap(tag, (&id, &attributes), &body.text);
     let source_map = body.source_map(span.start);
-    Contained { text, id, tag: tag.clone(), attributes, body: span, findings, label: body.label, source_map }
+    ContainedText { text, id, tag: tag.clone(), attributes, body: span, findings, label: body.label, source_map }
 }
 
 /// The body between its delimiters, and where it stands.

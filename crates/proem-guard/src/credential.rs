@@ -17,7 +17,7 @@ use proem_text::Span;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Credential {
     /// What it is one of.
-    pub kind: Kind,
+    pub kind: CredentialKind,
     /// Where it stands.
     pub span: Span,
 }
@@ -25,7 +25,7 @@ pub struct Credential {
 /// What has a shape of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum CredentialKind {
     /// `AKIA…` and `ASIA…`: the id of an access key of Amazon's, without which its secret is worth nothing
     /// (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html>).
     AwsKey,
@@ -42,7 +42,7 @@ pub enum Kind {
     WebToken,
 }
 
-impl Kind {
+impl CredentialKind {
     /// The word that stands for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -105,14 +105,14 @@ pub fn redact(text: &str) -> Option<String> {
 }
 
 /// The credential that a text begins with, and its length in bytes.
-fn begins(text: &str) -> Option<(Kind, usize)> {
+fn begins(text: &str) -> Option<(CredentialKind, usize)> {
     let (kind, length) = match text.as_bytes().first()? {
-        b'A' => (Kind::AwsKey, aws(text)?),
-        b's' => (Kind::ApiKey, api_key(text)?),
-        b'g' => (Kind::GitHubToken, github(text)?),
-        b'x' => (Kind::SlackToken, slack(text)?),
-        b'-' => (Kind::PrivateKey, key_block::length(text)?),
-        b'e' => (Kind::WebToken, web_token::length(text)?),
+        b'A' => (CredentialKind::AwsKey, aws(text)?),
+        b's' => (CredentialKind::ApiKey, api_key(text)?),
+        b'g' => (CredentialKind::GitHubToken, github(text)?),
+        b'x' => (CredentialKind::SlackToken, slack(text)?),
+        b'-' => (CredentialKind::PrivateKey, key_block::length(text)?),
+        b'e' => (CredentialKind::WebToken, web_token::length(text)?),
         _ => return None,
     };
     Some((kind, length))

@@ -41,7 +41,7 @@ pub struct Cut {
 #[must_use]
 pub fn cut(guard: &Guard, bar: Bar, text: &Untrusted<String>, scan: &Scan) -> Cut {
     let original = text.value();
-    let mut left = Left { text: original.clone(), map: OffsetMap::identity(original.len()) };
+    let mut left = Remainder { text: original.clone(), map: OffsetMap::identity(original.len()) };
     let mut verdict = bar.judge(scan);
     let blocked = verdict == Verdict::Block;
     let mut scanned = None;
@@ -79,12 +79,12 @@ pub fn cut(guard: &Guard, bar: Bar, text: &Untrusted<String>, scan: &Scan) -> Cu
 }
 
 /// What is left, with the way back to the original.
-struct Left {
+struct Remainder {
     text: String,
     map: OffsetMap,
 }
 
-impl Left {
+impl Remainder {
     /// Without these spans, which are in order and don't overlap.
     fn without(&self, spans: &[Span]) -> Self {
         let (mut text, mut map) = (String::with_capacity(self.text.len()), OffsetMap::new());

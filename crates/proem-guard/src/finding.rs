@@ -1,6 +1,6 @@
 //! What was noticed in a text from outside.
 
-use crate::view::Step;
+use crate::view::ReadingStep;
 use alloc::vec::Vec;
 use proem_text::Span;
 
@@ -15,7 +15,7 @@ pub struct Finding {
     pub span: Span,
     /// How the reading that it was found in was made from the clean view, outermost step first;
     /// empty for the clean view itself.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReadingStep>,
     /// Whether the place reads differently once hidden characters, look-alikes or an encoding are
     /// undone, which nobody does to harmless words.
     pub hidden: bool,

@@ -14,14 +14,14 @@ mod gathering;
 use self::{blocks::blocks, gathering::Gathering};
 use crate::{
     finding::Severity,
-    learned::{Model, ModelError, Window},
+    learned::{SentenceScorer, SentenceScorerError, Window},
     lexicon::Lexicon,
     scan::{Scan, Scanner, Sight, UnreadReason},
-    scanners::{self, RuleError, Tool},
-    score::{self, Stage, StageError},
-    source::{self, Licences, Syntax},
+    scanners::{self, RuleError, ToolVocabulary},
+    score::{self, TextScorer, TextScorerError},
+    source::{self, LanguageFamily, Licences},
     untrusted::Untrusted,
-    view::{self, Limits},
+    view::{self, DecodingLimits},
 };
 use alloc::{boxed::Box, string::String, vec, vec::Vec};
 use core::fmt;
@@ -31,8 +31,8 @@ use proem_text::Span;
 pub struct Guard {
     lexicon: Lexicon,
     scanners: Vec<Box<dyn Scanner + Send + Sync>>,
-    model: Model<'static>,
-    stage: Stage,
+    model: SentenceScorer<'static>,
+    stage: TextScorer,
     licences: Licences,
 }
 
@@ -49,9 +49,9 @@ impl Guard {
     /// # Errors
     ///
     /// [`GuardError`] if a data file inside the program is damaged.
-    pub fn shipped(tools: &[Tool]) -> Result<Self, GuardError> {
-        let model = Model::shipped().map_err(GuardError::Model)?;
-        let stage = Stage::shipped().map_err(GuardError::Stage)?;
+    pub fn shipped(tools: &[ToolVocabulary]) -> Result<Self, GuardError> {
+        let model = SentenceScorer::shipped().map_err(GuardError::Model)?;
+        let stage = TextScorer::shipped().map_err(GuardError::Stage)?;
         Self::learned(tools, model, stage)
     }
 
@@ -61,14 +61,18 @@ impl Guard {
     /// # Errors
     ///
     /// [`GuardError::Rules`] if the rules inside the program are damaged.
-    pub fn learned(tools: &[Tool], model: Model<'static>, stage: Stage) -> Result<Self, GuardError> {
+    pub fn learned(
+        tools: &[ToolVocabulary],
+        model: SentenceScorer<'static>,
+        stage: TextScorer,
+    ) -> Result<Self, GuardError> {
         let (lexicon, scanners) = scanners::shipped(tools).map_err(GuardError::Rules)?;
         Ok(Self { lexicon, scanners, model, stage, licences: Licences::shipped() })
     }
 
     /// The same with another way from features to a score, as a calibration makes one.
     #[must_use]
-    pub fn with_stage(mut self, stage: Stage) -> Self {
+    pub fn with_stage(mut self, stage: TextScorer) -> Self {
         self.stage = stage;
         self
     }
@@ -90,7 +94,7 @@ impl Guard {
 
     /// How features become a score.
     #[must_use]
-    pub const fn stage(&self) -> &Stage {
+    pub const fn stage(&self) -> &TextScorer {
         &self.stage
     }
 
@@ -114,7 +118,7 @@ impl Guard {
     /// Looks for attacks in the text of a file of source: the learned scorer reads what people write in
     /// it (see [`source::prose`]), rules read all of it.
     #[must_use]
-    pub fn scan_source(&self, text: &Untrusted<String>, syntax: Syntax) -> Scan {
+    pub fn scan_source(&self, text: &Untrusted<String>, syntax: LanguageFamily) -> Scan {
         let text = text.value();
         let mut gathering = Gathering::default();
         // Rules read everything, names and all: an order can stand in an identifier. The learned scorer was
@@ -148,7 +152,7 @@ impl Guard {
     }
 
     fn scan_block(&self, (block, offset): (&str, usize), scoring: Scoring, gathering: &mut Gathering) {
-        let readings = view::readings(block, &Limits::for_text(block.len()));
+        let readings = view::readings(block, &DecodingLimits::for_text(block.len()));
         gathering.begin_block(offset, block, &readings);
         // One buffer for all scanners and readings; each empties it.
         let mut hits = Vec::new();
@@ -223,9 +227,9 @@ pub enum GuardError {
     /// The rules, concepts or patterns.
     Rules(RuleError),
     /// The learned model.
-    Model(ModelError),
+    Model(SentenceScorerError),
     /// The weights of the score.
-    Stage(StageError),
+    Stage(TextScorerError),
 }
 
 impl fmt::Display for GuardError {

@@ -15,7 +15,7 @@ mod file;
 mod sentence;
 
 pub use features::buckets;
-pub use file::{ModelError, ModelErrorKind, Parts, pack};
+pub use file::{ScorerWeights, SentenceScorerError, SentenceScorerErrorKind, pack};
 pub use sentence::{MAX_CHARS, sentences};
 
 use alloc::{format, string::String, vec::Vec};
@@ -26,13 +26,13 @@ const SHIPPED: &[u8] = include_bytes!("../data/learned-1.bin");
 
 /// A model, read where it lies.
 #[derive(Clone, Copy)]
-pub struct Model<'a> {
-    parts: Parts<'a>,
+pub struct SentenceScorer<'a> {
+    parts: ScorerWeights<'a>,
     bits: u32,
     digest: [u8; 32],
 }
 
-impl core::fmt::Debug for Model<'_> {
+impl core::fmt::Debug for SentenceScorer<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Model").field("id", &self.id()).field("bits", &self.bits).finish_non_exhaustive()
     }
@@ -51,24 +51,24 @@ pub struct Window {
 
 /// What a sentence adds to a window's score.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Sums {
+struct SentenceSums {
     weights: i32,
     pieces: i32,
 }
 
-impl Sums {
+impl SentenceSums {
     const fn and(self, other: Self) -> Self {
         Self { weights: self.weights.saturating_add(other.weights), pieces: self.pieces.saturating_add(other.pieces) }
     }
 }
 
-impl<'a> Model<'a> {
+impl<'a> SentenceScorer<'a> {
     /// Reads a model's file; its layout is described in the source of [`pack`].
     ///
     /// # Errors
     ///
     /// [`ModelError`] for a file that is damaged or of another version.
-    pub fn read(bytes: &'a [u8]) -> Result<Self, ModelError> {
+    pub fn read(bytes: &'a [u8]) -> Result<Self, SentenceScorerError> {
         let (parts, bits, digest) = file::read(bytes)?;
         Ok(Self { parts, bits, digest })
     }
@@ -87,7 +87,7 @@ impl<'a> Model<'a> {
     pub fn windows(&self, text: &str) -> Vec<Window> {
         let sentences = sentences(text);
         let mut windows = Vec::with_capacity(sentences.len().saturating_mul(2));
-        let mut before: Option<(Span, Sums)> = None;
+        let mut before: Option<(Span, SentenceSums)> = None;
         for span in sentences {
             let sums = self.sums(text.get(span.start..span.end).unwrap_or_default());
             if let Some((first, earlier)) = before {
@@ -101,30 +101,30 @@ impl<'a> Model<'a> {
     }
 
     /// Adds up the weights of a sentence's pieces.
-    fn sums(&self, sentence: &str) -> Sums {
-        let mut sums = Sums::default();
+    fn sums(&self, sentence: &str) -> SentenceSums {
+        let mut sums = SentenceSums::default();
         buckets(sentence, self.bits, |bucket| {
             let weight = usize::try_from(bucket).ok().and_then(|bucket| self.parts.weights.get(bucket));
             let weight = weight.map_or(0, |weight| i32::from(weight.cast_signed()));
-            sums = sums.and(Sums { weights: weight, pieces: 1 });
+            sums = sums.and(SentenceSums { weights: weight, pieces: 1 });
         });
         sums
     }
 
-    fn score(&self, sums: Sums) -> f32 {
+    fn score(&self, sums: SentenceSums) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "sums of two short sentences are far below 2²⁴")]
         let (weights, pieces) = (sums.weights as f32, sums.pieces.max(1) as f32);
         self.parts.slope * (weights / libm::sqrtf(pieces)) + self.parts.bias
     }
 }
 
-impl Model<'static> {
+impl SentenceScorer<'static> {
     /// The model that ships.
     ///
     /// # Errors
     ///
     /// [`ModelError`] if the file inside the program is damaged.
-    pub fn shipped() -> Result<Self, ModelError> {
+    pub fn shipped() -> Result<Self, SentenceScorerError> {
         Self::read(SHIPPED)
     }
 }

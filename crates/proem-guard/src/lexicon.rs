@@ -42,21 +42,21 @@ pub struct Mention {
 pub struct Lexicon {
     words: Trie,
     /// One for each word.
-    terms: Vec<Term>,
+    terms: Vec<LexiconTerm>,
     /// The names of the concepts, sorted.
     concepts: Vec<&'static str>,
 }
 
 /// What a word stands for, and what must hold behind it for it to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Term {
+struct LexiconTerm {
     concept: u16,
-    ending: Ending,
+    ending: WordBoundary,
 }
 
 /// What may follow a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum WordBoundary {
     /// Anything; it doesn't belong to the word.
     Anything,
     /// Anything; letters belong to the word.
@@ -77,7 +77,7 @@ impl Lexicon {
     /// [`RuleError`] with the line that can't be read.
     pub fn parse(text: &'static str, concept: &'static str, words: &[&str]) -> Result<Self, RuleError> {
         let rows = text.lines().zip(1usize..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
-        let rows = rows.map(|(line, number)| Row::parse(line, number)).collect::<Result<Vec<_>, _>>()?;
+        let rows = rows.map(|(line, number)| LexiconLine::parse(line, number)).collect::<Result<Vec<_>, _>>()?;
         let mut concepts: Vec<&'static str> = rows.iter().map(|row| row.concept).chain([concept]).collect();
         concepts.sort_unstable();
         concepts.dedup();
@@ -111,12 +111,12 @@ impl Lexicon {
             return Err(format!("`{word}` is too long; shorten it to {MAX_WORD} bytes"));
         }
         let ending = match (is_stem, is_inside(last)) {
-            (true, _) => Ending::Letters,
-            (false, true) => Ending::Border,
-            (false, false) => Ending::Anything,
+            (true, _) => WordBoundary::Letters,
+            (false, true) => WordBoundary::Border,
+            (false, false) => WordBoundary::Anything,
         };
         self.words.add(&spaced(stem.as_bytes())).ok_or_else(|| format!("`{word}` is one word too many"))?;
-        self.terms.push(Term { concept, ending });
+        self.terms.push(LexiconTerm { concept, ending });
         Ok(())
     }
 
@@ -161,7 +161,7 @@ impl Lexicon {
     }
 }
 
-impl Ending {
+impl WordBoundary {
     /// Where a word ends whose last byte of those listed is before `end`; `None` if it doesn't count.
     fn end(self, text: &str, end: usize) -> Option<usize> {
         let mut behind = text.get(end..)?.chars();
@@ -178,13 +178,13 @@ impl Ending {
 
 /// One line of the file.
 #[derive(Debug)]
-struct Row {
+struct LexiconLine {
     concept: &'static str,
     words: &'static str,
     number: usize,
 }
 
-impl Row {
+impl LexiconLine {
     fn parse(line: &'static str, number: usize) -> Result<Self, RuleError> {
         let mut columns = line.split('\t');
         match (columns.next(), columns.next(), columns.next(), columns.next()) {

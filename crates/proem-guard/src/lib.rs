@@ -30,15 +30,17 @@ pub mod untrusted;
 pub mod verdict;
 pub mod view;
 
-pub use check::{Canary, Checked, check};
-pub use contain::{Contained, Key, Neutralised, Part, SourceRange, Tag, contain, without_ids};
+pub use check::{ActionCheck, Canary, check};
+pub use contain::{
+    ContainedText, ContainmentPart, InstallationKey, Neutralisation, SourceRange, Tag, contain, without_ids,
+};
 pub use cut::{Cut, cut};
 pub use finding::{Finding, FindingKind, Severity};
 pub use guard::{Guard, GuardError};
-pub use scan::{Hit, Scan, ScanError, Scanner, Sight, Unread, UnreadReason};
-pub use scanners::Tool;
-pub use show::Shown;
-pub use source::Syntax;
+pub use scan::{Hit, Scan, ScanError, Scanner, Sight, UnreadReason, UnreadSpan};
+pub use scanners::ToolVocabulary;
+pub use show::ScreenText;
+pub use source::LanguageFamily;
 pub use untrusted::{Measurement, Untrusted};
 pub use verdict::{Bar, Policy, PolicyError, Verdict};
-pub use view::{CleanView, Reading, Step, clean};
+pub use view::{CleanView, Reading, ReadingStep, clean};

@@ -3,7 +3,7 @@
 use crate::{
     finding::{Finding, FindingKind, Severity},
     lexicon::Mention,
-    score::Features,
+    score::InjectionFeatures,
     view::Reading,
 };
 use alloc::vec::Vec;
@@ -58,7 +58,7 @@ pub struct ScanError {
 
 /// A part of a text that was not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unread {
+pub struct UnreadSpan {
     /// Where, in bytes of the original.
     pub span: Span,
     /// What kept it from being read.
@@ -94,12 +94,12 @@ pub struct Scan {
     /// By place, then kind. Of more than [`MAX_FINDINGS`] the worst are kept.
     pub findings: Vec<Finding>,
     /// What was not looked at, by place.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadSpan>,
     /// Suspicion, 0 to 1: 0.5 is where one benign text in a hundred lies above, by the texts that
     /// the score was calibrated on.
     pub score: f64,
     /// What the score was made of.
-    pub features: Features,
+    pub features: InjectionFeatures,
     /// How many windows the learned scorer read, those of all readings together.
     pub window_count: usize,
 }

@@ -23,7 +23,7 @@ mod social;
 mod tools;
 
 pub use bank::Bank;
-pub use catalogue::{Described, catalogue};
+pub use catalogue::{RuleDescription, catalogue};
 
 use crate::{lexicon::Lexicon, scan::Scanner};
 use alloc::{boxed::Box, string::String, vec, vec::Vec};
@@ -40,7 +40,7 @@ const OWN_TOOL: &str = "own_tool";
 
 /// A tool of the agent, as requests from outside could speak of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tool {
+pub struct ToolVocabulary {
     /// Its name: `send_email`.
     pub name: String,
     /// What people say who mean it, in any language: `send an email`.
@@ -80,7 +80,7 @@ impl core::error::Error for RuleError {}
 /// # Errors
 ///
 /// [`RuleError`] if a data file can't be read, or a tool has a word without letters.
-pub fn shipped(tools: &[Tool]) -> Result<(Lexicon, Vec<Box<dyn Scanner + Send + Sync>>), RuleError> {
+pub fn shipped(tools: &[ToolVocabulary]) -> Result<(Lexicon, Vec<Box<dyn Scanner + Send + Sync>>), RuleError> {
     let lexicon = lexicon(tools)?;
     let rules = rules::parse(RULES, &lexicon)?;
     let scanners: Vec<Box<dyn Scanner + Send + Sync>> = vec![
@@ -103,11 +103,11 @@ pub fn shipped(tools: &[Tool]) -> Result<(Lexicon, Vec<Box<dyn Scanner + Send + 
 /// # Errors
 ///
 /// [`RuleError`] if a data file can't be read.
-pub fn shipped_rules() -> Result<Vec<rules::Rule>, RuleError> {
+pub fn shipped_rules() -> Result<Vec<rules::DetectionRule>, RuleError> {
     rules::parse(RULES, &lexicon(&[])?)
 }
 
-fn lexicon(tools: &[Tool]) -> Result<Lexicon, RuleError> {
+fn lexicon(tools: &[ToolVocabulary]) -> Result<Lexicon, RuleError> {
     let names = tools.iter().map(|tool| tool.name.as_str());
     let words = tools.iter().flat_map(|tool| tool.words.iter().map(String::as_str));
     let own: Vec<&str> = names.chain(words).collect();
@@ -116,7 +116,7 @@ fn lexicon(tools: &[Tool]) -> Result<Lexicon, RuleError> {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    use super::{Tool, shipped};
+    use super::{ToolVocabulary, shipped};
     use crate::{
         finding::Severity,
         scan::{Hit, Sight},
@@ -126,7 +126,7 @@ pub(crate) mod testing {
     use proem_text::View;
 
     /// What all scanners find in the clean view of each text.
-    fn hits(tools: &[Tool], texts: &[&str]) -> Vec<Vec<Hit>> {
+    fn hits(tools: &[ToolVocabulary], texts: &[&str]) -> Vec<Vec<Hit>> {
         let (lexicon, scanners) = shipped(tools).unwrap();
         let look = |text: &&str| {
             let view = clean(text);
@@ -149,7 +149,7 @@ pub(crate) mod testing {
 
     /// The same, for an agent with these tools.
     #[track_caller]
-    pub(crate) fn finds_with(tools: &[Tool], rule: &str, texts: &[&str]) {
+    pub(crate) fn finds_with(tools: &[ToolVocabulary], rule: &str, texts: &[&str]) {
         for (text, hits) in texts.iter().zip(hits(tools, texts)) {
             let found = hits.iter().any(|hit| hit.rule == rule && hit.severity >= Severity::Medium);
             assert!(found, "{text:?}: {:?}", hits.iter().map(|hit| (hit.rule, hit.severity)).collect::<Vec<_>>());

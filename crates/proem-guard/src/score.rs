@@ -63,11 +63,11 @@ impl Growth {
 
 /// What the score is made of, in the order of [`NAMES`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Features(pub [f32; COUNT]);
+pub struct InjectionFeatures(pub [f32; COUNT]);
 
 /// What was found, before it is weighed.
 #[derive(Debug)]
-pub(crate) struct Evidence<'a> {
+pub(crate) struct ScoreEvidence<'a> {
     pub(crate) findings: &'a [Finding],
     /// The highest log-odds of windows, highest first.
     pub(crate) windows: &'a [f32],
@@ -77,8 +77,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) growth: Growth,
 }
 
-impl Evidence<'_> {
-    pub(crate) fn features(&self) -> Features {
+impl ScoreEvidence<'_> {
+    pub(crate) fn features(&self) -> InjectionFeatures {
         let best = self.windows.first().map_or(-MAX_WINDOW, |score| clipped(*score));
         let mut rules = [0.0f32; 9];
         for finding in self.findings {
@@ -92,7 +92,7 @@ impl Evidence<'_> {
             }
         }
         let [override_, persona, extraction, exfiltration, tools, social, forgery, encoded, hidden] = rules;
-        Features([
+        InjectionFeatures([
             clipped(best - self.growth.of(self.window_count)),
             self.likeness,
             override_,
@@ -156,7 +156,7 @@ pub fn probability(log_odds: f32) -> f32 {
 
 /// How features become a score.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stage {
+pub struct TextScorer {
     weights: Logistic,
     /// The log-odds that one benign text in a hundred lies above.
     flag: f32,
@@ -164,13 +164,13 @@ pub struct Stage {
     window: f32,
 }
 
-impl Stage {
+impl TextScorer {
     /// The stage that ships.
     ///
     /// # Errors
     ///
     /// [`StageError`] if the file inside the program is damaged.
-    pub fn shipped() -> Result<Self, StageError> {
+    pub fn shipped() -> Result<Self, TextScorerError> {
         Self::read(include_str!("../data/score.json"))
     }
 
@@ -179,20 +179,24 @@ impl Stage {
     /// # Errors
     ///
     /// [`StageError`] if a feature is missing or unknown, or something isn't a finite number.
-    pub fn read(text: &str) -> Result<Self, StageError> {
-        let file: Value = serde_json::from_str(text).map_err(|_| StageError::new("the file", "is not JSON"))?;
+    pub fn read(text: &str) -> Result<Self, TextScorerError> {
+        let file: Value = serde_json::from_str(text).map_err(|_| TextScorerError::new("the file", "is not JSON"))?;
         let number = |value: Option<&Value>, name: &str| {
             #[expect(clippy::cast_possible_truncation, reason = "weights are single precision; infinity is refused")]
             let found = value.and_then(Value::as_f64).map(|number| number as f32);
-            found.filter(|number| number.is_finite()).ok_or_else(|| StageError::new(name, "is not a finite number"))
+            found
+                .filter(|number| number.is_finite())
+                .ok_or_else(|| TextScorerError::new(name, "is not a finite number"))
         };
         let features = file.get("weights").and_then(Value::as_object);
-        let features = features.ok_or_else(|| StageError::new("weights", "is missing"))?;
+        let features = features.ok_or_else(|| TextScorerError::new("weights", "is missing"))?;
         if let Some(unknown) = features.keys().find(|name| !NAMES.contains(&name.as_str())) {
-            return Err(StageError::new(unknown, "is no feature"));
+            return Err(TextScorerError::new(unknown, "is no feature"));
         }
-        let weights =
-            NAMES.iter().map(|name| number(features.get(*name), name)).collect::<Result<Vec<f32>, StageError>>()?;
+        let weights = NAMES
+            .iter()
+            .map(|name| number(features.get(*name), name))
+            .collect::<Result<Vec<f32>, TextScorerError>>()?;
         Ok(Self {
             weights: Logistic { weights, bias: number(file.get("bias"), "bias")? },
             flag: number(file.get("flag"), "flag")?,
@@ -228,7 +232,7 @@ impl Stage {
 
     /// The log-odds of an attack.
     #[must_use]
-    pub fn logit(&self, features: &Features) -> f32 {
+    pub fn logit(&self, features: &InjectionFeatures) -> f32 {
         self.weights.score(&features.0)
     }
 
@@ -255,21 +259,21 @@ impl Stage {
 
 /// A stage's file is damaged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StageError {
+pub struct TextScorerError {
     place: String,
     problem: &'static str,
 }
 
-impl StageError {
+impl TextScorerError {
     fn new(place: &str, problem: &'static str) -> Self {
         Self { place: place.into(), problem }
     }
 }
 
-impl fmt::Display for StageError {
+impl fmt::Display for TextScorerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` {}", self.place, self.problem)
     }
 }
 
-impl core::error::Error for StageError {}
+impl core::error::Error for TextScorerError {}

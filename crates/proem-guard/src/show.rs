@@ -19,9 +19,9 @@ use serde_json::Value;
 
 /// Text that is safe to put onto a screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Shown(String);
+pub struct ScreenText(String);
 
-impl Shown {
+impl ScreenText {
     /// The text, which may be written to a terminal as it is.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -35,7 +35,7 @@ impl Shown {
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for ScreenText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
@@ -48,27 +48,27 @@ impl fmt::Display for Shown {
 /// followed by `⟨mixed script: Latin+Cyrillic⟩`, a host name that is not ASCII by its ASCII form, as
 /// in `⟨host: xn--e1afmkfd.xn--p1ai⟩`.
 #[must_use]
-pub fn terminal(text: &Untrusted<String>) -> Shown {
+pub fn terminal(text: &Untrusted<String>) -> ScreenText {
     terminal_str(text.value())
 }
 
 /// [`terminal`], cut to `max_chars` shown characters and a remark that says how many characters
 /// of the text are missing. Remarks don't count.
 #[must_use]
-pub fn terminal_capped(text: &Untrusted<String>, max_chars: usize) -> Shown {
+pub fn terminal_capped(text: &Untrusted<String>, max_chars: usize) -> ScreenText {
     show(text.value(), max_chars, push_plain)
 }
 
 /// [`terminal`] for text that has no type, such as a path that a person typed.
 #[must_use]
-pub fn terminal_str(text: &str) -> Shown {
+pub fn terminal_str(text: &str) -> ScreenText {
     show(text, usize::MAX, push_plain)
 }
 
 /// The text for a web page, inside an element or a quoted attribute: as in a [`terminal`], with
 /// `&`, `<`, `>`, `"` and `'` as character references.
 #[must_use]
-pub fn html(text: &Untrusted<String>) -> Shown {
+pub fn html(text: &Untrusted<String>) -> ScreenText {
     show(text.value(), usize::MAX, |out, c| match c {
         '&' => out.push_str("&amp;"),
         '<' => out.push_str("&lt;"),
@@ -97,7 +97,7 @@ fn push_plain(out: &mut String, c: char) {
 }
 
 /// Shows at most `max` characters; `push` writes one that is not escaped.
-fn show(text: &str, max: usize, push: impl Fn(&mut String, char)) -> Shown {
+fn show(text: &str, max: usize, push: impl Fn(&mut String, char)) -> ScreenText {
     let mut out = String::new();
     let mut left = max;
     let (mut scripts, mut hosts) = (script::Mixture::default(), host::Hosts::default());
@@ -110,7 +110,7 @@ fn show(text: &str, max: usize, push: impl Fn(&mut String, char)) -> Shown {
             scripts.end_word(&mut out);
             hosts.end(&mut out);
             out.push_str(&format!("⟨{} more characters⟩", rest.count()));
-            return Shown(out);
+            return ScreenText(out);
         };
         left = after;
         rest = chars.clone();
@@ -123,19 +123,19 @@ fn show(text: &str, max: usize, push: impl Fn(&mut String, char)) -> Shown {
     }
     scripts.end_word(&mut out);
     hosts.end(&mut out);
-    Shown(out)
+    ScreenText(out)
 }
 
 /// How a character is shown that can't stand for itself.
 #[derive(Debug, Clone, Copy)]
-enum Escape {
+enum CharacterEscape {
     /// A backslash and a letter.
     Short(char),
     /// `\u{…}`.
     Code(char),
 }
 
-impl Escape {
+impl CharacterEscape {
     /// The number of characters.
     fn len(self) -> usize {
         match self {
@@ -153,15 +153,15 @@ impl Escape {
 }
 
 /// The escape for `c`, which stands before `next`.
-fn escape(c: char, next: Option<char>) -> Option<Escape> {
+fn escape(c: char, next: Option<char>) -> Option<CharacterEscape> {
     match c {
-        '\n' => Some(Escape::Short('n')),
-        '\r' => Some(Escape::Short('r')),
-        '\t' => Some(Escape::Short('t')),
+        '\n' => Some(CharacterEscape::Short('n')),
+        '\r' => Some(CharacterEscape::Short('r')),
+        '\t' => Some(CharacterEscape::Short('t')),
         '\\' if next.is_some_and(|next| matches!(next, 'n' | 'r' | 't' | 'u' | '\\') || is_code(next)) => {
-            Some(Escape::Short('\\'))
+            Some(CharacterEscape::Short('\\'))
         }
-        c if is_code(c) => Some(Escape::Code(c)),
+        c if is_code(c) => Some(CharacterEscape::Code(c)),
         _ => None,
     }
 }

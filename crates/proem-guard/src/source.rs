@@ -18,9 +18,9 @@ mod syntax;
 use alloc::{string::String, vec::Vec};
 use proem_text::{OffsetMap, Span, View};
 
-use lexer::{Piece, PieceKind, pieces};
+use lexer::{SourceToken, SourceTokenKind, pieces};
 pub(crate) use licence::Licences;
-pub use syntax::Syntax;
+pub use syntax::LanguageFamily;
 
 /// The fewest words of a string that are a phrase.
 const PHRASE: usize = 3;
@@ -42,24 +42,24 @@ const UNSPACED: usize = 8;
 /// Lines of comments that follow each other stay together, as do strings that a program joins. An
 /// empty line stands between what doesn't belong together.
 #[must_use]
-pub fn prose(text: &str, syntax: Syntax) -> View {
+pub fn prose(text: &str, syntax: LanguageFamily) -> View {
     let view = View { text: String::new(), map: OffsetMap::new() };
-    let mut writing = Writing { text, view, end: None, comment_end: None, is_fenced: false };
+    let mut writing = ProseCollector { text, view, end: None, comment_end: None, is_fenced: false };
     let Some(rules) = syntax.rules() else {
         document::write(text, syntax, &mut writing);
         return writing.view;
     };
-    let mut phrase = Phrase::default();
+    let mut phrase = StringSequence::default();
     for piece in pieces(text, rules) {
         let content = text.get(piece.span.start..piece.span.end).unwrap_or_default();
         match piece.kind {
-            PieceKind::Comment => {
+            SourceTokenKind::Comment => {
                 phrase.finish(&mut writing);
                 comment(piece, content, &mut writing);
             }
-            PieceKind::Literal => literal(piece, content, &mut phrase, &mut writing),
-            PieceKind::Code if phrase.is_open() && joins(content) => {}
-            PieceKind::Code => {
+            SourceTokenKind::Literal => literal(piece, content, &mut phrase, &mut writing),
+            SourceTokenKind::Code if phrase.is_open() && joins(content) => {}
+            SourceTokenKind::Code => {
                 phrase.finish(&mut writing);
                 code(piece, content, &mut writing);
             }
@@ -70,7 +70,7 @@ pub fn prose(text: &str, syntax: Syntax) -> View {
 }
 
 /// Writes a comment's lines without what decorates them. Of examples in fences, only sentences.
-fn comment(piece: Piece, content: &str, writing: &mut Writing<'_>) {
+fn comment(piece: SourceToken, content: &str, writing: &mut ProseCollector<'_>) {
     let is_apart = |end: usize| {
         let between = writing.text.get(end..piece.span.start).unwrap_or_default();
         between.trim().len() > MARKS || between.bytes().filter(|byte| *byte == b'\n').count() > 1
@@ -99,7 +99,7 @@ fn is_read(is_code: bool, count: Count) -> bool {
 }
 
 /// Takes a string's lines into the phrase at hand.
-fn literal(piece: Piece, content: &str, phrase: &mut Phrase, writing: &mut Writing<'_>) {
+fn literal(piece: SourceToken, content: &str, phrase: &mut StringSequence, writing: &mut ProseCollector<'_>) {
     for (index, line) in lines(piece.span.start, content).enumerate() {
         if index > 0 {
             phrase.finish(writing);
@@ -110,7 +110,7 @@ fn literal(piece: Piece, content: &str, phrase: &mut Phrase, writing: &mut Writi
 }
 
 /// Writes the lines of code that read like a sentence.
-fn code(piece: Piece, content: &str, writing: &mut Writing<'_>) {
+fn code(piece: SourceToken, content: &str, writing: &mut ProseCollector<'_>) {
     for line in lines(piece.span.start, content) {
         let text = writing.text.get(line.start..line.end).unwrap_or_default();
         if count(text).is_at_least(SENTENCE) {
@@ -143,19 +143,19 @@ fn trimmed(start: usize, text: &str) -> Span {
 
 /// Strings in a row that a program joins, within one line of what it prints.
 #[derive(Debug, Default)]
-struct Phrase {
+struct StringSequence {
     parts: Vec<Span>,
     /// Whether another string may join.
     open: bool,
 }
 
-impl Phrase {
+impl StringSequence {
     const fn is_open(&self) -> bool {
         self.open
     }
 
     /// Writes the phrase if it is one of words.
-    fn finish(&mut self, writing: &mut Writing<'_>) {
+    fn finish(&mut self, writing: &mut ProseCollector<'_>) {
         let parts = self.parts.iter().filter_map(|part| writing.text.get(part.start..part.end));
         if parts.map(count).fold(Count::default(), Count::and).is_at_least(PHRASE) {
             let mut parts = self.parts.iter().filter(|part| !part.is_empty());
@@ -168,7 +168,7 @@ impl Phrase {
 }
 
 /// The view so far.
-struct Writing<'a> {
+struct ProseCollector<'a> {
     text: &'a str,
     view: View,
     /// Where the last line ends in the text.
@@ -179,7 +179,7 @@ struct Writing<'a> {
     is_fenced: bool,
 }
 
-impl Writing<'_> {
+impl ProseCollector<'_> {
     /// Adds a line: right below the last one if nothing but blanks and what decorates comments stands
     /// between.
     fn line(&mut self, span: Span) {

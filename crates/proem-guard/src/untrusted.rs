@@ -142,18 +142,18 @@ impl Untrusted<String> {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait MeasurementSeal {}
 }
 
 /// What [`Untrusted::measure`] may answer: nothing that can hold text.
-pub trait Measurement: sealed::Sealed {}
+pub trait Measurement: sealed::MeasurementSeal {}
 
 macro_rules! measurements {
-    ($($t:ty),*) => { $(impl sealed::Sealed for $t {} impl Measurement for $t {})* };
+    ($($t:ty),*) => { $(impl sealed::MeasurementSeal for $t {} impl Measurement for $t {})* };
 }
 measurements!(bool, usize, u64, i64, core::cmp::Ordering, ());
 
-impl<M: Measurement> sealed::Sealed for Option<M> {}
+impl<M: Measurement> sealed::MeasurementSeal for Option<M> {}
 impl<M: Measurement> Measurement for Option<M> {}
 
 #[cfg(test)]

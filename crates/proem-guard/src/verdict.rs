@@ -55,25 +55,25 @@ impl Verdict {
 /// The table of verdicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    rows: Vec<Row>,
+    rows: Vec<PolicyRow>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Row {
-    source: Pattern,
-    field: Pattern,
+struct PolicyRow {
+    source: NamePattern,
+    field: NamePattern,
     /// By severity, mildest first.
     verdicts: [Verdict; Severity::ALL.len()],
 }
 
 /// A name, the start of names (`mail/*`), or all of them (`*`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Pattern {
+struct NamePattern {
     start: String,
     is_open: bool,
 }
 
-impl Pattern {
+impl NamePattern {
     fn parse(text: &str) -> Self {
         text.strip_suffix('*').map_or_else(
             || Self { start: text.to_string(), is_open: false },
@@ -111,7 +111,7 @@ impl Policy {
     /// [`PolicyError`] names the first line that has another number of columns, an unknown verdict,
     /// verdicts that get milder, or repeats an earlier one; and a table without a line for everything.
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<PolicyRow> = Vec::new();
         for (index, line) in text.lines().enumerate() {
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
@@ -123,7 +123,7 @@ impl Policy {
             }
             rows.push(row);
         }
-        let all = Pattern::parse("*");
+        let all = NamePattern::parse("*");
         if !rows.iter().any(|row| row.source == all && row.field == all) {
             let problem = "no line for every source and field; add one that begins with `*`, tab, `*`".to_string();
             return Err(PolicyError { line: text.lines().count().max(1), problem });
@@ -187,7 +187,7 @@ const fn of_unread(reason: UnreadReason) -> Verdict {
     }
 }
 
-fn parse_row(line: &str) -> Result<Row, String> {
+fn parse_row(line: &str) -> Result<PolicyRow, String> {
     let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
     let [source, field, low, medium, high, critical] = columns.as_slice() else {
         let count = columns.len();
@@ -201,7 +201,7 @@ fn parse_row(line: &str) -> Result<Row, String> {
     if !verdicts.is_sorted() {
         return Err("a more severe finding has a milder verdict; order the verdicts from mild to strict".to_string());
     }
-    Ok(Row { source: Pattern::parse(source), field: Pattern::parse(field), verdicts })
+    Ok(PolicyRow { source: NamePattern::parse(source), field: NamePattern::parse(field), verdicts })
 }
 
 /// A table of verdicts is wrong.

@@ -30,7 +30,7 @@ pub(crate) use self::entities::reference;
 pub use self::{
     clean::{CleanView, clean},
     folded::folded,
-    readings::{Limits, Readings, readings},
+    readings::{DecodingLimits, Readings, readings},
 };
 
 use alloc::vec::Vec;
@@ -40,14 +40,14 @@ use proem_text::View;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// How it was made from the clean view, outermost step first; empty for the clean view.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReadingStep>,
     /// The text with its line breaks, and the way back to the original.
     pub view: View,
 }
 
 /// One step from a reading to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
+pub enum ReadingStep {
     /// Hidden characters inside words count as spaces.
     Parted,
     /// Look-alikes of Latin letters are replaced by them (UTS #39).
@@ -84,7 +84,7 @@ pub enum Step {
     Attribute,
 }
 
-impl Step {
+impl ReadingStep {
     /// The word used in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -7,8 +7,8 @@
 use core::fmt;
 
 use crate::{
-    Language,
-    extracted::{Binding, Extracted, Import, ImportKind, Module, Use},
+    SourceLanguage,
+    extracted::{Binding, Import, ImportKind, Module, SourceFacts, Use},
 };
 
 /// The form's version; another one is refused, so that the facts are read again.
@@ -19,17 +19,17 @@ const PACKAGE: u8 = 2;
 
 /// Bytes that are no facts of this version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Corrupt;
+pub struct FactsDecodeError;
 
-impl fmt::Display for Corrupt {
+impl fmt::Display for FactsDecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the stored facts are damaged or of another version; read the source again")
     }
 }
 
-impl core::error::Error for Corrupt {}
+impl core::error::Error for FactsDecodeError {}
 
-impl Extracted {
+impl SourceFacts {
     /// The facts as bytes, for [`Self::from_bytes`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -40,7 +40,7 @@ impl Extracted {
         if self.package.is_some() {
             flags |= PACKAGE;
         }
-        let mut out = Writer(vec![VERSION, self.language.code(), flags]);
+        let mut out = FactsWriter(vec![VERSION, self.language.code(), flags]);
         out.number(self.lines);
         out.number(self.inline_test_lines);
         if let Some(package) = &self.package {
@@ -79,10 +79,10 @@ impl Extracted {
     /// # Errors
     ///
     /// [`Corrupt`] for anything else.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Corrupt> {
-        let mut from = Reader(bytes);
-        let extracted = from.extracted().ok_or(Corrupt)?;
-        if from.0.is_empty() { Ok(extracted) } else { Err(Corrupt) }
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, FactsDecodeError> {
+        let mut from = FactsReader(bytes);
+        let extracted = from.extracted().ok_or(FactsDecodeError)?;
+        if from.0.is_empty() { Ok(extracted) } else { Err(FactsDecodeError) }
     }
 }
 
@@ -90,9 +90,9 @@ fn small(position: usize) -> u8 {
     u8::try_from(position).unwrap_or(0)
 }
 
-struct Writer(Vec<u8>);
+struct FactsWriter(Vec<u8>);
 
-impl Writer {
+impl FactsWriter {
     fn number(&mut self, mut number: u32) {
         while let [low, ..] = number.to_le_bytes()
             && number >= 0x80
@@ -122,16 +122,16 @@ impl Writer {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
+struct FactsReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
-    fn extracted(&mut self) -> Option<Extracted> {
+impl FactsReader<'_> {
+    fn extracted(&mut self) -> Option<SourceFacts> {
         if self.byte()? != VERSION {
             return None;
         }
-        let language = Language::of_code(self.byte()?)?;
+        let language = SourceLanguage::of_code(self.byte()?)?;
         let flags = self.byte().filter(|flags| *flags <= ERRORS | PACKAGE)?;
-        Some(Extracted {
+        Some(SourceFacts {
             language,
             errors: flags & ERRORS != 0,
             lines: self.number()?,

@@ -19,18 +19,18 @@ use core::{fmt, ops::ControlFlow};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use crate::{Extracted, Language, extract::facts::Facts};
+use crate::{SourceFacts, SourceLanguage, extract::facts::FactsBuilder};
 
 /// Bounds on reading one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct SourceLimits {
     /// The longest source that is read, in bytes.
     pub bytes: usize,
     /// The longest name that is kept, in bytes.
     pub name: usize,
 }
 
-impl Default for Limits {
+impl Default for SourceLimits {
     /// 1 MiB, which hand-written sources stay far below, and 512 bytes.
     fn default() -> Self {
         Self { bytes: 1024 * 1024, name: 512 }
@@ -40,7 +40,7 @@ impl Default for Limits {
 /// Why a source gave nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Unread {
+pub enum ExtractError {
     /// It is longer than [`Limits::bytes`].
     TooLarge,
     /// The caller gave up before it was read.
@@ -49,7 +49,7 @@ pub enum Unread {
     NoParser,
 }
 
-impl fmt::Display for Unread {
+impl fmt::Display for ExtractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooLarge => "it is larger than the limit for source files",
@@ -61,14 +61,14 @@ impl fmt::Display for Unread {
 
 /// Whether the walk goes on below a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum WalkStep {
     Into,
     Over,
 }
 
 /// What a language makes of the nodes of its tree, which come in the order of the source, parents first.
 trait Visitor {
-    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next;
+    fn visit(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep;
 }
 
 /// How many nodes or lines are walked between two looks at the caller's wish to give up.
@@ -82,26 +82,28 @@ const NODES: u32 = 1024;
 ///
 /// [`Unread`] if it is too long, or if `give_up` said so.
 pub fn extract(
-    language: Language,
+    language: SourceLanguage,
     source: &[u8],
-    limits: &Limits,
+    limits: &SourceLimits,
     give_up: &mut dyn FnMut() -> bool,
-) -> Result<Extracted, Unread> {
+) -> Result<SourceFacts, ExtractError> {
     if source.len() > limits.bytes {
-        return Err(Unread::TooLarge);
+        return Err(ExtractError::TooLarge);
     }
     let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
-    let mut facts = Facts::new(language, source, limits);
+    let mut facts = FactsBuilder::new(language, source, limits);
     let mut visitor: Box<dyn Visitor> = match language {
-        Language::C | Language::Cpp => {
+        SourceLanguage::C | SourceLanguage::Cpp => {
             c::read(source, &mut facts, give_up)?;
             return Ok(facts.finish());
         }
-        Language::Go => Box::new(go::Go),
-        Language::Java => Box::new(java::Java::default()),
-        Language::JavaScript | Language::Tsx | Language::TypeScript => Box::new(javascript::JavaScript::default()),
-        Language::Python => Box::new(python::Python::default()),
-        Language::Rust => Box::new(rust::Rust::default()),
+        SourceLanguage::Go => Box::new(go::Go),
+        SourceLanguage::Java => Box::new(java::Java::default()),
+        SourceLanguage::JavaScript | SourceLanguage::Tsx | SourceLanguage::TypeScript => {
+            Box::new(javascript::JavaScript::default())
+        }
+        SourceLanguage::Python => Box::new(python::Python::default()),
+        SourceLanguage::Rust => Box::new(rust::Rust::default()),
     };
     let tree = parse(language, source, give_up)?;
     facts.errors = tree.root_node().has_error();
@@ -109,30 +111,30 @@ pub fn extract(
     Ok(facts.finish())
 }
 
-fn parse(language: Language, source: &[u8], give_up: &mut dyn FnMut() -> bool) -> Result<Tree, Unread> {
+fn parse(language: SourceLanguage, source: &[u8], give_up: &mut dyn FnMut() -> bool) -> Result<Tree, ExtractError> {
     let mut parser = Parser::new();
-    let grammar = language.grammar().ok_or(Unread::NoParser)?;
-    parser.set_language(&grammar).map_err(|_| Unread::NoParser)?;
+    let grammar = language.grammar().ok_or(ExtractError::NoParser)?;
+    parser.set_language(&grammar).map_err(|_| ExtractError::NoParser)?;
     let mut progress = |_: &ParseState| if give_up() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let mut input = |offset: usize, _| source.get(offset..).unwrap_or_default();
-    parser.parse_with_options(&mut input, None, Some(options)).ok_or(Unread::TimedOut)
+    parser.parse_with_options(&mut input, None, Some(options)).ok_or(ExtractError::TimedOut)
 }
 
 fn walk(
     tree: &Tree,
     visitor: &mut dyn Visitor,
-    facts: &mut Facts<'_>,
+    facts: &mut FactsBuilder<'_>,
     give_up: &mut dyn FnMut() -> bool,
-) -> Result<(), Unread> {
+) -> Result<(), ExtractError> {
     let mut cursor = tree.walk();
     let mut seen: u32 = 0;
     loop {
         seen = seen.wrapping_add(1);
         if seen.is_multiple_of(NODES) && give_up() {
-            return Err(Unread::TimedOut);
+            return Err(ExtractError::TimedOut);
         }
-        if visitor.visit(cursor.node(), facts) == Next::Into && cursor.goto_first_child() {
+        if visitor.visit(cursor.node(), facts) == WalkStep::Into && cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
@@ -159,7 +161,7 @@ const PARTS: usize = 16;
 /// The name that a chain of member accesses spells, from its innermost object; `None` if that is an expression.
 ///
 /// `object` and `member` are the fields of a node of kind `access`.
-fn chain(node: Node<'_>, access: &str, fields: [&str; 2], facts: &mut Facts<'_>) -> Option<String> {
+fn chain(node: Node<'_>, access: &str, fields: [&str; 2], facts: &mut FactsBuilder<'_>) -> Option<String> {
     let [object, member] = fields;
     let mut parts = Vec::new();
     let mut at = node;

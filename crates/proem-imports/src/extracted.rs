@@ -1,12 +1,12 @@
 //! What one source file says about others.
 
-use crate::Language;
+use crate::SourceLanguage;
 
 /// The facts of one source file, without knowing any other file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Extracted {
+pub struct SourceFacts {
     /// What it is written in.
-    pub language: Language,
+    pub language: SourceLanguage,
     /// Its lines that are not blank, comments included.
     pub lines: u32,
     /// Those of them that only tests compile: in Rust, items under `#[cfg(test)]` and test functions; elsewhere 0.

@@ -4,7 +4,7 @@ use core::fmt;
 
 /// A language whose imports can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Language {
+pub enum SourceLanguage {
     /// C, and headers that C and C++ share.
     C,
     /// C++.
@@ -25,7 +25,7 @@ pub enum Language {
     TypeScript,
 }
 
-impl Language {
+impl SourceLanguage {
     /// All of them, in the order of their codes.
     pub const ALL: [Self; 9] = [
         Self::Go,
@@ -121,7 +121,7 @@ impl Language {
     }
 }
 
-impl fmt::Display for Language {
+impl fmt::Display for SourceLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -134,33 +134,33 @@ mod tests {
     #[test]
     fn the_ending_tells_the_language() {
         for (path, expected) in [
-            ("a/b.py", Some(Language::Python)),
-            ("b.pyi", Some(Language::Python)),
-            ("a.d.ts", Some(Language::TypeScript)),
-            ("a.tsx", Some(Language::Tsx)),
-            ("x/y.mjs", Some(Language::JavaScript)),
-            ("lib.rs", Some(Language::Rust)),
-            ("a_test.go", Some(Language::Go)),
-            ("a/b.c", Some(Language::C)),
-            ("b.h", Some(Language::C)),
-            ("b.h++", Some(Language::Cpp)),
-            ("b.C", Some(Language::Cpp)),
-            ("A.java", Some(Language::Java)),
+            ("a/b.py", Some(SourceLanguage::Python)),
+            ("b.pyi", Some(SourceLanguage::Python)),
+            ("a.d.ts", Some(SourceLanguage::TypeScript)),
+            ("a.tsx", Some(SourceLanguage::Tsx)),
+            ("x/y.mjs", Some(SourceLanguage::JavaScript)),
+            ("lib.rs", Some(SourceLanguage::Rust)),
+            ("a_test.go", Some(SourceLanguage::Go)),
+            ("a/b.c", Some(SourceLanguage::C)),
+            ("b.h", Some(SourceLanguage::C)),
+            ("b.h++", Some(SourceLanguage::Cpp)),
+            ("b.C", Some(SourceLanguage::Cpp)),
+            ("A.java", Some(SourceLanguage::Java)),
             ("A.JAVA", None),
             (".py", None),
             ("a.py/readme", None),
             ("a", None),
             ("", None),
         ] {
-            assert_eq!(Language::of_path(path.as_bytes()), expected, "{path}");
+            assert_eq!(SourceLanguage::of_path(path.as_bytes()), expected, "{path}");
         }
     }
 
     #[test]
     fn codes_read_back() {
-        for language in Language::ALL {
-            assert_eq!(Language::of_code(language.code()), Some(language));
+        for language in SourceLanguage::ALL {
+            assert_eq!(SourceLanguage::of_code(language.code()), Some(language));
         }
-        assert_eq!(Language::of_code(9), None);
+        assert_eq!(SourceLanguage::of_code(9), None);
     }
 }

@@ -18,8 +18,8 @@ pub mod extracted;
 mod language;
 pub mod resolve;
 
-pub use encode::Corrupt;
-pub use extract::{Limits, Unread, extract};
-pub use extracted::Extracted;
-pub use language::Language;
+pub use encode::FactsDecodeError;
+pub use extract::{ExtractError, SourceLimits, extract};
+pub use extracted::SourceFacts;
+pub use language::SourceLanguage;
 pub use resolve::{Manifests, Resolution, resolve};

@@ -21,25 +21,25 @@ mod rust;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Extracted, Language,
+    SourceFacts, SourceLanguage,
     extracted::{Binding, Import, ImportKind},
-    resolve::index::{Index, Uses},
+    resolve::index::{PathIndex, Uses},
 };
 
 pub use manifest::Manifests;
 
 /// One file of a repository.
 #[derive(Debug, Clone, Copy)]
-pub struct File<'a> {
+pub struct ResolvableFile<'a> {
     /// Its path from the repository's root.
     pub path: &'a [u8],
     /// Its facts; `None` if it has no parser or could not be read.
-    pub facts: Option<&'a Extracted>,
+    pub facts: Option<&'a SourceFacts>,
 }
 
 /// How one file depends on another, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EdgeKind {
+pub enum ImportEdgeKind {
     /// It imports it.
     Import,
     /// It imports types of it, of which nothing is left when the program runs.
@@ -52,13 +52,13 @@ pub enum EdgeKind {
 
 /// A dependency of one file on another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Edge {
+pub struct ImportEdge {
     /// The importer, by its place in the list of files.
     pub from: u32,
     /// What it imports.
     pub to: u32,
     /// How the one depends on the other.
-    pub kind: EdgeKind,
+    pub kind: ImportEdgeKind,
     /// How many calls in the importer name something of the imported file; `None` if the import
     /// doesn't say which names it brings in.
     pub calls: Option<u32>,
@@ -66,7 +66,7 @@ pub struct Edge {
 
 /// What became of one file's imports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct ImportCounts {
     /// Imports that lead to a file of the repository.
     pub resolved: u32,
     /// Imports that look as if they should, and don't.
@@ -81,35 +81,40 @@ pub struct Counts {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Resolution {
     /// The dependencies, sorted by importer and imported file.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<ImportEdge>,
     /// What became of each file's imports, in the order of the files.
-    pub files: Vec<Counts>,
+    pub files: Vec<ImportCounts>,
 }
 
 /// Resolves the imports of `files`, which are all files of a repository; paths are distinct.
 #[must_use]
-pub fn resolve(files: &[File<'_>], manifests: &Manifests) -> Resolution {
-    let index = Index::new(files);
+pub fn resolve(files: &[ResolvableFile<'_>], manifests: &Manifests) -> Resolution {
+    let index = PathIndex::new(files);
     let languages = Languages {
-        c: c::Headers::new(&index),
-        go: go::Packages::new(&index, manifests),
-        java: java::Packages::new(&index),
-        javascript: javascript::Modules::new(&index, manifests),
-        python: python::Modules::new(&index),
+        c: c::HeaderIndex::new(&index),
+        go: go::GoPackages::new(&index, manifests),
+        java: java::JavaPackages::new(&index),
+        javascript: javascript::JavaScriptModules::new(&index, manifests),
+        python: python::PythonModules::new(&index),
         rust: rust::Crates::new(&index, manifests),
     };
     let mut resolution = Resolution::default();
     for (from, file) in index.all() {
         let Some(facts) = file.facts else {
-            resolution.files.push(Counts::default());
+            resolution.files.push(ImportCounts::default());
             continue;
         };
-        let mut found =
-            Found { from, index: &index, languages: &languages, edges: BTreeMap::new(), counts: Counts::default() };
+        let mut found = FileImports {
+            from,
+            index: &index,
+            languages: &languages,
+            edges: BTreeMap::new(),
+            counts: ImportCounts::default(),
+        };
         found.imports(facts);
         match facts.language {
-            Language::Rust => languages.rust.add_uses(facts, &mut found),
-            Language::Java => languages.java.add_uses(facts, &mut found),
+            SourceLanguage::Rust => languages.rust.add_uses(facts, &mut found),
+            SourceLanguage::Java => languages.java.add_uses(facts, &mut found),
             _ => {}
         }
         resolution.edges.extend(found.edges.iter().map(|(&to, link)| link.edge(from, to, facts)));
@@ -121,19 +126,19 @@ pub fn resolve(files: &[File<'_>], manifests: &Manifests) -> Resolution {
 /// What is known of each language's modules.
 #[derive(Debug)]
 struct Languages<'a> {
-    c: c::Headers<'a>,
-    go: go::Packages<'a>,
-    java: java::Packages<'a>,
-    javascript: javascript::Modules<'a>,
-    python: python::Modules<'a>,
+    c: c::HeaderIndex<'a>,
+    go: go::GoPackages<'a>,
+    java: java::JavaPackages<'a>,
+    javascript: javascript::JavaScriptModules<'a>,
+    python: python::PythonModules<'a>,
     rust: rust::Crates<'a>,
 }
 
 /// Where an import leads.
 #[derive(Debug, PartialEq, Eq)]
-enum Step {
+enum ImportTarget {
     /// To files of the repository.
-    To(Vec<Place>),
+    To(Vec<NamedTarget>),
     /// To a name of the importing file itself.
     Own,
     /// To something that should be here and isn't.
@@ -144,13 +149,13 @@ enum Step {
 
 /// A file, and what is wanted of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct NamedTarget {
     file: u32,
     /// A name that it may define or hand on; `None` for the file as a whole.
     name: Option<String>,
 }
 
-impl Place {
+impl NamedTarget {
     const fn whole(file: u32) -> Self {
         Self { file, name: None }
     }
@@ -158,65 +163,67 @@ impl Place {
 
 impl Languages<'_> {
     /// Where one binding of an import leads, seen from the file with `facts`.
-    fn step(&self, from: u32, facts: &Extracted, import: &Import, binding: Option<&Binding>) -> Step {
+    fn step(&self, from: u32, facts: &SourceFacts, import: &Import, binding: Option<&Binding>) -> ImportTarget {
         match facts.language {
-            Language::C | Language::Cpp => self.c.step(from, import),
-            Language::Go => self.go.step(from, import),
-            Language::Java => self.java.step(facts, import, binding),
-            Language::JavaScript | Language::Tsx | Language::TypeScript => self.javascript.step(from, import, binding),
-            Language::Python => self.python.step(from, import, binding),
-            Language::Rust => self.rust.step(from, facts, &import.path),
+            SourceLanguage::C | SourceLanguage::Cpp => self.c.step(from, import),
+            SourceLanguage::Go => self.go.step(from, import),
+            SourceLanguage::Java => self.java.step(facts, import, binding),
+            SourceLanguage::JavaScript | SourceLanguage::Tsx | SourceLanguage::TypeScript => {
+                self.javascript.step(from, import, binding)
+            }
+            SourceLanguage::Python => self.python.step(from, import, binding),
+            SourceLanguage::Rust => self.rust.step(from, facts, &import.path),
         }
     }
 }
 
 /// A dependency as it is put together.
 #[derive(Debug)]
-struct Link {
-    kind: EdgeKind,
+struct EdgeDraft {
+    kind: ImportEdgeKind,
     /// The uses that belong to it, by their place in the facts.
     uses: BTreeSet<usize>,
     /// Whether all names that it brings in are known.
     named: bool,
 }
 
-impl Link {
-    fn edge(&self, from: u32, to: u32, facts: &Extracted) -> Edge {
+impl EdgeDraft {
+    fn edge(&self, from: u32, to: u32, facts: &SourceFacts) -> ImportEdge {
         let calls = self.uses.iter().filter_map(|&at| facts.uses.get(at)).map(|used| used.calls);
         let calls = self.named.then(|| calls.fold(0, u32::saturating_add));
-        Edge { from, to, kind: self.kind, calls }
+        ImportEdge { from, to, kind: self.kind, calls }
     }
 }
 
 /// What one file imports.
-struct Found<'a> {
+struct FileImports<'a> {
     from: u32,
-    index: &'a Index<'a>,
+    index: &'a PathIndex<'a>,
     languages: &'a Languages<'a>,
-    edges: BTreeMap<u32, Link>,
-    counts: Counts,
+    edges: BTreeMap<u32, EdgeDraft>,
+    counts: ImportCounts,
 }
 
-impl Found<'_> {
-    fn imports(&mut self, facts: &Extracted) {
+impl FileImports<'_> {
+    fn imports(&mut self, facts: &SourceFacts) {
         let uses = Uses::new(facts);
         for import in &facts.imports {
             let kind = match (import.test, import.kind) {
-                (true, _) => EdgeKind::Test,
-                (false, ImportKind::TypeOnly) => EdgeKind::TypeOnly,
-                (false, _) => EdgeKind::Import,
+                (true, _) => ImportEdgeKind::Test,
+                (false, ImportKind::TypeOnly) => ImportEdgeKind::TypeOnly,
+                (false, _) => ImportEdgeKind::Import,
             };
             let mut steps = Vec::new();
             for binding in &import.bindings {
                 let step = self.languages.step(self.from, facts, import, Some(binding));
-                if let Step::To(places) = &step {
+                if let ImportTarget::To(places) = &step {
                     self.bind(kind, binding, places, &uses);
                 }
                 steps.push(step);
             }
             if import.bindings.is_empty() {
                 let step = self.languages.step(self.from, facts, import, None);
-                if let Step::To(places) = &step {
+                if let ImportTarget::To(places) = &step {
                     places.iter().for_each(|place| self.add(place.file, kind, &[], false));
                 }
                 steps.push(step);
@@ -226,7 +233,7 @@ impl Found<'_> {
     }
 
     /// Adds what one binding of an import leads to.
-    fn bind(&mut self, kind: EdgeKind, binding: &Binding, places: &[Place], uses: &Uses<'_>) {
+    fn bind(&mut self, kind: ImportEdgeKind, binding: &Binding, places: &[NamedTarget], uses: &Uses<'_>) {
         let called = uses.of(&binding.local, self.index.package_of(places));
         for place in places {
             let definers = place.name.as_deref().map(|name| self.definers(place.file, name)).unwrap_or_default();
@@ -244,7 +251,7 @@ impl Found<'_> {
     }
 
     /// Follows the names that a module is used by, `module.name()`, to where they are defined.
-    fn bind_members(&mut self, kind: EdgeKind, module: u32, called: &[usize], uses: &Uses<'_>) {
+    fn bind_members(&mut self, kind: ImportEdgeKind, module: u32, called: &[usize], uses: &Uses<'_>) {
         for &at in called {
             let Some(member) = uses.member(at) else { continue };
             for definer in self.definers(module, member) {
@@ -253,12 +260,12 @@ impl Found<'_> {
         }
     }
 
-    fn count(&mut self, steps: &[Step]) {
-        let counter = if steps.contains(&Step::Missing) {
+    fn count(&mut self, steps: &[ImportTarget]) {
+        let counter = if steps.contains(&ImportTarget::Missing) {
             &mut self.counts.unresolved
-        } else if steps.iter().any(|step| matches!(step, Step::To(_))) {
+        } else if steps.iter().any(|step| matches!(step, ImportTarget::To(_))) {
             &mut self.counts.resolved
-        } else if steps.contains(&Step::External) {
+        } else if steps.contains(&ImportTarget::External) {
             &mut self.counts.external
         } else {
             return;
@@ -266,11 +273,11 @@ impl Found<'_> {
         *counter = counter.saturating_add(1);
     }
 
-    fn add(&mut self, to: u32, kind: EdgeKind, uses: &[usize], named: bool) {
+    fn add(&mut self, to: u32, kind: ImportEdgeKind, uses: &[usize], named: bool) {
         if to == self.from {
             return;
         }
-        let link = self.edges.entry(to).or_insert_with(|| Link { kind, uses: BTreeSet::new(), named });
+        let link = self.edges.entry(to).or_insert_with(|| EdgeDraft { kind, uses: BTreeSet::new(), named });
         link.kind = link.kind.min(kind);
         link.named &= named;
         link.uses.extend(uses);

@@ -21,7 +21,7 @@ pub(crate) struct EvalCredentials {
 
 /// What was read of a folder.
 #[derive(Debug, Default)]
-struct Read {
+struct FolderCount {
     files: usize,
     bytes: usize,
     /// Neither UTF-8 nor short enough.
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &EvalCredentials) -> Result<String, String> {
     let mut out = "| folder | files | MB | skipped | found |\n|---|---|---|---|---|\n".to_owned();
     let mut places = String::new();
     for folder in &args.folders {
-        let mut read = Read::default();
+        let mut read = FolderCount::default();
         walk(folder, folder, &mut read)?;
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let megabytes = read.bytes / 1_000_000;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &EvalCredentials) -> Result<String, String> {
     Ok(format!("{out}\n{places}"))
 }
 
-fn walk(root: &Path, folder: &Path, read: &mut Read) -> Result<(), String> {
+fn walk(root: &Path, folder: &Path, read: &mut FolderCount) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", folder.display());
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()).map_err(failed)?;
@@ -64,7 +64,7 @@ fn walk(root: &Path, folder: &Path, read: &mut Read) -> Result<(), String> {
     Ok(())
 }
 
-fn file(root: &Path, path: &Path, bytes: u64, read: &mut Read) -> Result<(), String> {
+fn file(root: &Path, path: &Path, bytes: u64, read: &mut FolderCount) -> Result<(), String> {
     let text = match bytes {
         0..=MOST_BYTES => {
             String::from_utf8(fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?).ok()

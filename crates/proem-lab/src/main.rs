@@ -20,13 +20,13 @@ use clap::{Parser, Subcommand};
 /// Makes and measures the data that Proem ships.
 #[derive(Debug, Parser)]
 #[command(name = "proem-lab", disable_version_flag = true)]
-struct Args {
+struct DataCommandLine {
     #[command(subcommand)]
-    command: Command,
+    command: DataCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum DataCommand {
     /// Packs raw data into the files that crates embed.
     #[command(subcommand)]
     Pack(pack::Pack),
@@ -69,7 +69,7 @@ enum Eval {
 }
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match DataCommandLine::try_parse() {
         Ok(args) => args,
         Err(error) => {
             // Help is an answer; it goes to standard output with code 0.
@@ -78,18 +78,18 @@ fn main() -> ExitCode {
         }
     };
     let result = match args.command {
-        Command::Pack(pack) => pack::run(&pack),
-        Command::Train(Train::Guard(args)) => guard::train::run(&args),
-        Command::Train(Train::Risk(args)) => risk::train::run(&args),
-        Command::Train(Train::Select(args)) => selection::train::run(&args),
-        Command::Eval(Eval::Credentials(args)) => credentials::run(&args),
-        Command::Eval(Eval::Guard(args)) => guard::eval::run(&args),
-        Command::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),
-        Command::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
-        Command::Eval(Eval::Mode(args)) => mode::eval::run(&args),
-        Command::Eval(Eval::Risk(args)) => risk::eval::run(&args),
-        Command::Eval(Eval::RiskLevels(args)) => risk::levels::run(&args),
-        Command::Eval(Eval::Selection(args)) => selection::eval::run(&args),
+        DataCommand::Pack(pack) => pack::run(&pack),
+        DataCommand::Train(Train::Guard(args)) => guard::train::run(&args),
+        DataCommand::Train(Train::Risk(args)) => risk::train::run(&args),
+        DataCommand::Train(Train::Select(args)) => selection::train::run(&args),
+        DataCommand::Eval(Eval::Credentials(args)) => credentials::run(&args),
+        DataCommand::Eval(Eval::Guard(args)) => guard::eval::run(&args),
+        DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),
+        DataCommand::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
+        DataCommand::Eval(Eval::Mode(args)) => mode::eval::run(&args),
+        DataCommand::Eval(Eval::Risk(args)) => risk::eval::run(&args),
+        DataCommand::Eval(Eval::RiskLevels(args)) => risk::levels::run(&args),
+        DataCommand::Eval(Eval::Selection(args)) => selection::eval::run(&args),
     };
     match result {
         Ok(report) => {

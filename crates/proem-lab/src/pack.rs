@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use proem_embed::{Parts, StaticModel};
+use proem_embed::{StaticModel, StaticModelParts};
 use proem_select::embedding::Embedder as _;
 
 use crate::npy::Array;
@@ -56,6 +56,6 @@ pub(crate) fn file(from: &Path, scale_of: &dyn Fn(usize, f32) -> f32) -> Result<
     let tokens: Vec<&str> = text.lines().collect();
 
     let scales: Vec<f32> = scales.into_iter().enumerate().map(|(row, scale)| scale_of(row, scale)).collect();
-    proem_embed::pack(&Parts { dimension, tokens: &tokens, scales: &scales, values: &values })
+    proem_embed::pack(&StaticModelParts { dimension, tokens: &tokens, scales: &scales, values: &values })
         .map_err(|error| error.to_string())
 }

@@ -12,15 +12,16 @@ use std::time::{Duration, Instant};
 
 use large::Large;
 use proem_engine::cache::plan_request;
-use proem_engine::call::{Answering, Arrival, Request};
+use proem_engine::call::{AnswerForm, Arrival, Request};
 use proem_engine::contract::Contract;
 use proem_engine::providers::{Model, Providers};
 use proem_engine::run::{
-    EffectId, Ended, Event, Exchange, Limits, Machine as _, Owed, Performed, Step, Terms, Time, What,
+    AnswerRequirement, EffectId, EffectResult, Event, EventKind, Exchange, ExchangeEnd, ExchangeLimits, ExchangeTerms,
+    Machine as _, Step, Time,
 };
-use proem_engine::tokens::{Counts, OpenAi};
-use proem_guard::Key;
-use proem_llm::codec::{Reader, encode};
+use proem_engine::tokens::{CachingCounter, OpenAi};
+use proem_guard::InstallationKey;
+use proem_llm::codec::{AnswerReader, encode};
 use proem_text::json;
 use serde_json::json;
 
@@ -89,8 +90,14 @@ fn stream() -> Vec<u8> {
 }
 
 /// One call without the network; how long each part took.
-fn call(large: &Large, counts: &mut Counts<'_>, model: &Model, contract: &Contract, answer: &[u8]) -> [Duration; 5] {
-    let key = Key::new([7; 32]);
+fn call(
+    large: &Large,
+    counts: &mut CachingCounter<'_>,
+    model: &Model,
+    contract: &Contract,
+    answer: &[u8],
+) -> [Duration; 5] {
+    let key = InstallationKey::new([7; 32]);
     let mut times = [Duration::ZERO; 5];
     let mut start = Instant::now();
     let mut lap = |index: usize| {
@@ -102,7 +109,7 @@ fn call(large: &Large, counts: &mut Counts<'_>, model: &Model, contract: &Contra
     };
     let (assembly, _) = large.assemble(counts);
     lap(0);
-    let answering = Answering::Value { tool: contract.tool().clone() };
+    let answering = AnswerForm::Value { tool: contract.tool().clone() };
     let request = Request {
         model: model.name.clone(),
         assembly,
@@ -116,25 +123,25 @@ fn call(large: &Large, counts: &mut Counts<'_>, model: &Model, contract: &Contra
     let body = json::compact(&encoded.wire.body);
     black_box(&body);
     lap(2);
-    let mut reader = Reader::new(model.provider(), &request, 4 * 1024 * 1024);
+    let mut reader = AnswerReader::new(model.provider(), &request, 4 * 1024 * 1024);
     for chunk in answer.chunks(1_400) {
         reader.push(chunk);
     }
     let response = reader.end().unwrap();
     lap(3);
-    let terms = Terms {
-        owed: Owed::Value(contract),
+    let terms = ExchangeTerms {
+        owed: AnswerRequirement::Value(contract),
         fallback: None,
-        limits: Limits::default(),
+        limits: ExchangeLimits::default(),
         key: &key,
         counter: &OpenAi::O200k,
     };
     let mut exchange = Exchange::new(terms, request);
     let event = |what| Event { now: Time(0), what };
-    exchange.step(event(What::Started)).unwrap();
-    let results = vec![(EffectId(0), Performed::Response { response: Box::new(response) })];
-    let Step::Done(outcome) = exchange.step(event(What::Performed { results })).unwrap() else { return times };
-    assert!(matches!(outcome.ended, Ended::Answered { .. }), "the answer meets its contract");
+    exchange.step(event(EventKind::Started)).unwrap();
+    let results = vec![(EffectId(0), EffectResult::Response { response: Box::new(response) })];
+    let Step::Done(outcome) = exchange.step(event(EventKind::Performed { results })).unwrap() else { return times };
+    assert!(matches!(outcome.ended, ExchangeEnd::Answered { .. }), "the answer meets its contract");
     lap(4);
     times
 }
@@ -144,7 +151,7 @@ fn main() {
     let (mut large, contract, answer) = (Large::new(), contract(), stream());
     let providers = Providers::load().unwrap();
     let model = providers.model("claude-haiku-4-5").unwrap();
-    let mut counts = Counts::new(&OpenAi::O200k);
+    let mut counts = CachingCounter::new(&OpenAi::O200k);
     call(&large, &mut counts, model, &contract, &answer);
     let mut all: Vec<[Duration; 5]> = Vec::with_capacity(runs);
     for task in 1..=runs {

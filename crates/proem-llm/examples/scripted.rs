@@ -8,11 +8,11 @@
 use std::error::Error;
 use std::io::Read as _;
 
-use proem_llm::scripted::{Script, Server};
+use proem_llm::scripted::{ScriptedServer, ServerScript};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("name a script: a JSON file with `rules`")?;
-    let server = Server::start(Script::from_json(&std::fs::read_to_string(path)?)?)?;
+    let server = ScriptedServer::start(ServerScript::from_json(&std::fs::read_to_string(path)?)?)?;
     println!("{}", server.base_url());
     std::io::stdin().read_to_end(&mut Vec::new())?;
     println!("{} requests, {} at once at most", server.requests().len(), server.most_at_once());

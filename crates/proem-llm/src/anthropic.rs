@@ -10,7 +10,7 @@ use proem_engine::message::Role;
 use proem_engine::providers::Model;
 use serde_json::{Map, Value, json};
 
-use crate::turn::{Block, End, turns};
+use crate::turn::{BlockEnd, TurnBlock, turns};
 use crate::{Error, output_tokens};
 
 /// The body of a request to `POST /v1/messages`.
@@ -46,10 +46,10 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
     Ok(body)
 }
 
-fn block(block: &Block) -> Value {
+fn block(block: &TurnBlock) -> Value {
     match block.end {
-        End::Plain => json!({ "type": "text", "text": block.text }),
-        End::Breakpoint => json!({ "type": "text", "text": block.text, "cache_control": { "type": "ephemeral" } }),
+        BlockEnd::Plain => json!({ "type": "text", "text": block.text }),
+        BlockEnd::Breakpoint => json!({ "type": "text", "text": block.text, "cache_control": { "type": "ephemeral" } }),
     }
 }
 

@@ -17,20 +17,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proem_engine::cache::CachePlan;
-use proem_engine::call::{Failure, FailureKind, Request, Response};
+use proem_engine::call::{CallFailure, FailureKind, Request, Response};
 use proem_engine::providers::Model;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::gate::{Attempt, Gate};
+use self::gate::{CallAttempt, Gate};
 use crate::cassette::{Recorder, Replayer};
 use crate::client::Client;
-use crate::codec::{Names, encode, restored};
+use crate::codec::{EndpointNames, encode, restored};
 use crate::endpoint::Endpoint;
 use crate::pace::Pace;
-use crate::projection::Dropped;
-use crate::retry::{Over, Policy};
-use crate::wire::{Slot, WireRequest};
+use crate::projection::Omission;
+use crate::retry::{RetryPolicy, RetryStop};
+use crate::wire::{CallSlot, WireRequest};
 
 /// Who carries requests.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ pub enum Wire {
 pub struct Caller {
     wire: Wire,
     endpoints: Arc<BTreeMap<String, Paced>>,
-    policy: Policy,
+    policy: RetryPolicy,
 }
 
 /// An endpoint and its pace.
@@ -60,7 +60,7 @@ struct Paced {
 
 /// One call.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'c> {
+pub struct ProviderCall<'c> {
     /// Which endpoint is asked, by its name in configuration.
     pub endpoint: &'c str,
     /// What is asked.
@@ -70,25 +70,25 @@ pub struct Call<'c> {
     /// What is cached of the request.
     pub plan: &'c CachePlan,
     /// Which call of which run it is.
-    pub slot: Slot,
+    pub slot: CallSlot,
     /// Who is asked before each attempt over the network.
     pub gate: &'c dyn Gate,
 }
 
 /// How a call went.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Called {
+pub struct CallOutcome {
     /// The answer, or why there is none.
-    pub result: Result<Response, Failure>,
+    pub result: Result<Response, CallFailure>,
     /// What went over the wire, attempt by attempt.
-    pub attempts: Vec<Sent>,
+    pub attempts: Vec<AttemptReport>,
     /// What was not sent to the provider.
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<Omission>,
 }
 
 /// One attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct AttemptReport {
     /// The status of the answer; `None` if none came.
     pub status: Option<u16>,
     /// How long it was waited before, by rule or because the endpoint asked for it; nothing in a
@@ -104,17 +104,17 @@ pub struct Sent {
 
 /// A call as it is carried out.
 #[derive(Debug, Clone, Copy)]
-struct Ready<'c> {
+struct PendingCall<'c> {
     request: &'c Request,
     model: &'c Model,
     plan: &'c CachePlan,
-    slot: Slot,
+    slot: CallSlot,
     paced: &'c Paced,
     wire: &'c WireRequest,
     url: &'c str,
-    policy: &'c Policy,
+    policy: &'c RetryPolicy,
     gate: &'c dyn Gate,
-    dropped: &'c [Dropped],
+    dropped: &'c [Omission],
 }
 
 impl Caller {
@@ -125,30 +125,30 @@ impl Caller {
             let pace = Pace::new(&endpoint.limits);
             (endpoint.name.clone(), Paced { endpoint, pace })
         };
-        Self { wire, endpoints: Arc::new(endpoints.into_iter().map(paced).collect()), policy: Policy::default() }
+        Self { wire, endpoints: Arc::new(endpoints.into_iter().map(paced).collect()), policy: RetryPolicy::default() }
     }
 
     /// The caller with other waits between attempts.
     #[must_use]
-    pub const fn with_policy(mut self, policy: Policy) -> Self {
+    pub const fn with_policy(mut self, policy: RetryPolicy) -> Self {
         self.policy = policy;
         self
     }
 
     /// Calls a model, until it answers, can't, or `stop` is cancelled.
-    pub async fn call(&self, call: &Call<'_>, stop: &CancellationToken) -> Called {
+    pub async fn call(&self, call: &ProviderCall<'_>, stop: &CancellationToken) -> CallOutcome {
         self.carry(call, None, stop).await
     }
 
     /// [`Self::call`] for a caller that cancels `stop` at `end`: no wait is begun that would last
     /// longer, so that the reason is what the endpoint said and not that time was up.
-    pub async fn call_before(&self, end: Instant, call: &Call<'_>, stop: &CancellationToken) -> Called {
+    pub async fn call_before(&self, end: Instant, call: &ProviderCall<'_>, stop: &CancellationToken) -> CallOutcome {
         self.carry(call, Some(end), stop).await
     }
 
-    async fn carry(&self, call: &Call<'_>, end: Option<Instant>, stop: &CancellationToken) -> Called {
-        let refuse = |message: String| Called {
-            result: Err(Failure::new(FailureKind::Refused, message)),
+    async fn carry(&self, call: &ProviderCall<'_>, end: Option<Instant>, stop: &CancellationToken) -> CallOutcome {
+        let refuse = |message: String| CallOutcome {
+            result: Err(CallFailure::new(FailureKind::Refused, message)),
             attempts: Vec::new(),
             dropped: Vec::new(),
         };
@@ -159,10 +159,10 @@ impl Caller {
             Ok(encoded) => encoded,
             Err(error) => return refuse(error.to_string()),
         };
-        let Call { request, model, plan, slot, gate, .. } = *call;
+        let ProviderCall { request, model, plan, slot, gate, .. } = *call;
         let url = paced.endpoint.url(encoded.wire.path);
         let (wire, dropped, policy) = (&encoded.wire, encoded.dropped.as_slice(), &self.policy);
-        let ready = Ready { request, model, plan, slot, paced, wire, url: &url, policy, gate, dropped };
+        let ready = PendingCall { request, model, plan, slot, paced, wire, url: &url, policy, gate, dropped };
         let mut attempts = Vec::new();
         let result = match &self.wire {
             Wire::Live(client) => live::carry(client, None, &ready, (end, stop), &mut attempts).await,
@@ -172,7 +172,7 @@ impl Caller {
             Wire::Replayed(replayer) => replayed::carry(replayer, &ready, &mut attempts),
         };
         let result = result.map(|response| restored(response, request, &encoded.strict));
-        Called { result, attempts, dropped: encoded.dropped }
+        CallOutcome { result, attempts, dropped: encoded.dropped }
     }
 
     /// What to choose from.
@@ -185,13 +185,13 @@ impl Caller {
     }
 }
 
-impl<'c> Ready<'c> {
+impl<'c> PendingCall<'c> {
     /// The attempt with that number, as a gate sees it; `body` is what goes over the wire.
-    const fn attempt<'b>(&self, number: u32, body: &'b [u8]) -> Attempt<'b>
+    const fn attempt<'b>(&self, number: u32, body: &'b [u8]) -> CallAttempt<'b>
     where
         'c: 'b,
     {
-        Attempt {
+        CallAttempt {
             slot: self.slot,
             number,
             request: self.request,
@@ -205,16 +205,16 @@ impl<'c> Ready<'c> {
     }
 
     /// Who is asked, for messages.
-    fn names(&self) -> Names<'c> {
+    fn names(&self) -> EndpointNames<'c> {
         let endpoint = &self.paced.endpoint;
-        Names { endpoint: &endpoint.name, variable: endpoint.key.variable(), model: &self.model.name }
+        EndpointNames { endpoint: &endpoint.name, variable: endpoint.key.variable(), model: &self.model.name }
     }
 }
 
 /// The failure of the last attempt, with how many there were.
 #[must_use]
-pub fn last(mut failure: Failure, attempts: usize, over: Over) -> Failure {
-    if attempts > 1 || over != Over::Settled {
+pub fn last(mut failure: CallFailure, attempts: usize, over: RetryStop) -> CallFailure {
+    if attempts > 1 || over != RetryStop::Settled {
         let plural = if attempts == 1 { "" } else { "s" };
         let told = fmt::from_fn(|f| write!(f, "; gave up after {attempts} attempt{plural}{over}"));
         failure.message = format!("{}{told}", failure.message);
@@ -222,8 +222,8 @@ pub fn last(mut failure: Failure, attempts: usize, over: Over) -> Failure {
     failure
 }
 
-fn cancelled() -> Failure {
-    Failure::new(FailureKind::Cancelled, "the call was cancelled")
+fn cancelled() -> CallFailure {
+    CallFailure::new(FailureKind::Cancelled, "the call was cancelled")
 }
 
 #[cfg(test)]
@@ -233,17 +233,17 @@ mod tests {
     #[test]
     fn the_last_failure_counts_attempts() {
         let check = |attempts, over, expected: &str| {
-            let failure = Failure::new(FailureKind::Server, "the provider failed; try again");
+            let failure = CallFailure::new(FailureKind::Server, "the provider failed; try again");
             assert_eq!(last(failure, attempts, over).message, format!("the provider failed; try again{expected}"));
         };
-        check(1, Over::Settled, "");
-        check(2, Over::Settled, "; gave up after 2 attempts");
-        check(1, Over::Attempts, "; gave up after 1 attempt");
-        check(4, Over::Attempts, "; gave up after 4 attempts");
+        check(1, RetryStop::Settled, "");
+        check(2, RetryStop::Settled, "; gave up after 2 attempts");
+        check(1, RetryStop::Attempts, "; gave up after 1 attempt");
+        check(4, RetryStop::Attempts, "; gave up after 4 attempts");
         let (wait, most) = (Duration::from_secs(3_600), Duration::from_secs(120));
         check(
             1,
-            Over::Asked { wait, most },
+            RetryStop::Asked { wait, most },
             "; gave up after 1 attempt, because the provider asks to wait 3600 s and the maximum wait is 120 s",
         );
     }
@@ -258,7 +258,7 @@ mod tests {
     fn calls_can_be_carried_out_on_any_thread() {
         fn is_send<T: Send>(_: &T) {}
         let caller = Caller::new(Wire::Live(Client::new()), Vec::new());
-        let carried = |call: &Call<'_>, stop: &CancellationToken| is_send(&caller.call(call, stop));
+        let carried = |call: &ProviderCall<'_>, stop: &CancellationToken| is_send(&caller.call(call, stop));
         _ = carried;
     }
 }

@@ -20,10 +20,10 @@ use std::sync::{Mutex, PoisonError};
 
 use proem_guard::show;
 
-use self::name::Name;
-use self::stored::Stored;
+use self::name::CassetteName;
+use self::stored::CassetteFile;
 use crate::secret::{Secret, find};
-use crate::wire::{Head, Slot, WireRequest};
+use crate::wire::{CallSlot, ResponseHead, WireRequest};
 
 /// What went over the wire in one attempt.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ pub struct Tape {
     /// What was sent.
     pub request: WireRequest,
     /// How the answer began; `None` if none came.
-    pub head: Option<Head>,
+    pub head: Option<ResponseHead>,
     /// The answer's bytes as they came.
     pub chunks: Vec<Vec<u8>>,
     /// How it ended.
@@ -91,13 +91,13 @@ impl Recorder {
     /// # Errors
     ///
     /// If it holds a secret, was written already or can't be written.
-    pub fn write(&self, slot: Slot, attempt: u32, tape: &Tape) -> Result<(), CassetteError> {
-        let name = Name { slot, attempt };
+    pub fn write(&self, slot: CallSlot, attempt: u32, tape: &Tape) -> Result<(), CassetteError> {
+        let name = CassetteName { slot, attempt };
         let stored =
-            Stored::of(tape).map_err(|problem| CassetteError(format!("`{name}` was not written: {problem}")))?;
+            CassetteFile::of(tape).map_err(|problem| CassetteError(format!("`{name}` was not written: {problem}")))?;
         let text = stored.text();
         self.search(name, tape, &stored, &text)?;
-        if let Err(problem) = Stored::parse(text.as_bytes()) {
+        if let Err(problem) = CassetteFile::parse(text.as_bytes()) {
             return Err(CassetteError(format!("`{name}` was not written, because it could not be read: {problem}")));
         }
         let path = self.folder.join(name.to_string());
@@ -111,7 +111,7 @@ impl Recorder {
     }
 
     /// Refuses what holds a secret, in the file or in what the file's escapes and base64 stand for.
-    fn search(&self, name: Name, tape: &Tape, stored: &Stored, text: &str) -> Result<(), CassetteError> {
+    fn search(&self, name: CassetteName, tape: &Tape, stored: &CassetteFile, text: &str) -> Result<(), CassetteError> {
         let body = tape.chunks.concat();
         let together = spread::texts(&body);
         let sent = proem_text::json::compact(&tape.request.body);
@@ -136,8 +136,8 @@ impl Recorder {
 #[derive(Debug)]
 pub struct Replayer {
     folder: PathBuf,
-    cassettes: BTreeMap<Name, Stored>,
-    used: Mutex<BTreeSet<Name>>,
+    cassettes: BTreeMap<CassetteName, CassetteFile>,
+    used: Mutex<BTreeSet<CassetteName>>,
 }
 
 impl Replayer {
@@ -152,7 +152,7 @@ impl Replayer {
             let path = folder.join(name.to_string());
             let bytes = file::read(&path)
                 .map_err(|error| CassetteError(format!("the cassette {} can't be read: {error}", quoted(&path))))?;
-            let stored = Stored::parse(&bytes)
+            let stored = CassetteFile::parse(&bytes)
                 .map_err(|problem| CassetteError(format!("the cassette {} can't be read: {problem}", quoted(&path))))?;
             cassettes.insert(name, stored);
         }
@@ -169,10 +169,10 @@ impl Replayer {
     ///
     /// If nothing was recorded under that slot and attempt, or another request: then with the
     /// difference, line by line.
-    pub fn take(&self, slot: Slot, attempt: u32, url: &str, request: &WireRequest) -> Result<Tape, CassetteError> {
+    pub fn take(&self, slot: CallSlot, attempt: u32, url: &str, request: &WireRequest) -> Result<Tape, CassetteError> {
         // Where the endpoint is may change, as the module says.
         _ = url;
-        let name = Name { slot, attempt };
+        let name = CassetteName { slot, attempt };
         let Some(stored) = self.cassettes.get(&name) else { return Err(self.missing(name)) };
         let path = quoted(&self.folder.join(name.to_string()));
         if let Some(difference) = difference::between(stored, request) {
@@ -197,9 +197,9 @@ impl Replayer {
     }
 
     /// Says what there is in place of `name`.
-    fn missing(&self, name: Name) -> CassetteError {
+    fn missing(&self, name: CassetteName) -> CassetteError {
         const MOST: usize = 8;
-        let of_call: Vec<&Name> = self.cassettes.keys().filter(|known| known.slot == name.slot).collect();
+        let of_call: Vec<&CassetteName> = self.cassettes.keys().filter(|known| known.slot == name.slot).collect();
         let (whose, known) = match of_call.is_empty() {
             true => ("", self.cassettes.keys().collect()),
             false => (" of this call", of_call),
@@ -224,7 +224,7 @@ fn quoted(path: &Path) -> String {
 }
 
 /// The cassettes of a folder, sorted.
-fn names(folder: &Path) -> Result<Vec<Name>, CassetteError> {
+fn names(folder: &Path) -> Result<Vec<CassetteName>, CassetteError> {
     let failed = |error| CassetteError(format!("the folder {} can't be read: {error}", quoted(folder)));
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -232,7 +232,7 @@ fn names(folder: &Path) -> Result<Vec<Name>, CassetteError> {
         if Path::new(&file).extension().is_none_or(|extension| extension != "json") {
             continue;
         }
-        let Some(name) = file.to_str().and_then(Name::parse) else {
+        let Some(name) = file.to_str().and_then(CassetteName::parse) else {
             return Err(CassetteError(format!(
                 "{} does not have the name of a cassette, such as `0001-00-00.json`; move it out of the folder",
                 quoted(&folder.join(file))

@@ -17,15 +17,15 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use bytes::Bytes;
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::providers::Provider;
 use reqwest::header::HeaderValue;
 use rustls::CertificateError;
 use tokio::time::{Instant, timeout_at};
 
-use crate::endpoint::{Endpoint, EndpointLimits, Place};
+use crate::endpoint::{Endpoint, EndpointLimits, HostLocation};
 use crate::retry::seconds;
-use crate::wire::{Head, WireRequest};
+use crate::wire::{ResponseHead, WireRequest};
 
 /// Sends requests. Cheap to clone; clones share connections.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ pub struct Client {
 /// A way of connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Route {
-    place: Place,
+    place: HostLocation,
     encryption: Encryption,
     /// How long a connection may take.
     connect: Duration,
@@ -52,17 +52,17 @@ enum Encryption {
 
 /// An answer whose head is there. Dropping it closes the connection, unless all of it was read.
 #[derive(Debug)]
-pub struct Answer {
-    head: Head,
+pub struct HttpAnswer {
+    head: ResponseHead,
     response: reqwest::Response,
     until: Instant,
     /// Whom to name in messages.
-    asked: Asked,
+    asked: HostDescription,
 }
 
 /// Who was asked, for messages.
 #[derive(Debug, Clone)]
-struct Asked {
+struct HostDescription {
     /// The host with its port, in ASCII.
     host: String,
     /// The configuration key of its address.
@@ -88,11 +88,16 @@ impl Client {
     ///
     /// What [`Endpoint::check`] finds, before anything is sent; [`FailureKind::Unreachable`],
     /// [`FailureKind::TimedOut`], or [`FailureKind::Cut`] if the connection ended before the head.
-    pub async fn send(&self, endpoint: &Endpoint, request: &WireRequest, body: Bytes) -> Result<Answer, Failure> {
+    pub async fn send(
+        &self,
+        endpoint: &Endpoint,
+        request: &WireRequest,
+        body: Bytes,
+    ) -> Result<HttpAnswer, CallFailure> {
         let (url, place) = endpoint.address(request.path)?;
         let key = endpoint.credential()?.map(|key| header(endpoint.provider, key)).transpose()?;
         let encryption = if url.scheme() == "https" { Encryption::Tls } else { Encryption::Plain };
-        let asked = Asked::new(endpoint, &url);
+        let asked = HostDescription::new(endpoint, &url);
         let route = Route { place, encryption, connect: endpoint.limits.connect };
         let mut sending = self.route(route)?.post(url).body(body);
         for (name, value) in &request.headers {
@@ -105,13 +110,13 @@ impl Client {
         // An end that lies beyond all times is none that could be missed in a day.
         let until = now.checked_add(endpoint.limits.call).unwrap_or(now + Duration::from_secs(86_400));
         match timeout_at(until, sending.send()).await {
-            Ok(Ok(response)) => Ok(Answer { head: head(&response), response, until, asked }),
+            Ok(Ok(response)) => Ok(HttpAnswer { head: head(&response), response, until, asked }),
             Ok(Err(error)) => Err(asked.unsent(&error)),
             Err(_) => Err(asked.slow("call_seconds", endpoint.limits.call, "answered")),
         }
     }
 
-    fn route(&self, route: Route) -> Result<reqwest::Client, Failure> {
+    fn route(&self, route: Route) -> Result<reqwest::Client, CallFailure> {
         // Nothing panics while the lock is held but the making of a client, which then isn't kept.
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = ready.get(&route) {
@@ -119,17 +124,17 @@ impl Client {
         }
         let client = route.client().map_err(|_| {
             let message = "the system's certificates can't be read; install them (`ca-certificates` on most Linux)";
-            Failure::new(FailureKind::Unreachable, message)
+            CallFailure::new(FailureKind::Unreachable, message)
         })?;
         ready.insert(route, client.clone());
         Ok(client)
     }
 }
 
-impl Answer {
+impl HttpAnswer {
     /// How it begins.
     #[must_use]
-    pub const fn head(&self) -> &Head {
+    pub const fn head(&self) -> &ResponseHead {
         &self.head
     }
 
@@ -139,7 +144,7 @@ impl Answer {
     ///
     /// [`FailureKind::Cut`] if the connection broke, [`FailureKind::TimedOut`] if nothing came for
     /// too long or the whole took too long.
-    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>, CallFailure> {
         let limits = self.asked.limits;
         let now = Instant::now();
         let idle = now.checked_add(limits.idle).unwrap_or(self.until);
@@ -168,7 +173,7 @@ impl Route {
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .referer(false);
-        if self.place == Place::Loopback {
+        if self.place == HostLocation::Loopback {
             // The name is not looked up: no resolver can lead a key off this machine.
             let addresses = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
             builder = builder.no_proxy().resolve_to_addrs("localhost", &addresses);
@@ -180,7 +185,7 @@ impl Route {
     }
 }
 
-impl Asked {
+impl HostDescription {
     fn new(endpoint: &Endpoint, url: &url::Url) -> Self {
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -189,20 +194,20 @@ impl Asked {
     }
 
     /// Nothing happened for as long as a setting allows.
-    fn slow(&self, setting: &str, limit: Duration, what: &str) -> Failure {
+    fn slow(&self, setting: &str, limit: Duration, what: &str) -> CallFailure {
         let Self { host, settings, .. } = self;
         let limit = seconds(limit);
         let message = format!("`{host}` has not {what} within {limit}; raise `{settings}{setting}` or ask for less");
-        Failure::new(FailureKind::TimedOut, message)
+        CallFailure::new(FailureKind::TimedOut, message)
     }
 
-    fn cut(&self) -> Failure {
+    fn cut(&self) -> CallFailure {
         let message = format!("the connection to `{}` broke in the middle of the answer; try again", self.host);
-        Failure::new(FailureKind::Cut, message)
+        CallFailure::new(FailureKind::Cut, message)
     }
 
     /// No head came. The words are ours: what stands in certificates was written by others.
-    fn unsent(&self, error: &reqwest::Error) -> Failure {
+    fn unsent(&self, error: &reqwest::Error) -> CallFailure {
         let Self { host, base_url, settings, limits } = self;
         let (kind, message) = if error.is_connect() && error.is_timeout() {
             let limit = seconds(limits.connect);
@@ -227,7 +232,7 @@ impl Asked {
                 format!("`{host}` ended the connection without an answer; try again or check `{base_url}`"),
             )
         };
-        Failure::new(kind, message)
+        CallFailure::new(kind, message)
     }
 }
 
@@ -268,22 +273,22 @@ fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e
 }
 
 /// The header of a key.
-fn header(provider: Provider, key: &str) -> Result<(&'static str, HeaderValue), Failure> {
+fn header(provider: Provider, key: &str) -> Result<(&'static str, HeaderValue), CallFailure> {
     let (name, value) = match provider {
         Provider::Anthropic => ("x-api-key", HeaderValue::from_str(key)),
         Provider::OpenAi => ("authorization", HeaderValue::from_str(&format!("Bearer {key}"))),
     };
     let mut value = value.map_err(|_| {
-        Failure::new(FailureKind::KeyRefused, "the key contains characters that are not allowed in a header")
+        CallFailure::new(FailureKind::KeyRefused, "the key contains characters that are not allowed in a header")
     })?;
     value.set_sensitive(true);
     Ok((name, value))
 }
 
-fn head(response: &reqwest::Response) -> Head {
+fn head(response: &reqwest::Response) -> ResponseHead {
     let headers = response.headers().iter();
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    Head {
+    ResponseHead {
         status: response.status().as_u16(),
         headers: headers.map(|(name, value)| (name.as_str().to_owned(), text(value))).collect(),
     }

@@ -12,18 +12,18 @@ mod refused;
 mod restored;
 pub(crate) mod usage;
 
-pub use self::reader::Reader;
+pub use self::reader::AnswerReader;
 pub(crate) use self::refused::provider_failed;
 pub(crate) use self::restored::restored;
 
 use proem_engine::cache::CachePlan;
-use proem_engine::call::{Answering, Arrival, Choice, Failure, Request};
+use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, ToolChoice};
 use proem_engine::providers::{Model, Provider};
 use serde_json::{Value, json};
 
-use self::body::Body;
-use crate::projection::Dropped;
-use crate::wire::{Head, WireRequest};
+use self::body::BodyBuilder;
+use crate::projection::Omission;
+use crate::wire::{ResponseHead, WireRequest};
 use crate::{Error, anthropic, openai};
 
 /// The header of every request with a body.
@@ -31,11 +31,11 @@ pub(crate) const CONTENT_TYPE: (&str, &str) = ("content-type", "application/json
 
 /// A request in a provider's words.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Encoded {
+pub struct EncodedRequest {
     /// What is sent.
     pub wire: WireRequest,
     /// What the provider doesn't get.
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<Omission>,
     /// The tools whose schemas are sent in strict form: their optional fields come back as null.
     pub strict: Vec<String>,
 }
@@ -50,17 +50,17 @@ pub struct Encoded {
 /// # Errors
 ///
 /// [`Error`] if the provider would refuse it or read it in another order.
-pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<Encoded, Error> {
+pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<EncodedRequest, Error> {
     let fields = match model.provider() {
         Provider::Anthropic => anthropic::fields(&request.assembly, model, plan)?,
         Provider::OpenAi => openai::fields(&request.assembly, model, plan)?,
     };
-    let mut draft = Body { fields, dropped: Vec::new(), strict: Vec::new() };
-    if let Answering::Tools { tools, choice } = &request.answer {
+    let mut draft = BodyBuilder { fields, dropped: Vec::new(), strict: Vec::new() };
+    if let AnswerForm::Tools { tools, choice } = &request.answer {
         let is_possible = match choice {
-            Choice::Auto => true,
-            Choice::Any => !tools.is_empty(),
-            Choice::One(name) => tools.iter().any(|tool| tool.name == *name),
+            ToolChoice::Auto => true,
+            ToolChoice::Any => !tools.is_empty(),
+            ToolChoice::One(name) => tools.iter().any(|tool| tool.name == *name),
         };
         if !is_possible {
             return Err(Error::NoSuchTool);
@@ -74,13 +74,13 @@ pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<Enco
         Provider::OpenAi => openai::ask::answer(&mut draft, request, model),
     };
     headers.push((CONTENT_TYPE.0, CONTENT_TYPE.1.to_owned()));
-    let Body { fields, dropped, strict } = draft;
-    Ok(Encoded { wire: WireRequest { path, headers, body: Value::Object(fields) }, dropped, strict })
+    let BodyBuilder { fields, dropped, strict } = draft;
+    Ok(EncodedRequest { wire: WireRequest { path, headers, body: Value::Object(fields) }, dropped, strict })
 }
 
 /// Who is asked, for messages.
 #[derive(Debug, Clone, Copy)]
-pub struct Names<'n> {
+pub struct EndpointNames<'n> {
     /// What configuration calls the endpoint.
     pub endpoint: &'n str,
     /// The variable that holds its key, if it wants one.
@@ -94,7 +94,7 @@ pub struct Names<'n> {
 /// Providers differ in statuses more than in words for what is wrong, so both are read the same way
 /// whoever answers: a proxy may stand in between anyway.
 #[must_use]
-pub fn refused(provider: Provider, head: &Head, body: &[u8], names: &Names<'_>) -> Failure {
+pub fn refused(provider: Provider, head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
     _ = provider;
     refused::refused(head, body, names)
 }

@@ -3,7 +3,7 @@
 //! Invariants: as many vectors as texts, in the texts' order, all of one length, every number
 //! finite; anything else is a failure that says which vector is wrong. Pure, as all codecs.
 
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_text::{Label, Source};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ use crate::wire::WireRequest;
 const MAX_SAID_BYTES: usize = 500;
 
 #[derive(Deserialize)]
-struct Answer {
-    data: Option<Vec<Entry>>,
+struct EmbeddingsAnswer {
+    data: Option<Vec<EmbeddingEntry>>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct EmbeddingEntry {
     /// Servers that leave it out keep to the order.
     index: Option<usize>,
     embedding: Vec<Option<f64>>,
@@ -45,16 +45,16 @@ pub fn encode_embeddings(model: &str, texts: &[&str], dimensions: Option<u32>) -
 ///
 /// [`FailureKind::Malformed`] that says what is wrong; [`FailureKind::Server`] if the server says
 /// that something went wrong.
-pub fn decode_embeddings(bytes: &[u8], count: usize, dimensions: Option<u32>) -> Result<Vec<Vec<f32>>, Failure> {
-    let answer: Answer = serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
+pub fn decode_embeddings(bytes: &[u8], count: usize, dimensions: Option<u32>) -> Result<Vec<Vec<f32>>, CallFailure> {
+    let answer: EmbeddingsAnswer = serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
     let Some(entries) = answer.data else {
         let message = answer.error.as_ref().and_then(|error| error.pointer("/message").unwrap_or(error).as_str());
         let label = Label::from_source(Source::named("provider"));
         let failure = match message {
-            Some(_) => Failure::new(FailureKind::Server, "the server failed instead of embedding; try again"),
+            Some(_) => CallFailure::new(FailureKind::Server, "the server failed instead of embedding; try again"),
             None => malformed("the answer has no `data`; check that `base_url` is the address of an embeddings API"),
         };
-        return Err(Failure { said: message.and_then(|text| said(text, MAX_SAID_BYTES, &label)), ..failure });
+        return Err(CallFailure { said: message.and_then(|text| said(text, MAX_SAID_BYTES, &label)), ..failure });
     };
     if entries.len() != count {
         return Err(malformed(format!("the server sent {} vectors for {count} texts; check the model", entries.len())));
@@ -84,7 +84,7 @@ pub fn decode_embeddings(bytes: &[u8], count: usize, dimensions: Option<u32>) ->
     Ok(vectors.into_iter().flatten().collect())
 }
 
-fn finite(index: usize, numbers: &[Option<f64>]) -> Result<Vec<f32>, Failure> {
+fn finite(index: usize, numbers: &[Option<f64>]) -> Result<Vec<f32>, CallFailure> {
     #[expect(
         clippy::cast_possible_truncation,
         reason = "vectors are of single precision; what is too large is refused"
@@ -97,7 +97,7 @@ fn finite(index: usize, numbers: &[Option<f64>]) -> Result<Vec<f32>, Failure> {
 }
 
 /// Python's servers write `NaN`, which no JSON has.
-fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Failure {
+fn unreadable(bytes: &[u8], error: &serde_json::Error) -> CallFailure {
     let (line, column) = (error.line(), error.column());
     let near = bytes.split(|byte| *byte == b'\n').nth(line.saturating_sub(1)).unwrap_or_default();
     let (from, to) = (column.saturating_sub(3).min(near.len()), column.saturating_add(3).min(near.len()));
@@ -107,14 +107,14 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Failure {
     } else if near.windows(3).any(|word| matches!(word, b"NaN" | b"Inf")) {
         malformed("a vector contains a value that is not a finite number; check the server")
     } else if error.is_eof() {
-        Failure::new(FailureKind::Cut, "the answer is incomplete; try again")
+        CallFailure::new(FailureKind::Cut, "the answer is incomplete; try again")
     } else {
         malformed(format!("the answer holds no vectors at line {line}, column {column}; check `base_url`"))
     }
 }
 
-fn malformed(message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::Malformed, message)
+fn malformed(message: impl Into<String>) -> CallFailure {
+    CallFailure::new(FailureKind::Malformed, message)
 }
 
 #[cfg(test)]

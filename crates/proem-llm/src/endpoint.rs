@@ -6,7 +6,7 @@
 use core::num::{NonZeroU32, NonZeroUsize};
 use core::time::Duration;
 
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::providers::Provider;
 use url::{Host, Url};
 
@@ -22,14 +22,14 @@ pub struct Endpoint {
     /// What every path is put behind, without a slash at the end: `https://api.openai.com/v1`.
     pub base_url: String,
     /// Its key.
-    pub key: Key,
+    pub key: EndpointKey,
     /// What is expected of it and of us.
     pub limits: EndpointLimits,
 }
 
 /// The key of an endpoint.
 #[derive(Debug, Clone)]
-pub enum Key {
+pub enum EndpointKey {
     /// It wants none.
     None,
     /// The variable that holds it is empty or missing.
@@ -46,7 +46,7 @@ pub enum Key {
     },
 }
 
-impl Key {
+impl EndpointKey {
     /// The variable that holds it.
     #[must_use]
     pub fn variable(&self) -> Option<&str> {
@@ -92,7 +92,7 @@ impl Default for EndpointLimits {
 
 /// Whether an address is on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum HostLocation {
     /// It is: `localhost`, `127.0.0.0/8` or `::1`.
     Loopback,
     /// It isn't, or nobody knows.
@@ -109,7 +109,7 @@ impl Endpoint {
     /// Whether it is on this machine.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.address("").is_ok_and(|(_, place)| place == Place::Loopback)
+        self.address("").is_ok_and(|(_, place)| place == HostLocation::Loopback)
     }
 
     /// Whether it can be asked at all: its address is one, its key is there and stays secret.
@@ -118,12 +118,12 @@ impl Endpoint {
     ///
     /// [`FailureKind::NoKey`] and [`FailureKind::KeyRefused`] for the key, [`FailureKind::Refused`]
     /// for the address; the message names the variable or the configuration key.
-    pub fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), CallFailure> {
         self.address("").map(|_| ()).and_then(|()| self.credential().map(|_| ()))
     }
 
     /// The address of a path, if a request may be sent there.
-    pub(crate) fn address(&self, path: &str) -> Result<(Url, Place), Failure> {
+    pub(crate) fn address(&self, path: &str) -> Result<(Url, HostLocation), CallFailure> {
         let Ok(url) = Url::parse(&self.url(path)) else {
             return Err(self.misplaced("is not a URL; write it as `https://HOST/PATH`"));
         };
@@ -140,7 +140,7 @@ impl Endpoint {
             return Err(self.misplaced("holds `?` or `#`; end it with the path"));
         }
         let place = place(&url);
-        if let (Some(variable), "http", Place::Elsewhere) = (self.key.variable(), url.scheme(), place) {
+        if let (Some(variable), "http", HostLocation::Elsewhere) = (self.key.variable(), url.scheme(), place) {
             let host = url.host_str().unwrap_or_default();
             let problem = format!("would send the key in `{variable}` to `{host}` unencrypted; write `https:`");
             return Err(self.misplaced(&problem));
@@ -149,10 +149,10 @@ impl Endpoint {
     }
 
     /// The key, if the provider wants one, as it can stand in a header.
-    pub(crate) fn credential(&self) -> Result<Option<&str>, Failure> {
+    pub(crate) fn credential(&self) -> Result<Option<&str>, CallFailure> {
         match &self.key {
-            Key::None => Ok(None),
-            Key::Loaded { variable, secret } if !secret.expose().trim().is_empty() => {
+            EndpointKey::None => Ok(None),
+            EndpointKey::Loaded { variable, secret } if !secret.expose().trim().is_empty() => {
                 let key = secret.expose();
                 if key.bytes().all(|byte| byte.is_ascii_graphic()) {
                     return Ok(Some(key));
@@ -161,11 +161,11 @@ impl Endpoint {
                     "the key in `{variable}` contains a space, a line break or another invalid character; set it again \
                      without it"
                 );
-                Err(Failure::new(FailureKind::KeyRefused, message))
+                Err(CallFailure::new(FailureKind::KeyRefused, message))
             }
-            Key::Missing { variable } | Key::Loaded { variable, .. } => {
+            EndpointKey::Missing { variable } | EndpointKey::Loaded { variable, .. } => {
                 let message = format!("no key for provider `{}`; set the environment variable {variable}", self.name);
-                Err(Failure::new(FailureKind::NoKey, message))
+                Err(CallFailure::new(FailureKind::NoKey, message))
             }
         }
     }
@@ -176,38 +176,38 @@ impl Endpoint {
     }
 
     /// A failure for its address, which is not shown: it may hold a password.
-    fn misplaced(&self, problem: &str) -> Failure {
-        Failure::new(FailureKind::Refused, format!("`{}` {problem}", self.setting("base_url")))
+    fn misplaced(&self, problem: &str) -> CallFailure {
+        CallFailure::new(FailureKind::Refused, format!("`{}` {problem}", self.setting("base_url")))
     }
 }
 
 /// Where a host is. A name is only believed if the standard reserves it:
 /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>.
-fn place(url: &Url) -> Place {
+fn place(url: &Url) -> HostLocation {
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
         None => false,
     };
-    if is_local { Place::Loopback } else { Place::Elsewhere }
+    if is_local { HostLocation::Loopback } else { HostLocation::Elsewhere }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn endpoint(base_url: &str, key: Key) -> Endpoint {
+    fn endpoint(base_url: &str, key: EndpointKey) -> Endpoint {
         let limits = EndpointLimits::default();
         Endpoint { name: "x".into(), provider: Provider::OpenAi, base_url: base_url.into(), key, limits }
     }
 
-    fn loaded(key: &str) -> Key {
-        Key::Loaded { variable: "X_KEY".into(), secret: Secret::new("X_KEY", key) }
+    fn loaded(key: &str) -> EndpointKey {
+        EndpointKey::Loaded { variable: "X_KEY".into(), secret: Secret::new("X_KEY", key) }
     }
 
     #[track_caller]
-    fn check(base_url: &str, key: Key, expected: &str) {
+    fn check(base_url: &str, key: EndpointKey, expected: &str) {
         let checked = endpoint(base_url, key).check();
         assert_eq!(checked.map_or_else(|failure| failure.message, |()| "fine".to_owned()), expected, "{base_url}");
     }
@@ -224,22 +224,22 @@ mod tests {
         ] {
             check(base_url, loaded("sk-1"), "fine");
         }
-        check("http://gpu.lan:8000/v1", Key::None, "fine");
+        check("http://gpu.lan:8000/v1", EndpointKey::None, "fine");
         let no_address = "`providers.x.base_url` is not a URL; write it as `https://HOST/PATH`";
         for base_url in ["", "api.openai.com/v1", "https://", "https://user:hunter2@host:port/v1"] {
-            check(base_url, Key::None, no_address);
+            check(base_url, EndpointKey::None, no_address);
         }
         let user = "`providers.x.base_url` contains a user name or password; remove it and put the key into an \
                     environment variable";
-        check("https://user:hunter2@host/v1", Key::None, user);
-        check("https://user@host/v1", Key::None, user);
+        check("https://user:hunter2@host/v1", EndpointKey::None, user);
+        check("https://user@host/v1", EndpointKey::None, user);
         let tail = "`providers.x.base_url` holds `?` or `#`; end it with the path";
-        check("https://host/v1?key=hunter2", Key::None, tail);
-        check("https://host/v1#a", Key::None, tail);
+        check("https://host/v1?key=hunter2", EndpointKey::None, tail);
+        check("https://host/v1#a", EndpointKey::None, tail);
         let scheme = "`providers.x.base_url` starts with `ftp:`; write `https:`, or `http:` for this machine";
-        check("ftp://host/v1", Key::None, scheme);
+        check("ftp://host/v1", EndpointKey::None, scheme);
         let file = "`providers.x.base_url` starts with `file:`; write `https:`, or `http:` for this machine";
-        check("file:///etc/passwd", Key::None, file);
+        check("file:///etc/passwd", EndpointKey::None, file);
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn keys() {
-        let missing = Key::Missing { variable: "X_KEY".into() };
+        let missing = EndpointKey::Missing { variable: "X_KEY".into() };
         for key in [missing, loaded(""), loaded(" \n")] {
             check("https://host/v1", key, "no key for provider `x`; set the environment variable X_KEY");
         }
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn paths_follow_the_base() {
         for base_url in ["https://host/v1", "https://host/v1/"] {
-            assert_eq!(endpoint(base_url, Key::None).url("/models"), "https://host/v1/models");
+            assert_eq!(endpoint(base_url, EndpointKey::None).url("/models"), "https://host/v1/models");
         }
     }
 }

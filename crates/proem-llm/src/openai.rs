@@ -6,10 +6,10 @@ pub(crate) mod ask;
 use proem_engine::assembly::Assembly;
 use proem_engine::cache::CachePlan;
 use proem_engine::message::Role;
-use proem_engine::providers::{Mode, Model, Operator, OutputKey};
+use proem_engine::providers::{CacheControl, Model, Operator, OutputKey};
 use serde_json::{Map, Value, json};
 
-use crate::turn::{Block, End, Turn, turns};
+use crate::turn::{BlockEnd, MessageTurn, TurnBlock, turns};
 use crate::{Error, output_tokens};
 
 /// The longest `prompt_cache_key` that OpenAI takes, in characters.
@@ -41,7 +41,7 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
     };
     body.insert(String::from(output_key), json!(output_tokens(assembly, model)?));
     body.insert(String::from("messages"), Value::Array(messages));
-    if model.caching.mode == Mode::Explicit {
+    if model.caching.mode == CacheControl::Explicit {
         body.insert(String::from("prompt_cache_options"), json!({ "mode": "explicit" }));
         if !plan.breakpoints.is_empty() {
             let key: String = assembly.prompt.closure.chars().take(MAX_KEY_CHARACTERS).collect();
@@ -51,7 +51,7 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
     Ok(body)
 }
 
-fn message(turn: Turn, model: &Model) -> Value {
+fn message(turn: MessageTurn, model: &Model) -> Value {
     let role = match (turn.role, model.operator) {
         (Role::System, Operator::System) => "system",
         (Role::System, Operator::Developer) => "developer",
@@ -60,16 +60,16 @@ fn message(turn: Turn, model: &Model) -> Value {
     };
     let content = match (model.caching.mode, turn.role) {
         // An assistant's parts take no breakpoint.
-        (Mode::Explicit, Role::System | Role::User) => turn.blocks.iter().map(part).collect(),
+        (CacheControl::Explicit, Role::System | Role::User) => turn.blocks.iter().map(part).collect(),
         _ => Value::String(turn.blocks.into_iter().map(|block| block.text).collect()),
     };
     json!({ "role": role, "content": content })
 }
 
-fn part(block: &Block) -> Value {
+fn part(block: &TurnBlock) -> Value {
     match block.end {
-        End::Plain => json!({ "type": "text", "text": block.text }),
-        End::Breakpoint => {
+        BlockEnd::Plain => json!({ "type": "text", "text": block.text }),
+        BlockEnd::Breakpoint => {
             json!({ "type": "text", "text": block.text, "prompt_cache_breakpoint": { "mode": "explicit" } })
         }
     }

@@ -28,11 +28,11 @@ pub use self::restore::restore;
 use proem_engine::schema::subschemas;
 use serde_json::{Map, Value as Json, json};
 
-use self::merge::Merging;
+use self::merge::SchemaMerge;
 
 /// What a provider takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum SchemaDialect {
     /// The arguments of an Anthropic tool.
     AnthropicTool,
     /// Structured output or a strict tool of OpenAI's.
@@ -48,22 +48,22 @@ pub struct Projection {
     pub schema: Json,
     /// What the provider doesn't get as it is, sorted by place. It is empty only if the schema is
     /// sent as it is, apart from `required` and `additionalProperties`.
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<Omission>,
     /// As what it must be sent: what was asked for, or [`Target::OpenAiPlain`] for a schema that
     /// strict mode can't say at all. Then the whole schema is sent, and nothing enforces it.
-    pub target: Target,
+    pub target: SchemaDialect,
 }
 
 /// Something that a provider doesn't get.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Dropped {
+pub struct Omission {
     /// Where in the schema or request, as a JSON pointer: `/properties/target/maxLength`.
     pub path: String,
     /// What became of it, in our words.
     pub why: String,
 }
 
-impl Dropped {
+impl Omission {
     fn new(path: impl Into<String>, why: impl Into<String>) -> Self {
         Self { path: path.into(), why: why.into() }
     }
@@ -74,16 +74,16 @@ const MAX_DEPTH: usize = 128;
 
 /// Projects a schema.
 #[must_use]
-pub fn project(schema: &Json, target: Target) -> Projection {
+pub fn project(schema: &Json, target: SchemaDialect) -> Projection {
     let (sent, mut dropped, target) = match target {
-        Target::OpenAiPlain => (schema.clone(), Vec::new(), target),
-        Target::AnthropicTool => {
+        SchemaDialect::OpenAiPlain => (schema.clone(), Vec::new(), target),
+        SchemaDialect::AnthropicTool => {
             let (sent, dropped) = anthropic(schema);
             (sent, dropped, target)
         }
-        Target::OpenAiStrict => match strict::project(schema) {
+        SchemaDialect::OpenAiStrict => match strict::project(schema) {
             Ok((sent, dropped)) => (sent, dropped, target),
-            Err(unsayable) => (schema.clone(), unsayable, Target::OpenAiPlain),
+            Err(unsayable) => (schema.clone(), unsayable, SchemaDialect::OpenAiPlain),
         },
     };
     dropped.sort();
@@ -92,22 +92,22 @@ pub fn project(schema: &Json, target: Target) -> Projection {
 }
 
 /// The root without unions, and everything below it as it is.
-fn anthropic(schema: &Json) -> (Json, Vec<Dropped>) {
+fn anthropic(schema: &Json) -> (Json, Vec<Omission>) {
     let Json::Object(root) = schema else { return (schema.clone(), Vec::new()) };
     let mut root = root.clone();
-    let mut merging = Merging::new(schema);
+    let mut merging = SchemaMerge::new(schema);
     merging.merge(&mut root, "");
     let mut dropped = merging.dropped;
     if !root.contains_key("type") {
         // A contract's root is an object whatever its branches say.
         root.insert("type".into(), json!("object"));
-        dropped.push(Dropped::new("/type", "added at the root, as the provider requires"));
+        dropped.push(Omission::new("/type", "added at the root, as the provider requires"));
     }
     let mut sent = Json::Object(root);
     for pointer in dangling(&sent) {
         if let Some(node) = sent.pointer_mut(&pointer) {
             *node = json!({});
-            dropped.push(Dropped::new(pointer, "refers into a union at the root, which is not sent"));
+            dropped.push(Omission::new(pointer, "refers into a union at the root, which is not sent"));
         }
     }
     (sent, dropped)

@@ -15,11 +15,11 @@ use jiff::tz::TimeZone;
 use proem_engine::call::FailureKind;
 use proem_engine::run::Time;
 
-use crate::wire::Head;
+use crate::wire::ResponseHead;
 
 /// How long is waited between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct RetryPolicy {
     /// The upper bound of the first wait; each later one's is twice that of the one before.
     pub first_backoff: Duration,
     /// The most that is waited unasked.
@@ -28,7 +28,7 @@ pub struct Policy {
     pub longest_asked: Duration,
 }
 
-impl Default for Policy {
+impl Default for RetryPolicy {
     /// Half a second and 30 seconds; two minutes if asked, as OpenAI's own client does
     /// (`MAX_RETRY_AFTER_DELAY` in
     /// <https://github.com/openai/openai-python/blob/main/src/openai/_base_client.py>).
@@ -43,7 +43,7 @@ impl Default for Policy {
 
 /// An attempt that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failed {
+pub struct FailedAttempt {
     /// What went wrong.
     pub kind: FailureKind,
     /// The status of the answer, if there was one.
@@ -66,12 +66,12 @@ pub struct Advice {
     /// How long to wait at least.
     pub wait: Option<Duration>,
     /// Whether there should be one at all.
-    pub again: Again,
+    pub again: RetryWish,
 }
 
 /// Whether an endpoint wants another attempt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Again {
+pub enum RetryWish {
     /// It doesn't say so.
     #[default]
     Unsaid,
@@ -81,16 +81,16 @@ pub enum Again {
 
 /// What follows a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum RetryDecision {
     /// Another one, after that time.
     Wait(Duration),
     /// There is no other attempt.
-    Over(Over),
+    Over(RetryStop),
 }
 
 /// Why there is no other attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
+pub enum RetryStop {
     /// The same request would fail again.
     Settled,
     /// There were as many as there may be.
@@ -109,7 +109,7 @@ pub enum Over {
     },
 }
 
-impl fmt::Display for Over {
+impl fmt::Display for RetryStop {
     /// The end of a sentence about how many attempts were made; empty if nothing is to be said.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,7 +125,7 @@ impl fmt::Display for Over {
     }
 }
 
-impl Policy {
+impl RetryPolicy {
     /// What follows a failed attempt; `chance` decides how much of the backoff is waited, all of
     /// it for [`u32::MAX`].
     ///
@@ -133,32 +133,32 @@ impl Policy {
     /// <https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>. An endpoint
     /// that says how long to wait is believed instead, unless it says zero.
     #[must_use]
-    pub fn next(&self, failed: &Failed, chance: u32) -> Next {
+    pub fn next(&self, failed: &FailedAttempt, chance: u32) -> RetryDecision {
         if !may_pass(failed) {
-            return Next::Over(Over::Settled);
+            return RetryDecision::Over(RetryStop::Settled);
         }
         if failed.attempt >= failed.most.get() {
-            return Next::Over(Over::Attempts);
+            return RetryDecision::Over(RetryStop::Attempts);
         }
         let wait = match failed.advice.wait {
             // A shorter wait would only be refused again.
             Some(wait) if wait > self.longest_asked => {
-                return Next::Over(Over::Asked { wait, most: self.longest_asked });
+                return RetryDecision::Over(RetryStop::Asked { wait, most: self.longest_asked });
             }
             Some(wait) if !wait.is_zero() => wait,
             _ => part(self.bound(failed.attempt), chance),
         };
         match failed.left {
             // Told at once: nobody gains by waiting for an attempt that can't be made.
-            Some(left) if wait >= left => Next::Over(Over::Time { wait }),
-            _ => Next::Wait(wait),
+            Some(left) if wait >= left => RetryDecision::Over(RetryStop::Time { wait }),
+            _ => RetryDecision::Wait(wait),
         }
     }
 
     /// How long no other request should go to the endpoint either: it said so to this one, and would
     /// say so to the others.
     #[must_use]
-    pub fn hold(&self, failed: &Failed) -> Option<Duration> {
+    pub fn hold(&self, failed: &FailedAttempt) -> Option<Duration> {
         failed.advice.wait.filter(|wait| may_pass(failed) && *wait <= self.longest_asked)
     }
 
@@ -173,7 +173,7 @@ impl Policy {
 /// Whether the same request may succeed when it is sent again. Among statuses those that the
 /// providers' own clients try again: <https://github.com/openai/openai-python#retries>,
 /// <https://github.com/anthropics/anthropic-sdk-python#retries>.
-fn may_pass(failed: &Failed) -> bool {
+fn may_pass(failed: &FailedAttempt) -> bool {
     let is_passing = match (failed.kind, failed.status) {
         // A status that is no provider's word for its own failure, such as 405, won't change.
         (FailureKind::Server, Some(status)) => matches!(status, 200..=299 | 408 | 409 | 429 | 500..),
@@ -182,7 +182,7 @@ fn may_pass(failed: &Failed) -> bool {
         (FailureKind::Malformed, _) => failed.bytes == 0,
         (kind, _) => kind.is_passing(),
     };
-    is_passing && failed.advice.again == Again::Unsaid
+    is_passing && failed.advice.again == RetryWish::Unsaid
 }
 
 /// As much of a time as `chance` is of [`u32::MAX`].
@@ -209,7 +209,7 @@ pub(crate) fn seconds(time: Duration) -> String {
 /// (<https://github.com/openai/openai-python/blob/main/src/openai/_base_client.py>). A date is
 /// compared with the endpoint's own clock where its answer shows it, else with `now`.
 #[must_use]
-pub fn advice(head: &Head, now: Time) -> Advice {
+pub fn advice(head: &ResponseHead, now: Time) -> Advice {
     let after = head.header("retry-after").map(str::trim);
     let millis = head.header("retry-after-ms").and_then(|value| number(value.trim(), 0.001));
     let seconds = after.and_then(|value| number(value, 1.0));
@@ -221,8 +221,8 @@ pub fn advice(head: &Head, now: Time) -> Advice {
     });
     let again = match head.header("x-should-retry").map(str::trim) {
         // `true` is left out: its status tells whether the same request may succeed.
-        Some("false") => Again::No,
-        _ => Again::Unsaid,
+        Some("false") => RetryWish::No,
+        _ => RetryWish::Unsaid,
     };
     Advice { wait, again }
 }
@@ -253,9 +253,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn failed(kind: FailureKind, status: Option<u16>) -> Failed {
+    fn failed(kind: FailureKind, status: Option<u16>) -> FailedAttempt {
         let most = NonZeroU32::new(4).unwrap();
-        Failed { kind, status, bytes: 0, advice: Advice::default(), attempt: 1, most, left: None }
+        FailedAttempt { kind, status, bytes: 0, advice: Advice::default(), attempt: 1, most, left: None }
     }
 
     #[test]
@@ -289,27 +289,27 @@ mod tests {
             (K::Cancelled, None, false),
             (K::Replay, None, false),
         ] {
-            let again = matches!(Policy::default().next(&failed(kind, status), 0), Next::Wait(_));
+            let again = matches!(RetryPolicy::default().next(&failed(kind, status), 0), RetryDecision::Wait(_));
             assert_eq!(again, expected, "{kind:?} {status:?}");
-            let advice = Advice { again: Again::No, wait: None };
-            let told = Policy::default().next(&Failed { advice, ..failed(kind, status) }, 0);
-            assert_eq!(told, Next::Over(Over::Settled));
+            let advice = Advice { again: RetryWish::No, wait: None };
+            let told = RetryPolicy::default().next(&FailedAttempt { advice, ..failed(kind, status) }, 0);
+            assert_eq!(told, RetryDecision::Over(RetryStop::Settled));
         }
         for (kind, expected) in [(K::Malformed, false), (K::Cut, true), (K::TimedOut, true)] {
-            let failed = Failed { bytes: 1, ..failed(kind, Some(200)) };
-            assert_eq!(matches!(Policy::default().next(&failed, 0), Next::Wait(_)), expected, "{kind:?}");
+            let failed = FailedAttempt { bytes: 1, ..failed(kind, Some(200)) };
+            assert_eq!(matches!(RetryPolicy::default().next(&failed, 0), RetryDecision::Wait(_)), expected, "{kind:?}");
         }
     }
 
     #[test]
     fn how_long_is_waited() {
         let check = |attempt, asked: Option<u64>, left: Option<u64>, chance, expected: &str| {
-            let advice = Advice { wait: asked.map(Duration::from_secs), again: Again::Unsaid };
+            let advice = Advice { wait: asked.map(Duration::from_secs), again: RetryWish::Unsaid };
             let left = left.map(Duration::from_secs);
-            let failed = Failed { attempt, advice, left, ..failed(FailureKind::RateLimited, Some(429)) };
-            let next = match Policy::default().next(&failed, chance) {
-                Next::Wait(wait) => seconds(wait),
-                Next::Over(over) => format!("over{over}"),
+            let failed = FailedAttempt { attempt, advice, left, ..failed(FailureKind::RateLimited, Some(429)) };
+            let next = match RetryPolicy::default().next(&failed, chance) {
+                RetryDecision::Wait(wait) => seconds(wait),
+                RetryDecision::Over(over) => format!("over{over}"),
             };
             assert_eq!(next, expected, "{failed:?}");
         };
@@ -331,7 +331,7 @@ mod tests {
     fn heads() {
         let check = |headers: &[(&str, &str)], expected: Option<u64>| {
             let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            let wait = advice(&Head { status: 429, headers }, Time(784_111_777_000)).wait;
+            let wait = advice(&ResponseHead { status: 429, headers }, Time(784_111_777_000)).wait;
             assert_eq!(wait, expected.map(Duration::from_millis));
         };
         check(&[], None);
@@ -356,15 +356,15 @@ mod tests {
         check(&[date, ("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")], Some(30_000));
         let digits = "9".repeat(400);
         let headers = vec![("retry-after".to_owned(), digits)];
-        assert_eq!(advice(&Head { status: 429, headers }, Time(0)).wait, Some(Duration::MAX));
-        for (value, again) in [("false", Again::No), ("true", Again::Unsaid), ("", Again::Unsaid)] {
+        assert_eq!(advice(&ResponseHead { status: 429, headers }, Time(0)).wait, Some(Duration::MAX));
+        for (value, again) in [("false", RetryWish::No), ("true", RetryWish::Unsaid), ("", RetryWish::Unsaid)] {
             let headers = vec![("x-should-retry".to_owned(), value.to_owned())];
-            assert_eq!(advice(&Head { status: 500, headers }, Time(0)).again, again);
+            assert_eq!(advice(&ResponseHead { status: 500, headers }, Time(0)).again, again);
         }
     }
 
-    fn policy() -> impl Strategy<Value = Policy> {
-        (0_u64..100_000, 0_u64..100_000, 0_u64..200_000).prop_map(|(first, longest, asked)| Policy {
+    fn policy() -> impl Strategy<Value = RetryPolicy> {
+        (0_u64..100_000, 0_u64..100_000, 0_u64..200_000).prop_map(|(first, longest, asked)| RetryPolicy {
             first_backoff: Duration::from_millis(first),
             longest_backoff: Duration::from_millis(longest),
             longest_asked: Duration::from_millis(asked),
@@ -377,11 +377,11 @@ mod tests {
             policy in policy(), attempt in 1_u32.., most in 1_u32.., chance: u32,
             asked in proptest::option::of(0_u64..300_000), left in proptest::option::of(0_u64..300_000),
         ) {
-            let advice = Advice { wait: asked.map(Duration::from_millis), again: Again::Unsaid };
+            let advice = Advice { wait: asked.map(Duration::from_millis), again: RetryWish::Unsaid };
             let left = left.map(Duration::from_millis);
             let most = NonZeroU32::new(most).unwrap();
-            let failed = Failed { attempt, most, advice, left, ..failed(FailureKind::Server, Some(503)) };
-            if let Next::Wait(wait) = policy.next(&failed, chance) {
+            let failed = FailedAttempt { attempt, most, advice, left, ..failed(FailureKind::Server, Some(503)) };
+            if let RetryDecision::Wait(wait) = policy.next(&failed, chance) {
                 let asked = advice.wait.unwrap_or_default();
                 prop_assert!(attempt < most.get());
                 prop_assert!(wait >= asked);
@@ -399,7 +399,7 @@ mod tests {
         #[test]
         fn any_header_is_read(value in ".{0,40}", date in ".{0,40}") {
             let headers = vec![("retry-after".to_owned(), value), ("date".to_owned(), date)];
-            let _ = advice(&Head { status: 429, headers }, Time(0));
+            let _ = advice(&ResponseHead { status: 429, headers }, Time(0));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Assemblies for tests, written in one line.
 
-use proem_engine::assembly::{Assembly, Placed, PromptId};
-use proem_engine::cache::{Breakpoint, CachePlan, Verdict};
+use proem_engine::assembly::{Assembly, PlacedSection, PromptId};
+use proem_engine::cache::{Breakpoint, CachePlan, CachePrediction};
 use proem_engine::message::Role;
 use proem_engine::providers::{Model, Providers};
-use proem_engine::section::{CacheClass, Layer, Rank, Trust};
+use proem_engine::section::{CacheClass, Layer, SectionGroup, Trust};
 use proem_engine::tokens::Exactness;
 use proem_text::{Label, Span};
 
@@ -24,13 +24,13 @@ pub(crate) fn parse(text: &str) -> (Assembly, CachePlan) {
 
 /// Sections of those roles and texts, with a breakpoint after each of those indices.
 pub(crate) fn make(sections: Vec<(Role, String)>, breakpoints: &[usize]) -> (Assembly, CachePlan) {
-    let place = |(index, (role, text)): (usize, (Role, String))| Placed {
+    let place = |(index, (role, text)): (usize, (Role, String))| PlacedSection {
         name: format!("s{index}"),
         role,
         trust: Trust::Trusted,
         cache: CacheClass::Static,
         layer: Layer::Context,
-        rank: Rank::TrustedStatic,
+        rank: SectionGroup::TrustedStatic,
         text,
         label: Label::trusted(),
         tokens: 1,
@@ -55,7 +55,7 @@ pub(crate) fn make(sections: Vec<(Role, String)>, breakpoints: &[usize]) -> (Ass
         stable_tokens: 0,
         total_tokens: assembly.tokens(),
         exactness: Exactness::Exact,
-        verdict: Verdict::Caches,
+        verdict: CachePrediction::Caches,
         break_even_calls: None,
         lifetime_seconds: None,
         saving_percent: None,

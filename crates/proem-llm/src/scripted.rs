@@ -17,7 +17,10 @@ mod rendered;
 mod reply;
 mod serve;
 
-pub use self::reply::{Answer, Block, Connection, Counts, Ending, Fault, Finish, How, Raw, Reply, Say, Vectors};
+pub use self::reply::{
+    AnswerBlock, Connection, Delivery, DeliveryEnd, ModelAnswer, RawReply, Reply, ReplyContent, ScriptedFinish,
+    ScriptedUsage, VectorFault, Vectors,
+};
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -29,12 +32,12 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use self::serve::{Shared, locked};
+use self::serve::{SharedScript, locked};
 
 /// What a server says to whom.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Script {
+pub struct ServerScript {
     /// The key that requests must carry; without one none is asked for.
     #[serde(default)]
     pub key: Option<String>,
@@ -45,7 +48,7 @@ pub struct Script {
     #[serde(default)]
     pub checks: Checks,
     /// The first rule that fits a request answers it.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ScriptRule>,
 }
 
 /// Whether a request is checked before a rule answers it.
@@ -62,21 +65,21 @@ pub enum Checks {
 /// Whom to answer, and what.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
+pub struct ScriptRule {
     /// The requests that it is about; all of them if nothing is said.
     #[serde(default)]
-    pub when: When,
+    pub when: ScriptCondition,
     /// The answers, one after the other.
     pub then: Vec<Reply>,
     /// What comes after the last of them.
     #[serde(default)]
-    pub after: After,
+    pub after: ScriptEnd,
 }
 
 /// Which requests a rule is about: those of which everything holds that is given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct When {
+pub struct ScriptCondition {
     /// What the path ends with, such as `/messages`.
     #[serde(default)]
     pub path: Option<String>,
@@ -91,7 +94,7 @@ pub struct When {
 /// What a rule says when all its answers have been given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum After {
+pub enum ScriptEnd {
     /// The last one again.
     #[default]
     Repeat,
@@ -104,11 +107,11 @@ pub enum After {
 #[error("the script is not readable: {0}")]
 pub struct ScriptError(String);
 
-impl Script {
+impl ServerScript {
     /// A script that gives `replies` to all requests, one after the other; the last repeats.
     #[must_use]
     pub fn of(replies: Vec<Reply>) -> Self {
-        Self::default().and(Rule { when: When::default(), then: replies, after: After::Repeat })
+        Self::default().and(ScriptRule { when: ScriptCondition::default(), then: replies, after: ScriptEnd::Repeat })
     }
 
     /// Reads a script's JSON file.
@@ -164,7 +167,7 @@ impl Script {
 
     /// The script with a rule more, which counts where the others don't fit.
     #[must_use]
-    pub fn and(mut self, rule: Rule) -> Self {
+    pub fn and(mut self, rule: ScriptRule) -> Self {
         self.rules.push(rule);
         self
     }
@@ -177,14 +180,14 @@ impl Script {
     }
 
     fn at(path: &str, reply: Reply) -> Self {
-        let when = When { path: Some(path.to_owned()), ..When::default() };
-        Self::default().and(Rule { when, then: vec![reply], after: After::Repeat })
+        let when = ScriptCondition { path: Some(path.to_owned()), ..ScriptCondition::default() };
+        Self::default().and(ScriptRule { when, then: vec![reply], after: ScriptEnd::Repeat })
     }
 }
 
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedRequest {
     /// Its method.
     pub method: String,
     /// Its path, with the query.
@@ -197,7 +200,7 @@ pub struct Received {
     pub at: Instant,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// The first header of that name, which is lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -213,22 +216,22 @@ impl Received {
 
 /// A server that plays a script until it is dropped.
 #[derive(Debug)]
-pub struct Server {
+pub struct ScriptedServer {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<SharedScript>,
     listening: Option<JoinHandle<()>>,
 }
 
-impl Server {
+impl ScriptedServer {
     /// Starts it on a free port of `127.0.0.1`.
     ///
     /// # Errors
     ///
     /// If the system has no port or no thread to give.
-    pub fn start(script: Script) -> io::Result<Self> {
+    pub fn start(script: ServerScript) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared::new(script));
+        let shared = Arc::new(SharedScript::new(script));
         let serving = Arc::clone(&shared);
         let named = std::thread::Builder::new().name("scripted".to_owned());
         let listening = Some(named.spawn(move || serve::listen(&listener, &serving))?);
@@ -249,7 +252,7 @@ impl Server {
 
     /// The requests so far, in order of arrival; refused ones are among them.
     #[must_use]
-    pub fn requests(&self) -> Vec<Received> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         locked(&self.shared.received).clone()
     }
 
@@ -266,7 +269,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.shared.stop();
         // The listening thread waits for a connection; this one tells it to look up. If it can't be

@@ -55,7 +55,7 @@ impl fmt::Debug for Secret {
 /// Secrets shorter than [`SHORTEST`] are not searched for. The time is linear in the text.
 #[must_use]
 pub fn find<'s>(secrets: &'s [Secret], text: &[u8]) -> Option<&'s Secret> {
-    Finder::new(secrets).find(text)
+    SecretFinder::new(secrets).find(text)
 }
 
 /// The text without its secrets, each replaced by `[redacted:NAME]`; `None` if [`find`] finds none.
@@ -64,25 +64,25 @@ pub fn find<'s>(secrets: &'s [Secret], text: &[u8]) -> Option<&'s Secret> {
 /// marker is left. What comes back holds no secret that [`find`] finds.
 #[must_use]
 pub fn redact(secrets: &[Secret], text: &str) -> Option<String> {
-    Finder::new(secrets).redact(text)
+    SecretFinder::new(secrets).redact(text)
 }
 
 /// Looks for the same secrets in many texts.
-pub struct Finder<'s> {
+pub struct SecretFinder<'s> {
     /// Those that are long enough, and how they are searched for; `None` if there are none.
     search: Option<(Vec<&'s Secret>, Searches)>,
 }
 
 /// What is searched for in a text, and what in what is left of it without space and case.
 struct Searches {
-    exact: search::Search,
-    folded: search::Search,
+    exact: search::NeedleSearch,
+    folded: search::NeedleSearch,
 }
 
 impl Searches {
     fn of(secrets: &[&Secret]) -> Self {
         let values = || secrets.iter().map(|secret| secret.value.as_bytes());
-        Self { exact: search::Search::new(values()), folded: search::Search::folded(values()) }
+        Self { exact: search::NeedleSearch::new(values()), folded: search::NeedleSearch::folded(values()) }
     }
 
     fn find(&self, view: &[u8]) -> Option<usize> {
@@ -96,13 +96,13 @@ impl Searches {
     }
 }
 
-impl fmt::Debug for Finder<'_> {
+impl fmt::Debug for SecretFinder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
     }
 }
 
-impl<'s> Finder<'s> {
+impl<'s> SecretFinder<'s> {
     /// A finder of these secrets.
     #[must_use]
     pub fn new(secrets: &'s [Secret]) -> Self {
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_report_keeps_its_other_lines() {
         let secrets = [Secret::new("ONE", KEY)];
-        let finder = Finder::new(&secrets);
+        let finder = SecretFinder::new(&secrets);
         let check = |text: &str, expected: Option<&str>| {
             assert_eq!(finder.redact_lines(text).as_deref(), expected, "{text:?}");
         };
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn nothing_shows_it() {
-        assert_eq!(format!("{:?}", Finder::new(&[Secret::new("KEY", "sixteen-letters!")])), "[redacted]");
+        assert_eq!(format!("{:?}", SecretFinder::new(&[Secret::new("KEY", "sixteen-letters!")])), "[redacted]");
         assert_eq!(format!("{:?}", Secret::new("KEY", "value")), "[redacted]");
     }
 

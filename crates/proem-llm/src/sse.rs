@@ -11,7 +11,7 @@ pub const MAX_BYTES: usize = 1024 * 1024;
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// Its name; empty if it has none.
     pub name: String,
     /// Its data, lines separated by `\n`.
@@ -20,7 +20,7 @@ pub struct Event {
 
 /// Why the bytes are no events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub enum SseError {
     /// A byte that no UTF-8 text has there.
     #[error("byte {0} is not UTF-8")]
     NotUtf8(usize),
@@ -39,7 +39,7 @@ pub struct Events {
     number: usize,
     /// A `\r` ended the line before: a `\n` belongs to it.
     after_return: bool,
-    event: Event,
+    event: SseEvent,
     /// The event has data, if only an empty line.
     has_data: bool,
     is_broken: bool,
@@ -54,7 +54,7 @@ impl Events {
     }
 
     /// The events that end in these bytes, up to the first that is broken.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<Result<Event, Broken>> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<Result<SseEvent, SseError>> {
         let mut events = Vec::new();
         let mut rest = bytes;
         while !self.is_broken && !rest.is_empty() {
@@ -79,7 +79,7 @@ impl Events {
             // While the line is still open: a server that never ends it must not fill the memory.
             if self.line.len() > MAX_BYTES && !self.is_broken {
                 self.is_broken = true;
-                events.push(Err(Broken::TooLong(self.start)));
+                events.push(Err(SseError::TooLong(self.start)));
             }
         }
         events
@@ -87,7 +87,7 @@ impl Events {
 
     /// The event that the bytes ended in, if one had begun. The standard throws it away; some
     /// servers leave out the last empty line.
-    pub fn finish(&mut self) -> Option<Event> {
+    pub fn finish(&mut self) -> Option<SseEvent> {
         if !self.line.is_empty() && !self.is_broken {
             _ = self.end_line();
         }
@@ -100,15 +100,15 @@ impl Events {
         self.is_strange
     }
 
-    fn end_line(&mut self) -> Result<Option<Event>, Broken> {
+    fn end_line(&mut self) -> Result<Option<SseEvent>, SseError> {
         let line = core::mem::take(&mut self.line);
         let (start, number) = (self.start, self.number);
         self.start = start.saturating_add(line.len()).saturating_add(1);
         self.number = number.saturating_add(1);
         let read = if line.len() > MAX_BYTES {
-            Err(Broken::TooLong(start))
+            Err(SseError::TooLong(start))
         } else {
-            str::from_utf8(&line).map_err(|error| Broken::NotUtf8(start.saturating_add(error.valid_up_to())))
+            str::from_utf8(&line).map_err(|error| SseError::NotUtf8(start.saturating_add(error.valid_up_to())))
         };
         let read = read.and_then(|text| {
             // A byte order mark is one only at the very start of the stream.
@@ -122,7 +122,7 @@ impl Events {
         read
     }
 
-    fn field(&mut self, line: &str, start: usize) -> Result<(), Broken> {
+    fn field(&mut self, line: &str, start: usize) -> Result<(), SseError> {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
@@ -135,7 +135,7 @@ impl Events {
                 self.event.data.push_str(value);
                 // Of many short lines that belong together, none of which is too long.
                 if self.event.data.len() > MAX_BYTES {
-                    return Err(Broken::TooLong(start));
+                    return Err(SseError::TooLong(start));
                 }
             }
             "" | "id" | "retry" => {}
@@ -144,7 +144,7 @@ impl Events {
         Ok(())
     }
 
-    fn take_event(&mut self) -> Option<Event> {
+    fn take_event(&mut self) -> Option<SseEvent> {
         let event = core::mem::take(&mut self.event);
         core::mem::take(&mut self.has_data).then_some(event)
     }
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use proptest::{collection::vec, prelude::*};
 
-    fn read<'b>(chunks: impl Iterator<Item = &'b [u8]>) -> (Vec<Result<Event, Broken>>, Option<Event>, bool) {
+    fn read<'b>(chunks: impl Iterator<Item = &'b [u8]>) -> (Vec<Result<SseEvent, SseError>>, Option<SseEvent>, bool) {
         let mut events = Events::default();
         let read = chunks.flat_map(|chunk| events.push(chunk)).collect();
         (read, events.finish(), events.is_strange())
@@ -164,7 +164,7 @@ mod tests {
     /// Events as `name=data`, separated by `;`, an unfinished one behind `…`.
     #[track_caller]
     fn check(text: impl AsRef<[u8]>, expected: &str) {
-        let show = |event: Event| format!("{}={}", event.name, event.data);
+        let show = |event: SseEvent| format!("{}={}", event.name, event.data);
         let (events, last, _) = read(core::iter::once(text.as_ref()));
         let events = events.into_iter().map(|event| event.map_or_else(|broken| broken.to_string(), show));
         let found: Vec<String> = events.chain(last.map(|event| format!("…{}", show(event)))).collect();

@@ -8,23 +8,23 @@ use crate::Error;
 
 /// Consecutive sections of one role.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct MessageTurn {
     pub(crate) role: Role,
     /// At least one.
-    pub(crate) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<TurnBlock>,
 }
 
 /// Consecutive sections without a breakpoint between them.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct TurnBlock {
     /// Their text; never only white space.
     pub(crate) text: String,
-    pub(crate) end: End,
+    pub(crate) end: BlockEnd,
 }
 
 /// What comes after a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum BlockEnd {
     Plain,
     Breakpoint,
 }
@@ -37,15 +37,15 @@ pub(crate) enum End {
 /// # Errors
 ///
 /// [`Error::NoUserMessage`] if the user doesn't speak first after the operator.
-pub(crate) fn turns(assembly: &Assembly, plan: &CachePlan) -> Result<Vec<Turn>, Error> {
-    let mut turns: Vec<Turn> = Vec::new();
+pub(crate) fn turns(assembly: &Assembly, plan: &CachePlan) -> Result<Vec<MessageTurn>, Error> {
+    let mut turns: Vec<MessageTurn> = Vec::new();
     for (index, section) in assembly.sections.iter().enumerate() {
         if !section.text.trim().is_empty() {
             add(&mut turns, section.role, &section.text);
         }
         let last = turns.last_mut().and_then(|turn| turn.blocks.last_mut());
         if let Some(block) = last.filter(|_| plan.breakpoints.iter().any(|breakpoint| breakpoint.after == index)) {
-            block.end = End::Breakpoint;
+            block.end = BlockEnd::Breakpoint;
         }
     }
     match turns.iter().find(|turn| turn.role != Role::System) {
@@ -54,14 +54,14 @@ pub(crate) fn turns(assembly: &Assembly, plan: &CachePlan) -> Result<Vec<Turn>, 
     }
 }
 
-fn add(turns: &mut Vec<Turn>, role: Role, text: &str) {
-    let block = || Block { text: text.to_owned(), end: End::Plain };
+fn add(turns: &mut Vec<MessageTurn>, role: Role, text: &str) {
+    let block = || TurnBlock { text: text.to_owned(), end: BlockEnd::Plain };
     match turns.last_mut() {
         Some(turn) if turn.role == role => match turn.blocks.last_mut() {
-            Some(last) if last.end == End::Plain => last.text.push_str(text),
+            Some(last) if last.end == BlockEnd::Plain => last.text.push_str(text),
             _ => turn.blocks.push(block()),
         },
-        _ => turns.push(Turn { role, blocks: vec![block()] }),
+        _ => turns.push(MessageTurn { role, blocks: vec![block()] }),
     }
 }
 
@@ -74,10 +74,10 @@ mod tests {
     #[track_caller]
     fn check(sections: &str, expected: &str) {
         let (assembly, plan) = sample::parse(sections);
-        let show = |turn: Turn| {
+        let show = |turn: MessageTurn| {
             let blocks = turn.blocks.into_iter().map(|block| match block.end {
-                End::Plain => block.text,
-                End::Breakpoint => block.text + "|",
+                BlockEnd::Plain => block.text,
+                BlockEnd::Breakpoint => block.text + "|",
             });
             format!("{}:{}", turn.role.as_str(), blocks.collect::<Vec<_>>().join("+"))
         };

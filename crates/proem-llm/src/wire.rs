@@ -15,14 +15,14 @@ pub struct WireRequest {
 
 /// How an answer begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct ResponseHead {
     /// The HTTP status.
     pub status: u16,
     /// The headers, names in lower case, in the order in which they came.
     pub headers: Vec<(String, String)>,
 }
 
-impl Head {
+impl ResponseHead {
     /// The first header of that name, which is lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -41,7 +41,7 @@ pub enum Flow {
 
 /// Which call of a run, for the names of cassettes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Slot {
+pub struct CallSlot {
     /// The run's place among those of one command, from 1: the line of a batch.
     pub run: u32,
     /// The effect's place in its run, from 0.

@@ -34,13 +34,13 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Level, LevelRules, Reason};
-use crate::metric::{Metric, Name, Rank, Signal};
-use crate::metrics::{CoChange, Facts, Survey, co_change_of, counts};
-use crate::path::{Class, Framework};
-use crate::score::{Model, Scored};
+use crate::level::{Level, LevelReason, LevelRules};
+use crate::metric::{Metric, MetricName, PercentileRank, Signal};
+use crate::metrics::{AssessmentFacts, CoChange, Survey, co_change_of, counts};
+use crate::path::{Framework, PathClass};
+use crate::score::{RiskModel, RiskScore};
 
-use self::rules::By;
+use self::rules::LevelBasis;
 
 /// Which Tier 2 metrics are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +60,12 @@ pub struct Assessment {
     #[serde(default, skip_serializing_if = "LevelRules::are_of_before")]
     pub rules: LevelRules,
     /// Why, most important first.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<LevelReason>,
     /// How much of the evidence is there and how well the score is calibrated, 0 to 1; `None` if neither
     /// is known. [The module](self) has the formula.
     pub confidence: Option<f64>,
     /// How likely the change needs a fix, as far as that can be told.
-    pub score: ScoreOf,
+    pub score: ChangeScore,
     /// The change's own metrics, those of Kamei et al. (2013).
     pub metrics: Vec<Metric>,
     /// Its files, most risky first.
@@ -97,13 +97,13 @@ pub enum Investigate {
 
 /// The score of a change and its place in the repository.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ScoreOf {
+pub struct ChangeScore {
     /// The probability with its contributions; `None` if too little is known.
-    pub scored: Option<Scored>,
+    pub scored: Option<RiskScore>,
     /// Its place among the sampled past commits.
-    pub rank: Option<Rank>,
+    pub rank: Option<PercentileRank>,
     /// Where that place would be found in 95 of 100 samples, in percent.
-    pub between: Option<crate::metric::Between>,
+    pub between: Option<crate::metric::ConfidenceInterval>,
     /// What the rules make of it; unknown for fewer than 50 sampled commits.
     pub signal: Signal,
 }
@@ -116,15 +116,15 @@ pub struct FileAssessment {
     /// Its path. From outside.
     pub path: String,
     /// What it is.
-    pub class: Class,
+    pub class: PathClass,
     /// Lines after the change.
     pub lines: Option<u32>,
     /// How it changed.
-    pub status: crate::change::Status,
+    pub status: crate::change::FileStatus,
     /// How risky.
     pub level: Level,
     /// What decided its level, most important first.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<LevelReason>,
     /// Its metrics, Tier 1 first.
     pub metrics: Vec<Metric>,
 }
@@ -148,21 +148,21 @@ pub struct Partner {
 pub const DETAILED: usize = 50;
 
 /// What Tier 1 measures, in this order.
-const TIER_ONE: [Name; 3] = [Name::Coupling, Name::CoChange, Name::TestRatio];
+const TIER_ONE: [MetricName; 3] = [MetricName::Coupling, MetricName::CoChange, MetricName::TestRatio];
 
 /// What Tier 2 measures.
-const TIER_TWO: [Name; 2] = [Name::OwnershipChurn, Name::IncidentSimilarity];
+const TIER_TWO: [MetricName; 2] = [MetricName::OwnershipChurn, MetricName::IncidentSimilarity];
 
 /// What no rule speaks of, measured for the files that get all metrics.
-const BESIDE: [Name; 8] = [
-    Name::TransitiveCoupling,
-    Name::CallSites,
-    Name::CoChangeGap,
-    Name::PriorFixes,
-    Name::PriorReverts,
-    Name::MinorContributors,
-    Name::OwnerShare,
-    Name::RecentCommits,
+const BESIDE: [MetricName; 8] = [
+    MetricName::TransitiveCoupling,
+    MetricName::CallSites,
+    MetricName::CoChangeGap,
+    MetricName::PriorFixes,
+    MetricName::PriorReverts,
+    MetricName::MinorContributors,
+    MetricName::OwnerShare,
+    MetricName::RecentCommits,
 ];
 
 /// Assesses a change.
@@ -171,7 +171,7 @@ const BESIDE: [Name; 8] = [
 ///
 /// [`crate::ErrorKind::OutOfRange`] if the thresholds are not in order, or if the change has more files than
 /// can be numbered.
-pub fn assess(facts: &Facts<'_>, model: &Model, depth: Depth) -> Result<Assessment, crate::Error> {
+pub fn assess(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Depth) -> Result<Assessment, crate::Error> {
     facts.thresholds.check()?;
     let survey = Survey::new(*facts);
     let files = facts.change.files.len();
@@ -230,7 +230,7 @@ fn tier_one(survey: &Survey<'_>, index: u32) -> (Option<FileAssessment>, CoChang
     let file = survey.file(index).map(|file| FileAssessment {
         index,
         path: file.path.lossy(),
-        class: Class { framework: framework(survey, index), ..file.class.clone() },
+        class: PathClass { framework: framework(survey, index), ..file.class.clone() },
         lines: file.lines_after,
         status: file.status,
         level: Level::Low,
@@ -246,7 +246,7 @@ fn framework(survey: &Survey<'_>, file: u32) -> Option<Framework> {
 }
 
 /// Measures what a file of many doesn't get, and these Tier 2 metrics.
-fn detail(survey: &Survey<'_>, file: &mut FileAssessment, two: &[Name]) {
+fn detail(survey: &Survey<'_>, file: &mut FileAssessment, two: &[MetricName]) {
     let co_change = co_change_of(survey, file.index);
     for name in two.iter().chain(&BESIDE) {
         if let Some(metric) = survey.measure_with(file.index, *name, &co_change) {
@@ -255,7 +255,7 @@ fn detail(survey: &Survey<'_>, file: &mut FileAssessment, two: &[Name]) {
     }
 }
 
-fn gaps(facts: &Facts<'_>) -> Vec<String> {
+fn gaps(facts: &AssessmentFacts<'_>) -> Vec<String> {
     let mut gaps = facts.change.gaps.clone();
     match facts.tree {
         Some(tree) => gaps.extend(tree.gaps.iter().cloned()),
@@ -303,7 +303,7 @@ impl FileAssessment {
     }
 
     /// The signals that the rules look at: those of the metrics with thresholds.
-    pub(crate) fn signals(&self) -> impl Iterator<Item = (Name, Signal)> {
+    pub(crate) fn signals(&self) -> impl Iterator<Item = (MetricName, Signal)> {
         self.metrics.iter().filter(|metric| metric.name.tier().is_some()).map(|metric| (metric.name, metric.signal))
     }
 }
@@ -324,7 +324,7 @@ impl Assessment {
     /// counts, it is not measured yet, and a HIGH signal would raise the change, or be evidence that a model could
     /// cite to raise it above its rank, or nothing of Tier 1 is known of the file. Never at HIGH.
     #[must_use]
-    pub fn could_raise(&self, file: u32, name: Name) -> bool {
+    pub fn could_raise(&self, file: u32, name: MetricName) -> bool {
         if self.level == Level::High || name.tier().is_none() {
             return false;
         }
@@ -333,13 +333,13 @@ impl Assessment {
         if is_measured || !counts(assessed.class.role) {
             return false;
         }
-        let by = By::of(self);
-        by == By::Kind || rules::is_unknown(assessed) || rules::level_with_high(assessed, 1, by) > self.level
+        let by = LevelBasis::of(self);
+        by == LevelBasis::Kind || rules::is_unknown(assessed) || rules::level_with_high(assessed, 1, by) > self.level
     }
 
     /// Makes level, reasons, confidence and order follow from the metrics.
     fn settle(&mut self) {
-        let by = By::of(self);
+        let by = LevelBasis::of(self);
         self.files.iter_mut().for_each(|file| rules::settle_file(file, by));
         self.files.sort_by_key(rules::order);
         rules::settle(self);

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::ObjectId;
 use crate::identity::Person;
-use crate::path::{Class, RepoPath};
+use crate::path::{PathClass, RepoPath};
 
 /// Where a change comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ChangeKind {
     /// One commit, against its first parent.
     Commit,
     /// Several commits at once, against the merge base of their ends.
@@ -27,7 +27,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Where it comes from.
-    pub kind: Kind,
+    pub kind: ChangeKind,
     /// The commit that it is or ends with; `None` for what is not committed.
     pub id: Option<ObjectId>,
     /// The commit that it stands on; `None` if it begins the history.
@@ -55,7 +55,7 @@ pub struct Change {
 /// How a file changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Status {
+pub enum FileStatus {
     /// It is new.
     Added,
     /// Its content changed.
@@ -88,13 +88,13 @@ pub struct ChangedFile {
     /// Its path before a rename.
     pub before: Option<RepoPath>,
     /// How it changed.
-    pub status: Status,
+    pub status: FileStatus,
     /// What it is.
     pub kind: FileKind,
     /// What it is for.
-    pub class: Class,
+    pub class: PathClass,
     /// Lines added and removed; `None` for binary files, links, submodules and missing blobs.
-    pub lines: Option<Lines>,
+    pub lines: Option<LineCounts>,
     /// Lines before the change; `None` if unknown, 0 for a new file.
     pub lines_before: Option<u32>,
     /// Lines after the change; `None` if unknown, 0 for a deleted file.
@@ -111,7 +111,7 @@ impl ChangedFile {
 
 /// Changed lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lines {
+pub struct LineCounts {
     /// Lines that the change adds.
     pub added: u32,
     /// Lines that it takes away; a changed line is one of each.

@@ -14,10 +14,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use self::places::Places;
+use self::places::SuffixIndex;
 use crate::graph::EdgeKind;
-use crate::path::{RepoPath, Role};
-use crate::tree::Tree;
+use crate::path::{FileRole, RepoPath};
+use crate::tree::FileTree;
 use crate::{Error, ErrorKind};
 
 /// The longest report that is read, in bytes: 64 MiB.
@@ -32,12 +32,12 @@ pub struct Tests {
     /// could not be read add nothing, so that it is the least there is.
     pub lines: u32,
     /// How they were found: of several ways the first in the order of [`Found`].
-    pub found: Found,
+    pub found: TestLink,
 }
 
 /// How the tests of a file were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum TestLink {
     /// Inside the file.
     Inside,
     /// By their names.
@@ -55,17 +55,17 @@ pub enum Found {
 /// test files that import it themselves, and those of `changes_with`. `None` also for a test file, and
 /// where none of the files found could be read.
 #[must_use]
-pub fn tests_of(tree: &Tree, file: u32, changes_with: &[u32]) -> Option<Tests> {
-    let tested = get(tree, file).filter(|tested| tested.class.role != Role::Test)?;
-    let is_test = |&test: &u32| test != file && get(tree, test).is_some_and(|test| test.class.role == Role::Test);
+pub fn tests_of(tree: &FileTree, file: u32, changes_with: &[u32]) -> Option<Tests> {
+    let tested = get(tree, file).filter(|tested| tested.class.role != FileRole::Test)?;
+    let is_test = |&test: &u32| test != file && get(tree, test).is_some_and(|test| test.class.role == FileRole::Test);
     let imports = |kind| matches!(kind, EdgeKind::Import | EdgeKind::Test);
     let importers = tree.graph.importers(file).iter().filter(|importer| imports(importer.kind));
-    let ways: [(Found, Vec<u32>); 3] = [
-        (Found::Name, names::tests_of(tree, &tested.path)),
-        (Found::Import, importers.map(|importer| importer.file).collect()),
-        (Found::CoChange, changes_with.to_vec()),
+    let ways: [(TestLink, Vec<u32>); 3] = [
+        (TestLink::Name, names::tests_of(tree, &tested.path)),
+        (TestLink::Import, importers.map(|importer| importer.file).collect()),
+        (TestLink::CoChange, changes_with.to_vec()),
     ];
-    let mut found = (tested.inline_tests > 0).then_some(Found::Inside);
+    let mut found = (tested.inline_tests > 0).then_some(TestLink::Inside);
     let mut files = BTreeSet::new();
     for (way, tests) in ways {
         let before = files.len();
@@ -83,7 +83,7 @@ pub fn tests_of(tree: &Tree, file: u32, changes_with: &[u32]) -> Option<Tests> {
     Some(Tests { files: files.into_iter().collect(), lines, found })
 }
 
-fn get(tree: &Tree, file: u32) -> Option<&crate::tree::TreeFile> {
+fn get(tree: &FileTree, file: u32) -> Option<&crate::tree::TreeFile> {
     tree.files.get(usize::try_from(file).ok()?)
 }
 
@@ -91,15 +91,15 @@ fn get(tree: &Tree, file: u32) -> Option<&crate::tree::TreeFile> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// What is known of each path, in the order of [`Self::places`].
-    files: Vec<Covered>,
-    places: Places,
+    files: Vec<CoverageCount>,
+    places: SuffixIndex,
     /// Whether the paths are those of the repository.
     is_placed: bool,
 }
 
 /// How much of a file is covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Covered {
+pub struct CoverageCount {
     /// Lines that were run.
     pub covered: u32,
     /// Lines that could be.
@@ -128,16 +128,16 @@ impl Coverage {
             _ => lcov::read(text)?,
         };
         let (paths, files): (Vec<_>, Vec<_>) = drafts.finish().into_iter().unzip();
-        Ok(Self { files, places: Places::new(paths), is_placed: false })
+        Ok(Self { files, places: SuffixIndex::new(paths), is_placed: false })
     }
 
     /// The same with the paths of a repository: each path of the report goes to the file with the longest
     /// common end, if only one has it. Paths that lead nowhere, and those that lead to one file
     /// together, are left out.
     #[must_use]
-    pub fn placed(&self, tree: &Tree) -> Self {
-        let repository = Places::new(tree.files.iter().map(|file| file.path.as_bytes().to_vec()).collect());
-        let mut placed: BTreeMap<u32, Option<Covered>> = BTreeMap::new();
+    pub fn placed(&self, tree: &FileTree) -> Self {
+        let repository = SuffixIndex::new(tree.files.iter().map(|file| file.path.as_bytes().to_vec()).collect());
+        let mut placed: BTreeMap<u32, Option<CoverageCount>> = BTreeMap::new();
         for (path, covered) in self.places.paths().iter().zip(&self.files) {
             let Some(at) = repository.find(path) else { continue };
             placed.entry(at).and_modify(|known| *known = None).or_insert(Some(*covered));
@@ -148,13 +148,13 @@ impl Coverage {
             Some((path.clone(), covered?))
         });
         let (paths, files): (Vec<_>, Vec<_>) = known.unzip();
-        Self { files, places: Places::new(paths), is_placed: true }
+        Self { files, places: SuffixIndex::new(paths), is_placed: true }
     }
 
     /// What it says of a file; paths match by their longest common end, if only one does. Of two files of a
     /// repository that match the same path only [`Self::placed`] knows.
     #[must_use]
-    pub fn of(&self, path: &RepoPath) -> Option<Covered> {
+    pub fn of(&self, path: &RepoPath) -> Option<CoverageCount> {
         let at = match self.places.exact(path.as_bytes()) {
             None if !self.is_placed => self.places.find(path.as_bytes()),
             exact => exact,
@@ -178,45 +178,45 @@ impl Coverage {
 /// What a report says, line by line.
 #[derive(Debug, Default)]
 struct Drafts {
-    files: BTreeMap<Vec<u8>, Draft>,
+    files: BTreeMap<Vec<u8>, CoverageDraft>,
 }
 
 #[derive(Debug, Default)]
-struct Draft {
-    lines: Vec<(u32, Run)>,
+struct CoverageDraft {
+    lines: Vec<(u32, LineRun)>,
     /// Where there are no lines but sums.
-    sums: Option<Covered>,
+    sums: Option<CoverageCount>,
 }
 
 /// Whether a line was run; run goes before not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Run {
+enum LineRun {
     Yes,
     No,
 }
 
 impl Drafts {
-    fn file(&mut self, path: &[u8]) -> &mut Draft {
+    fn file(&mut self, path: &[u8]) -> &mut CoverageDraft {
         self.files.entry(normalised(path)).or_default()
     }
 
-    fn finish(self) -> Vec<(Vec<u8>, Covered)> {
+    fn finish(self) -> Vec<(Vec<u8>, CoverageCount)> {
         let finished = self.files.into_iter().filter_map(|(path, draft)| Some((path, draft.finish()?)));
         finished.collect()
     }
 }
 
-impl Draft {
+impl CoverageDraft {
     /// `None` if nothing is known of the file.
-    fn finish(mut self) -> Option<Covered> {
+    fn finish(mut self) -> Option<CoverageCount> {
         if self.lines.is_empty() {
             return self.sums;
         }
         self.lines.sort_unstable();
         self.lines.dedup_by_key(|(line, _)| *line);
         let count = |lines: usize| u32::try_from(lines).ok();
-        let covered = self.lines.iter().filter(|(_, run)| *run == Run::Yes).count();
-        Some(Covered { covered: count(covered)?, lines: count(self.lines.len())? })
+        let covered = self.lines.iter().filter(|(_, run)| *run == LineRun::Yes).count();
+        Some(CoverageCount { covered: count(covered)?, lines: count(self.lines.len())? })
     }
 }
 

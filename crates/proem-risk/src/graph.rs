@@ -169,7 +169,7 @@ impl Graph {
     /// An import in a test or a generated file leads no further. A file that reaches itself over a
     /// cycle doesn't count for itself.
     pub fn transitive(&self, file: u32, counted: impl Fn(u32) -> bool) -> u32 {
-        let mut seen = Marks::new(self.files);
+        let mut seen = SeenFiles::new(self.files);
         seen.mark(file);
         let mut open = vec![file];
         let mut reached: u32 = 0;
@@ -195,7 +195,7 @@ impl Graph {
     ///
     /// `counted` says which files are product code; a test leads nowhere. Nor does declaring a module.
     pub fn neighbours(&self, file: u32, (hops, cap): (u32, usize), counted: impl Fn(u32) -> bool) -> Neighbours {
-        let mut seen = Marks::new(self.files);
+        let mut seen = SeenFiles::new(self.files);
         seen.mark(file);
         let mut neighbours = Neighbours { direct: 0, transitive: 0, mean_distance: None, nearest: Vec::new() };
         let mut ring = BTreeSet::from([file]);
@@ -254,9 +254,9 @@ fn mean(sum: u64, count: u32) -> f64 {
 }
 
 /// Which files were seen.
-struct Marks(Vec<bool>);
+struct SeenFiles(Vec<bool>);
 
-impl Marks {
+impl SeenFiles {
     fn new(files: u32) -> Self {
         Self(vec![false; usize::try_from(files).unwrap_or(0)])
     }

@@ -12,17 +12,17 @@ mod order;
 mod past;
 mod table;
 
-pub use self::builder::Builder;
-pub use self::past::{LeftOut, Past};
+pub use self::builder::HistoryBuilder;
+pub use self::past::{Past, UncountedCommits};
 pub use crate::id::ObjectId;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::lineage::Lineage;
-use self::table::{Table, wide};
+use self::table::{JaggedTable, wide};
 use crate::Error;
-use crate::change::Status;
+use crate::change::FileStatus;
 use crate::identity::{Person, is_bot};
 use crate::path::RepoPath;
 
@@ -83,12 +83,12 @@ pub struct Touch {
     /// Which file it is.
     pub file: FileId,
     /// How it changed.
-    pub status: crate::change::Status,
+    pub status: crate::change::FileStatus,
 }
 
 /// What is missing of a history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Missing {
+pub struct HistoryGaps {
     /// A shallow clone: older commits aren't there.
     pub shallow: bool,
     /// A partial clone: some blobs aren't there.
@@ -103,7 +103,7 @@ pub struct Missing {
 
 /// A commit as git lists it, before it is put in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedCommit {
     /// Its id.
     pub id: ObjectId,
     /// Its parents.
@@ -128,7 +128,7 @@ pub struct ListedTouch {
     /// Its path before an exact rename.
     pub from: Option<RepoPath>,
     /// How it changed.
-    pub status: crate::change::Status,
+    pub status: crate::change::FileStatus,
 }
 
 /// The history of a repository up to some commit.
@@ -136,17 +136,17 @@ pub struct ListedTouch {
 /// 100,000 commits with 500,000 touched files take some 60 MB.
 #[derive(Debug, Clone)]
 pub struct History {
-    kept: Kept,
+    kept: HistoryRecord,
     /// What each commit touched.
-    touches: Table<Touch>,
+    touches: JaggedTable<Touch>,
     /// Commits by their ids.
     by_id: Vec<CommitIndex>,
     /// The commits that touched each file, oldest first.
-    by_file: Table<CommitIndex>,
+    by_file: JaggedTable<CommitIndex>,
     /// The commits that name each path, before or after, oldest first.
-    by_path: Table<CommitIndex>,
+    by_path: JaggedTable<CommitIndex>,
     /// The commits of each person, oldest first.
-    by_person: Table<CommitIndex>,
+    by_person: JaggedTable<CommitIndex>,
     /// The last path of each file.
     last_paths: Vec<PathId>,
     /// Which persons are programs.
@@ -157,30 +157,30 @@ pub struct History {
 
 /// What is written down of a history; all else follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Kept {
+struct HistoryRecord {
     /// The commits, parents before children.
     commits: Vec<Commit>,
     /// Their dates as they stand there: another clock may believe more of them.
     dates: Vec<i64>,
     /// The parents of each, as far as they are part of the history.
-    parents: Table<CommitIndex>,
+    parents: JaggedTable<CommitIndex>,
     /// What each touched.
-    touched: Table<Touched>,
+    touched: JaggedTable<UnlinkedTouch>,
     /// The paths, by their bytes.
     paths: Vec<RepoPath>,
     /// The persons, by mail address.
     persons: Vec<Person>,
     /// The first lines of the messages.
-    subjects: Table<u8>,
-    missing: Missing,
+    subjects: JaggedTable<u8>,
+    missing: HistoryGaps,
 }
 
 /// A [`Touch`] before it is known which file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Touched {
+struct UnlinkedTouch {
     path: PathId,
     from: Option<PathId>,
-    status: Status,
+    status: FileStatus,
 }
 
 /// The most bytes that are kept of the first line of a message.
@@ -194,15 +194,15 @@ impl History {
     /// Ids are the caller's. A parent that is not among the commits is left out, and so is a commit that is
     /// its own ancestor.
     #[must_use]
-    pub fn of(listed: Vec<Listed>, now: i64) -> Self {
-        let mut builder = Builder::new(None);
+    pub fn of(listed: Vec<ListedCommit>, now: i64) -> Self {
+        let mut builder = HistoryBuilder::new(None);
         for commit in listed {
             builder.add(commit);
         }
-        builder.put_together(now, &[], Missing::default()).0
+        builder.put_together(now, &[], HistoryGaps::default()).0
     }
 
-    fn arrange(kept: Kept) -> Self {
+    fn arrange(kept: HistoryRecord) -> Self {
         let Lineage { touches, last_paths } = Lineage::of(&kept.touched, kept.paths.len());
         let commits = || (0..).map(CommitIndex).zip(&kept.commits);
         let mut by_id: Vec<CommitIndex> = commits().map(|(index, _)| index).collect();
@@ -211,10 +211,10 @@ impl History {
         let named = |touch: &Touch| [Some(touch.path), touch.from].into_iter().flatten();
         let rows = || (0..).map(CommitIndex).zip(touches.iter());
         let by_path = rows().flat_map(|(index, row)| row.iter().flat_map(named).map(move |path| (path.0, index)));
-        let by_path = Table::grouped(table::narrow(kept.paths.len()), by_path);
-        let by_file = Table::grouped(table::narrow(last_paths.len()), distinct_files(&touches).iter().copied());
+        let by_path = JaggedTable::grouped(table::narrow(kept.paths.len()), by_path);
+        let by_file = JaggedTable::grouped(table::narrow(last_paths.len()), distinct_files(&touches).iter().copied());
         let by_person = commits().map(|(index, commit)| (commit.author.0, index));
-        let by_person = Table::grouped(table::narrow(kept.persons.len()), by_person);
+        let by_person = JaggedTable::grouped(table::narrow(kept.persons.len()), by_person);
         let bots = kept.persons.iter().map(is_bot).collect();
         Self { kept, touches, by_id, by_file, by_path, by_person, last_paths, bots, nowhere: RepoPath::new(Vec::new()) }
     }
@@ -314,7 +314,7 @@ impl History {
 
     /// What is missing of it.
     #[must_use]
-    pub const fn missing(&self) -> Missing {
+    pub const fn missing(&self) -> HistoryGaps {
         self.kept.missing
     }
 
@@ -354,7 +354,7 @@ impl History {
 }
 
 /// Each file that each commit touched, once even where the commit touched it by two of its paths.
-fn distinct_files(touches: &Table<Touch>) -> Vec<(u32, CommitIndex)> {
+fn distinct_files(touches: &JaggedTable<Touch>) -> Vec<(u32, CommitIndex)> {
     let mut pairs = Vec::with_capacity(touches.items());
     let mut files = Vec::new();
     for (index, row) in (0..).zip(touches.iter()) {

@@ -26,12 +26,12 @@ pub struct Person {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mailmap {
     /// By the address in a commit, in lower case.
-    entries: BTreeMap<Vec<u8>, Entry>,
+    entries: BTreeMap<Vec<u8>, MailmapEntry>,
 }
 
 /// What is known of an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Entry {
+struct MailmapEntry {
     /// For every name that has no mapping of its own.
     any: Proper,
     /// By the name in a commit, in lower case.
@@ -79,7 +79,7 @@ impl Mailmap {
         }
     }
 
-    fn entry(&mut self, mail: &[u8]) -> &mut Entry {
+    fn entry(&mut self, mail: &[u8]) -> &mut MailmapEntry {
         self.entries.entry(mail.to_ascii_lowercase()).or_default()
     }
 

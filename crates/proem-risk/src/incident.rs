@@ -48,7 +48,7 @@ pub struct Incident {
 
 /// What was left out of a corpus.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct CorpusTruncation {
     /// Incidents after the first [`MOST_INCIDENTS`].
     pub incidents: usize,
     /// Incidents of which only the beginning is searched: the first [`LONGEST_BODY`] bytes of the body, the
@@ -58,13 +58,13 @@ pub struct Cut {
 
 /// An incident, cut to what is searched, with its terms.
 #[derive(Debug)]
-struct Entry {
+struct IncidentEntry {
     incident: Incident,
     terms: Vec<(u64, f32)>,
     is_shortened: bool,
 }
 
-impl Entry {
+impl IncidentEntry {
     fn new(mut incident: Incident) -> Self {
         let is_shortened = shorten(&mut incident);
         let texts = [&incident.title, &incident.body].into_iter().chain(&incident.paths);
@@ -89,18 +89,18 @@ impl Entry {
 
 /// The fixes and reverts of one history as incidents: what several pasts have in common is read once.
 #[derive(Debug, Default)]
-pub struct Mended {
-    entries: BTreeMap<CommitIndex, Arc<Entry>>,
+pub struct MendIncidents {
+    entries: BTreeMap<CommitIndex, Arc<IncidentEntry>>,
 }
 
-impl Mended {
+impl MendIncidents {
     /// The fixes and reverts of a past of that history, newest first, at most `most`.
     pub fn corpus(&mut self, past: &Past<'_>, most: usize) -> Corpus {
         let history = past.history();
         // Newest first and then cut, so that a long history keeps what is most like the code as it is.
         let mends = past.commits().filter(|(_, commit)| commit.mends != Mends::Nothing);
         let entries = mends.take(most.min(MOST_INCIDENTS)).map(|(index, commit)| {
-            self.entries.entry(index).or_insert_with(|| Arc::new(Entry::of(history, index, commit))).clone()
+            self.entries.entry(index).or_insert_with(|| Arc::new(IncidentEntry::of(history, index, commit))).clone()
         });
         Corpus::of(entries.collect(), 0)
     }
@@ -109,9 +109,9 @@ impl Mended {
 /// Incidents that can be searched.
 #[derive(Debug)]
 pub struct Corpus {
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Arc<IncidentEntry>>,
     index: bm25::Index,
-    cut: Cut,
+    cut: CorpusTruncation,
 }
 
 impl Corpus {
@@ -137,16 +137,16 @@ impl Corpus {
     pub fn new(mut incidents: Vec<Incident>) -> Self {
         let cut = incidents.len().saturating_sub(MOST_INCIDENTS);
         incidents.truncate(MOST_INCIDENTS);
-        Self::of(incidents.into_iter().map(|incident| Arc::new(Entry::new(incident))).collect(), cut)
+        Self::of(incidents.into_iter().map(|incident| Arc::new(IncidentEntry::new(incident))).collect(), cut)
     }
 
-    fn of(entries: Vec<Arc<Entry>>, cut: usize) -> Self {
-        let mut builder = bm25::Builder::new(bm25::Parameters::default());
+    fn of(entries: Vec<Arc<IncidentEntry>>, cut: usize) -> Self {
+        let mut builder = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
         for entry in &entries {
             builder.add(&entry.terms);
         }
         let shortened = entries.iter().filter(|entry| entry.is_shortened).count();
-        Self { entries, index: builder.build(), cut: Cut { incidents: cut, shortened } }
+        Self { entries, index: builder.build(), cut: CorpusTruncation { incidents: cut, shortened } }
     }
 
     /// The incidents in order.
@@ -168,14 +168,14 @@ impl Corpus {
 
     /// What was left out.
     #[must_use]
-    pub const fn cut(&self) -> Cut {
+    pub const fn cut(&self) -> CorpusTruncation {
         self.cut
     }
 
     /// The incidents that are most like a text, best first, with their scores; at most `most`. Of equal
     /// ones the first in the corpus goes first. An incident without a word of the query is not like it.
     #[must_use]
-    pub fn like(&self, query: &Query<'_>, most: usize) -> Vec<(&Incident, f32)> {
+    pub fn like(&self, query: &IncidentQuery<'_>, most: usize) -> Vec<(&Incident, f32)> {
         let texts = [query.subject].into_iter().chain(query.paths.iter().copied());
         let texts = texts.chain(query.identifiers.iter().map(String::as_str));
         // Each term counts once, however often a diff repeats a name.
@@ -211,7 +211,7 @@ fn shorten(incident: &mut Incident) -> bool {
 
 /// What is looked up.
 #[derive(Debug, Clone, Copy)]
-pub struct Query<'q> {
+pub struct IncidentQuery<'q> {
     /// The first line of a message.
     pub subject: &'q str,
     /// The paths that the change touches.

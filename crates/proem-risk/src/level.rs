@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{Name, Signal};
-use crate::path::Role;
+use crate::metric::{MetricName, Signal};
+use crate::path::FileRole;
 
 /// How risky a change or a file is. Unknown stands above LOW, so that nothing takes one for the other, and below
 /// MEDIUM, since it raises nothing.
@@ -80,7 +80,7 @@ impl LevelRules {
 /// Why something has its level, in the order of weight. Each has words of ours through [`Reason::in_words`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Reason {
+pub enum LevelReason {
     /// The score's percentile.
     Score {
         /// In percent.
@@ -91,7 +91,7 @@ pub enum Reason {
         /// How many are HIGH.
         high: u32,
         /// The metrics that agree.
-        names: Vec<Name>,
+        names: Vec<MetricName>,
     },
     /// A sensitive file is at least MEDIUM.
     Sensitive {
@@ -112,7 +112,7 @@ pub enum Reason {
     /// Nothing in it runs.
     NothingRuns {
         /// What changes instead, each once.
-        roles: Vec<Role>,
+        roles: Vec<FileRole>,
     },
     /// A model raised it, with cited evidence.
     Raised {
@@ -121,7 +121,7 @@ pub enum Reason {
     },
 }
 
-impl Reason {
+impl LevelReason {
     /// It in our words, without a full stop and without names from outside.
     #[must_use]
     pub fn in_words(&self) -> String {
@@ -150,28 +150,32 @@ impl Reason {
     }
 }
 
-fn listed(names: &[Name]) -> String {
+fn listed(names: &[MetricName]) -> String {
     let words: Vec<&str> = names.iter().map(|name| name.in_words()).collect();
     joined(&words)
 }
 
 /// What changes, by its role.
-const fn changing(role: Role) -> &'static str {
+const fn changing(role: FileRole) -> &'static str {
     match role {
-        Role::Code => "code",
-        Role::Test => "tests",
-        Role::Documentation => "documentation",
-        Role::Configuration => "configuration",
-        Role::Generated => "generated files",
-        Role::Vendored => "vendored files",
-        Role::Lock => "lock files",
-        Role::Asset => "files without lines",
+        FileRole::Code => "code",
+        FileRole::Test => "tests",
+        FileRole::Documentation => "documentation",
+        FileRole::Configuration => "configuration",
+        FileRole::Generated => "generated files",
+        FileRole::Vendored => "vendored files",
+        FileRole::Lock => "lock files",
+        FileRole::Asset => "files without lines",
     }
 }
 
 /// What several things do, or one.
-const fn verb(roles: &[Role]) -> &'static str {
-    if matches!(roles, [Role::Code | Role::Documentation | Role::Configuration]) { "changes" } else { "change" }
+const fn verb(roles: &[FileRole]) -> &'static str {
+    if matches!(roles, [FileRole::Code | FileRole::Documentation | FileRole::Configuration]) {
+        "changes"
+    } else {
+        "change"
+    }
 }
 
 fn joined(words: &[&str]) -> String {
@@ -188,18 +192,21 @@ mod tests {
 
     #[test]
     fn reasons_are_in_our_words() {
-        let check = |reason: Reason, words: &str| assert_eq!(reason.in_words(), words);
-        check(Reason::Score { percentile: 96.4 }, "its score is above that of 96 % of the repository's latest commits");
-        check(Reason::Tier { high: 0, names: Vec::new() }, "no signal is HIGH");
-        check(Reason::Tier { high: 1, names: vec![Name::CoChange] }, "one signal is HIGH: co-change");
-        let names = vec![Name::Coupling, Name::CoChange, Name::TestRatio];
-        check(Reason::Tier { high: 3, names }, "3 signals are HIGH: coupling, co-change and test ratio");
-        check(Reason::Raised { from: Level::Medium }, "a model raised it from MEDIUM and cited evidence");
-        check(Reason::NothingKnown, "nothing about it could be measured");
-        check(Reason::NothingRuns { roles: vec![Role::Documentation] }, "only documentation changes");
-        check(Reason::NothingRuns { roles: vec![Role::Lock] }, "only lock files change");
-        let roles = vec![Role::Documentation, Role::Generated, Role::Lock];
-        check(Reason::NothingRuns { roles }, "only documentation, generated files and lock files change");
+        let check = |reason: LevelReason, words: &str| assert_eq!(reason.in_words(), words);
+        check(
+            LevelReason::Score { percentile: 96.4 },
+            "its score is above that of 96 % of the repository's latest commits",
+        );
+        check(LevelReason::Tier { high: 0, names: Vec::new() }, "no signal is HIGH");
+        check(LevelReason::Tier { high: 1, names: vec![MetricName::CoChange] }, "one signal is HIGH: co-change");
+        let names = vec![MetricName::Coupling, MetricName::CoChange, MetricName::TestRatio];
+        check(LevelReason::Tier { high: 3, names }, "3 signals are HIGH: coupling, co-change and test ratio");
+        check(LevelReason::Raised { from: Level::Medium }, "a model raised it from MEDIUM and cited evidence");
+        check(LevelReason::NothingKnown, "nothing about it could be measured");
+        check(LevelReason::NothingRuns { roles: vec![FileRole::Documentation] }, "only documentation changes");
+        check(LevelReason::NothingRuns { roles: vec![FileRole::Lock] }, "only lock files change");
+        let roles = vec![FileRole::Documentation, FileRole::Generated, FileRole::Lock];
+        check(LevelReason::NothingRuns { roles }, "only documentation, generated files and lock files change");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// an investigation asks for by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Name {
+pub enum MetricName {
     /// Tier 1: distinct files that import a file (fan-in).
     Coupling,
     /// Tier 1: the greatest confidence with which another file changes when this one does.
@@ -71,7 +71,7 @@ pub enum Name {
 /// What a value counts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum MetricUnit {
     /// A number of files.
     Files,
     /// A share from 0 to 1.
@@ -123,7 +123,7 @@ pub struct Fraction {
 
 /// Where a value would be found in 95 of 100 repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Between {
+pub struct ConfidenceInterval {
     /// The lower end.
     pub low: f64,
     /// The upper end.
@@ -132,7 +132,7 @@ pub struct Between {
 
 /// A place among others of the same repository.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Rank {
+pub struct PercentileRank {
     /// The share of them that are below, in percent.
     pub percentile: f64,
     /// How many there are.
@@ -141,7 +141,7 @@ pub struct Rank {
 
 /// Something that was not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Excluded {
+pub struct Exclusion {
     /// What, in our words: `merges`, `commits of more than 30 files`.
     pub what: String,
     /// How many.
@@ -152,7 +152,7 @@ pub struct Excluded {
 /// made safe, and never as a part of our words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "text", rename_all = "kebab-case")]
-pub enum Piece {
+pub enum SentencePart {
     /// Our words.
     Ours(String),
     /// A path.
@@ -166,18 +166,18 @@ pub enum Piece {
 /// A sentence about a metric, without a full stop.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Sentence(pub Vec<Piece>);
+pub struct Sentence(pub Vec<SentencePart>);
 
 impl Sentence {
     /// A sentence of our words only.
     #[must_use]
     pub fn ours(text: impl Into<String>) -> Self {
-        Self(alloc::vec![Piece::Ours(text.into())])
+        Self(alloc::vec![SentencePart::Ours(text.into())])
     }
 
     /// It with a further piece.
     #[must_use]
-    pub fn then(mut self, piece: Piece) -> Self {
+    pub fn then(mut self, piece: SentencePart) -> Self {
         self.0.push(piece);
         self
     }
@@ -185,7 +185,7 @@ impl Sentence {
     /// It with further words of ours.
     #[must_use]
     pub fn and(self, text: impl Into<String>) -> Self {
-        self.then(Piece::Ours(text.into()))
+        self.then(SentencePart::Ours(text.into()))
     }
 }
 
@@ -193,21 +193,21 @@ impl Sentence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
     /// The metric that was measured.
-    pub name: Name,
+    pub name: MetricName,
     /// The value; `None` if it is unknown, and then [`Self::evidence`] says why.
     pub value: Option<f64>,
     /// What it counts in.
-    pub unit: Unit,
+    pub unit: MetricUnit,
     /// The counts that it was made from, where it is a share.
     pub of: Option<Fraction>,
     /// How far it may be from the true one.
-    pub between: Option<Between>,
+    pub between: Option<ConfidenceInterval>,
     /// Its place among the others of the repository.
-    pub rank: Option<Rank>,
+    pub rank: Option<PercentileRank>,
     /// What the rules make of it.
     pub signal: Signal,
     /// What was not counted.
-    pub excluded: Vec<Excluded>,
+    pub excluded: Vec<Exclusion>,
     /// One sentence that a reviewer believes.
     pub evidence: Sentence,
     /// Further names for whoever wants to look: importers, partners, incidents; at most 20.
@@ -220,14 +220,14 @@ pub struct Metric {
 impl Metric {
     /// A metric that could not be measured, and why. One that has thresholds is [`Signal::Unknown`].
     #[must_use]
-    pub fn unknown(name: Name, because: Sentence) -> Self {
+    pub fn unknown(name: MetricName, because: Sentence) -> Self {
         let signal = if name.tier().is_some() { Signal::Unknown } else { Signal::None };
         Self { value: None, signal, evidence: because, ..Self::of(name, 0.0) }
     }
 
     /// A measured value; no rule speaks of it until it gets a signal.
     #[must_use]
-    pub const fn of(name: Name, value: f64) -> Self {
+    pub const fn of(name: MetricName, value: f64) -> Self {
         Self {
             name,
             value: Some(value),
@@ -251,7 +251,7 @@ impl Metric {
     }
 }
 
-impl Rank {
+impl PercentileRank {
     /// The place of a value among those of others, given in ascending order; `None` if there are none.
     #[must_use]
     pub fn among<T: PartialOrd + Copy>(ascending: &[T], value: T) -> Option<Self> {
@@ -272,13 +272,13 @@ impl Fraction {
 
     /// Wilson's 95 % interval of the share; `None` of nothing, or of more than all.
     #[must_use]
-    pub fn between(self) -> Option<Between> {
+    pub fn between(self) -> Option<ConfidenceInterval> {
         let interval = wilson(self.numerator, self.denominator, Z95).filter(|_| self.denominator > 0)?;
-        Some(Between { low: interval.low, high: interval.high })
+        Some(ConfidenceInterval { low: interval.low, high: interval.high })
     }
 }
 
-impl Name {
+impl MetricName {
     /// The word used in reports and by an investigation.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -349,24 +349,24 @@ impl Name {
 
     /// What its values count in.
     #[must_use]
-    pub const fn unit(self) -> Unit {
+    pub const fn unit(self) -> MetricUnit {
         match self {
-            Self::Coupling | Self::TransitiveCoupling | Self::CoChangeGap | Self::Files => Unit::Files,
-            Self::CoChange | Self::OwnerShare | Self::Entropy => Unit::Share,
-            Self::TestRatio => Unit::Ratio,
-            Self::OwnershipChurn | Self::Age => Unit::Days,
-            Self::IncidentSimilarity => Unit::Percentile,
-            Self::CallSites => Unit::Calls,
-            Self::PriorFixes | Self::PriorReverts | Self::RecentCommits => Unit::Commits,
-            Self::MinorContributors | Self::Developers => Unit::Persons,
-            Self::LinesAdded | Self::LinesDeleted | Self::LinesBefore => Unit::Lines,
-            Self::Fix => Unit::Flag,
+            Self::Coupling | Self::TransitiveCoupling | Self::CoChangeGap | Self::Files => MetricUnit::Files,
+            Self::CoChange | Self::OwnerShare | Self::Entropy => MetricUnit::Share,
+            Self::TestRatio => MetricUnit::Ratio,
+            Self::OwnershipChurn | Self::Age => MetricUnit::Days,
+            Self::IncidentSimilarity => MetricUnit::Percentile,
+            Self::CallSites => MetricUnit::Calls,
+            Self::PriorFixes | Self::PriorReverts | Self::RecentCommits => MetricUnit::Commits,
+            Self::MinorContributors | Self::Developers => MetricUnit::Persons,
+            Self::LinesAdded | Self::LinesDeleted | Self::LinesBefore => MetricUnit::Lines,
+            Self::Fix => MetricUnit::Flag,
             Self::Subsystems
             | Self::Directories
             | Self::UniqueChanges
             | Self::Experience
             | Self::RecentExperience
-            | Self::SubsystemExperience => Unit::Count,
+            | Self::SubsystemExperience => MetricUnit::Count,
         }
     }
 

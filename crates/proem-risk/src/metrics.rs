@@ -24,10 +24,10 @@ use crate::coverage::Coverage;
 use crate::history::Past;
 use crate::incident::Corpus;
 use crate::level::{LevelRules, Thresholds};
-use crate::metric::{Metric, Name};
-use crate::path::Role;
+use crate::metric::{Metric, MetricName};
+use crate::path::FileRole;
 use crate::sample::Sample;
-use crate::tree::Tree;
+use crate::tree::FileTree;
 
 /// The most files of a commit that still says which files belong together; wider ones are sweeps.
 /// 30 as in Zimmermann et al., *Mining Version Histories to Guide Software Changes*, 2005.
@@ -47,13 +47,13 @@ const DETAILS: usize = 20;
 
 /// What metrics are made from.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'f> {
+pub struct AssessmentFacts<'f> {
     /// What is assessed.
     pub change: &'f Change,
     /// What happened before it.
     pub past: &'f Past<'f>,
     /// The files with the change in them; `None` if they could not be read.
-    pub tree: Option<&'f Tree>,
+    pub tree: Option<&'f FileTree>,
     /// A report of measured coverage.
     pub coverage: Option<&'f Coverage>,
     /// What went wrong before.
@@ -71,15 +71,15 @@ pub struct Facts<'f> {
 /// Measures one metric of a file of the change, by its place in [`Change::files`]; `None` for a metric
 /// that files of its kind don't have, or a place that there is not.
 #[must_use]
-pub fn measure(facts: &Facts<'_>, file: u32, name: Name) -> Option<Metric> {
+pub fn measure(facts: &AssessmentFacts<'_>, file: u32, name: MetricName) -> Option<Metric> {
     Survey::new(*facts).measure(file, name)
 }
 
 /// Whether a file of the change decides about its level: code and configuration do, tests don't, nor does
 /// what a program or somebody else made.
 #[must_use]
-pub(crate) const fn counts(role: Role) -> bool {
-    matches!(role, Role::Code | Role::Configuration)
+pub(crate) const fn counts(role: FileRole) -> bool {
+    matches!(role, FileRole::Code | FileRole::Configuration)
 }
 
 /// Counts with what a file of the change changed together.
@@ -89,27 +89,27 @@ pub(crate) fn co_change_of(survey: &Survey<'_>, file: u32) -> CoChange {
 
 impl Survey<'_> {
     /// Measures one metric of a file of the change.
-    fn measure(&self, file: u32, name: Name) -> Option<Metric> {
+    fn measure(&self, file: u32, name: MetricName) -> Option<Metric> {
         self.measure_with(file, name, &co_change_of(self, file))
     }
 
     /// Measures one metric of a file of the change, whose co-change was counted before.
-    pub(crate) fn measure_with(&self, file: u32, name: Name, co_change: &CoChange) -> Option<Metric> {
+    pub(crate) fn measure_with(&self, file: u32, name: MetricName, co_change: &CoChange) -> Option<Metric> {
         let changed = self.file(file)?;
         let role = changed.class.role;
-        let has_history = counts(role) || role == Role::Test;
-        let has_code = changed.kind == FileKind::Regular && role == Role::Code;
+        let has_history = counts(role) || role == FileRole::Test;
+        let has_code = changed.kind == FileKind::Regular && role == FileRole::Code;
         match name {
-            Name::Coupling if has_code => Some(coupling::coupling(self, file)),
-            Name::TransitiveCoupling if has_code => Some(coupling::transitive(self, file)),
-            Name::CallSites if has_code => Some(coupling::call_sites(self, file)),
-            Name::TestRatio if has_code => test_ratio::test_ratio(self, file, co_change),
-            Name::CoChange if counts(role) => Some(co_change::metric(self, file, co_change)),
-            Name::CoChangeGap if counts(role) => Some(co_change::gap(self, co_change)),
-            Name::OwnershipChurn if counts(role) => Some(ownership::churn(self, file)),
-            Name::IncidentSimilarity if counts(role) => Some(incidents::similarity(self, file)),
-            Name::PriorFixes | Name::PriorReverts if has_history => Some(prior::mended(self, file, name)),
-            Name::MinorContributors | Name::OwnerShare | Name::RecentCommits if has_history => {
+            MetricName::Coupling if has_code => Some(coupling::coupling(self, file)),
+            MetricName::TransitiveCoupling if has_code => Some(coupling::transitive(self, file)),
+            MetricName::CallSites if has_code => Some(coupling::call_sites(self, file)),
+            MetricName::TestRatio if has_code => test_ratio::test_ratio(self, file, co_change),
+            MetricName::CoChange if counts(role) => Some(co_change::metric(self, file, co_change)),
+            MetricName::CoChangeGap if counts(role) => Some(co_change::gap(self, co_change)),
+            MetricName::OwnershipChurn if counts(role) => Some(ownership::churn(self, file)),
+            MetricName::IncidentSimilarity if counts(role) => Some(incidents::similarity(self, file)),
+            MetricName::PriorFixes | MetricName::PriorReverts if has_history => Some(prior::mended(self, file, name)),
+            MetricName::MinorContributors | MetricName::OwnerShare | MetricName::RecentCommits if has_history => {
                 Some(contributors::contributors(self, file, name))
             }
             _ => None,

@@ -5,9 +5,9 @@ mod class;
 mod glob;
 mod rules;
 
-pub use self::attributes::Attributes;
-pub use self::class::{Class, Framework, Language, Role, Sensitive, classify};
-pub use self::rules::Rules;
+pub use self::attributes::GitAttributes;
+pub use self::class::{FileRole, Framework, Language, PathClass, Sensitive, classify};
+pub use self::rules::PathRules;
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::Lines;
+use crate::change::LineCounts;
 use crate::history::{Commit, CommitIndex, ObjectId, Past};
-use crate::score::Features;
+use crate::score::ChangeFeatures;
 
 /// The most commits that a change's score is compared with.
 pub const MOST: usize = 500;
@@ -64,7 +64,7 @@ fn hash(seed: u64, id: &ObjectId) -> u64 {
 
 /// A commit of a sample with what git says of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drawn {
+pub struct DrawnCommit {
     /// Which commit.
     pub id: ObjectId,
     /// Its files with their lines; `None` where git counts none.
@@ -77,23 +77,23 @@ pub struct DrawnFile {
     /// Its path before the commit.
     pub path: crate::path::RepoPath,
     /// Lines added and removed.
-    pub lines: Option<Lines>,
+    pub lines: Option<LineCounts>,
     /// Lines before; `None` if unknown.
     pub before: Option<u32>,
 }
 
 /// A commit of a sample with its features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sampled {
+pub struct SampledCommit {
     /// The features that it had when it was made.
-    pub features: Features,
+    pub features: ChangeFeatures,
 }
 
 /// What a change is compared with.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sample {
     /// Its commits.
-    pub commits: Vec<Sampled>,
+    pub commits: Vec<SampledCommit>,
     /// How many commits it was drawn from.
     pub of: u32,
 }
@@ -105,8 +105,8 @@ mod tests {
     use alloc::string::String;
 
     use super::*;
-    use crate::change::Status;
-    use crate::history::{History, Listed, ListedTouch, Mends};
+    use crate::change::FileStatus;
+    use crate::history::{History, ListedCommit, ListedTouch, Mends};
     use crate::identity::Person;
     use crate::path::RepoPath;
 
@@ -116,9 +116,10 @@ mod tests {
         ObjectId::parse(format!("{number:040x}").as_bytes()).unwrap()
     }
 
-    fn commit(number: usize, files: usize) -> Listed {
-        let path = |file| ListedTouch { path: RepoPath::new(format!("f{file}")), from: None, status: Status::Modified };
-        Listed {
+    fn commit(number: usize, files: usize) -> ListedCommit {
+        let path =
+            |file| ListedTouch { path: RepoPath::new(format!("f{file}")), from: None, status: FileStatus::Modified };
+        ListedCommit {
             id: id(number),
             parents: number.checked_sub(1).map(id).into_iter().collect(),
             at: NOW - 100_000 + i64::try_from(number).unwrap(),

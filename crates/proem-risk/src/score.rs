@@ -25,11 +25,11 @@ mod scale;
 mod trees;
 
 pub use error::{Error, ErrorKind};
-pub use feature::{Feature, Features};
+pub use feature::{ChangeFeatures, Feature};
 pub use input::Input;
-pub use model::{Contribution, Model, Parts, Scored};
+pub use model::{Contribution, RiskModel, RiskModelParts, RiskScore};
 pub use scale::Scale;
-pub use trees::{Forest, Test, Tree};
+pub use trees::{DecisionTree, Forest, Test};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::graph::Graph;
-use crate::path::{Class, RepoPath};
+use crate::path::{PathClass, RepoPath};
 
 /// A file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct TreeFile {
     /// Its path.
     pub path: RepoPath,
     /// What it is.
-    pub class: Class,
+    pub class: PathClass,
     /// Lines that are not blank; `None` if it could not be read.
     pub lines: Option<u32>,
     /// How many of them are tests inside the file, as Rust has them.
@@ -42,7 +42,7 @@ pub enum Imports {
 
 /// The files of a repository, by path; indices are those of [`Graph`].
 #[derive(Debug, Clone)]
-pub struct Tree {
+pub struct FileTree {
     /// The files, in the order of their paths' bytes.
     pub files: Vec<TreeFile>,
     /// Who imports whom.
@@ -51,7 +51,7 @@ pub struct Tree {
     pub gaps: Vec<alloc::string::String>,
 }
 
-impl Tree {
+impl FileTree {
     /// The index of the file at a path.
     #[must_use]
     pub fn find(&self, path: &RepoPath) -> Option<u32> {

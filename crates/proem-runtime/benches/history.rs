@@ -19,9 +19,9 @@ use proem_risk::assess::Depth;
 use proem_risk::history::ObjectId;
 use proem_risk::level::{LevelRules, Thresholds};
 use proem_runtime::Environment;
-use proem_runtime::change::{Batch, ChangeLimits, Spec, change, commits_since, resolve};
+use proem_runtime::change::{ChangeLimits, CommitSelection, Spec, change, commits_since, resolve};
 use proem_runtime::git::{GitProgram, Repository, discover};
-use proem_runtime::history::{HistoryWanted, Read, history};
+use proem_runtime::history::{HistoryReading, HistoryWanted, history};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 use tempfile::TempDir;
 
@@ -114,7 +114,7 @@ fn peak() -> String {
 
 /// Assesses the newest `most` commits, one after the other; how many there were.
 fn assessed(program: &GitProgram, repository: &Repository, (now, most): (i64, usize), cache: &Path) -> usize {
-    let listing = commits_since(program, repository, &Batch::Since(0), most).unwrap();
+    let listing = commits_since(program, repository, &CommitSelection::Since(0), most).unwrap();
     let find = |id: &ObjectId| resolve(program, repository, &Spec::Rev(id.to_string()), now).unwrap();
     let changes: Vec<_> = listing.commits.iter().map(find).collect();
     let options = AssessorOptions {
@@ -147,8 +147,9 @@ fn main() {
     let tip = |revision: &str| ObjectId::parse(git(path, &["rev-parse", revision]).as_bytes()).unwrap();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().cast_signed();
     let wanted = |tip| HistoryWanted { tips: vec![tip], base: Some(tip), now, ..HistoryWanted::default() };
-    let read =
-        |tip, cache: Option<&Path>| -> Read { history(&program, &repository, &wanted(tip), cache, &|_| ()).unwrap() };
+    let read = |tip, cache: Option<&Path>| -> HistoryReading {
+        history(&program, &repository, &wanted(tip), cache, &|_| ()).unwrap()
+    };
     let head = tip("HEAD");
     let (plain, ()) = least(|| {
         let mut command = Command::new("git");

@@ -21,12 +21,12 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use proem_engine::call::Request;
-use proem_engine::run::{Ended, Exchange, Outcome, What};
+use proem_engine::run::{EventKind, Exchange, ExchangeEnd, Outcome};
 use proem_llm::caller::{Caller, wall_clock};
 use proem_llm::scripted::Reply;
 use proem_llm::secret::Secret;
-use proem_runtime::driver::{Bounds, Calls, Directory, Onward, Reached, drive, go_on};
-use proem_runtime::records::{End, Kept, Recording};
+use proem_runtime::driver::{CallPerformer, Directory, DriveEnd, DriveStart, RunBounds, drive, go_on};
+use proem_runtime::records::{Recording, RecordingContext, RunEnd};
 use proem_store::record::Numbers;
 use scene::{Begun, Given, Scene, id, nanos_a_day, server, terms};
 use tempfile::TempDir;
@@ -56,8 +56,8 @@ impl Made {
     }
 }
 
-fn bounds() -> Bounds {
-    Bounds { stop: CancellationToken::new(), time: None }
+fn bounds() -> RunBounds {
+    RunBounds { stop: CancellationToken::new(), time: None }
 }
 
 /// How long a call takes that nobody writes down.
@@ -65,36 +65,36 @@ async fn bare(made: Made) -> Duration {
     let terms = terms();
     let began = Instant::now();
     let mut machine = Exchange::new(terms.of(), made.request);
-    let calls = Calls::new(&made.caller, &made.directory, 1);
-    let driven = drive(&mut machine, What::Started, &calls, &bounds()).await.unwrap();
+    let calls = CallPerformer::new(&made.caller, &made.directory, 1);
+    let driven = drive(&mut machine, EventKind::Started, &calls, &bounds()).await.unwrap();
     let took = began.elapsed();
     answered(driven.reached);
     took
 }
 
 /// How long the same takes that is written down: until its answer is there, and until its end is on the disk.
-async fn recorded(made: Made, kept: &Kept<'_>, run: &str) -> [Duration; 2] {
+async fn recorded(made: Made, kept: &RecordingContext<'_>, run: &str) -> [Duration; 2] {
     let terms = terms();
     let begun = Begun { id: id(run), parent: None, steps: 0 };
     let began = Instant::now();
     let mut machine = Exchange::new(terms.of(), made.request);
     let recording = Recording::new(kept, &made.given.start(&begun));
-    let calls = Calls::new(&made.caller, &made.directory, 1).through(&recording);
-    let from = Onward::Event(What::Started);
+    let calls = CallPerformer::new(&made.caller, &made.directory, 1).through(&recording);
+    let from = DriveStart::Event(EventKind::Started);
     let driven = go_on(&mut machine, from, &calls, &bounds(), &recording).await.unwrap();
     let outcome = answered(driven.reached);
     let answer = began.elapsed();
     let numbers = Numbers::default();
-    recording.finish(End { at: wall_clock(), outcome, assembly: None, numbers, evaluations: Vec::new() }).await;
+    recording.finish(RunEnd { at: wall_clock(), outcome, assembly: None, numbers, evaluations: Vec::new() }).await;
     let took = began.elapsed();
     assert_eq!(recording.trouble(), None);
     [answer, took]
 }
 
 /// The outcome of a call that was answered.
-fn answered(reached: Reached<Outcome>) -> Outcome {
-    let Reached::Done(outcome) = reached else { panic!("an exchange asks nobody") };
-    assert!(matches!(outcome.ended, Ended::Answered { .. }), "{outcome:?}");
+fn answered(reached: DriveEnd<Outcome>) -> Outcome {
+    let DriveEnd::Done(outcome) = reached else { panic!("an exchange asks nobody") };
+    assert!(matches!(outcome.ended, ExchangeEnd::Answered { .. }), "{outcome:?}");
     outcome
 }
 

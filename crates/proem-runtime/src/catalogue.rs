@@ -9,8 +9,11 @@ mod folder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use proem_select::catalogue::servers::{self, Base, PLACES};
-use proem_select::catalogue::{At, Name, Parsed, Problem, SourceFile, Standing, lines, own, skill, tools_list};
+use proem_select::catalogue::servers::{self, ConfigRoot, PLACES};
+use proem_select::catalogue::{
+    CatalogueContents, CatalogueName, CatalogueProblem, FilePosition, SourceFile, SourceTrust, lines, own, skill,
+    tools_list,
+};
 
 use folder::Folder;
 
@@ -23,7 +26,7 @@ pub const USER_MANIFESTS: &str = "catalogue";
 
 /// Where to look.
 #[derive(Debug, Clone, Default)]
-pub struct Sources {
+pub struct CatalogueLocations {
     /// The project's root.
     pub root: Option<PathBuf>,
     /// The user's home folder.
@@ -40,16 +43,16 @@ pub struct Sources {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedSource {
     /// Whose configuration names it.
-    pub by: NamedBy,
+    pub by: ConfigOwner,
     /// Its path.
     pub path: PathBuf,
     /// What it holds.
-    pub holds: Holds,
+    pub holds: SourceFormat,
 }
 
 /// Whose configuration names a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NamedBy {
+pub enum ConfigOwner {
     /// The project's: the path stays below its root.
     Project,
     /// The user's: the path starts at Proem's configuration folder, or is absolute.
@@ -58,7 +61,7 @@ pub enum NamedBy {
 
 /// What a named source holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Holds {
+pub enum SourceFormat {
     /// A server's saved `tools/list`.
     Manifest {
         /// The server's name in the configuration.
@@ -72,20 +75,20 @@ pub enum Holds {
 
 /// What was found.
 #[derive(Debug, Clone, Default)]
-pub struct Discovered {
+pub struct CatalogueDiscovery {
     /// What the files hold.
-    pub parsed: Parsed,
+    pub parsed: CatalogueContents,
     /// The file of each server's manifest, by the server's reduced name.
-    pub manifests: BTreeMap<Name, String>,
+    pub manifests: BTreeMap<CatalogueName, String>,
 }
 
 /// Whose words a project's file holds, asked with its path below the root and its bytes.
-pub type Vouching<'v> = &'v dyn Fn(&str, &[u8]) -> Standing;
+pub type VouchCheck<'v> = &'v dyn Fn(&str, &[u8]) -> SourceTrust;
 
 /// Reads everything that the sources hold.
 #[must_use]
-pub fn discover(sources: &Sources, vouching: Vouching<'_>) -> Discovered {
-    let mut finder = Finder { found: Discovered::default(), vouching, seen: BTreeSet::new() };
+pub fn discover(sources: &CatalogueLocations, vouching: VouchCheck<'_>) -> CatalogueDiscovery {
+    let mut finder = CatalogueFinder { found: CatalogueDiscovery::default(), vouching, seen: BTreeSet::new() };
     let project = sources.root.as_deref().map(Folder::project);
     let home_path = sources.home.as_deref();
     let home = home_path.map(|path| Folder::user(path, home_path));
@@ -93,24 +96,24 @@ pub fn discover(sources: &Sources, vouching: Vouching<'_>) -> Discovered {
     let proem = sources.own.as_deref().map(|path| Folder::user(path, home_path));
     for place in PLACES {
         let folder = match place.base {
-            Base::Project => &project,
-            Base::Home => &home,
-            Base::Config => &config,
+            ConfigRoot::Project => &project,
+            ConfigRoot::Home => &home,
+            ConfigRoot::Config => &config,
         };
         if let Some(folder) = folder {
             let parse = |file: &SourceFile| servers::parse(file, place.syntax, place.key);
-            finder.file(folder, Path::new(place.path), Standing::Outside, parse);
+            finder.file(folder, Path::new(place.path), SourceTrust::Outside, parse);
         }
     }
     // The user's own words come first: where both have a server's manifest, the user's counts.
     if let Some(proem) = &proem {
-        finder.file(proem, Path::new(own::FILE), Standing::Own, own::parse);
+        finder.file(proem, Path::new(own::FILE), SourceTrust::Own, own::parse);
         finder.manifests(proem, Path::new(USER_MANIFESTS));
     }
     for named in &sources.named {
         let folder = match named.by {
-            NamedBy::Project => project.as_ref(),
-            NamedBy::User => proem.as_ref(),
+            ConfigOwner::Project => project.as_ref(),
+            ConfigOwner::User => proem.as_ref(),
         };
         if let Some(folder) = folder {
             finder.named(folder, named);
@@ -131,27 +134,33 @@ pub fn discover(sources: &Sources, vouching: Vouching<'_>) -> Discovered {
     finder.found
 }
 
-struct Finder<'v> {
-    found: Discovered,
-    vouching: Vouching<'v>,
+struct CatalogueFinder<'v> {
+    found: CatalogueDiscovery,
+    vouching: VouchCheck<'v>,
     /// Files that were read, where they really are: a project below the home folder has some twice.
     seen: BTreeSet<PathBuf>,
 }
 
-impl Finder<'_> {
+impl CatalogueFinder<'_> {
     /// Reads a file whose standing is known.
-    fn file(&mut self, folder: &Folder<'_>, path: &Path, standing: Standing, parse: impl Fn(&SourceFile) -> Parsed) {
+    fn file(
+        &mut self,
+        folder: &Folder<'_>,
+        path: &Path,
+        standing: SourceTrust,
+        parse: impl Fn(&SourceFile) -> CatalogueContents,
+    ) {
         if let Some((shown, bytes)) = self.read(folder, path) {
             self.parse(shown, bytes, standing, parse);
         }
     }
 
     /// Reads a project's file, which the user may have vouched for.
-    fn vouched(&mut self, folder: &Folder<'_>, path: &Path, parse: impl Fn(&SourceFile) -> Parsed) {
+    fn vouched(&mut self, folder: &Folder<'_>, path: &Path, parse: impl Fn(&SourceFile) -> CatalogueContents) {
         let Some((shown, bytes)) = self.read(folder, path) else { return };
         let standing = match path.to_str() {
             Some(path) if folder.is_project() => (self.vouching)(path, &bytes),
-            _ => Standing::Outside,
+            _ => SourceTrust::Outside,
         };
         self.parse(shown, bytes, standing, parse);
     }
@@ -168,7 +177,13 @@ impl Finder<'_> {
         }
     }
 
-    fn parse(&mut self, path: String, bytes: Vec<u8>, standing: Standing, parse: impl Fn(&SourceFile) -> Parsed) {
+    fn parse(
+        &mut self,
+        path: String,
+        bytes: Vec<u8>,
+        standing: SourceTrust,
+        parse: impl Fn(&SourceFile) -> CatalogueContents,
+    ) {
         match String::from_utf8(bytes) {
             Ok(text) => self.found.parsed.add(parse(&SourceFile { path, standing, text })),
             Err(error) => {
@@ -179,7 +194,12 @@ impl Finder<'_> {
     }
 
     fn problem(&mut self, file: String, message: String, remedy: impl Into<String>) {
-        self.found.parsed.problems.push(Problem { file, at: At::Whole, message, remedy: remedy.into() });
+        self.found.parsed.problems.push(CatalogueProblem {
+            file,
+            at: FilePosition::Whole,
+            message,
+            remedy: remedy.into(),
+        });
     }
 
     /// A folder of `SERVER.json`.
@@ -192,7 +212,7 @@ impl Finder<'_> {
     }
 
     fn manifest(&mut self, folder: &Folder<'_>, path: &Path, server: &str) {
-        let name = Name::server(server);
+        let name = CatalogueName::server(server);
         let shown = folder.shown(path);
         if let Some(other) = self.found.manifests.get(&name) {
             let message = format!("not used: server `{name}` already has the manifest `{other}`");
@@ -203,7 +223,7 @@ impl Finder<'_> {
         if let Some((shown, bytes)) = read {
             self.found.manifests.insert(name, shown.clone());
             // A server's answer is the server's words, wherever the user keeps it.
-            self.parse(shown, bytes, Standing::Outside, |file| tools_list::parse(file, server));
+            self.parse(shown, bytes, SourceTrust::Outside, |file| tools_list::parse(file, server));
         }
     }
 
@@ -250,9 +270,9 @@ impl Finder<'_> {
             return self.problem(folder.shown(&named.path), "not there".into(), remedy);
         }
         match &named.holds {
-            Holds::Manifest { server } => self.manifest(folder, &named.path, server),
-            Holds::Skills => self.skills(folder, &named.path),
-            Holds::Lines => self.file(folder, &named.path, Standing::Outside, lines::parse),
+            SourceFormat::Manifest { server } => self.manifest(folder, &named.path, server),
+            SourceFormat::Skills => self.skills(folder, &named.path),
+            SourceFormat::Lines => self.file(folder, &named.path, SourceTrust::Outside, lines::parse),
         }
     }
 }

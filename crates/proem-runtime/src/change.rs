@@ -23,10 +23,10 @@ mod work_tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
+use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::{Mailmap, Person};
-use proem_risk::path::{Attributes, RepoPath, Rules, classify};
+use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify};
 
 use crate::{
     Error,
@@ -34,13 +34,13 @@ use crate::{
     process::Deadline,
 };
 
-pub use self::batch::{Batch, Listing, commits_since};
+pub use self::batch::{CommitListing, CommitSelection, commits_since};
 pub use self::drawn::drawn;
-pub use self::resolve::{Resolved, Spec, parse, resolve};
+pub use self::resolve::{ResolvedChange, Spec, parse, resolve};
 
 use self::blobs::Blobs;
-use self::comparison::{Comparison, Side};
-use self::listing::Entry;
+use self::comparison::{Comparison, ComparisonTarget};
+use self::listing::RawDiffEntry;
 
 /// The most that an answer which is read as a whole may have, in bytes.
 const ANSWER: usize = 256 << 20;
@@ -66,10 +66,10 @@ impl Default for ChangeLimits {
 }
 
 /// What is found out about the files of a change, with what was not.
-struct Found {
-    entries: Vec<Entry>,
+struct ChangeListing {
+    entries: Vec<RawDiffEntry>,
     /// By path.
-    lines: BTreeMap<Vec<u8>, Option<Lines>>,
+    lines: BTreeMap<Vec<u8>, Option<LineCounts>>,
     gaps: Vec<String>,
 }
 
@@ -81,13 +81,13 @@ struct Found {
 pub fn change(
     git: &GitProgram,
     repository: &Repository,
-    resolved: &Resolved,
-    rules: &Rules,
+    resolved: &ResolvedChange,
+    rules: &PathRules,
     limits: &ChangeLimits,
 ) -> Result<Change, Error> {
     let mut session = Session::new(git, repository.folder(), Deadline::after(limits.time), ANSWER);
     let ids = id_length(&session, resolved)?;
-    if resolved.kind == Kind::WorkTree {
+    if resolved.kind == ChangeKind::WorkTree {
         // Comparing a work tree runs filters, and needs the attributes that say how its lines end.
         filters::overrides(&mut session)?;
     } else {
@@ -97,15 +97,15 @@ pub fn change(
     let mut comparison = Comparison::of(resolved, ids);
     let (mut found, blobs) = comparison.find(&session)?;
     let mut untracked = Vec::new();
-    if resolved.kind == Kind::WorkTree {
+    if resolved.kind == ChangeKind::WorkTree {
         let set_up = repository.set_up();
-        found.entries.retain(|entry| entry.status != Status::Added || !set_up.wrote(entry.path.as_bytes()));
+        found.entries.retain(|entry| entry.status != FileStatus::Added || !set_up.wrote(entry.path.as_bytes()));
         untracked = work_tree::untracked(&session, repository, limits.untracked, &mut found.gaps)?;
         moved::pair(&session, &mut found, &mut untracked);
     }
     let (names, pinned) = names(&session, &comparison, (&attributes, rules, limits), &blobs, &mut found);
-    let Found { entries, mut lines, mut gaps } = found;
-    let before = blobs.count_lines(&session, entries.iter().filter_map(Entry::counted_before));
+    let ChangeListing { entries, mut lines, mut gaps } = found;
+    let before = blobs.count_lines(&session, entries.iter().filter_map(RawDiffEntry::counted_before));
     let before = before.unwrap_or_else(|error| {
         gaps.push(format!("the lines before the change could not be read: {error}"));
         BTreeMap::new()
@@ -114,7 +114,7 @@ pub fn change(
     for entry in entries {
         let counted = lines.remove(entry.path.as_bytes()).flatten();
         let mut file = file(entry, counted, &before, |path| classify(path, &attributes, rules));
-        if pinned.contains(&file.path) && file.status == Status::Modified {
+        if pinned.contains(&file.path) && file.status == FileStatus::Modified {
             file.class.sensitive = None;
         }
         files.push(file);
@@ -139,7 +139,7 @@ pub fn change(
 }
 
 /// How long the ids are; only a repository without a commit has to be asked.
-fn id_length(session: &Session<'_>, resolved: &Resolved) -> Result<IdLength, Error> {
+fn id_length(session: &Session<'_>, resolved: &ResolvedChange) -> Result<IdLength, Error> {
     if let Some(id) = resolved.id.or(resolved.base) {
         return Ok(IdLength::of(&id));
     }
@@ -151,7 +151,11 @@ fn id_length(session: &Session<'_>, resolved: &Resolved) -> Result<IdLength, Err
 /// # Errors
 ///
 /// What keeps git from listing the files of the base.
-pub fn attributes(git: &GitProgram, repository: &Repository, resolved: &Resolved) -> Result<Attributes, Error> {
+pub fn attributes(
+    git: &GitProgram,
+    repository: &Repository,
+    resolved: &ResolvedChange,
+) -> Result<GitAttributes, Error> {
     attributes_at(git, repository, resolved.base.as_ref())
 }
 
@@ -160,13 +164,13 @@ pub(crate) fn attributes_at(
     git: &GitProgram,
     repository: &Repository,
     base: Option<&ObjectId>,
-) -> Result<Attributes, Error> {
+) -> Result<GitAttributes, Error> {
     let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), ANSWER);
     attributes_of(&session, base)
 }
 
-fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<Attributes, Error> {
-    let mut attributes = Attributes::default();
+fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<GitAttributes, Error> {
+    let mut attributes = GitAttributes::default();
     let Some(base) = base else { return Ok(attributes) };
     let mut files = Vec::new();
     let mut rest = Vec::new();
@@ -196,26 +200,26 @@ fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<Attri
 
 /// A file of the change, with lines before and after where they are known.
 fn file(
-    entry: Entry,
-    lines: Option<Lines>,
+    entry: RawDiffEntry,
+    lines: Option<LineCounts>,
     before: &BTreeMap<ObjectId, Option<u32>>,
-    class: impl Fn(&RepoPath) -> proem_risk::path::Class,
+    class: impl Fn(&RepoPath) -> proem_risk::path::PathClass,
 ) -> ChangedFile {
     let kind = entry.kind();
     let lines = lines.filter(|_| kind == FileKind::Regular);
     let lines_before = match (entry.status, lines) {
-        (Status::Added, _) => Some(0),
+        (FileStatus::Added, _) => Some(0),
         (_, None) => None,
-        (Status::Deleted, Some(lines)) => Some(lines.removed),
+        (FileStatus::Deleted, Some(lines)) => Some(lines.removed),
         (_, Some(_)) => entry.old.as_ref().and_then(|old| before.get(old).copied().flatten()),
     };
     let lines_after = match (entry.status, lines, lines_before) {
-        (Status::Deleted, ..) => Some(0),
+        (FileStatus::Deleted, ..) => Some(0),
         (_, Some(lines), Some(before)) => before.saturating_add(lines.added).checked_sub(lines.removed),
         _ => None,
     };
     let class = class(&entry.path);
-    let Entry { path, from, status, .. } = entry;
+    let RawDiffEntry { path, from, status, .. } = entry;
     ChangedFile { path, before: from, status, kind, class, lines, lines_before, lines_after }
 }
 
@@ -223,18 +227,18 @@ fn file(
 fn names(
     session: &Session<'_>,
     comparison: &Comparison,
-    (attributes, rules, limits): (&Attributes, &Rules, &ChangeLimits),
+    (attributes, rules, limits): (&GitAttributes, &PathRules, &ChangeLimits),
     blobs: &Blobs,
-    found: &mut Found,
+    found: &mut ChangeListing,
 ) -> (Vec<String>, BTreeSet<RepoPath>) {
-    let Found { entries, gaps, .. } = found;
+    let ChangeListing { entries, gaps, .. } = found;
     if blobs.any_missing() {
         gaps.push("names in changed lines could not be read: some contents are not in this clone".to_owned());
         return (Vec::new(), BTreeSet::new());
     }
     // To git a file that was moved behind its back is gone.
     let moved: BTreeSet<&RepoPath> = entries.iter().filter_map(|entry| entry.from.as_ref()).collect();
-    let mut names = identifiers::Names::new(limits.patch, limits.identifiers, |path: &RepoPath| {
+    let mut names = identifiers::PatchIdentifiers::new(limits.patch, limits.identifiers, |path: &RepoPath| {
         !moved.contains(path) && identifiers::is_written(&classify(path, attributes, rules))
     });
     match comparison.patch(session, &mut names) {
@@ -247,18 +251,18 @@ fn names(
 }
 
 /// Who made a change, and what its message begins with.
-fn who_and_what(session: &Session<'_>, resolved: &Resolved) -> Result<(Option<Person>, String), Error> {
+fn who_and_what(session: &Session<'_>, resolved: &ResolvedChange) -> Result<(Option<Person>, String), Error> {
     let mailmap = match &resolved.base {
         Some(base) => crate::history::file_at(session, base, ".mailmap", &mut Vec::new())?,
         None => Vec::new(),
     };
     let mailmap = Mailmap::read(&mailmap);
     match (resolved.kind, &resolved.id) {
-        (Kind::Commit, Some(id)) => {
+        (ChangeKind::Commit, Some(id)) => {
             let commit = commit::read(session, id)?;
             Ok((Some(mailmap.person(&commit.author.0, &commit.author.1)), commit.subject))
         }
-        (Kind::Range, Some(id)) => {
+        (ChangeKind::Range, Some(id)) => {
             let author = batch::only_author(session, resolved.base.as_ref(), id, &mailmap)?;
             Ok((author, commit::read(session, id)?.subject))
         }
@@ -267,12 +271,12 @@ fn who_and_what(session: &Session<'_>, resolved: &Resolved) -> Result<(Option<Pe
 }
 
 /// Which side of the index a comparison looks at.
-impl From<Kind> for Side {
-    fn from(kind: Kind) -> Self {
+impl From<ChangeKind> for ComparisonTarget {
+    fn from(kind: ChangeKind) -> Self {
         match kind {
-            Kind::Commit | Kind::Range => Self::Trees,
-            Kind::Staged => Self::Index,
-            Kind::WorkTree => Self::WorkTree,
+            ChangeKind::Commit | ChangeKind::Range => Self::Trees,
+            ChangeKind::Staged => Self::Index,
+            ChangeKind::WorkTree => Self::WorkTree,
         }
     }
 }

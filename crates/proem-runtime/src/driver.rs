@@ -9,14 +9,16 @@
 mod calls;
 mod journal;
 
-pub use self::calls::{Calls, Directory, Made, Served};
-pub use self::journal::{Journal, Pausing, Unwritten};
+pub use self::calls::{CallPerformer, CallTrace, Directory, ServedModel};
+pub use self::journal::{Journal, NullJournal, PauseReason};
 
 use std::future::Future;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
-use proem_engine::run::{Cancelled, Effect, EffectId, Event, Machine, Performed, Question, Step, Time, What};
+use proem_engine::run::{
+    CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Question, Step, Time,
+};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -28,12 +30,12 @@ pub trait Perform {
         id: EffectId,
         effect: &Effect,
         stop: &CancellationToken,
-    ) -> impl Future<Output = Performed> + Send;
+    ) -> impl Future<Output = EffectResult> + Send;
 }
 
 /// How long a run may take, and who may end it.
 #[derive(Debug, Clone)]
-pub struct Bounds {
+pub struct RunBounds {
     /// Ends it when it is cancelled.
     pub stop: CancellationToken,
     /// The most time from the first event to the last; `None` is only bound by `stop`.
@@ -42,16 +44,16 @@ pub struct Bounds {
 
 /// Where a run has come to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Driven<T> {
+pub struct DriveResult<T> {
     /// What it waits for, or what it ended with.
-    pub reached: Reached<T>,
+    pub reached: DriveEnd<T>,
     /// Every event that it took, in order.
     pub transcript: Vec<Event>,
 }
 
 /// Where a run has come to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reached<T> {
+pub enum DriveEnd<T> {
     /// Its end.
     Done(T),
     /// Questions that a person has to answer; go on with [`What::Answered`].
@@ -60,9 +62,9 @@ pub enum Reached<T> {
 
 /// Where a run goes on from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Onward {
+pub enum DriveStart {
     /// An event that it waits for.
-    Event(What),
+    Event(EventKind),
     /// Effects that it asked for and that have no results yet: they are performed first.
     Effects(Vec<(EffectId, Effect)>),
     /// A time that it waits for.
@@ -76,11 +78,11 @@ pub enum Onward {
 /// [`proem_engine::ErrorKind::OutOfStep`] if the run doesn't wait for `what`.
 pub async fn drive<M: Machine>(
     machine: &mut M,
-    what: What,
+    what: EventKind,
     world: &impl Perform,
-    bounds: &Bounds,
-) -> Result<Driven<M::Outcome>, proem_engine::Error> {
-    go_on(machine, Onward::Event(what), world, bounds, &Unwritten).await
+    bounds: &RunBounds,
+) -> Result<DriveResult<M::Outcome>, proem_engine::Error> {
+    go_on(machine, DriveStart::Event(what), world, bounds, &NullJournal).await
 }
 
 /// Drives a run from where it stands until it ends or asks. `journal` is told of each event, and of
@@ -92,11 +94,11 @@ pub async fn drive<M: Machine>(
 /// it can't write, before anything of it is performed.
 pub async fn go_on<M: Machine>(
     machine: &mut M,
-    from: Onward,
+    from: DriveStart,
     world: &impl Perform,
-    bounds: &Bounds,
+    bounds: &RunBounds,
     journal: &impl Journal,
-) -> Result<Driven<M::Outcome>, proem_engine::Error> {
+) -> Result<DriveResult<M::Outcome>, proem_engine::Error> {
     let deadline = bounds.time.map(|time| Instant::now() + time);
     // A person who gives up is heard before the deadline, and each of them once.
     let mut driving = Driving { world, stop: &bounds.stop, deadline, told: false, clock: Clock::default() };
@@ -104,8 +106,8 @@ pub async fn go_on<M: Machine>(
     let mut from = from;
     loop {
         let what = match from {
-            Onward::Event(what) => what,
-            Onward::Effects(effects) => {
+            DriveStart::Event(what) => what,
+            DriveStart::Effects(effects) => {
                 for (id, _) in &effects {
                     machine.account(*id).into_iter().for_each(|account| journal.accounts(*id, account));
                 }
@@ -114,8 +116,8 @@ pub async fn go_on<M: Machine>(
                 journal.intends(&|| machine.state(), &effects).await?;
                 driving.perform(&effects).await
             }
-            Onward::Until(until) => {
-                journal.pauses(&|| machine.state(), Pausing::Waits { until }).await?;
+            DriveStart::Until(until) => {
+                journal.pauses(&|| machine.state(), PauseReason::Waits { until }).await?;
                 driving.wait(until).await
             }
         };
@@ -125,13 +127,13 @@ pub async fn go_on<M: Machine>(
         journal.stepped(&event);
         transcript.push(event);
         from = match step {
-            Step::Done(outcome) => return Ok(Driven { reached: Reached::Done(outcome), transcript }),
+            Step::Done(outcome) => return Ok(DriveResult { reached: DriveEnd::Done(outcome), transcript }),
             Step::Ask(questions) => {
-                journal.pauses(&|| machine.state(), Pausing::Asks(&questions)).await?;
-                return Ok(Driven { reached: Reached::Asked(questions), transcript });
+                journal.pauses(&|| machine.state(), PauseReason::Asks(&questions)).await?;
+                return Ok(DriveResult { reached: DriveEnd::Asked(questions), transcript });
             }
-            Step::Do(effects) => Onward::Effects(effects),
-            Step::Wait { until } => Onward::Until(until),
+            Step::Do(effects) => DriveStart::Effects(effects),
+            Step::Wait { until } => DriveStart::Until(until),
         };
     }
 }
@@ -149,7 +151,7 @@ struct Driving<'d, W> {
 
 impl<W: Perform> Driving<'_, W> {
     /// Performs effects, until all are done or the run is given up.
-    async fn perform(&mut self, effects: &[(EffectId, Effect)]) -> What {
+    async fn perform(&mut self, effects: &[(EffectId, Effect)]) -> EventKind {
         let ended = self.stop.child_token();
         if self.told {
             // A run that asks for more after its time gets no more of it.
@@ -157,24 +159,24 @@ impl<W: Perform> Driving<'_, W> {
         }
         let mut work = std::pin::pin!(perform_all(effects, self.world, &ended));
         match within(work.as_mut(), self.deadline, self.stop, self.told).await {
-            Ok(results) => What::Performed { results },
+            Ok(results) => EventKind::Performed { results },
             Err(why) => {
                 // What was begun is told to end and may note how far it came.
                 ended.cancel();
                 work.await;
                 self.told = true;
-                What::Cancelled { why }
+                EventKind::Cancelled { why }
             }
         }
     }
 
     /// Waits, until it is time or the run is given up.
-    async fn wait(&mut self, until: Time) -> What {
+    async fn wait(&mut self, until: Time) -> EventKind {
         match within(self.clock.wait(until), self.deadline, self.stop, self.told).await {
-            Ok(()) => What::Woken,
+            Ok(()) => EventKind::Woken,
             Err(why) => {
                 self.told = true;
-                What::Cancelled { why }
+                EventKind::Cancelled { why }
             }
         }
     }
@@ -184,7 +186,7 @@ async fn perform_all(
     effects: &[(EffectId, Effect)],
     world: &impl Perform,
     stop: &CancellationToken,
-) -> Vec<(EffectId, Performed)> {
+) -> Vec<(EffectId, EffectResult)> {
     let one = |(id, effect): &(EffectId, Effect)| {
         let (id, effect) = (*id, effect.clone());
         async move { (id, world.perform(id, &effect, stop).await) }
@@ -201,7 +203,7 @@ async fn within<T>(
     deadline: Option<Instant>,
     stop: &CancellationToken,
     told: bool,
-) -> Result<T, Cancelled> {
+) -> Result<T, CancelReason> {
     let over = async {
         match deadline {
             Some(deadline) if !told => tokio::time::sleep_until(deadline).await,
@@ -213,9 +215,9 @@ async fn within<T>(
         // A person who gives up is asked first, and a result that is there counts even if the deadline is there
         // too.
         biased;
-        () = given_up => Err(Cancelled::Asked),
+        () = given_up => Err(CancelReason::Asked),
         result = work => Ok(result),
-        () = over => Err(Cancelled::Deadline),
+        () = over => Err(CancelReason::Deadline),
     }
 }
 
@@ -240,7 +242,7 @@ impl Clock {
         self.last
     }
 
-    fn event(&mut self, what: What) -> Event {
+    fn event(&mut self, what: EventKind) -> Event {
         Event { now: self.now(), what }
     }
 

@@ -20,8 +20,8 @@ use std::{
 
 use crate::Error;
 
-pub use read::{Content, open, read_beneath, read_regular, read_text};
-pub use write::{Access, create, replace, write_new};
+pub use read::{FileContent, open, read_beneath, read_regular, read_text};
+pub use write::{FileAccess, create, replace, write_new};
 
 /// The last component of a path, and the path with all components before it known to be folders.
 struct Walked {
@@ -30,7 +30,7 @@ struct Walked {
 }
 
 /// What to do about a folder that isn't there.
-enum Missing<'a> {
+enum MissingFolder<'a> {
     /// The answer is `None`.
     Report,
     /// Create it.
@@ -38,7 +38,7 @@ enum Missing<'a> {
 }
 
 /// Walks from `root` along `relative`, whose every component but the last must be a folder and no link.
-fn walk(root: &Path, relative: &Path, missing: &Missing<'_>) -> Result<Option<Walked>, Error> {
+fn walk(root: &Path, relative: &Path, missing: &MissingFolder<'_>) -> Result<Option<Walked>, Error> {
     let not_beneath = || Error::NotBeneath { path: relative.to_path_buf() };
     let mut folder = root.to_path_buf();
     let mut components = relative.components().peekable();
@@ -49,7 +49,7 @@ fn walk(root: &Path, relative: &Path, missing: &Missing<'_>) -> Result<Option<Wa
             return Ok(Some(Walked { folder, path }));
         }
         if !is_folder(&path)? {
-            let Missing::Create(create) = missing else { return Ok(None) };
+            let MissingFolder::Create(create) = missing else { return Ok(None) };
             match create(&path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(Error::io("create", &path)(error));

@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     Environment, Error,
-    git::{self, GitProgram, Place, TrackedKind, discover},
+    git::{self, GitProgram, RepositoryKind, TrackedKind, discover},
 };
 
 /// The most files of a folder without a repository, and of folders in it.
@@ -26,7 +26,7 @@ pub struct FolderListing {
     /// Everything, by path.
     pub entries: Vec<FolderEntry>,
     /// Who said so.
-    pub origin: Origin,
+    pub origin: ListingOrigin,
 }
 
 /// Something below a folder.
@@ -53,7 +53,7 @@ pub enum EntryKind {
 
 /// Who said what is below a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ListingOrigin {
     /// git: what it tracks.
     Tracked {
         /// How many files it neither tracks nor ignores; `None` if it didn't say.
@@ -74,12 +74,12 @@ pub enum Origin {
 pub fn list(environment: &Environment, folder: &Path) -> Result<FolderListing, Error> {
     let git = match GitProgram::find(environment) {
         Ok(git) => git,
-        Err(Error::GitMissing) => return Ok(FolderListing { entries: walk(folder)?, origin: Origin::NoGit }),
+        Err(Error::GitMissing) => return Ok(FolderListing { entries: walk(folder)?, origin: ListingOrigin::NoGit }),
         Err(error) => return Err(error),
     };
     let repository = discover(&git, folder, GIT_TIME)?;
-    if !repository.is_some_and(|repository| matches!(repository.place, Place::WorkTree(_))) {
-        return Ok(FolderListing { entries: walk(folder)?, origin: Origin::NoRepository });
+    if !repository.is_some_and(|repository| matches!(repository.place, RepositoryKind::WorkTree(_))) {
+        return Ok(FolderListing { entries: walk(folder)?, origin: ListingOrigin::NoRepository });
     }
     let entry = |(path, kind): (PathBuf, TrackedKind)| FolderEntry {
         path,
@@ -92,7 +92,7 @@ pub fn list(environment: &Environment, folder: &Path) -> Result<FolderListing, E
     let entries = git::listed(&git, folder, GIT_TIME)?.into_iter().map(entry).collect();
     // How much is left out is worth knowing, and no reason to look at nothing.
     let untracked = git::untracked(&git, folder, GIT_TIME).ok();
-    Ok(FolderListing { entries, origin: Origin::Tracked { untracked } })
+    Ok(FolderListing { entries, origin: ListingOrigin::Tracked { untracked } })
 }
 
 /// All that is below a folder, without the inside of repositories' own folders.

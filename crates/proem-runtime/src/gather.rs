@@ -15,14 +15,14 @@ use std::{
     time::Duration,
 };
 
-use proem_agents::assemble::gathered::{Entry, Env, Gap, Gathered, Git};
+use proem_agents::assemble::gathered::{Env, Gap, Git, PlaceFacts, RememberedEntry};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
 use crate::{
     Environment, Error,
     gaps::{gap, gap_of},
-    git::{GitLimits, GitProgram, Place, Repository, StateLimits, discover, state, tracked},
+    git::{GitLimits, GitProgram, Repository, RepositoryKind, StateLimits, discover, state, tracked},
 };
 
 /// How to gather.
@@ -35,14 +35,14 @@ pub struct GatherOptions {
     /// Files that Proem wrote, with the bytes it wrote: as long as they are not committed they are no changes.
     pub set_up: BTreeSet<TrustedFile>,
     /// Bounds on the work.
-    pub limits: Limits,
+    pub limits: GatherLimits,
 }
 
 impl GatherOptions {
     /// Nothing approved, and the default limits.
     #[must_use]
     pub fn new(environment: Environment) -> Self {
-        Self { environment, trusted: BTreeSet::new(), set_up: BTreeSet::new(), limits: Limits::default() }
+        Self { environment, trusted: BTreeSet::new(), set_up: BTreeSet::new(), limits: GatherLimits::default() }
     }
 }
 
@@ -57,7 +57,7 @@ pub struct TrustedFile {
 
 /// Bounds on gathering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct GatherLimits {
     /// On each git that is run.
     pub git: GitLimits,
     /// Time for each of: finding the repository, what HEAD is, which files are tracked.
@@ -74,7 +74,7 @@ pub struct Limits {
     pub paths: usize,
 }
 
-impl Limits {
+impl GatherLimits {
     /// They with other bounds on git.
     #[must_use]
     pub const fn with_git(self, git: GitLimits) -> Self {
@@ -82,7 +82,7 @@ impl Limits {
     }
 }
 
-impl Default for Limits {
+impl Default for GatherLimits {
     /// A question's time each, 32 MiB of output, 256 KiB of rules, 4 MiB of entries, 200 paths.
     fn default() -> Self {
         let usual = GitLimits::default();
@@ -108,7 +108,7 @@ impl Default for Limits {
 /// [`Error::DubiousOwnership`] if git refuses the repository for its owner; [`Error::GitMissing`] or
 /// [`Error::GitTooOld`] if there is no git to ask; [`Error::Io`] if there is no such folder. Anything
 /// else that goes wrong is a gap.
-pub fn gather(folder: &Path, options: &GatherOptions) -> Result<Gathered, Error> {
+pub fn gather(folder: &Path, options: &GatherOptions) -> Result<PlaceFacts, Error> {
     let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
     let git = GitProgram::find(&options.environment)?.within(options.limits.git);
     let mut gaps = Vec::new();
@@ -129,7 +129,7 @@ pub fn gather(folder: &Path, options: &GatherOptions) -> Result<Gathered, Error>
         cwd: Untrusted::new(cwd, Label::from_source(Source::named("env/cwd"))),
         os: std::env::consts::OS.to_owned(),
     };
-    let mut gathered = Gathered { git: git_state, env, rule_files, memories, activity, gaps };
+    let mut gathered = PlaceFacts { git: git_state, env, rule_files, memories, activity, gaps };
     credentials::cut(&mut gathered);
     Ok(gathered)
 }
@@ -144,7 +144,9 @@ enum Root {
 impl Root {
     fn files(&self) -> Option<&Path> {
         match self {
-            Self::Repository(Repository { place: Place::WorkTree(root), .. }) | Self::Folder(root) => Some(root),
+            Self::Repository(Repository { place: RepositoryKind::WorkTree(root), .. }) | Self::Folder(root) => {
+                Some(root)
+            }
             Self::Repository(_) | Self::Unknown => None,
         }
     }
@@ -182,7 +184,12 @@ fn git_state(
 }
 
 /// Memories and activity, unless they came with the repository.
-fn entries_of(git: &GitProgram, root: &Root, options: &GatherOptions, gaps: &mut Vec<Gap>) -> [Vec<Entry>; 2] {
+fn entries_of(
+    git: &GitProgram,
+    root: &Root,
+    options: &GatherOptions,
+    gaps: &mut Vec<Gap>,
+) -> [Vec<RememberedEntry>; 2] {
     let Some(folder) = root.files() else { return [Vec::new(), Vec::new()] };
     let files = entries::FILES;
     let shipped = match root {

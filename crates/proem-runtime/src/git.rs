@@ -38,15 +38,15 @@ use proem_text::{Label, Source};
 
 use crate::{
     Environment, Error, Extent,
-    process::{self, Bounds, Deadline, Failure},
+    process::{self, ChildBounds, ChildFailure, Deadline},
 };
 
-pub use discover::{Place, Repository, discover};
+pub use discover::{Repository, RepositoryKind, discover};
 pub use limits::GitLimits;
 pub use listed::{TrackedKind, listed, untracked};
 pub use numstat::{NumstatEntry, NumstatListing, parse_numstat};
 pub(crate) use set_up::SetUp;
-pub use state::{State, StateLimits, state};
+pub use state::{RepositoryState, StateLimits, state};
 pub use status::{StatusEntry, StatusKind, StatusListing, Upstream, parse_status};
 pub use tracked::tracked;
 
@@ -180,7 +180,7 @@ impl IdLength {
 
 /// What a command answered, with an exit code that its caller accepts.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct GitOutput {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
     pub(crate) extent: Extent,
@@ -208,21 +208,21 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the command whose name and arguments are `args`; any exit code but those in `accepted` is an error.
-    pub(crate) fn ask(&self, args: &[&'static str], accepted: &[i32]) -> Result<Answer, Error> {
+    pub(crate) fn ask(&self, args: &[&'static str], accepted: &[i32]) -> Result<GitOutput, Error> {
         let name = args.first().copied().unwrap_or_default();
         let finished = process::run(&mut self.command(args), &self.bounds(&|| self.is_stuck()), self.cap);
         let finished = finished.map_err(|failure| self.explain(name, failure))?;
         match (finished.extent, finished.code) {
-            (Extent::Cut, _) => Ok(Answer { code: 0, stdout: finished.stdout, extent: Extent::Cut }),
+            (Extent::Cut, _) => Ok(GitOutput { code: 0, stdout: finished.stdout, extent: Extent::Cut }),
             (Extent::Whole, Some(code)) if accepted.contains(&code) => {
-                Ok(Answer { code, stdout: finished.stdout, extent: Extent::Whole })
+                Ok(GitOutput { code, stdout: finished.stdout, extent: Extent::Whole })
             }
             _ => Err(self.refused(name, &finished.stderr, finished.code)),
         }
     }
 
     /// Like [`Self::ask`], for answers that are of no use in part.
-    pub(crate) fn ask_whole(&self, args: &[&'static str], accepted: &[i32]) -> Result<Answer, Error> {
+    pub(crate) fn ask_whole(&self, args: &[&'static str], accepted: &[i32]) -> Result<GitOutput, Error> {
         let answer = self.ask(args, accepted)?;
         match answer.extent {
             Extent::Whole => Ok(answer),
@@ -233,7 +233,7 @@ impl<'a> Session<'a> {
     }
 
     /// Like [`Self::ask`], with arguments of the caller's behind `args`.
-    pub(crate) fn ask_about(&self, args: &[&'static str], more: &[&str], accepted: &[i32]) -> Result<Answer, Error> {
+    pub(crate) fn ask_about(&self, args: &[&'static str], more: &[&str], accepted: &[i32]) -> Result<GitOutput, Error> {
         let name = args.first().copied().unwrap_or_default();
         let mut command = self.command(args);
         let finished = process::run(command.args(more), &self.bounds(&|| self.is_stuck()), self.cap);
@@ -241,7 +241,7 @@ impl<'a> Session<'a> {
         match (finished.extent, finished.code) {
             (Extent::Cut, _) => Err(Error::TooMuchOutput { command: name, cap: self.cap }),
             (Extent::Whole, Some(code)) if accepted.contains(&code) => {
-                Ok(Answer { code, stdout: finished.stdout, extent: Extent::Whole })
+                Ok(GitOutput { code, stdout: finished.stdout, extent: Extent::Whole })
             }
             _ => Err(self.refused(name, &finished.stderr, finished.code)),
         }
@@ -302,9 +302,9 @@ impl<'a> Session<'a> {
         command
     }
 
-    fn bounds<'s>(&self, silent: &'s dyn Fn() -> ControlFlow<()>) -> Bounds<'s> {
+    fn bounds<'s>(&self, silent: &'s dyn Fn() -> ControlFlow<()>) -> ChildBounds<'s> {
         let GitLimits { memory, question, .. } = self.program.limits;
-        Bounds { deadline: self.deadline, memory, silence: question, silent }
+        ChildBounds { deadline: self.deadline, memory, silence: question, silent }
     }
 
     /// Whether git waits for something that never comes.
@@ -312,12 +312,12 @@ impl<'a> Session<'a> {
         special::waited_for(self.folder).map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
     }
 
-    fn explain(&self, command: &'static str, failure: Failure) -> Error {
+    fn explain(&self, command: &'static str, failure: ChildFailure) -> Error {
         match failure {
-            Failure::TimedOut => {
+            ChildFailure::TimedOut => {
                 special::waited_for(self.folder).unwrap_or(Error::TimedOut { command, limit: self.deadline.limit() })
             }
-            Failure::Io(source) => Error::Io { doing: "run", path: self.program.path.clone(), source },
+            ChildFailure::Io(source) => Error::Io { doing: "run", path: self.program.path.clone(), source },
         }
     }
 
@@ -343,8 +343,8 @@ impl Repository {
     /// Where commands that read commits run: the root of the work tree, or the git folder of a bare one.
     pub(crate) fn folder(&self) -> &Path {
         match &self.place {
-            Place::WorkTree(root) => root,
-            Place::Bare => &self.common_dir,
+            RepositoryKind::WorkTree(root) => root,
+            RepositoryKind::Bare => &self.common_dir,
         }
     }
 

@@ -15,19 +15,19 @@ mod mends;
 
 use std::path::Path;
 
-use proem_risk::history::{Builder, History, Missing, ObjectId};
+use proem_risk::history::{History, HistoryBuilder, HistoryGaps, ObjectId};
 use proem_risk::identity::Mailmap;
-use proem_risk::path::Rules;
+use proem_risk::path::PathRules;
 
 use crate::{
     Error,
-    files::{Content, read_regular},
+    files::{FileContent, read_regular},
     git::{GitProgram, Repository, Session},
     process::Deadline,
 };
 
 pub(crate) use self::cache::name as cache_name;
-use self::cache::{Cache, Key};
+use self::cache::{HistoryCache, HistoryCacheKey};
 use self::log::{Log, Parents};
 
 /// The most that other answers than the log, and the files below, may have, in bytes.
@@ -66,7 +66,7 @@ impl Default for HistoryWanted {
 
 /// A history and where it came from.
 #[derive(Debug, Clone)]
-pub struct Read {
+pub struct HistoryReading {
     /// The history, up to the wanted commit.
     pub history: History,
     /// How many of its commits were kept from an earlier reading.
@@ -91,12 +91,12 @@ pub fn history(
     wanted: &HistoryWanted,
     cache: Option<&Path>,
     progress: &dyn Fn(u64),
-) -> Result<Read, Error> {
+) -> Result<HistoryReading, Error> {
     let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), FILE);
     let mut notes = Vec::new();
     let mut surroundings = surroundings(&session, repository, wanted.base.as_ref(), &mut notes)?;
-    let key = Key::of(repository, &surroundings.mailmap, &surroundings.shallow, wanted.most_commits);
-    let cache = cache.filter(|_| !wanted.first_parent).map(|folder| Cache::new(folder, &key));
+    let key = HistoryCacheKey::of(repository, &surroundings.mailmap, &surroundings.shallow, wanted.most_commits);
+    let cache = cache.filter(|_| !wanted.first_parent).map(|folder| HistoryCache::new(folder, &key));
     let kept = cache.as_ref().and_then(|cache| cache.read(&mut notes));
     let kept = kept.filter(|kept| kept.tips.iter().all(|tip| is_commit(&session, tip)));
     let before = kept.as_ref().map_or(0, |kept| count(&kept.history));
@@ -104,16 +104,16 @@ pub fn history(
     let is_kept = wanted.tips.is_empty()
         || kept.as_ref().is_some_and(|kept| wanted.tips.iter().all(|tip| kept.history.find(tip).is_some()));
     let (kept_tips, kept) = kept.map_or((Vec::new(), None), |kept| (kept.tips, Some(kept.history)));
-    let mut builder = Builder::new(kept).tips(wanted.tips.clone()).most(wanted.most_commits);
+    let mut builder = HistoryBuilder::new(kept).tips(wanted.tips.clone()).most(wanted.most_commits);
     let mut new = 0;
     if !is_kept {
-        let rules = Rules::shipped().map_err(Error::Assessment)?;
+        let rules = PathRules::shipped().map_err(Error::Assessment)?;
         let mut log = Log::new(builder, (Mailmap::read(&surroundings.mailmap), rules), progress);
         log.without_parents(listed(&surroundings.shallow));
         read_log(&session, wanted, &kept_tips, &mut log)?;
         (builder, new) = log.end()?;
     }
-    let Surroundings { ignored, missing, .. } = surroundings;
+    let RepositoryFacts { ignored, missing, .. } = surroundings;
     let mut history = builder.finish(wanted.now, &ignored, missing).map_err(Error::History)?;
     if let Some(cache) = cache.filter(|_| !is_kept)
         && let Err(error) = cache.write(&wanted.tips, &history)
@@ -123,10 +123,10 @@ pub fn history(
     let cached = before.min(count(&history).saturating_sub(new));
     if let Some(since) = wanted.since {
         let missing = history.missing();
-        let window = Builder::new(Some(history)).since(since);
+        let window = HistoryBuilder::new(Some(history)).since(since);
         history = window.finish(wanted.now, &ignored, missing).map_err(Error::History)?;
     }
-    Ok(Read { history, cached, new, notes })
+    Ok(HistoryReading { history, cached, new, notes })
 }
 
 fn count(history: &History) -> u32 {
@@ -134,13 +134,13 @@ fn count(history: &History) -> u32 {
 }
 
 /// What is known of a repository besides its commits.
-struct Surroundings {
+struct RepositoryFacts {
     mailmap: Vec<u8>,
     /// What `.git-blame-ignore-revs` names.
     ignored: Vec<ObjectId>,
     /// The list of commits whose parents are not here; empty unless the clone is shallow.
     shallow: Vec<u8>,
-    missing: Missing,
+    missing: HistoryGaps,
 }
 
 fn surroundings(
@@ -148,18 +148,18 @@ fn surroundings(
     repository: &Repository,
     base: Option<&ObjectId>,
     notes: &mut Vec<String>,
-) -> Result<Surroundings, Error> {
+) -> Result<RepositoryFacts, Error> {
     let [mailmap, ignored] = [".mailmap", ".git-blame-ignore-revs"]
         .map(|name| base.map_or(Ok(Vec::new()), |base| file_at(session, base, name, notes)));
     let shallow = shallow(repository)?;
-    let missing = Missing { shallow: !shallow.is_empty(), partial: is_partial(session)?, ..Missing::default() };
-    Ok(Surroundings { mailmap: mailmap?, ignored: listed(&ignored?), shallow, missing })
+    let missing = HistoryGaps { shallow: !shallow.is_empty(), partial: is_partial(session)?, ..HistoryGaps::default() };
+    Ok(RepositoryFacts { mailmap: mailmap?, ignored: listed(&ignored?), shallow, missing })
 }
 
 /// The list of commits whose parents a shallow clone left out, an id a line; empty for any other repository.
 pub(crate) fn shallow(repository: &Repository) -> Result<Vec<u8>, Error> {
     Ok(match read_regular(&repository.common_dir.join("shallow"), SHALLOW)? {
-        Some(Content::Whole(bytes) | Content::Cut(bytes)) => bytes,
+        Some(FileContent::Whole(bytes) | FileContent::Cut(bytes)) => bytes,
         None => Vec::new(),
     })
 }

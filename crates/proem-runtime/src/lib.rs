@@ -39,6 +39,6 @@ pub mod task_vectors;
 
 pub use environment::Environment;
 pub use error::Error;
-pub use gather::{GatherOptions, Limits, TrustedFile, gather};
+pub use gather::{GatherLimits, GatherOptions, TrustedFile, gather};
 pub use process::Extent;
 pub use seal::installation_key;

@@ -68,7 +68,7 @@ pub enum Extent {
 }
 
 /// Bounds on a child.
-pub(crate) struct Bounds<'b> {
+pub(crate) struct ChildBounds<'b> {
     /// When it must have ended.
     pub(crate) deadline: Deadline,
     /// The memory of its own that it may have, in bytes; enforced on Linux.
@@ -79,11 +79,11 @@ pub(crate) struct Bounds<'b> {
     pub(crate) silent: &'b dyn Fn() -> ControlFlow<()>,
 }
 
-impl Bounds<'_> {
+impl ChildBounds<'_> {
     /// Starts a child within them.
-    fn spawn(&self, command: &mut Command, stdin: Stdio) -> Result<Running, Failure> {
+    fn spawn(&self, command: &mut Command, stdin: Stdio) -> Result<Running, ChildFailure> {
         if self.deadline.left().is_none() {
-            return Err(Failure::TimedOut);
+            return Err(ChildFailure::TimedOut);
         }
         let running = Running(command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?);
         memory::confine(&running.0, self.memory)?;
@@ -91,14 +91,14 @@ impl Bounds<'_> {
     }
 
     /// The next thing that a child says.
-    fn receive<T>(&self, from: &Receiver<T>) -> Result<T, Failure> {
+    fn receive<T>(&self, from: &Receiver<T>) -> Result<T, ChildFailure> {
         loop {
-            let left = self.deadline.left().ok_or(Failure::TimedOut)?;
+            let left = self.deadline.left().ok_or(ChildFailure::TimedOut)?;
             let wait = left.min(self.silence);
             match from.recv_timeout(wait) {
                 Ok(said) => return Ok(said),
                 Err(RecvTimeoutError::Timeout) if wait < left && (self.silent)().is_continue() => {}
-                Err(_) => return Err(Failure::TimedOut),
+                Err(_) => return Err(ChildFailure::TimedOut),
             }
         }
     }
@@ -106,7 +106,7 @@ impl Bounds<'_> {
 
 /// What a child that ended, or was cut off at its byte cap, left behind.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct ChildOutput {
     /// The exit code; `None` when a signal ended the child.
     pub(crate) code: Option<i32>,
     /// Its standard output, up to the cap.
@@ -119,21 +119,21 @@ pub(crate) struct Finished {
 
 /// Why there is no [`Finished`].
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum ChildFailure {
     /// The deadline came first.
     TimedOut,
     /// The child could not be started or read.
     Io(io::Error),
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for ChildFailure {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
 /// Runs `command` with no input until it ends, the deadline passes, or it has written more than `cap` bytes.
-pub(crate) fn run(command: &mut Command, bounds: &Bounds<'_>, cap: usize) -> Result<Finished, Failure> {
+pub(crate) fn run(command: &mut Command, bounds: &ChildBounds<'_>, cap: usize) -> Result<ChildOutput, ChildFailure> {
     let mut running = bounds.spawn(command, Stdio::null())?;
     let receiver = drain_both(&mut running.0, cap)?;
     let (mut stdout, mut stderr) = (None, None);
@@ -142,7 +142,7 @@ pub(crate) fn run(command: &mut Command, bounds: &Bounds<'_>, cap: usize) -> Res
             Drained::Output(read) => {
                 let (bytes, extent) = read?;
                 if extent == Extent::Cut {
-                    return Ok(Finished { code: None, stdout: bytes, extent, stderr: Vec::new() });
+                    return Ok(ChildOutput { code: None, stdout: bytes, extent, stderr: Vec::new() });
                 }
                 stdout = Some(bytes);
             }
@@ -150,12 +150,17 @@ pub(crate) fn run(command: &mut Command, bounds: &Bounds<'_>, cap: usize) -> Res
         }
     }
     let code = running.wait(bounds.deadline)?.code();
-    Ok(Finished { code, stdout: stdout.unwrap_or_default(), extent: Extent::Whole, stderr: stderr.unwrap_or_default() })
+    Ok(ChildOutput {
+        code,
+        stdout: stdout.unwrap_or_default(),
+        extent: Extent::Whole,
+        stderr: stderr.unwrap_or_default(),
+    })
 }
 
 /// What a child whose output was streamed left behind.
 #[derive(Debug)]
-pub(crate) struct Streamed {
+pub(crate) struct ChildExit {
     /// The exit code; `None` when a signal ended the child.
     pub(crate) code: Option<i32>,
     /// Whether all of its output was taken; if not, the child was killed and the code means nothing.
@@ -172,9 +177,9 @@ pub(crate) struct Streamed {
 pub(crate) fn stream(
     command: &mut Command,
     input: Vec<u8>,
-    bounds: &Bounds<'_>,
+    bounds: &ChildBounds<'_>,
     take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-) -> Result<Streamed, Failure> {
+) -> Result<ChildExit, ChildFailure> {
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     let mut running = bounds.spawn(command, stdin)?;
     let receiver = pump(&mut running.0, input)?;
@@ -183,7 +188,7 @@ pub(crate) fn stream(
         match bounds.receive(&receiver)? {
             Pumped::Piece(piece) => {
                 if take(&piece).is_break() {
-                    return Ok(Streamed { code: None, extent: Extent::Cut, stderr: Vec::new() });
+                    return Ok(ChildExit { code: None, extent: Extent::Cut, stderr: Vec::new() });
                 }
             }
             Pumped::End(result) => {
@@ -194,7 +199,7 @@ pub(crate) fn stream(
         }
     }
     let code = running.wait(bounds.deadline)?.code();
-    Ok(Streamed { code, extent: Extent::Whole, stderr: stderr.unwrap_or_default() })
+    Ok(ChildExit { code, extent: Extent::Whole, stderr: stderr.unwrap_or_default() })
 }
 
 enum Pumped {
@@ -239,12 +244,12 @@ fn pieces(from: &mut impl Read, to: &SyncSender<Pumped>) -> io::Result<()> {
 struct Running(Child);
 
 impl Running {
-    fn wait(&mut self, deadline: Deadline) -> Result<ExitStatus, Failure> {
+    fn wait(&mut self, deadline: Deadline) -> Result<ExitStatus, ChildFailure> {
         loop {
             if let Some(status) = self.0.try_wait()? {
                 return Ok(status);
             }
-            thread::sleep(deadline.left().ok_or(Failure::TimedOut)?.min(POLL));
+            thread::sleep(deadline.left().ok_or(ChildFailure::TimedOut)?.min(POLL));
         }
     }
 }
@@ -304,16 +309,16 @@ mod tests {
         command
     }
 
-    fn after(limit: Duration) -> Bounds<'static> {
+    fn after(limit: Duration) -> ChildBounds<'static> {
         let deadline = Deadline::after(limit);
-        Bounds { deadline, memory: 1 << 30, silence: limit, silent: &|| ControlFlow::Continue(()) }
+        ChildBounds { deadline, memory: 1 << 30, silence: limit, silent: &|| ControlFlow::Continue(()) }
     }
 
-    fn long() -> Bounds<'static> {
+    fn long() -> ChildBounds<'static> {
         after(Duration::from_mins(1))
     }
 
-    fn short() -> Bounds<'static> {
+    fn short() -> ChildBounds<'static> {
         after(Duration::from_millis(50))
     }
 
@@ -335,12 +340,12 @@ mod tests {
 
     #[test]
     fn a_child_that_never_ends_is_killed_at_the_deadline() {
-        assert!(matches!(run(&mut shell("exec cat /dev/zero >/dev/null"), &short(), 10), Err(Failure::TimedOut)));
+        assert!(matches!(run(&mut shell("exec cat /dev/zero >/dev/null"), &short(), 10), Err(ChildFailure::TimedOut)));
         let closed = "exec >&- 2>&-; while :; do :; done";
-        assert!(matches!(run(&mut shell(closed), &short(), 10), Err(Failure::TimedOut)));
+        assert!(matches!(run(&mut shell(closed), &short(), 10), Err(ChildFailure::TimedOut)));
     }
 
-    fn streamed(script: &str, input: &[u8], enough: usize) -> (usize, Streamed) {
+    fn streamed(script: &str, input: &[u8], enough: usize) -> (usize, ChildExit) {
         let mut taken = 0;
         let mut take = |piece: &[u8]| {
             taken += piece.len();
@@ -372,13 +377,13 @@ mod tests {
     fn a_stream_that_never_ends_is_killed_at_the_deadline() {
         let take = &mut |_: &[u8]| ControlFlow::Continue(());
         let result = stream(&mut shell("exec cat /dev/zero"), Vec::new(), &short(), take);
-        assert!(matches!(result, Err(Failure::TimedOut)));
+        assert!(matches!(result, Err(ChildFailure::TimedOut)));
     }
 
     #[test]
     fn no_time_means_no_child() {
         let nothing = after(Duration::ZERO);
-        assert!(matches!(run(&mut Command::new("/does/not/exist"), &nothing, 10), Err(Failure::TimedOut)));
+        assert!(matches!(run(&mut Command::new("/does/not/exist"), &nothing, 10), Err(ChildFailure::TimedOut)));
     }
 
     #[test]
@@ -390,7 +395,7 @@ mod tests {
                 asked.set(true);
                 way
             };
-            let bounds = Bounds { silence: Duration::from_millis(200), silent: &silent, ..long() };
+            let bounds = ChildBounds { silence: Duration::from_millis(200), silent: &silent, ..long() };
             let mut taken = 0;
             let mut take = |piece: &[u8]| {
                 taken += piece.len();
@@ -413,7 +418,7 @@ mod tests {
     fn a_child_has_only_so_much_memory() {
         // The program holds a line as a whole.
         let script = "head -c 200000000 /dev/zero | tr '\\0' x | tail -n 1 | wc -c; exit 0";
-        let bounds = |memory| Bounds { memory, ..long() };
+        let bounds = |memory| ChildBounds { memory, ..long() };
         let enough = run(&mut shell(script), &bounds(1 << 30), 1000).unwrap();
         assert_eq!(String::from_utf8(enough.stdout).unwrap().trim(), "200000000");
         let little = run(&mut shell(script), &bounds(64 << 20), 1000).unwrap();

@@ -22,19 +22,19 @@ use std::{
     path::Path,
 };
 
-use proem_guard::{Syntax, Untrusted};
+use proem_guard::{LanguageFamily, Untrusted};
 use proem_text::Source;
 
 use crate::{files, process::read_capped};
-use charset::Decoded;
+use charset::CharsetDecoding;
 use collect::Collector;
 
-pub use kind::{Kind, recognise};
+pub use kind::{DocumentKind, recognise};
 pub use syntax::syntax;
 
 /// Bounds of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct DocumentLimits {
     /// How much of a file is read, in bytes.
     pub bytes: usize,
     /// The most fields, and the most gaps.
@@ -43,7 +43,7 @@ pub struct Limits {
     pub depth: usize,
 }
 
-impl Default for Limits {
+impl Default for DocumentLimits {
     /// 16 MiB, 20,000 fields, 128 levels.
     fn default() -> Self {
         Self { bytes: 16 * 1024 * 1024, fields: 20_000, depth: 128 }
@@ -52,22 +52,22 @@ impl Default for Limits {
 
 /// What the caller knows about a file.
 #[derive(Debug, Clone, Default)]
-pub struct Ask<'a> {
+pub struct DocumentOptions<'a> {
     /// Its name, whose ending tells the kind.
     pub name: Option<&'a Path>,
     /// Its kind, if it must not be guessed.
-    pub kind: Option<Kind>,
+    pub kind: Option<DocumentKind>,
     /// What stands around it.
-    pub surroundings: Surroundings,
+    pub surroundings: FileSurroundings,
     /// The source that its fields are labelled with; without one, `file/` and the kind.
     pub source: Option<Source>,
     /// How much is read of it.
-    pub limits: Limits,
+    pub limits: DocumentLimits,
 }
 
 /// What stands around a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Surroundings {
+pub enum FileSurroundings {
     /// Nothing: somebody sent it, or named it.
     #[default]
     Alone,
@@ -79,20 +79,20 @@ pub enum Surroundings {
 #[derive(Debug)]
 pub struct Document {
     /// What it was read as.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// How it marks what people write in it; `None` for messages and pages, and for what has no name.
-    pub syntax: Option<Syntax>,
+    pub syntax: Option<LanguageFamily>,
     /// How many bytes were read.
     pub bytes: usize,
     /// Its texts, in the order of the file. An empty text is no field.
-    pub fields: Vec<Field>,
+    pub fields: Vec<DocumentField>,
     /// What was not read, or not as it stands.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<DocumentGap>,
 }
 
 /// One text of a file.
 #[derive(Debug)]
-pub struct Field {
+pub struct DocumentField {
     /// What it is, in our words: `subject`, `body[0]`, `/issue/fields/summary`.
     ///
     /// ASCII letters, digits, and punctuation only; other characters of a JSON pointer are
@@ -102,12 +102,12 @@ pub struct Field {
     /// The field's text, decoded.
     pub text: Untrusted<String>,
     /// Where its first character stands, if the text stands in the file as it is.
-    pub place: Option<Place>,
+    pub place: Option<DocumentPosition>,
 }
 
 /// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct DocumentPosition {
     /// The offset in bytes.
     pub offset: usize,
     /// The line, from 1.
@@ -118,7 +118,7 @@ pub struct Place {
 
 /// Something that was not read, or not as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gap {
+pub struct DocumentGap {
     /// What kept it from being read.
     pub reason: GapReason,
     /// The field it is about; empty for the whole file.
@@ -185,10 +185,10 @@ pub enum ReadError {
 /// # Errors
 ///
 /// [`ReadError`] if there is no file, or it can't be read. Whatever the file holds is no error.
-pub fn read_file(path: &Path, ask: &Ask<'_>) -> Result<Document, ReadError> {
+pub fn read_file(path: &Path, ask: &DocumentOptions<'_>) -> Result<Document, ReadError> {
     let file = open(path)?;
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let ask = Ask { name: ask.name.or(Some(path)), ..ask.clone() };
+    let ask = DocumentOptions { name: ask.name.or(Some(path)), ..ask.clone() };
     let (bytes, _) = read_capped(&file, ask.limits.bytes)?;
     Ok(extract(&bytes, more(length.saturating_sub(bytes.len())), &ask))
 }
@@ -212,9 +212,9 @@ pub fn open(path: &Path) -> Result<File, ReadError> {
 /// # Errors
 ///
 /// [`ReadError::Io`] if it can't be read.
-pub fn read_stream(from: impl Read, ask: &Ask<'_>) -> Result<Document, ReadError> {
+pub fn read_stream(from: impl Read, ask: &DocumentOptions<'_>) -> Result<Document, ReadError> {
     let (bytes, extent) = read_capped(from, ask.limits.bytes)?;
-    let rest = if extent == crate::Extent::Cut { Rest::Unknown } else { Rest::Nothing };
+    let rest = if extent == crate::Extent::Cut { UnreadTail::Unknown } else { UnreadTail::Nothing };
     Ok(extract(&bytes, rest, ask))
 }
 
@@ -228,7 +228,7 @@ fn regular(found: FileType) -> Result<(), ReadError> {
 
 /// What follows the bytes that were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
+pub enum UnreadTail {
     /// Nothing: they are all.
     Nothing,
     /// This many bytes.
@@ -237,48 +237,48 @@ pub enum Rest {
     Unknown,
 }
 
-const fn more(bytes: usize) -> Rest {
-    if bytes == 0 { Rest::Nothing } else { Rest::Bytes(bytes) }
+const fn more(bytes: usize) -> UnreadTail {
+    if bytes == 0 { UnreadTail::Nothing } else { UnreadTail::Bytes(bytes) }
 }
 
 /// The fields of a file's bytes; `rest` says what of it is not among them.
 #[must_use]
-pub fn extract(bytes: &[u8], rest: Rest, ask: &Ask<'_>) -> Document {
-    let cut = rest != Rest::Nothing;
+pub fn extract(bytes: &[u8], rest: UnreadTail, ask: &DocumentOptions<'_>) -> Document {
+    let cut = rest != UnreadTail::Nothing;
     let bytes = if cut { whole_characters(bytes) } else { bytes };
     let kind = ask.kind.unwrap_or_else(|| match (recognise(ask.name, bytes), ask.surroundings) {
-        (Kind::Json, Surroundings::Project) => Kind::Source,
+        (DocumentKind::Json, FileSurroundings::Project) => DocumentKind::Source,
         (kind, _) => kind,
     });
     let source = ask.source.clone().unwrap_or(Source::named(kind.source()));
     let mut collector = Collector::new(bytes, source, ask.limits);
     match kind {
-        Kind::Mail => mail::read(bytes, &mut collector),
-        Kind::Html => html::read(bytes, &mut collector),
-        Kind::Json => json::read(bytes, &mut collector),
-        Kind::Text | Kind::Markdown | Kind::Source => text(bytes, &mut collector),
+        DocumentKind::Mail => mail::read(bytes, &mut collector),
+        DocumentKind::Html => html::read(bytes, &mut collector),
+        DocumentKind::Json => json::read(bytes, &mut collector),
+        DocumentKind::Text | DocumentKind::Markdown | DocumentKind::Source => text(bytes, &mut collector),
     }
     let after = |what: String| format!("{what} after the first {}", sized(bytes.len()));
     match rest {
-        Rest::Nothing => {}
-        Rest::Bytes(more) => collector.gap(GapReason::TooLong, "", after(sized(more))),
-        Rest::Unknown => collector.gap(GapReason::TooLong, "", after("everything".to_owned())),
+        UnreadTail::Nothing => {}
+        UnreadTail::Bytes(more) => collector.gap(GapReason::TooLong, "", after(sized(more))),
+        UnreadTail::Unknown => collector.gap(GapReason::TooLong, "", after("everything".to_owned())),
     }
     let (fields, gaps) = collector.finish();
     Document { kind, syntax: marks(kind, ask), bytes: bytes.len(), fields, gaps }
 }
 
 /// How a document of this kind marks what people write in it.
-fn marks(kind: Kind, ask: &Ask<'_>) -> Option<Syntax> {
+fn marks(kind: DocumentKind, ask: &DocumentOptions<'_>) -> Option<LanguageFamily> {
     let named = ask.name.and_then(syntax);
     match kind {
-        Kind::Markdown => Some(Syntax::Document),
+        DocumentKind::Markdown => Some(LanguageFamily::Document),
         // Strings in quotes are what JSON has in common with source.
-        Kind::Source => named.or(Some(Syntax::Script)),
+        DocumentKind::Source => named.or(Some(LanguageFamily::Script)),
         // Whoever says that it is a text gets all of it read as one.
-        Kind::Text => named.filter(|_| ask.kind.is_none()),
-        Kind::Html if ask.surroundings == Surroundings::Project => Some(Syntax::Plain),
-        Kind::Html | Kind::Mail | Kind::Json => None,
+        DocumentKind::Text => named.filter(|_| ask.kind.is_none()),
+        DocumentKind::Html if ask.surroundings == FileSurroundings::Project => Some(LanguageFamily::Plain),
+        DocumentKind::Html | DocumentKind::Mail | DocumentKind::Json => None,
     }
 }
 
@@ -309,7 +309,7 @@ fn text(bytes: &[u8], collector: &mut Collector<'_>) {
 }
 
 /// Adds a text that is the whole file.
-fn push_whole(decoded: Decoded, collector: &mut Collector<'_>) {
+fn push_whole(decoded: CharsetDecoding, collector: &mut Collector<'_>) {
     let at = decoded.verbatim_from;
     collector.push(String::new(), decoded.text, at);
 }

@@ -14,8 +14,8 @@ mod resume;
 mod sealed;
 mod unsent;
 
-pub use self::recording::{ASSEMBLED_ONLY, End, Keeping, Kept, Ledger, Recording, Start, assembled};
-pub use self::replay::{Difference, Replayed, replay};
-pub use self::resume::{Going, Remembering, Resumed, State, resumable, resume};
-pub use self::sealed::{Binding, SealKey, Sealed, open, seal};
+pub use self::recording::{ASSEMBLED_ONLY, Ledger, RecordDepth, Recording, RecordingContext, RunEnd, Start, assembled};
+pub use self::replay::{Difference, ReplayReport, replay};
+pub use self::resume::{RememberedWorld, ResumableRun, ResumeIdentity, SnapshotState, resumable, resume};
+pub use self::sealed::{SealBinding, SealKey, SealedState, open, seal};
 pub use self::unsent::{Necessity, unsent};

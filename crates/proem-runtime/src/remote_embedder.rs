@@ -18,14 +18,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::providers::Provider;
 use proem_engine::{Error, ErrorKind};
 use proem_llm::endpoint::Endpoint;
-use proem_select::catalogue::Hash;
+use proem_select::catalogue::Sha256Hash;
 use proem_select::embedding::{Embedder, ModelId, Vector};
 
-use self::asking::Asking;
+use self::asking::EmbeddingClient;
 
 /// The most texts of one request.
 pub const MAX_TEXTS: usize = 96;
@@ -41,7 +41,7 @@ const NAME_BYTES: usize = 48;
 
 /// What is expected of a server of embeddings, beside the limits of its endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct EmbedderLimits {
     /// How long asking may take in all.
     pub all: Duration,
     /// The most texts of one request; above [`MAX_TEXTS`] it counts as that.
@@ -50,7 +50,7 @@ pub struct Limits {
     pub text_bytes: NonZeroUsize,
 }
 
-impl Default for Limits {
+impl Default for EmbedderLimits {
     /// Twenty seconds, 96 texts of 8,000 bytes: no text of so many bytes has more than the 8,192
     /// tokens that a public service takes
     /// (<https://developers.openai.com/api/reference/resources/embeddings>), whatever its language.
@@ -70,21 +70,21 @@ pub struct RemoteEmbedder {
     /// For messages.
     named: String,
     text_bytes: usize,
-    jobs: Sender<Job>,
+    jobs: Sender<EmbeddingJob>,
     sent: Arc<AtomicUsize>,
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<HeldFailure>>,
 }
 
 /// Texts to embed, and who waits for them.
 #[derive(Debug)]
-struct Job {
+struct EmbeddingJob {
     texts: Vec<String>,
-    answer: Sender<Result<Vec<Vec<f32>>, Failure>>,
+    answer: Sender<Result<Vec<Vec<f32>>, CallFailure>>,
 }
 
 /// A failure that is given again instead of asking.
 #[derive(Debug)]
-struct Held {
+struct HeldFailure {
     until: Instant,
     error: Error,
 }
@@ -97,7 +97,12 @@ impl RemoteEmbedder {
     ///
     /// [`ErrorKind::Embedding`] if the endpoint can't be one of embeddings: it speaks another
     /// protocol, or its address is none. A missing key is an error of embedding.
-    pub fn new(endpoint: Endpoint, model: &str, dimensions: Option<u32>, limits: Limits) -> Result<Self, Error> {
+    pub fn new(
+        endpoint: Endpoint,
+        model: &str,
+        dimensions: Option<u32>,
+        limits: EmbedderLimits,
+    ) -> Result<Self, Error> {
         let named = format!("embedding with `{}` at provider `{}`", printable(model), printable(&endpoint.name));
         let wrong = |why: &str| Error::new(ErrorKind::Embedding, format!("{named}: {why}"));
         if endpoint.provider != Provider::OpenAi {
@@ -110,7 +115,7 @@ impl RemoteEmbedder {
         }
         let id = id(&endpoint, model, dimensions)?;
         let sent = Arc::new(AtomicUsize::new(0));
-        let asking = Asking::new(endpoint, (model, dimensions), limits, Arc::clone(&sent));
+        let asking = EmbeddingClient::new(endpoint, (model, dimensions), limits, Arc::clone(&sent));
         let (jobs, waiting) = mpsc::channel();
         let thread = std::thread::Builder::new().name("embeddings".to_owned());
         // It ends when the embedder is dropped, and what it holds belongs to nobody else.
@@ -131,22 +136,23 @@ impl RemoteEmbedder {
         }
         let (answer, answered) = mpsc::channel();
         // Sending and hearing fail only if the thread has ended, which it does with this embedder.
-        let asked = self.jobs.send(Job { texts, answer }).ok().and_then(|()| answered.recv().ok());
-        let ended = || Failure::new(FailureKind::Cancelled, "the thread that sends requests has ended; start again");
+        let asked = self.jobs.send(EmbeddingJob { texts, answer }).ok().and_then(|()| answered.recv().ok());
+        let ended =
+            || CallFailure::new(FailureKind::Cancelled, "the thread that sends requests has ended; start again");
         match asked.unwrap_or_else(|| Err(ended())) {
             Ok(vectors) => Ok(vectors),
             Err(failure) => {
                 let error = Error::new(kind(&failure), format!("{}: {}", self.named, failure.message));
                 if is_about_the_server(failure.kind) {
                     let until = Instant::now().checked_add(HELD);
-                    *self.held() = until.map(|until| Held { until, error: error.clone() });
+                    *self.held() = until.map(|until| HeldFailure { until, error: error.clone() });
                 }
                 Err(error)
             }
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+    fn held(&self) -> MutexGuard<'_, Option<HeldFailure>> {
         // Nothing panics while the lock is held.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -175,14 +181,14 @@ impl Embedder for RemoteEmbedder {
 }
 
 /// Asks for one job after the other, until nobody can have another.
-fn work(asking: &Asking, jobs: &Receiver<Job>) {
+fn work(asking: &EmbeddingClient, jobs: &Receiver<EmbeddingJob>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     for job in jobs {
         let result = match &runtime {
             Ok(runtime) => runtime.block_on(asking.ask(&job.texts)),
             Err(error) => {
                 let message = format!("could not start the runtime for network calls: {error}");
-                Err(Failure::new(FailureKind::Unreachable, message))
+                Err(CallFailure::new(FailureKind::Unreachable, message))
             }
         };
         // Whoever asked waits for as long as it exists.
@@ -191,7 +197,7 @@ fn work(asking: &Asking, jobs: &Receiver<Job>) {
 }
 
 /// Whether an answer came that is of no use, or none at all.
-const fn kind(failure: &Failure) -> ErrorKind {
+const fn kind(failure: &CallFailure) -> ErrorKind {
     match failure.kind {
         FailureKind::Malformed => ErrorKind::InvalidVector,
         _ => ErrorKind::Embedding,
@@ -210,7 +216,7 @@ fn id(endpoint: &Endpoint, model: &str, dimensions: Option<u32>) -> Result<Model
     let host = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or_default();
     let at = dimensions.map(|dimensions| format!("@{dimensions}")).unwrap_or_default();
-    let hash = Hash::of(format!("{address}\n{model}\n{at}").as_bytes()).short(8);
+    let hash = Sha256Hash::of(format!("{address}\n{model}\n{at}").as_bytes()).short(8);
     let (host, name) = (printable(host), printable(model));
     let (host, name) = (host.get(..HOST_BYTES).unwrap_or(&host), name.get(..NAME_BYTES).unwrap_or(&name));
     ModelId::new(&format!("{host}/{name}{at}#{hash}"))

@@ -12,22 +12,22 @@ mod measures;
 mod opening;
 
 pub use self::measures::Measures;
-pub use self::opening::{AssessorOptions, Progress};
+pub use self::opening::{AssessorOptions, AssessorProgress};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use proem_agents::risk::investigation::Neighbours;
+use proem_agents::risk::investigation::NeighbourFiles;
 use proem_risk::assess::{Assessment, Depth, assess};
 use proem_risk::change::Change;
-use proem_risk::history::{History, LeftOut, Past};
-use proem_risk::incident::{Corpus, MOST_INCIDENTS, Mended};
+use proem_risk::history::{History, Past, UncountedCommits};
+use proem_risk::incident::{Corpus, MOST_INCIDENTS, MendIncidents};
 use proem_risk::level::{LevelRules, Thresholds};
-use proem_risk::metric::{Metric, Name};
-use proem_risk::metrics::{Facts, measure};
-use proem_risk::path::{Role, Rules};
-use proem_risk::score::Model;
+use proem_risk::metric::{Metric, MetricName};
+use proem_risk::metrics::{AssessmentFacts, measure};
+use proem_risk::path::{FileRole, PathRules};
+use proem_risk::score::RiskModel;
 
-use self::ground::{Ground, Grounds, Stand};
+use self::ground::{AssessmentGround, ChangeKey, GroundReader};
 use self::opening::past_of;
 use crate::Error;
 
@@ -40,52 +40,52 @@ const NEIGHBOURS: usize = 10;
 #[derive(Debug)]
 pub struct Assessor {
     history: History,
-    grounds: Grounds,
-    rules: Rules,
-    model: Model,
+    grounds: GroundReader,
+    rules: PathRules,
+    model: RiskModel,
     thresholds: Thresholds,
     level_rules: LevelRules,
     window_days: u32,
     /// Incidents of the caller's; without them the past's own fixes and reverts count.
     incidents: Option<Arc<Corpus>>,
     /// What was read of those.
-    mended: Mutex<Mended>,
-    about: About,
+    mended: Mutex<MendIncidents>,
+    about: AssessorAccount,
 }
 
 /// What an assessor was made from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct About {
+pub struct AssessorAccount {
     /// How many commits the history has.
     pub commits: u64,
     /// How many of them came from the cache.
     pub cached: u64,
     /// What is missing of the history.
-    pub missing: proem_risk::history::Missing,
+    pub missing: proem_risk::history::HistoryGaps,
     /// What the caller should know, in our words.
     pub notes: Vec<String>,
 }
 
 /// One change before all that is known.
 #[derive(Debug)]
-pub struct Look<'a> {
+pub struct ChangeView<'a> {
     assessor: &'a Assessor,
     change: &'a Change,
     past: Past<'a>,
-    ground: Arc<Ground>,
+    ground: Arc<AssessmentGround>,
     incidents: Arc<Corpus>,
 }
 
 impl Assessor {
     /// The rules by which paths are told apart.
     #[must_use]
-    pub const fn rules(&self) -> &Rules {
+    pub const fn rules(&self) -> &PathRules {
         &self.rules
     }
 
     /// What it was made from.
     #[must_use]
-    pub const fn about(&self) -> &About {
+    pub const fn about(&self) -> &AssessorAccount {
         &self.about
     }
 
@@ -94,7 +94,7 @@ impl Assessor {
     /// # Errors
     ///
     /// What keeps git from telling the attributes of the base.
-    pub fn look<'a>(&'a self, change: &'a Change) -> Result<Look<'a>, Error> {
+    pub fn look<'a>(&'a self, change: &'a Change) -> Result<ChangeView<'a>, Error> {
         let past = past_of(&self.history, change.base.as_ref());
         let incidents = match &self.incidents {
             Some(incidents) => incidents.clone(),
@@ -103,11 +103,11 @@ impl Assessor {
                 Arc::new(mended.corpus(&past, INCIDENTS))
             }
         };
-        let ground = self.grounds.of(&Stand::from(change), (&past, &self.rules), &|_, _| ())?;
-        Ok(Look { assessor: self, change, past, ground, incidents })
+        let ground = self.grounds.of(&ChangeKey::from(change), (&past, &self.rules), &|_, _| ())?;
+        Ok(ChangeView { assessor: self, change, past, ground, incidents })
     }
 
-    fn ground(&self, stand: &Stand, told: &dyn Fn(usize, usize)) -> Result<Arc<Ground>, Error> {
+    fn ground(&self, stand: &ChangeKey, told: &dyn Fn(usize, usize)) -> Result<Arc<AssessmentGround>, Error> {
         self.grounds.of(stand, (&past_of(&self.history, stand.base.as_ref()), &self.rules), told)
     }
 
@@ -118,7 +118,7 @@ impl Assessor {
     }
 }
 
-impl Look<'_> {
+impl ChangeView<'_> {
     /// What is assessed: the files and lines of the change.
     #[must_use]
     pub const fn change(&self) -> &Change {
@@ -127,7 +127,7 @@ impl Look<'_> {
 
     /// What no metric counts of its past.
     #[must_use]
-    pub fn left_out(&self) -> LeftOut {
+    pub fn left_out(&self) -> UncountedCommits {
         self.past.left_out()
     }
 
@@ -152,7 +152,7 @@ impl Look<'_> {
     ///
     /// As for [`Self::assess`].
     pub fn assess_by(&self, rules: LevelRules, depth: Depth) -> Result<Assessment, Error> {
-        let facts = Facts { rules, ..self.facts() };
+        let facts = AssessmentFacts { rules, ..self.facts() };
         let mut assessment = assess(&facts, &self.assessor.model, depth).map_err(Error::Assessment)?;
         assessment.gaps.extend(self.assessor.about.notes.iter().chain(&self.ground.notes).cloned());
         let cut = self.incidents.cut();
@@ -166,21 +166,21 @@ impl Look<'_> {
 
     /// Measures one metric of a file of the change, by its place in it.
     #[must_use]
-    pub fn measure(&self, file: u32, name: Name) -> Option<Metric> {
+    pub fn measure(&self, file: u32, name: MetricName) -> Option<Metric> {
         measure(&self.facts(), file, name)
     }
 
     /// The files within two imports of a file of the change; `None` if they are not known.
     #[must_use]
-    pub fn neighbours(&self, file: u32) -> Option<Neighbours> {
+    pub fn neighbours(&self, file: u32) -> Option<NeighbourFiles> {
         let tree = self.ground.tree.as_ref()?;
         let path = &self.change.files.get(usize::try_from(file).ok()?)?.path;
         let role =
             |index: u32| usize::try_from(index).ok().and_then(|at| tree.files.get(at)).map(|file| file.class.role);
-        let is_product = |index: u32| matches!(role(index), Some(Role::Code | Role::Configuration));
+        let is_product = |index: u32| matches!(role(index), Some(FileRole::Code | FileRole::Configuration));
         let found = tree.graph.neighbours(tree.find(path)?, (2, NEIGHBOURS), is_product);
         let name = |index: &u32| tree.files.get(usize::try_from(*index).ok()?).map(|file| file.path.lossy());
-        Some(Neighbours {
+        Some(NeighbourFiles {
             direct: found.direct,
             transitive: found.transitive,
             mean_distance: found.mean_distance,
@@ -188,8 +188,8 @@ impl Look<'_> {
         })
     }
 
-    fn facts(&self) -> Facts<'_> {
-        Facts {
+    fn facts(&self) -> AssessmentFacts<'_> {
+        AssessmentFacts {
             change: self.change,
             past: &self.past,
             tree: self.ground.tree.as_ref(),

@@ -9,11 +9,11 @@ use std::{
     path::Path,
 };
 
-use proem_guard::Key;
+use proem_guard::InstallationKey;
 
 use crate::{
     Error,
-    files::{Access, Content, read_regular, write_new},
+    files::{FileAccess, FileContent, read_regular, write_new},
 };
 
 const KEY_BYTES: usize = 32;
@@ -30,7 +30,7 @@ const FILE_BYTES: usize = 65;
 /// [`Error::TooOpen`] if others may use the file or change its folder; [`Error::KeyForm`] if it holds
 /// something else; [`Error::Link`] or [`Error::NotRegular`] if it isn't a file; [`Error::NoKey`], [`Error::Io`] or
 /// [`Error::Random`] if the system fails.
-pub fn installation_key(path: &Path) -> Result<Key, Error> {
+pub fn installation_key(path: &Path) -> Result<InstallationKey, Error> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::NotBeneath { path: path.to_path_buf() });
     };
@@ -41,7 +41,7 @@ pub fn installation_key(path: &Path) -> Result<Key, Error> {
     if let Some(key) = read(path)? {
         return Ok(key);
     }
-    match write_new(folder, Path::new(name), &to_text(&random()?), Access::Private) {
+    match write_new(folder, Path::new(name), &to_text(&random()?), FileAccess::Private) {
         Ok(()) | Err(Error::Exists { .. }) => {}
         Err(Error::Io { source, .. }) => return Err(unmade(source)),
         Err(error) => return Err(error),
@@ -56,14 +56,14 @@ fn random() -> Result<[u8; KEY_BYTES], Error> {
     Ok(key)
 }
 
-fn read(path: &Path) -> Result<Option<Key>, Error> {
+fn read(path: &Path) -> Result<Option<InstallationKey>, Error> {
     let Some(content) = read_regular(path, FILE_BYTES)? else { return Ok(None) };
     closed_to(path, 0o077, 0o600)?;
     let key = match content {
-        Content::Whole(bytes) => from_text(&bytes),
-        Content::Cut(_) => None,
+        FileContent::Whole(bytes) => from_text(&bytes),
+        FileContent::Cut(_) => None,
     };
-    key.map(|bytes| Some(Key::new(bytes))).ok_or_else(|| Error::KeyForm { path: path.to_path_buf() })
+    key.map(|bytes| Some(InstallationKey::new(bytes))).ok_or_else(|| Error::KeyForm { path: path.to_path_buf() })
 }
 
 /// Refuses a file or folder that has one of the permission bits `forbidden`.

@@ -20,23 +20,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use proem_imports::{Extracted, Language, Limits, Manifests, resolve, resolve::File};
+use proem_imports::{Manifests, SourceFacts, SourceLanguage, SourceLimits, resolve, resolve::ResolvableFile};
 use proem_risk::graph::{Edge, EdgeKind, Graph};
 
 use crate::{
     Error,
-    git::{GitProgram, Place, Repository, Session},
+    git::{GitProgram, Repository, RepositoryKind, Session},
     process::Deadline,
     structure::{
-        cache::{Cache, Key},
-        listing::{Content, Entry, Listing},
-        reading::{Job, Read, Want},
+        cache::{StructureCache, StructureCacheKey},
+        listing::{SourceContent, SourceEntry, SourceListing},
+        reading::{ContentReading, ReadingJob, Want},
     },
 };
 
 /// Which files of a repository are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum At<'a> {
+pub enum TreeState<'a> {
     /// Those of a commit, given by anything that git takes for one.
     Commit(&'a str),
     /// Those of the index: what would be committed.
@@ -59,7 +59,7 @@ pub struct StructureLimits {
     /// Bytes of the list of files.
     pub listing: usize,
     /// Bounds on one source.
-    pub source: Limits,
+    pub source: SourceLimits,
 }
 
 impl Default for StructureLimits {
@@ -71,7 +71,7 @@ impl Default for StructureLimits {
             time: Duration::from_mins(1),
             parse_time: Duration::from_secs(2),
             listing: 256 << 20,
-            source: Limits::default(),
+            source: SourceLimits::default(),
         }
     }
 }
@@ -99,7 +99,7 @@ pub struct Structure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StructureFile {
     /// Its language, if that has a parser.
-    pub language: Option<Language>,
+    pub language: Option<SourceLanguage>,
     /// Its lines that are not blank; `None` if it is no source or was not read.
     pub lines: Option<u32>,
     /// Those of them that only tests compile.
@@ -115,13 +115,13 @@ pub struct StructureFile {
     /// Whether its own language says that only tests compile it.
     pub test_module: bool,
     /// Why it was not read, if it is a source and was not.
-    pub unread: Option<Unread>,
+    pub unread: Option<SourceGap>,
 }
 
 /// Why a source was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Unread {
+pub enum SourceGap {
     /// It is larger than a source that is read.
     TooLarge,
     /// Parsing it took too long.
@@ -134,7 +134,7 @@ pub enum Unread {
     NoParser,
 }
 
-impl Unread {
+impl SourceGap {
     const ALL: [Self; 5] = [Self::TooLarge, Self::TimedOut, Self::NotReached, Self::Missing, Self::NoParser];
 
     const fn why(self) -> &'static str {
@@ -159,7 +159,7 @@ impl Unread {
 pub fn structure(
     git: &GitProgram,
     repository: &Repository,
-    at: At<'_>,
+    at: TreeState<'_>,
     (cache, limits): (Option<&Path>, &StructureLimits),
     progress: &dyn Fn(usize, usize),
 ) -> Result<Structure, Error> {
@@ -175,7 +175,7 @@ pub struct StructureReader {
     git: GitProgram,
     repository: Repository,
     limits: StructureLimits,
-    cache: Mutex<Cache>,
+    cache: Mutex<StructureCache>,
     /// The packages whose imports are looked for.
     packages: BTreeSet<String>,
 }
@@ -185,7 +185,7 @@ impl StructureReader {
     /// earlier readers kept; `limits` are for each state on its own.
     #[must_use]
     pub fn open(git: &GitProgram, repository: &Repository, (cache, limits): (Option<&Path>, StructureLimits)) -> Self {
-        let cache = Mutex::new(Cache::open(cache));
+        let cache = Mutex::new(StructureCache::open(cache));
         Self { git: git.clone(), repository: repository.clone(), limits, cache, packages: BTreeSet::new() }
     }
 
@@ -204,25 +204,26 @@ impl StructureReader {
     /// doesn't list the files in time, [`Error::TooMuchOutput`] if they are too many to list,
     /// [`Error::InConflict`] for an index in conflict, [`Error::GitAnswer`] or [`Error::Io`]. Time running out
     /// while sources are read is no error: the rest is [`Unread::NotReached`].
-    pub fn read(&self, at: At<'_>, progress: &dyn Fn(usize, usize)) -> Result<Structure, Error> {
+    pub fn read(&self, at: TreeState<'_>, progress: &dyn Fn(usize, usize)) -> Result<Structure, Error> {
         let (limits, folder) = (&self.limits, self.repository.folder());
         let root = match &self.repository.place {
-            Place::WorkTree(root) => Some(root.as_path()),
-            Place::Bare => None,
+            RepositoryKind::WorkTree(root) => Some(root.as_path()),
+            RepositoryKind::Bare => None,
         };
         let now = Instant::now();
         let until = now.checked_add(limits.time).unwrap_or(now);
         let deadline = Deadline::after(limits.time);
         let mut session = Session::new(&self.git, folder, deadline, limits.listing);
         let listing = match (at, root) {
-            (At::Commit(commit), _) => listing::of_commit(&session, commit)?,
-            (At::Index, Some(_)) => listing::of_index(&session)?,
-            (At::WorkTree, Some(root)) => listing::of_work_tree(&mut session, root, limits)?,
-            (At::Index | At::WorkTree, None) => Listing::default(),
+            (TreeState::Commit(commit), _) => listing::of_commit(&session, commit)?,
+            (TreeState::Index, Some(_)) => listing::of_index(&session)?,
+            (TreeState::WorkTree, Some(root)) => listing::of_work_tree(&mut session, root, limits)?,
+            (TreeState::Index | TreeState::WorkTree, None) => SourceListing::default(),
         };
-        let is_bare = root.is_none() && !matches!(at, At::Commit(_));
+        let is_bare = root.is_none() && !matches!(at, TreeState::Commit(_));
         let bare = is_bare.then(|| "a bare repository has no work tree; name a commit".to_owned());
-        let mut sources = Sources { facts: BTreeMap::new(), manifests: Manifests::default(), gaps: listing.gaps() };
+        let mut sources =
+            SourceReadings { facts: BTreeMap::new(), manifests: Manifests::default(), gaps: listing.gaps() };
         let note = self.cache().note();
         sources.gaps.extend(bare.into_iter().chain(note));
         // Contents have limits of their own.
@@ -237,53 +238,53 @@ impl StructureReader {
         self.cache().save()
     }
 
-    fn cache(&self) -> MutexGuard<'_, Cache> {
+    fn cache(&self) -> MutexGuard<'_, StructureCache> {
         // Its entries are whole whenever a thread ends.
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The sources as they are read.
-struct Sources {
+struct SourceReadings {
     /// By the file's place: what was read of it, or why not.
-    facts: BTreeMap<usize, Result<Found, Unread>>,
+    facts: BTreeMap<usize, Result<SourceReading, SourceGap>>,
     manifests: Manifests,
     gaps: Vec<String>,
 }
 
 /// What was read of a source.
 #[derive(Debug, Clone)]
-enum Found {
-    Facts(Arc<Extracted>),
+enum SourceReading {
+    Facts(Arc<SourceFacts>),
     Lines(u32),
 }
 
-impl Sources {
+impl SourceReadings {
     /// Reads what isn't in the cache; how many that were.
     fn read(
         &mut self,
         session: &Session<'_>,
-        entries: &[Entry],
+        entries: &[SourceEntry],
         (reader, until): (&StructureReader, Instant),
         progress: &dyn Fn(usize, usize),
     ) -> Result<usize, Error> {
         let mut cache = reader.cache();
-        let mut jobs: Vec<Job<'_>> = Vec::new();
+        let mut jobs: Vec<ReadingJob<'_>> = Vec::new();
         // The files that a job is for: those of one content are read once.
-        let mut waiting: BTreeMap<Key, (usize, Vec<usize>)> = BTreeMap::new();
+        let mut waiting: BTreeMap<StructureCacheKey, (usize, Vec<usize>)> = BTreeMap::new();
         for (place, entry) in entries.iter().enumerate() {
             let Some(want) = Want::of_path(&entry.path) else { continue };
-            if let Content::Unread(why) = entry.content {
+            if let SourceContent::Unread(why) = entry.content {
                 self.facts.insert(place, Err(why));
                 continue;
             }
-            let key = Key::new(want, &entry.content, (want == Want::Manifest).then_some(place));
+            let key = StructureCacheKey::new(want, &entry.content, (want == Want::Manifest).then_some(place));
             if let Some(found) = cache.get(&key, want) {
                 self.facts.insert(place, Ok(found));
                 continue;
             }
             let (_, places) = waiting.entry(key).or_insert_with(|| {
-                jobs.push(Job { want, content: &entry.content });
+                jobs.push(ReadingJob { want, content: &entry.content });
                 (jobs.len().saturating_sub(1), Vec::new())
             });
             places.push(place);
@@ -293,7 +294,7 @@ impl Sources {
         let outcomes = reading::read(session, &jobs, (&reader.limits, until), progress)?;
         let mut cache = reader.cache();
         for (key, (job, places)) in waiting {
-            let outcome = outcomes.get(job).cloned().flatten().unwrap_or(Err(Unread::NotReached));
+            let outcome = outcomes.get(job).cloned().flatten().unwrap_or(Err(SourceGap::NotReached));
             self.take(&key, outcome, (entries, &places), &mut cache);
         }
         Ok(jobs.len())
@@ -301,15 +302,15 @@ impl Sources {
 
     fn take(
         &mut self,
-        key: &Key,
-        outcome: Result<Read, Unread>,
-        (entries, places): (&[Entry], &[usize]),
-        cache: &mut Cache,
+        key: &StructureCacheKey,
+        outcome: Result<ContentReading, SourceGap>,
+        (entries, places): (&[SourceEntry], &[usize]),
+        cache: &mut StructureCache,
     ) {
         let found = match outcome {
-            Ok(Read::Facts(facts)) => Ok(Found::Facts(Arc::new(facts))),
-            Ok(Read::Lines(lines)) => Ok(Found::Lines(lines)),
-            Ok(Read::Bytes(bytes)) => {
+            Ok(ContentReading::Facts(facts)) => Ok(SourceReading::Facts(Arc::new(facts))),
+            Ok(ContentReading::Lines(lines)) => Ok(SourceReading::Lines(lines)),
+            Ok(ContentReading::Bytes(bytes)) => {
                 for entry in places.iter().filter_map(|&place| entries.get(place)) {
                     if self.manifests.add(&entry.path, &bytes).is_err() {
                         self.gaps.push(format!(
@@ -328,24 +329,24 @@ impl Sources {
         self.facts.extend(places.iter().map(|&place| (place, found.clone())));
     }
 
-    fn finish(mut self, entries: &[Entry], (wanted, read): (&BTreeSet<String>, usize)) -> Structure {
+    fn finish(mut self, entries: &[SourceEntry], (wanted, read): (&BTreeSet<String>, usize)) -> Structure {
         let facts_of = |place: &usize| match self.facts.get(place) {
-            Some(Ok(Found::Facts(facts))) => Some(facts.as_ref()),
+            Some(Ok(SourceReading::Facts(facts))) => Some(facts.as_ref()),
             _ => None,
         };
-        let list: Vec<File<'_>> = entries
+        let list: Vec<ResolvableFile<'_>> = entries
             .iter()
             .enumerate()
-            .map(|(place, entry)| File { path: &entry.path, facts: facts_of(&place) })
+            .map(|(place, entry)| ResolvableFile { path: &entry.path, facts: facts_of(&place) })
             .collect();
         let resolution = resolve(&list, &self.manifests);
         let packages = imported(&list, wanted);
         let edges = resolution.edges.iter().map(|edge| {
             let kind = match edge.kind {
-                proem_imports::resolve::EdgeKind::Import => EdgeKind::Import,
-                proem_imports::resolve::EdgeKind::TypeOnly => EdgeKind::TypeOnly,
-                proem_imports::resolve::EdgeKind::Test => EdgeKind::Test,
-                proem_imports::resolve::EdgeKind::Ownership => EdgeKind::Ownership,
+                proem_imports::resolve::ImportEdgeKind::Import => EdgeKind::Import,
+                proem_imports::resolve::ImportEdgeKind::TypeOnly => EdgeKind::TypeOnly,
+                proem_imports::resolve::ImportEdgeKind::Test => EdgeKind::Test,
+                proem_imports::resolve::ImportEdgeKind::Ownership => EdgeKind::Ownership,
             };
             Edge { from: edge.from, to: edge.to, kind, calls: edge.calls }
         });
@@ -353,19 +354,19 @@ impl Sources {
         let mut files = Vec::with_capacity(entries.len());
         let mut without_parser = BTreeMap::new();
         for (place, entry) in entries.iter().enumerate() {
-            let language = Language::of_path(&entry.path);
+            let language = SourceLanguage::of_path(&entry.path);
             if let Some(name) = languages::without_parser(&entry.path) {
                 let count: &mut u32 = without_parser.entry(name).or_default();
                 *count = count.saturating_add(1);
             }
             let mut file = StructureFile { language, ..StructureFile::default() };
             match self.facts.get(&place) {
-                Some(Ok(Found::Facts(facts))) => {
+                Some(Ok(SourceReading::Facts(facts))) => {
                     file.lines = Some(facts.lines);
                     file.inline_test_lines = facts.inline_test_lines;
                     file.errors = facts.errors;
                 }
-                Some(Ok(Found::Lines(lines))) => file.lines = Some(*lines),
+                Some(Ok(SourceReading::Lines(lines))) => file.lines = Some(*lines),
                 Some(Err(why)) => file.unread = Some(*why),
                 None => {}
             }
@@ -385,7 +386,7 @@ impl Sources {
 }
 
 /// Which of these packages some of the files import: the package itself, or something in it.
-fn imported(files: &[File<'_>], wanted: &BTreeSet<String>) -> BTreeSet<String> {
+fn imported(files: &[ResolvableFile<'_>], wanted: &BTreeSet<String>) -> BTreeSet<String> {
     let paths =
         || files.iter().filter_map(|file| file.facts).flat_map(|facts| &facts.imports).map(|import| &import.path);
     let is_in = |path: &str, package: &str| {
@@ -398,12 +399,12 @@ fn imported(files: &[File<'_>], wanted: &BTreeSet<String>) -> BTreeSet<String> {
 fn gaps_of(files: &[StructureFile]) -> Vec<String> {
     let sources = files.iter().filter(|file| file.language.is_some()).count();
     let count = |why| files.iter().filter(|file| file.language.is_some() && file.unread == Some(why)).count();
-    let line = |why: Unread| match count(why) {
+    let line = |why: SourceGap| match count(why) {
         0 => None,
         n => Some(format!(
             "{n} of {sources} source files were {}; their importers are known, their own imports are not",
             why.why()
         )),
     };
-    Unread::ALL.into_iter().filter_map(line).collect()
+    SourceGap::ALL.into_iter().filter_map(line).collect()
 }

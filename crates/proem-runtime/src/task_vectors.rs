@@ -13,12 +13,12 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use proem_engine::Error as EngineError;
-use proem_select::catalogue::Hash;
+use proem_select::catalogue::Sha256Hash;
 use proem_select::embedding::{Embedder, ModelId, Vector, embed};
 use proem_text::normalise::normalise;
 
 use crate::Error;
-use crate::files::{self, Access, Content};
+use crate::files::{self, FileAccess, FileContent};
 
 /// The most tasks that are kept.
 pub const MAX_TASKS: usize = 100;
@@ -33,17 +33,17 @@ const MAX_FILE_BYTES: usize = 32 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub struct TaskVectors {
     path: PathBuf,
-    tasks: BTreeMap<Hash, Kept>,
+    tasks: BTreeMap<Sha256Hash, TaskVectorEntry>,
     changed: bool,
 }
 
 /// One task's vectors.
 #[derive(Debug, Clone, PartialEq)]
-struct Kept {
+struct TaskVectorEntry {
     /// The greater, the later it was used.
     used: u64,
     /// The hash of the texts that were embedded: the same task may be cut in another way.
-    texts: Hash,
+    texts: Sha256Hash,
     /// The coordinates of each text's vector; `None` for one that says nothing to the model.
     parts: Vec<Option<Vec<f32>>>,
 }
@@ -56,8 +56,8 @@ impl TaskVectors {
         let anew = |why: &str| Some(format!("the stored task vectors {why} and are computed again"));
         let (tasks, note) = match files::read_regular(&path, MAX_FILE_BYTES) {
             Ok(None) => (BTreeMap::new(), None),
-            Ok(Some(Content::Cut(_))) => (BTreeMap::new(), anew("are too many")),
-            Ok(Some(Content::Whole(bytes))) => match stored::read(&bytes) {
+            Ok(Some(FileContent::Cut(_))) => (BTreeMap::new(), anew("are too many")),
+            Ok(Some(FileContent::Whole(bytes))) => match stored::read(&bytes) {
                 Ok(tasks) => (tasks, None),
                 Err(why) => (BTreeMap::new(), anew(why)),
             },
@@ -107,7 +107,7 @@ impl TaskVectors {
             return;
         }
         let used = self.latest().saturating_add(1);
-        self.tasks.insert(key(model, task), Kept { used, texts: digest(texts), parts });
+        self.tasks.insert(key(model, task), TaskVectorEntry { used, texts: digest(texts), parts });
         self.changed = true;
         while self.tasks.len() > MAX_TASKS {
             let oldest = self.tasks.iter().min_by_key(|(key, kept)| (kept.used, **key)).map(|(key, _)| *key);
@@ -156,7 +156,7 @@ impl TaskVectors {
         };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::io("create", folder))?;
-        files::replace(folder, Path::new(name), stored::write(&self.tasks).as_bytes(), Access::Private)
+        files::replace(folder, Path::new(name), stored::write(&self.tasks).as_bytes(), FileAccess::Private)
     }
 
     fn latest(&self) -> u64 {
@@ -164,14 +164,14 @@ impl TaskVectors {
     }
 }
 
-fn key(model: &ModelId, task: &str) -> Hash {
-    Hash::of(format!("{model}\0{}", normalise(task).text).as_bytes())
+fn key(model: &ModelId, task: &str) -> Sha256Hash {
+    Sha256Hash::of(format!("{model}\0{}", normalise(task).text).as_bytes())
 }
 
 /// One text's end is not another's beginning: each has its length before it.
-fn digest(texts: &[&str]) -> Hash {
+fn digest(texts: &[&str]) -> Sha256Hash {
     let all: String = texts.iter().map(|text| format!("{}:{text}", text.len())).collect();
-    Hash::of(all.as_bytes())
+    Sha256Hash::of(all.as_bytes())
 }
 
 /// Whether a task's coordinates are of a size that is kept, and of one dimension.

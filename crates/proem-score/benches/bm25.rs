@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use proem_score::bm25::{Builder, Index, Parameters};
+use proem_score::bm25::{Bm25Parameters, Index, IndexBuilder};
 
 /// Pseudo-random numbers by a multiplicative congruence, with the skew that words have.
 fn index() -> Index {
@@ -14,7 +14,7 @@ fn index() -> Index {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % 12_000
     };
-    let mut builder = Builder::new(Parameters::default());
+    let mut builder = IndexBuilder::new(Bm25Parameters::default());
     for _ in 0..4000 {
         let terms: Vec<(u64, f32)> = (0..40).map(|_| (next().min(next()).min(next()), 1.0)).collect();
         builder.add(&terms);

@@ -16,14 +16,14 @@ pub const MAX_WEIGHT: f32 = 1.0e6;
 
 /// The two free parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parameters {
+pub struct Bm25Parameters {
     /// How slowly repetition saturates, 0 or more: with 0, a term is there or not.
     pub k1: f32,
     /// How much a long document is discounted, 0 to 1.
     pub b: f32,
 }
 
-impl Default for Parameters {
+impl Default for Bm25Parameters {
     /// k1 = 1.2 and b = 0.75, the values that Lucene ships.
     fn default() -> Self {
         Self { k1: 1.2, b: 0.75 }
@@ -32,7 +32,7 @@ impl Default for Parameters {
 
 /// One term in one document.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct TermOccurrence {
     term: u64,
     document: u32,
     weight: f32,
@@ -40,21 +40,21 @@ struct Entry {
 
 /// Collects documents.
 #[derive(Debug, Clone)]
-pub struct Builder {
-    parameters: Parameters,
-    entries: Vec<Entry>,
+pub struct IndexBuilder {
+    parameters: Bm25Parameters,
+    entries: Vec<TermOccurrence>,
     lengths: Vec<f64>,
 }
 
-impl Builder {
+impl IndexBuilder {
     /// Starts without documents. A parameter outside its range is brought to the nearest value
     /// inside; one that is not a number becomes the default.
     #[must_use]
-    pub fn new(parameters: Parameters) -> Self {
+    pub fn new(parameters: Bm25Parameters) -> Self {
         let or = |value: f32, default: f32| if value.is_nan() { default } else { value };
-        let Parameters { k1, b } = Parameters::default();
+        let Bm25Parameters { k1, b } = Bm25Parameters::default();
         let parameters =
-            Parameters { k1: or(parameters.k1, k1).clamp(0.0, MAX_WEIGHT), b: or(parameters.b, b).clamp(0.0, 1.0) };
+            Bm25Parameters { k1: or(parameters.k1, k1).clamp(0.0, MAX_WEIGHT), b: or(parameters.b, b).clamp(0.0, 1.0) };
         Self { parameters, entries: Vec::new(), lengths: Vec::new() }
     }
 
@@ -70,7 +70,7 @@ impl Builder {
             self.entries.reserve(terms.len());
             for (term, weight) in terms.iter().filter_map(|&(term, weight)| Some((term, usable(weight)?))) {
                 length += f64::from(weight);
-                self.entries.push(Entry { term, document, weight });
+                self.entries.push(TermOccurrence { term, document, weight });
             }
         }
         self.lengths.push(length);
@@ -105,7 +105,7 @@ impl Builder {
                 let impact = (idf * saturated) as f32;
                 index.postings.push(Posting { document: entry.document, impact });
             }
-            index.terms.push(Term { id: first.term, start, end: index.postings.len() });
+            index.terms.push(TermPostings { id: first.term, start, end: index.postings.len() });
         }
         index
     }
@@ -117,7 +117,7 @@ fn usable(weight: f32) -> Option<f32> {
 }
 
 /// The part of a term's score that depends on the document, 0 to 1.
-fn saturate(parameters: Parameters, weight: f32, length: f64, average: f64) -> f64 {
+fn saturate(parameters: Bm25Parameters, weight: f32, length: f64, average: f64) -> f64 {
     let (k1, b, weight) = (f64::from(parameters.k1), f64::from(parameters.b), f64::from(weight));
     // A document with a term has a length, so the average is above 0 here.
     weight / (weight + k1 * (1.0 - b + b * length / average))
@@ -132,7 +132,7 @@ fn idf(documents: usize, containing: usize) -> f64 {
 
 /// Where a term's postings stand.
 #[derive(Debug, Clone, Copy)]
-struct Term {
+struct TermPostings {
     id: u64,
     start: usize,
     end: usize,
@@ -150,7 +150,7 @@ struct Posting {
 pub struct Index {
     documents: usize,
     /// Sorted by id.
-    terms: Vec<Term>,
+    terms: Vec<TermPostings>,
     /// Term by term, sorted by document within each.
     postings: Vec<Posting>,
 }
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     fn index(documents: &[&[(u64, f32)]]) -> Index {
-        let mut builder = Builder::new(Parameters::default());
+        let mut builder = IndexBuilder::new(Bm25Parameters::default());
         for (number, document) in documents.iter().enumerate() {
             assert_eq!(builder.add(document), number);
         }
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_strange_parameter_is_brought_into_its_range() {
         let score = |k1: f32, b: f32| {
-            let mut builder = Builder::new(Parameters { k1, b });
+            let mut builder = IndexBuilder::new(Bm25Parameters { k1, b });
             builder.add(&[(1, 2.0)]);
             builder.add(&[(1, 1.0), (2, 5.0)]);
             builder.build().score(&[(1, 1.0)])

@@ -113,14 +113,14 @@ pub struct Isotonic {
 
 /// Neighbouring scores with one common share.
 #[derive(Debug, Clone, Copy)]
-struct Block {
+struct PooledBlock {
     first: f32,
     last: f32,
     yes: f64,
     all: f64,
 }
 
-impl Block {
+impl PooledBlock {
     fn share(&self) -> f64 {
         self.yes / self.all
     }
@@ -145,12 +145,12 @@ impl Isotonic {
         check_examples(scores, labels)?;
         let mut examples: Vec<(f32, bool)> = scores.iter().copied().zip(labels.iter().copied()).collect();
         examples.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let mut blocks: Vec<Block> = Vec::new();
+        let mut blocks: Vec<PooledBlock> = Vec::new();
         for tied in examples.chunk_by(|(a, _), (b, _)| a == b) {
             let Some((score, _)) = tied.first() else { continue };
             #[expect(clippy::cast_precision_loss, reason = "counts of examples are far below 2⁵³")]
             let (yes, all) = (tied.iter().filter(|(_, label)| *label).count() as f64, tied.len() as f64);
-            let mut block = Block { first: *score, last: *score, yes, all };
+            let mut block = PooledBlock { first: *score, last: *score, yes, all };
             while let Some(before) = blocks.pop_if(|before| before.share() >= block.share()) {
                 block = before.joined(&block);
             }

@@ -62,7 +62,7 @@ pub(crate) fn softplus(x: f64) -> f64 {
 
 /// How to learn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Options {
+pub struct TrainingOptions {
     /// Half the penalty on each squared weight, in examples, 0 or more; the bias has none. It
     /// applies to features of unit variance, so the features' units don't matter.
     pub l2: f64,
@@ -72,7 +72,7 @@ pub struct Options {
     pub tolerance: f64,
 }
 
-impl Default for Options {
+impl Default for TrainingOptions {
     fn default() -> Self {
         Self { l2: 1.0, iterations: 50, tolerance: 1e-9 }
     }
@@ -80,7 +80,7 @@ impl Default for Options {
 
 /// A model and how it was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
+pub struct TrainedModel {
     /// The model that was learned.
     pub model: Logistic,
     /// Rounds used.
@@ -101,12 +101,17 @@ pub struct Fitted {
 /// [`ErrorKind::Shape`], [`ErrorKind::NotFinite`] and [`ErrorKind::OneClass`] for examples that
 /// can't be learned from; [`ErrorKind::Singular`] if two features say the same and `l2` is 0, or
 /// a setting is not a number.
-pub fn fit<R: AsRef<[f32]>>(rows: &[R], labels: &[bool], weights: &[f32], options: Options) -> Result<Fitted, Error> {
+pub fn fit<R: AsRef<[f32]>>(
+    rows: &[R],
+    labels: &[bool],
+    weights: &[f32],
+    options: TrainingOptions,
+) -> Result<TrainedModel, Error> {
     let columns = check_examples(rows, labels, weights)?;
     if !(options.l2 >= 0.0 && options.l2.is_finite()) {
         return Err(Error::new(ErrorKind::NotFinite, "the penalty `l2` has to be finite and 0 or more"));
     }
-    let examples = Examples { rows, labels, weights, scaling: Scaling::of(rows, weights, columns) };
+    let examples = TrainingSet { rows, labels, weights, scaling: Scaling::of(rows, weights, columns) };
     let mut parameters = vec![0.0; columns.saturating_add(1)];
     let mut loss = examples.objective(&parameters, options.l2);
     let (mut iterations, mut converged) = (0, false);
@@ -124,7 +129,7 @@ pub fn fit<R: AsRef<[f32]>>(rows: &[R], labels: &[bool], weights: &[f32], option
         (parameters, loss) = (next, next_loss);
     }
     let model = examples.scaling.unscale(&parameters);
-    Ok(Fitted { model, iterations, converged, loss: examples.objective(&parameters, 0.0) / examples.total() })
+    Ok(TrainedModel { model, iterations, converged, loss: examples.objective(&parameters, 0.0) / examples.total() })
 }
 
 /// The number of features, if the examples belong together.
@@ -211,14 +216,14 @@ impl Scaling {
 }
 
 /// Examples to learn from.
-struct Examples<'a, R> {
+struct TrainingSet<'a, R> {
     rows: &'a [R],
     labels: &'a [bool],
     weights: &'a [f32],
     scaling: Scaling,
 }
 
-impl<R: AsRef<[f32]>> Examples<'_, R> {
+impl<R: AsRef<[f32]>> TrainingSet<'_, R> {
     fn weight(&self, index: usize) -> f64 {
         self.weights.get(index).map_or(1.0, |weight| f64::from(*weight))
     }
@@ -325,7 +330,7 @@ mod tests {
         let (mut rows, mut labels) = (vec![], vec![]);
         counted(&mut rows, &mut labels, 0.0, 20, 80);
         counted(&mut rows, &mut labels, 1.0, 60, 40);
-        let fitted = fit(&rows, &labels, &[], Options { l2: 0.0, ..Options::default() }).unwrap();
+        let fitted = fit(&rows, &labels, &[], TrainingOptions { l2: 0.0, ..TrainingOptions::default() }).unwrap();
         assert!(fitted.converged && fitted.iterations < 10, "{fitted:?}");
         assert!(near(fitted.model.bias, (20.0_f32 / 80.0).ln()), "{fitted:?}");
         assert!(near(fitted.model.weights[0], (60.0_f32 / 40.0).ln() - (20.0_f32 / 80.0).ln()), "{fitted:?}");
@@ -335,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_weight_counts_like_so_many_examples() {
-        let options = Options::default();
+        let options = TrainingOptions::default();
         let rows = [[0.0, 1.0], [1.0, 0.0], [1.0, 3.0], [2.0, 1.0]];
         let labels = [true, false, true, false];
         let repeated = [rows[0], rows[0], rows[1], rows[2], rows[2], rows[2], rows[3]];
@@ -350,11 +355,12 @@ mod tests {
     #[test]
     fn a_feature_that_never_varies_and_separable_examples_are_no_trouble() {
         let rows = [[5.0, -1.0], [5.0, -2.0], [5.0, 1.0], [5.0, 2.0]];
-        let fitted = fit(&rows, &[false, false, true, true], &[], Options::default()).unwrap();
+        let fitted = fit(&rows, &[false, false, true, true], &[], TrainingOptions::default()).unwrap();
         assert_eq!(fitted.model.weights[0], 0.0);
         assert!(fitted.model.weights[1] > 0.0 && fitted.converged);
         // Without a penalty there is no best weight, but what is found is finite and right.
-        let fitted = fit(&rows, &[false, false, true, true], &[], Options { l2: 0.0, ..Options::default() });
+        let fitted =
+            fit(&rows, &[false, false, true, true], &[], TrainingOptions { l2: 0.0, ..TrainingOptions::default() });
         if let Ok(fitted) = fitted {
             assert!(fitted.model.weights[1].is_finite() && fitted.model.weights[1] > 0.0, "{fitted:?}");
         }
@@ -365,7 +371,7 @@ mod tests {
         let labels = [true, false, true, false, true];
         let fit = |unit: f32| {
             let rows: Vec<[f32; 1]> = [1.0, 2.0, 4.0, 3.0, 6.0].into_iter().map(|value| [value * unit]).collect();
-            super::fit(&rows, &labels, &[], Options::default()).unwrap().model.weights[0] * unit
+            super::fit(&rows, &labels, &[], TrainingOptions::default()).unwrap().model.weights[0] * unit
         };
         assert!(near(fit(1.0), fit(1024.0)) && near(fit(1.0), fit(-0.001)));
     }
@@ -373,7 +379,8 @@ mod tests {
     #[test]
     fn refuses_examples_that_teach_nothing() {
         let check = |rows: &[&[f32]], labels: &[bool], weights: &[f32], kind: ErrorKind, text: &str| {
-            let error = fit(rows, labels, weights, Options { l2: 0.0, ..Options::default() }).expect_err(text);
+            let error =
+                fit(rows, labels, weights, TrainingOptions { l2: 0.0, ..TrainingOptions::default() }).expect_err(text);
             assert_eq!((error.kind(), error.to_string().as_str()), (kind, text));
         };
         let (shape, finite, one) = (ErrorKind::Shape, ErrorKind::NotFinite, ErrorKind::OneClass);
@@ -388,7 +395,7 @@ mod tests {
         let twins: &[&[f32]] = &[&[1.0, 1.0], &[2.0, 2.0], &[3.0, 3.0], &[0.0, 0.0]];
         let text = "two features say the same; leave one out or set a penalty `l2`";
         check(twins, &[true, false, true, false], &[], ErrorKind::Singular, text);
-        let options = Options { l2: f64::NAN, ..Options::default() };
+        let options = TrainingOptions { l2: f64::NAN, ..TrainingOptions::default() };
         let error = fit(&[[1.0], [2.0]], &[true, false], &[], options).expect_err("a penalty that is no number");
         assert_eq!(error.to_string(), "the penalty `l2` has to be finite and 0 or more");
     }

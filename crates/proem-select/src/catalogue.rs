@@ -32,16 +32,18 @@ pub mod tools_list;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use capability::{Approval, Approved, Capability};
-pub use embedded::{Embed, Vectorised, text_hash, texts, vectorise, vectorise_texts};
-pub use entry::{Definition, Entry, Kind, Origin, Overlay, Parsed, SourceFile, Standing};
-pub use finding::{Finding, FindingKind, findings};
-pub use hash::Hash;
+pub use capability::{Approval, ApprovedDefinition, Capability};
+pub use embedded::{EmbeddingScope, EmbeddingTally, text_hash, texts, vectorise, vectorise_texts};
+pub use entry::{
+    CatalogueContents, CatalogueEntry, CatalogueEntryKind, Definition, EntryLocation, Overlay, SourceFile, SourceTrust,
+};
+pub use finding::{EntryConcern, EntryConcernKind, findings};
+pub use hash::Sha256Hash;
 pub use lines::parse_lines;
 pub use manifest::Manifest;
 pub use modes::Modes;
-pub use name::{JOINER, Name};
-pub use problem::{At, Problem};
+pub use name::{CatalogueName, JOINER};
+pub use problem::{CatalogueProblem, FilePosition};
 pub use signature::signature;
 
 /// The most entries of a catalogue.
@@ -63,17 +65,17 @@ pub const MAX_OWN_NAME_BYTES: usize = 200;
 
 /// The definitions that a person approved, by the entry's name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Approvals(BTreeMap<String, BTreeSet<Hash>>);
+pub struct Approvals(BTreeMap<String, BTreeSet<Sha256Hash>>);
 
 impl Approvals {
     /// Adds the hash of a definition that a person approved.
-    pub fn insert(&mut self, name: &str, hash: Hash) {
+    pub fn insert(&mut self, name: &str, hash: Sha256Hash) {
         self.0.entry(name.to_owned()).or_default().insert(hash);
     }
 
     /// Whether exactly this definition was approved under this name.
     #[must_use]
-    pub fn covers(&self, name: &str, hash: &Hash) -> bool {
+    pub fn covers(&self, name: &str, hash: &Sha256Hash) -> bool {
         self.0.get(name).is_some_and(|hashes| hashes.contains(hash))
     }
 
@@ -88,16 +90,16 @@ impl Approvals {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalogue {
     entries: Vec<Capability>,
-    problems: Vec<Problem>,
+    problems: Vec<CatalogueProblem>,
 }
 
 impl Catalogue {
     /// Names what was read, applies the overlays and marks what is approved.
     #[must_use]
-    pub fn new(parsed: Parsed, approvals: &Approvals) -> Self {
-        let Parsed { entries, overlays, mut problems, .. } = parsed;
+    pub fn new(parsed: CatalogueContents, approvals: &Approvals) -> Self {
+        let CatalogueContents { entries, overlays, mut problems, .. } = parsed;
         let named = collide::resolve(entries, &mut problems);
-        let mut entries: BTreeMap<Name, Capability> =
+        let mut entries: BTreeMap<CatalogueName, Capability> =
             named.into_iter().map(|named| (named.name.clone(), Capability::new(named, approvals))).collect();
         own::overlay(&mut entries, overlays, &mut problems);
         Self { entries: entries.into_values().collect(), problems: problem::bounded(problems) }
@@ -118,7 +120,7 @@ impl Catalogue {
 
     /// What was wrong with the files, by file and place.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[CatalogueProblem] {
         &self.problems
     }
 }

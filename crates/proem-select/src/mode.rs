@@ -14,10 +14,10 @@ mod speech;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use examples::Examples;
+pub use examples::ModeExamples;
 pub use keywords::Keywords;
 pub use phrases::Phrases;
-use speech::{Forbids, Part, Says, parts};
+use speech::{InterpretedClause, Prohibition, SpeechAct, parts};
 
 /// How a task is to be worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -91,7 +91,7 @@ pub struct Wording<'w> {
 /// What a mode was chosen by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Basis {
+pub enum ModeBasis {
     /// The caller said which.
     Caller,
     /// The caller hinted.
@@ -108,17 +108,17 @@ pub enum Basis {
 
 /// The mode, with the reason in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Inferred {
+pub struct ModeInference {
     /// How the task is to be worked on.
     pub mode: Mode,
     /// What chose it.
-    pub basis: Basis,
+    pub basis: ModeBasis,
     /// What of the task decided, in our words.
     pub reason: String,
 }
 
-impl Inferred {
-    fn new(mode: Mode, basis: Basis, reason: impl Into<String>) -> Self {
+impl ModeInference {
+    fn new(mode: Mode, basis: ModeBasis, reason: impl Into<String>) -> Self {
         Self { mode, basis, reason: reason.into() }
     }
 }
@@ -130,19 +130,19 @@ pub fn infer(
     task: Option<&str>,
     hints: &Hints,
     wording: &Wording<'_>,
-    nearest: Option<&dyn Fn() -> Option<Inferred>>,
-) -> Inferred {
+    nearest: Option<&dyn Fn() -> Option<ModeInference>>,
+) -> ModeInference {
     if let Some(mode) = hints.explicit {
-        return Inferred::new(mode, Basis::Caller, "the caller chose it");
+        return ModeInference::new(mode, ModeBasis::Caller, "the caller chose it");
     }
     if hints.interaction == Interaction::Interactive {
-        return Inferred::new(Mode::Plan, Basis::Hint, "the session is interactive");
+        return ModeInference::new(Mode::Plan, ModeBasis::Hint, "the session is interactive");
     }
     if hints.git_changes == GitChanges::Yes {
-        return Inferred::new(Mode::Act, Basis::Hint, "the caller says that there are uncommitted changes");
+        return ModeInference::new(Mode::Act, ModeBasis::Hint, "the caller says that there are uncommitted changes");
     }
     let Some(task) = task else {
-        return Inferred::new(Mode::Plan, Basis::Default, "untrusted text does not choose a mode");
+        return ModeInference::new(Mode::Plan, ModeBasis::Default, "untrusted text does not choose a mode");
     };
     let (parts, trace) = parts(wording.phrases, task);
     if let Some(inferred) = sentence(&parts, trace) {
@@ -152,17 +152,22 @@ pub fn infer(
     let read = parts.iter().any(|part| part.is_read);
     let words = if read { task.split_whitespace().next().unwrap_or_default() } else { task };
     if let Some((mode, word, language)) = wording.keywords.find(words) {
-        return Inferred::new(mode, Basis::Keyword, format!("the task says `{word}` ({language})"));
+        return ModeInference::new(mode, ModeBasis::Keyword, format!("the task says `{word}` ({language})"));
     }
-    if let Some(part) = parts.iter().find(|part| part.says == Says::Thing) {
+    if let Some(part) = parts.iter().find(|part| part.says == SpeechAct::Thing) {
         if let Some(words) = &part.words {
             let reason = format!("the task states a judgement, `{words}` ({})", part.language);
-            return Inferred::new(Mode::Review, Basis::Sentence, reason);
+            return ModeInference::new(Mode::Review, ModeBasis::Sentence, reason);
         }
-        return Inferred::new(Mode::Act, Basis::Sentence, format!("the task names what is wanted ({})", part.language));
+        return ModeInference::new(
+            Mode::Act,
+            ModeBasis::Sentence,
+            format!("the task names what is wanted ({})", part.language),
+        );
     }
     let nearest = nearest.and_then(|nearest| nearest());
-    nearest.unwrap_or_else(|| Inferred::new(Mode::Plan, Basis::Default, "nothing in the task asks for a change"))
+    nearest
+        .unwrap_or_else(|| ModeInference::new(Mode::Plan, ModeBasis::Default, "nothing in the task asks for a change"))
 }
 
 /// The mode that a task's sentences ask for, if they say.
@@ -170,39 +175,41 @@ pub fn infer(
 /// That nothing is to change outweighs everything, an order for a change everything else. A question
 /// outweighs what is said to be wrong or wanted. A judgement outweighs an answer, unless the task
 /// begins by finding out.
-fn sentence(parts: &[Part], trace: bool) -> Option<Inferred> {
-    let first = |says: Says| parts.iter().find(|part| part.says == says);
-    let inferred = |mode, part: &Part, what: &str| {
+fn sentence(parts: &[InterpretedClause], trace: bool) -> Option<ModeInference> {
+    let first = |says: SpeechAct| parts.iter().find(|part| part.says == says);
+    let inferred = |mode, part: &InterpretedClause, what: &str| {
         let words = part.words.as_ref().map(|words| format!(", `{words}`")).unwrap_or_default();
-        Inferred::new(mode, Basis::Sentence, format!("the task {what}{words} ({})", part.language))
+        ModeInference::new(mode, ModeBasis::Sentence, format!("the task {what}{words} ({})", part.language))
     };
-    let forbids = parts.iter().find(|part| part.forbids == Forbids::Changes);
-    if let Some(part) = first(Says::Order).filter(|_| forbids.is_none()) {
+    let forbids = parts.iter().find(|part| part.forbids == Prohibition::Changes);
+    if let Some(part) = first(SpeechAct::Order).filter(|_| forbids.is_none()) {
         return Some(inferred(Mode::Act, part, "orders a change"));
     }
-    let asks = parts.iter().find(|part| matches!(part.says, Says::Question | Says::Tell | Says::Find | Says::Judge));
-    let finds = asks.filter(|part| part.says == Says::Find);
-    if let Some(part) = first(Says::Judge).filter(|_| finds.is_none()) {
+    let asks = parts
+        .iter()
+        .find(|part| matches!(part.says, SpeechAct::Question | SpeechAct::Tell | SpeechAct::Find | SpeechAct::Judge));
+    let finds = asks.filter(|part| part.says == SpeechAct::Find);
+    if let Some(part) = first(SpeechAct::Judge).filter(|_| finds.is_none()) {
         return Some(inferred(Mode::Review, part, "asks for an assessment"));
     }
     if let Some(part) = forbids {
-        return Some(Inferred::new(
+        return Some(ModeInference::new(
             Mode::Plan,
-            Basis::Sentence,
+            ModeBasis::Sentence,
             format!("the task forbids changes ({})", part.language),
         ));
     }
     if let Some(part) = asks {
         let what = match part.says {
-            Says::Question => "asks a question",
-            Says::Tell => "asks for an answer",
+            SpeechAct::Question => "asks a question",
+            SpeechAct::Tell => "asks for an answer",
             _ => "asks to find out",
         };
         return Some(inferred(Mode::Plan, part, what));
     }
-    match first(Says::Want) {
+    match first(SpeechAct::Want) {
         Some(part) => Some(inferred(Mode::Act, part, "says what is wrong or what is wanted")),
-        None => trace.then(|| Inferred::new(Mode::Act, Basis::Sentence, "the task shows an error")),
+        None => trace.then(|| ModeInference::new(Mode::Act, ModeBasis::Sentence, "the task shows an error")),
     }
 }
 
@@ -222,8 +229,8 @@ mod tests {
     fn told(
         task: Option<&str>,
         hints: &Hints,
-        nearest: Option<&dyn Fn() -> Option<Inferred>>,
-    ) -> (Mode, Basis, String) {
+        nearest: Option<&dyn Fn() -> Option<ModeInference>>,
+    ) -> (Mode, ModeBasis, String) {
         let phrases = Phrases::parse(&[("en", PHRASES)]).unwrap();
         let keywords = Keywords::parse(KEYWORDS).unwrap();
         let inferred = infer(task, hints, &Wording { phrases: &phrases, keywords: &keywords }, nearest);
@@ -237,19 +244,19 @@ mod tests {
 
     #[test]
     fn the_order_is_caller_hints_sentences_keywords_meaning_plan() {
-        let meant = || Some(Inferred::new(Mode::Review, Basis::Meaning, "near"));
+        let meant = || Some(ModeInference::new(Mode::Review, ModeBasis::Meaning, "near"));
         let none = Hints::default();
         let yes = Hints { git_changes: GitChanges::Yes, ..none };
         let interactive = Hints { interaction: Interaction::Interactive, ..yes };
         let explicit = Hints { explicit: Some(Mode::Review), ..interactive };
         for (task, hints, mode, basis) in [
-            ("fix it", explicit, Mode::Review, Basis::Caller),
-            ("fix it", interactive, Mode::Plan, Basis::Hint),
-            ("explain it", yes, Mode::Act, Basis::Hint),
-            ("esplora, fix it", none, Mode::Act, Basis::Sentence),
-            ("esplora", none, Mode::Plan, Basis::Keyword),
-            ("xyzzy", none, Mode::Review, Basis::Meaning),
-            ("fix it", Hints { git_changes: GitChanges::No, ..none }, Mode::Act, Basis::Sentence),
+            ("fix it", explicit, Mode::Review, ModeBasis::Caller),
+            ("fix it", interactive, Mode::Plan, ModeBasis::Hint),
+            ("explain it", yes, Mode::Act, ModeBasis::Hint),
+            ("esplora, fix it", none, Mode::Act, ModeBasis::Sentence),
+            ("esplora", none, Mode::Plan, ModeBasis::Keyword),
+            ("xyzzy", none, Mode::Review, ModeBasis::Meaning),
+            ("fix it", Hints { git_changes: GitChanges::No, ..none }, Mode::Act, ModeBasis::Sentence),
         ] {
             let (told, by, _) = told(Some(task), &hints, Some(&meant));
             assert_eq!((told, by), (mode, basis), "{task:?}");
@@ -261,9 +268,13 @@ mod tests {
     #[test]
     fn words_from_outside_choose_nothing() {
         let none = Hints::default();
-        let outside =
-            |hints: &Hints| told(None, hints, Some(&|| Some(Inferred::new(Mode::Act, Basis::Meaning, "near"))));
-        assert_eq!(outside(&none), (Mode::Plan, Basis::Default, "untrusted text does not choose a mode".to_owned()));
+        let outside = |hints: &Hints| {
+            told(None, hints, Some(&|| Some(ModeInference::new(Mode::Act, ModeBasis::Meaning, "near"))))
+        };
+        assert_eq!(
+            outside(&none),
+            (Mode::Plan, ModeBasis::Default, "untrusted text does not choose a mode".to_owned())
+        );
         assert_eq!(outside(&Hints { explicit: Some(Mode::Act), ..none }).0, Mode::Act);
         assert_eq!(outside(&Hints { git_changes: GitChanges::Yes, ..none }).0, Mode::Act);
     }

@@ -23,30 +23,30 @@ mod usage;
 mod used;
 mod weights;
 
-pub use choose::{BaseNames, Caps, Chosen, Cut, Reason, Selection, choose};
-pub use index::Index;
-pub use kinds::{FEATURE_NAMES, FEATURES, Features};
-pub use lexicon::Lexicon;
+pub use choose::{BaseNames, Caps, RejectedEntry, RejectionReason, SelectedEntry, Selection, choose};
+pub use index::CatalogueIndex;
+pub use kinds::{EntryEvidence, FEATURE_NAMES, FEATURES};
+pub use lexicon::TranslationLexicon;
 pub use query::{MAX_BYTES, MAX_PARTS, MAX_WORDS, Query};
-pub use rank::{Ranked, Ranking};
-pub use usage::{Usage, Used, key};
-pub use weights::{Calibration, Calibrations, WordWeights, rarity};
+pub use rank::{RankedEntry, Ranking};
+pub use usage::{CapabilityUsage, UsageHistory, key};
+pub use weights::{SelectionWeightSet, SelectionWeights, WordWeights, rarity};
 
-use crate::embedding::{self, Embedder, ModelId, Pieces, Vector};
+use crate::embedding::{self, Embedder, ModelId, PieceVocabulary, Vector};
 use proem_engine::Error;
 
 /// What selection knows: languages, words and weights.
 #[derive(Debug, Clone)]
 pub struct Selector {
-    lexicon: Lexicon,
+    lexicon: TranslationLexicon,
     words: WordWeights,
-    calibrations: Calibrations,
+    calibrations: SelectionWeightSet,
 }
 
 impl Selector {
     /// Puts a selector together.
     #[must_use]
-    pub const fn new(lexicon: Lexicon, words: WordWeights, calibrations: Calibrations) -> Self {
+    pub const fn new(lexicon: TranslationLexicon, words: WordWeights, calibrations: SelectionWeightSet) -> Self {
         Self { lexicon, words, calibrations }
     }
 
@@ -57,9 +57,9 @@ impl Selector {
     /// [`proem_engine::ErrorKind::InvalidFile`] if a shipped file is broken.
     pub fn shipped() -> Result<Self, Error> {
         Ok(Self {
-            lexicon: Lexicon::parse(include_str!("../data/lexicon.tsv"))?,
+            lexicon: TranslationLexicon::parse(include_str!("../data/lexicon.tsv"))?,
             words: WordWeights::parse(include_str!("../data/select-words.tsv"))?,
-            calibrations: Calibrations::parse(include_str!("../data/select-weights.json"))?,
+            calibrations: SelectionWeightSet::parse(include_str!("../data/select-weights.json"))?,
         })
     }
 
@@ -68,13 +68,13 @@ impl Selector {
     /// # Errors
     ///
     /// [`proem_engine::ErrorKind::InvalidFile`] if the shipped file is broken.
-    pub fn shipped_usage() -> Result<Usage, Error> {
-        Usage::parse(include_str!("../data/select-usage.tsv"))
+    pub fn shipped_usage() -> Result<UsageHistory, Error> {
+        UsageHistory::parse(include_str!("../data/select-usage.tsv"))
     }
 
     /// The words of other languages.
     #[must_use]
-    pub const fn lexicon(&self) -> &Lexicon {
+    pub const fn lexicon(&self) -> &TranslationLexicon {
         &self.lexicon
     }
 
@@ -86,7 +86,7 @@ impl Selector {
 
     /// The weights by embedding model.
     #[must_use]
-    pub const fn calibrations(&self) -> &Calibrations {
+    pub const fn calibrations(&self) -> &SelectionWeightSet {
         &self.calibrations
     }
 
@@ -107,27 +107,32 @@ impl Selector {
 
     /// The evidence for each entry by the whole task: what training learns from.
     #[must_use]
-    pub fn evidence(&self, index: &Index, query: &Query, meant: Option<&Meant<'_>>) -> Vec<Features> {
+    pub fn evidence(
+        &self,
+        index: &CatalogueIndex,
+        query: &Query,
+        meant: Option<&TaskEmbedding<'_>>,
+    ) -> Vec<EntryEvidence> {
         let vector = meant.and_then(|meant| meant.vectors.first()).and_then(Option::as_ref);
         let mut late = index.late(meant.and_then(|meant| meant.pieces));
         // Without weights each kind of evidence counts alike.
-        let sum = |features: &Features| features.iter().sum::<f32>();
+        let sum = |features: &EntryEvidence| features.iter().sum::<f32>();
         query.parts.first().map(|part| features::features(index, part, vector, late.as_mut(), &sum)).unwrap_or_default()
     }
 }
 
 /// What an embedding model says about a task.
 #[derive(Clone, Copy)]
-pub struct Meant<'a> {
+pub struct TaskEmbedding<'a> {
     /// The model that made the vectors; only those of one model can be compared.
     pub model: &'a ModelId,
     /// The vectors of [`Query::texts`], in their order.
     pub vectors: &'a [Option<Vector>],
     /// The model's pieces, if it shows them.
-    pub pieces: Option<&'a dyn Pieces>,
+    pub pieces: Option<&'a dyn PieceVocabulary>,
 }
 
-impl std::fmt::Debug for Meant<'_> {
+impl std::fmt::Debug for TaskEmbedding<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Meant").field("model", self.model).field("vectors", &self.vectors.len()).finish_non_exhaustive()
     }

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use proem_engine::profile::Quality;
 use proem_engine::run::{EffectId, Time};
-use proem_guard::Key;
-use proem_store::laws::Given;
-use proem_store::record::{AttemptId, Content, Finish, Intent, NewStep, SectionRow, Settlement, Snapshot};
-use proem_store::{Access, Opening, Store};
+use proem_guard::InstallationKey;
+use proem_store::laws::LawSamples;
+use proem_store::record::{AttemptId, HashedContent, Intent, NewStep, RunFinish, SectionRow, Settlement, Snapshot};
+use proem_store::{Store, StoreAccess, StoreOptions};
 use rusqlite::Connection;
 
 /// How many calls, unless the first argument says.
@@ -71,13 +71,13 @@ impl Case {
 
 /// An intent with ten sections of 22,000 tokens together.
 fn intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
-    let mut intent = Given.intent(run, 0, 40, &[Given.cap(u64::MAX)]);
+    let mut intent = LawSamples.intent(run, 0, 40, &[LawSamples.cap(u64::MAX)]);
     let own = |section: u64| section == 9 || matches!(texts, Texts::All);
-    let contents: Vec<Content> = (0..10)
+    let contents: Vec<HashedContent> = (0..10)
         .map(|section| {
             let head =
                 if own(section) { format!("section {section} of {run} ") } else { format!("section {section} ") };
-            Content::new(head.repeat(TEXT / head.len()))
+            HashedContent::new(head.repeat(TEXT / head.len()))
         })
         .collect();
     if let Some(call) = &mut intent.call {
@@ -94,13 +94,13 @@ fn intent(run: u64, texts: Texts, state: Option<usize>) -> Intent {
 /// run's are its calls': texts and reports of one are not those of another.
 fn behind(run: u64, effect: u32, attempt: AttemptId) -> Intent {
     let mut intent = intent(run + u64::from(effect), Texts::One, None);
-    intent.run = Given.id(run);
+    intent.run = LawSamples.id(run);
     intent.begins = None;
     intent.attempt.effect = EffectId(effect);
     if let Some(call) = &mut intent.call {
         call.effect = EffectId(effect);
     }
-    let event = |name: &str| Content::new(format!("{name} {effect} of {run}"));
+    let event = |name: &str| HashedContent::new(format!("{name} {effect} of {run}"));
     let step = |step: u32, name: &str| NewStep { step, at: Time(1_000), event: event(name) };
     intent.steps = vec![step(2 * effect, "answered"), step(2 * effect + 1, "asked")];
     intent.settles = Some(Box::new(settled(attempt)));
@@ -109,21 +109,21 @@ fn behind(run: u64, effect: u32, attempt: AttemptId) -> Intent {
 
 /// What a provider reported.
 fn settled(attempt: AttemptId) -> Settlement {
-    Given.settlement(attempt, Given.reported(5))
+    LawSamples.settlement(attempt, LawSamples.reported(5))
 }
 
 /// One run of several calls: how long the store kept each one behind the first, the end of the one before
 /// included.
 async fn chain(store: &Store, run: u64) -> Vec<Duration> {
-    let mut attempt = Given.booked(store, intent(run, Texts::One, None)).await;
+    let mut attempt = LawSamples.booked(store, intent(run, Texts::One, None)).await;
     let mut times = Vec::new();
     for effect in 1..CHAINED {
         let intent = behind(run, effect, attempt);
         let start = Instant::now();
-        attempt = Given.booked(store, intent).await;
+        attempt = LawSamples.booked(store, intent).await;
         times.push(start.elapsed());
     }
-    let finish = Finish { settles: Some(Box::new(settled(attempt))), ..Given.finish(run, Quality::High) };
+    let finish = RunFinish { settles: Some(Box::new(settled(attempt))), ..LawSamples.finish(run, Quality::High) };
     store.finish(finish).await.unwrap();
     times
 }
@@ -133,12 +133,12 @@ async fn call(store: &Store, run: u64, case: Case) -> [Duration; 2] {
     let Case { texts, state, answered_after } = case;
     let intent = intent(run, texts, state);
     let start = Instant::now();
-    let attempt = Given.booked(store, intent).await;
+    let attempt = LawSamples.booked(store, intent).await;
     let before = start.elapsed();
     if !answered_after.is_zero() {
         tokio::time::sleep(answered_after).await;
     }
-    let finish = Finish { settles: Some(Box::new(settled(attempt))), ..Given.finish(run, Quality::High) };
+    let finish = RunFinish { settles: Some(Box::new(settled(attempt))), ..LawSamples.finish(run, Quality::High) };
     let start = Instant::now();
     store.finish(finish).await.unwrap();
     [before, start.elapsed()]
@@ -180,12 +180,12 @@ fn peer(folder: &Path, calls: usize) -> Vec<Duration> {
 }
 
 async fn open(folder: &Path) -> Store {
-    let opening = Opening {
+    let opening = StoreOptions {
         path: folder.join("records.db"),
-        key: Key::new([7; 32]),
-        access: Access::Write,
-        project: Given.project(),
-        actor: Given.actor(),
+        key: InstallationKey::new([7; 32]),
+        access: StoreAccess::Write,
+        project: LawSamples.project(),
+        actor: LawSamples.actor(),
         zone: jiff::tz::TimeZone::UTC,
     };
     Store::open(opening).await.unwrap().store

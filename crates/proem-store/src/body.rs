@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::record::Content;
+use crate::record::HashedContent;
 
 /// The key of an object that stands for a text.
 const TEXT: &str = "$text";
@@ -17,12 +17,12 @@ const LONG: usize = 256;
 
 /// A body in pieces.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Folded {
+pub struct FoldedBody {
     /// How it is put together: the body's JSON, in which each long string is a list of hashes of
     /// contents that make it when they are joined.
     pub pieces: Json,
     /// The contents that are no section's text.
-    pub texts: Vec<Content>,
+    pub texts: Vec<HashedContent>,
 }
 
 /// Takes a body apart along the sections' texts, given as text and hash in request order.
@@ -31,10 +31,10 @@ pub struct Folded {
 /// white space between them left out where the body leaves them out; what follows is a content of
 /// its own. So is any other string of at least 256 bytes.
 #[must_use]
-pub fn fold(body: &Json, sections: &[(&str, &str)]) -> Folded {
-    let mut folding = Folding { sections, texts: Vec::new() };
+pub fn fold(body: &Json, sections: &[(&str, &str)]) -> FoldedBody {
+    let mut folding = BodyFolder { sections, texts: Vec::new() };
     let pieces = folding.value(body);
-    Folded { pieces, texts: folding.texts }
+    FoldedBody { pieces, texts: folding.texts }
 }
 
 /// Puts a body together; `text` gives a content by its hash. `None` if one is missing or a piece is
@@ -66,13 +66,13 @@ fn is_text_key(key: &str) -> bool {
     key.starts_with('$') && key.trim_start_matches('$') == TEXT.trim_start_matches('$')
 }
 
-struct Folding<'s> {
+struct BodyFolder<'s> {
     /// Texts with their hashes.
     sections: &'s [(&'s str, &'s str)],
-    texts: Vec<Content>,
+    texts: Vec<HashedContent>,
 }
 
-impl Folding<'_> {
+impl BodyFolder<'_> {
     fn value(&mut self, value: &Json) -> Json {
         match value {
             Json::String(text) => self.text(text),
@@ -106,7 +106,7 @@ impl Folding<'_> {
 
     /// Keeps a text that is no section's; its hash.
     fn own(&mut self, text: &str) -> String {
-        let content = Content::new(text);
+        let content = HashedContent::new(text);
         let hash = content.hash.clone();
         if !self.texts.contains(&content) {
             self.texts.push(content);
@@ -139,8 +139,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// The sections with hashes, and what a store keeps of them and of a folded body.
-    fn fold_into(body: &Json, sections: &[String]) -> (Folded, BTreeMap<String, String>) {
-        let contents: Vec<Content> = sections.iter().map(|text| Content::new(text.as_str())).collect();
+    fn fold_into(body: &Json, sections: &[String]) -> (FoldedBody, BTreeMap<String, String>) {
+        let contents: Vec<HashedContent> = sections.iter().map(|text| HashedContent::new(text.as_str())).collect();
         let pairs: Vec<(&str, &str)> =
             sections.iter().zip(&contents).map(|(text, content)| (text.as_str(), content.hash.as_str())).collect();
         let folded = fold(body, &pairs);

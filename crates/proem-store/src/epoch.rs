@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use proem_text::hex;
 
 use crate::error::{Error, Unusable};
-use crate::file::{How, open};
+use crate::file::{OpenMode, open};
 
 /// The name of the lock that is held while a store is being opened. No epoch's id has such a name.
 const OPENING: &str = "opening";
@@ -27,12 +27,12 @@ const UNLOCKED: &str = ".new";
 pub(crate) struct Epoch {
     /// Its id: sixteen hexadecimal digits.
     pub(crate) id: String,
-    lock: Lock,
+    lock: EpochLock,
 }
 
 /// A lock file that is locked here until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(crate) struct EpochLock {
     path: PathBuf,
     _file: File,
 }
@@ -57,10 +57,10 @@ impl Epoch {
     pub(crate) fn begin(database: &Path, id: String) -> io::Result<Self> {
         let folder = folder(database);
         let (before, path) = (folder.join(format!("{id}{UNLOCKED}")), folder.join(&id));
-        let file = open(&before, How::New)?;
+        let file = open(&before, OpenMode::New)?;
         file.try_lock()?;
         fs::rename(&before, &path)?;
-        Ok(Self { id, lock: Lock { path, _file: file } })
+        Ok(Self { id, lock: EpochLock { path, _file: file } })
     }
 
     /// Removes its lock, once its end is written.
@@ -69,7 +69,7 @@ impl Epoch {
     }
 }
 
-impl Lock {
+impl EpochLock {
     /// Removes the file; what can't be removed is swept up by a later opening.
     pub(crate) fn remove(self) {
         _ = fs::remove_file(&self.path);
@@ -81,18 +81,18 @@ impl Lock {
 pub(crate) fn opening(database: &Path) -> io::Result<File> {
     let folder = folder(database);
     DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-    let file = open(&folder.join(OPENING), How::Write)?;
+    let file = open(&folder.join(OPENING), OpenMode::Write)?;
     file.lock()?;
     Ok(file)
 }
 
 /// The lock of an epoch, if nobody lives in it; `None` if somebody does. An epoch without a file is
 /// nobody's: its lock is rebuilt.
-pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<Lock>> {
+pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<EpochLock>> {
     let path = folder(database).join(id);
-    let file = open(&path, How::Write)?;
+    let file = open(&path, OpenMode::Write)?;
     match file.try_lock() {
-        Ok(()) => Ok(Some(Lock { path, _file: file })),
+        Ok(()) => Ok(Some(EpochLock { path, _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -100,7 +100,7 @@ pub(crate) fn dead(database: &Path, id: &str) -> io::Result<Option<Lock>> {
 
 /// Whether somebody lives in an epoch, as far as that can be told without touching anything.
 pub(crate) fn is_alive(database: &Path, id: &str) -> bool {
-    let Ok(file) = open(&folder(database).join(id), How::Read) else {
+    let Ok(file) = open(&folder(database).join(id), OpenMode::Read) else {
         return false;
     };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))

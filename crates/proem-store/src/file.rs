@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// What a file is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum OpenMode {
     /// To be read.
     Read,
     /// To be read and written; it is made for this user only if it isn't there.
@@ -17,14 +17,14 @@ pub(crate) enum How {
 }
 
 /// Opens a file: no link is followed, and neither a named pipe nor a device is waited for.
-pub(crate) fn open(path: &Path, how: How) -> io::Result<File> {
+pub(crate) fn open(path: &Path, how: OpenMode) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     options.read(true).mode(0o600).custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
     match how {
-        How::Read => &mut options,
-        How::Write => options.write(true).create(true),
-        How::New => options.write(true).create_new(true),
+        OpenMode::Read => &mut options,
+        OpenMode::Write => options.write(true).create(true),
+        OpenMode::New => options.write(true).create_new(true),
     };
     let file = options.open(path)?;
     if file.metadata()?.is_file() {

@@ -8,7 +8,7 @@ mod ledger;
 mod lines;
 mod order;
 
-pub use self::given::{Backend, Given};
+pub use self::given::{Backend, LawSamples};
 pub use self::ledger::{
     Move, a_call_is_booked_under_its_own_prompt, a_dead_epoch_settles_in_full, a_live_epoch_is_left_alone,
     a_refusal_leaves_no_attempt, no_cap_is_exceeded, the_ledgers_time_never_goes_back, unknown_settles_in_full,

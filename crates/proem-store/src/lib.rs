@@ -26,7 +26,7 @@ mod store;
 mod write;
 
 pub use error::{Error, Unusable};
-pub use open::Opened;
-pub use opening::{Access, Opening, Origin};
+pub use open::OpenedStore;
+pub use opening::{StoreAccess, StoreCreator, StoreOptions};
 pub use store::Store;
-pub use write::{Booked, Clearing, ClearingWay, Correction, Pause, Purge, Purged};
+pub use write::{BookingOutcome, Clearing, ClearingWay, Correction, Pause, Purge, PurgeCounts};

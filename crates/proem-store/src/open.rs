@@ -7,7 +7,7 @@ use proem_engine::run::Time;
 use crate::clock;
 use crate::epoch;
 use crate::error::Error;
-use crate::opening::{Access, Opening, Origin};
+use crate::opening::{StoreAccess, StoreCreator, StoreOptions};
 use crate::sqlite::place::{self, There};
 use crate::sqlite::{Queue, Scribe, Site, Tables, apart, form, origin, writing};
 use crate::store::Store;
@@ -24,11 +24,11 @@ const LOST: &str = "an earlier process that used these records left nothing in t
 
 /// A store that is open.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedStore {
     /// It.
     pub store: Store,
     /// Who created it.
-    pub origin: Origin,
+    pub origin: StoreCreator,
     /// What the user should know, in our words: a clock behind the store's, attempts of dead processes
     /// that were settled in full.
     pub notes: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Opened {
 /// What opening a store for writing found.
 #[derive(Debug)]
 struct Found {
-    origin: Origin,
+    origin: StoreCreator,
     notes: Vec<String>,
 }
 
@@ -47,19 +47,19 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Unusable`], with what to do.
-    pub async fn open(mut opening: Opening) -> Result<Opened, Error> {
+    pub async fn open(mut opening: StoreOptions) -> Result<OpenedStore, Error> {
         opening.path = std::path::absolute(&opening.path).map_err(|error| place::unwritable(&opening.path, &error))?;
         let (path, zone) = (opening.path.clone(), opening.zone.clone());
         match opening.access {
-            Access::Write => {
+            StoreAccess::Write => {
                 let (queue, found) = Queue::start(&path.clone(), move || begin(opening)).await?;
                 let Found { origin, notes } = found;
                 let site = Arc::new(Site::written(path, zone));
-                Ok(Opened { store: Self { site, queue: Some(queue) }, origin, notes })
+                Ok(OpenedStore { store: Self { site, queue: Some(queue) }, origin, notes })
             }
-            Access::Read => {
+            StoreAccess::Read => {
                 let (site, origin) = apart(&path.clone(), move || look(path, zone, &opening.key)).await?;
-                Ok(Opened { store: Self { site: Arc::new(site), queue: None }, origin, notes: Vec::new() })
+                Ok(OpenedStore { store: Self { site: Arc::new(site), queue: None }, origin, notes: Vec::new() })
             }
         }
     }
@@ -82,16 +82,20 @@ impl Store {
 }
 
 /// Opens a store that is only read.
-fn look(path: std::path::PathBuf, zone: jiff::tz::TimeZone, key: &proem_guard::Key) -> Result<(Site, Origin), Error> {
+fn look(
+    path: std::path::PathBuf,
+    zone: jiff::tz::TimeZone,
+    key: &proem_guard::InstallationKey,
+) -> Result<(Site, StoreCreator), Error> {
     let site = Site::read(path, zone)?;
     let tables = site.connect()?;
-    let origin = if site.is_empty() { Origin::Own } else { origin::of(&tables, key)? };
+    let origin = if site.is_empty() { StoreCreator::Own } else { origin::of(&tables, key)? };
     tables.close()?;
     Ok((site, origin))
 }
 
 /// Opens a store for writing, on the thread that writes.
-fn begin(opening: Opening) -> Result<(Scribe, Found), Error> {
+fn begin(opening: StoreOptions) -> Result<(Scribe, Found), Error> {
     let path = &opening.path;
     place::make_folder(path)?;
     let there = place::look(path)?;
@@ -102,7 +106,7 @@ fn begin(opening: Opening) -> Result<(Scribe, Found), Error> {
     let tables = writing(path, there)?;
     let (origin, mut notes) = prepare(&tables, there, &opening.key)?;
     let mut scribe = Scribe { tables, opening, epoch: None };
-    if origin == Origin::Own {
+    if origin == StoreCreator::Own {
         notes.extend(enter(&mut scribe)?);
     }
     drop(turn);
@@ -110,7 +114,11 @@ fn begin(opening: Opening) -> Result<(Scribe, Found), Error> {
 }
 
 /// Sees that there are tables of the newest form, as far as the store is this installation's; says whose it is.
-fn prepare(tables: &Tables, there: There, key: &proem_guard::Key) -> Result<(Origin, Vec<String>), Error> {
+fn prepare(
+    tables: &Tables,
+    there: There,
+    key: &proem_guard::InstallationKey,
+) -> Result<(StoreCreator, Vec<String>), Error> {
     if form::said(tables)? == 0 {
         if there == There::File && !form::is_empty(tables)? {
             return Err(form::of_something_else(tables));
@@ -120,7 +128,7 @@ fn prepare(tables: &Tables, there: There, key: &proem_guard::Key) -> Result<(Ori
     let form = form::check(tables)?;
     let origin = origin::of(tables, key)?;
     let mut notes = Vec::new();
-    if origin == Origin::Own {
+    if origin == StoreCreator::Own {
         origin::mark(tables)?;
         if form < form::newest() {
             form::upgrade(tables)?;

@@ -13,19 +13,19 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub use self::costs::{CapNow, Costs, CostsWanted, Estimate, SpendLine};
+pub use self::costs::{CapNow, CostReport, CostsWanted, Estimate, SpendLine};
 pub use self::detail::{ApprovalRow, AttemptRow, CallRow, FeedbackRow, RunDetail};
 pub use self::judged::JudgedRow;
-pub use self::learned::{FailureRow, Found};
-pub use self::runs::{Listed, RunRow, RunState, RunsWanted};
-pub use self::statistics::{Group, Statistics, StatisticsWanted, Summary};
+pub use self::learned::{FailureRow, FailureSource};
+pub use self::runs::{RunRow, RunScope, RunState, RunsWanted};
+pub use self::statistics::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 pub use self::status::{EventRow, StatusRow};
 
 use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use self::values::Fault;
+use self::values::ReadFault;
 use crate::Store;
 use crate::error::{Error, Unusable};
 use crate::sqlite::{Site, apart, unusable};
@@ -35,13 +35,13 @@ impl Store {
     /// disk, or for another process, does not keep the caller's other work waiting.
     async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Connection, &Site) -> Result<T, Fault> + Send + 'static,
+        read: impl FnOnce(&Connection, &Site) -> Result<T, ReadFault> + Send + 'static,
     ) -> Result<T, Error> {
         let site = Arc::clone(&self.site);
         let work = move || {
             let tables = site.connect()?;
             let reader = tables.connection();
-            let found = reader.unchecked_transaction().map_err(Fault::from).and_then(|_moment| read(reader, &site));
+            let found = reader.unchecked_transaction().map_err(ReadFault::from).and_then(|_moment| read(reader, &site));
             found.map_err(|fault| failed(&site, fault))
         };
         apart(&self.site.path, work).await
@@ -49,10 +49,10 @@ impl Store {
 }
 
 /// What a fault means to whoever asked.
-fn failed(site: &Site, fault: Fault) -> Error {
+fn failed(site: &Site, fault: ReadFault) -> Error {
     match fault {
-        Fault::Missing(what) => Error::NotFound(what),
-        Fault::Odd(why) => Unusable::Corrupt { path: site.path.clone(), why }.into(),
-        Fault::Sql(error) => unusable(&site.path, &error),
+        ReadFault::Missing(what) => Error::NotFound(what),
+        ReadFault::Odd(why) => Unusable::Corrupt { path: site.path.clone(), why }.into(),
+        ReadFault::Sql(error) => unusable(&site.path, &error),
     }
 }

@@ -8,10 +8,10 @@ mod person;
 mod run;
 
 pub use self::call::{
-    AttemptId, CallResult, CallState, NewAssembly, NewAttempt, NewCall, ReadCall, SectionRow, Settlement, Used,
+    AttemptId, AttemptUsage, CallResult, CallState, NewAssembly, NewAttempt, NewCall, ReadCall, SectionRow, Settlement,
 };
-pub use self::content::{Content, hash};
-pub use self::journal::{Finish, Intent};
+pub use self::content::{HashedContent, hash};
+pub use self::journal::{Intent, RunFinish};
 pub use self::names::{Actor, ActorKind, Project, RunId};
 pub use self::person::{NewApproval, NewFeedback};
 pub use self::run::{Evaluation, NewRun, NewStep, Numbers, Replayable, RunOutcome, Snapshot};

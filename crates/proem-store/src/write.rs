@@ -28,6 +28,6 @@ mod take_over;
 
 pub use self::clearing::{Clearing, ClearingWay};
 pub use self::correction::Correction;
-pub use self::intent::Booked;
+pub use self::intent::BookingOutcome;
 pub use self::pause::Pause;
-pub use self::purge::{Purge, Purged};
+pub use self::purge::{Purge, PurgeCounts};

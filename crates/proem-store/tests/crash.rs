@@ -13,20 +13,20 @@ use std::time::Duration;
 use backend::{Draw, Sqlite, again, given, integrity, rounds};
 use proem_engine::profile::Quality;
 use proem_store::failpoint::{NAMES, pass};
-use proem_store::laws::{Backend as _, Given};
-use proem_store::{Access, Store};
+use proem_store::laws::{Backend as _, LawSamples};
+use proem_store::{Store, StoreAccess};
 
 /// A call from its intent to its run's end, with a state that is large enough to matter.
 async fn call(store: &Store, run: u64) {
-    let mut intent = Given.intent(run, 0, 40, &[]);
+    let mut intent = LawSamples.intent(run, 0, 40, &[]);
     if let Some(snapshot) = &mut intent.snapshot {
         snapshot.sealed = vec![7; 20_000];
     }
-    let attempt = Given.booked(store, intent).await;
+    let attempt = LawSamples.booked(store, intent).await;
     pass("before-call");
     pass("after-call");
-    Given.settled(store, attempt, Given.reported(7)).await;
-    store.finish(Given.finish(run, Quality::High)).await.unwrap();
+    LawSamples.settled(store, attempt, LawSamples.reported(7)).await;
+    store.finish(LawSamples.finish(run, Quality::High)).await.unwrap();
 }
 
 /// The process that is stopped, when it is started by a test below; alone it makes one call.
@@ -74,7 +74,7 @@ async fn check(sqlite: &Sqlite) {
 
 /// Opens the store as the next process does, and looks at it.
 async fn recover(sqlite: &Sqlite) -> i64 {
-    sqlite.opened(Access::Write).await.store.close().await;
+    sqlite.opened(StoreAccess::Write).await.store.close().await;
     check(sqlite).await;
     sqlite.number("SELECT count(*) FROM attempts WHERE state = 'unknown'").await
 }

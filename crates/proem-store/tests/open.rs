@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use backend::{Sqlite, again, given, integrity};
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
-use proem_guard::Key;
-use proem_store::laws::{Backend as _, Given};
-use proem_store::{Access, Error, Origin, Purge, Store, Unusable};
+use proem_guard::InstallationKey;
+use proem_store::laws::{Backend as _, LawSamples};
+use proem_store::{Error, Purge, Store, StoreAccess, StoreCreator, Unusable};
 use rusqlite::{Connection, OpenFlags};
 
 fn beside(path: &Path, end: &str) -> PathBuf {
@@ -21,9 +21,9 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 }
 
 /// What opening says, for reading and for writing.
-async fn both(sqlite: &Sqlite) -> [Result<Origin, Error>; 2] {
+async fn both(sqlite: &Sqlite) -> [Result<StoreCreator, Error>; 2] {
     let mut said = Vec::new();
-    for access in [Access::Read, Access::Write] {
+    for access in [StoreAccess::Read, StoreAccess::Write] {
         said.push(Store::open(sqlite.opening(access)).await.map(|opened| opened.origin));
     }
     said.try_into().unwrap()
@@ -33,8 +33,8 @@ async fn both(sqlite: &Sqlite) -> [Result<Origin, Error>; 2] {
 async fn a_new_store_is_this_users_only() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
-    let opened = sqlite.opened(Access::Write).await;
-    assert_eq!((opened.origin, opened.notes), (Origin::Own, vec![]));
+    let opened = sqlite.opened(StoreAccess::Write).await;
+    assert_eq!((opened.origin, opened.notes), (StoreCreator::Own, vec![]));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(sqlite.path.parent().unwrap()), 0o700);
     for end in ["", "-wal", "-shm"] {
@@ -49,8 +49,8 @@ async fn a_new_store_is_this_users_only() {
 async fn reading_creates_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
-    let opened = sqlite.opened(Access::Read).await;
-    let refused = opened.store.intend(Given.intent(1, 0, 1, &[])).await;
+    let opened = sqlite.opened(StoreAccess::Read).await;
+    let refused = opened.store.intend(LawSamples.intent(1, 0, 1, &[])).await;
     assert!(matches!(refused, Err(Error::Unusable(Unusable::Unwritable { .. }))), "{refused:?}");
     opened.store.close().await;
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -62,7 +62,7 @@ async fn many_open_a_fresh_store_at_once() {
     let sqlite = Sqlite::new(folder.path());
     let stores = futures_util::future::join_all((0..12).map(|_| sqlite.open())).await;
     for (run, store) in (0..).zip(&stores) {
-        Given.whole(store, run, Quality::High).await;
+        LawSamples.whole(store, run, Quality::High).await;
     }
     for store in stores {
         store.close().await;
@@ -94,21 +94,21 @@ async fn another_installations_store_is_only_read() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
     let store = sqlite.open().await;
-    Given.whole(&store, 1, Quality::High).await;
+    LawSamples.whole(&store, 1, Quality::High).await;
     store.close().await;
-    let mut opening = sqlite.opening(Access::Write);
-    opening.key = Key::new([8; 32]);
+    let mut opening = sqlite.opening(StoreAccess::Write);
+    opening.key = InstallationKey::new([8; 32]);
     let opened = Store::open(opening.clone()).await.unwrap();
-    assert_eq!(opened.origin, Origin::Foreign);
-    let refused = opened.store.intend(Given.intent(2, 0, 1, &[])).await;
+    assert_eq!(opened.origin, StoreCreator::Foreign);
+    let refused = opened.store.intend(LawSamples.intent(2, 0, 1, &[])).await;
     assert!(matches!(refused, Err(Error::Foreign { .. })), "{refused:?}");
     assert!(matches!(opened.store.bury(Time(1)).await, Err(Error::Foreign { .. })));
     assert_eq!(sqlite.numbers("SELECT count(*) FROM epochs").await, [1], "it left no trace");
-    opened.store.adopt(Given.actor(), Time(1)).await.unwrap();
-    Given.whole(&opened.store, 2, Quality::High).await;
+    opened.store.adopt(LawSamples.actor(), Time(1)).await.unwrap();
+    LawSamples.whole(&opened.store, 2, Quality::High).await;
     opened.store.close().await;
-    assert_eq!(sqlite.opened(Access::Read).await.origin, Origin::Foreign, "it is the other's from then on");
-    assert_eq!(Store::open(opening).await.unwrap().origin, Origin::Own);
+    assert_eq!(sqlite.opened(StoreAccess::Read).await.origin, StoreCreator::Foreign, "it is the other's from then on");
+    assert_eq!(Store::open(opening).await.unwrap().origin, StoreCreator::Own);
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn a_truncated_file_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
     let store = sqlite.open().await;
-    Given.whole(&store, 1, Quality::High).await;
+    LawSamples.whole(&store, 1, Quality::High).await;
     store.close().await;
     let whole = fs::metadata(&sqlite.path).unwrap().len();
     for length in [whole / 2, 4096, 100, 16] {
@@ -152,9 +152,9 @@ async fn a_truncated_file_is_damaged() {
 async fn killed(folder: &Path) -> (Sqlite, usize) {
     let before = Sqlite::new(&folder.join("before"));
     let store = before.open().await;
-    Given.whole(&store, 1, Quality::High).await;
+    LawSamples.whole(&store, 1, Quality::High).await;
     let first = fs::read(beside(&before.path, "-wal")).unwrap().len();
-    Given.whole(&store, 2, Quality::High).await;
+    LawSamples.whole(&store, 2, Quality::High).await;
     let after = Sqlite::new(&folder.join("after"));
     fs::create_dir_all(after.path.parent().unwrap()).unwrap();
     for end in ["", "-wal"] {
@@ -181,7 +181,7 @@ async fn a_damaged_log_keeps_what_was_committed_before() {
         let store = sqlite.open().await;
         let ended = sqlite.numbers("SELECT count(*) FROM runs WHERE state = 'ended'").await;
         assert_eq!(ended, expected, "damage {place}");
-        Given.whole(&store, 3, Quality::High).await;
+        LawSamples.whole(&store, 3, Quality::High).await;
         store.close().await;
         assert_eq!(integrity(&sqlite), "ok", "damage {place}");
     }
@@ -200,12 +200,12 @@ async fn a_process_of_which_nothing_is_left_is_said() {
             let line = "INSERT INTO epochs (id, project, actor, began) VALUES ('{}', 'p', 'person:a@terminal', 1)";
             sqlite.execute(&line.replace("{}", epoch)).await.unwrap();
         }
-        let opened = sqlite.opened(Access::Write).await;
+        let opened = sqlite.opened(StoreAccess::Write).await;
         assert_eq!(opened.notes.len(), notes, "{left}: {:?}", opened.notes);
         assert!(opened.notes.iter().all(|note| note.contains("its costs are not counted")), "{:?}", opened.notes);
         opened.store.close().await;
         // It is said once.
-        let again = sqlite.opened(Access::Write).await;
+        let again = sqlite.opened(StoreAccess::Write).await;
         assert_eq!(again.notes, Vec::<String>::new());
         again.store.close().await;
     }
@@ -239,19 +239,19 @@ async fn a_clock_behind_the_records_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
     let store = sqlite.open().await;
-    let mut intent = Given.intent(1, 0, 1, &[]);
+    let mut intent = LawSamples.intent(1, 0, 1, &[]);
     intent.attempt.at = Time(4_102_444_800_000);
-    let attempt = Given.booked(&store, intent).await;
-    Given.settled(&store, attempt, Given.reported(1)).await;
+    let attempt = LawSamples.booked(&store, intent).await;
+    LawSamples.settled(&store, attempt, LawSamples.reported(1)).await;
     store.close().await;
-    let opened = sqlite.opened(Access::Write).await;
+    let opened = sqlite.opened(StoreAccess::Write).await;
     assert!(
         matches!(opened.notes.as_slice(), [note] if note.contains("the newest record is from 2100-01-01T00:00:00Z")),
         "{opened:?}"
     );
-    opened.store.reset_clock(Given.actor(), Time(5)).await.unwrap();
+    opened.store.reset_clock(LawSamples.actor(), Time(5)).await.unwrap();
     opened.store.close().await;
-    assert_eq!(sqlite.opened(Access::Write).await.notes, Vec::<String>::new());
+    assert_eq!(sqlite.opened(StoreAccess::Write).await.notes, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -259,9 +259,9 @@ async fn attempts_of_the_dead_are_said() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
     let store = sqlite.open().await;
-    Given.booked(&store, Given.intent(1, 0, 1, &[])).await;
+    LawSamples.booked(&store, LawSamples.intent(1, 0, 1, &[])).await;
     store.abandon().await;
-    let opened = sqlite.opened(Access::Write).await;
+    let opened = sqlite.opened(StoreAccess::Write).await;
     assert!(matches!(opened.notes.as_slice(), [note] if note.starts_with("1 attempt ")), "{:?}", opened.notes);
 }
 
@@ -274,10 +274,10 @@ const NOBODY: u32 = 65_534;
 async fn a_process_reads() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = given().unwrap_or_else(|| Sqlite::new(folder.path()));
-    let opened = sqlite.opened(Access::Read).await;
-    assert_eq!(opened.origin, Origin::Own);
+    let opened = sqlite.opened(StoreAccess::Read).await;
+    assert_eq!(opened.origin, StoreCreator::Own);
     if given().is_some() {
-        let said = Store::open(sqlite.opening(Access::Write)).await.unwrap_err();
+        let said = Store::open(sqlite.opening(StoreAccess::Write)).await.unwrap_err();
         assert!(matches!(&said, Error::Unusable(Unusable::Unwritable { .. })), "{said:?}");
         assert_eq!(opened.store.runs(&proem_store::query::RunsWanted::default()).await.unwrap().len(), 1);
     }
@@ -288,7 +288,7 @@ async fn a_read_only_folder_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
     let store = sqlite.open().await;
-    Given.whole(&store, 1, Quality::High).await;
+    LawSamples.whole(&store, 1, Quality::High).await;
     store.close().await;
     let state = sqlite.path.parent().unwrap();
     for path in [folder.path(), state] {
@@ -311,10 +311,10 @@ async fn a_read_only_folder_is_read() {
 async fn a_purge_says_what_a_reader_keeps_it_from() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = Sqlite::new(folder.path());
-    let store = sqlite.opened(Access::Write).await.store;
-    let purge = || Purge { project: None, before: None, runs: vec![], actor: Given.actor(), at: Time(9_000) };
+    let store = sqlite.opened(StoreAccess::Write).await.store;
+    let purge = || Purge { project: None, before: None, runs: vec![], actor: LawSamples.actor(), at: Time(9_000) };
     for (run, read) in [(1, true), (2, false)] {
-        Given.whole(&store, run, Quality::High).await;
+        LawSamples.whole(&store, run, Quality::High).await;
         let text = format!("task of {run}");
         let in_files = || ["", "-wal"].iter().any(|end| holds(&beside(&sqlite.path, end), text.as_bytes()));
         assert!(in_files());
@@ -340,13 +340,14 @@ async fn a_purge_makes_the_file_shorter() {
         }
         let mut lengths = Vec::new();
         for purges in [false, true] {
-            let store = sqlite.opened(Access::Write).await.store;
+            let store = sqlite.opened(StoreAccess::Write).await.store;
             if purges {
-                let purge = Purge { project: None, before: None, runs: vec![], actor: Given.actor(), at: Time(9_000) };
+                let purge =
+                    Purge { project: None, before: None, runs: vec![], actor: LawSamples.actor(), at: Time(9_000) };
                 assert_eq!(store.purge(purge).await.unwrap().runs, 40);
             } else {
                 for run in 0..40 {
-                    Given.whole(&store, run, Quality::High).await;
+                    LawSamples.whole(&store, run, Quality::High).await;
                 }
             }
             store.close().await;

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use backend::{Draw, Sqlite, again, given, integrity, rounds};
 use proem_engine::run::Time;
-use proem_store::laws::{Backend as _, Given};
-use proem_store::record::Used;
-use proem_store::{Booked, Store};
+use proem_store::laws::{Backend as _, LawSamples};
+use proem_store::record::AttemptUsage;
+use proem_store::{BookingOutcome, Store};
 
 /// The most that all of them may book, in tokens.
 const MOST: u64 = 3_000;
@@ -30,14 +30,16 @@ const BOOKED: &str = "SELECT (SELECT coalesce(sum(tokens), 0) FROM spend) + \
 /// Books an attempt, and settles it or doesn't.
 async fn one(store: &Store, draw: &mut Draw) -> bool {
     let (run, bound) = (draw.below(u64::MAX), 1 + draw.below(ONE));
-    let Booked::Yes(attempt) = store.intend(Given.intent(run, 0, bound, &[Given.cap(MOST)])).await.unwrap() else {
+    let BookingOutcome::Yes(attempt) =
+        store.intend(LawSamples.intent(run, 0, bound, &[LawSamples.cap(MOST)])).await.unwrap()
+    else {
         return false;
     };
     match draw.below(8) {
         0 => {}
-        1 => Given.settled(store, attempt, Used::Unknown).await,
-        2 => Given.settled(store, attempt, Used::Nothing).await,
-        _ => Given.settled(store, attempt, Given.reported(draw.below(bound / 4 + 1))).await,
+        1 => LawSamples.settled(store, attempt, AttemptUsage::Unknown).await,
+        2 => LawSamples.settled(store, attempt, AttemptUsage::Nothing).await,
+        _ => LawSamples.settled(store, attempt, LawSamples.reported(draw.below(bound / 4 + 1))).await,
     }
     true
 }

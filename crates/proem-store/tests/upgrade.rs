@@ -10,11 +10,11 @@ use std::process::Stdio;
 use backend::{Sqlite, again, given, integrity, older};
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
-use proem_guard::Key;
-use proem_store::laws::{Backend as _, Given};
+use proem_guard::InstallationKey;
+use proem_store::laws::{Backend as _, LawSamples};
 use proem_store::query::{CostsWanted, RunDetail, RunsWanted, StatisticsWanted};
-use proem_store::record::Used;
-use proem_store::{Access, Error, Opening, Origin, Store, Unusable, failpoint};
+use proem_store::record::AttemptUsage;
+use proem_store::{Error, Store, StoreAccess, StoreCreator, StoreOptions, Unusable, failpoint};
 
 /// Every table that has the columns of form 1 in every form.
 const TABLES: [&str; 12] = [
@@ -78,22 +78,22 @@ fn everything(sqlite: &Sqlite) -> Vec<(String, Vec<String>)> {
 async fn filled(folder: &Path) -> Sqlite {
     let newest = Sqlite::new(&folder.join("newest"));
     let store = newest.open().await;
-    Given.whole(&store, 1, Quality::High).await;
-    Given.whole(&store, 2, Quality::Low).await;
-    let attempt = Given.booked(&store, Given.intent(3, 0, 40, &[])).await;
-    Given.settled(&store, attempt, Used::Unknown).await;
+    LawSamples.whole(&store, 1, Quality::High).await;
+    LawSamples.whole(&store, 2, Quality::Low).await;
+    let attempt = LawSamples.booked(&store, LawSamples.intent(3, 0, 40, &[])).await;
+    LawSamples.settled(&store, attempt, AttemptUsage::Unknown).await;
     store
         .correct(proem_store::Correction {
             attempt,
             nanos: proem_engine::call::NanoDollars(3),
             why: "the invoice says so".to_owned(),
-            actor: Given.actor(),
+            actor: LawSamples.actor(),
             at: Time(5_000),
         })
         .await
         .unwrap();
-    store.feedback(Given.feedback(1)).await.unwrap();
-    store.approve(vec![Given.approval(2)]).await.unwrap();
+    store.feedback(LawSamples.feedback(1)).await.unwrap();
+    store.approve(vec![LawSamples.approval(2)]).await.unwrap();
     store.close().await;
     let sqlite = Sqlite::new(folder);
     older(&sqlite, Some(&newest));
@@ -123,7 +123,7 @@ async fn an_older_form_is_brought_to_the_newest() {
     let sqlite = filled(folder.path()).await;
     let before = everything(&sqlite);
     assert!(before.iter().all(|(table, rows)| !rows.is_empty() || table == "snapshots"), "{before:?}");
-    let opened = sqlite.opened(Access::Write).await;
+    let opened = sqlite.opened(StoreAccess::Write).await;
     assert_eq!(
         opened.notes,
         ["the records were upgraded from format version 1 to 4; older versions of Proem can't open them any more"]
@@ -140,20 +140,20 @@ async fn an_older_form_is_brought_to_the_newest() {
     // What was booked before is corrected where it was booked.
     let attempt = proem_store::record::AttemptId(3);
     let run = opened.store.run_of(attempt).await.unwrap();
-    assert_eq!(run, Given.id(3));
+    assert_eq!(run, LawSamples.id(3));
     let spent = sqlite.number("SELECT sum(nanos) FROM spend").await;
     let correction = proem_store::Correction {
         attempt,
         nanos: proem_engine::call::NanoDollars(8),
         why: "the second invoice says so".to_owned(),
-        actor: Given.actor(),
+        actor: LawSamples.actor(),
         at: Time(6_000),
     };
     opened.store.correct(correction).await.unwrap();
     assert_eq!(sqlite.number("SELECT sum(nanos) FROM spend").await, spent + 5);
     opened.store.close().await;
     assert_eq!(integrity(&sqlite), "ok");
-    assert_eq!(sqlite.opened(Access::Write).await.notes, Vec::<String>::new(), "it is done once");
+    assert_eq!(sqlite.opened(StoreAccess::Write).await.notes, Vec::<String>::new(), "it is done once");
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn what_failed_without_an_answer_counts_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
     // The third run's connection was cut; the fourth run is nowhere any more.
-    for run in [Given.id(3), Given.id(4)] {
+    for run in [LawSamples.id(3), LawSamples.id(4)] {
         let (of, risks) = (format!("'{}', project, actor, 3000", run.0), r#"["cut_off","execution_failed"]"#);
         let cut = format!(
             "INSERT INTO outcomes SELECT {of}, 'assess/change', 'assessment', 'low', 'partial', '{risks}' FROM runs LIMIT 1;
@@ -175,14 +175,14 @@ async fn what_failed_without_an_answer_counts_no_more() {
         }
     }
     let learned = async |store: &Store| {
-        let (project, agent) = (Given.project(), "assess/change");
+        let (project, agent) = (LawSamples.project(), "assess/change");
         let history = store.history(&project, agent, Time(0)).await.unwrap();
         let good: Vec<bool> = history.iter().map(|recorded| recorded.issue.is_none()).collect();
         let failures = store.failures(&project, Some(agent)).await.unwrap();
         (good, failures.into_iter().map(|row| row.run).collect::<Vec<_>>())
     };
-    let expected = (vec![true, false], vec![Given.id(2)]);
-    assert_eq!(learned(&sqlite.opened(Access::Read).await.store).await, expected, "as it is read");
+    let expected = (vec![true, false], vec![LawSamples.id(2)]);
+    assert_eq!(learned(&sqlite.opened(StoreAccess::Read).await.store).await, expected, "as it is read");
     let store = sqlite.open().await;
     assert_eq!(learned(&store).await, expected, "as it is upgraded");
     store.close().await;
@@ -217,8 +217,8 @@ async fn an_older_form_is_read_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
     let before = everything(&sqlite);
-    let opened = sqlite.opened(Access::Read).await;
-    assert_eq!(opened.origin, Origin::Own);
+    let opened = sqlite.opened(StoreAccess::Read).await;
+    assert_eq!(opened.origin, StoreCreator::Own);
     let as_it_was = read(&opened.store).await;
     assert!(as_it_was.contains("assess/change@1.0.0"), "{as_it_was}");
     assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
@@ -230,8 +230,8 @@ async fn an_older_form_is_read_as_it_is() {
     writes.close().await;
 }
 
-fn foreign(sqlite: &Sqlite) -> Opening {
-    Opening { key: Key::new([8; 32]), ..sqlite.opening(Access::Write) }
+fn foreign(sqlite: &Sqlite) -> StoreOptions {
+    StoreOptions { key: InstallationKey::new([8; 32]), ..sqlite.opening(StoreAccess::Write) }
 }
 
 #[tokio::test]
@@ -240,12 +240,12 @@ async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_ad
     let sqlite = filled(folder.path()).await;
     let before = everything(&sqlite);
     let opened = Store::open(foreign(&sqlite)).await.unwrap();
-    assert_eq!((opened.origin, opened.notes), (Origin::Foreign, vec![]));
+    assert_eq!((opened.origin, opened.notes), (StoreCreator::Foreign, vec![]));
     let as_it_was = read(&opened.store).await;
     assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true), "it left no trace");
-    opened.store.adopt(Given.actor(), Time(1)).await.unwrap();
+    opened.store.adopt(LawSamples.actor(), Time(1)).await.unwrap();
     assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (4, true));
-    Given.whole(&opened.store, 9, Quality::High).await;
+    LawSamples.whole(&opened.store, 9, Quality::High).await;
     opened.store.close().await;
     assert_eq!(integrity(&sqlite), "ok");
 }
@@ -254,10 +254,10 @@ async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_ad
 async fn many_that_open_it_at_once_do_it_once() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
-    let opened = futures_util::future::join_all((0..8).map(|_| sqlite.opened(Access::Write))).await;
+    let opened = futures_util::future::join_all((0..8).map(|_| sqlite.opened(StoreAccess::Write))).await;
     assert_eq!(opened.iter().map(|opened| opened.notes.len()).sum::<usize>(), 1);
     for (run, opened) in (10..).zip(opened) {
-        Given.whole(&opened.store, run, Quality::High).await;
+        LawSamples.whole(&opened.store, run, Quality::High).await;
         opened.store.close().await;
     }
     assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (4, "ok"));
@@ -278,11 +278,11 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     let lock = File::create(locks.join("00000000000000ab")).unwrap();
     lock.lock().unwrap();
     let before = everything(&sqlite);
-    let refused = Store::open(sqlite.opening(Access::Write)).await.unwrap_err();
+    let refused = Store::open(sqlite.opening(StoreAccess::Write)).await.unwrap_err();
     assert!(matches!(&refused, Error::Unusable(Unusable::Other { .. })), "{refused:?}");
     assert!(refused.to_string().ends_with("stop the older one, or wait until it ends, and try again"), "{refused}");
     let adopting = Store::open(foreign(&sqlite)).await.unwrap().store;
-    let refused = adopting.adopt(Given.actor(), Time(1)).await;
+    let refused = adopting.adopt(LawSamples.actor(), Time(1)).await;
     assert!(matches!(&refused, Err(Error::Unusable(Unusable::Other { .. }))), "{refused:?}");
     assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
     drop(lock);
@@ -323,7 +323,7 @@ async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
     assert!(everything(&sqlite) == before, "nothing is lost");
     let store = sqlite.open().await;
     assert_eq!(form(&sqlite).await, 4);
-    Given.whole(&store, 9, Quality::High).await;
+    LawSamples.whole(&store, 9, Quality::High).await;
     store.close().await;
     assert_eq!(integrity(&sqlite), "ok");
 }

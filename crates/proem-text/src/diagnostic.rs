@@ -16,14 +16,14 @@ const BEFORE_CARET: usize = 60;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum DiagnosticSeverity {
     /// The text can't be used.
     Error,
     /// The text can be used, but probably not as meant.
     Warning,
 }
 
-impl Severity {
+impl DiagnosticSeverity {
     /// The word that starts a message.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -38,7 +38,7 @@ impl Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     /// What is wrong: lower case, no full stop.
     pub message: String,
     /// Where, in bytes of the text; `None` if it is about the whole.
@@ -154,7 +154,7 @@ mod tests {
     fn check(text: &str, marked: &str, expected: &str) {
         let start = text.find(marked).unwrap();
         let diagnostic = Diagnostic {
-            severity: Severity::Error,
+            severity: DiagnosticSeverity::Error,
             message: String::from("wrong"),
             span: Some(Span::new(start, start + marked.len())),
             help: None,
@@ -167,7 +167,7 @@ mod tests {
         let text = format!("{}    - {{ name: role, trust: foo }}\nrest\n", "x\n".repeat(11));
         let start = text.find("foo").unwrap();
         let mut diagnostic = Diagnostic {
-            severity: Severity::Error,
+            severity: DiagnosticSeverity::Error,
             message: String::from("`trust` is `foo`, expected one of constitution, rules"),
             span: Some(Span::new(start, start + 3)),
             help: Some(String::from("undeclared inputs are untrusted")),
@@ -184,7 +184,7 @@ error: `trust` is `foo`, expected one of constitution, rules
 "
         );
         diagnostic.span = None;
-        diagnostic.severity = Severity::Warning;
+        diagnostic.severity = DiagnosticSeverity::Warning;
         assert_eq!(
             diagnostic.render("task/1.0.0.prompt", &text),
             "\

@@ -16,7 +16,7 @@ pub mod normalise;
 pub mod span;
 pub mod words;
 
-pub use diagnostic::{Diagnostic, Severity, line_column};
+pub use diagnostic::{Diagnostic, DiagnosticSeverity, line_column};
 pub use label::{Audience, Label, Secrecy, Source, Sources};
 pub use normalise::{View, normalise};
 pub use span::{OffsetMap, Span};

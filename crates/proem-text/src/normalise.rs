@@ -22,7 +22,7 @@ pub struct View {
 /// Idempotent: the normal form of a normal form is itself.
 #[must_use]
 pub fn normalise(text: &str) -> View {
-    let mut folding = Folding::default();
+    let mut folding = NormalisedViewBuilder::default();
     let mut offset = 0;
     for chunk in chunks(text) {
         let span = Span::new(offset, offset.saturating_add(chunk.len()));
@@ -75,12 +75,12 @@ fn starts_chunk(c: char) -> bool {
 
 /// The view so far, and the run of whitespace that waits for its end.
 #[derive(Default)]
-struct Folding {
+struct NormalisedViewBuilder {
     view: View,
     space: Option<Span>,
 }
 
-impl Folding {
+impl NormalisedViewBuilder {
     /// Appends a chunk that is in NFKC already.
     fn copy(&mut self, chunk: &str, span: Span) {
         let mut start = span.start;

@@ -51,7 +51,7 @@ impl Span {
 
 /// One piece of a view and where it came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Segment {
+struct ViewSegment {
     view: Span,
     original: Span,
     /// Whether the piece is a byte-for-byte copy, so that offsets inside it correspond too.
@@ -65,7 +65,7 @@ struct Segment {
 /// original span was inserted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OffsetMap {
-    segments: Vec<Segment>,
+    segments: Vec<ViewSegment>,
 }
 
 impl OffsetMap {
@@ -113,7 +113,7 @@ impl OffsetMap {
         }
         let start = self.view_len();
         let view = Span::new(start, start.saturating_add(view_len));
-        self.segments.push(Segment { view, original, verbatim });
+        self.segments.push(ViewSegment { view, original, verbatim });
     }
 
     /// The smallest original span that covers what `view` shows.

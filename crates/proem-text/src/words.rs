@@ -36,7 +36,7 @@ fn belongs_to_word(c: char) -> bool {
 
 /// What a character does at the border between two parts of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum CharacterClass {
     Upper,
     Lower,
     Digit,
@@ -44,17 +44,17 @@ enum Class {
     Mark,
 }
 
-fn class(c: char) -> Class {
+fn class(c: char) -> CharacterClass {
     if is_mark(c) {
-        Class::Mark
+        CharacterClass::Mark
     } else if matches!(c.script(), Script::Han | Script::Hiragana | Script::Katakana | Script::Bopomofo) || c == 'ー' {
-        Class::Unspaced
+        CharacterClass::Unspaced
     } else if c.is_numeric() {
-        Class::Digit
+        CharacterClass::Digit
     } else if c.is_uppercase() {
-        Class::Upper
+        CharacterClass::Upper
     } else {
-        Class::Lower
+        CharacterClass::Lower
     }
 }
 
@@ -65,7 +65,7 @@ fn forms(run: &str) -> Vec<String> {
     for word in run.split(|c| !belongs_to_word(c)) {
         let mut spaced = Vec::new();
         for (part, class) in parts(word) {
-            if class == Class::Unspaced {
+            if class == CharacterClass::Unspaced {
                 write_spaced(&mut forms, &mem::take(&mut spaced));
                 forms.extend(character_ngrams(part, 2).map(ToString::to_string));
             } else {
@@ -94,18 +94,18 @@ fn write_spaced(forms: &mut Vec<String>, parts: &[&str]) {
 ///
 /// A capital starts a part unless it follows a capital; the last of several capitals belongs to
 /// the lower-case letters that follow, as in `HTTP|Server`.
-fn parts(run: &str) -> Vec<(&str, Class)> {
+fn parts(run: &str) -> Vec<(&str, CharacterClass)> {
     let mut parts = Vec::new();
     let (mut start, mut before) = (0, None);
     // Where the last capital stands, if it is not the first of its part.
     let mut capital = None;
     for (at, c) in run.char_indices() {
         let class = class(c);
-        if class == Class::Mark {
+        if class == CharacterClass::Mark {
             continue;
         }
         let cut = match (before, class) {
-            (None, _) | (Some(Class::Upper), Class::Lower) => capital.take(),
+            (None, _) | (Some(CharacterClass::Upper), CharacterClass::Lower) => capital.take(),
             (Some(before), _) if before == class => None,
             (Some(_), _) => Some(at),
         };
@@ -113,7 +113,7 @@ fn parts(run: &str) -> Vec<(&str, Class)> {
             parts.extend(run.get(start..cut).zip(before));
             start = cut;
         }
-        capital = (class == Class::Upper && at > start).then_some(at);
+        capital = (class == CharacterClass::Upper && at > start).then_some(at);
         before = Some(class);
     }
     parts.extend(run.get(start..).filter(|part| !part.is_empty()).zip(before));

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{Failure, say, steps, tidy::Graph};
+use crate::{TaskFailure, say, steps, tidy::CrateGraph};
 
 /// A built test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ struct Binary {
 }
 
 /// Runs the tests of what was touched.
-pub(crate) fn tests(root: &Path, graph: &Graph) -> Result<(), Failure> {
+pub(crate) fn tests(root: &Path, graph: &CrateGraph) -> Result<(), TaskFailure> {
     let paths = changed(root)?;
     let touched = touched(&paths, graph);
     if touched.is_empty() {
@@ -40,16 +40,16 @@ pub(crate) fn tests(root: &Path, graph: &Graph) -> Result<(), Failure> {
             .env("CARGO_MANIFEST_DIR", &binary.folder)
             .args(["--quiet"])
             .status()
-            .map_err(|error| Failure::Outside(format!("could not run `{}`: {error}", binary.program.display())))?;
+            .map_err(|error| TaskFailure::Outside(format!("could not run `{}`: {error}", binary.program.display())))?;
         if !status.success() {
-            return Err(Failure::Found);
+            return Err(TaskFailure::Found);
         }
     }
     Ok(())
 }
 
 /// The paths that are not committed, or those of the last commit.
-fn changed(root: &Path) -> Result<Vec<String>, Failure> {
+fn changed(root: &Path) -> Result<Vec<String>, TaskFailure> {
     let status = output(root, "git", &["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"])?;
     let uncommitted: Vec<String> = status
         .split('\0')
@@ -65,7 +65,7 @@ fn changed(root: &Path) -> Result<Vec<String>, Failure> {
 }
 
 /// The crates of these paths and whatever depends on them; all of them where a path belongs to none.
-fn touched(paths: &[String], graph: &Graph) -> BTreeSet<String> {
+fn touched(paths: &[String], graph: &CrateGraph) -> BTreeSet<String> {
     let all = || graph.members.iter().map(|member| member.name.clone()).collect();
     let mut touched = BTreeSet::new();
     for path in paths {
@@ -104,15 +104,15 @@ fn binaries(messages: &str) -> Vec<Binary> {
 }
 
 /// What a program prints; its messages go to the terminal.
-fn output(root: &Path, program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Result<String, Failure> {
+fn output(root: &Path, program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Result<String, TaskFailure> {
     let output = Command::new(program)
         .args(arguments)
         .current_dir(root)
         .stderr(std::process::Stdio::inherit())
         .output()
-        .map_err(|error| Failure::Outside(format!("could not run {}: {error}", arguments.join(" "))))?;
+        .map_err(|error| TaskFailure::Outside(format!("could not run {}: {error}", arguments.join(" "))))?;
     if !output.status.success() {
-        return Err(Failure::Found);
+        return Err(TaskFailure::Found);
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

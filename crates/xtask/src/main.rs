@@ -29,7 +29,7 @@ Exit codes: 0 all is well, 1 something was found, 2 wrong usage, 3 a tool could 
 
 /// What was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Command {
+enum AutomationCommand {
     Check,
     /// The same with the tests of what a change touches.
     FastCheck,
@@ -40,7 +40,7 @@ enum Command {
 
 /// Why a command did not end well.
 #[derive(Debug)]
-enum Failure {
+enum TaskFailure {
     /// Something was found; it has been reported.
     Found,
     /// A tool or a file could not be used.
@@ -58,33 +58,33 @@ fn main() -> ExitCode {
     };
     let root = root();
     let result = match command {
-        Command::Check => steps::check(&root),
-        Command::FastCheck => steps::fast_check(&root),
-        Command::Tidy => tidy::run(&root),
-        Command::Docs => steps::docs(&root),
-        Command::Help => {
+        AutomationCommand::Check => steps::check(&root),
+        AutomationCommand::FastCheck => steps::fast_check(&root),
+        AutomationCommand::Tidy => tidy::run(&root),
+        AutomationCommand::Docs => steps::docs(&root),
+        AutomationCommand::Help => {
             say(USAGE);
             Ok(())
         }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Found) => ExitCode::from(1),
-        Err(Failure::Outside(problem)) => {
+        Err(TaskFailure::Found) => ExitCode::from(1),
+        Err(TaskFailure::Outside(problem)) => {
             complain(&format!("error: {problem}\n"));
             ExitCode::from(3)
         }
     }
 }
 
-fn parse(arguments: &[String]) -> Result<Command, String> {
+fn parse(arguments: &[String]) -> Result<AutomationCommand, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["check"] => Ok(Command::Check),
-        ["check", "--fast"] => Ok(Command::FastCheck),
-        ["tidy"] => Ok(Command::Tidy),
-        ["docs"] => Ok(Command::Docs),
-        ["--help" | "-h" | "help"] => Ok(Command::Help),
+        ["check"] => Ok(AutomationCommand::Check),
+        ["check", "--fast"] => Ok(AutomationCommand::FastCheck),
+        ["tidy"] => Ok(AutomationCommand::Tidy),
+        ["docs"] => Ok(AutomationCommand::Docs),
+        ["--help" | "-h" | "help"] => Ok(AutomationCommand::Help),
         [] => Err("error: no command given".to_owned()),
         ["check" | "tidy" | "docs", extra, ..] => Err(format!("error: unexpected argument `{extra}`")),
         [unknown, ..] => Err(format!("error: unknown command `{unknown}`")),
@@ -114,12 +114,12 @@ mod tests {
     #[test]
     fn reads_the_command_line() {
         for (line, expected) in [
-            ("check", Ok(Command::Check)),
-            ("check --fast", Ok(Command::FastCheck)),
-            ("tidy", Ok(Command::Tidy)),
-            ("docs", Ok(Command::Docs)),
-            ("--help", Ok(Command::Help)),
-            ("-h", Ok(Command::Help)),
+            ("check", Ok(AutomationCommand::Check)),
+            ("check --fast", Ok(AutomationCommand::FastCheck)),
+            ("tidy", Ok(AutomationCommand::Tidy)),
+            ("docs", Ok(AutomationCommand::Docs)),
+            ("--help", Ok(AutomationCommand::Help)),
+            ("-h", Ok(AutomationCommand::Help)),
             ("", Err("error: no command given".to_owned())),
             ("chek", Err("error: unknown command `chek`".to_owned())),
             ("tidy --fast", Err("error: unexpected argument `--fast`".to_owned())),

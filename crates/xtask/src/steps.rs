@@ -8,24 +8,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Failure, complain, fast, say, tidy};
+use crate::{TaskFailure, complain, fast, say, tidy};
 
 /// The step that runs tests.
 const TESTS: &str = "tests";
 
 /// One run of cargo.
-struct Step {
+struct CargoStep {
     name: &'static str,
     arguments: &'static [&'static str],
 }
 
-const STEPS: &[Step] = &[
-    Step { name: "format", arguments: &["fmt", "--all", "--check"] },
-    Step { name: "lints", arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"] },
-    Step { name: TESTS, arguments: &["test", "--workspace", "--locked"] },
+const STEPS: &[CargoStep] = &[
+    CargoStep { name: "format", arguments: &["fmt", "--all", "--check"] },
+    CargoStep {
+        name: "lints",
+        arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+    },
+    CargoStep { name: TESTS, arguments: &["test", "--workspace", "--locked"] },
 ];
 
-const REFERENCE: Step = Step {
+const REFERENCE: CargoStep = CargoStep {
     name: "docs",
     arguments: &[
         "test",
@@ -47,7 +50,7 @@ const REFERENCE: Step = Step {
 const UPDATE_REFERENCE: &str = "PROEM_UPDATE_REFERENCE";
 
 /// Runs every step and stops at the first that fails.
-pub(crate) fn check(root: &Path) -> Result<(), Failure> {
+pub(crate) fn check(root: &Path) -> Result<(), TaskFailure> {
     let start = Instant::now();
     for step in STEPS {
         run(root, step, &[])?;
@@ -58,7 +61,7 @@ pub(crate) fn check(root: &Path) -> Result<(), Failure> {
 }
 
 /// Runs every step, of the tests those of what a change touches.
-pub(crate) fn fast_check(root: &Path) -> Result<(), Failure> {
+pub(crate) fn fast_check(root: &Path) -> Result<(), TaskFailure> {
     let start = Instant::now();
     for step in STEPS.iter().filter(|step| step.name != TESTS) {
         run(root, step, &[])?;
@@ -71,23 +74,23 @@ pub(crate) fn fast_check(root: &Path) -> Result<(), Failure> {
 }
 
 /// Writes the reference documents anew.
-pub(crate) fn docs(root: &Path) -> Result<(), Failure> {
+pub(crate) fn docs(root: &Path) -> Result<(), TaskFailure> {
     run(root, &REFERENCE, &[(UPDATE_REFERENCE, "1")])
 }
 
-fn run(root: &Path, step: &Step, variables: &[(&str, &str)]) -> Result<(), Failure> {
+fn run(root: &Path, step: &CargoStep, variables: &[(&str, &str)]) -> Result<(), TaskFailure> {
     timed(step.name, &repeat(step, variables), || {
         let status = Command::new(cargo())
             .args(step.arguments)
             .current_dir(root)
             .envs(variables.iter().copied())
             .status()
-            .map_err(|error| Failure::Outside(format!("could not run cargo: {error}")))?;
-        if status.success() { Ok(()) } else { Err(Failure::Found) }
+            .map_err(|error| TaskFailure::Outside(format!("could not run cargo: {error}")))?;
+        if status.success() { Ok(()) } else { Err(TaskFailure::Found) }
     })
 }
 
-fn timed(name: &str, repeat: &str, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+fn timed(name: &str, repeat: &str, work: impl FnOnce() -> Result<(), TaskFailure>) -> Result<(), TaskFailure> {
     let start = Instant::now();
     let result = work();
     let line = outcome(name, repeat, start.elapsed(), &result);
@@ -100,16 +103,16 @@ fn timed(name: &str, repeat: &str, work: impl FnOnce() -> Result<(), Failure>) -
 }
 
 /// One line on how a step ended.
-fn outcome(name: &str, repeat: &str, duration: Duration, result: &Result<(), Failure>) -> String {
+fn outcome(name: &str, repeat: &str, duration: Duration, result: &Result<(), TaskFailure>) -> String {
     match result {
         Ok(()) => format!("{name}: passed in {}\n", seconds(duration)),
-        Err(Failure::Found) => format!("{name}: failed after {}; repeat with `{repeat}`\n", seconds(duration)),
-        Err(Failure::Outside(_)) => format!("{name}: could not run; repeat with `{repeat}`\n"),
+        Err(TaskFailure::Found) => format!("{name}: failed after {}; repeat with `{repeat}`\n", seconds(duration)),
+        Err(TaskFailure::Outside(_)) => format!("{name}: could not run; repeat with `{repeat}`\n"),
     }
 }
 
 /// The command line that repeats one step.
-fn repeat(step: &Step, variables: &[(&str, &str)]) -> String {
+fn repeat(step: &CargoStep, variables: &[(&str, &str)]) -> String {
     let mut words: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
     words.push("cargo".to_owned());
     words.extend(step.arguments.iter().map(|&argument| argument.to_owned()));
@@ -150,8 +153,8 @@ mod tests {
     fn one_line_says_how_a_step_ended() {
         for (result, expected) in [
             (Ok(()), "tidy: passed in 2.0 s\n"),
-            (Err(Failure::Found), "tidy: failed after 2.0 s; repeat with `cargo xtask tidy`\n"),
-            (Err(Failure::Outside("no cargo".to_owned())), "tidy: could not run; repeat with `cargo xtask tidy`\n"),
+            (Err(TaskFailure::Found), "tidy: failed after 2.0 s; repeat with `cargo xtask tidy`\n"),
+            (Err(TaskFailure::Outside("no cargo".to_owned())), "tidy: could not run; repeat with `cargo xtask tidy`\n"),
         ] {
             assert_eq!(outcome("tidy", "cargo xtask tidy", Duration::from_secs(2), &result), expected);
         }

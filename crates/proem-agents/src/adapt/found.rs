@@ -8,12 +8,12 @@ const SHOWN: usize = 60;
 
 /// What is wrong with a file, and what was not taken as it was.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FileRemarks {
     pub(super) problems: Vec<String>,
     pub(super) notes: Vec<String>,
 }
 
-impl Found {
+impl FileRemarks {
     /// A member that must be a text.
     pub(super) fn text(&mut self, fields: &Map<String, Json>, key: &str, place: &str) -> Option<String> {
         match fields.get(key) {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use proem_engine::profile::{Completeness, Issue, Quality, Recorded};
+use proem_engine::profile::{Completeness, Issue, Quality, ResultRecord};
 use proem_engine::run::Time;
 use proem_engine::{Error, ErrorKind};
 use serde_json::{Map, Value as Json};
 
-use super::Reading;
-use super::found::{Found, kind, quoted};
+use super::AdaptReading;
+use super::found::{FileRemarks, kind, quoted};
 
 /// Reads a list of failures, or an object with one as `failure_history`: `timestamp`, which `time` reads,
 /// `result_key`, `subagent` and `issue`.
@@ -16,7 +16,7 @@ use super::found::{Found, kind, quoted};
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`] with everything that can't be read, each on an indented line.
-pub fn history(text: &str, time: &dyn Fn(&Json) -> Option<Time>) -> Result<Reading<Vec<Recorded>>, Error> {
+pub fn history(text: &str, time: &dyn Fn(&Json) -> Option<Time>) -> Result<AdaptReading<Vec<ResultRecord>>, Error> {
     let json: Json = serde_json::from_str(text)
         .map_err(|e| invalid(format!("the history is not JSON: {e}; give a list of failures")))?;
     let list = match &json {
@@ -27,7 +27,7 @@ pub fn history(text: &str, time: &dyn Fn(&Json) -> Option<Time>) -> Result<Readi
         },
         _ => return Err(not_a_list(&json)),
     };
-    let mut found = Found::default();
+    let mut found = FileRemarks::default();
     let mut read = Vec::with_capacity(list.len());
     for (index, record) in list.iter().enumerate() {
         read.extend(read_record(record, &format!("record {index}"), &mut found, time).map(|made| (record, made)));
@@ -41,7 +41,7 @@ pub fn history(text: &str, time: &dyn Fn(&Json) -> Option<Time>) -> Result<Readi
     if read.len() < all {
         found.notes.push(format!("{} left out: cleared", count(all.saturating_sub(read.len()))));
     }
-    Ok(Reading { value: read.into_iter().map(|(_, made)| made).collect(), notes: found.notes })
+    Ok(AdaptReading { value: read.into_iter().map(|(_, made)| made).collect(), notes: found.notes })
 }
 
 fn invalid(problem: String) -> Error {
@@ -67,9 +67,9 @@ fn is_cleared(record: &Json) -> bool {
 fn read_record(
     record: &Json,
     place: &str,
-    found: &mut Found,
+    found: &mut FileRemarks,
     time: &dyn Fn(&Json) -> Option<Time>,
-) -> Option<Recorded> {
+) -> Option<ResultRecord> {
     let Json::Object(fields) = record else {
         found.problems.push(format!("{place}: it is {}, and an object is expected", kind(record)));
         return None;
@@ -90,13 +90,13 @@ fn read_record(
             None
         }
     };
-    Some(Recorded { run: None, at: at?, kind: kind_of_result?, agent: agent?, issue: issue? })
+    Some(ResultRecord { run: None, at: at?, kind: kind_of_result?, agent: agent?, issue: issue? })
 }
 
 fn read_time(
     fields: &Map<String, Json>,
     place: &str,
-    found: &mut Found,
+    found: &mut FileRemarks,
     time: &dyn Fn(&Json) -> Option<Time>,
 ) -> Option<Time> {
     let problem = match fields.get("timestamp").map(|value| (value, time(value))) {
@@ -112,7 +112,7 @@ fn read_time(
 }
 
 /// What is not known counts as bad: a failure is never taken for a success.
-fn read_issue(fields: &Map<String, Json>, place: &str, found: &mut Found) -> Option<Issue> {
+fn read_issue(fields: &Map<String, Json>, place: &str, found: &mut FileRemarks) -> Option<Issue> {
     found.unknown_keys(fields, &["quality", "completeness", "risks"], &format!("{place}: `issue`"));
     let before = found.problems.len();
     let mut word = |key: &str, good: &str, bad: &str| match fields.get(key) {

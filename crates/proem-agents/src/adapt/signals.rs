@@ -4,8 +4,8 @@ use proem_engine::profile::{Format, Signals};
 use proem_engine::{Error, ErrorKind};
 use serde_json::{Map, Value as Json};
 
-use super::Reading;
-use super::found::{Found, kind};
+use super::AdaptReading;
+use super::found::{FileRemarks, kind};
 
 const KEYS: [&str; 7] = [
     "needs_retry",
@@ -22,14 +22,14 @@ const KEYS: [&str; 7] = [
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`] with everything that can't be read.
-pub fn signals(text: &str, derived: Signals) -> Result<Reading<Signals>, Error> {
+pub fn signals(text: &str, derived: Signals) -> Result<AdaptReading<Signals>, Error> {
     let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
     let json: Json =
         serde_json::from_str(text).map_err(|e| invalid(format!("the signals are not JSON: {e}; give one object")))?;
     let Json::Object(fields) = &json else {
         return Err(invalid(format!("the signals are {}, and an object is expected", kind(&json))));
     };
-    let mut found = Found::default();
+    let mut found = FileRemarks::default();
     found.unknown_keys(fields, &KEYS, "signals");
     let mut signals = derived;
     for (key, target) in [
@@ -65,10 +65,10 @@ pub fn signals(text: &str, derived: Signals) -> Result<Reading<Signals>, Error> 
     if !found.problems.is_empty() {
         return Err(Error::all(ErrorKind::InvalidInput, found.problems));
     }
-    Ok(Reading { value: signals, notes: found.notes })
+    Ok(AdaptReading { value: signals, notes: found.notes })
 }
 
-fn preferred_format(fields: &Map<String, Json>, signals: &mut Signals, found: &mut Found) {
+fn preferred_format(fields: &Map<String, Json>, signals: &mut Signals, found: &mut FileRemarks) {
     match fields.get("preferred_format") {
         None | Some(Json::Null) => {}
         Some(Json::String(text)) if text.trim().is_empty() => signals.preferred_format = None,

@@ -7,7 +7,7 @@ use proem_guard::Untrusted;
 
 /// Everything that was found out about one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gathered {
+pub struct PlaceFacts {
     /// The git repository around the place; `None` outside one.
     pub git: Option<Git>,
     /// The machine and folder.
@@ -15,9 +15,9 @@ pub struct Gathered {
     /// `AGENTS.md`, `CLAUDE.md` and `.proem/rules.md`, in that order, as far as they exist.
     pub rule_files: Vec<RuleFile>,
     /// Entries of `.proem/private/memory.jsonl`, as they stand in the file.
-    pub memories: Vec<Entry>,
+    pub memories: Vec<RememberedEntry>,
     /// Entries of `.proem/private/activity.jsonl`, as they stand in the file.
-    pub activity: Vec<Entry>,
+    pub activity: Vec<RememberedEntry>,
     /// What could not be read or was cut, in the order met.
     pub gaps: Vec<Gap>,
 }
@@ -35,7 +35,7 @@ pub struct Env {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Git {
     /// What is checked out.
-    pub head: Head,
+    pub head: GitHead,
     /// The commit that HEAD names, 40 or 64 hexadecimal digits; `None` before the first commit.
     pub commit: Option<String>,
     /// Commits that HEAD and its upstream don't share; `None` without an upstream.
@@ -46,7 +46,7 @@ pub struct Git {
 
 /// What is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Head {
+pub enum GitHead {
     /// A branch.
     Branch(Untrusted<String>),
     /// A commit, no branch.
@@ -74,7 +74,7 @@ pub struct WorkTree {
     /// Files that git neither tracks nor ignores.
     pub untracked: Option<u64>,
     /// The changed and untracked paths, sorted by bytes; capped, with a gap that says so.
-    pub changes: Option<Vec<Change>>,
+    pub changes: Option<Vec<ChangedPath>>,
 }
 
 /// Sums over a diff.
@@ -92,18 +92,18 @@ pub struct DiffStat {
 
 /// One changed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct ChangedPath {
     /// The path, relative to the repository's root, invalid UTF-8 replaced.
     pub path: Untrusted<String>,
     /// What happened to it.
-    pub status: Status,
+    pub status: PathStatus,
     /// Lines added and removed, staged and unstaged together; `None` where git counts none.
     pub lines: Option<(u64, u64)>,
 }
 
 /// What happened to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
+pub enum PathStatus {
     /// New in the index.
     Added,
     /// Content or mode changed.
@@ -120,7 +120,7 @@ pub enum Status {
     Untracked,
 }
 
-impl Status {
+impl PathStatus {
     /// One word for prompts and reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -158,7 +158,7 @@ pub enum RuleText {
 
 /// One remembered thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct RememberedEntry {
     /// What is remembered.
     pub text: Untrusted<String>,
     /// Seconds since 1970-01-01T00:00:00Z, if the entry says.

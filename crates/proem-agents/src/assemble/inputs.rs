@@ -8,10 +8,10 @@ use proem_guard::Untrusted;
 use proem_select::mode::Mode;
 use proem_text::character::{is_control, is_line_break};
 
-use super::gathered::{Change, DiffStat, Gathered, Git, Head, RuleText};
-use super::memory::{Kept, Selected, shown};
-use super::places::{Place, REQUEST};
-use super::{Request, Task, selecting};
+use super::gathered::{ChangedPath, DiffStat, Git, GitHead, PlaceFacts, RuleText};
+use super::memory::{MemorySelection, PickedMemory, shown};
+use super::places::{REQUEST, TaskPlace};
+use super::{AssemblyRequest, Task, selecting};
 use crate::screen::Screen;
 
 /// Digits of a commit's id that are shown.
@@ -31,23 +31,23 @@ fn knows(prompt: &Prompt, input: &str) -> bool {
 }
 
 /// What is named in the prompt.
-pub(super) struct Named<'a> {
+pub(super) struct PromptCapabilities<'a> {
     /// Base tools of the mode, sorted.
     pub(super) tools: &'a [String],
     /// Default skills of the mode, sorted.
     pub(super) skills: &'a [String],
     /// What selection adds.
-    pub(super) selected: Option<&'a selecting::Selected>,
+    pub(super) selected: Option<&'a selecting::CapabilitySelection>,
 }
 
 pub(crate) fn inputs(
-    request: &Request<'_>,
+    request: &AssemblyRequest<'_>,
     mode: Mode,
-    named: &Named<'_>,
-    (memories, activity): (&Selected, &Selected),
-    screen: &Screen<'_, Place>,
+    named: &PromptCapabilities<'_>,
+    (memories, activity): (&MemorySelection, &MemorySelection),
+    screen: &Screen<'_, TaskPlace>,
 ) -> Inputs {
-    let Named { tools, skills, selected } = named;
+    let PromptCapabilities { tools, skills, selected } = named;
     let gathered = request.gathered;
     let git = gathered.git.as_ref();
     let mut inputs = Inputs::new();
@@ -57,22 +57,23 @@ pub(crate) fn inputs(
     put("skills", Value::list(skills.iter().map(String::as_str)));
     put("os", gathered.env.os.as_str().into());
     let as_it_is = |text| text;
-    put("cwd", screen.value(&Place::Folder, as_it_is).unwrap_or_else(|| WITHHELD.into()));
+    put("cwd", screen.value(&TaskPlace::Folder, as_it_is).unwrap_or_else(|| WITHHELD.into()));
     put("project_rules", Value::List(approved_rules(gathered)));
     put("rule_files", Value::List(outside_rules(gathered, screen)));
     put("gaps", Value::list(gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why))));
-    let entry = |place: Place, kept: &Kept, file: &str| screen.value(&place, |text| shown(kept, file, text));
+    let entry =
+        |place: TaskPlace, kept: &PickedMemory, file: &str| screen.value(&place, |text| shown(kept, file, text));
     let kept = memories.kept.iter();
-    put("memories", Value::list(kept.filter_map(|kept| entry(Place::Memory(kept.line), kept, "memory"))));
+    put("memories", Value::list(kept.filter_map(|kept| entry(TaskPlace::Memory(kept.line), kept, "memory"))));
     let kept = activity.kept.iter();
-    put("activity", Value::list(kept.filter_map(|kept| entry(Place::Event(kept.line), kept, "activity"))));
+    put("activity", Value::list(kept.filter_map(|kept| entry(TaskPlace::Event(kept.line), kept, "activity"))));
     let base: BTreeSet<&str> = tools.iter().chain(*skills).map(String::as_str).collect();
     match (request.selecting, selected) {
         (Some(selecting), Some(selected)) => {
             put("core", selecting::core(selecting.catalogue, &base));
             put("selected", selecting::approved(selecting.catalogue, selected));
             let found = 0..selecting::outside(selecting.catalogue, selected).len();
-            put("found", Value::list(found.filter_map(|index| screen.value(&Place::Found(index), as_it_is))));
+            put("found", Value::list(found.filter_map(|index| screen.value(&TaskPlace::Found(index), as_it_is))));
             put("nothing_fits", Value::Bool(selected.abstained && selected.entries > 0));
         }
         _ => {
@@ -81,17 +82,17 @@ pub(crate) fn inputs(
         }
     }
     let changes = git.and_then(|git| git.work_tree.as_ref()).and_then(|tree| tree.changes.as_deref());
-    let changes = 0..changes.map_or(0, <[Change]>::len);
-    put("changes", Value::list(changes.filter_map(|index| screen.value(&Place::Change(index), as_it_is))));
+    let changes = 0..changes.map_or(0, <[ChangedPath]>::len);
+    put("changes", Value::list(changes.filter_map(|index| screen.value(&TaskPlace::Change(index), as_it_is))));
     if let Some(git) = git {
         put("repository", repository(git));
-        if matches!(git.head, Head::Branch(_) | Head::Unborn(_)) {
-            put("branch", screen.value(&Place::Branch, as_it_is).unwrap_or_else(|| WITHHELD.into()));
+        if matches!(git.head, GitHead::Branch(_) | GitHead::Unborn(_)) {
+            put("branch", screen.value(&TaskPlace::Branch, as_it_is).unwrap_or_else(|| WITHHELD.into()));
         }
     }
     match request.task {
         Task::Caller(text) => put("task", text.as_str().into()),
-        Task::Outside(_) => screen.value(&Place::Request, as_it_is).and_then(|request| put("request", request)),
+        Task::Outside(_) => screen.value(&TaskPlace::Request, as_it_is).and_then(|request| put("request", request)),
     };
     // An older version of the prompt, or a book of the user's own, may not know of selection.
     inputs.retain(|name, _| !SELECTION.contains(&name.as_str()) || knows(request.prompt, name));
@@ -100,27 +101,31 @@ pub(crate) fn inputs(
 
 /// Puts every text from outside that the prompt may hold before the guard, memories and events
 /// excepted, which are picked by it.
-pub(super) fn admit_all(request: &Request<'_>, selected: Option<&selecting::Selected>, screen: &mut Screen<'_, Place>) {
+pub(super) fn admit_all(
+    request: &AssemblyRequest<'_>,
+    selected: Option<&selecting::CapabilitySelection>,
+    screen: &mut Screen<'_, TaskPlace>,
+) {
     let gathered = request.gathered;
     for (index, file) in gathered.rule_files.iter().enumerate() {
         if let RuleText::Outside(text) = &file.text {
-            screen.admit(Place::Rules(index), file.name, text, None);
+            screen.admit(TaskPlace::Rules(index), file.name, text, None);
         }
     }
     if let Some((selecting, selected)) = request.selecting.zip(selected) {
         for (index, text) in selecting::outside(selecting.catalogue, selected).iter().enumerate() {
-            screen.admit(Place::Found(index), &format!("signature {} found", index.saturating_add(1)), text, None);
+            screen.admit(TaskPlace::Found(index), &format!("signature {} found", index.saturating_add(1)), text, None);
         }
     }
-    screen.admit(Place::Folder, "the folder's path", &one_line(&gathered.env.cwd), None);
+    screen.admit(TaskPlace::Folder, "the folder's path", &one_line(&gathered.env.cwd), None);
     if let Some(git) = &gathered.git {
-        if let Head::Branch(name) | Head::Unborn(name) = &git.head {
-            screen.admit(Place::Branch, "the branch's name", &one_line(name), None);
+        if let GitHead::Branch(name) | GitHead::Unborn(name) = &git.head {
+            screen.admit(TaskPlace::Branch, "the branch's name", &one_line(name), None);
         }
         let changes = git.work_tree.as_ref().and_then(|tree| tree.changes.as_deref()).unwrap_or_default();
         for (index, item) in changes.iter().enumerate() {
             screen.admit(
-                Place::Change(index),
+                TaskPlace::Change(index),
                 &format!("changed path {}", index.saturating_add(1)),
                 &change(item),
                 None,
@@ -128,14 +133,14 @@ pub(super) fn admit_all(request: &Request<'_>, selected: Option<&selecting::Sele
         }
     }
     if let Task::Outside(text) = request.task {
-        screen.admit(Place::Request, REQUEST, text, None);
+        screen.admit(TaskPlace::Request, REQUEST, text, None);
     }
 }
 
 /// What stands for a name that stays out.
 const WITHHELD: &str = "(withheld)";
 
-fn approved_rules(gathered: &Gathered) -> Vec<Value> {
+fn approved_rules(gathered: &PlaceFacts) -> Vec<Value> {
     let approved = gathered.rule_files.iter().filter_map(|file| match &file.text {
         RuleText::Approved(text) => Some(Value::from([("name", file.name.into()), ("text", text.as_str().into())])),
         RuleText::Outside(_) => None,
@@ -143,9 +148,9 @@ fn approved_rules(gathered: &Gathered) -> Vec<Value> {
     approved.collect()
 }
 
-fn outside_rules(gathered: &Gathered, screen: &Screen<'_, Place>) -> Vec<Value> {
+fn outside_rules(gathered: &PlaceFacts, screen: &Screen<'_, TaskPlace>) -> Vec<Value> {
     let files = gathered.rule_files.iter().enumerate().filter_map(|(index, file)| {
-        let text = screen.value(&Place::Rules(index), |text| text)?;
+        let text = screen.value(&TaskPlace::Rules(index), |text| text)?;
         Some(Value::from([("name", file.name.into()), ("text", text)]))
     });
     files.collect()
@@ -154,9 +159,9 @@ fn outside_rules(gathered: &Gathered, screen: &Screen<'_, Place>) -> Vec<Value> 
 fn repository(git: &Git) -> Value {
     let state = match (&git.head, &git.work_tree) {
         (_, None) => "a bare repository",
-        (Head::Branch(_), _) => "on a branch",
-        (Head::Detached, _) => "no branch checked out (detached HEAD)",
-        (Head::Unborn(_), _) => "on a branch without a commit",
+        (GitHead::Branch(_), _) => "on a branch",
+        (GitHead::Detached, _) => "no branch checked out (detached HEAD)",
+        (GitHead::Unborn(_), _) => "on a branch without a commit",
     };
     let tree = git.work_tree.as_ref();
     let stat = |stat: Option<DiffStat>| match stat {
@@ -197,7 +202,7 @@ pub(crate) fn summary(stat: DiffStat) -> String {
 }
 
 /// The path with what happened to it; the line is as untrusted as the path.
-pub(crate) fn change(change: &Change) -> Untrusted<String> {
+pub(crate) fn change(change: &ChangedPath) -> Untrusted<String> {
     let (status, lines) = (change.status.as_str(), change.lines);
     one_line(&change.path).map(|path| match lines {
         Some((added, removed)) => format!("{path} ({status}, +{added} −{removed})"),

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::Error;
 use proem_guard::{Untrusted, Verdict};
-use proem_select::catalogue::{Hash, text_hash};
+use proem_select::catalogue::{Sha256Hash, text_hash};
 use proem_select::embedding::Vector;
 use proem_text::words::words;
 
-use super::gathered::Entry;
+use super::gathered::RememberedEntry;
 
 /// Kinds of entry that never reach a prompt.
 const INSTRUCTING: [&str; 3] = ["meta", "override", "system"];
@@ -29,14 +29,14 @@ pub struct EntryMeaning<'r> {
     pub task: Option<&'r Vector>,
     /// The stored vectors by the hash of the entry's text; `None` for one that says nothing to the
     /// model.
-    pub vectors: &'r BTreeMap<Hash, Option<Vector>>,
+    pub vectors: &'r BTreeMap<Sha256Hash, Option<Vector>>,
     /// The least cosine that counts as related.
     pub related: f32,
 }
 
 /// One entry that is put in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct PickedMemory {
     /// What is remembered.
     pub text: Untrusted<String>,
     /// Seconds since 1970-01-01T00:00:00Z, if the entry says.
@@ -49,9 +49,9 @@ pub struct Kept {
 
 /// What was picked and what was not.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Selected {
+pub struct MemorySelection {
     /// The entries to put in, the nearest first, then the newest.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<PickedMemory>,
     /// Entries left out because their kind claims to instruct.
     pub instructing: usize,
     /// Entries that the guard kept out, related or not.
@@ -66,9 +66,9 @@ pub struct Selected {
     pub without_vector: usize,
 }
 
-impl Selected {
+impl MemorySelection {
     /// Keeps those entries that `keeps` takes; the others count as withheld.
-    pub(crate) fn withhold(&mut self, keeps: impl FnMut(&Kept) -> bool) {
+    pub(crate) fn withhold(&mut self, keeps: impl FnMut(&PickedMemory) -> bool) {
         let before = self.kept.len();
         self.kept.retain(keeps);
         self.withheld = self.withheld.saturating_add(before.saturating_sub(self.kept.len()));
@@ -82,14 +82,14 @@ impl Selected {
 ///
 /// [`proem_engine::ErrorKind::InvalidVector`] if an entry's vector is of another model than the task's.
 pub(crate) fn pick(
-    entries: &[Entry],
+    entries: &[RememberedEntry],
     task: &str,
     meaning: Option<&EntryMeaning<'_>>,
-    (cap, judge): (usize, &mut dyn FnMut(&Entry) -> Verdict),
-) -> Result<Selected, Error> {
+    (cap, judge): (usize, &mut dyn FnMut(&RememberedEntry) -> Verdict),
+) -> Result<MemorySelection, Error> {
     let wanted: BTreeSet<String> = telling(task).collect();
-    let mut selected = Selected::default();
-    let mut related: Vec<Kept> = Vec::new();
+    let mut selected = MemorySelection::default();
+    let mut related: Vec<PickedMemory> = Vec::new();
     for entry in entries {
         let verdict = judge(entry);
         selected.flagged = selected.flagged.saturating_add(usize::from(verdict == Verdict::Flag));
@@ -115,13 +115,13 @@ pub(crate) fn pick(
             }
         };
         if fits && !task.trim().is_empty() {
-            related.push(Kept { text: entry.text.clone(), time: entry.time, line: entry.line, near });
+            related.push(PickedMemory { text: entry.text.clone(), time: entry.time, line: entry.line, near });
         } else {
             selected.unrelated = selected.unrelated.saturating_add(1);
         }
     }
     // Without a time an entry counts as oldest; of two, the later line is newer.
-    let nearness = |kept: &Kept| kept.near.unwrap_or(-1.0);
+    let nearness = |kept: &PickedMemory| kept.near.unwrap_or(-1.0);
     related.sort_by(|a, b| nearness(b).total_cmp(&nearness(a)).then(b.time.cmp(&a.time)).then(b.line.cmp(&a.line)));
     for kept in related {
         if selected.kept.len() >= cap {
@@ -134,7 +134,7 @@ pub(crate) fn pick(
 }
 
 /// An entry's text as the prompt shows it: its day and line, then the text.
-pub(crate) fn shown(kept: &Kept, file: &str, text: Untrusted<String>) -> Untrusted<String> {
+pub(crate) fn shown(kept: &PickedMemory, file: &str, text: Untrusted<String>) -> Untrusted<String> {
     let day = kept.time.map_or_else(|| String::from("no date"), day);
     let line = kept.line;
     text.map(|text| format!("({day}, {file} line {line}) {text}"))
@@ -165,10 +165,10 @@ mod tests {
     use proem_select::embedding::ModelId;
     use proem_text::{Label, Source};
 
-    fn entry(line: usize, time: Option<i64>, kind: &str, text: &str) -> Entry {
+    fn entry(line: usize, time: Option<i64>, kind: &str, text: &str) -> RememberedEntry {
         let label = Label::from_source(Source::named("memory"));
         let outside = |text: &str| Untrusted::new(text.to_owned(), label.clone());
-        Entry { text: outside(text), time, kind: outside(kind), line }
+        RememberedEntry { text: outside(text), time, kind: outside(kind), line }
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         let at = |index: usize, text: &str| selected.kept[index].text.measure(|kept| kept == text);
         assert!(at(0, "the parser again") && at(1, "parser: fuzzed weekly") && at(2, "the parser is slow"));
         assert_eq!((selected.instructing, selected.unrelated, selected.over), (1, 1, 1));
-        let mut judge = |entry: &Entry| match entry.line {
+        let mut judge = |entry: &RememberedEntry| match entry.line {
             3 | 4 => Verdict::Quarantine,
             5 | 6 => Verdict::Flag,
             _ => Verdict::Allow,

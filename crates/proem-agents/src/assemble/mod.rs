@@ -16,7 +16,7 @@ pub mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use proem_engine::assemble::{Options, assemble as assemble_prompt};
+use proem_engine::assemble::{AssemblyOptions, assemble as assemble_prompt};
 use proem_engine::assembly::Assembly;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::BookLayer;
@@ -25,20 +25,20 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::Trust;
-use proem_engine::tokens::Counts;
+use proem_engine::tokens::CachingCounter;
 use proem_engine::{Error, ErrorKind};
-use proem_guard::{Key, Untrusted};
-use proem_select::mode::{Basis, Examples, Hints, Inferred, Keywords, Mode, Phrases, Wording, infer};
+use proem_guard::{InstallationKey, Untrusted};
+use proem_select::mode::{Hints, Keywords, Mode, ModeBasis, ModeExamples, ModeInference, Phrases, Wording, infer};
 use proem_select::select::BaseNames;
 
-use gathered::{Entry, Gathered};
-use inputs::Named;
+use gathered::{PlaceFacts, RememberedEntry};
+use inputs::PromptCapabilities;
 use memory::EntryMeaning;
-use places::{Place, needs_request};
-use selecting::{Selected, Selecting};
-use settings::Settings;
+use places::{TaskPlace, needs_request};
+use selecting::{CapabilitySelection, SelectionTask};
+use settings::AssembleSettings;
 
-use crate::screen::{Looked, Noted, Screen, Screening};
+use crate::screen::{Screen, Screening, ScreeningNote, ScreeningResult};
 
 /// The prompt's name in the book.
 pub const PROMPT: &str = "assemble/task";
@@ -119,7 +119,7 @@ pub fn phrases() -> Result<&'static Phrases, Error> {
 ///
 /// [`ErrorKind::InvalidFile`] if the embedded file is broken, which a test rules out.
 pub fn mode_examples() -> Result<Vec<(Mode, String)>, Error> {
-    Examples::sentences(include_str!("../../data/mode-examples.toml"))
+    ModeExamples::sentences(include_str!("../../data/mode-examples.toml"))
 }
 
 /// Who wrote the task.
@@ -142,19 +142,19 @@ impl Task {
 
 /// Everything that one assembly is made from.
 #[derive(Debug)]
-pub struct Request<'r> {
+pub struct AssemblyRequest<'r> {
     /// What to do.
     pub task: &'r Task,
     /// What is known about the place.
-    pub gathered: &'r Gathered,
+    pub gathered: &'r PlaceFacts,
     /// What the user configured.
-    pub settings: &'r Settings,
+    pub settings: &'r AssembleSettings,
     /// What the caller says about the mode.
     pub hints: Hints,
     /// The prompt, read from the book.
     pub prompt: &'r Prompt,
     /// The installation's key.
-    pub key: &'r Key,
+    pub key: &'r InstallationKey,
     /// The most input tokens, from the model and the command line.
     pub input_tokens: Option<usize>,
     /// The tokens of the prompt that this one replaces.
@@ -162,36 +162,36 @@ pub struct Request<'r> {
     /// What was learned and is wished for.
     pub profile: Option<&'r Profile>,
     /// What tools and skills are selected from; `None` names base tools and default skills only.
-    pub selecting: Option<&'r Selecting<'r>>,
+    pub selecting: Option<&'r SelectionTask<'r>>,
     /// What an embedding model says about memories and events; `None` leaves them to shared words.
     pub entries: Option<&'r EntryMeaning<'r>>,
     /// What texts from outside are looked at with.
     pub screening: Screening<'r>,
     /// The examples of each mode, if meaning may choose it.
-    pub mode_examples: Option<&'r Examples>,
+    pub mode_examples: Option<&'r ModeExamples>,
 }
 
 /// A request with its account.
 #[derive(Debug, Clone)]
-pub struct Assembled {
+pub struct AssemblyAccount {
     /// The sections of the request.
     pub assembly: Assembly,
     /// The account of every token.
     pub report: Report,
     /// The mode and why.
-    pub mode: Inferred,
+    pub mode: ModeInference,
     /// Tools named by the settings for this mode, sorted.
     pub tools: Vec<String>,
     /// Skills named by the settings for this mode, sorted.
     pub skills: Vec<String>,
     /// What selection looked at; `None` without a catalogue.
-    pub selected: Option<Selected>,
+    pub selected: Option<CapabilitySelection>,
     /// The remembered things that were put in.
-    pub memories: memory::Selected,
+    pub memories: memory::MemorySelection,
     /// The events that were put in.
-    pub activity: memory::Selected,
+    pub activity: memory::MemorySelection,
     /// Texts from outside that the guard marked or kept out.
-    pub noted: Vec<Noted>,
+    pub noted: Vec<ScreeningNote>,
     /// How many texts from outside were looked at.
     pub scanned: usize,
     /// What is not named because of a cap, or not as it is configured, in our words.
@@ -204,7 +204,7 @@ pub struct Assembled {
 ///
 /// As [`proem_engine::assemble::assemble`]; and [`ErrorKind::InvalidFile`] if an overriding
 /// constitution lacks one of the two rules that every constitution states.
-pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assembled, Error> {
+pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) -> Result<AssemblyAccount, Error> {
     let nearest = || nearest_mode(request);
     let (phrases, keywords) = (phrases()?, keywords()?);
     let wording = Wording { phrases, keywords: &keywords };
@@ -219,10 +219,10 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
     let mut screen = Screen::new(request.screening);
     inputs::admit_all(request, selected.as_ref(), &mut screen);
     let least = request.settings.injection_min_score;
-    let mut pick = |entries: &[Entry], file: &str, place: fn(usize) -> Place| -> Result<_, Error> {
+    let mut pick = |entries: &[RememberedEntry], file: &str, place: fn(usize) -> TaskPlace| -> Result<_, Error> {
         let what = |line: usize| format!("{file} line {line}");
-        let mut looked: BTreeMap<usize, Looked> = BTreeMap::new();
-        let mut judge = |entry: &Entry| {
+        let mut looked: BTreeMap<usize, ScreeningResult> = BTreeMap::new();
+        let mut judge = |entry: &RememberedEntry| {
             let found = screen.look(&place(entry.line), &entry.text, least);
             let verdict = found.verdict;
             if found.stays() {
@@ -240,18 +240,18 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
         }
         Ok(picked)
     };
-    let mut memories = pick(&request.gathered.memories, "memory", Place::Memory)?;
-    let mut activity = pick(&request.gathered.activity, "activity", Place::Event)?;
+    let mut memories = pick(&request.gathered.memories, "memory", TaskPlace::Memory)?;
+    let mut activity = pick(&request.gathered.activity, "activity", TaskPlace::Event)?;
     screen.rejoin();
     if matches!(request.task, Task::Outside(_)) {
         needs_request(&screen)?;
     }
-    memories.withhold(|kept| screen.keeps(&Place::Memory(kept.line)));
-    activity.withhold(|kept| screen.keeps(&Place::Event(kept.line)));
-    let named = Named { tools: &tools, skills: &skills, selected: selected.as_ref() };
+    memories.withhold(|kept| screen.keeps(&TaskPlace::Memory(kept.line)));
+    activity.withhold(|kept| screen.keeps(&TaskPlace::Event(kept.line)));
+    let named = PromptCapabilities { tools: &tools, skills: &skills, selected: selected.as_ref() };
     let values = inputs::inputs(request, mode.mode, &named, (&memories, &activity), &screen);
     let layers: BTreeMap<_, _> = request.settings.layers(mode.mode);
-    let options = Options {
+    let options = AssemblyOptions {
         key: request.key,
         layers: &layers,
         input_tokens: request.input_tokens,
@@ -273,7 +273,7 @@ pub fn assemble(request: &Request<'_>, counts: &mut Counts<'_>) -> Result<Assemb
     let left_out = left_out.chain(unapproved).chain(homeless);
     let left_out =
         left_out.chain(more_skills.into_iter().map(|name| format!("skill `{name}`: exceeds `max_skills`"))).collect();
-    Ok(Assembled {
+    Ok(AssemblyAccount {
         assembly,
         report,
         mode,
@@ -301,14 +301,14 @@ pub fn leaves_mode_open(task: &Task, hints: &Hints) -> Result<bool, Error> {
     let Some(text) = task.text() else { return Ok(false) };
     let (phrases, keywords) = (phrases()?, keywords()?);
     let wording = Wording { phrases, keywords: &keywords };
-    Ok(infer(Some(text), hints, &wording, None).basis == Basis::Default)
+    Ok(infer(Some(text), hints, &wording, None).basis == ModeBasis::Default)
 }
 
 /// The mode whose examples are nearest to the task, if meaning may choose it.
-fn nearest_mode(request: &Request<'_>) -> Option<Inferred> {
+fn nearest_mode(request: &AssemblyRequest<'_>) -> Option<ModeInference> {
     let (examples, entries) = request.mode_examples.zip(request.entries)?;
     // Vectors of another model would be an error of the caller's; then nothing is near.
-    examples.nearest(entries.task?, entries.related, Examples::LEAD).ok().flatten()
+    examples.nearest(entries.task?, entries.related, ModeExamples::LEAD).ok().flatten()
 }
 
 /// What a constitution must say, as words that must all stand in one line of it.

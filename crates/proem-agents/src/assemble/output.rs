@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use proem_engine::report::Report;
 use proem_engine::section::Layer;
 use proem_guard::{Untrusted, show};
-use proem_select::catalogue::{Approval, Kind};
+use proem_select::catalogue::{Approval, CatalogueEntryKind};
 use proem_select::mode::Mode;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::gathered::{DiffStat, Gathered, Git, Head};
-use super::selecting::{Candidate, Selected};
-use super::{Assembled, Task, memory};
-use crate::screen::Noted;
+use super::gathered::{DiffStat, Git, GitHead, PlaceFacts};
+use super::selecting::{CapabilityCandidate, CapabilitySelection};
+use super::{AssemblyAccount, Task, memory};
+use crate::screen::ScreeningNote;
 
 /// The answer of `proem assemble --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+pub struct AssembleOutput {
     /// How the task is to be worked on.
     pub mode: Mode,
     /// Why it is that mode.
@@ -33,7 +33,7 @@ pub struct Output {
     /// What selection looked at; null without a catalogue.
     pub selection: Option<SelectionOut>,
     /// What is known about the place.
-    pub context: Context,
+    pub context: ContextOut,
     /// Sizes and counts.
     pub metrics: Metrics,
     /// Whether something was done with less than it needs, such as selection without embeddings.
@@ -75,7 +75,8 @@ pub struct NotedOut {
 /// What is known about the place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Context {
+#[schemars(rename = "Context")]
+pub struct ContextOut {
     /// The repository; null outside one.
     pub git: Option<GitOut>,
     /// The machine and folder.
@@ -227,7 +228,7 @@ pub struct Extra {
 
 /// Puts an assembly into its JSON form.
 #[must_use]
-pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Extra) -> Output {
+pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, extra: Extra) -> AssembleOutput {
     let exact = |text: &Untrusted<String>| match show::json(text) {
         Json::String(text) => text,
         other => other.to_string(),
@@ -242,21 +243,21 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
         }
     }
     let degraded = degraded(assembled, &extra.degraded);
-    let named = |base: &[String], kind: Kind| -> Vec<String> {
+    let named = |base: &[String], kind: CatalogueEntryKind| -> Vec<String> {
         let chosen = assembled.selected.iter().flat_map(|selected| selected.chosen(kind)).map(str::to_owned);
         base.iter().cloned().chain(chosen).collect()
     };
-    Output {
+    AssembleOutput {
         mode: assembled.mode.mode,
         mode_reason: assembled.mode.reason.clone(),
         task: match task {
             Task::Caller(text) => text.clone(),
             Task::Outside(text) => exact(text),
         },
-        tools: named(&assembled.tools, Kind::Tool),
-        skills: named(&assembled.skills, Kind::Skill),
+        tools: named(&assembled.tools, CatalogueEntryKind::Tool),
+        skills: named(&assembled.skills, CatalogueEntryKind::Skill),
         selection: assembled.selected.as_ref().map(|selected| selection(selected, &exact)),
-        context: Context {
+        context: ContextOut {
             git: gathered.git.as_ref().map(|git| GitOut { branch: branch(git, exact), summary: git_summary(git) }),
             env: Some(EnvOut { cwd: exact(&gathered.env.cwd), os: gathered.env.os.clone() }),
             memories: memories.kept.iter().map(|kept| exact(&kept.text)).collect(),
@@ -290,11 +291,11 @@ pub fn output(task: &Task, gathered: &Gathered, assembled: &Assembled, extra: Ex
 }
 
 /// Entries that stay out for what they say or claim to be.
-const fn filtered(selected: &memory::Selected) -> usize {
+const fn filtered(selected: &memory::MemorySelection) -> usize {
     selected.instructing.saturating_add(selected.withheld)
 }
 
-fn noted(noted: &Noted) -> NotedOut {
+fn noted(noted: &ScreeningNote) -> NotedOut {
     NotedOut {
         what: noted.what.clone(),
         verdict: noted.verdict.as_str().to_owned(),
@@ -305,7 +306,7 @@ fn noted(noted: &Noted) -> NotedOut {
 
 /// Why something was done with less than it needs; empty if nothing was.
 #[must_use]
-pub fn degraded(assembled: &Assembled, known: &[String]) -> Vec<String> {
+pub fn degraded(assembled: &AssemblyAccount, known: &[String]) -> Vec<String> {
     let mut reasons = known.to_vec();
     reasons.extend(assembled.selected.as_ref().and_then(|selected| selected.degraded.clone()));
     let without = assembled.memories.without_vector.saturating_add(assembled.activity.without_vector);
@@ -319,13 +320,13 @@ pub fn degraded(assembled: &Assembled, known: &[String]) -> Vec<String> {
 
 /// The tokens of the sections that name tools and skills.
 #[must_use]
-pub fn capability_tokens(assembled: &Assembled) -> usize {
+pub fn capability_tokens(assembled: &AssemblyAccount) -> usize {
     let sections = assembled.assembly.sections.iter().filter(|section| section.layer == Layer::Capabilities);
     sections.fold(0, |sum, section| sum.saturating_add(section.tokens))
 }
 
-fn selection(selected: &Selected, exact: &impl Fn(&Untrusted<String>) -> String) -> SelectionOut {
-    let candidate = |candidate: &Candidate| CandidateOut {
+fn selection(selected: &CapabilitySelection, exact: &impl Fn(&Untrusted<String>) -> String) -> SelectionOut {
+    let candidate = |candidate: &CapabilityCandidate| CandidateOut {
         name: candidate.name.clone(),
         kind: candidate.kind.as_str().to_owned(),
         approved: candidate.approval == Approval::Approved,
@@ -351,8 +352,8 @@ fn short(score: f32) -> f64 {
 
 fn branch(git: &Git, exact: impl Fn(&Untrusted<String>) -> String) -> String {
     match &git.head {
-        Head::Branch(name) | Head::Unborn(name) => exact(name),
-        Head::Detached => String::new(),
+        GitHead::Branch(name) | GitHead::Unborn(name) => exact(name),
+        GitHead::Detached => String::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::screen::{self, Screen};
 
 /// Where a text stands in the prompt, in the prompt's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum TaskPlace {
     Rules(usize),
     Found(usize),
     Folder,
@@ -17,7 +17,7 @@ pub(super) enum Place {
     Request,
 }
 
-impl screen::Place for Place {
+impl screen::PromptPlace for TaskPlace {
     fn names(&self) -> (&str, &str) {
         match self {
             Self::Rules(_) => ("rules", "text"),
@@ -48,8 +48,8 @@ impl screen::Place for Place {
 }
 
 /// Refuses to go on if the request itself stays out: there would be nothing to do.
-pub(super) fn needs_request(screen: &Screen<'_, Place>) -> Result<(), Error> {
-    if screen.keeps(&Place::Request) {
+pub(super) fn needs_request(screen: &Screen<'_, TaskPlace>) -> Result<(), Error> {
+    if screen.keeps(&TaskPlace::Request) {
         return Ok(());
     }
     let rules = screen.noted().iter().find(|noted| noted.what == REQUEST).map(|noted| noted.rules.join(", "));

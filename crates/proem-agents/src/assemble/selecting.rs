@@ -9,29 +9,31 @@ use std::collections::BTreeSet;
 use proem_engine::Error;
 use proem_engine::input::Value;
 use proem_guard::Untrusted;
-use proem_select::catalogue::{Approval, Capability, Catalogue, Kind, signature};
-use proem_select::select::{BaseNames, Caps, FEATURE_NAMES, Index, Meant, Query, Ranking, Reason, Selector, choose};
+use proem_select::catalogue::{Approval, Capability, Catalogue, CatalogueEntryKind, signature};
+use proem_select::select::{
+    BaseNames, Caps, CatalogueIndex, FEATURE_NAMES, Query, Ranking, RejectionReason, Selector, TaskEmbedding, choose,
+};
 
 /// What is selected from, and the task prepared for it.
 #[derive(Debug, Clone, Copy)]
-pub struct Selecting<'r> {
+pub struct SelectionTask<'r> {
     /// What may be selected.
     pub catalogue: &'r Catalogue,
     /// The catalogue, prepared.
-    pub index: &'r Index,
+    pub index: &'r CatalogueIndex,
     /// Languages, words and weights.
     pub selector: &'r Selector,
     /// The task, prepared.
     pub query: &'r Query,
     /// What the embedding model says about the task; `None` if there is none or it failed.
-    pub meant: Option<Meant<'r>>,
+    pub meant: Option<TaskEmbedding<'r>>,
 }
 
 /// What was selected.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Selected {
+pub struct CapabilitySelection {
     /// Chosen entries and the best of the others, in the order of the ranking.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<CapabilityCandidate>,
     /// Whether nothing of the catalogue fits.
     pub abstained: bool,
     /// The probability below which an entry doesn't fit.
@@ -48,17 +50,17 @@ pub struct Selected {
 
 /// One entry that was looked at.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct CapabilityCandidate {
     /// Its name.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: CatalogueEntryKind,
     /// Whether a person approved its definition.
     pub approval: Approval,
     /// How likely the task needs it, 0 to 1.
     pub score: f32,
     /// Why it was not chosen; `None` if it was.
-    pub cut: Option<Reason>,
+    pub cut: Option<RejectionReason>,
     /// The task's words that it has too.
     pub words: Vec<String>,
     /// The example of its own that is nearest.
@@ -69,28 +71,32 @@ pub struct Candidate {
     pub part: usize,
 }
 
-impl Selected {
+impl CapabilitySelection {
     /// The names of chosen entries of a kind, in the order of the ranking.
-    pub fn chosen(&self, kind: Kind) -> impl Iterator<Item = &str> {
+    pub fn chosen(&self, kind: CatalogueEntryKind) -> impl Iterator<Item = &str> {
         let chosen = self.candidates.iter().filter(move |candidate| candidate.cut.is_none() && candidate.kind == kind);
         chosen.map(|candidate| candidate.name.as_str())
     }
 }
 
 /// Ranks the catalogue and chooses.
-pub(super) fn select(selecting: &Selecting<'_>, caps: &Caps, base: &BaseNames<'_>) -> Result<Selected, Error> {
-    let Selecting { catalogue, index, selector, query, meant } = selecting;
+pub(super) fn select(
+    selecting: &SelectionTask<'_>,
+    caps: &Caps,
+    base: &BaseNames<'_>,
+) -> Result<CapabilitySelection, Error> {
+    let SelectionTask { catalogue, index, selector, query, meant } = selecting;
     let entries = catalogue.entries();
     let ranking = selector.rank(entries, index, query, meant.as_ref())?;
     let selection = choose(entries, &ranking, caps, base);
     let chosen = selection.chosen.iter().map(|chosen| (chosen.rank, None));
     let cut = selection.cut.iter().map(|cut| (cut.rank, Some(cut.reason)));
-    let mut looked_at: Vec<(usize, Option<Reason>)> = chosen.chain(cut).collect();
+    let mut looked_at: Vec<(usize, Option<RejectionReason>)> = chosen.chain(cut).collect();
     looked_at.sort_unstable_by_key(|(rank, _)| *rank);
     let candidates =
         looked_at.into_iter().filter_map(|(rank, cut)| candidate(selecting, &ranking, rank, cut)).collect();
     let unapproved = |name: &&str| catalogue.get(name).is_some_and(|entry| entry.approval() == Approval::Outside);
-    Ok(Selected {
+    Ok(CapabilitySelection {
         candidates,
         abstained: selection.abstained,
         threshold: caps.min_score.unwrap_or(ranking.threshold),
@@ -101,12 +107,17 @@ pub(super) fn select(selecting: &Selecting<'_>, caps: &Caps, base: &BaseNames<'_
     })
 }
 
-fn candidate(selecting: &Selecting<'_>, ranking: &Ranking, rank: usize, cut: Option<Reason>) -> Option<Candidate> {
-    let Selecting { catalogue, index, selector, query, .. } = selecting;
+fn candidate(
+    selecting: &SelectionTask<'_>,
+    ranking: &Ranking,
+    rank: usize,
+    cut: Option<RejectionReason>,
+) -> Option<CapabilityCandidate> {
+    let SelectionTask { catalogue, index, selector, query, .. } = selecting;
     let ranked = ranking.ranked.get(rank)?;
     let entry = catalogue.entries().get(ranked.entry)?;
     let example = selector.nearest_example(entry, query);
-    Some(Candidate {
+    Some(CapabilityCandidate {
         name: entry.name().as_str().to_owned(),
         kind: entry.kind(),
         approval: entry.approval(),
@@ -125,17 +136,17 @@ pub(super) fn core(catalogue: &Catalogue, named: &BTreeSet<&str>) -> Value {
 }
 
 /// The chosen entries that a person approved, with their definitions, sorted by name.
-pub(super) fn approved(catalogue: &Catalogue, selected: &Selected) -> Value {
+pub(super) fn approved(catalogue: &Catalogue, selected: &CapabilitySelection) -> Value {
     Value::list(chosen(catalogue, selected).into_iter().filter_map(definition))
 }
 
 /// The chosen entries that nobody approved: name and generated signature, sorted by name.
-pub(super) fn outside(catalogue: &Catalogue, selected: &Selected) -> Vec<Untrusted<String>> {
+pub(super) fn outside(catalogue: &Catalogue, selected: &CapabilitySelection) -> Vec<Untrusted<String>> {
     let outside = chosen(catalogue, selected).into_iter().filter(|entry| entry.approval() == Approval::Outside);
     outside.map(signature).collect()
 }
 
-fn chosen<'c>(catalogue: &'c Catalogue, selected: &Selected) -> Vec<&'c Capability> {
+fn chosen<'c>(catalogue: &'c Catalogue, selected: &CapabilitySelection) -> Vec<&'c Capability> {
     let names = selected.candidates.iter().filter(|candidate| candidate.cut.is_none());
     let names: BTreeSet<&str> = names.map(|candidate| candidate.name.as_str()).collect();
     names.into_iter().filter_map(|name| catalogue.get(name)).collect()

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The keys of `[assemble]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Settings {
+pub struct AssembleSettings {
     /// The most tokens of context, trusted and untrusted together.
     pub max_context_tokens: usize,
     /// The most tools named in a prompt, whether a catalogue has them or not.
@@ -42,7 +42,7 @@ pub struct Settings {
     pub skills: Vec<String>,
     /// Files that replace the book's constitution and rules, relative to the file that
     /// names them.
-    pub paths: Paths,
+    pub paths: BookOverrides,
     /// The most tokens of other layers: constitution, rules, capabilities, task.
     #[schemars(transform = keys_of::<LayerName>)]
     pub layers: BTreeMap<LayerName, usize>,
@@ -71,7 +71,7 @@ fn keys_of<K: JsonSchema>(map: &mut schemars::Schema) {
 /// Files that stand in for parts of the book.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Paths {
+pub struct BookOverrides {
     /// Instead of the book's constitution.
     pub constitution: Option<String>,
     /// Instead of the book's common rules.
@@ -84,7 +84,7 @@ pub struct Paths {
     pub rules_review: Option<String>,
 }
 
-impl Paths {
+impl BookOverrides {
     /// The partial that each path stands in for, with the path.
     #[must_use]
     pub fn named(&self) -> Vec<(&'static str, &str)> {
@@ -140,7 +140,7 @@ pub struct ModeSettings {
     pub max_context_tokens: Option<usize>,
 }
 
-impl Default for Settings {
+impl Default for AssembleSettings {
     fn default() -> Self {
         Self {
             max_context_tokens: 4000,
@@ -154,14 +154,14 @@ impl Default for Settings {
             output_tokens: None,
             tools: Vec::new(),
             skills: Vec::new(),
-            paths: Paths::default(),
+            paths: BookOverrides::default(),
             layers: BTreeMap::new(),
             modes: BTreeMap::new(),
         }
     }
 }
 
-impl Settings {
+impl AssembleSettings {
     fn mode(&self, mode: Mode) -> ModeSettings {
         self.modes.get(&mode).cloned().unwrap_or_default()
     }

@@ -16,7 +16,7 @@ use super::RULES;
 
 /// Where a paragraph belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum SplitDestination {
     /// Identity, prohibitions, safety.
     Constitution,
     /// How to work.
@@ -25,7 +25,7 @@ pub enum Part {
     Project,
 }
 
-impl Part {
+impl SplitDestination {
     /// All parts, in the order in which a prompt has them.
     pub const ALL: [Self; 3] = [Self::Constitution, Self::Rules, Self::Project];
 
@@ -42,7 +42,7 @@ impl Part {
 
 /// What decided where a paragraph belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum SplitReason {
     /// The title around it: a heading or a tag, by its name.
     Title(String),
     /// A sign in its words, in our words.
@@ -57,25 +57,25 @@ pub enum Reason {
 
 /// One paragraph and where it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece<'t> {
+pub struct SplitParagraph<'t> {
     /// The paragraph without the blank lines around it.
     pub text: &'t str,
     /// Where it belongs.
-    pub part: Part,
+    pub part: SplitDestination,
     /// What decided that.
-    pub reason: Reason,
+    pub reason: SplitReason,
 }
 
 /// Splits a prompt into pieces, in order.
 #[must_use]
-pub fn split(text: &str) -> Vec<Piece<'_>> {
+pub fn split(text: &str) -> Vec<SplitParagraph<'_>> {
     let mut titles = Titles::default();
-    let mut placed: Vec<(&str, Option<(Part, Reason)>)> = Vec::new();
+    let mut placed: Vec<(&str, Option<(SplitDestination, SplitReason)>)> = Vec::new();
     for paragraph in paragraphs(text) {
         let around = titles.enter(paragraph);
         let alone = !paragraph.lines().any(|line| title(line).is_none() && closing(line).is_none());
         let decided = match around {
-            Some((part, name)) => Some((part, Reason::Title(name))),
+            Some((part, name)) => Some((part, SplitReason::Title(name))),
             None if alone => None,
             None => Some(by_signs(paragraph)),
         };
@@ -86,19 +86,20 @@ pub fn split(text: &str) -> Vec<Piece<'_>> {
 }
 
 /// Puts titles that stand alone to what they announce, and tags that close to what they close.
-fn place_titles(placed: Vec<(&str, Option<(Part, Reason)>)>) -> Vec<Piece<'_>> {
-    let mut pieces: Vec<Piece<'_>> = Vec::new();
-    let mut next = Part::Project;
+fn place_titles(placed: Vec<(&str, Option<(SplitDestination, SplitReason)>)>) -> Vec<SplitParagraph<'_>> {
+    let mut pieces: Vec<SplitParagraph<'_>> = Vec::new();
+    let mut next = SplitDestination::Project;
     for (text, decided) in placed.into_iter().rev() {
         let opens = text.lines().any(|line| title(line).is_some());
-        let (part, reason) = decided.unwrap_or((next, if opens { Reason::Announces } else { Reason::Closes }));
+        let (part, reason) =
+            decided.unwrap_or((next, if opens { SplitReason::Announces } else { SplitReason::Closes }));
         next = part;
-        pieces.push(Piece { text, part, reason });
+        pieces.push(SplitParagraph { text, part, reason });
     }
     pieces.reverse();
     let mut before = None;
     for piece in &mut pieces {
-        if piece.reason == Reason::Closes {
+        if piece.reason == SplitReason::Closes {
             piece.part = before.unwrap_or(piece.part);
         }
         before = Some(piece.part);
@@ -108,7 +109,7 @@ fn place_titles(placed: Vec<(&str, Option<(Part, Reason)>)>) -> Vec<Piece<'_>> {
 
 /// The text of one part: its pieces with a blank line between them; empty without any.
 #[must_use]
-pub fn text_of(pieces: &[Piece<'_>], part: Part) -> String {
+pub fn text_of(pieces: &[SplitParagraph<'_>], part: SplitDestination) -> String {
     let own: Vec<&str> = pieces.iter().filter(|piece| piece.part == part).map(|piece| piece.text).collect();
     if own.is_empty() { String::new() } else { format!("{}\n", own.join("\n\n")) }
 }
@@ -152,7 +153,7 @@ fn paragraphs(text: &str) -> Vec<&str> {
 
 /// What gives the lines after it a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CaptionKind {
     /// A Markdown heading of this level.
     Heading(usize),
     /// An opening tag.
@@ -162,32 +163,32 @@ enum Kind {
 }
 
 /// The title that a line is.
-fn title(line: &str) -> Option<(Kind, &str)> {
+fn title(line: &str) -> Option<(CaptionKind, &str)> {
     let line = line.trim();
     let rest = line.trim_start_matches('#');
     let level = line.len().saturating_sub(rest.len());
     if (1..=6).contains(&level) && rest.starts_with(' ') {
-        return Some((Kind::Heading(level), rest.trim_matches(['#', ' '])));
+        return Some((CaptionKind::Heading(level), rest.trim_matches(['#', ' '])));
     }
     if let Some(tag) = line.strip_prefix('<').and_then(|line| line.strip_suffix('>'))
         && tag.starts_with(|c: char| c.is_ascii_alphabetic())
         && !tag.ends_with('/')
         && !tag.contains(['<', '>'])
     {
-        return tag.split_whitespace().next().map(|name| (Kind::Tag, name));
+        return tag.split_whitespace().next().map(|name| (CaptionKind::Tag, name));
     }
     let few = line.split_whitespace().count() <= 6;
     let bold = line.strip_prefix("**").and_then(|line| line.strip_suffix("**").or_else(|| line.strip_suffix("**:")));
     if let Some(name) = bold.filter(|name| few && !name.contains("**")) {
-        return Some((Kind::Label, name.trim_end_matches(':')));
+        return Some((CaptionKind::Label, name.trim_end_matches(':')));
     }
     let plain = !line.starts_with(['-', '*', '•']) && !line.starts_with(|c: char| c.is_ascii_digit());
     if let Some(name) = line.strip_suffix(':').filter(|name| few && plain && !name.is_empty()) {
-        return Some((Kind::Label, name));
+        return Some((CaptionKind::Label, name));
     }
     let capitals = line.chars().any(char::is_alphabetic) && !line.chars().any(char::is_lowercase);
     (few && plain && capitals && line.chars().all(|c| c.is_alphabetic() || " &/-'".contains(c)))
-        .then_some((Kind::Label, line))
+        .then_some((CaptionKind::Label, line))
 }
 
 /// The name of the tag that a line closes.
@@ -199,28 +200,29 @@ fn closing(line: &str) -> Option<&str> {
 /// The titles around the paragraph that is looked at, outermost first.
 #[derive(Debug, Default)]
 struct Titles<'t> {
-    open: Vec<(Kind, &'t str)>,
+    open: Vec<(CaptionKind, &'t str)>,
 }
 
 impl<'t> Titles<'t> {
     /// Opens the title that a paragraph starts with; the part and name of the nearest known one.
-    fn enter(&mut self, paragraph: &'t str) -> Option<(Part, String)> {
+    fn enter(&mut self, paragraph: &'t str) -> Option<(SplitDestination, String)> {
         for (kind, name) in paragraph.lines().map_while(title) {
             self.push(kind, name);
         }
         self.open.iter().rev().find_map(|(_, name)| Some((known(name)?, (*name).to_owned())))
     }
 
-    fn push(&mut self, kind: Kind, name: &'t str) {
-        if let Kind::Heading(level) = kind {
+    fn push(&mut self, kind: CaptionKind, name: &'t str) {
+        if let CaptionKind::Heading(level) = kind {
             // A heading ends those of its level and below, up to the tag it stands in.
-            let tag = self.open.iter().rposition(|(kind, _)| *kind == Kind::Tag).map_or(0, |at| at.saturating_add(1));
-            let over = |kind: &Kind| matches!(kind, Kind::Heading(other) if *other < level);
+            let tag =
+                self.open.iter().rposition(|(kind, _)| *kind == CaptionKind::Tag).map_or(0, |at| at.saturating_add(1));
+            let over = |kind: &CaptionKind| matches!(kind, CaptionKind::Heading(other) if *other < level);
             let mut inner = self.open.split_off(tag);
             inner.retain(|(kind, _)| over(kind));
             self.open.append(&mut inner);
         }
-        self.open.retain(|(kind, _)| *kind != Kind::Label);
+        self.open.retain(|(kind, _)| *kind != CaptionKind::Label);
         self.open.push((kind, name));
     }
 
@@ -228,10 +230,10 @@ impl<'t> Titles<'t> {
     fn leave(&mut self, paragraph: &'t str) {
         let titles = paragraph.lines().map_while(title).count();
         for line in paragraph.lines().skip(titles) {
-            if let Some((kind @ Kind::Tag, name)) = title(line) {
+            if let Some((kind @ CaptionKind::Tag, name)) = title(line) {
                 self.push(kind, name);
             } else if let Some(name) = closing(line)
-                && let Some(at) = self.open.iter().rposition(|(kind, open)| *kind == Kind::Tag && *open == name)
+                && let Some(at) = self.open.iter().rposition(|(kind, open)| *kind == CaptionKind::Tag && *open == name)
             {
                 self.open.truncate(at);
             }
@@ -239,7 +241,7 @@ impl<'t> Titles<'t> {
         // A label reaches over its own lines, or over the next paragraph if it stands alone.
         let alone = paragraph.lines().count() == titles;
         if !alone {
-            self.open.retain(|(kind, _)| *kind != Kind::Label);
+            self.open.retain(|(kind, _)| *kind != CaptionKind::Label);
         }
     }
 }
@@ -258,60 +260,64 @@ const OF_PROJECT: &str = "api apis architecture background codebase commands con
     references repository request schema skills stack structure task tool tools variables";
 
 /// Where the paragraphs below a title belong, if its words say so.
-fn known(name: &str) -> Option<Part> {
+fn known(name: &str) -> Option<SplitDestination> {
     let words: Vec<String> = proem_text::words::words(name).collect();
     let has = |list: &str| list.split_whitespace().any(|known| words.iter().any(|word| word == known));
     if has(EXAMPLES) {
-        Some(Part::Project)
+        Some(SplitDestination::Project)
     } else if has(OF_CONSTITUTION) {
-        Some(Part::Constitution)
+        Some(SplitDestination::Constitution)
     } else if has(OF_RULES) {
-        Some(Part::Rules)
+        Some(SplitDestination::Rules)
     } else if has(OF_PROJECT) {
-        Some(Part::Project)
+        Some(SplitDestination::Project)
     } else {
         None
     }
 }
 
 /// Signs, with the phrases that show them, `|` between two. The first that is found decides.
-const SIGNS: [(Part, &str, &str); 5] = [
-    (Part::Project, "it looks like an example", "for example:|example:|example 1|example input|example output"),
+const SIGNS: [(SplitDestination, &str, &str); 5] = [
     (
-        Part::Constitution,
+        SplitDestination::Project,
+        "it looks like an example",
+        "for example:|example:|example 1|example input|example output",
+    ),
+    (
+        SplitDestination::Constitution,
         "it says who the model is",
         "you are a |you are an |you are the |you are our |your name is|your role|you act as|you work as|\
         your responsibilities|your mission",
     ),
     (
-        Part::Constitution,
+        SplitDestination::Constitution,
         "it forbids",
         "never|must not|must never|you may not|under no circumstances|forbidden|prohibited|not allowed|refuse|confidential",
     ),
     (
-        Part::Project,
+        SplitDestination::Project,
         "it describes tools or the project",
         "tools are available|following tools|access to|available tools|this repository|this project|the project is|\
         the repository is|the codebase|is written in|current date|today is",
     ),
     (
-        Part::Rules,
+        SplitDestination::Rules,
         "it says how to work",
         "always|must|should|do not|don't|prefer|avoid|make sure|ensure|before you|after you|when you|if you|use |write |\
         keep |answer |respond |explain |start by|start with|first,|report |ask |run |read |check ",
     ),
 ];
 
-fn by_signs(paragraph: &str) -> (Part, Reason) {
+fn by_signs(paragraph: &str) -> (SplitDestination, SplitReason) {
     if ["```", "~~~"].iter().any(|mark| paragraph.starts_with(mark)) {
-        return (Part::Project, Reason::Sign("it is a block of code"));
+        return (SplitDestination::Project, SplitReason::Sign("it is a block of code"));
     }
     if ["{{", "${", "<%"].iter().any(|mark| paragraph.contains(mark)) {
-        return (Part::Project, Reason::Sign("it has a placeholder"));
+        return (SplitDestination::Project, SplitReason::Sign("it has a placeholder"));
     }
     let text = format!(" {} ", paragraph.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" "));
     let found = SIGNS.iter().find(|(_, _, phrases)| phrases.split('|').any(|phrase| stands_in(&text, phrase)));
-    found.map_or((Part::Project, Reason::NoSign), |(part, sign, _)| (*part, Reason::Sign(sign)))
+    found.map_or((SplitDestination::Project, SplitReason::NoSign), |(part, sign, _)| (*part, SplitReason::Sign(sign)))
 }
 
 /// Whether a phrase occurs in `text` and isn't the end or beginning of a longer word.

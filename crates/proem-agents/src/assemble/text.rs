@@ -1,6 +1,6 @@
 //! An assembly as one text, under five headings.
 
-use proem_engine::assembly::{Assembly, Placed};
+use proem_engine::assembly::{Assembly, PlacedSection};
 use proem_engine::section::{Layer, Trust};
 
 /// The headings in their order, each printed once.
@@ -12,7 +12,7 @@ pub const HEADINGS: [&str; 5] = [
     "# TASK",
 ];
 
-fn heading(section: &Placed) -> usize {
+fn heading(section: &PlacedSection) -> usize {
     match (section.trust, section.layer) {
         (Trust::Constitution | Trust::Rules, _) => 0,
         (_, Layer::Capabilities) => 3,

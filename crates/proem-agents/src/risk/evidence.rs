@@ -16,13 +16,13 @@ pub use self::alias::Aliases;
 
 use proem_risk::assess::{Assessment, FileAssessment, Partner};
 use proem_risk::level::Level;
-use proem_risk::metric::{Metric, Name, Piece, Sentence, Signal};
-use proem_risk::path::{Role, Sensitive};
+use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart, Signal};
+use proem_risk::path::{FileRole, Sensitive};
 use serde::{Deserialize, Serialize};
 
-use self::alias::Writer;
+use self::alias::AliasWriter;
 use self::words::{count, decimal, measured, named};
-use super::hop::{Hop, Neighbours};
+use super::hop::{Hop, NeighbourFiles};
 
 /// The most files that are described one by one.
 const MAX_FILES: usize = 10;
@@ -46,27 +46,32 @@ const MIDDLE_INCIDENTS: usize = 3;
 const MAX_BESIDE: usize = 3;
 
 /// What no rule speaks of and yet helps to judge.
-const BESIDE: [Name; 5] =
-    [Name::PriorFixes, Name::PriorReverts, Name::MinorContributors, Name::OwnerShare, Name::RecentCommits];
+const BESIDE: [MetricName; 5] = [
+    MetricName::PriorFixes,
+    MetricName::PriorReverts,
+    MetricName::MinorContributors,
+    MetricName::OwnerShare,
+    MetricName::RecentCommits,
+];
 
 /// What is known at a point of an investigation.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'k> {
+pub struct KnownFacts<'k> {
     /// The assessment so far.
     pub assessment: &'k Assessment,
     /// The hops so far, each with what came of it.
     pub hops: &'k [(Hop, Sentence)],
     /// What was found around files, by their place in the change.
-    pub neighbours: &'k [(u32, Neighbours)],
+    pub neighbours: &'k [(u32, NeighbourFiles)],
     /// Changed files that are spoken of besides, whose aliases are explained too.
     pub named: &'k [u32],
 }
 
 /// Evidence as a prompt shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evidence {
+pub struct PromptEvidence {
     /// Numbered pieces, weightiest first: HIGH, MEDIUM, what no rule speaks of, LOW, UNKNOWN.
-    pub items: Vec<Item>,
+    pub items: Vec<NumberedEvidence>,
     /// What changes.
     pub change: Vec<String>,
     /// What is counted and not shown, and what could not be known.
@@ -85,16 +90,16 @@ pub struct Evidence {
 
 /// A numbered piece of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct NumberedEvidence {
     /// What it can be cited by.
-    pub given: Given,
+    pub given: CitableEvidence,
     /// It in our words, names as aliases.
     pub line: String,
 }
 
 /// What a citation is held against.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct CitableEvidence {
     /// Its number, from 1; it is cited as `E1`.
     pub number: u32,
     /// What the rules make of it.
@@ -103,7 +108,7 @@ pub struct Given {
     pub title: Sentence,
 }
 
-impl Item {
+impl NumberedEvidence {
     /// How its line begins, in every prompt.
     #[must_use]
     pub fn mark(&self) -> String {
@@ -115,7 +120,7 @@ impl Item {
 /// documentation have none that do.
 #[must_use]
 pub const fn is_judged(file: &FileAssessment) -> bool {
-    matches!(file.class.role, Role::Code | Role::Configuration)
+    matches!(file.class.role, FileRole::Code | FileRole::Configuration)
 }
 
 /// How many pieces of evidence are HIGH: metrics of judged files, and the score.
@@ -130,7 +135,7 @@ pub fn high(assessment: &Assessment) -> usize {
 /// Puts what is known into lines. `aliases` grows by names that were not met before, so that each keeps
 /// its alias over a whole investigation.
 #[must_use]
-pub fn gather(known: Known<'_>, aliases: &mut Aliases) -> Evidence {
+pub fn gather(known: KnownFacts<'_>, aliases: &mut Aliases) -> PromptEvidence {
     let mut writer = aliases.writer();
     known.named.iter().for_each(|file| _ = writer.changed(*file));
     let mut left_out = Vec::new();
@@ -139,8 +144,8 @@ pub fn gather(known: Known<'_>, aliases: &mut Aliases) -> Evidence {
     let mut items = Vec::new();
     let mut details = Vec::new();
     for (number, piece) in (1_u32..).zip(&found) {
-        let given = Given { number, signal: piece.signal(), title: piece.title() };
-        items.push(Item { line: format!("E{number} {}", piece.line(&mut writer)), given });
+        let given = CitableEvidence { number, signal: piece.signal(), title: piece.title() };
+        items.push(NumberedEvidence { line: format!("E{number} {}", piece.line(&mut writer)), given });
         details.extend(piece.details(&mut writer).map(|details| format!("E{number}: {details}")));
     }
     details.extend(beside(known.assessment, &mut writer));
@@ -149,19 +154,19 @@ pub fn gather(known: Known<'_>, aliases: &mut Aliases) -> Evidence {
     let chain = known.hops.iter().map(|(hop, came)| hop_line(hop, came, &mut writer)).collect();
     let reasons = known.hops.iter().filter(|(hop, _)| !hop.reasoning.is_empty());
     let reasons = reasons.map(|(hop, _)| format!("hop {}: {}", hop.hop, words::one_line(&hop.reasoning))).collect();
-    Evidence { items, change, left_out, details, neighbours, chain, names: writer.names(), reasons }
+    PromptEvidence { items, change, left_out, details, neighbours, chain, names: writer.names(), reasons }
 }
 
 /// A piece of evidence before it has a number.
 #[derive(Debug)]
-enum Found<'a> {
+enum EvidenceSource<'a> {
     Score(&'a Assessment),
     Metric(&'a FileAssessment, &'a Metric),
     Sensitive(&'a FileAssessment, Sensitive),
     Partner(&'a Partner),
 }
 
-impl Found<'_> {
+impl EvidenceSource<'_> {
     const fn signal(&self) -> Signal {
         match self {
             Self::Score(assessment) => assessment.score.signal,
@@ -184,7 +189,7 @@ impl Found<'_> {
     }
 
     fn title(&self) -> Sentence {
-        let of = |what: String, path: &str| Sentence::ours(what).then(Piece::Path(path.to_owned()));
+        let of = |what: String, path: &str| Sentence::ours(what).then(SentencePart::Path(path.to_owned()));
         match self {
             Self::Score(_) => Sentence::ours("the score of the change"),
             Self::Metric(file, metric) => of(format!("{} of ", metric.name.as_str()), &file.path),
@@ -193,7 +198,7 @@ impl Found<'_> {
         }
     }
 
-    fn line(&self, writer: &mut Writer<'_>) -> String {
+    fn line(&self, writer: &mut AliasWriter<'_>) -> String {
         let signal = self.signal().as_str();
         match self {
             Self::Score(assessment) => format!("{signal} score of the change: {}", words::score(&assessment.score)),
@@ -228,7 +233,7 @@ impl Found<'_> {
     }
 
     /// The third level: names behind what is HIGH, and behind incidents of the middle band.
-    fn details(&self, writer: &mut Writer<'_>) -> Option<String> {
+    fn details(&self, writer: &mut AliasWriter<'_>) -> Option<String> {
         let metric = match self {
             Self::Metric(_, metric) => metric,
             Self::Score(assessment) if assessment.score.signal >= Signal::Medium => {
@@ -237,9 +242,9 @@ impl Found<'_> {
             Self::Score(_) | Self::Sensitive(..) | Self::Partner(..) => return None,
         };
         let most = match (metric.signal, metric.name) {
-            (Signal::High, Name::IncidentSimilarity) => usize::MAX,
+            (Signal::High, MetricName::IncidentSimilarity) => usize::MAX,
             (Signal::High, _) => MAX_DETAILS,
-            (Signal::Medium, Name::IncidentSimilarity) => MIDDLE_INCIDENTS,
+            (Signal::Medium, MetricName::IncidentSimilarity) => MIDDLE_INCIDENTS,
             _ => return None,
         };
         let mut shown: Vec<String> =
@@ -253,26 +258,26 @@ impl Found<'_> {
 }
 
 /// All pieces that get a number; what gets none is counted in `left_out`.
-fn found<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<Found<'a>> {
-    let mut found = vec![Found::Score(assessment)];
+fn found<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<EvidenceSource<'a>> {
+    let mut found = vec![EvidenceSource::Score(assessment)];
     let (mut low, mut unjudged) = (0_usize, 0_usize);
     for file in &assessment.files {
         if !is_judged(file) {
             unjudged = unjudged.saturating_add(1);
             continue;
         }
-        found.extend(file.class.sensitive.map(|sensitive| Found::Sensitive(file, sensitive)));
+        found.extend(file.class.sensitive.map(|sensitive| EvidenceSource::Sensitive(file, sensitive)));
         for metric in file.metrics.iter().filter(|metric| metric.name.tier().is_some()) {
             match metric.signal {
                 Signal::Low => low = low.saturating_add(1),
                 Signal::None => {}
-                _ => found.push(Found::Metric(file, metric)),
+                _ => found.push(EvidenceSource::Metric(file, metric)),
             }
         }
     }
-    found.extend(assessment.partners.iter().take(MAX_PARTNERS).map(Found::Partner));
+    found.extend(assessment.partners.iter().take(MAX_PARTNERS).map(EvidenceSource::Partner));
     // The files stand in the order of their risk, and a stable sort keeps it.
-    found.sort_by_key(Found::weight);
+    found.sort_by_key(EvidenceSource::weight);
     if low > 0 {
         left_out.push(format!("{} LOW", count(low, "further metric is", "further metrics are")));
     }
@@ -298,7 +303,7 @@ fn found<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<Foun
 }
 
 /// What no rule speaks of, for the files that are not LOW.
-fn beside(assessment: &Assessment, writer: &mut Writer<'_>) -> Vec<String> {
+fn beside(assessment: &Assessment, writer: &mut AliasWriter<'_>) -> Vec<String> {
     let files = assessment.files.iter().filter(|file| is_judged(file) && file.level > Level::Low);
     let lines = files.take(MAX_BESIDE).filter_map(|file| {
         let metrics = file.metrics.iter().filter(|metric| BESIDE.contains(&metric.name) && metric.value.is_some());
@@ -318,17 +323,17 @@ fn gaps(assessment: &Assessment, left_out: &mut Vec<String>) {
 }
 
 /// The first level: the change and its files.
-fn change(assessment: &Assessment, writer: &mut Writer<'_>) -> Vec<String> {
-    let of = |name: Name| {
+fn change(assessment: &Assessment, writer: &mut AliasWriter<'_>) -> Vec<String> {
+    let of = |name: MetricName| {
         let metric = assessment.metrics.iter().find(|metric| metric.name == name);
         metric.and_then(|metric| metric.value)
     };
     let files = count(assessment.files.len(), "file", "files");
-    let lines = |name: Name, what: &str| match of(name) {
+    let lines = |name: MetricName, what: &str| match of(name) {
         Some(value) => format!("{} lines {what}", decimal(value)),
         None => format!("an unknown number of lines {what}"),
     };
-    let (added, removed) = (lines(Name::LinesAdded, "added"), lines(Name::LinesDeleted, "removed"));
+    let (added, removed) = (lines(MetricName::LinesAdded, "added"), lines(MetricName::LinesDeleted, "removed"));
     let mut all = vec![format!("{files}, {added}, {removed}; {} by the rules so far", assessment.level.as_str())];
     for file in assessment.files.iter().take(MAX_FILES) {
         let mut what = vec![words::status(file.status).to_owned()];
@@ -346,16 +351,16 @@ fn change(assessment: &Assessment, writer: &mut Writer<'_>) -> Vec<String> {
 }
 
 /// The fourth level: what lies around a file.
-fn around(file: u32, found: &Neighbours, writer: &mut Writer<'_>) -> String {
+fn around(file: u32, found: &NeighbourFiles, writer: &mut AliasWriter<'_>) -> String {
     let of = writer.changed(file);
     let far = found.mean_distance.map_or(String::new(), |far| format!(", {} imports away on average", decimal(far)));
-    let names: Vec<String> = found.names.iter().take(Neighbours::MAX_NAMES).map(|path| writer.path(path)).collect();
+    let names: Vec<String> = found.names.iter().take(NeighbourFiles::MAX_NAMES).map(|path| writer.path(path)).collect();
     let nearest = if names.is_empty() { String::new() } else { format!("; nearest: {}", names.join(", ")) };
     let (direct, transitive) = (found.direct, found.transitive);
     format!("{of}: imported by {direct} files, and those by {transitive} more{far}{nearest}")
 }
 
-fn hop_line(hop: &Hop, came: &Sentence, writer: &mut Writer<'_>) -> String {
+fn hop_line(hop: &Hop, came: &Sentence, writer: &mut AliasWriter<'_>) -> String {
     let metric = hop.metric.as_ref().map_or(String::new(), |metric| format!(" {metric}"));
     let file = hop.file.map_or(String::new(), |file| format!(" of {}", writer.changed(file)));
     let came = writer.sentence(came);
@@ -376,7 +381,7 @@ pub fn came_of(metric: &Metric) -> Sentence {
 
 /// What a look at the neighbours brought.
 #[must_use]
-pub fn came_around(found: &Neighbours) -> Sentence {
+pub fn came_around(found: &NeighbourFiles) -> Sentence {
     let far = found.mean_distance.map_or(String::new(), |far| format!(", {} imports away on average", decimal(far)));
     Sentence::ours(format!("{} direct and {} transitive importers{far}", found.direct, found.transitive))
 }

@@ -13,11 +13,11 @@ mod suggest;
 mod tally;
 mod verdict;
 
-pub use self::asked::{Chosen, Heard, Pattern, inputs};
+pub use self::asked::{ChosenAdjustment, ComplaintPattern, FeedbackAnalysis, inputs};
 pub use self::meter::Meter;
 pub use self::suggest::{FEWEST, Suggestion, applied, suggest};
-pub use self::tally::{MetricTally, ReasonTally, Tally, tally};
-pub use self::verdict::{Said, SignalAt, Verdict, note, read_note, read_signals, signals};
+pub use self::tally::{FeedbackTally, MetricTally, ReasonTally, tally};
+pub use self::verdict::{AssessmentOpinion, FeedbackVerdict, SignalAt, note, read_note, read_signals, signals};
 
 /// The kind of the runs that hold assessments, which people say something of.
 pub const KIND: &str = "risk";

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 /// What a model may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Action {
+#[schemars(rename = "Action")]
+pub enum HopAction {
     /// A Tier 2 metric of a file.
     CalculateMetric,
     /// The neighbours of a file.
@@ -14,7 +15,7 @@ pub enum Action {
     Finalize,
 }
 
-impl Action {
+impl HopAction {
     /// The word in prompts, schemas and reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -32,11 +33,11 @@ pub struct Hop {
     /// Which, from 1.
     pub hop: u8,
     /// What was offered.
-    pub offered: Vec<Action>,
+    pub offered: Vec<HopAction>,
     /// What was chosen, by the model or, if it gave no usable answer, by the fallback.
-    pub action: Action,
+    pub action: HopAction,
     /// Who chose.
-    pub by: By,
+    pub by: HopChooser,
     /// The metric, if one was asked for.
     pub metric: Option<String>,
     /// The file, by its place in the change.
@@ -50,7 +51,8 @@ pub struct Hop {
 /// Who chose a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum By {
+#[schemars(rename = "By")]
+pub enum HopChooser {
     /// The model chose it.
     Model,
     /// The prompt's fallback.
@@ -61,7 +63,7 @@ pub enum By {
 
 /// Files within two imports of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Neighbours {
+pub struct NeighbourFiles {
     /// Files that import it.
     pub direct: u32,
     /// Files that import those.
@@ -72,7 +74,7 @@ pub struct Neighbours {
     pub names: Vec<String>,
 }
 
-impl Neighbours {
+impl NeighbourFiles {
     /// The most names that are shown.
     pub const MAX_NAMES: usize = 10;
 }

@@ -17,26 +17,27 @@ mod offer;
 mod terms;
 mod verdict;
 
-pub use self::case::{Posed, case};
-pub use self::ended::{Exchanged, Investigated, Synthesis};
-pub use self::terms::{Asked, EXPAND, Limits, MEASURE, Subject, Terms};
-pub use super::hop::{Action, By, Hop, Neighbours};
+pub use self::case::{CasePrompt, case};
+pub use self::ended::{ExchangeRecord, InvestigationEnd, Synthesis};
+pub use self::terms::{EXPAND, InvestigationLimits, InvestigationPrompt, InvestigationTerms, MEASURE, Subject};
+pub use super::hop::{Hop, HopAction, HopChooser, NeighbourFiles};
 
 use proem_engine::call::FailureKind;
 use proem_engine::report::Report;
 use proem_engine::run::{
-    Because, Cancelled, Effect, EffectId, Ended, Event, Exchange, Machine, Outcome, Performed, Step, Time, What,
+    CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Exchange, ExchangeEnd, FallbackReason, Machine,
+    Outcome, Step, Time,
 };
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{Untrusted, show};
 use proem_risk::assess::{Assessment, Investigate};
-use proem_risk::metric::{Metric, Name, Sentence};
+use proem_risk::metric::{Metric, MetricName, Sentence};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use self::choice::Choice;
+use self::choice::HopChoice;
 use self::offer::{Offer, offer};
-use super::evidence::{self, Aliases, Given, plain};
+use super::evidence::{self, Aliases, CitableEvidence, plain};
 
 /// The name of the prompt that decides the next step.
 pub const DECISION: &str = "risk/decision";
@@ -47,25 +48,25 @@ pub const SYNTHESIS: &str = "risk/synthesis";
 /// An investigation as a run.
 #[derive(Debug)]
 pub struct Investigation<'t> {
-    terms: Terms<'t>,
-    state: State,
+    terms: InvestigationTerms<'t>,
+    state: InvestigationState,
     /// The call that is under way.
     exchange: Option<Exchange<'t>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
+struct InvestigationState {
     subject: Subject,
-    phase: Phase,
+    phase: InvestigationPhase,
     now: Time,
     /// How much of the time is used up, in milliseconds.
     spent_ms: i64,
     /// How many effects were asked for.
     effects: u32,
     hops: Vec<(Hop, Sentence)>,
-    neighbours: Vec<(u32, Neighbours)>,
+    neighbours: Vec<(u32, NeighbourFiles)>,
     aliases: Aliases,
-    exchanges: Vec<Exchanged>,
+    exchanges: Vec<ExchangeRecord>,
     notes: Vec<String>,
     /// Where every token of the last request went, as JSON.
     account: Option<Json>,
@@ -73,17 +74,17 @@ struct State {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-enum Phase {
+enum InvestigationPhase {
     New,
-    Deciding { asked: Asking, attempts: Attempts },
-    Measuring { effect: EffectId, choice: Choice },
-    Synthesising { asked: Asking, given: Vec<Given> },
+    Deciding { asked: OpenCall, attempts: Attempts },
+    Measuring { effect: EffectId, choice: HopChoice },
+    Synthesising { asked: OpenCall, given: Vec<CitableEvidence> },
     Over,
 }
 
 /// A call that is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Asking {
+struct OpenCall {
     /// The run's number of its first effect.
     first: u32,
     /// What it may use, with the attempt after it.
@@ -101,16 +102,16 @@ enum Attempts {
 }
 
 /// How an investigation goes on.
-type Next = Step<Investigated>;
+type InvestigationStep = Step<InvestigationEnd>;
 
 impl<'t> Investigation<'t> {
     /// An investigation of a change under these terms.
     #[must_use]
-    pub fn new(terms: Terms<'t>, subject: Subject) -> Self {
-        let state = State {
+    pub fn new(terms: InvestigationTerms<'t>, subject: Subject) -> Self {
+        let state = InvestigationState {
             aliases: Aliases::new(&subject.paths),
             subject,
-            phase: Phase::New,
+            phase: InvestigationPhase::New,
             now: Time(i64::MIN),
             spent_ms: 0,
             effects: 0,
@@ -128,16 +129,16 @@ impl<'t> Investigation<'t> {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidInput`] if `state` is none.
-    pub fn restore(terms: Terms<'t>, state: &Json) -> Result<Self, Error> {
+    pub fn restore(terms: InvestigationTerms<'t>, state: &Json) -> Result<Self, Error> {
         let wrong = |e: &dyn core::fmt::Display| {
             Error::new(ErrorKind::InvalidInput, format!("this is not a state of an investigation: {e}"))
         };
         let read = |key: &str| state.get(key).ok_or_else(|| wrong(&format!("`{key}` is missing")));
-        let inner = State::deserialize(read("investigation")?).map_err(|e| wrong(&e))?;
+        let inner = InvestigationState::deserialize(read("investigation")?).map_err(|e| wrong(&e))?;
         let asked = match &inner.phase {
-            Phase::Deciding { asked, attempts } => Some(asking::decision(&terms, *asked, *attempts)),
-            Phase::Synthesising { asked, .. } => Some(asking::synthesis(&terms, *asked)),
-            Phase::New | Phase::Measuring { .. } | Phase::Over => None,
+            InvestigationPhase::Deciding { asked, attempts } => Some(asking::decision(&terms, *asked, *attempts)),
+            InvestigationPhase::Synthesising { asked, .. } => Some(asking::synthesis(&terms, *asked)),
+            InvestigationPhase::New | InvestigationPhase::Measuring { .. } | InvestigationPhase::Over => None,
         };
         let exchange = asked.map(|terms| Exchange::restore(terms, read("exchange")?)).transpose()?;
         Ok(Self { terms, state: inner, exchange })
@@ -174,7 +175,7 @@ impl<'t> Investigation<'t> {
         self.state.now = now;
     }
 
-    fn begin(&mut self) -> Next {
+    fn begin(&mut self) -> InvestigationStep {
         match self.assessment().investigate {
             Investigate::Yes => self.next(),
             Investigate::NothingHigh => self.closed("no measured signal is HIGH"),
@@ -183,7 +184,7 @@ impl<'t> Investigation<'t> {
     }
 
     /// Ends without a model.
-    fn closed(&mut self, why: &str) -> Next {
+    fn closed(&mut self, why: &str) -> InvestigationStep {
         self.finalised(why);
         self.over(None)
     }
@@ -192,9 +193,9 @@ impl<'t> Investigation<'t> {
     fn finalised(&mut self, why: &str) {
         let hop = Hop {
             hop: self.hop(),
-            offered: vec![Action::Finalize],
-            action: Action::Finalize,
-            by: By::Rules,
+            offered: vec![HopAction::Finalize],
+            action: HopAction::Finalize,
+            by: HopChooser::Rules,
             metric: None,
             file: None,
             result: why.to_owned(),
@@ -204,7 +205,7 @@ impl<'t> Investigation<'t> {
     }
 
     /// The next hop, or the synthesis.
-    fn next(&mut self) -> Next {
+    fn next(&mut self) -> InvestigationStep {
         let offer = offer(&self.state, self.terms.limits);
         if let Some(why) = offer.closed {
             self.finalised(why);
@@ -219,25 +220,25 @@ impl<'t> Investigation<'t> {
     }
 
     /// Asks for the next step; `wrong` is what was wrong with the last answer.
-    fn decide(&mut self, offer: &Offer, wrong: Option<&str>) -> Next {
+    fn decide(&mut self, offer: &Offer, wrong: Option<&str>) -> InvestigationStep {
         let asked = asking::ask_decision(&self.terms, &mut self.state, offer, wrong);
         let asked = match asked {
             Ok(asked) => asked,
             Err(why) => {
-                let choice = Choice::fallback(offer, format!("no model could be asked: {why}"));
+                let choice = HopChoice::fallback(offer, format!("no model could be asked: {why}"));
                 return self.ended_by_fallback(choice);
             }
         };
         let attempts = if wrong.is_some() { Attempts::Used } else { Attempts::Left };
         let terms = asking::decision(&self.terms, asked.asking, attempts);
-        self.state.phase = Phase::Deciding { asked: asked.asking, attempts };
+        self.state.phase = InvestigationPhase::Deciding { asked: asked.asking, attempts };
         self.ask(Exchange::new(terms, asked.request), (asked.asking, &asked.report))
     }
 
     /// Begins an exchange.
-    fn ask(&mut self, mut exchange: Exchange<'t>, (asking, report): (Asking, &Report)) -> Next {
+    fn ask(&mut self, mut exchange: Exchange<'t>, (asking, report): (OpenCall, &Report)) -> InvestigationStep {
         self.state.account = serde_json::to_value(report).ok();
-        let step = exchange.step(Event { now: self.state.now, what: What::Started });
+        let step = exchange.step(Event { now: self.state.now, what: EventKind::Started });
         self.exchange = Some(exchange);
         match step {
             Ok(step) => self.outer(step, asking).unwrap_or_else(|outcome| self.answered(outcome)),
@@ -249,7 +250,7 @@ impl<'t> Investigation<'t> {
     }
 
     /// An exchange's step under the run's own numbers; its outcome if it is over.
-    fn outer(&mut self, step: Step<Outcome>, asking: Asking) -> Result<Next, Outcome> {
+    fn outer(&mut self, step: Step<Outcome>, asking: OpenCall) -> Result<InvestigationStep, Outcome> {
         let outer = |id: EffectId| EffectId(id.0.saturating_add(asking.first));
         match step {
             Step::Do(effects) => {
@@ -270,40 +271,42 @@ impl<'t> Investigation<'t> {
     }
 
     /// What a call ended with.
-    fn answered(&mut self, outcome: Outcome) -> Next {
+    fn answered(&mut self, outcome: Outcome) -> InvestigationStep {
         self.exchange = None;
         let ended = outcome.ended.clone();
         let attempts = outcome.attempts.len();
         self.keep(outcome);
-        match core::mem::replace(&mut self.state.phase, Phase::Over) {
-            Phase::Deciding { attempts: left, .. } => {
+        match core::mem::replace(&mut self.state.phase, InvestigationPhase::Over) {
+            InvestigationPhase::Deciding { attempts: left, .. } => {
                 let offer = offer(&self.state, self.terms.limits);
                 let left = if attempts > 1 { Attempts::Used } else { left };
                 self.decided(&offer, ended, left)
             }
-            Phase::Synthesising { given, .. } => self.synthesised(&ended, &given),
-            Phase::New | Phase::Measuring { .. } | Phase::Over => self.over(None),
+            InvestigationPhase::Synthesising { given, .. } => self.synthesised(&ended, &given),
+            InvestigationPhase::New | InvestigationPhase::Measuring { .. } | InvestigationPhase::Over => {
+                self.over(None)
+            }
         }
     }
 
     fn keep(&mut self, outcome: Outcome) {
-        let prompt = if matches!(self.state.phase, Phase::Deciding { .. }) { DECISION } else { SYNTHESIS };
-        self.state.exchanges.push(Exchanged { prompt: prompt.to_owned(), outcome });
+        let prompt = if matches!(self.state.phase, InvestigationPhase::Deciding { .. }) { DECISION } else { SYNTHESIS };
+        self.state.exchanges.push(ExchangeRecord { prompt: prompt.to_owned(), outcome });
     }
 
-    fn decided(&mut self, offer: &Offer, ended: Ended, left: Attempts) -> Next {
+    fn decided(&mut self, offer: &Offer, ended: ExchangeEnd, left: Attempts) -> InvestigationStep {
         let because = match ended {
-            Ended::Answered { value } => {
-                return match Choice::read(&value, offer, &self.state) {
+            ExchangeEnd::Answered { value } => {
+                return match HopChoice::read(&value, offer, &self.state) {
                     Ok(choice) => self.perform(choice),
                     Err(wrong) if left == Attempts::Left => self.decide(offer, Some(&wrong)),
-                    Err(wrong) => self.ended_by_fallback(Choice::fallback(offer, wrong)),
+                    Err(wrong) => self.ended_by_fallback(HopChoice::fallback(offer, wrong)),
                 };
             }
-            Ended::FellBack { because, .. } | Ended::Failed { because } => because,
+            ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => because,
         };
-        let choice = Choice::fallback(offer, because.in_words());
-        if because == Because::Failed(FailureKind::TimedOut) {
+        let choice = HopChoice::fallback(offer, because.in_words());
+        if because == FallbackReason::Failed(FailureKind::TimedOut) {
             self.note(format!("hop {} timed out; the summary uses the evidence collected until then", self.hop()));
         }
         if is_final(because) {
@@ -313,38 +316,40 @@ impl<'t> Investigation<'t> {
         self.ended_by_fallback(choice)
     }
 
-    fn fell_back(&mut self, choice: Choice) {
+    fn fell_back(&mut self, choice: HopChoice) {
         self.note(format!(
             "hop {}: the prompt's fallback ends the search for evidence, because {}",
             self.hop(),
             choice.reasoning
         ));
         let why = choice.reasoning.clone();
-        self.took(Choice { reasoning: String::new(), ..choice }, By::Fallback, Sentence::ours(why));
+        self.took(HopChoice { reasoning: String::new(), ..choice }, HopChooser::Fallback, Sentence::ours(why));
     }
 
-    fn ended_by_fallback(&mut self, choice: Choice) -> Next {
+    fn ended_by_fallback(&mut self, choice: HopChoice) -> InvestigationStep {
         self.fell_back(choice);
         self.synthesise()
     }
 
     /// Does what was chosen.
-    fn perform(&mut self, choice: Choice) -> Next {
+    fn perform(&mut self, choice: HopChoice) -> InvestigationStep {
         let (what, of) = match (choice.action, choice.metric, choice.file) {
-            (Action::CalculateMetric, Some(metric), Some(file)) => (MEASURE, json!({ "metric": metric, "file": file })),
-            (Action::ExpandGraph, _, Some(file)) => (EXPAND, json!({ "file": file })),
+            (HopAction::CalculateMetric, Some(metric), Some(file)) => {
+                (MEASURE, json!({ "metric": metric, "file": file }))
+            }
+            (HopAction::ExpandGraph, _, Some(file)) => (EXPAND, json!({ "file": file })),
             _ => {
-                self.took(choice, By::Model, Sentence::ours("the model saw evidence enough"));
+                self.took(choice, HopChooser::Model, Sentence::ours("the model saw evidence enough"));
                 return self.synthesise();
             }
         };
         let effect = EffectId(self.state.effects);
         self.state.effects = self.state.effects.saturating_add(1);
-        self.state.phase = Phase::Measuring { effect, choice };
+        self.state.phase = InvestigationPhase::Measuring { effect, choice };
         Step::Do(vec![(effect, Effect::Measure { what: what.to_owned(), of })])
     }
 
-    fn took(&mut self, choice: Choice, by: By, came: Sentence) {
+    fn took(&mut self, choice: HopChoice, by: HopChooser, came: Sentence) {
         let hop = Hop {
             hop: self.hop(),
             offered: choice.offered,
@@ -359,9 +364,9 @@ impl<'t> Investigation<'t> {
     }
 
     /// What a measurement brought.
-    fn measured(&mut self, choice: Choice, performed: Performed) -> Result<Next, Error> {
+    fn measured(&mut self, choice: HopChoice, performed: EffectResult) -> Result<InvestigationStep, Error> {
         let came = match (performed, choice.file) {
-            (Performed::Measured { value }, Some(file)) => match choice.metric {
+            (EffectResult::Measured { value }, Some(file)) => match choice.metric {
                 Some(name) => {
                     let metric = Metric::deserialize(&value).map_err(|e| unreadable(MEASURE, &e))?;
                     if metric.name != name {
@@ -372,26 +377,26 @@ impl<'t> Investigation<'t> {
                     came
                 }
                 None => {
-                    let found = Neighbours::deserialize(&value).map_err(|e| unreadable(EXPAND, &e))?;
+                    let found = NeighbourFiles::deserialize(&value).map_err(|e| unreadable(EXPAND, &e))?;
                     let came = evidence::came_around(&found);
                     self.state.neighbours.push((file, found));
                     came
                 }
             },
-            (Performed::Failed { failure }, _) => {
-                let what = choice.metric.map_or("the neighbours", Name::as_str);
+            (EffectResult::Failed { failure }, _) => {
+                let what = choice.metric.map_or("the neighbours", MetricName::as_str);
                 self.note(format!("hop {}: {what} could not be measured: {}", self.hop(), failure.message));
                 Sentence::ours("it could not be measured")
             }
             _ => return Err(out_of_step("the investigation waits for a measurement")),
         };
-        self.state.phase = Phase::Over;
-        self.took(choice, By::Model, came);
+        self.state.phase = InvestigationPhase::Over;
+        self.took(choice, HopChooser::Model, came);
         Ok(self.next())
     }
 
     /// Asks for the synthesis.
-    fn synthesise(&mut self) -> Next {
+    fn synthesise(&mut self) -> InvestigationStep {
         if self.left() <= 0 {
             self.note("there was no time for a summary by the model; the level comes from the rules alone");
             return self.over(None);
@@ -404,14 +409,14 @@ impl<'t> Investigation<'t> {
             }
         };
         let terms = asking::synthesis(&self.terms, asked.asking);
-        self.state.phase = Phase::Synthesising { asked: asked.asking, given: asked.given };
+        self.state.phase = InvestigationPhase::Synthesising { asked: asked.asking, given: asked.given };
         self.ask(Exchange::new(terms, asked.request), (asked.asking, &asked.report))
     }
 
-    fn synthesised(&mut self, ended: &Ended, given: &[Given]) -> Next {
+    fn synthesised(&mut self, ended: &ExchangeEnd, given: &[CitableEvidence]) -> InvestigationStep {
         let value = match ended {
-            Ended::Answered { value } => value,
-            Ended::FellBack { because, .. } | Ended::Failed { because } => {
+            ExchangeEnd::Answered { value } => value,
+            ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => {
                 let because = because.in_words();
                 self.note(format!("no summary by the model: {because}; the level comes from the rules alone"));
                 return self.over(None);
@@ -424,10 +429,10 @@ impl<'t> Investigation<'t> {
     }
 
     /// The end, whatever is known.
-    fn over(&mut self, synthesis: Option<Synthesis>) -> Next {
-        self.state.phase = Phase::Over;
+    fn over(&mut self, synthesis: Option<Synthesis>) -> InvestigationStep {
+        self.state.phase = InvestigationPhase::Over;
         self.exchange = None;
-        Step::Done(Investigated {
+        Step::Done(InvestigationEnd {
             assessment: self.assessment().clone(),
             synthesis,
             hops: self.state.hops.iter().map(|(hop, _)| hop.clone()).collect(),
@@ -437,35 +442,35 @@ impl<'t> Investigation<'t> {
     }
 
     /// Ends in the middle.
-    fn cancelled(&mut self, why: Cancelled) -> Result<Next, Error> {
+    fn cancelled(&mut self, why: CancelReason) -> Result<InvestigationStep, Error> {
         let asked = match &self.state.phase {
-            Phase::Deciding { asked, .. } | Phase::Synthesising { asked, .. } => Some(*asked),
-            Phase::New | Phase::Measuring { .. } | Phase::Over => None,
+            InvestigationPhase::Deciding { asked, .. } | InvestigationPhase::Synthesising { asked, .. } => Some(*asked),
+            InvestigationPhase::New | InvestigationPhase::Measuring { .. } | InvestigationPhase::Over => None,
         };
         if let (Some(asked), Some(exchange)) = (asked, self.exchange.as_mut()) {
-            let step = exchange.step(Event { now: self.state.now, what: What::Cancelled { why } })?;
+            let step = exchange.step(Event { now: self.state.now, what: EventKind::Cancelled { why } })?;
             if let Err(outcome) = self.outer(step, asked) {
                 self.keep(outcome);
             }
         }
-        let why = Because::Cancelled(why).in_words();
+        let why = FallbackReason::Cancelled(why).in_words();
         self.note(format!("the investigation ends early, because {why}; the evidence collected until then is used"));
         Ok(self.over(None))
     }
 
-    fn performed(&mut self, now: Time, mut results: Vec<(EffectId, Performed)>) -> Result<Next, Error> {
+    fn performed(&mut self, now: Time, mut results: Vec<(EffectId, EffectResult)>) -> Result<InvestigationStep, Error> {
         match self.state.phase.clone() {
-            Phase::Deciding { asked, .. } | Phase::Synthesising { asked, .. } => {
+            InvestigationPhase::Deciding { asked, .. } | InvestigationPhase::Synthesising { asked, .. } => {
                 for (id, _) in &mut results {
                     let inner = id.0.checked_sub(asked.first);
                     *id = EffectId(inner.ok_or_else(|| out_of_step("this result belongs to an earlier effect"))?);
                 }
                 let Some(exchange) = self.exchange.as_mut() else { return Err(out_of_step("no model was asked")) };
-                let step = exchange.step(Event { now, what: What::Performed { results } })?;
+                let step = exchange.step(Event { now, what: EventKind::Performed { results } })?;
                 self.pass(now);
                 Ok(self.outer(step, asked).unwrap_or_else(|outcome| self.answered(outcome)))
             }
-            Phase::Measuring { effect, choice } => {
+            InvestigationPhase::Measuring { effect, choice } => {
                 let mut results = results.into_iter();
                 let (Some((id, performed)), None) = (results.next(), results.next()) else {
                     return Err(out_of_step("one measurement is taken at a time; give it one result"));
@@ -481,28 +486,30 @@ impl<'t> Investigation<'t> {
                 }
                 next
             }
-            Phase::New | Phase::Over => Err(out_of_step("nothing was asked for")),
+            InvestigationPhase::New | InvestigationPhase::Over => Err(out_of_step("nothing was asked for")),
         }
     }
 }
 
 impl Machine for Investigation<'_> {
-    type Outcome = Investigated;
+    type Outcome = InvestigationEnd;
 
-    fn step(&mut self, event: Event) -> Result<Step<Investigated>, Error> {
+    fn step(&mut self, event: Event) -> Result<Step<InvestigationEnd>, Error> {
         let now = self.state.now.max(event.now);
         match (&self.state.phase, event.what) {
-            (Phase::Over, _) => Err(out_of_step("the investigation is over; nothing can happen to it any more")),
-            (Phase::New, What::Started) => {
+            (InvestigationPhase::Over, _) => {
+                Err(out_of_step("the investigation is over; nothing can happen to it any more"))
+            }
+            (InvestigationPhase::New, EventKind::Started) => {
                 self.state.now = now;
                 Ok(self.begin())
             }
-            (_, What::Cancelled { why }) => {
+            (_, EventKind::Cancelled { why }) => {
                 self.pass(now);
                 self.cancelled(why)
             }
-            (_, What::Performed { results }) => self.performed(now, results),
-            (Phase::New, _) => Err(out_of_step("an investigation starts with `started`")),
+            (_, EventKind::Performed { results }) => self.performed(now, results),
+            (InvestigationPhase::New, _) => Err(out_of_step("an investigation starts with `started`")),
             (_, _) => Err(out_of_step("the investigation waits for what it asked for")),
         }
     }
@@ -517,8 +524,8 @@ impl Machine for Investigation<'_> {
 
     fn account(&self, effect: EffectId) -> Option<&Json> {
         let first = match &self.state.phase {
-            Phase::Deciding { asked, .. } | Phase::Synthesising { asked, .. } => asked.first,
-            Phase::New | Phase::Measuring { .. } | Phase::Over => return None,
+            InvestigationPhase::Deciding { asked, .. } | InvestigationPhase::Synthesising { asked, .. } => asked.first,
+            InvestigationPhase::New | InvestigationPhase::Measuring { .. } | InvestigationPhase::Over => return None,
         };
         self.state.account.as_ref().filter(|_| (first..self.state.effects).contains(&effect.0))
     }
@@ -533,10 +540,10 @@ fn unreadable(effect: &str, problem: &dyn core::fmt::Display) -> Error {
 }
 
 /// Whether another call would fail in the same way, or nobody wants one.
-const fn is_final(because: Because) -> bool {
+const fn is_final(because: FallbackReason) -> bool {
     match because {
-        Because::Cancelled(_) => true,
-        Because::Failed(kind) => !matches!(
+        FallbackReason::Cancelled(_) => true,
+        FallbackReason::Failed(kind) => !matches!(
             kind,
             FailureKind::RateLimited
                 | FailureKind::Server
@@ -546,7 +553,7 @@ const fn is_final(because: Because) -> bool {
                 | FailureKind::Cut
                 | FailureKind::UnknownTool
         ),
-        Because::Refusal | Because::CutOff | Because::Invalid => false,
+        FallbackReason::Refusal | FallbackReason::CutOff | FallbackReason::Invalid => false,
     }
 }
 
@@ -557,6 +564,6 @@ fn exact(value: &Untrusted<Json>) -> Json {
 
 /// Whether a name is a metric that an investigation may ask for.
 #[must_use]
-pub const fn is_requestable(name: Name) -> bool {
-    matches!(name, Name::OwnershipChurn | Name::IncidentSimilarity)
+pub const fn is_requestable(name: MetricName) -> bool {
+    matches!(name, MetricName::OwnershipChurn | MetricName::IncidentSimilarity)
 }

@@ -17,24 +17,25 @@ pub use self::file::FileOut;
 pub use self::metric::{
     ContributionOut, ExcludedOut, FractionOut, IntervalOut, MetricOut, PartnerOut, RankOut, ScoreOut,
 };
-pub use self::words::{Part, Words};
+pub use self::words::{ReportPhrase, ReportSentence};
 
 use std::collections::BTreeMap;
 
 use proem_risk::assess::{Assessment, FileAssessment, Investigate};
 use proem_risk::change::Change;
-use proem_risk::level::{Level, Reason};
-use proem_risk::metric::{Metric, Name, Signal};
+use proem_risk::level::{Level, LevelReason};
+use proem_risk::metric::{Metric, MetricName, Signal};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::feedback::Meter;
-use super::investigation::{Hop, Investigated, Synthesis};
+use super::investigation::{Hop, InvestigationEnd, Synthesis};
 use crate::adapt::Lessons;
 
 /// The answer of `proem risk --json`: one change.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Report {
+#[schemars(rename = "Report")]
+pub struct RiskReport {
     /// The run that it is recorded as, for `proem risk feedback`; null if it is not recorded.
     pub id: Option<String>,
     /// How risky the change is.
@@ -47,17 +48,17 @@ pub struct Report {
     #[schemars(schema_with = "schema::share")]
     pub model_confidence: Option<f64>,
     /// How the assessment came about.
-    pub mode: Mode,
+    pub mode: AssessmentMode,
     /// The most important pieces of evidence, at most five: three by the rules, or what a model cited.
-    pub key_evidence: Vec<Words>,
+    pub key_evidence: Vec<ReportSentence>,
     /// What to do, most important first, at most three; none at `LOW`.
-    pub recommendations: Vec<Words>,
+    pub recommendations: Vec<ReportSentence>,
     /// How the evidence makes the level.
-    pub reasoning: Words,
+    pub reasoning: ReportSentence,
     /// The hops of the investigation, in order.
     pub investigation_trace: Vec<HopOut>,
     /// Why the level is what it is, most important first.
-    pub reasons: Vec<Words>,
+    pub reasons: Vec<ReportSentence>,
     /// What was assessed.
     pub change: ChangeOut,
     /// The score and its place in the repository.
@@ -84,13 +85,14 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learned: Vec<Lessons>,
     /// What the investigation used; null if no model was asked.
-    pub spent: Option<Spent>,
+    pub spent: Option<InvestigationUsage>,
 }
 
 /// How an assessment came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Mode {
+#[schemars(rename = "Mode")]
+pub enum AssessmentMode {
     /// A model investigated and summed up; the level is the rules', or higher.
     Investigated,
     /// A model was there, and the rules needed none.
@@ -99,7 +101,7 @@ pub enum Mode {
     Degraded,
 }
 
-impl Mode {
+impl AssessmentMode {
     /// The word used in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -126,11 +128,11 @@ pub struct HopOut {
 pub struct UnknownOut {
     /// The metric that has no value.
     #[schemars(with = "String")]
-    pub metric: Name,
+    pub metric: MetricName,
     /// Of which file; null for the change.
     pub path: Option<String>,
     /// What is missing, in a sentence.
-    pub why: Words,
+    pub why: ReportSentence,
 }
 
 /// What a change was compared with.
@@ -175,7 +177,8 @@ pub struct PromptUsed {
 
 /// What an investigation used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Spent {
+#[schemars(rename = "Spent")]
+pub struct InvestigationUsage {
     /// The model that was asked.
     pub model: String,
     /// How often the model was called.
@@ -201,7 +204,7 @@ pub struct Rate {
 
 /// What a report needs beside the assessment.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct About {
+pub struct ReportContext {
     /// The run that it is recorded as.
     pub id: Option<String>,
     /// Why this change was assessed, where the choice was left open, in our words.
@@ -213,7 +216,7 @@ pub struct About {
     /// What of them was learned.
     pub learned: Vec<Lessons>,
     /// What the investigation used; `None` if no model was asked.
-    pub spent: Option<Spent>,
+    pub spent: Option<InvestigationUsage>,
     /// What the change was compared with.
     pub history: HistoryRead,
     /// How often a HIGH was a false alarm, of metrics and of the score; what nobody judged is missing.
@@ -222,10 +225,15 @@ pub struct About {
     pub notes: Vec<String>,
 }
 
-impl Report {
+impl RiskReport {
     /// The report of a change: by its investigation if there was one, otherwise by its assessment.
     #[must_use]
-    pub fn new(change: &Change, assessment: &Assessment, investigated: Option<&Investigated>, about: About) -> Self {
+    pub fn new(
+        change: &Change,
+        assessment: &Assessment,
+        investigated: Option<&InvestigationEnd>,
+        about: ReportContext,
+    ) -> Self {
         let assessment = investigated.map_or(assessment, |investigated| &investigated.assessment);
         let synthesis = investigated.and_then(|investigated| investigated.synthesis.as_ref());
         let hops = investigated.map(|investigated| hops(assessment, &investigated.hops)).unwrap_or_default();
@@ -264,11 +272,11 @@ impl Report {
 }
 
 /// Without a summary, the mode says whether one was wanted and possible.
-fn mode(assessment: &Assessment, synthesis: Option<&Synthesis>, model: Option<&str>) -> Mode {
+fn mode(assessment: &Assessment, synthesis: Option<&Synthesis>, model: Option<&str>) -> AssessmentMode {
     match (synthesis, model, assessment.investigate) {
-        (Some(_), _, _) => Mode::Investigated,
-        (None, Some(_), Investigate::NothingHigh | Investigate::NothingThatRuns) => Mode::Rules,
-        (None, _, _) => Mode::Degraded,
+        (Some(_), _, _) => AssessmentMode::Investigated,
+        (None, Some(_), Investigate::NothingHigh | Investigate::NothingThatRuns) => AssessmentMode::Rules,
+        (None, _, _) => AssessmentMode::Degraded,
     }
 }
 
@@ -277,61 +285,63 @@ fn hops(assessment: &Assessment, hops: &[Hop]) -> Vec<HopOut> {
     hops.iter().map(|hop| HopOut { hop: hop.clone(), path: path(hop) }).collect()
 }
 
-fn key_evidence(change: &Change, assessment: &Assessment, synthesis: Option<&Synthesis>) -> Vec<Words> {
+fn key_evidence(change: &Change, assessment: &Assessment, synthesis: Option<&Synthesis>) -> Vec<ReportSentence> {
     match synthesis {
         Some(synthesis) if !synthesis.key_evidence.is_empty() => {
-            synthesis.key_evidence.iter().take(5).map(Words::foreign).collect()
+            synthesis.key_evidence.iter().take(5).map(ReportSentence::foreign).collect()
         }
         _ => weigh::of_change(change, assessment),
     }
 }
 
 /// What a model advises, if it says anything, otherwise what the rules do; nothing at LOW.
-fn recommendations(change: &Change, assessment: &Assessment, synthesis: Option<&Synthesis>) -> Vec<Words> {
+fn recommendations(change: &Change, assessment: &Assessment, synthesis: Option<&Synthesis>) -> Vec<ReportSentence> {
     match synthesis {
         _ if assessment.level == Level::Low => Vec::new(),
         Some(synthesis) if !synthesis.recommendations.is_empty() => {
-            synthesis.recommendations.iter().take(recommend::MOST).map(Words::foreign).collect()
+            synthesis.recommendations.iter().take(recommend::MOST).map(ReportSentence::foreign).collect()
         }
         _ => recommend::recommend(change, assessment, None),
     }
 }
 
-fn reasoning(level: Level, reasons: &[Words], synthesis: Option<&Synthesis>) -> Words {
+fn reasoning(level: Level, reasons: &[ReportSentence], synthesis: Option<&Synthesis>) -> ReportSentence {
     if let Some(synthesis) = synthesis {
-        return Words::foreign(&synthesis.reasoning);
+        return ReportSentence::foreign(&synthesis.reasoning);
     }
     let Some((first, rest)) = reasons.split_first() else {
-        return Words::ours(format!("{}, because no signal contradicts it", level.as_str()));
+        return ReportSentence::ours(format!("{}, because no signal contradicts it", level.as_str()));
     };
-    let start = Words::ours(format!("{}: ", level.as_str())).join(first.clone());
+    let start = ReportSentence::ours(format!("{}: ", level.as_str())).join(first.clone());
     rest.iter().fold(start, |words, reason| words.and("; ").join(reason.clone()))
 }
 
 /// Why a change has its level.
-fn reasons_of(change: &Change, assessment: &Assessment) -> Vec<Words> {
+fn reasons_of(change: &Change, assessment: &Assessment) -> Vec<ReportSentence> {
     if change.files.is_empty() {
-        return vec![Words::ours("there are no changes to assess")];
+        return vec![ReportSentence::ours("there are no changes to assess")];
     }
     reasons(assessment, &assessment.reasons)
 }
 
 /// Reasons in our words, with the path that they speak of. Of the worst file its own first reason is told, and
 /// that is not told again.
-fn reasons(assessment: &Assessment, reasons: &[Reason]) -> Vec<Words> {
+fn reasons(assessment: &Assessment, reasons: &[LevelReason]) -> Vec<ReportSentence> {
     let own =
         |index: u32| assessment.files.iter().find(|file| file.index == index).and_then(|file| file.reasons.first());
     let told = reasons.iter().find_map(|reason| match reason {
-        Reason::WorstFile { file } => own(*file),
+        LevelReason::WorstFile { file } => own(*file),
         _ => None,
     });
-    let words = |reason: &Reason| match reason {
-        Reason::WorstFile { file } => {
+    let words = |reason: &LevelReason| match reason {
+        LevelReason::WorstFile { file } => {
             let words = own(*file).unwrap_or(reason).in_words();
-            Words::default().path(path_of(assessment, *file)).and(": ").and(words)
+            ReportSentence::default().path(path_of(assessment, *file)).and(": ").and(words)
         }
-        Reason::Sensitive { file } => Words::ours(reason.in_words()).and(": ").path(path_of(assessment, *file)),
-        _ => Words::ours(reason.in_words()),
+        LevelReason::Sensitive { file } => {
+            ReportSentence::ours(reason.in_words()).and(": ").path(path_of(assessment, *file))
+        }
+        _ => ReportSentence::ours(reason.in_words()),
     };
     reasons.iter().filter(|reason| Some(*reason) != told).map(words).collect()
 }
@@ -350,7 +360,7 @@ fn unknown(assessment: &Assessment) -> Vec<UnknownOut> {
     let of = |path: Option<&str>, metric: &Metric| UnknownOut {
         metric: metric.name,
         path: path.map(str::to_owned),
-        why: Words::from(&metric.evidence),
+        why: ReportSentence::from(&metric.evidence),
     };
     let own = assessment.metrics.iter().filter(|metric| metric.value.is_none()).map(|metric| of(None, metric));
     let files = assessment.files.iter().flat_map(|file| {

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use proem_agents::adapt;
-use proem_engine::profile::{Ageing, Baseline, Recorded, Registry, Signals, Wishes, derive, grounded, known_risks};
+use proem_engine::profile::{Ageing, Baseline, Registry, ResultRecord, Signals, Wishes, derive, grounded, known_risks};
 use proem_engine::run::Time;
 use serde_json::{Value as Json, json};
 
@@ -59,8 +59,8 @@ fn time(value: &Json) -> Option<Time> {
     text.trim().parse::<jiff::Timestamp>().ok().map(|time| Time(time.as_millisecond()))
 }
 
-fn printed(record: &Recorded) -> Json {
-    let Recorded { run: _, at, kind, agent, issue } = record;
+fn printed(record: &ResultRecord) -> Json {
+    let ResultRecord { run: _, at, kind, agent, issue } = record;
     json!({ "timestamp": at.0, "result_key": kind, "subagent": agent, "issue": issue })
 }
 

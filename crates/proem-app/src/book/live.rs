@@ -4,31 +4,31 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use proem_engine::prompt::cases::{Case, Live};
-use proem_engine::run::{Attempt, Ended};
+use proem_engine::prompt::cases::{AnswerExpectation, Case};
+use proem_engine::run::{Attempt, ExchangeEnd};
 use proem_guard::show;
 use proem_text::json;
 use serde::Serialize;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::test::{Suite, Tested};
+use super::test::{BookCaseResult, Suite};
 use crate::config::AdaptFile;
 use crate::error::Error as Failure;
 use crate::message::Note;
 use crate::places::Places;
-use crate::project::{Project, Reading};
+use crate::project::{BookReading, OpenProject};
 use crate::records::learning::Adapting;
-use crate::records::writing::Record;
+use crate::records::writing::RecordChoice;
 use crate::run::options::{Carriage, RunOptions};
-use crate::run::setting::Setting;
+use crate::run::setting::RunSetting;
 
 /// The least share of answers that are as expected, in percent.
 const LEAST_EXPECTED: u32 = 90;
 
 /// What a model answered to one case.
 #[derive(Debug, Default, Serialize)]
-pub struct Heard {
+pub struct LiveCounts {
     /// How often it was asked.
     times: u32,
     /// How often its first answer was JSON.
@@ -41,7 +41,7 @@ pub struct Heard {
     same: u32,
 }
 
-impl Heard {
+impl LiveCounts {
     /// The counts in words.
     #[must_use]
     pub fn in_words(&self) -> String {
@@ -68,7 +68,7 @@ pub struct LiveOptions {
     /// What shapes prompts beside their inputs. What was learned from failures never does here.
     pub adapting: Adapting,
     /// Whether the runs are recorded.
-    pub record: Record,
+    pub record: RecordChoice,
 }
 
 impl LiveOptions {
@@ -91,8 +91,8 @@ pub struct Asking<'a> {
     suite: &'a Suite,
     times: NonZeroU32,
     options: RunOptions,
-    project: Project,
-    setting: Setting,
+    project: OpenProject,
+    setting: RunSetting,
 }
 
 impl<'a> Asking<'a> {
@@ -107,11 +107,11 @@ impl<'a> Asking<'a> {
         places: &Places,
         notes: &mut Vec<Note>,
     ) -> Result<Self, Failure> {
-        let mut project = Project::open(&options.root, places, Reading::Trusted)?;
+        let mut project = OpenProject::open(&options.root, places, BookReading::Trusted)?;
         // What failed on this machine must not change what a test sends.
         project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
         let run = options.of(suite);
-        let setting = Setting::new(&run, places, &mut project);
+        let setting = RunSetting::new(&run, places, &mut project);
         notes.extend(project.all_notes());
         Ok(Self { suite, times: options.times, options: run, setting: setting?, project })
     }
@@ -130,11 +130,11 @@ impl<'a> Asking<'a> {
     /// # Errors
     ///
     /// If a request can't be made. An answer that is not as it should be is a problem of its case.
-    pub async fn ask(&self, tested: &mut [Tested], stop: &CancellationToken) -> Result<(), Failure> {
+    pub async fn ask(&self, tested: &mut [BookCaseResult], stop: &CancellationToken) -> Result<(), Failure> {
         let mut line = 0_u32;
         for (case, tested) in self.suite.cases.cases.iter().zip(tested) {
             let (Some(live), Some(inputs)) = (&case.live, &tested.inputs) else { continue };
-            let mut answers = Answers::default();
+            let mut answers = LiveAnswers::default();
             for _ in 0..self.times.get() {
                 line = line.saturating_add(1);
                 let ran = self.setting.ask(inputs, Some(line), stop).await?;
@@ -153,15 +153,15 @@ impl<'a> Asking<'a> {
 
 /// The answers to one case.
 #[derive(Debug, Default)]
-struct Answers {
-    heard: Heard,
+struct LiveAnswers {
+    heard: LiveCounts,
     /// Each answer as far as the case speaks of it, with how often it came.
     seen: BTreeMap<String, u32>,
     problems: Vec<String>,
 }
 
-impl Answers {
-    fn take(&mut self, live: &Live, attempts: &[Attempt], ended: &Ended) {
+impl LiveAnswers {
+    fn take(&mut self, live: &AnswerExpectation, attempts: &[Attempt], ended: &ExchangeEnd) {
         let more = |n: &mut u32, is_so: bool| *n = n.saturating_add(u32::from(is_so));
         let first = attempts.first().filter(|attempt| attempt.response.is_some());
         let broke = |rule: &str| first.is_some_and(|first| first.problems.iter().any(|broken| broken.rule == rule));
@@ -170,7 +170,7 @@ impl Answers {
         more(&mut self.heard.json, is_json);
         more(&mut self.heard.schema, first.is_some_and(|first| first.problems.is_empty()));
         match ended {
-            Ended::Answered { value } => {
+            ExchangeEnd::Answered { value } => {
                 let value = show::value(value);
                 let differences = live.differences(&value);
                 more(&mut self.heard.expected, differences.is_empty());
@@ -179,14 +179,14 @@ impl Answers {
                 *count = count.saturating_add(1);
                 self.heard.same = self.heard.same.max(*count);
             }
-            Ended::FellBack { because, .. } | Ended::Failed { because } => {
+            ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => {
                 self.problems.push(format!("no usable answer: {}", because.in_words()));
             }
         }
     }
 
-    fn judge(mut self, case: &Case, tested: &mut Tested) {
-        let Heard { times, expected, .. } = self.heard;
+    fn judge(mut self, case: &Case, tested: &mut BookCaseResult) {
+        let LiveCounts { times, expected, .. } = self.heard;
         if expected.saturating_mul(100) < times.saturating_mul(LEAST_EXPECTED) {
             let wanted = case.live.as_ref().map_or(String::new(), |live| json::compact(&live.answer));
             let others: Vec<&str> = self.seen.keys().map(String::as_str).filter(|seen| *seen != wanted).collect();

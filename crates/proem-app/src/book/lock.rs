@@ -7,17 +7,17 @@ use proem_engine::prompt::check::check;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::OpenAi;
 use proem_guard::show;
-use proem_runtime::files::{self, Access};
-use proem_text::diagnostic::Severity;
+use proem_runtime::files::{self, FileAccess};
+use proem_text::diagnostic::DiagnosticSeverity;
 
 use crate::error::Error as Failure;
 use crate::message::Hint;
 use crate::places::Places;
-use crate::project::{BOOK, Project, Reading, read_book};
+use crate::project::{BOOK, BookReading, OpenProject, read_book};
 
 /// A book that can be locked.
 #[derive(Debug)]
-pub struct Target {
+pub struct LockTarget {
     origin: Origin,
     folder: PathBuf,
     /// It with all that lies below it; or why it can't be read.
@@ -35,7 +35,7 @@ pub struct Locked {
     pub new: usize,
 }
 
-impl Target {
+impl LockTarget {
     /// A folder that is a book, on its own.
     ///
     /// # Errors
@@ -53,15 +53,15 @@ impl Target {
 /// # Errors
 ///
 /// If neither is there.
-pub fn found(root: &Path, places: &Places) -> Result<Vec<Target>, Failure> {
-    let project = Project::open(root, places, Reading::All)?;
+pub fn found(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Failure> {
+    let project = OpenProject::open(root, places, BookReading::All)?;
     let up_to = |origin: Origin| {
         let layers = project.layers.iter().filter(move |layer| layer.origin <= origin);
         layers.cloned().collect::<Vec<_>>()
     };
     let mut targets = Vec::new();
     if places.book().is_dir() {
-        targets.push(Target { origin: Origin::User, folder: places.book(), layers: Ok(up_to(Origin::User)) });
+        targets.push(LockTarget { origin: Origin::User, folder: places.book(), layers: Ok(up_to(Origin::User)) });
     }
     let own = project.root.as_ref().map(|root| root.join(BOOK));
     if let Some(folder) = own.clone().filter(|folder| folder.is_dir()) {
@@ -69,7 +69,7 @@ pub fn found(root: &Path, places: &Places) -> Result<Vec<Target>, Failure> {
             Some(why) => Err(why.clone()),
             None => Ok(up_to(Origin::Project)),
         };
-        targets.push(Target { origin: Origin::Project, folder, layers });
+        targets.push(LockTarget { origin: Origin::Project, folder, layers });
     }
     if targets.is_empty() {
         let own = own.map_or_else(String::new, |own| format!("neither `{}` nor ", shown(&own)));
@@ -85,7 +85,7 @@ pub fn found(root: &Path, places: &Places) -> Result<Vec<Target>, Failure> {
 /// # Errors
 ///
 /// If something is, or the lock can't be written.
-pub fn lock(target: &Target) -> Result<Locked, Failure> {
+pub fn lock(target: &LockTarget) -> Result<Locked, Failure> {
     let folder = shown(&target.folder);
     let about = |why: &dyn std::fmt::Display| Failure::finding(format!("`{folder}/book.lock` was not written: {why}"));
     let layers = target.layers.clone().map_err(|why| about(&why))?;
@@ -100,7 +100,7 @@ pub fn lock(target: &Target) -> Result<Locked, Failure> {
         let plural = if errors == 1 { "" } else { "s" };
         return Err(about(&format!("it has {errors} error{plural}")).hinting(Hint::CheckBook));
     }
-    files::replace(&target.folder, Path::new("book.lock"), text.as_bytes(), Access::Shared)?;
+    files::replace(&target.folder, Path::new("book.lock"), text.as_bytes(), FileAccess::Shared)?;
     let before = book.layers().iter().find(|layer| layer.origin == target.origin);
     let before = before.and_then(|layer| layer.files.get("book.lock")).map_or("", |text| text.as_str());
     let is_version = |line: &&str| line.starts_with('"') && line.contains('@');
@@ -118,7 +118,7 @@ fn errors(book: &Book, origin: Origin) -> Result<usize, Failure> {
         Ok(found.is_none_or(|version| version.files.iter().any(|(_, by)| *by == origin)))
     };
     let mut errors = 0_usize;
-    for remark in check(book, &OpenAi::O200k)?.iter().filter(|remark| remark.severity == Severity::Error) {
+    for remark in check(book, &OpenAi::O200k)?.iter().filter(|remark| remark.severity == DiagnosticSeverity::Error) {
         errors = errors.saturating_add(usize::from(has_own(&remark.prompt)?));
     }
     Ok(errors)

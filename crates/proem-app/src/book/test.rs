@@ -3,29 +3,29 @@
 //! Nothing depends on the machine: the shipped guard, a fixed key and one tokeniser, so
 //! that a case passes everywhere or nowhere.
 
-use proem_agents::prompted::{Ask, Given, prepare};
+use proem_agents::prompted::{InputAuthor, PromptCall, prepare};
 use proem_agents::risk::investigation;
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
 use proem_engine::contract::Contract;
-use proem_engine::ordered::Ordered;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::cases::{Case, Cases};
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::{Answers, Model, Provider, Providers};
-use proem_engine::tokens::{Counts, OpenAi};
+use proem_engine::providers::{Model, Provider, Providers, SchemaEnforcement};
+use proem_engine::tokens::{CachingCounter, OpenAi};
 use proem_engine::{Error, ErrorKind};
-use proem_guard::{Guard, Key, Policy};
+use proem_guard::{Guard, InstallationKey, Policy};
 use serde::Serialize;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
-use super::live::Heard;
+use super::live::LiveCounts;
 use crate::error::Error as Failure;
 
 /// What came of one case.
 #[derive(Debug, Serialize)]
-pub struct Tested {
+pub struct BookCaseResult {
     /// `agent/name@version`.
     pub prompt: String,
     /// The case's name.
@@ -39,9 +39,9 @@ pub struct Tested {
     /// What did not hold.
     pub problems: Vec<String>,
     /// What a model answered; `None` if none was asked.
-    pub live: Option<Heard>,
+    pub live: Option<LiveCounts>,
     #[serde(skip)]
-    pub(super) inputs: Option<Ordered>,
+    pub(super) inputs: Option<OrderedJson>,
 }
 
 /// A prompt with its cases.
@@ -60,7 +60,7 @@ impl Suite {
     /// # Errors
     ///
     /// If the prompt's contract can't be read.
-    pub fn test(&self, bench: &Bench) -> Result<Vec<Tested>, Failure> {
+    pub fn test(&self, bench: &AssemblyState) -> Result<Vec<BookCaseResult>, Failure> {
         self.cases.cases.iter().map(|case| bench.test(self, case)).collect()
     }
 }
@@ -134,14 +134,14 @@ fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, Er
 
 /// What requests are made with.
 #[derive(Debug)]
-pub struct Bench {
+pub struct AssemblyState {
     guard: Guard,
     policy: Policy,
     model: Model,
-    key: Key,
+    key: InstallationKey,
 }
 
-impl Bench {
+impl AssemblyState {
     /// The same on every machine.
     ///
     /// # Errors
@@ -151,17 +151,17 @@ impl Bench {
         let shipped = |error: &dyn std::fmt::Display| Failure::bug("a file that ships with Proem can't be read", error);
         let mut model = Providers::load()?.unlisted("any", Provider::OpenAi);
         // The form of the answer is in the schema that goes with the request, not in its words.
-        model.answers = Answers::Tool;
+        model.answers = SchemaEnforcement::Tool;
         Ok(Self {
             guard: Guard::shipped(&[]).map_err(|error| shipped(&error))?,
             policy: Policy::shipped().map_err(|error| shipped(&error))?,
             model,
-            key: Key::new([0; 32]),
+            key: InstallationKey::new([0; 32]),
         })
     }
 
-    fn test(&self, suite: &Suite, case: &Case) -> Result<Tested, Failure> {
-        let mut tested = Tested {
+    fn test(&self, suite: &Suite, case: &Case) -> Result<BookCaseResult, Failure> {
+        let mut tested = BookCaseResult {
             prompt: format!("{}@{}", suite.name, suite.version),
             case: case.name.clone(),
             passed: true,
@@ -191,7 +191,7 @@ impl Bench {
     }
 
     /// Lets an agent's rules make the inputs.
-    fn pose(&self, kind: &str, case: &Case, tested: &mut Tested) {
+    fn pose(&self, kind: &str, case: &Case, tested: &mut BookCaseResult) {
         let given = case.given.as_ref().unwrap_or(&Json::Null);
         let posed = match kind {
             investigation::DECISION | investigation::SYNTHESIS => investigation::case(kind, given),
@@ -205,7 +205,7 @@ impl Bench {
             Ok(posed) => {
                 tested.problems.extend(case.expect.broken_rules(&posed.rules));
                 tested.asked = posed.inputs.is_some();
-                tested.inputs = posed.inputs.map(Ordered::from);
+                tested.inputs = posed.inputs.map(OrderedJson::from);
             }
             Err(error) => tested.problems.push(error.to_string()),
         }
@@ -216,13 +216,13 @@ impl Bench {
         &self,
         prompt: &Prompt,
         contract: Option<&Contract>,
-        inputs: &Ordered,
+        inputs: &OrderedJson,
     ) -> Result<(proem_engine::assembly::Assembly, String), Error> {
-        let ask = Ask {
+        let ask = PromptCall {
             prompt,
             contract,
             inputs,
-            given: Given::ByCaller,
+            given: InputAuthor::ByCaller,
             model: &self.model,
             key: &self.key,
             screening: Screening { guard: &self.guard, policy: &self.policy },
@@ -230,7 +230,7 @@ impl Bench {
             arrival: Arrival::Whole,
             profile: None,
         };
-        let assembly = prepare(&ask, &mut Counts::new(&OpenAi::O200k))?.request.assembly;
+        let assembly = prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k))?.request.assembly;
         let hash = proem_text::hex::encode(Sha256::digest(assembly.text()));
         Ok((assembly, hash))
     }

@@ -1,6 +1,6 @@
 use std::ffi::OsString;
 
-use proem_engine::providers::Answers;
+use proem_engine::providers::SchemaEnforcement;
 
 use super::*;
 
@@ -28,7 +28,12 @@ output_price = 200
 concurrency = 2
 "#;
 
-fn asked(config: &str, wanted: &str, provider: Option<&str>, variables: &[(&str, &str)]) -> Result<Asked, String> {
+fn asked(
+    config: &str,
+    wanted: &str,
+    provider: Option<&str>,
+    variables: &[(&str, &str)],
+) -> Result<ModelEndpoint, String> {
     let config = Config::parse("config.toml", config).unwrap();
     let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
     let environment: Environment = variables.iter().map(pair).collect();
@@ -44,9 +49,9 @@ fn asked(config: &str, wanted: &str, provider: Option<&str>, variables: &[(&str,
 fn check(config: &str, wanted: &str, provider: Option<&str>, expected: &str) {
     let found = asked(config, wanted, provider, &[("ANTHROPIC_API_KEY", "sk-ant")]).map(|asked| {
         let key = match &asked.endpoint.key {
-            Key::None => "no key".to_owned(),
-            Key::Missing { variable } => format!("{variable} is missing"),
-            Key::Loaded { variable, .. } => variable.clone(),
+            EndpointKey::None => "no key".to_owned(),
+            EndpointKey::Missing { variable } => format!("{variable} is missing"),
+            EndpointKey::Loaded { variable, .. } => variable.clone(),
         };
         format!("{}/{} at {}, {key}", asked.endpoint.name, asked.model.name, asked.endpoint.base_url)
     });
@@ -133,7 +138,7 @@ fn a_key_goes_to_its_own_address_only() {
 #[test]
 fn configuration_says_what_a_model_costs_and_how_it_answers() {
     let llama = asked(CONFIG, "small", None, &[]).unwrap();
-    assert_eq!((llama.model.answers, llama.arrival), (Answers::Object, Arrival::Streamed));
+    assert_eq!((llama.model.answers, llama.arrival), (SchemaEnforcement::Object, Arrival::Streamed));
     assert_eq!(llama.model.context_tokens.map(|tokens| tokens.get()), Some(8192));
     assert_eq!(llama.endpoint.limits.call, Duration::from_secs(600));
     let usage = Usage { input: Some(10), cache_read: Some(0), cache_writes: Vec::new(), output: Some(1) };
@@ -150,5 +155,5 @@ fn configuration_says_what_a_model_costs_and_how_it_answers() {
 #[test]
 fn an_empty_key_is_missing() {
     let asked = asked("", "small", None, &[("ANTHROPIC_API_KEY", " \n")]).unwrap();
-    assert!(matches!(asked.endpoint.key, Key::Missing { .. }));
+    assert!(matches!(asked.endpoint.key, EndpointKey::Missing { .. }));
 }

@@ -1,20 +1,20 @@
 //! Approving definitions: which are meant, what was approved of them before, and keeping the answer.
 
 use proem_guard::{Guard, show};
-use proem_select::catalogue::{Capability, Catalogue, Finding, findings};
+use proem_select::catalogue::{Capability, Catalogue, EntryConcern, findings};
 
 use super::{approved, plain, store};
 use crate::error::Error as Failure;
 use crate::message::Hint;
 use crate::places::Places;
-use crate::project::Project;
-use crate::trust::{Before, TrustStore, Vouched};
+use crate::project::OpenProject;
+use crate::trust::{Before, RepositoryTrust, TrustStore};
 
 /// What this user approved of a project's catalogue, and the store that keeps it.
 #[derive(Debug)]
 pub struct Approving {
     store: TrustStore,
-    vouched: Vouched,
+    vouched: RepositoryTrust,
     key: String,
 }
 
@@ -24,7 +24,7 @@ impl Approving {
     /// # Errors
     ///
     /// If it can't be read.
-    pub fn open(project: &Project, places: &Places) -> Result<Self, Failure> {
+    pub fn open(project: &OpenProject, places: &Places) -> Result<Self, Failure> {
         let vouched = approved(project, places)?;
         Ok(Self { store: store(places)?, vouched, key: project.key.clone() })
     }
@@ -78,7 +78,7 @@ pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c 
 /// # Errors
 ///
 /// Never, but for a bug.
-pub fn found_in(catalogue: &Catalogue) -> Result<Vec<Finding>, Failure> {
+pub fn found_in(catalogue: &Catalogue) -> Result<Vec<EntryConcern>, Failure> {
     let guard =
         Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
     Ok(findings(catalogue, Some(&guard)))

@@ -1,13 +1,13 @@
 //! Reads all files again and stores the manifest, with the vectors of what is new.
 
 use proem_select::catalogue::manifest::Changes;
-use proem_select::catalogue::{Catalogue, Embed, Vectorised, vectorise};
+use proem_select::catalogue::{Catalogue, EmbeddingScope, EmbeddingTally, vectorise};
 
 use super::{read_manifest, write_manifest};
-use crate::embedding::Configured;
+use crate::embedding::EmbeddingSetup;
 use crate::error::Error as Failure;
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 
 /// What a refresh changed.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Refreshed {
     /// What is new, what changed and what is gone.
     pub changes: Changes,
     /// What was embedded, or why nothing was.
-    pub vectors: Result<Vectorised, String>,
+    pub vectors: Result<EmbeddingTally, String>,
     /// How many definitions there are.
     pub entries: usize,
     /// Why the stored manifest was not used.
@@ -30,15 +30,15 @@ pub struct Refreshed {
 ///
 /// If the configuration can't be read, or the manifest can't be written.
 pub fn refresh(
-    (places, project): (&Places, &Project),
+    (places, project): (&Places, &OpenProject),
     catalogue: &Catalogue,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Refreshed, Failure> {
-    let (model, _, notes) = Configured::new(&project.config, places)?.calibrated();
+    let (model, _, notes) = EmbeddingSetup::new(&project.config, places)?.calibrated();
     let (mut manifest, unread) = read_manifest(project, places);
     let changes = manifest.update(catalogue);
     let vectors = model.and_then(|model| {
-        let made = vectorise(&mut manifest, catalogue, &model, Embed::All, progress);
+        let made = vectorise(&mut manifest, catalogue, &model, EmbeddingScope::All, progress);
         made.map_err(|error| error.to_string())
     });
     write_manifest(project, places, &manifest)?;

@@ -3,23 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use proem_guard::show;
-use proem_runtime::files::{self, Access, Content};
+use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_select::catalogue::manifest::MAX_MANIFEST_BYTES;
-use proem_select::catalogue::{Catalogue, Embed, Hash, Manifest, vectorise};
+use proem_select::catalogue::{Catalogue, EmbeddingScope, Manifest, Sha256Hash, vectorise};
 
 use crate::embedding::EmbeddingModel;
 use crate::error::Error as Failure;
 use crate::message::Note;
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 
 /// The stored manifest; an empty one, with the reason, if it can't be read.
-pub fn read_manifest(project: &Project, places: &Places) -> (Manifest, Option<String>) {
+pub fn read_manifest(project: &OpenProject, places: &Places) -> (Manifest, Option<String>) {
     let read = files::read_beneath(&places.cache, &path(project), MAX_MANIFEST_BYTES);
     let bytes = match read {
         Ok(None) => return (Manifest::default(), None),
-        Ok(Some(Content::Whole(bytes))) => bytes,
-        Ok(Some(Content::Cut(_))) => {
+        Ok(Some(FileContent::Whole(bytes))) => bytes,
+        Ok(Some(FileContent::Cut(_))) => {
             return (Manifest::default(), Some("the stored catalogue is too large and is rebuilt".into()));
         }
         Err(error) => return (Manifest::default(), Some(format!("the stored catalogue is rebuilt: {error}"))),
@@ -37,7 +37,7 @@ pub fn read_manifest(project: &Project, places: &Places) -> (Manifest, Option<St
 ///
 /// If the model can't be asked.
 pub fn embedded_manifest(
-    project: &Project,
+    project: &OpenProject,
     places: &Places,
     catalogue: &Catalogue,
     model: &EmbeddingModel,
@@ -46,7 +46,7 @@ pub fn embedded_manifest(
     let (mut manifest, note) = read_manifest(project, places);
     notes.extend(note.map(Note::from));
     if model.built_in().is_none() {
-        let done = vectorise(&mut manifest, catalogue, model, Embed::Missing, &mut |_, _| {})?;
+        let done = vectorise(&mut manifest, catalogue, model, EmbeddingScope::Missing, &mut |_, _| {})?;
         if (done.made > 0 || done.removed > 0)
             && let Err(error) = write_manifest(project, places, &manifest)
         {
@@ -61,17 +61,17 @@ pub fn embedded_manifest(
 /// # Errors
 ///
 /// If the folder or the file can't be written.
-pub fn write_manifest(project: &Project, places: &Places, manifest: &Manifest) -> Result<(), Failure> {
+pub fn write_manifest(project: &OpenProject, places: &Places, manifest: &Manifest) -> Result<(), Failure> {
     let failed = |e: std::io::Error| {
         let shown = show::terminal_str(&places.cache.display().to_string()).into_string();
         Failure::outside(format!("could not create `{shown}`: {e}"))
     };
     std::fs::create_dir_all(&places.cache).map_err(failed)?;
-    Ok(files::replace(&places.cache, &path(project), manifest.write().as_bytes(), Access::Private)?)
+    Ok(files::replace(&places.cache, &path(project), manifest.write().as_bytes(), FileAccess::Private)?)
 }
 
 /// Below the cache folder; one for each project's root.
-fn path(project: &Project) -> PathBuf {
+fn path(project: &OpenProject) -> PathBuf {
     let root = project.root.as_deref().unwrap_or_else(|| Path::new(&project.key));
-    PathBuf::from("catalogue").join(format!("{}.json", Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
+    PathBuf::from("catalogue").join(format!("{}.json", Sha256Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
 }

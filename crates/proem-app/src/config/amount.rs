@@ -23,7 +23,7 @@ impl From<Dollars> for String {
 
 impl<'de> Deserialize<'de> for Dollars {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let written = Written { expected: "dollars as a number, such as 0.25", read: dollars };
+        let written = AmountVisitor { expected: "dollars as a number, such as 0.25", read: dollars };
         from.deserialize_any(written).map(Self)
     }
 }
@@ -58,7 +58,7 @@ pub fn dollars(text: &str) -> Result<NanoDollars, String> {
 
 /// Whole tokens.
 pub(super) fn tokens<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    from.deserialize_any(Written { expected: "whole tokens as a number, such as 100000", read: whole }).map(Some)
+    from.deserialize_any(AmountVisitor { expected: "whole tokens as a number, such as 100000", read: whole }).map(Some)
 }
 
 /// So many tokens, exactly.
@@ -76,13 +76,13 @@ fn whole(text: &str) -> Result<u64, String> {
 }
 
 /// A number of any kind, or a text, which is read by its digits.
-struct Written<T> {
+struct AmountVisitor<T> {
     /// What is expected, in words.
     expected: &'static str,
     read: fn(&str) -> Result<T, String>,
 }
 
-impl<T> Visitor<'_> for Written<T> {
+impl<T> Visitor<'_> for AmountVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -128,9 +128,9 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Limits};
+    use crate::config::{Config, SpendLimits};
 
-    fn read(line: &str) -> Result<Limits, String> {
+    fn read(line: &str) -> Result<SpendLimits, String> {
         let config = Config::parse("config.toml", &format!("[budget.user]\n{line}\n"));
         config.map(|config| config.budget.user).map_err(|failure| failure.to_string())
     }
@@ -154,12 +154,12 @@ mod tests {
             ("1_000.0", 1_000_000_000_000),
             ("18446744073", 18_446_744_073_000_000_000),
         ] {
-            let limits = Limits { day: Some(Dollars(NanoDollars(expected))), ..Limits::default() };
+            let limits = SpendLimits { day: Some(Dollars(NanoDollars(expected))), ..SpendLimits::default() };
             assert_eq!(read(&format!("day = {day}")), Ok(limits), "{day}");
         }
         let most = u64::MAX >> 1;
         for (tokens, expected) in [("0", 0), ("100_000", 100_000), ("1e6", 1_000_000), (&most.to_string(), most)] {
-            let limits = Limits { day_tokens: Some(expected), ..Limits::default() };
+            let limits = SpendLimits { day_tokens: Some(expected), ..SpendLimits::default() };
             assert_eq!(read(&format!("day_tokens = {tokens}")), Ok(limits), "{tokens}");
         }
     }

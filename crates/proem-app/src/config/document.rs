@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::assemble::settings::Settings;
+use proem_agents::assemble::settings::AssembleSettings;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
@@ -14,7 +14,7 @@ use super::Config;
 use crate::error::Error as Failure;
 
 /// Values by the full name of their key.
-pub type Values = BTreeMap<&'static str, String>;
+pub type KeyValues = BTreeMap<&'static str, String>;
 
 /// The most lines of a new file: who opens it reads it.
 #[cfg(test)]
@@ -123,7 +123,7 @@ const NAMES: [(&str, &str); 3] = [("roles", "small"), ("providers", "ollama"), (
 
 /// The file that is written for a new project, with `values` set and the most common settings.
 #[must_use]
-pub fn text(values: &Values) -> String {
+pub fn text(values: &KeyValues) -> String {
     let table = |name: &'static str| name.rsplit_once('.').unwrap_or(("", name));
     let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value, meaning) in COMMON.into_iter().filter(|(name, ..)| !values.contains_key(name)) {
@@ -145,7 +145,8 @@ pub fn text(values: &Values) -> String {
 /// Never, but for a bug.
 pub fn every_key() -> Result<String, Failure> {
     let root = schema_for!(Config).to_value();
-    let defaults = toml::Table::try_from(Settings::default()).map_err(|e| Failure::bug("could not write TOML", e))?;
+    let defaults =
+        toml::Table::try_from(AssembleSettings::default()).map_err(|e| Failure::bug("could not write TOML", e))?;
     let defaults = BTreeMap::from([("assemble".to_owned(), toml::Value::Table(defaults))]).into_iter().collect();
     let mut writer = Writer { root: &root, out: INTRODUCTION.to_owned() };
     writer.table("", &root, Some(&defaults));
@@ -154,7 +155,7 @@ pub fn every_key() -> Result<String, Failure> {
 
 /// The lines that set `values`, for a file that is there already.
 #[must_use]
-pub fn lines(values: &Values) -> String {
+pub fn lines(values: &KeyValues) -> String {
     let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value) in values {
         let (table, key) = name.rsplit_once('.').unwrap_or(("", name));
@@ -307,7 +308,7 @@ mod tests {
             ("assemble.paths.constitution", "\".proem/prompts/constitution.md\""),
             ("assemble.paths.rules", "\".proem/prompts/rules.md\""),
         ];
-        for values in [Values::new(), paths.map(|(name, value)| (name, value.to_owned())).into()] {
+        for values in [KeyValues::new(), paths.map(|(name, value)| (name, value.to_owned())).into()] {
             let text = text(&values);
             assert!(text.lines().count() <= MOST_LINES, "{text}");
             Config::parse("proem.toml", &uncommented(&text)).unwrap();
@@ -316,7 +317,7 @@ mod tests {
                 Config::parse("proem.toml", &lines(&values)).unwrap()
             );
         }
-        let defaults = toml::Table::try_from(Settings::default()).unwrap();
+        let defaults = toml::Table::try_from(AssembleSettings::default()).unwrap();
         for (name, value, _) in COMMON {
             if let Some(default) = name.strip_prefix("assemble.").and_then(|key| defaults.get(key)) {
                 assert_eq!(value, default.to_string(), "{name}");
@@ -331,7 +332,7 @@ mod tests {
         let all: toml::Table = uncommented(&text).parse().unwrap();
         Config::parse("proem.toml", &uncommented(&text)).unwrap();
         let assemble = all["assemble"].as_table().unwrap();
-        for (key, value) in toml::Table::try_from(Settings::default()).unwrap() {
+        for (key, value) in toml::Table::try_from(AssembleSettings::default()).unwrap() {
             if !value.is_table() {
                 assert_eq!(assemble[&key], value, "{key}");
             }
@@ -357,7 +358,7 @@ mod tests {
     #[test]
     fn values_stand_where_they_belong() {
         let values =
-            Values::from([("baseline", "\"b.md\"".to_owned()), ("assemble.paths.rules", "\"r.md\"".to_owned())]);
+            KeyValues::from([("baseline", "\"b.md\"".to_owned()), ("assemble.paths.rules", "\"r.md\"".to_owned())]);
         for text in [text(&values), lines(&values)] {
             let config = Config::parse("proem.toml", &text).unwrap();
             assert_eq!(

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use proem_agents::assemble::split::{Part, missing_rules, split, text_of};
+use proem_agents::assemble::split::{SplitDestination, missing_rules, split, text_of};
 use proem_engine::prompt::file::MAX_FILE_BYTES;
 use proem_guard::show;
-use proem_runtime::files::{self, Content};
+use proem_runtime::files::{self, FileContent};
 
 use super::Planned;
-use crate::config::document::Values;
+use crate::config::document::KeyValues;
 use crate::error::Error as Failure;
 
 const CONSTITUTION: &str = ".proem/prompts/constitution.md";
@@ -19,11 +19,11 @@ pub const BASELINE: &str = ".proem/prompts/monolithic.md";
 
 /// What becomes of an existing prompt.
 #[derive(Debug)]
-pub struct Import {
+pub struct PromptImport {
     /// The files to write.
     pub(super) planned: Vec<Planned>,
     /// What `proem.toml` has to say about them.
-    pub(super) values: Values,
+    pub(super) values: KeyValues,
     /// The prompt as it was.
     pub text: String,
     /// Its constitution with what was added; empty if nothing in it reads like one.
@@ -35,12 +35,12 @@ pub struct Import {
 }
 
 /// Reads and splits a prompt.
-pub(super) fn import(file: &Path) -> Result<Import, Failure> {
+pub(super) fn import(file: &Path) -> Result<PromptImport, Failure> {
     let text = read(file)?;
     let pieces = split(&text);
     let mut planned = Vec::new();
-    let mut values = Values::from([("baseline", format!("\"{BASELINE}\""))]);
-    let mut constitution = text_of(&pieces, Part::Constitution);
+    let mut values = KeyValues::from([("baseline", format!("\"{BASELINE}\""))]);
+    let mut constitution = text_of(&pieces, SplitDestination::Constitution);
     let mut added = Vec::new();
     if !constitution.is_empty() {
         for rule in missing_rules(&constitution) {
@@ -54,13 +54,13 @@ pub(super) fn import(file: &Path) -> Result<Import, Failure> {
         ));
         values.insert("assemble.paths.constitution", format!("\"{CONSTITUTION}\""));
     }
-    let rules = text_of(&pieces, Part::Rules);
+    let rules = text_of(&pieces, SplitDestination::Rules);
     let has_rules = !rules.is_empty();
     if has_rules {
         planned.push(Planned::trusted(RULES, rules, "how to work; replaces the book's common rules"));
         values.insert("assemble.paths.rules", format!("\"{RULES}\""));
     }
-    let project = text_of(&pieces, Part::Project);
+    let project = text_of(&pieces, SplitDestination::Project);
     if !project.is_empty() {
         planned.push(Planned::trusted(
             PROJECT,
@@ -69,14 +69,14 @@ pub(super) fn import(file: &Path) -> Result<Import, Failure> {
         ));
     }
     planned.push(Planned::plain(BASELINE, text.clone(), "the original prompt; token savings are measured against it"));
-    Ok(Import { planned, values, text, constitution, added, has_rules })
+    Ok(PromptImport { planned, values, text, constitution, added, has_rules })
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
     let shown = show::terminal_str(&file.display().to_string()).into_string();
     let bytes = match files::read_regular(file, MAX_FILE_BYTES) {
-        Ok(Some(Content::Whole(bytes))) => bytes,
-        Ok(Some(Content::Cut(_))) => {
+        Ok(Some(FileContent::Whole(bytes))) => bytes,
+        Ok(Some(FileContent::Cut(_))) => {
             return Err(Failure::usage(format!(
                 "`{shown}` is larger than {MAX_FILE_BYTES} bytes; name a smaller file"
             )));

@@ -2,13 +2,13 @@
 
 use proem_runtime::Environment;
 use proem_store::query::FailureRow;
-use proem_store::{Access, Clearing, ClearingWay, Origin};
+use proem_store::{Clearing, ClearingWay, StoreAccess, StoreCreator};
 
 use super::{actor, look, open, owner};
 use crate::error::Error as Failure;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::when;
 
 /// The failures of an agent, or of all. What there is to say goes to `notes`, also where it fails.
@@ -17,7 +17,7 @@ use crate::when;
 ///
 /// If the records can't be read.
 pub async fn list(
-    (places, project): (&Places, &Project),
+    (places, project): (&Places, &OpenProject),
     agent: Option<&str>,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<FailureRow>, Failure> {
@@ -32,13 +32,13 @@ pub async fn list(
 ///
 /// If the records can't be written.
 pub async fn clear(
-    (places, project): (&Places, &Project),
+    (places, project): (&Places, &OpenProject),
     (agent, way): (Option<&str>, ClearingWay),
     notes: &mut Vec<Note>,
 ) -> Result<u64, Failure> {
-    let opened = open(places, project, Access::Write).await?;
+    let opened = open(places, project, StoreAccess::Write).await?;
     notes.extend(opened.notes.into_iter().map(Note::from));
-    if opened.origin == Origin::Foreign {
+    if opened.origin == StoreCreator::Foreign {
         let foreign = "these records were made by another installation, so they are read-only";
         return Err(Failure::usage(foreign).hinting(Hint::AdoptRecords));
     }

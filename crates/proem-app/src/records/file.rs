@@ -4,20 +4,20 @@ use proem_engine::run::Time;
 use proem_runtime::Environment;
 use proem_store::query::StatusRow;
 use proem_store::record::Actor;
-use proem_store::{Access, Origin, Store};
+use proem_store::{Store, StoreAccess, StoreCreator};
 
 use super::{actor, open};
 use crate::error::Error as Failure;
 use crate::message::Note;
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::when;
 
 /// The file of the records, open.
 #[derive(Debug)]
 pub struct RecordsFile {
     /// Who made it.
-    pub origin: Origin,
+    pub origin: StoreCreator,
     /// What is in it.
     pub status: StatusRow,
     store: Store,
@@ -31,8 +31,8 @@ impl RecordsFile {
     ///
     /// If it can't be opened or read.
     pub async fn open(
-        (places, project): (&Places, &Project),
-        access: Access,
+        (places, project): (&Places, &OpenProject),
+        access: StoreAccess,
         notes: &mut Vec<Note>,
     ) -> Result<Option<Self>, Failure> {
         if !places.records().exists() {

@@ -7,26 +7,26 @@ use jiff::tz::TimeZone;
 use proem_agents::adapt::{Lessons, TaughtBy};
 use proem_engine::assembly::PromptId;
 use proem_engine::profile::{
-    Adapted, Ageing, Derived, Format, Profile, Profiles, Recorded, Registry, Signals, Wishes, derive, grounded,
-    known_risks,
+    Adaptation, Ageing, Format, Profile, Profiles, Registry, ResultRecord, SignalDerivation, Signals, Wishes, derive,
+    grounded, known_risks,
 };
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::run::Time;
 use proem_store::query::RunDetail;
-use proem_store::{Access, Store};
+use proem_store::{Store, StoreAccess};
 
 use super::{open, owner, zone};
 use crate::config::AdaptFile;
 use crate::error::Error as Failure;
 use crate::message::{Hint, Message, Note, Noted};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::when;
 use crate::words::counted;
 
 /// Where failures are looked up.
 #[derive(Debug, Clone, Copy)]
-pub enum History<'h> {
+pub enum FailureHistory<'h> {
     /// In these records.
     Open(&'h Store),
     /// In the records that there may be.
@@ -39,24 +39,24 @@ pub enum History<'h> {
 
 /// What a prompt shows of what was learned and is wished for.
 #[derive(Debug, Clone)]
-pub struct Taught {
+pub struct PromptLessons {
     /// The profile, and what of it follows from which signals.
-    pub adapted: Adapted,
+    pub adapted: Adaptation,
     /// What of it was learned; `None` if nothing was.
     pub lessons: Option<Lessons>,
     /// The same in one line: nobody finds learned words in a request unawares.
     pub said: Option<Note>,
 }
 
-impl Taught {
+impl PromptLessons {
     /// What a prompt of a recorded run showed.
     pub fn again(profile: Profile) -> Self {
         let (rules, signals) = (profile.rules(), Signals::default());
-        Self { adapted: Adapted { profile, signals, rules, notes: Vec::new() }, lessons: None, said: None }
+        Self { adapted: Adaptation { profile, signals, rules, notes: Vec::new() }, lessons: None, said: None }
     }
 
     /// What is shown of it where nothing is said of an empty profile.
-    pub fn shown(&self) -> Option<&Adapted> {
+    pub fn shown(&self) -> Option<&Adaptation> {
         Some(&self.adapted).filter(|adapted| !adapted.profile.is_empty())
     }
 }
@@ -77,11 +77,11 @@ pub fn learned_before(run: &RunDetail) -> Option<Note> {
 ///
 /// If a wish is none. Records that can't be read are noted and count as empty: they only advise.
 pub async fn taught(
-    (places, project): (&Places, &Project),
+    (places, project): (&Places, &OpenProject),
     prompt: &Prompt,
     adapting: &Adapting,
-    history: History<'_>,
-) -> Result<Noted<Option<Taught>>, Failure> {
+    history: FailureHistory<'_>,
+) -> Result<Noted<Option<PromptLessons>>, Failure> {
     let config = &project.config.adapt;
     let wishes = adapting.wishes.over(config)?;
     let is_off = config.enabled == Some(false);
@@ -95,15 +95,15 @@ pub async fn taught(
     let mut notes = Vec::new();
     let recorded = match history {
         _ if is_off => Vec::new(),
-        History::Fixed => Vec::new(),
-        History::Open(store) => recorded(store, project, &name, &mut notes).await,
-        History::Closed | History::Unusable if !places.records().exists() => Vec::new(),
-        History::Closed | History::Unusable => match open(places, project, Access::Read).await {
+        FailureHistory::Fixed => Vec::new(),
+        FailureHistory::Open(store) => recorded(store, project, &name, &mut notes).await,
+        FailureHistory::Closed | FailureHistory::Unusable if !places.records().exists() => Vec::new(),
+        FailureHistory::Closed | FailureHistory::Unusable => match open(places, project, StoreAccess::Read).await {
             Ok(opened) => recorded(&opened.store, project, &name, &mut notes).await,
             Err(error) => {
                 let left_out = "the learned profile is left out of the prompt";
                 match history {
-                    History::Unusable => unread = Some(format!("{left_out}: the records can't be read")),
+                    FailureHistory::Unusable => unread = Some(format!("{left_out}: the records can't be read")),
                     _ => notes.push(format!("{left_out}: {error}").into()),
                 }
                 Vec::new()
@@ -120,12 +120,12 @@ pub async fn taught(
         (Some(lessons), Some(until)) => Some(in_words(lessons, until, &zone(&project.config.budget)?)),
         _ => None,
     };
-    Ok(Noted { value: Some(Taught { adapted, lessons, said }), notes })
+    Ok(Noted { value: Some(PromptLessons { adapted, lessons, said }), notes })
 }
 
 /// What of a profile was learned, and from which results.
-fn lessons(prompt: &str, derived: &Derived, (profile, ageing): (&Profile, Ageing)) -> Option<Lessons> {
-    let taught_by = |recorded: &Recorded| TaughtBy {
+fn lessons(prompt: &str, derived: &SignalDerivation, (profile, ageing): (&Profile, Ageing)) -> Option<Lessons> {
+    let taught_by = |recorded: &ResultRecord| TaughtBy {
         run: recorded.run.clone(),
         at: when::rfc3339(recorded.at),
         risks: recorded.issue.risks.iter().cloned().collect(),
@@ -149,7 +149,7 @@ fn name(id: &PromptId) -> String {
 }
 
 /// What is recorded of a prompt; what is too old is left out by the rules, which say so.
-async fn recorded(store: &Store, project: &Project, prompt: &str, notes: &mut Vec<Note>) -> Vec<Recorded> {
+async fn recorded(store: &Store, project: &OpenProject, prompt: &str, notes: &mut Vec<Note>) -> Vec<ResultRecord> {
     store.history(&owner(project), prompt, Time(0)).await.unwrap_or_else(|error| {
         notes.push(format!("the learned profile is left out of the prompt: {error}").into());
         Vec::new()
@@ -214,8 +214,8 @@ impl CallerWishes {
 }
 
 /// What one prompt, or all of a run, show, as a record keeps it.
-pub fn profiles<'t>(all: impl IntoIterator<Item = (&'t PromptId, Option<&'t Taught>)>) -> Option<Profiles> {
-    let profile = |(id, taught): (&PromptId, Option<&Taught>)| Some((name(id), taught?.adapted.profile.clone()));
+pub fn profiles<'t>(all: impl IntoIterator<Item = (&'t PromptId, Option<&'t PromptLessons>)>) -> Option<Profiles> {
+    let profile = |(id, taught): (&PromptId, Option<&PromptLessons>)| Some((name(id), taught?.adapted.profile.clone()));
     let prompts = all.into_iter().map(profile).collect::<Option<_>>()?;
     Some(Profiles::Each { prompts })
 }

@@ -7,21 +7,21 @@
 use std::path::Path;
 
 use proem_engine::call::NanoDollars;
-use proem_engine::ledger::Priced;
+use proem_engine::ledger::Pricing;
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
-use proem_runtime::files::{self, Access};
-use proem_runtime::records::{Keeping, Kept, Ledger, Necessity, SealKey, unsent};
+use proem_runtime::files::{self, FileAccess};
+use proem_runtime::records::{Ledger, Necessity, RecordDepth, RecordingContext, SealKey, unsent};
 use proem_store::record::{Actor, Project as Owner, RunId};
-use proem_store::{Access as Wanted, Origin, Purge, Store};
+use proem_store::{Purge, Store, StoreAccess as Wanted, StoreCreator};
 
-use super::learning::History;
+use super::learning::FailureHistory;
 use super::{actor, open, owner, zone};
 use crate::config::KeepRecords;
 use crate::error::Error as Failure;
 use crate::message::{Hint, Note, Noted};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::when;
 use crate::words::counted;
 
@@ -34,7 +34,7 @@ const STAMP_BYTES: usize = 64;
 
 /// What the caller says about records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Record {
+pub enum RecordChoice {
     /// Nothing: configuration decides.
     AsConfigured,
     /// `--no-record`.
@@ -45,26 +45,26 @@ pub enum Record {
 
 /// What asking somebody depends on.
 #[derive(Debug)]
-pub struct Asking {
+pub struct CallTerms {
     /// The caps that hold.
     pub ledger: Ledger,
     /// What must not be written down.
     pub secrets: Vec<Secret>,
 }
 
-impl Asking {
+impl CallTerms {
     /// What is asked costs nothing and needs no credential that is known here.
     pub const fn free() -> Self {
-        Self { ledger: Ledger { caps: Vec::new(), priced: Priced::Free }, secrets: Vec::new() }
+        Self { ledger: Ledger { caps: Vec::new(), priced: Pricing::Free }, secrets: Vec::new() }
     }
 }
 
 /// Records that are open for the runs of one command.
 #[derive(Debug)]
-pub struct Writing {
+pub struct OpenRecords {
     store: Store,
     seal: SealKey,
-    keeping: Keeping,
+    keeping: RecordDepth,
     ledger: Ledger,
     secrets: Vec<Secret>,
     owner: Owner,
@@ -74,14 +74,14 @@ pub struct Writing {
 
 /// What is booked for a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Booking {
+pub struct BookedCost {
     /// The most that its attempts could take; `None` where a price is unknown.
     pub reserved: Option<NanoDollars>,
     /// What they were settled for; `None` where that is unknown.
     pub settled: Option<NanoDollars>,
 }
 
-impl Writing {
+impl OpenRecords {
     /// Opens the records for runs that ask somebody, or nobody; `None` if none are kept.
     ///
     /// # Errors
@@ -90,29 +90,29 @@ impl Writing {
     /// are none.
     pub async fn begin(
         places: &Places,
-        project: &Project,
-        record: Record,
-        asking: Option<Asking>,
+        project: &OpenProject,
+        record: RecordChoice,
+        asking: Option<CallTerms>,
     ) -> Result<Noted<Option<Self>>, Failure> {
         let asks = asking.is_some();
-        let Asking { ledger, secrets } = asking.unwrap_or(Asking::free());
+        let CallTerms { ledger, secrets } = asking.unwrap_or(CallTerms::free());
         let is_capped = !ledger.caps.is_empty();
         let keeping = match (record, project.config.records.keep) {
-            (Record::No, _) if is_capped => return Err(needed("they are declined").hinting(Hint::Record)),
+            (RecordChoice::No, _) if is_capped => return Err(needed("they are declined").hinting(Hint::Record)),
             (_, KeepRecords::Nothing) if is_capped => {
                 return Err(needed("`records.keep = \"nothing\"` turns them off; write \"hashes\" instead"));
             }
-            (Record::No, _) | (_, KeepRecords::Nothing) => return Ok(Noted::quiet(None)),
-            (Record::AsConfigured | Record::Needed, KeepRecords::Content) => Keeping::Content,
-            (Record::AsConfigured | Record::Needed, KeepRecords::Hashes) => Keeping::Hashes,
+            (RecordChoice::No, _) | (_, KeepRecords::Nothing) => return Ok(Noted::quiet(None)),
+            (RecordChoice::AsConfigured | RecordChoice::Needed, KeepRecords::Content) => RecordDepth::Content,
+            (RecordChoice::AsConfigured | RecordChoice::Needed, KeepRecords::Hashes) => RecordDepth::Hashes,
         };
         zone(&project.config.budget)?;
         let made = async {
             let seal = SealKey::of(&places.key()).map_err(|error| error.to_string())?;
             let opened = open(places, project, Wanted::Write).await.map_err(|error| error.to_string())?;
             match opened.origin {
-                Origin::Own => Ok((seal, opened)),
-                Origin::Foreign => Err(proem_store::Error::Foreign { path: places.records() }.to_string()),
+                StoreCreator::Own => Ok((seal, opened)),
+                StoreCreator::Foreign => Err(proem_store::Error::Foreign { path: places.records() }.to_string()),
             }
         };
         match made.await {
@@ -131,7 +131,8 @@ impl Writing {
                 Ok(Noted { value: Some(writing), notes })
             }
             Err(why) if asks => {
-                let necessity = if record == Record::Needed { Necessity::Required } else { Necessity::Configured };
+                let necessity =
+                    if record == RecordChoice::Needed { Necessity::Required } else { Necessity::Configured };
                 Err(Failure::outside(unsent(&why, necessity, &ledger.caps)))
             }
             Err(why) => Ok(Noted { value: None, notes: vec![format!("nothing is recorded: {why}").into()] }),
@@ -139,11 +140,11 @@ impl Writing {
     }
 
     /// Where failures are looked up by who wanted to record like that.
-    pub fn history<'w>(records: Option<&'w Self>, record: Record, project: &Project) -> History<'w> {
+    pub fn history<'w>(records: Option<&'w Self>, record: RecordChoice, project: &OpenProject) -> FailureHistory<'w> {
         match (records, record, project.config.records.keep) {
-            (Some(records), ..) => History::Open(&records.store),
-            (None, Record::No, _) | (None, _, KeepRecords::Nothing) => History::Closed,
-            (None, Record::AsConfigured | Record::Needed, _) => History::Unusable,
+            (Some(records), ..) => FailureHistory::Open(&records.store),
+            (None, RecordChoice::No, _) | (None, _, KeepRecords::Nothing) => FailureHistory::Closed,
+            (None, RecordChoice::AsConfigured | RecordChoice::Needed, _) => FailureHistory::Unusable,
         }
     }
 
@@ -153,8 +154,8 @@ impl Writing {
     }
 
     /// What all recordings share.
-    pub fn kept(&self) -> Kept<'_> {
-        Kept {
+    pub fn kept(&self) -> RecordingContext<'_> {
+        RecordingContext {
             store: &self.store,
             seal: &self.seal,
             keeping: self.keeping,
@@ -182,13 +183,13 @@ impl Writing {
     /// # Errors
     ///
     /// If it can't be read.
-    pub async fn booking(&self, run: &RunId) -> Result<Booking, Failure> {
+    pub async fn booking(&self, run: &RunId) -> Result<BookedCost, Failure> {
         let detail = self.store.run(run).await?;
         let attempts = || detail.calls.iter().flat_map(|call| &call.attempts);
         let sum = |mut costs: Box<dyn Iterator<Item = Option<NanoDollars>> + '_>| {
             costs.try_fold(NanoDollars::default(), |sum, cost| Some(sum.and(cost?)))
         };
-        Ok(Booking {
+        Ok(BookedCost {
             reserved: sum(Box::new(attempts().map(|attempt| attempt.most))),
             settled: sum(Box::new(attempts().map(|attempt| attempt.booked))),
         })
@@ -231,7 +232,7 @@ impl Writing {
             format!("deleted {runs} older than {days} (`records.days` says how long)").into()
         });
         let (Some(folder), Some(name)) = (stamp.parent(), stamp.file_name()) else { return Ok(note) };
-        files::replace(folder, Path::new(name), format!("{today}\n").as_bytes(), Access::Private)
+        files::replace(folder, Path::new(name), format!("{today}\n").as_bytes(), FileAccess::Private)
             .map(|()| note)
             .map_err(|error| error.to_string())
     }

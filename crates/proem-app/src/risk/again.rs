@@ -6,12 +6,12 @@ mod difference;
 use std::path::Path;
 
 use proem_agents::risk::investigation::Investigation;
-use proem_agents::risk::report::Report;
-use proem_engine::ordered::Ordered;
-use proem_llm::endpoint::{Endpoint, Key};
+use proem_agents::risk::report::RiskReport;
+use proem_engine::ordered::OrderedJson;
+use proem_llm::endpoint::{Endpoint, EndpointKey};
 use proem_runtime::Environment;
-use proem_runtime::records::{Going, Recording, Replayed, Resumed, replay, resumable, resume};
-use proem_runtime::risk::Progress;
+use proem_runtime::records::{Recording, ReplayReport, ResumableRun, ResumeIdentity, replay, resumable, resume};
+use proem_runtime::risk::AssessorProgress;
 use proem_store::Store;
 use proem_store::query::RunDetail;
 use proem_store::record::{RunId, hash};
@@ -19,20 +19,20 @@ use serde_json::Value as Json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::assessing::{Assessing, Looked};
+use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::investigating::subject;
-use super::made::{Remade, policy};
-use super::recording::{Beginning, Done, Earlier, Kept, inputs, outcome};
-use super::setting::Setting;
-use crate::calling::{self as endpoints, Asked};
+use super::made::{InvestigationStart, policy};
+use super::recording::{EarlierAttempts, InvestigationOpening, InvestigationRun, ReportSubject, inputs, outcome};
+use super::setting::RiskSetting;
+use crate::calling::{self as endpoints, ModelEndpoint};
 use crate::error::Error as Failure;
 use crate::guarding::GuardFiles;
 use crate::message::{Hint, Message, Note};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::records;
-use crate::records::writing::{NONE_TO_GO_ON_IN, Record, Writing};
-use crate::run::setting::Wanted;
+use crate::records::writing::{NONE_TO_GO_ON_IN, OpenRecords, RecordChoice};
+use crate::run::setting::CallUse;
 
 /// Makes the requests of an investigation anew and compares them with its record; nothing is sent, and no
 /// repository is looked at.
@@ -41,13 +41,13 @@ use crate::run::setting::Wanted;
 ///
 /// If something of the record is missing or damaged.
 pub async fn replayed(
-    remade: Remade,
+    remade: InvestigationStart,
     detail: &RunDetail,
     (places, endpoint): (&Places, Endpoint),
     store: &Store,
-) -> Result<Replayed, Failure> {
+) -> Result<ReplayReport, Failure> {
     let subject = remade.subject.clone();
-    let setting = Setting::again(remade, detail, places, (endpoint, Wanted::NoCalls))?;
+    let setting = RiskSetting::again(remade, detail, places, (endpoint, CallUse::NoCalls))?;
     let investigator = setting.asked()?;
     let mut machine = Investigation::new(setting.terms(investigator), subject);
     let model = &investigator.asked.model;
@@ -58,10 +58,10 @@ pub async fn replayed(
 #[derive(Debug)]
 pub struct Resuming {
     run: RunId,
-    setting: Setting,
-    assessing: Assessing,
-    looked: Looked,
-    inputs: Ordered,
+    setting: RiskSetting,
+    assessing: AssessedRepository,
+    looked: ChangeAssessment,
+    inputs: OrderedJson,
     settings: Json,
     policy: String,
 }
@@ -74,10 +74,10 @@ impl Resuming {
     ///
     /// If it can't go on: it has ended, there is no key, or the change is not what it was.
     pub fn new(
-        (places, project): (&Places, &Project),
-        (detail, mut remade): (&RunDetail, Remade),
+        (places, project): (&Places, &OpenProject),
+        (detail, mut remade): (&RunDetail, InvestigationStart),
         root: &Path,
-        progress: &dyn Fn(Progress),
+        progress: &dyn Fn(AssessorProgress),
     ) -> Result<Self, Failure> {
         let refused = |why: Message| {
             let failure = Failure::usage(format!("run {} can't go on: {}", detail.row.id.short(), why.text));
@@ -85,7 +85,7 @@ impl Resuming {
         };
         resumable(detail, &records::owner(project)).map_err(|error| Failure::usage(error.to_string()))?;
         let endpoint = endpoints::located(&project.config, &detail.row.endpoint, &Environment::inherited())?;
-        if let Key::Missing { variable } = &endpoint.key {
+        if let EndpointKey::Missing { variable } = &endpoint.key {
             return Err(refused(format!("`{}` needs a key in {variable}; set it", endpoint.name).into()));
         }
         let same = same((places, project), (detail, &remade), (root, progress));
@@ -94,7 +94,7 @@ impl Resuming {
         // The state opens under the rules of today only, so these are the recorded ones.
         remade.guard = GuardFiles::load(places)?;
         let policy = policy(&remade.guard.rules(), &settings);
-        let setting = Setting::again(remade, detail, places, (endpoint, Wanted::Calls))?;
+        let setting = RiskSetting::again(remade, detail, places, (endpoint, CallUse::Calls))?;
         Ok(Self { run: detail.row.id.clone(), setting, assessing, looked, inputs, settings, policy })
     }
 
@@ -105,10 +105,10 @@ impl Resuming {
     /// If they can't be kept.
     pub async fn begin(
         &mut self,
-        (places, project): (&Places, &Project),
+        (places, project): (&Places, &OpenProject),
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
-        self.setting.record((places, project), Record::Needed, notes).await
+        self.setting.record((places, project), RecordChoice::Needed, notes).await
     }
 
     /// Who is asked.
@@ -116,7 +116,7 @@ impl Resuming {
     /// # Errors
     ///
     /// If nobody is, which is a bug.
-    pub fn asked(&self) -> Result<&Asked, Failure> {
+    pub fn asked(&self) -> Result<&ModelEndpoint, Failure> {
         Ok(&self.setting.asked()?.asked)
     }
 
@@ -125,7 +125,7 @@ impl Resuming {
     /// # Errors
     ///
     /// If the run can't be taken over, or its state is none of an investigation.
-    pub async fn on(&self, going: Going, stop: &CancellationToken) -> Result<Resumption, Failure> {
+    pub async fn on(&self, going: ResumeIdentity, stop: &CancellationToken) -> Result<Resumption, Failure> {
         let Self { run, setting, assessing, looked, .. } = self;
         let Some(records) = &setting.records else { return Err(Failure::usage(NONE_TO_GO_ON_IN)) };
         let Some(look) = assessing.look_at(looked.change).transpose()? else {
@@ -137,17 +137,17 @@ impl Resuming {
         let resumed = resumed.map_err(|error| Failure::usage(error.to_string()))?;
         let began = Instant::now();
         let (id, parent) = match going {
-            Going::On => (run.clone(), None),
-            Going::Apart => (Writing::id()?, Some(run.clone())),
+            ResumeIdentity::On => (run.clone(), None),
+            ResumeIdentity::Apart => (OpenRecords::id()?, Some(run.clone())),
         };
         let (investigator, steps) = (setting.asked()?, resumed.step);
         let (inputs, settings, policy) = (self.inputs.clone(), self.settings.clone(), self.policy.clone());
-        let begins = Beginning { id, parent, steps, setting, investigator, inputs, settings, policy };
+        let begins = InvestigationOpening { id, parent, steps, setting, investigator, inputs, settings, policy };
         let recording = Recording::new(&common, &begins.start());
         let known = (&look, &looked.full);
         let (investigated, made) = setting.go_on(investigator, known, (&resumed, &recording), stop).await?;
-        let done = Done { investigated, made, earlier: earlier(&resumed, going), began };
-        let (report, trouble) = Kept { setting, assessing, looked }.ended(&recording, &done).await?;
+        let done = InvestigationRun { investigated, made, earlier: earlier(&resumed, going), began };
+        let (report, trouble) = ReportSubject { setting, assessing, looked }.ended(&recording, &done).await?;
         Ok(Resumption { report, trouble })
     }
 
@@ -161,19 +161,20 @@ impl Resuming {
 #[derive(Debug)]
 pub struct Resumption {
     /// The report of its change.
-    pub report: Report,
+    pub report: RiskReport,
     /// What could not be recorded after a model was asked.
     pub trouble: Option<String>,
 }
 
 /// The change as it is today, if that is what was assessed.
 fn same(
-    (places, project): (&Places, &Project),
-    (detail, remade): (&RunDetail, &Remade),
-    (root, progress): (&Path, &dyn Fn(Progress)),
-) -> Result<(Assessing, Looked), Message> {
+    (places, project): (&Places, &OpenProject),
+    (detail, remade): (&RunDetail, &InvestigationStart),
+    (root, progress): (&Path, &dyn Fn(AssessorProgress)),
+) -> Result<(AssessedRepository, ChangeAssessment), Message> {
     let anew = |text: String| Message { text, hint: Some(Hint::AssessAnew) };
-    let assessing = Assessing::again(&remade.kept.assessed, root, (places, project), progress).map_err(anew)?;
+    let assessing =
+        AssessedRepository::again(&remade.kept.assessed, root, (places, project), progress).map_err(anew)?;
     let looked =
         assessing.look_one(0).ok_or("its change is missing from the record")?.map_err(|failure| failure.to_string())?;
     let look =
@@ -196,12 +197,12 @@ fn same(
 }
 
 /// What was asked before.
-fn earlier(resumed: &Resumed, going: Going) -> Earlier {
+fn earlier(resumed: &ResumableRun, going: ResumeIdentity) -> EarlierAttempts {
     let attempts = resumed.detail.calls.iter().map(|call| call.attempts.len()).sum();
     let lost = match going {
-        Going::On => resumed.lost(),
+        ResumeIdentity::On => resumed.lost(),
         // It belongs to the run that lost it.
-        Going::Apart => 0,
+        ResumeIdentity::Apart => 0,
     };
-    Earlier { attempts, lost }
+    EarlierAttempts { attempts, lost }
 }

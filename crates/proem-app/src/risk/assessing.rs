@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proem_guard::show::terminal_str;
 use proem_risk::assess::{Assessment, Depth};
 use proem_risk::change::Change;
-use proem_risk::history::{LeftOut, ObjectId};
+use proem_risk::history::{ObjectId, UncountedCommits};
 use proem_runtime::Environment;
-use proem_runtime::change::{self, ChangeLimits, Resolved, Spec};
+use proem_runtime::change::{self, ChangeLimits, ResolvedChange, Spec};
 use proem_runtime::git::{GitProgram, Repository, discover};
-use proem_runtime::risk::{Assessor, AssessorOptions, Look, Progress};
+use proem_runtime::risk::{Assessor, AssessorOptions, AssessorProgress, ChangeView};
 
-use super::grounds::{Assessed, Caching, Corpora, Grounds, Place};
+use super::grounds::{AssessmentBasis, AssessmentRecord, ChangeLocation, Corpora, HistoryCaching};
 use super::options::{RiskOptions, WantedChanges};
 use crate::error::Error as Failure;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::trust::hash;
 use crate::words::counted;
 
@@ -28,28 +28,28 @@ const MOST_CHANGES: usize = 2_000;
 
 /// A repository whose changes are assessed.
 #[derive(Debug)]
-pub struct Assessing {
+pub struct AssessedRepository {
     assessor: Assessor,
-    changes: Vec<(Change, Resolved)>,
+    changes: Vec<(Change, ResolvedChange)>,
     /// What was left out of a range, in our words.
     pub left_out: Vec<String>,
     /// What they are assessed from.
-    pub(super) grounds: Grounds,
+    pub(super) grounds: AssessmentBasis,
 }
 
 /// What changes are looked for in.
-struct Found<'f> {
+struct ChangeScope<'f> {
     git: &'f GitProgram,
     repository: &'f Repository,
     /// All changes, newest first.
-    all: &'f [Resolved],
-    grounds: Grounds,
+    all: &'f [ResolvedChange],
+    grounds: AssessmentBasis,
     corpora: Corpora,
 }
 
 /// An assessed change.
 #[derive(Debug)]
-pub struct Looked {
+pub struct ChangeAssessment {
     /// Its place among the changes.
     pub(super) change: usize,
     /// With Tier 1 only: what an investigation starts from.
@@ -57,12 +57,12 @@ pub struct Looked {
     /// With both tiers: what the rules make of everything.
     pub(super) full: Assessment,
     /// What no metric counts of its past.
-    pub(super) left_out: LeftOut,
+    pub(super) left_out: UncountedCommits,
     /// How many past commits it is compared with, and how many they were drawn from.
     pub(super) sampled: (usize, u32),
 }
 
-impl Assessing {
+impl AssessedRepository {
     /// Finds the changes, and reads what they are put before.
     ///
     /// # Errors
@@ -70,14 +70,14 @@ impl Assessing {
     /// If there is no repository, a revision is none, or git can't be read.
     pub fn begin(
         options: &RiskOptions,
-        (places, project): (&Places, &Project),
-        progress: &dyn Fn(Progress),
+        (places, project): (&Places, &OpenProject),
+        progress: &dyn Fn(AssessorProgress),
     ) -> Result<Self, Failure> {
         let git = GitProgram::find(&Environment::inherited())?.within(project.config.git.limits());
         let repository = repository(&git, &options.root, project)?;
-        let (grounds, corpora) = Grounds::of(&options.evidence, places, project)?;
+        let (grounds, corpora) = AssessmentBasis::of(&options.evidence, places, project)?;
         let (wanted, left_out) = wanted(&git, &repository, (&options.changes, grounds.now))?;
-        let found = Found { git: &git, repository: &repository, all: &wanted, grounds, corpora };
+        let found = ChangeScope { git: &git, repository: &repository, all: &wanted, grounds, corpora };
         Ok(Self { left_out, ..found.open(&wanted, (places, project), progress)? })
     }
 
@@ -87,23 +87,23 @@ impl Assessing {
     ///
     /// In words, if it isn't there, or something that it was assessed from is not what it was.
     pub(super) fn again(
-        assessed: &Assessed,
+        assessed: &AssessmentRecord,
         root: &Path,
-        (places, project): (&Places, &Project),
-        progress: &dyn Fn(Progress),
+        (places, project): (&Places, &OpenProject),
+        progress: &dyn Fn(AssessorProgress),
     ) -> Result<Self, String> {
         let words = |failure: Failure| failure.to_string();
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| error.to_string())?;
         let git = git.within(project.config.git.limits());
         let repository = repository(&git, root, project).map_err(words)?;
         let corpora = assessed.grounds.corpora()?;
-        let find = |place: &Place| place.find(&git, &repository, assessed.grounds.now);
+        let find = |place: &ChangeLocation| place.find(&git, &repository, assessed.grounds.now);
         let change = find(&assessed.change)?;
-        let other = |place: &Option<Place>| place.as_ref().map(find).transpose();
+        let other = |place: &Option<ChangeLocation>| place.as_ref().map(find).transpose();
         let (newest, oldest) = (other(&assessed.newest)?, other(&assessed.oldest)?);
-        let all: Vec<Resolved> = [newest, Some(change.clone()), oldest].into_iter().flatten().collect();
+        let all: Vec<ResolvedChange> = [newest, Some(change.clone()), oldest].into_iter().flatten().collect();
         let grounds = assessed.grounds.clone();
-        let found = Found { git: &git, repository: &repository, all: &all, grounds, corpora };
+        let found = ChangeScope { git: &git, repository: &repository, all: &all, grounds, corpora };
         found.open(&[change], (places, project), progress).map_err(words)
     }
 
@@ -119,15 +119,15 @@ impl Assessing {
     }
 
     /// A change, with what it was called.
-    pub(super) fn change(&self, index: usize) -> Option<(&Change, &Resolved)> {
+    pub(super) fn change(&self, index: usize) -> Option<(&Change, &ResolvedChange)> {
         self.changes.get(index).map(|(change, resolved)| (change, resolved))
     }
 
     /// A change with what it is assessed from, for its record.
-    pub(super) fn assessed(&self, index: usize) -> Option<Assessed> {
-        let place = |at: usize| self.change(at).map(|(_, resolved)| Place::of(resolved));
+    pub(super) fn assessed(&self, index: usize) -> Option<AssessmentRecord> {
+        let place = |at: usize| self.change(at).map(|(_, resolved)| ChangeLocation::of(resolved));
         let last = self.changes.len().checked_sub(1)?;
-        Some(Assessed {
+        Some(AssessmentRecord {
             change: place(index)?,
             newest: (index > 0).then(|| place(0)).flatten(),
             oldest: (index < last).then(|| place(last)).flatten(),
@@ -140,7 +140,7 @@ impl Assessing {
     /// # Errors
     ///
     /// If what it stands on can't be read.
-    pub(super) fn look_at(&self, index: usize) -> Option<Result<Look<'_>, Failure>> {
+    pub(super) fn look_at(&self, index: usize) -> Option<Result<ChangeView<'_>, Failure>> {
         self.change(index).map(|(change, _)| self.assessor.look(change).map_err(Failure::from))
     }
 
@@ -149,7 +149,7 @@ impl Assessing {
     /// # Errors
     ///
     /// If one of them can't be.
-    pub fn look(&self, concurrency: NonZeroUsize, notes: &mut Vec<Note>) -> Result<Vec<Looked>, Failure> {
+    pub fn look(&self, concurrency: NonZeroUsize, notes: &mut Vec<Note>) -> Result<Vec<ChangeAssessment>, Failure> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::with_capacity(self.changes.len()));
         let workers = workers(concurrency, self.changes.len());
@@ -171,26 +171,26 @@ impl Assessing {
     }
 
     /// Assesses the change at a place; `None` behind the last.
-    pub(super) fn look_one(&self, index: usize) -> Option<Result<Looked, Failure>> {
+    pub(super) fn look_one(&self, index: usize) -> Option<Result<ChangeAssessment, Failure>> {
         let look = self.look_at(index)?;
         let assess = || {
             let look = look?;
             let first = look.assess(Depth::TierOne)?;
             let full = look.assess(Depth::TierTwo)?;
-            Ok(Looked { change: index, first, full, left_out: look.left_out(), sampled: look.sampled() })
+            Ok(ChangeAssessment { change: index, first, full, left_out: look.left_out(), sampled: look.sampled() })
         };
         Some(assess())
     }
 }
 
-impl Found<'_> {
+impl ChangeScope<'_> {
     /// Reads what these of all changes are put before.
     fn open(
         self,
-        changes: &[Resolved],
-        (places, project): (&Places, &Project),
-        progress: &dyn Fn(Progress),
-    ) -> Result<Assessing, Failure> {
+        changes: &[ResolvedChange],
+        (places, project): (&Places, &OpenProject),
+        progress: &dyn Fn(AssessorProgress),
+    ) -> Result<AssessedRepository, Failure> {
         let Self { git, repository, all, grounds, corpora } = self;
         let cache = places.cache.join("risk").join(hash(project.key.as_bytes()));
         let options = AssessorOptions {
@@ -198,20 +198,20 @@ impl Found<'_> {
             first_parent: grounds.first_parent,
             window_days: u32::from(grounds.window_months).saturating_mul(365).div_ceil(12),
             now: grounds.now,
-            cache: (grounds.caching == Caching::On).then_some(cache),
+            cache: (grounds.caching == HistoryCaching::On).then_some(cache),
             thresholds: grounds.thresholds.clone(),
             level_rules: grounds.level_rules,
             incidents: corpora.incidents,
             coverage: corpora.coverage,
         };
         let assessor = Assessor::open(git, repository, options, progress)?;
-        let read = |resolved: &Resolved| {
+        let read = |resolved: &ResolvedChange| {
             let limits = ChangeLimits { time: git.limits().history, ..ChangeLimits::default() };
             let change = change::change(git, repository, resolved, assessor.rules(), &limits)?;
             Ok::<_, Failure>((change, resolved.clone()))
         };
         let changes = changes.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Assessing { assessor, changes, left_out: Vec::new(), grounds })
+        Ok(AssessedRepository { assessor, changes, left_out: Vec::new(), grounds })
     }
 }
 
@@ -221,7 +221,7 @@ fn workers(wanted: NonZeroUsize, changes: usize) -> usize {
     wanted.get().min(cores.max(1)).min(changes.max(1))
 }
 
-fn repository(git: &GitProgram, root: &Path, project: &Project) -> Result<Repository, Failure> {
+fn repository(git: &GitProgram, root: &Path, project: &OpenProject) -> Result<Repository, Failure> {
     let found = discover(git, root, git.limits().question)?;
     let found = found.map(|repository| Repository { set_up: project.set_up(), ..repository });
     found.ok_or_else(|| {
@@ -235,7 +235,7 @@ fn wanted(
     git: &GitProgram,
     repository: &Repository,
     (changes, now): (&WantedChanges, i64),
-) -> Result<(Vec<Resolved>, Vec<String>), Failure> {
+) -> Result<(Vec<ResolvedChange>, Vec<String>), Failure> {
     let batch = match changes {
         WantedChanges::Several(specs) => {
             let resolved = specs.iter().map(|spec| change::resolve(git, repository, spec, now));

@@ -9,22 +9,23 @@ mod thresholds;
 use std::collections::BTreeMap;
 
 use proem_agents::risk::feedback::{
-    KIND, Meter, Said, Suggestion, Tally, Verdict, applied, note, read_note, read_signals, suggest, tally,
+    AssessmentOpinion, FeedbackTally, FeedbackVerdict, KIND, Meter, Suggestion, applied, note, read_note, read_signals,
+    suggest, tally,
 };
 use proem_agents::risk::report::Rate;
 use proem_engine::run::Time;
 use proem_guard::show;
 use proem_risk::level::Thresholds;
 use proem_runtime::Environment;
-use proem_store::query::{JudgedRow, Listed, RunsWanted};
+use proem_store::query::{JudgedRow, RunScope, RunsWanted};
 use proem_store::record::{NewFeedback, RunId};
-use proem_store::{Access, Store};
+use proem_store::{Store, StoreAccess};
 
-use self::thresholds::Kept;
+use self::thresholds::ThresholdsFile;
 use crate::error::Error as Failure;
 use crate::message::{Hint, Noted};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::{records, when};
 
 /// The most runs that `last~N` looks back.
@@ -36,7 +37,7 @@ pub struct Judged {
     /// The first day of the period.
     pub since: String,
     /// What was said, counted.
-    pub tally: Tally,
+    pub tally: FeedbackTally,
     /// Thresholds that follow from it.
     pub suggestions: Vec<Suggestion>,
 }
@@ -45,7 +46,7 @@ pub struct Judged {
 #[derive(Debug, Clone, Copy)]
 pub struct Opinion<'o> {
     /// Whether it was right.
-    pub said: Said,
+    pub said: AssessmentOpinion,
     /// The metrics that are meant; without any, all that were HIGH.
     pub about: &'o [Meter],
     /// Why it was not; empty where it was.
@@ -66,8 +67,8 @@ pub struct TakenBack {
 /// # Errors
 ///
 /// If they are there and can't be used: other thresholds would give another level.
-pub(super) fn thresholds(places: &Places, project: &Project) -> Result<Thresholds, Failure> {
-    Kept::load(places, project)?.in_force()
+pub(super) fn thresholds(places: &Places, project: &OpenProject) -> Result<Thresholds, Failure> {
+    ThresholdsFile::load(places, project)?.in_force()
 }
 
 /// How often a HIGH was said to be a false alarm since a time, of all that anybody judged.
@@ -75,19 +76,19 @@ pub(super) fn thresholds(places: &Places, project: &Project) -> Result<Threshold
 /// # Errors
 ///
 /// What the store says.
-pub(super) async fn rates(store: &Store, project: &Project, since: Time) -> Result<BTreeMap<Meter, Rate>, Failure> {
+pub(super) async fn rates(store: &Store, project: &OpenProject, since: Time) -> Result<BTreeMap<Meter, Rate>, Failure> {
     let tally = tally(&verdicts(&store.judged(&records::owner(project), KIND, since).await?));
     let judged = tally.metrics.iter().filter(|metric| metric.n > 0);
     Ok(judged.map(|metric| (metric.metric, Rate { count: metric.false_positives, n: metric.n })).collect())
 }
 
-fn verdicts(rows: &[JudgedRow]) -> Vec<Verdict> {
+fn verdicts(rows: &[JudgedRow]) -> Vec<FeedbackVerdict> {
     let verdict = |row: &JudgedRow| {
         let (meters, reason) = read_note(&row.feedback.note);
-        Some(Verdict {
+        Some(FeedbackVerdict {
             run: row.run.0.clone(),
             at: row.feedback.at.0,
-            said: Said::parse(&row.feedback.verdict)?,
+            said: AssessmentOpinion::parse(&row.feedback.verdict)?,
             meters,
             reason: reason.to_owned(),
             signals: row.settings.get("risk").map(read_signals).unwrap_or_default(),
@@ -101,7 +102,7 @@ fn verdicts(rows: &[JudgedRow]) -> Vec<Verdict> {
 /// # Errors
 ///
 /// If `since` is no time, or the records or the project's thresholds can't be read.
-pub async fn judged((places, project): (&Places, &Project), since: &str) -> Result<Noted<Judged>, Failure> {
+pub async fn judged((places, project): (&Places, &OpenProject), since: &str) -> Result<Noted<Judged>, Failure> {
     let zone = records::zone(&project.config.budget)?;
     let since = when::since(since, when::now(), &zone)?;
     let Noted { value: store, notes } = records::look(places, project).await?;
@@ -116,8 +117,12 @@ pub async fn judged((places, project): (&Places, &Project), since: &str) -> Resu
 /// # Errors
 ///
 /// If the records can't be written, or there is no such assessment.
-pub async fn say((places, project): (&Places, &Project), run: &str, opinion: Opinion<'_>) -> Result<RunId, Failure> {
-    let store = records::open(places, project, Access::Write).await?.store;
+pub async fn say(
+    (places, project): (&Places, &OpenProject),
+    run: &str,
+    opinion: Opinion<'_>,
+) -> Result<RunId, Failure> {
+    let store = records::open(places, project, StoreAccess::Write).await?.store;
     let written = write(&store, (places, project), run, opinion).await;
     store.close().await;
     written
@@ -125,7 +130,7 @@ pub async fn say((places, project): (&Places, &Project), run: &str, opinion: Opi
 
 async fn write(
     store: &Store,
-    (places, project): (&Places, &Project),
+    (places, project): (&Places, &OpenProject),
     run: &str,
     opinion: Opinion<'_>,
 ) -> Result<RunId, Failure> {
@@ -144,7 +149,7 @@ async fn write(
 }
 
 /// The assessment whose id begins like that; `last` counts assessments only.
-async fn found(store: &Store, project: &Project, id: &str) -> Result<RunId, Failure> {
+async fn found(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, Failure> {
     let wanted = RunsWanted { project: Some(records::owner(project)), limit: Some(MOST_RUNS), ..RunsWanted::default() };
     let back = match id.strip_prefix("last") {
         Some("") => Some(0),
@@ -156,7 +161,7 @@ async fn found(store: &Store, project: &Project, id: &str) -> Result<RunId, Fail
         let missing = || Failure::finding("there is no such assessment in the records").hinting(Hint::RecordAssessment);
         return Ok(assessments.nth(back).ok_or_else(missing)?.id);
     }
-    let run = store.find(Some(&records::owner(project)), Listed::Any, id).await?;
+    let run = store.find(Some(&records::owner(project)), RunScope::Any, id).await?;
     let row = store.run(&run).await?.row;
     if row.kind != KIND {
         let shown = show::terminal_str(id);
@@ -170,8 +175,8 @@ async fn found(store: &Store, project: &Project, id: &str) -> Result<RunId, Fail
 /// # Errors
 ///
 /// If what was taken over before can't be used, or the file can't be written.
-pub fn apply((places, project): (&Places, &Project), suggestions: &[Suggestion]) -> Result<(), Failure> {
-    let mut kept = Kept::load(places, project)?;
+pub fn apply((places, project): (&Places, &OpenProject), suggestions: &[Suggestion]) -> Result<(), Failure> {
+    let mut kept = ThresholdsFile::load(places, project)?;
     let new = applied(&kept.in_force()?, suggestions);
     new.check().map_err(|error| Failure::bug("suggested thresholds", error))?;
     kept.take(new);
@@ -183,8 +188,8 @@ pub fn apply((places, project): (&Places, &Project), suggestions: &[Suggestion])
 /// # Errors
 ///
 /// If nothing was taken over, what was can't be used, or the file can't be written.
-pub fn undo(places: &Places, project: &Project) -> Result<TakenBack, Failure> {
-    let mut kept = Kept::load(places, project)?;
+pub fn undo(places: &Places, project: &OpenProject) -> Result<TakenBack, Failure> {
+    let mut kept = ThresholdsFile::load(places, project)?;
     let before = kept.in_force()?;
     if !kept.undo() {
         return Err(Failure::finding("no threshold was applied, so there is nothing to undo"));

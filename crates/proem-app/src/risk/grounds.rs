@@ -4,12 +4,12 @@ use std::io::Read as _;
 use std::path::Path;
 
 use proem_guard::show::terminal_str;
-use proem_risk::change::Kind;
+use proem_risk::change::ChangeKind;
 use proem_risk::coverage::Coverage;
 use proem_risk::history::ObjectId;
 use proem_risk::incident::{Corpus, Incident};
 use proem_risk::level::{LevelRules, Thresholds};
-use proem_runtime::change::{Resolved, Spec, resolve};
+use proem_runtime::change::{ResolvedChange, Spec, resolve};
 use proem_runtime::files;
 use proem_runtime::git::{GitProgram, Repository};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use super::feedback;
 use super::options::EvidenceOptions;
 use crate::error::Error as Failure;
 use crate::places::Places;
-use crate::project::{Project, now};
+use crate::project::{OpenProject, now};
 use crate::trust::hash;
 
 /// The most bytes of a file of incidents or coverage.
@@ -29,7 +29,7 @@ const SHOWN_DIGITS: usize = 8;
 /// What changes are assessed from, beside their repository.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Grounds {
+pub(super) struct AssessmentBasis {
     /// The clock, in seconds since 1970.
     pub(super) now: i64,
     /// How far back changes count that were made together.
@@ -37,22 +37,22 @@ pub(super) struct Grounds {
     /// Whether only first parents are followed.
     pub(super) first_parent: bool,
     /// What is kept of the history between commands.
-    pub(super) caching: Caching,
+    pub(super) caching: HistoryCaching,
     /// Where signals begin.
     pub(super) thresholds: Thresholds,
     /// What decides the level.
     #[serde(default, skip_serializing_if = "LevelRules::are_of_before")]
     pub(super) level_rules: LevelRules,
     /// Incidents of the caller's.
-    incidents: Option<Source>,
+    incidents: Option<CallerFile>,
     /// Measured coverage.
-    coverage: Option<Source>,
+    coverage: Option<CallerFile>,
 }
 
 /// Whether the history is kept between commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Caching {
+pub enum HistoryCaching {
     /// It is.
     On,
     /// It is read whole, and nothing of it is kept.
@@ -66,7 +66,7 @@ pub(super) struct Corpora {
     pub(super) coverage: Option<Coverage>,
 }
 
-impl Grounds {
+impl AssessmentBasis {
     /// What a command assesses from.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Grounds {
     pub(super) fn of(
         evidence: &EvidenceOptions,
         places: &Places,
-        project: &Project,
+        project: &OpenProject,
     ) -> Result<(Self, Corpora), Failure> {
         let (incidents, known) = opened(evidence.incidents.as_deref(), Corpus::read)?;
         let (coverage, covered) = opened(evidence.coverage.as_deref(), Coverage::read)?;
@@ -107,12 +107,12 @@ impl Grounds {
 
 /// A file of the caller's, by its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Source {
+struct CallerFile {
     path: String,
     hash: String,
 }
 
-impl Source {
+impl CallerFile {
     /// Reads a file whole.
     fn open(path: &Path) -> Result<(Self, Vec<u8>), Failure> {
         let shown = terminal_str(&path.display().to_string());
@@ -129,19 +129,19 @@ impl Source {
 }
 
 /// How a file of the caller's is read.
-type Reader<T> = fn(&[u8]) -> Result<T, proem_risk::Error>;
+type FileParser<T> = fn(&[u8]) -> Result<T, proem_risk::Error>;
 
-fn opened<T>(path: Option<&Path>, reader: Reader<T>) -> Result<(Option<Source>, Option<T>), Failure> {
+fn opened<T>(path: Option<&Path>, reader: FileParser<T>) -> Result<(Option<CallerFile>, Option<T>), Failure> {
     let Some(path) = path else { return Ok((None, None)) };
-    let (source, bytes) = Source::open(path)?;
+    let (source, bytes) = CallerFile::open(path)?;
     let shown = terminal_str(&path.display().to_string());
     let read = reader(&bytes).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
     Ok((Some(source), Some(read)))
 }
 
-fn again<T>(source: &Option<Source>, reader: Reader<T>) -> Result<Option<T>, String> {
+fn again<T>(source: &Option<CallerFile>, reader: FileParser<T>) -> Result<Option<T>, String> {
     let Some(source) = source else { return Ok(None) };
-    let (found, bytes) = Source::open(Path::new(&source.path)).map_err(|failure| failure.to_string())?;
+    let (found, bytes) = CallerFile::open(Path::new(&source.path)).map_err(|failure| failure.to_string())?;
     if found.hash != source.hash {
         return Err(format!(
             "`{}` has changed since the assessment; restore the earlier version",
@@ -154,27 +154,27 @@ fn again<T>(source: &Option<Source>, reader: Reader<T>) -> Result<Option<T>, Str
 /// One change that a command assessed, with what it was assessed from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Assessed {
-    pub(super) change: Place,
+pub(super) struct AssessmentRecord {
+    pub(super) change: ChangeLocation,
     /// The newest of all changes of the command, if that is another one: the history reaches up to it.
-    pub(super) newest: Option<Place>,
+    pub(super) newest: Option<ChangeLocation>,
     /// The oldest, if that is another one: who is who, and which commits are ignored, is what its base says.
-    pub(super) oldest: Option<Place>,
+    pub(super) oldest: Option<ChangeLocation>,
     #[serde(flatten)]
-    pub(super) grounds: Grounds,
+    pub(super) grounds: AssessmentBasis,
 }
 
 /// Where a change is in its repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Place {
-    kind: Kind,
+pub(super) struct ChangeLocation {
+    kind: ChangeKind,
     id: Option<String>,
     base: Option<String>,
 }
 
-impl Place {
+impl ChangeLocation {
     /// Where a change was found.
-    pub(super) fn of(resolved: &Resolved) -> Self {
+    pub(super) fn of(resolved: &ResolvedChange) -> Self {
         let digits = |id: Option<ObjectId>| id.map(|id| id.to_string());
         Self { kind: resolved.kind, id: digits(resolved.id), base: digits(resolved.base) }
     }
@@ -184,13 +184,13 @@ impl Place {
     /// # Errors
     ///
     /// In words, if it isn't there, or stands on another commit.
-    pub(super) fn find(&self, git: &GitProgram, repository: &Repository, now: i64) -> Result<Resolved, String> {
+    pub(super) fn find(&self, git: &GitProgram, repository: &Repository, now: i64) -> Result<ResolvedChange, String> {
         let spec = match (self.kind, &self.id, &self.base) {
-            (Kind::Commit, Some(id), _) => Spec::Rev(id.clone()),
-            (Kind::Range, Some(id), Some(base)) => Spec::Range(base.clone(), id.clone()),
-            (Kind::Staged, ..) => Spec::Staged,
-            (Kind::WorkTree, ..) => Spec::WorkTree,
-            (Kind::Commit | Kind::Range, ..) => {
+            (ChangeKind::Commit, Some(id), _) => Spec::Rev(id.clone()),
+            (ChangeKind::Range, Some(id), Some(base)) => Spec::Range(base.clone(), id.clone()),
+            (ChangeKind::Staged, ..) => Spec::Staged,
+            (ChangeKind::WorkTree, ..) => Spec::WorkTree,
+            (ChangeKind::Commit | ChangeKind::Range, ..) => {
                 return Err("its record doesn't say which commits it assessed".to_owned());
             }
         };

@@ -6,27 +6,27 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use proem_agents::risk::investigation::{Investigated, Investigation, Subject};
-use proem_agents::risk::report::Report;
-use proem_engine::run::{Question, What};
+use proem_agents::risk::investigation::{Investigation, InvestigationEnd, Subject};
+use proem_agents::risk::report::RiskReport;
+use proem_engine::run::{EventKind, Question};
 use proem_risk::assess::{Assessment, Investigate};
 use proem_risk::metric::Tier;
-use proem_runtime::driver::{Bounds, Calls, Journal, Made, Onward, Reached, Unwritten, go_on};
-use proem_runtime::records::{Recording, Resumed};
-use proem_runtime::risk::{Look, Measures};
+use proem_runtime::driver::{CallPerformer, CallTrace, DriveEnd, DriveStart, Journal, NullJournal, RunBounds, go_on};
+use proem_runtime::records::{Recording, ResumableRun};
+use proem_runtime::risk::{ChangeView, Measures};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::assessing::{Assessing, Looked};
-use super::recording::{self, Done, Earlier, Kept};
-use super::setting::{Investigator, Setting};
+use super::assessing::{AssessedRepository, ChangeAssessment};
+use super::recording::{self, EarlierAttempts, InvestigationRun, ReportSubject};
+use super::setting::{Investigator, RiskSetting};
 use crate::error::Error as Failure;
 use crate::message::Note;
-use crate::records::writing::Writing;
+use crate::records::writing::OpenRecords;
 
 /// A change that is reported.
 struct Reported {
-    report: Report,
+    report: RiskReport,
     /// What went wrong with its record.
     trouble: Option<String>,
     /// Why its last call was not made, if that is for a budget's sake.
@@ -41,12 +41,12 @@ struct Reported {
 #[derive(Debug)]
 pub struct Reports {
     /// One for each change, in their order.
-    pub reports: Vec<Report>,
+    pub reports: Vec<RiskReport>,
     /// What could not be recorded after a model was asked.
     pub trouble: Option<String>,
 }
 
-impl Setting {
+impl RiskSetting {
     /// Investigates what the rules want investigated, several changes at once, records every assessment
     /// and reports it. What there is to say goes to `notes`, also where it fails.
     ///
@@ -55,7 +55,7 @@ impl Setting {
     /// If what a change stands on can't be read, or an investigation can't be recorded as begun.
     pub async fn reports(
         &self,
-        (assessing, looked): (&Assessing, &[Looked]),
+        (assessing, looked): (&AssessedRepository, &[ChangeAssessment]),
         concurrency: NonZeroUsize,
         stop: &CancellationToken,
         notes: &mut Vec<Note>,
@@ -80,12 +80,12 @@ impl Setting {
     /// One change: investigated if it should and can be, recorded, reported.
     async fn report(
         &self,
-        assessing: &Assessing,
-        looked: &Looked,
+        assessing: &AssessedRepository,
+        looked: &ChangeAssessment,
         stop: &CancellationToken,
     ) -> Result<Reported, Failure> {
-        let id = self.records.as_ref().map(|_| Writing::id()).transpose()?;
-        let kept = Kept { setting: self, assessing, looked };
+        let id = self.records.as_ref().map(|_| OpenRecords::id()).transpose()?;
+        let kept = ReportSubject { setting: self, assessing, looked };
         match self.investigator() {
             Some(investigator) if looked.first.investigate == Investigate::Yes => {
                 let Some(look) = assessing.look_at(looked.change).transpose()? else {
@@ -96,7 +96,7 @@ impl Setting {
                 let Some((records, id)) = self.records.as_ref().zip(id) else {
                     let (investigated, made) =
                         self.investigate(investigator, (&look, subject, &looked.full), None, stop).await?;
-                    let done = Done { investigated, made, earlier: Earlier::default(), began };
+                    let done = InvestigationRun { investigated, made, earlier: EarlierAttempts::default(), began };
                     let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
                     let learned = self.said(&done.investigated);
                     return Ok(Reported {
@@ -112,7 +112,7 @@ impl Setting {
                 let recording = Recording::new(&common, &start.start());
                 let (investigated, made) =
                     self.investigate(investigator, (&look, subject, &looked.full), Some(&recording), stop).await?;
-                let done = Done { investigated, made, earlier: Earlier::default(), began };
+                let done = InvestigationRun { investigated, made, earlier: EarlierAttempts::default(), began };
                 let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
                 let learned = self.said(&done.investigated);
                 let (report, trouble) = kept.ended(&recording, &done).await?;
@@ -130,7 +130,7 @@ impl Setting {
     }
 
     /// What is said of what the prompts of an investigation had learned.
-    fn said(&self, investigated: &Investigated) -> Vec<Note> {
+    fn said(&self, investigated: &InvestigationEnd) -> Vec<Note> {
         self.learned(investigated).filter_map(|taught| taught.said.clone()).collect()
     }
 
@@ -138,21 +138,21 @@ impl Setting {
     async fn investigate(
         &self,
         investigator: &Investigator,
-        (look, subject, full): (&Look<'_>, Subject, &Assessment),
+        (look, subject, full): (&ChangeView<'_>, Subject, &Assessment),
         recording: Option<&Recording<'_>>,
         stop: &CancellationToken,
-    ) -> Result<(Investigated, Vec<Made>), Failure> {
+    ) -> Result<(InvestigationEnd, Vec<CallTrace>), Failure> {
         let mut machine = Investigation::new(self.terms(investigator), subject);
-        let calls = Calls::new(investigator.caller()?, &investigator.directory, 1);
+        let calls = CallPerformer::new(investigator.caller()?, &investigator.directory, 1);
         let calls = match recording {
             Some(recording) => calls.through(recording),
             None => calls,
         };
         let (world, bounds) = (self.world(look, calls), self.bounds(stop));
-        let from = Onward::Event(What::Started);
+        let from = DriveStart::Event(EventKind::Started);
         let driven = match recording {
             Some(recording) => driven(&mut machine, from, (&world, &bounds), recording).await?,
-            None => driven(&mut machine, from, (&world, &bounds), &Unwritten).await?,
+            None => driven(&mut machine, from, (&world, &bounds), &NullJournal).await?,
         };
         Ok((completed(driven, full), world.into_calls().into_made()))
     }
@@ -165,25 +165,25 @@ impl Setting {
     pub(super) async fn go_on(
         &self,
         investigator: &Investigator,
-        (look, full): (&Look<'_>, &Assessment),
-        (resumed, recording): (&Resumed, &Recording<'_>),
+        (look, full): (&ChangeView<'_>, &Assessment),
+        (resumed, recording): (&ResumableRun, &Recording<'_>),
         stop: &CancellationToken,
-    ) -> Result<(Investigated, Vec<Made>), Failure> {
+    ) -> Result<(InvestigationEnd, Vec<CallTrace>), Failure> {
         let mut machine = Investigation::restore(self.terms(investigator), &resumed.state.machine)?;
-        let calls = Calls::new(investigator.caller()?, &investigator.directory, 1).through(recording);
+        let calls = CallPerformer::new(investigator.caller()?, &investigator.directory, 1).through(recording);
         let (world, bounds) = (self.world(look, calls), self.bounds(stop));
         let ask = async |_: &[Question]| Err(asked());
         let ended = resumed.to_the_end(&mut machine, (&world, &bounds), recording, ask).await?;
         Ok((completed(ended, full), world.into_calls().into_made()))
     }
 
-    fn world<'w>(&self, look: &'w Look<'w>, calls: Calls<'w>) -> Measures<'w, Calls<'w>> {
+    fn world<'w>(&self, look: &'w ChangeView<'w>, calls: CallPerformer<'w>) -> Measures<'w, CallPerformer<'w>> {
         Measures::new(look, calls, Duration::from_millis(u64::from(self.limits.hop_ms)))
     }
 
-    fn bounds(&self, stop: &CancellationToken) -> Bounds {
+    fn bounds(&self, stop: &CancellationToken) -> RunBounds {
         let time = Duration::from_millis(u64::from(self.limits.total_ms));
-        Bounds { stop: stop.clone(), time: Some(time) }
+        RunBounds { stop: stop.clone(), time: Some(time) }
     }
 }
 
@@ -194,18 +194,18 @@ fn asked() -> Failure {
 
 async fn driven(
     machine: &mut Investigation<'_>,
-    from: Onward,
-    (world, bounds): (&Measures<'_, Calls<'_>>, &Bounds),
+    from: DriveStart,
+    (world, bounds): (&Measures<'_, CallPerformer<'_>>, &RunBounds),
     journal: &impl Journal,
-) -> Result<Investigated, Failure> {
+) -> Result<InvestigationEnd, Failure> {
     match go_on(machine, from, world, bounds, journal).await?.reached {
-        Reached::Done(investigated) => Ok(investigated),
-        Reached::Asked(_) => Err(asked()),
+        DriveEnd::Done(investigated) => Ok(investigated),
+        DriveEnd::Asked(_) => Err(asked()),
     }
 }
 
 /// What an investigation starts from.
-pub(super) fn subject(look: &Look<'_>, first: &Assessment) -> Subject {
+pub(super) fn subject(look: &ChangeView<'_>, first: &Assessment) -> Subject {
     Subject {
         assessment: first.clone(),
         subject: look.change().subject.clone(),
@@ -215,12 +215,12 @@ pub(super) fn subject(look: &Look<'_>, first: &Assessment) -> Subject {
 
 /// The investigation with every Tier 2 metric in its assessment that the rules would have measured without
 /// a model: what a model chose not to look at counts all the same.
-fn completed(investigated: Investigated, full: &Assessment) -> Investigated {
+fn completed(investigated: InvestigationEnd, full: &Assessment) -> InvestigationEnd {
     let mut assessment = investigated.assessment;
     for file in &full.files {
         for metric in file.metrics.iter().filter(|metric| metric.name.tier() == Some(Tier::Two)) {
             assessment = assessment.with(file.index, metric.clone());
         }
     }
-    Investigated { assessment, ..investigated }
+    InvestigationEnd { assessment, ..investigated }
 }

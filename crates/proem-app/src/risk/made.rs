@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::risk::investigation::{Limits, Subject};
+use proem_agents::risk::investigation::{InvestigationLimits, Subject};
 use proem_engine::assembly::PromptId;
-use proem_engine::ordered::Ordered;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider};
 use proem_store::Store;
@@ -14,11 +14,11 @@ use proem_text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::grounds::Assessed;
+use super::grounds::AssessmentRecord;
 use crate::error::Error as Failure;
 use crate::guarding::GuardFiles;
 use crate::message::{Hint, Message};
-use crate::run::made::{Basis, Recorded, Texts};
+use crate::run::made::{RecordedPrompt, RecordedTexts, RunBasis};
 use crate::trust::hash;
 
 /// Under which key of a run's settings this stands.
@@ -32,19 +32,19 @@ const NOT_WRITTEN: &str = "it was recorded by an older version of Proem, without
 /// What an investigation was started with, beside its files and inputs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Settings {
+pub(super) struct InvestigationSettings {
     /// What its requests are made from.
     #[serde(flatten)]
-    pub(super) basis: Basis,
+    pub(super) basis: RunBasis,
     /// The prompt that decides the next step; that of the run puts everything together.
     pub(super) decision: PromptId,
     /// How often, how long and for how much it asks.
-    pub(super) limits: Limits,
+    pub(super) limits: InvestigationLimits,
     /// What was assessed, and from what.
-    pub(super) assessed: Assessed,
+    pub(super) assessed: AssessmentRecord,
 }
 
-impl Settings {
+impl InvestigationSettings {
     /// These settings as they are recorded.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ pub(super) fn policy(rules: &str, settings: &Json) -> String {
 
 /// An investigation's beginnings, read back from its record.
 #[derive(Debug)]
-pub struct Remade {
+pub struct InvestigationStart {
     pub(super) decision: Prompt,
     pub(super) synthesis: Prompt,
     /// Why this is not what it was made from, if it isn't.
@@ -72,14 +72,14 @@ pub struct Remade {
     pub(super) model: Model,
     pub(super) guard: GuardFiles,
     pub(super) subject: Subject,
-    pub(super) kept: Settings,
+    pub(super) kept: InvestigationSettings,
     /// Files, inputs and settings as they are recorded.
     pub(super) files: BTreeMap<String, String>,
-    pub(super) inputs: Ordered,
+    pub(super) inputs: OrderedJson,
     pub(super) settings: Json,
 }
 
-impl Remade {
+impl InvestigationStart {
     /// The protocol of the model that was asked.
     #[must_use]
     pub const fn provider(&self) -> Provider {
@@ -97,12 +97,12 @@ impl Remade {
             return Err(anew(NOBODY_ASKED));
         }
         let written = detail.settings.get(SETTINGS).ok_or_else(|| anew(NOT_WRITTEN))?;
-        let kept = Settings::deserialize(written)
+        let kept = InvestigationSettings::deserialize(written)
             .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
         kept.basis.under(key)?;
-        let texts = Texts::read(store, detail).await?;
+        let texts = RecordedTexts::read(store, detail).await?;
         let decision = kept.basis.prompt(&kept.decision, &texts)?;
-        let Recorded { prompt: synthesis, changed } = kept.basis.prompt(&detail.row.prompt, &texts)?;
+        let RecordedPrompt { prompt: synthesis, changed } = kept.basis.prompt(&detail.row.prompt, &texts)?;
         Ok(Self {
             changed: texts.changed.clone().or(decision.changed).or(changed),
             decision: decision.prompt,

@@ -4,11 +4,11 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use proem_risk::level::LevelRules;
-use proem_runtime::change::{Batch, Spec};
+use proem_runtime::change::{CommitSelection, Spec};
 
-use super::grounds::Caching;
+use super::grounds::HistoryCaching;
 use crate::records::learning::Adapting;
-use crate::records::writing::Record;
+use crate::records::writing::RecordChoice;
 
 /// What is assessed, from what, and who looks at it.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct RiskOptions {
     /// What shapes the prompts.
     pub adapting: Adapting,
     /// What the caller says about records.
-    pub record: Record,
+    pub record: RecordChoice,
     /// The most changes that are assessed at once.
     pub concurrency: NonZeroUsize,
 }
@@ -35,7 +35,7 @@ pub enum WantedChanges {
     /// Each of these, as one change.
     Several(Vec<Spec>),
     /// Every commit of these on its own.
-    Each(Batch),
+    Each(CommitSelection),
 }
 
 /// What an assessment is made from.
@@ -52,7 +52,7 @@ pub struct EvidenceOptions {
     /// How far back changes count that were made together, in months.
     pub window_months: u16,
     /// Whether the history is kept between assessments.
-    pub caching: Caching,
+    pub caching: HistoryCaching,
 }
 
 /// Which model investigates, and how long.

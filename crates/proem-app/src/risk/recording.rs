@@ -4,40 +4,40 @@ use std::collections::BTreeMap;
 
 use proem_agents::adapt::Lessons;
 use proem_agents::risk::feedback;
-use proem_agents::risk::investigation::{Investigated, Subject};
-use proem_agents::risk::report::{About, HistoryRead, Report, Spent};
+use proem_agents::risk::investigation::{InvestigationEnd, Subject};
+use proem_agents::risk::report::{HistoryRead, InvestigationUsage, ReportContext, RiskReport};
 use proem_engine::call::FailureKind;
-use proem_engine::ordered::Ordered;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{self, Issue};
-use proem_engine::run::{Because, Cancelled, Ended, Outcome};
+use proem_engine::run::{CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;
 use proem_risk::assess::Investigate;
-use proem_runtime::driver::Made;
-use proem_runtime::records::{ASSEMBLED_ONLY, End, Keeping, Recording, Start};
-use proem_store::record::{Content, Evaluation, Finish, NewRun, Numbers, Replayable, RunId, RunOutcome};
+use proem_runtime::driver::CallTrace;
+use proem_runtime::records::{ASSEMBLED_ONLY, RecordDepth, Recording, RunEnd, Start};
+use proem_store::record::{Evaluation, HashedContent, NewRun, Numbers, Replayable, RunFinish, RunId, RunOutcome};
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
-use super::assessing::{Assessing, Looked};
+use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::made;
-use super::setting::{Investigator, Setting};
+use super::setting::{Investigator, RiskSetting};
 use crate::error::Error as Failure;
 use crate::message::Note;
-use crate::records::writing::Writing;
+use crate::records::writing::OpenRecords;
 use crate::when;
 
 /// An investigation with what it took.
-pub(super) struct Done {
-    pub(super) investigated: Investigated,
-    pub(super) made: Vec<Made>,
+pub(super) struct InvestigationRun {
+    pub(super) investigated: InvestigationEnd,
+    pub(super) made: Vec<CallTrace>,
     /// What was asked before, if it was resumed.
-    pub(super) earlier: Earlier,
+    pub(super) earlier: EarlierAttempts,
     pub(super) began: Instant,
 }
 
 /// What processes that are gone asked in an investigation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Earlier {
+pub(super) struct EarlierAttempts {
     /// How often something was sent, or may have been.
     pub(super) attempts: usize,
     /// How many answers of them were lost, so that nobody knows what they used.
@@ -45,28 +45,28 @@ pub(super) struct Earlier {
 }
 
 /// A change with everything that its record and its report are made of.
-pub(super) struct Kept<'k> {
-    pub(super) setting: &'k Setting,
-    pub(super) assessing: &'k Assessing,
-    pub(super) looked: &'k Looked,
+pub(super) struct ReportSubject<'k> {
+    pub(super) setting: &'k RiskSetting,
+    pub(super) assessing: &'k AssessedRepository,
+    pub(super) looked: &'k ChangeAssessment,
 }
 
 /// The beginning of a recorded investigation.
-pub(super) struct Beginning<'b> {
+pub(super) struct InvestigationOpening<'b> {
     pub(super) id: RunId,
     /// The run that it is a fork of.
     pub(super) parent: Option<RunId>,
     /// How many events it took before, if it is resumed.
     pub(super) steps: u32,
-    pub(super) setting: &'b Setting,
+    pub(super) setting: &'b RiskSetting,
     pub(super) investigator: &'b Investigator,
-    pub(super) inputs: Ordered,
+    pub(super) inputs: OrderedJson,
     pub(super) settings: Json,
     /// The hash of what it is held to.
     pub(super) policy: String,
 }
 
-impl Beginning<'_> {
+impl InvestigationOpening<'_> {
     pub(super) fn start(&self) -> Start<'_> {
         let Self { setting, investigator, .. } = self;
         Start {
@@ -95,24 +95,24 @@ impl Beginning<'_> {
 /// # Errors
 ///
 /// If it can't be written down, which is a bug.
-pub(super) fn inputs(subject: &Subject) -> Result<Ordered, Failure> {
+pub(super) fn inputs(subject: &Subject) -> Result<OrderedJson, Failure> {
     serde_json::to_value(subject)
-        .map(Ordered::from)
+        .map(OrderedJson::from)
         .map_err(|error| Failure::bug("the subject of the assessment can't be recorded", error))
 }
 
-impl<'k> Kept<'k> {
+impl<'k> ReportSubject<'k> {
     /// A recorded investigation as it starts.
     pub(super) fn start(
         &self,
         id: RunId,
         investigator: &'k Investigator,
         subject: &Subject,
-    ) -> Result<Beginning<'k>, Failure> {
+    ) -> Result<InvestigationOpening<'k>, Failure> {
         let Some(assessed) = self.assessing.assessed(self.looked.change) else {
             return Err(Failure::bug("a change is missing", self.looked.change));
         };
-        let investigation = made::Settings {
+        let investigation = made::InvestigationSettings {
             basis: investigator.basis.clone(),
             decision: self.setting.decision.prompt.id.clone(),
             limits: self.setting.limits,
@@ -122,7 +122,7 @@ impl<'k> Kept<'k> {
         if let Json::Object(fields) = &mut settings {
             fields.insert(made::SETTINGS.to_owned(), investigation.written()?);
         }
-        Ok(Beginning {
+        Ok(InvestigationOpening {
             id,
             parent: None,
             steps: 0,
@@ -140,13 +140,13 @@ impl<'k> Kept<'k> {
     }
 
     /// The report of a change.
-    pub(super) fn report(&self, id: Option<&RunId>, done: Option<&Done>) -> Result<Report, Failure> {
+    pub(super) fn report(&self, id: Option<&RunId>, done: Option<&InvestigationRun>) -> Result<RiskReport, Failure> {
         let Some((change, resolved)) = self.assessing.change(self.looked.change) else {
             return Err(Failure::bug("a change is missing", self.looked.change));
         };
         let investigator = self.setting.investigator();
         let spent = done.zip(investigator).map(|(done, investigator)| spent(done, investigator));
-        let about = About {
+        let about = ReportContext {
             id: id.map(|id| id.short().to_owned()),
             chosen: Some(resolved.said.to_owned()),
             model: investigator.map(|investigator| investigator.asked.model.name.clone()),
@@ -158,7 +158,7 @@ impl<'k> Kept<'k> {
             notes: self.notes(done),
         };
         let investigated = done.map(|done| &done.investigated);
-        Ok(Report::new(change, &self.looked.full, investigated, about))
+        Ok(RiskReport::new(change, &self.looked.full, investigated, about))
     }
 
     /// Writes an investigation's end, and reports it; beside it what could not be written after a model was
@@ -166,21 +166,21 @@ impl<'k> Kept<'k> {
     pub(super) async fn ended(
         &self,
         recording: &Recording<'_>,
-        done: &Done,
-    ) -> Result<(Report, Option<String>), Failure> {
+        done: &InvestigationRun,
+    ) -> Result<(RiskReport, Option<String>), Failure> {
         let report = self.report(Some(recording.id()), Some(done))?;
         recording.finish(end(self.setting, done)).await;
         Ok((report, recording.trouble()))
     }
 
     /// What prompts that were asked with had learned.
-    fn learned(&self, done: &Done) -> Vec<Lessons> {
+    fn learned(&self, done: &InvestigationRun) -> Vec<Lessons> {
         self.setting.learned(&done.investigated).filter_map(|taught| taught.lessons.clone()).collect()
     }
 
     fn history(&self) -> HistoryRead {
         let about = self.assessing.assessor().about();
-        let Looked { left_out, sampled: (sampled, sampled_of), .. } = self.looked;
+        let ChangeAssessment { left_out, sampled: (sampled, sampled_of), .. } = self.looked;
         HistoryRead {
             commits: about.commits,
             cached: about.cached,
@@ -199,7 +199,7 @@ impl<'k> Kept<'k> {
     }
 
     /// Why nobody was asked although the rules wanted it, and what was lost.
-    fn notes(&self, done: Option<&Done>) -> Vec<String> {
+    fn notes(&self, done: Option<&InvestigationRun>) -> Vec<String> {
         let lost = done.map_or(0, |done| done.earlier.lost);
         let unbooked = done.and_then(|done| unbooked(&done.investigated));
         match self.setting.unasked() {
@@ -215,7 +215,7 @@ impl<'k> Kept<'k> {
 }
 
 /// Why the last call of an investigation was not made, if that is for a budget's sake.
-pub(super) fn unbooked(investigated: &Investigated) -> Option<&str> {
+pub(super) fn unbooked(investigated: &InvestigationEnd) -> Option<&str> {
     let last = investigated.exchanges.last()?.outcome.attempts.last()?;
     last.failure
         .as_ref()
@@ -224,12 +224,12 @@ pub(super) fn unbooked(investigated: &Investigated) -> Option<&str> {
 }
 
 /// What an investigation used.
-fn spent(done: &Done, investigator: &Investigator) -> Spent {
+fn spent(done: &InvestigationRun, investigator: &Investigator) -> InvestigationUsage {
     // What an answer used that was lost with its process is not known.
     let usage = done.investigated.usage().filter(|_| done.earlier.lost == 0);
     let cost = usage.as_ref().and_then(|usage| investigator.asked.cost(usage));
     let attempts = done.made.iter().fold(done.earlier.attempts, |sum, made| sum.saturating_add(made.attempts.len()));
-    Spent {
+    InvestigationUsage {
         model: investigator.asked.model.name.clone(),
         calls: u32::try_from(attempts).unwrap_or(u32::MAX),
         input_tokens: usage.as_ref().and_then(|usage| usage.input),
@@ -240,7 +240,7 @@ fn spent(done: &Done, investigator: &Investigator) -> Spent {
 }
 
 /// How a recorded investigation ended.
-fn end(setting: &Setting, done: &Done) -> End {
+fn end(setting: &RiskSetting, done: &InvestigationRun) -> RunEnd {
     let investigated = &done.investigated;
     let attempts = || investigated.exchanges.iter().flat_map(|exchange| &exchange.outcome.attempts);
     let count = |counts: &mut dyn Iterator<Item = usize>| counts.fold(0_u64, |sum, n| sum.saturating_add(n as u64));
@@ -253,18 +253,18 @@ fn end(setting: &Setting, done: &Done) -> End {
         ..Numbers::default()
     };
     let outcome = outcome(investigated);
-    End { at: when::now(), evaluations: evaluations(setting, done), outcome, assembly: None, numbers }
+    RunEnd { at: when::now(), evaluations: evaluations(setting, done), outcome, assembly: None, numbers }
 }
 
 /// What a record has of an investigation's outcome: that of its last exchange with all attempts. One that ended
 /// before it asked anything had no time to.
-pub(super) fn outcome(investigated: &Investigated) -> Outcome {
-    let unasked = || Ended::Failed { because: Because::Cancelled(Cancelled::Deadline) };
+pub(super) fn outcome(investigated: &InvestigationEnd) -> Outcome {
+    let unasked = || ExchangeEnd::Failed { because: FallbackReason::Cancelled(CancelReason::Deadline) };
     investigated.outcome().unwrap_or_else(|| Outcome { ended: unasked(), attempts: Vec::new() })
 }
 
 /// How good the results of each prompt were: what its last answer says counts, since that came after the others.
-fn evaluations(setting: &Setting, done: &Done) -> Vec<Evaluation> {
+fn evaluations(setting: &RiskSetting, done: &InvestigationRun) -> Vec<Evaluation> {
     let mut last: BTreeMap<&str, Issue> = BTreeMap::new();
     for exchange in &done.investigated.exchanges {
         if let Some(issue) = profile::of_outcome(&exchange.outcome) {
@@ -278,25 +278,25 @@ fn evaluations(setting: &Setting, done: &Done) -> Vec<Evaluation> {
 /// Records an assessment that no model was asked about. That it could not be is only noted, since nothing
 /// depends on it.
 pub(super) async fn assessed(
-    setting: &Setting,
-    records: &Writing,
+    setting: &RiskSetting,
+    records: &OpenRecords,
     id: RunId,
-    (kept, report): (&Kept<'_>, &Report),
+    (kept, report): (&ReportSubject<'_>, &RiskReport),
 ) -> Option<Note> {
     let written = write(setting, records, id, (kept, report)).await;
     written.err().map(|why| format!("the assessment is not recorded: {why}").into())
 }
 
 async fn write(
-    setting: &Setting,
-    records: &Writing,
+    setting: &RiskSetting,
+    records: &OpenRecords,
     id: RunId,
-    (kept, report): (&Kept<'_>, &Report),
+    (kept, report): (&ReportSubject<'_>, &RiskReport),
 ) -> Result<(), Failure> {
     let common = records.kept();
     let keep = |text: String| match common.keeping {
-        Keeping::Content => Content::new(text),
-        Keeping::Hashes => Content::new(text).forgotten(),
+        RecordDepth::Content => HashedContent::new(text),
+        RecordDepth::Hashes => HashedContent::new(text).forgotten(),
     };
     let value = serde_json::to_value(report).map_err(|error| Failure::bug("a report can't be recorded", error))?;
     let inputs = json!({ "change": value.get("change") });
@@ -318,7 +318,7 @@ async fn write(
         profiles: None,
         replayable: Replayable::No(ASSEMBLED_ONLY.to_owned()),
     };
-    let finish = Finish {
+    let finish = RunFinish {
         settles: None,
         run: id,
         at: when::now(),

@@ -5,7 +5,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use proem_agents::risk::feedback::Meter;
-use proem_agents::risk::investigation::{Asked as AskedPrompt, Investigated, Limits, Terms};
+use proem_agents::risk::investigation::{
+    InvestigationEnd, InvestigationLimits, InvestigationPrompt as AskedPrompt, InvestigationTerms,
+};
 use proem_agents::risk::report::{PromptUsed, Rate};
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
@@ -16,30 +18,30 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::Providers;
 use proem_engine::run::Time;
 use proem_engine::tokens::TokenCounter;
-use proem_guard::Key;
+use proem_guard::InstallationKey;
 use proem_llm::caller::{Caller, Wire};
 use proem_llm::cassette::Replayer;
 use proem_llm::client::Client;
-use proem_llm::endpoint::{Endpoint, Key as EndpointKey};
+use proem_llm::endpoint::{Endpoint, EndpointKey};
 use proem_runtime::driver::Directory;
 use proem_runtime::records::Ledger;
 use proem_runtime::{Environment, installation_key};
 use proem_store::query::RunDetail;
 
 use super::feedback;
-use super::made::Remade;
+use super::made::InvestigationStart;
 use super::options::RiskOptions;
-use crate::calling::{self, Asked};
+use crate::calling::{self, ModelEndpoint};
 use crate::error::Error as Failure;
 use crate::factors::Factors;
-use crate::guarding::Guarding;
+use crate::guarding::GuardSetup;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::project::Project;
-use crate::records::learning::{History, Taught, profiles, taught};
-use crate::records::writing::{Asking, Record, Writing};
-use crate::run::made::{Based, Basis};
-use crate::run::setting::{Tape, Wanted, directory, secrets, wire};
+use crate::project::OpenProject;
+use crate::records::learning::{FailureHistory, PromptLessons, profiles, taught};
+use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
+use crate::run::made::{BasisSource, RunBasis};
+use crate::run::setting::{CallUse, CassetteFolders, directory, secrets, wire};
 use crate::{records, when};
 
 /// The prompts of an investigation.
@@ -51,41 +53,41 @@ const JUDGED_DAYS: i64 = 365;
 
 /// What all investigations of one command share.
 #[derive(Debug)]
-pub struct Setting {
-    pub(super) decision: Shown,
-    pub(super) synthesis: Shown,
+pub struct RiskSetting {
+    pub(super) decision: ContractedPrompt,
+    pub(super) synthesis: ContractedPrompt,
     /// Who investigates; without it, why nobody does.
     investigator: Result<Investigator, String>,
-    pub(super) limits: Limits,
+    pub(super) limits: InvestigationLimits,
     /// How often a HIGH was said to be a false alarm.
     pub(super) false_positives: BTreeMap<Meter, Rate>,
     /// Where assessments are recorded, if they are.
-    pub(super) records: Option<Writing>,
+    pub(super) records: Option<OpenRecords>,
 }
 
 /// A prompt with its contract, and what it shows of what was learned.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct ContractedPrompt {
     pub(super) prompt: Prompt,
     pub(super) contract: Contract,
-    pub(super) taught: Option<Taught>,
+    pub(super) taught: Option<PromptLessons>,
 }
 
 /// A model and everything that is needed to ask it.
 #[derive(Debug)]
 pub struct Investigator {
     /// The model that is asked, and where it is.
-    pub asked: Asked,
+    pub asked: ModelEndpoint,
     pub(super) role: String,
     caller: Option<Caller>,
     pub(super) directory: Directory,
     replayer: Option<Arc<Replayer>>,
-    pub(super) guarding: Guarding,
-    pub(super) key: Key,
+    pub(super) guarding: GuardSetup,
+    pub(super) key: InstallationKey,
     counter: Box<dyn TokenCounter>,
     /// What each investigation keeps of what it is made from.
     pub(super) files: BTreeMap<String, String>,
-    pub(super) basis: Basis,
+    pub(super) basis: RunBasis,
 }
 
 impl Investigator {
@@ -105,20 +107,20 @@ impl Investigator {
     }
 }
 
-impl Setting {
+impl RiskSetting {
     /// The setting that options, configuration and the book's prompts give; its notes go to the project's.
     ///
     /// # Errors
     ///
     /// If a prompt is missing or declares no output schema, or a model is named and can't be asked.
-    pub fn new(options: &RiskOptions, places: &Places, project: &mut Project) -> Result<Self, Failure> {
+    pub fn new(options: &RiskOptions, places: &Places, project: &mut OpenProject) -> Result<Self, Failure> {
         let book = project.book()?;
-        let (decision, synthesis) = (Shown::of(&book, DECISION)?, Shown::of(&book, SYNTHESIS)?);
+        let (decision, synthesis) = (ContractedPrompt::of(&book, DECISION)?, ContractedPrompt::of(&book, SYNTHESIS)?);
         let seconds = |seconds: NonZeroU32| seconds.get().saturating_mul(1_000);
-        let limits = Limits {
+        let limits = InvestigationLimits {
             total_ms: seconds(options.investigation.seconds),
             hop_ms: seconds(options.investigation.hop_seconds),
-            ..Limits::default()
+            ..InvestigationLimits::default()
         };
         let prompts = [&decision.prompt, &synthesis.prompt];
         let investigator = investigator(options, (places, project), (&book, prompts))?;
@@ -129,18 +131,18 @@ impl Setting {
     /// The setting of an investigation that was recorded, asked again at `endpoint`; without [`Wanted::Calls`]
     /// nothing is sent.
     pub(super) fn again(
-        remade: Remade,
+        remade: InvestigationStart,
         detail: &RunDetail,
         places: &Places,
-        (endpoint, wanted): (Endpoint, Wanted),
+        (endpoint, wanted): (Endpoint, CallUse),
     ) -> Result<Self, Failure> {
-        let asked = Asked { model: remade.model, endpoint, arrival: Arrival::Whole };
+        let asked = ModelEndpoint { model: remade.model, endpoint, arrival: Arrival::Whole };
         let caller = || Caller::new(Wire::Live(Client::new()), vec![asked.endpoint.clone()]);
         let investigator = Investigator {
-            caller: (wanted == Wanted::Calls).then(caller),
+            caller: (wanted == CallUse::Calls).then(caller),
             directory: directory(&asked),
             replayer: None,
-            guarding: Guarding::of(remade.guard, places, &[])?,
+            guarding: GuardSetup::of(remade.guard, places, &[])?,
             key: installation_key(&places.key())?,
             counter: asked.model.counter(),
             role: detail.row.role.clone(),
@@ -149,8 +151,8 @@ impl Setting {
             asked,
         };
         Ok(Self {
-            decision: Shown::again(remade.decision, detail)?,
-            synthesis: Shown::again(remade.synthesis, detail)?,
+            decision: ContractedPrompt::again(remade.decision, detail)?,
+            synthesis: ContractedPrompt::again(remade.synthesis, detail)?,
             investigator: Ok(investigator),
             limits: remade.kept.limits,
             false_positives: BTreeMap::new(),
@@ -167,7 +169,7 @@ impl Setting {
     pub async fn begin(
         &mut self,
         options: &RiskOptions,
-        (places, project): (&Places, &Project),
+        (places, project): (&Places, &OpenProject),
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
         let RiskOptions { record, investigation, adapting, .. } = options;
@@ -178,8 +180,8 @@ impl Setting {
             return Ok(());
         }
         let history = match &self.records {
-            _ if investigation.record.is_some() || investigation.replay.is_some() => History::Fixed,
-            records => Writing::history(records.as_ref(), *record, project),
+            _ if investigation.record.is_some() || investigation.replay.is_some() => FailureHistory::Fixed,
+            records => OpenRecords::history(records.as_ref(), *record, project),
         };
         for shown in [&mut self.decision, &mut self.synthesis] {
             shown.taught = taught((places, project), &shown.prompt, adapting, history).await?.collect(notes);
@@ -195,16 +197,16 @@ impl Setting {
     /// If the records that something depends on can't be kept.
     pub(super) async fn record(
         &mut self,
-        (places, project): (&Places, &Project),
-        record: Record,
+        (places, project): (&Places, &OpenProject),
+        record: RecordChoice,
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
         // Without a model nothing is sent, so no cap binds.
-        let asking = self.investigator.as_ref().ok().map(|investigator| Asking {
+        let asking = self.investigator.as_ref().ok().map(|investigator| CallTerms {
             ledger: Ledger { caps: records::caps(&project.config.budget), priced: investigator.asked.priced() },
             secrets: secrets(&investigator.asked),
         });
-        self.records = Writing::begin(places, project, record, asking).await?.collect(notes);
+        self.records = OpenRecords::begin(places, project, record, asking).await?.collect(notes);
         if let Some(records) = &self.records {
             let since = Time(when::now().0.saturating_sub(JUDGED_DAYS.saturating_mul(when::DAY)));
             self.false_positives = feedback::rates(records.store(), project, since).await?;
@@ -241,8 +243,8 @@ impl Setting {
     }
 
     /// What an investigation is held to.
-    pub(super) fn terms<'t>(&'t self, investigator: &'t Investigator) -> Terms<'t> {
-        Terms {
+    pub(super) fn terms<'t>(&'t self, investigator: &'t Investigator) -> InvestigationTerms<'t> {
+        InvestigationTerms {
             decision: self.decision.asked(),
             synthesis: self.synthesis.asked(),
             model: &investigator.asked.model,
@@ -255,7 +257,7 @@ impl Setting {
 
     /// The prompts of an investigation.
     pub(super) fn prompts(&self) -> Vec<PromptUsed> {
-        let used = |shown: &Shown| {
+        let used = |shown: &ContractedPrompt| {
             let id = &shown.prompt.id;
             PromptUsed { name: format!("{}/{}", id.agent, id.name), version: id.version.clone() }
         };
@@ -268,7 +270,7 @@ impl Setting {
     }
 
     /// What prompts that an investigation asked with had learned.
-    pub(super) fn learned(&self, investigated: &Investigated) -> impl Iterator<Item = &Taught> {
+    pub(super) fn learned(&self, investigated: &InvestigationEnd) -> impl Iterator<Item = &PromptLessons> {
         let is_asked = |name: &str| investigated.exchanges.iter().any(|exchange| exchange.prompt == name);
         let all = [(DECISION, &self.decision), (SYNTHESIS, &self.synthesis)];
         let asked = all.into_iter().filter(move |(name, _)| is_asked(name));
@@ -276,7 +278,7 @@ impl Setting {
     }
 }
 
-impl Shown {
+impl ContractedPrompt {
     fn of(book: &Book, name: &str) -> Result<Self, Failure> {
         Self::new(book.prompt(name, None)?)
     }
@@ -295,7 +297,7 @@ impl Shown {
     fn again(prompt: Prompt, detail: &RunDetail) -> Result<Self, Failure> {
         let name = format!("{}/{}", prompt.id.agent, prompt.id.name);
         let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&name)).cloned();
-        Ok(Self { taught: profile.map(Taught::again), ..Self::new(prompt)? })
+        Ok(Self { taught: profile.map(PromptLessons::again), ..Self::new(prompt)? })
     }
 
     fn asked(&self) -> AskedPrompt<'_> {
@@ -307,7 +309,7 @@ impl Shown {
 /// Who investigates, or why nobody does: the caller says so, or there is no key where none was asked for by name.
 fn investigator(
     options: &RiskOptions,
-    (places, project): (&Places, &mut Project),
+    (places, project): (&Places, &mut OpenProject),
     (book, prompts): (&Book, [&Prompt; 2]),
 ) -> Result<Result<Investigator, String>, Failure> {
     let wished = &options.investigation;
@@ -333,13 +335,13 @@ fn investigator(
     }
     let token_percent = Factors::load(places)?.apply(&mut asked.model);
     asked.endpoint.limits.concurrency = asked.endpoint.limits.concurrency.min(options.concurrency);
-    let guarding = Guarding::load(places, &[])?;
+    let guarding = GuardSetup::load(places, &[])?;
     project.notes.extend(guarding.notes.iter().cloned());
-    let tape = Tape { record: wished.record.as_deref(), replay: wished.replay.as_deref() };
+    let tape = CassetteFolders { record: wished.record.as_deref(), replay: wished.replay.as_deref() };
     let (wire, replayer) = wire(tape, &asked)?;
     let Some(wire) = wire else { return Err(Failure::bug("no connection to a provider", "one was needed")) };
     let key = installation_key(&places.key())?;
-    let based = Based {
+    let based = BasisSource {
         book,
         prompts: &prompts,
         guard: &guarding.files,

@@ -2,35 +2,35 @@
 
 use std::time::Duration;
 
-use proem_agents::prompted::Prepared;
+use proem_agents::prompted::PreparedRequest;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{FailureKind, NanoDollars};
-use proem_engine::ordered::Ordered;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{self, Profiles};
-use proem_engine::run::{Because, Cancelled, Ended, Exchange, Outcome, What};
+use proem_engine::run::{CancelReason, EventKind, Exchange, ExchangeEnd, FallbackReason, Outcome};
 use proem_guard::Verdict;
-use proem_llm::caller::{Caller, Sent};
-use proem_runtime::driver::{Bounds, Calls, Made, Onward, Reached, drive, go_on};
-use proem_runtime::records::{End, Recording, Start};
+use proem_llm::caller::{AttemptReport, Caller};
+use proem_runtime::driver::{CallPerformer, CallTrace, DriveEnd, DriveStart, RunBounds, drive, go_on};
+use proem_runtime::records::{Recording, RunEnd, Start};
 use proem_store::record::{Evaluation, Numbers, RunId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::setting::Setting;
+use super::setting::RunSetting;
 use crate::error::Error as Failure;
 use crate::message::Hint;
-use crate::records::writing::Writing;
+use crate::records::writing::OpenRecords;
 use crate::when;
 
 /// One run, over.
 #[derive(Debug)]
-pub struct Ran {
+pub struct FinishedRun {
     /// Its first request, and what the guard noted about its inputs.
-    pub prepared: Prepared,
+    pub prepared: PreparedRequest,
     /// How it ended, with every attempt.
     pub outcome: Outcome,
     /// What went over the wire for each call.
-    pub made: Vec<Made>,
+    pub made: Vec<CallTrace>,
     /// Its id, if it is recorded.
     pub run: Option<RunId>,
     /// What could not be recorded after something was sent, in words.
@@ -39,34 +39,35 @@ pub struct Ran {
     pub lost: bool,
 }
 
-impl Ran {
+impl FinishedRun {
     /// Whether something was sent of which nobody said what it used: the ledger books that in full.
     #[must_use]
     pub fn is_unreported(&self) -> bool {
-        let unreported = |sent: &Sent| sent.failed.is_some_and(|kind| !kind.is_unsent() || sent.status == Some(200));
+        let unreported =
+            |sent: &AttemptReport| sent.failed.is_some_and(|kind| !kind.is_unsent() || sent.status == Some(200));
         self.lost || self.made.iter().flat_map(|made| &made.attempts).any(unreported)
     }
 
     /// Why there is no value; `None` if there is one, be it the prompt's fallback.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
-        let Ended::Failed { because } = self.outcome.ended else { return None };
+        let ExchangeEnd::Failed { because } = self.outcome.ended else { return None };
         let said = self.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
         let (message, hint) = match (because, said) {
-            (Because::Failed(_), Some(failure)) => (failure.message.clone(), None),
-            (Because::Invalid, _) => ("no answer met the contract".to_owned(), Some(Hint::ExplainOrFallBack)),
-            (Because::Refusal, _) => ("the model refused".to_owned(), Some(Hint::SeeRefusal)),
-            (Because::CutOff, _) => {
+            (FallbackReason::Failed(_), Some(failure)) => (failure.message.clone(), None),
+            (FallbackReason::Invalid, _) => ("no answer met the contract".to_owned(), Some(Hint::ExplainOrFallBack)),
+            (FallbackReason::Refusal, _) => ("the model refused".to_owned(), Some(Hint::SeeRefusal)),
+            (FallbackReason::CutOff, _) => {
                 let most = "the answer reached its maximum number of tokens; raise `budget.output` in the prompt file";
                 (most.to_owned(), None)
             }
-            (Because::Cancelled(Cancelled::Deadline), _) => {
+            (FallbackReason::Cancelled(CancelReason::Deadline), _) => {
                 ("the run took too long".to_owned(), Some(Hint::AllowMoreTime))
             }
             (because, _) => (because.in_words(), None),
         };
         let failure = match because {
-            Because::Failed(FailureKind::Replay) => Failure::finding(message),
+            FallbackReason::Failed(FailureKind::Replay) => Failure::finding(message),
             _ => Failure::outside(message),
         };
         Some(match hint {
@@ -78,18 +79,23 @@ impl Ran {
 
 /// A request with what its making took.
 #[derive(Debug)]
-pub(crate) struct Assembled {
-    pub(crate) prepared: Prepared,
+pub(crate) struct TimedRequest {
+    pub(crate) prepared: PreparedRequest,
     pub(crate) took: Duration,
 }
 
-impl Setting {
+impl RunSetting {
     /// Asks with these inputs, on that line of a batch.
     ///
     /// # Errors
     ///
     /// If the request can't be made, or nothing can be sent. How asking went is in what came of it.
-    pub async fn ask(&self, inputs: &Ordered, line: Option<u32>, stop: &CancellationToken) -> Result<Ran, Failure> {
+    pub async fn ask(
+        &self,
+        inputs: &OrderedJson,
+        line: Option<u32>,
+        stop: &CancellationToken,
+    ) -> Result<FinishedRun, Failure> {
         self.ask_and(inputs, (line, stop), &|_| Ok(())).await
     }
 
@@ -101,36 +107,36 @@ impl Setting {
     /// Those of [`Setting::ask`], and those of `hand_on`.
     pub async fn ask_and(
         &self,
-        inputs: &Ordered,
+        inputs: &OrderedJson,
         (line, stop): (Option<u32>, &CancellationToken),
-        hand_on: &dyn Fn(&Ran) -> Result<(), Failure>,
-    ) -> Result<Ran, Failure> {
+        hand_on: &dyn Fn(&FinishedRun) -> Result<(), Failure>,
+    ) -> Result<FinishedRun, Failure> {
         // Connections that are done go back to their pool before a new one is asked for.
         tokio::task::yield_now().await;
         let began = Instant::now();
-        let assembled = Assembled { prepared: self.prepare(inputs)?, took: began.elapsed() };
+        let assembled = TimedRequest { prepared: self.prepare(inputs)?, took: began.elapsed() };
         let caller = self.caller()?;
         let mut exchange = Exchange::new(self.terms(), assembled.prepared.request.clone());
         let calls = self.calls(caller, line.unwrap_or(1));
-        let bounds = Bounds { stop: stop.clone(), time: Some(self.bounds) };
+        let bounds = RunBounds { stop: stop.clone(), time: Some(self.bounds) };
         let Some(records) = &self.records else {
-            let driven = drive(&mut exchange, What::Started, &calls, &bounds).await?;
+            let driven = drive(&mut exchange, EventKind::Started, &calls, &bounds).await?;
             let outcome = over(driven.reached)?;
             let made = calls.into_made();
             let prepared = assembled.prepared;
-            let ran = Ran { prepared, outcome, made, run: None, trouble: None, lost: false };
+            let ran = FinishedRun { prepared, outcome, made, run: None, trouble: None, lost: false };
             hand_on(&ran)?;
             return Ok(ran);
         };
         let kept = records.kept();
-        let start = self.start(Writing::id()?, inputs, &assembled.prepared);
+        let start = self.start(OpenRecords::id()?, inputs, &assembled.prepared);
         let recording = Recording::new(&kept, &Start { line, ..start });
         let calls = calls.through(&recording);
-        let from = Onward::Event(What::Started);
+        let from = DriveStart::Event(EventKind::Started);
         let driven = go_on(&mut exchange, from, &calls, &bounds, &recording).await?;
         let outcome = over(driven.reached)?;
         let made = calls.into_made();
-        let Assembled { prepared, took } = assembled;
+        let TimedRequest { prepared, took } = assembled;
         let mut ran = unwritten(&recording, prepared, (outcome, made));
         let handed = hand_on(&ran);
         self.write_end(&recording, &mut ran, (took, began)).await;
@@ -139,7 +145,7 @@ impl Setting {
     }
 
     /// A recorded run as it starts.
-    pub(crate) fn start<'s>(&'s self, id: RunId, inputs: &'s Ordered, prepared: &'s Prepared) -> Start<'s> {
+    pub(crate) fn start<'s>(&'s self, id: RunId, inputs: &'s OrderedJson, prepared: &'s PreparedRequest) -> Start<'s> {
         Start {
             id,
             parent: None,
@@ -169,8 +175,8 @@ impl Setting {
         self.caller.as_ref().ok_or_else(|| Failure::bug("nothing is sent", "a dry run tried to send a request"))
     }
 
-    pub(crate) fn calls<'c>(&'c self, caller: &'c Caller, run: u32) -> Calls<'c> {
-        let calls = Calls::new(caller, &self.directory, run);
+    pub(crate) fn calls<'c>(&'c self, caller: &'c Caller, run: u32) -> CallPerformer<'c> {
+        let calls = CallPerformer::new(caller, &self.directory, run);
         match Instant::now().checked_add(self.bounds) {
             Some(end) => calls.before(end),
             None => calls,
@@ -181,11 +187,11 @@ impl Setting {
     pub(crate) async fn finished(
         &self,
         recording: &Recording<'_>,
-        assembled: Assembled,
-        over: (Outcome, Vec<Made>),
+        assembled: TimedRequest,
+        over: (Outcome, Vec<CallTrace>),
         (began, lost): (Instant, usize),
-    ) -> Ran {
-        let Assembled { prepared, took } = assembled;
+    ) -> FinishedRun {
+        let TimedRequest { prepared, took } = assembled;
         let mut ran = unwritten(recording, prepared, over);
         ran.lost = lost > 0;
         self.write_end(recording, &mut ran, (took, began)).await;
@@ -193,8 +199,8 @@ impl Setting {
     }
 
     /// Writes a run's end.
-    async fn write_end(&self, recording: &Recording<'_>, ran: &mut Ran, (took, began): (Duration, Instant)) {
-        let Ran { prepared, outcome, .. } = &*ran;
+    async fn write_end(&self, recording: &Recording<'_>, ran: &mut FinishedRun, (took, began): (Duration, Instant)) {
+        let FinishedRun { prepared, outcome, .. } = &*ran;
         let whole = |time: u128| u64::try_from(time).ok();
         let at_or_above = |verdict| prepared.noted.iter().filter(|noted| noted.verdict >= verdict).count() as u64;
         let sum = |counts: &mut dyn Iterator<Item = usize>| counts.fold(0_u64, |sum, n| sum.saturating_add(n as u64));
@@ -208,17 +214,17 @@ impl Setting {
             threats: Some(at_or_above(Verdict::Flag)),
             filtered: Some(at_or_above(Verdict::Quarantine)),
             escalated: false,
-            degraded: !matches!(outcome.ended, Ended::Answered { .. }),
+            degraded: !matches!(outcome.ended, ExchangeEnd::Answered { .. }),
         };
         let evaluations = evaluation(&self.prompt.id, outcome).into_iter().collect();
         let assembly = Some(prepared.request.assembly.clone());
-        recording.finish(End { at: when::now(), outcome: outcome.clone(), assembly, numbers, evaluations }).await;
+        recording.finish(RunEnd { at: when::now(), outcome: outcome.clone(), assembly, numbers, evaluations }).await;
         ran.trouble = recording.trouble();
     }
 
     /// What a run cost; `None` if that is not known.
     #[must_use]
-    pub fn cost(&self, ran: &Ran) -> Option<NanoDollars> {
+    pub fn cost(&self, ran: &FinishedRun) -> Option<NanoDollars> {
         if ran.is_unreported() {
             return None;
         }
@@ -227,15 +233,19 @@ impl Setting {
 }
 
 /// A run that is over, whose end is not written yet.
-fn unwritten(recording: &Recording<'_>, prepared: Prepared, (outcome, made): (Outcome, Vec<Made>)) -> Ran {
+fn unwritten(
+    recording: &Recording<'_>,
+    prepared: PreparedRequest,
+    (outcome, made): (Outcome, Vec<CallTrace>),
+) -> FinishedRun {
     let run = Some(recording.id().clone());
-    Ran { prepared, outcome, made, run, trouble: None, lost: false }
+    FinishedRun { prepared, outcome, made, run, trouble: None, lost: false }
 }
 
-pub(crate) fn over(reached: Reached<Outcome>) -> Result<Outcome, Failure> {
+pub(crate) fn over(reached: DriveEnd<Outcome>) -> Result<Outcome, Failure> {
     match reached {
-        Reached::Done(outcome) => Ok(outcome),
-        Reached::Asked(_) => Err(Failure::bug("the run failed", "a prompt asked a question")),
+        DriveEnd::Done(outcome) => Ok(outcome),
+        DriveEnd::Asked(_) => Err(Failure::bug("the run failed", "a prompt asked a question")),
     }
 }
 

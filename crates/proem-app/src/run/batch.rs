@@ -10,16 +10,16 @@ use std::path::Path;
 
 use futures_util::{Stream, StreamExt as _, stream};
 use proem_engine::call::{FailureKind, NanoDollars};
-use proem_engine::run::{Because, Cancelled, Ended};
+use proem_engine::run::{CancelReason, ExchangeEnd, FallbackReason};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::Ran;
+use super::asking::FinishedRun;
 use super::input::Source;
-use super::journal::{Journal, Same};
-use super::output::{Line, Output};
+use super::journal::{BatchJournal, BatchKey};
+use super::output::{BatchLine, RunOutput};
 use super::rows::{Row, Rows, count};
-use super::setting::Setting;
+use super::setting::RunSetting;
 use crate::error::Error as Failure;
 use crate::message::Noted;
 
@@ -50,7 +50,7 @@ pub enum Happened<'h> {
         why: &'h str,
     },
     /// One more line is done.
-    Counted(&'h Tally),
+    Counted(&'h BatchTally),
     /// The next line's result, where none are kept in a file.
     Result(&'h str),
 }
@@ -71,21 +71,21 @@ impl std::fmt::Debug for Watcher<'_> {
 }
 
 /// What came of a line.
-struct Done {
-    line: Line,
-    ran: Result<Ran, String>,
+struct BatchResult {
+    line: BatchLine,
+    ran: Result<FinishedRun, String>,
 }
 
 /// A batch that nothing is asked for any longer.
 #[derive(Debug)]
 pub struct Over {
     /// What came of its lines.
-    pub tally: Tally,
+    pub tally: BatchTally,
     /// How many lines were answered before.
     pub kept: usize,
     /// Whether lines are left, since it was ended before they were asked.
     pub is_interrupted: bool,
-    journal: Option<Journal>,
+    journal: Option<BatchJournal>,
     lines: BTreeMap<u32, String>,
 }
 
@@ -101,7 +101,7 @@ impl Over {
     /// # Errors
     ///
     /// If they can't be written.
-    pub fn finish(self) -> Result<Tally, Failure> {
+    pub fn finish(self) -> Result<BatchTally, Failure> {
         if let Some(journal) = self.journal {
             journal.finish(&self.lines)?;
         }
@@ -115,19 +115,19 @@ impl Over {
 ///
 /// If lines can't be read or results not be written. What went wrong with one line is its result.
 pub async fn run(
-    setting: &Setting,
+    setting: &RunSetting,
     batch: Batch<'_>,
     watcher: Watcher<'_>,
     stop: &CancellationToken,
 ) -> Result<Over, Failure> {
     let shown = batch.from.shown();
-    let same = Same {
+    let same = BatchKey {
         closure: setting.prompt.id.closure.clone(),
         model: setting.asked.model.name.clone(),
         provider: setting.asked.endpoint.name.clone(),
     };
-    let journal = batch.out.map(|out| Journal::open(out, &same)).transpose()?;
-    let answered = journal.as_ref().map(Journal::answered).unwrap_or_default();
+    let journal = batch.out.map(|out| BatchJournal::open(out, &same)).transpose()?;
+    let answered = journal.as_ref().map(BatchJournal::answered).unwrap_or_default();
     if !answered.is_empty() {
         (watcher.tell)(Happened::Kept(answered.len()))?;
     }
@@ -154,7 +154,7 @@ pub async fn run(
     });
     let work = stream::iter(asked).map(|row| one(setting, row, stop));
     let most = setting.asked.endpoint.limits.concurrency.get();
-    let mut taking = Taking { setting, journal, tally: Tally::default(), halt: &halt, watcher };
+    let mut taking = Taking { setting, journal, tally: BatchTally::default(), halt: &halt, watcher };
     if taking.journal.is_some() {
         taking.take(work.buffer_unordered(most)).await?;
     } else {
@@ -174,7 +174,7 @@ pub async fn run(
 ///
 /// If a line can't be read or no request be made of it, and those of `hand_on`.
 pub fn requests(
-    setting: &Setting,
+    setting: &RunSetting,
     batch: Batch<'_>,
     hand_on: &dyn Fn(Noted<Json>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -187,28 +187,28 @@ pub fn requests(
     Ok(())
 }
 
-async fn one(setting: &Setting, row: Row, stop: &CancellationToken) -> Done {
+async fn one(setting: &RunSetting, row: Row, stop: &CancellationToken) -> BatchResult {
     let ran = match row.inputs {
         Ok(inputs) => setting.ask(&inputs, Some(row.line.number), stop).await.map_err(|failure| failure.to_string()),
         Err(why) => Err(why),
     };
-    Done { line: row.line, ran }
+    BatchResult { line: row.line, ran }
 }
 
 /// What takes results.
 struct Taking<'t> {
-    setting: &'t Setting,
-    journal: Option<Journal>,
-    tally: Tally,
+    setting: &'t RunSetting,
+    journal: Option<BatchJournal>,
+    tally: BatchTally,
     halt: &'t Cell<bool>,
     watcher: Watcher<'t>,
 }
 
 impl Taking<'_> {
     /// Takes results as they come.
-    async fn take(&mut self, results: impl Stream<Item = Done>) -> Result<(), Failure> {
+    async fn take(&mut self, results: impl Stream<Item = BatchResult>) -> Result<(), Failure> {
         let mut results = std::pin::pin!(results);
-        while let Some(Done { line, ran }) = results.next().await {
+        while let Some(BatchResult { line, ran }) = results.next().await {
             let output = match &ran {
                 Ok(ran) => {
                     if self.tally.trouble.is_none() {
@@ -223,12 +223,12 @@ impl Taking<'_> {
                         self.tally.spend(self.setting.cost(ran));
                         continue;
                     }
-                    Output::new(self.setting, ran, Some(&line))
+                    RunOutput::new(self.setting, ran, Some(&line))
                 }
                 Err(why) => {
                     let why = why.replace('\n', "; ");
                     (self.watcher.tell)(Happened::Unasked { line: line.number, why: &why })?;
-                    Output::unasked(self.setting, &line, why)
+                    RunOutput::unasked(self.setting, &line, why)
                 }
             };
             self.tally.add(self.setting, ran.as_ref().ok());
@@ -244,22 +244,24 @@ impl Taking<'_> {
     }
 }
 
-fn is_cancelled(ran: &Ran) -> bool {
+fn is_cancelled(ran: &FinishedRun) -> bool {
     matches!(
         ran.outcome.ended,
-        Ended::Failed { because: Because::Cancelled(Cancelled::Asked) | Because::Failed(FailureKind::Cancelled) }
+        ExchangeEnd::Failed {
+            because: FallbackReason::Cancelled(CancelReason::Asked) | FallbackReason::Failed(FailureKind::Cancelled)
+        }
     )
 }
 
 /// A failure that every other line would meet too.
-fn fatal(ran: &Ran) -> Option<String> {
+fn fatal(ran: &FinishedRun) -> Option<String> {
     let failure = ran.outcome.attempts.last()?.failure.as_ref()?;
     let everywhere = match failure.kind {
         FailureKind::KeyRefused | FailureKind::UnknownModel | FailureKind::NoCredit | FailureKind::Redirected => true,
         // A line that is too long by itself keeps no other from being asked.
         FailureKind::NotBooked => !ran.made.is_empty(),
         // Without a key the fallback is as good for each line as for the first.
-        FailureKind::NoKey => matches!(ran.outcome.ended, Ended::Failed { .. }),
+        FailureKind::NoKey => matches!(ran.outcome.ended, ExchangeEnd::Failed { .. }),
         _ => false,
     };
     everywhere.then(|| failure.message.clone())
@@ -267,7 +269,7 @@ fn fatal(ran: &Ran) -> Option<String> {
 
 /// What came of the lines so far.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct BatchTally {
     /// How many have the model's value.
     pub answered: usize,
     /// How many have the prompt's fallback.
@@ -288,13 +290,13 @@ pub struct Tally {
     pub trouble: Option<String>,
 }
 
-impl Tally {
-    fn add(&mut self, setting: &Setting, ran: Option<&Ran>) {
+impl BatchTally {
+    fn add(&mut self, setting: &RunSetting, ran: Option<&FinishedRun>) {
         let count = match ran.map(|ran| &ran.outcome.ended) {
             None => &mut self.unasked,
-            Some(Ended::Answered { .. }) => &mut self.answered,
-            Some(Ended::FellBack { .. }) => &mut self.fell_back,
-            Some(Ended::Failed { .. }) => &mut self.failed,
+            Some(ExchangeEnd::Answered { .. }) => &mut self.answered,
+            Some(ExchangeEnd::FellBack { .. }) => &mut self.fell_back,
+            Some(ExchangeEnd::Failed { .. }) => &mut self.failed,
         };
         *count = count.saturating_add(1);
         if let Some(ran) = ran {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use proem_engine::ordered::{Fields, Ordered};
+use proem_engine::ordered::{OrderedJson, OrderedMap};
 use proem_runtime::files;
 
 use crate::error::Error as Failure;
@@ -52,9 +52,9 @@ impl<'s> Source<'s> {
 /// # Errors
 ///
 /// If they can't be read, or are not an object of JSON.
-pub fn one(source: Option<Source<'_>>, texts: &[(String, String)]) -> Result<Ordered, Failure> {
+pub fn one(source: Option<Source<'_>>, texts: &[(String, String)]) -> Result<OrderedJson, Failure> {
     let mut inputs = match source {
-        None => Fields::default().into(),
+        None => OrderedMap::default().into(),
         Some(source) => {
             let shown = source.shown();
             let text = read(source, &shown)?;
@@ -66,13 +66,13 @@ pub fn one(source: Option<Source<'_>>, texts: &[(String, String)]) -> Result<Ord
 }
 
 /// Lays texts over inputs.
-pub(super) fn set(inputs: &mut Ordered, texts: &[(String, String)]) -> Result<(), Failure> {
-    let Ordered::Map(fields) = inputs else {
+pub(super) fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Result<(), Failure> {
+    let OrderedJson::Map(fields) = inputs else {
         return Err(Failure::usage("the input is not a JSON object; give one with the prompt's inputs by name"));
     };
     let fields = Arc::make_mut(fields);
     for (name, text) in texts {
-        fields.insert(name.as_str(), Ordered::from(text.as_str()));
+        fields.insert(name.as_str(), OrderedJson::from(text.as_str()));
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ const MAX_RESULT_BYTES: u64 = 64 * 1024 * 1024;
 /// What of a result says whether it can be kept.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kept {
+struct ResultKey {
     line: u32,
     input_hash: String,
     closure: String,
@@ -33,7 +33,7 @@ struct Kept {
 
 /// What all results of a batch have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Same {
+pub(super) struct BatchKey {
     pub(super) closure: String,
     pub(super) model: String,
     pub(super) provider: String,
@@ -41,7 +41,7 @@ pub(super) struct Same {
 
 /// Results as they come.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct BatchJournal {
     path: PathBuf,
     partial: PathBuf,
     file: File,
@@ -50,13 +50,13 @@ pub(super) struct Journal {
     end: u64,
 }
 
-impl Journal {
+impl BatchJournal {
     /// Opens the results of a batch, with what earlier runs of it got.
     ///
     /// # Errors
     ///
     /// If they belong to another prompt or model, or can't be read or written.
-    pub(super) fn open(path: &Path, same: &Same) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path, same: &BatchKey) -> Result<Self, Failure> {
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
@@ -72,7 +72,7 @@ impl Journal {
         let mut journal =
             Self { path: path.to_path_buf(), partial: partial.clone(), file, places: BTreeMap::new(), end: 0 };
         for result in earlier {
-            if let Ok(kept) = serde_json::from_str::<Kept>(&result) {
+            if let Ok(kept) = serde_json::from_str::<ResultKey>(&result) {
                 journal.write(kept.line, &kept.input_hash, &result)?;
             }
         }
@@ -136,7 +136,7 @@ impl Journal {
 }
 
 /// The answered results of a file; none if it isn't there.
-fn results(path: &Path, same: &Same) -> Result<Vec<String>, Failure> {
+fn results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Failure> {
     let shown = input::shown(path);
     let failed = |error: std::io::Error| Failure::outside(format!("could not read {shown}: {error}"));
     let file = match files::open(path) {
@@ -154,14 +154,14 @@ fn results(path: &Path, same: &Same) -> Result<Vec<String>, Failure> {
         }
         // The last line of an interrupted run may be cut off; it counts as not there.
         let whole = line.ends_with(b"\n");
-        let Some(kept) = serde_json::from_slice::<Kept>(&line).ok().filter(|_| whole) else {
+        let Some(kept) = serde_json::from_slice::<ResultKey>(&line).ok().filter(|_| whole) else {
             if whole {
                 return Err(Failure::usage(format!("{shown} holds something other than batch results"))
                     .hinting(Hint::ChooseResults));
             }
             return Ok(found);
         };
-        let other = Same { closure: kept.closure, model: kept.model, provider: kept.provider };
+        let other = BatchKey { closure: kept.closure, model: kept.model, provider: kept.provider };
         if other != *same {
             return Err(Failure::usage(format!(
                 "{shown} holds results of another version of the prompt or of another model ({}/{})",

@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use proem_agents::prompted::Given;
+use proem_agents::prompted::InputAuthor;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{Arrival, NanoDollars};
-use proem_engine::ordered::Ordered;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::{Model, Provider, Providers};
-use proem_engine::run::Limits;
+use proem_engine::run::ExchangeLimits;
 use proem_engine::versions::Versions;
 use proem_store::Store;
 use proem_store::query::{RunDetail, RunRow};
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::calling;
-use crate::config::{Protocol, ProviderFile};
+use crate::config::{ProviderFile, ServerProtocol};
 use crate::error::Error as Failure;
 use crate::factors::scale;
 use crate::guarding::GuardFiles;
@@ -39,7 +39,7 @@ const BOOK: &str = "book/";
 /// What a run was started with, beside its files and inputs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Settings {
+pub(crate) struct RunSettings {
     /// The version of Proem that made it.
     proem: String,
     /// The versions of what makes its requests; those of the first records are not written.
@@ -47,7 +47,7 @@ pub(crate) struct Settings {
     versions: Versions,
     /// What its requests are made from.
     #[serde(flatten)]
-    basis: Basis,
+    basis: RunBasis,
     /// Who wrote the inputs.
     given: GivenBy,
     /// How often the model is asked at most.
@@ -70,11 +70,11 @@ pub(crate) struct Settings {
 /// What the requests of a run are made from, whatever machine makes them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Basis {
+pub struct RunBasis {
     /// Who wrote each file of the prompts, and whether it is a template.
-    book: BTreeMap<String, Written>,
+    book: BTreeMap<String, PromptFileOrigin>,
     /// The protocol of the endpoint.
-    protocol: Protocol,
+    protocol: ServerProtocol,
     /// What configuration said about the endpoint and its models.
     provider: ProviderFile,
     /// What an estimate of tokens is scaled by here, in hundredths.
@@ -86,14 +86,14 @@ pub struct Basis {
 
 /// Who wrote a file of the prompt, and what it is.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Written {
-    by: Writer,
-    form: Form,
+struct PromptFileOrigin {
+    by: PromptFileWriter,
+    form: PromptFileForm,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Writer {
+enum PromptFileWriter {
     Embedded,
     User,
     Project,
@@ -102,7 +102,7 @@ enum Writer {
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Form {
+enum PromptFileForm {
     Template,
     Literal,
 }
@@ -116,7 +116,7 @@ enum GivenBy {
 
 /// What a run is made from.
 #[derive(Debug, Clone)]
-pub struct Made {
+pub struct RunMaterial {
     /// Its files, by name.
     pub files: BTreeMap<String, String>,
     /// Its settings.
@@ -125,7 +125,7 @@ pub struct Made {
 
 /// What a basis is read off.
 #[derive(Debug)]
-pub struct Based<'b> {
+pub struct BasisSource<'b> {
     /// Where the prompts' files are.
     pub book: &'b Book,
     /// The prompts that it asks with.
@@ -139,12 +139,12 @@ pub struct Based<'b> {
     /// What an estimate of tokens is scaled by here, in hundredths.
     pub token_percent: Option<usize>,
     /// The installation's key.
-    pub key: &'b proem_guard::Key,
+    pub key: &'b proem_guard::InstallationKey,
 }
 
-impl Based<'_> {
+impl BasisSource<'_> {
     /// The files of each run, and what is kept beside them.
-    pub fn kept(self) -> (BTreeMap<String, String>, Basis) {
+    pub fn kept(self) -> (BTreeMap<String, String>, RunBasis) {
         let (mut files, mut book) = (BTreeMap::new(), BTreeMap::new());
         for prompt in self.prompts {
             let (texts, written) = closure(self.book, prompt);
@@ -154,41 +154,41 @@ impl Based<'_> {
         files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
         files.extend(guard_files(self.guard));
         let protocol = match self.model.provider() {
-            Provider::Anthropic => Protocol::Anthropic,
-            Provider::OpenAi => Protocol::OpenAi,
+            Provider::Anthropic => ServerProtocol::Anthropic,
+            Provider::OpenAi => ServerProtocol::OpenAi,
         };
         let (provider, token_percent, key) = (self.provider, self.token_percent, self.key.id());
-        (files, Basis { book, protocol, provider, token_percent, key })
+        (files, RunBasis { book, protocol, provider, token_percent, key })
     }
 }
 
 /// What of a command goes into the record of each of its runs.
 #[derive(Debug)]
-pub(super) struct Making<'m> {
-    pub(super) based: Based<'m>,
-    pub(super) given: Given,
-    pub(super) limits: Limits,
+pub(super) struct RunRecipe<'m> {
+    pub(super) based: BasisSource<'m>,
+    pub(super) given: InputAuthor,
+    pub(super) limits: ExchangeLimits,
     pub(super) input_tokens: Option<usize>,
     pub(super) most: Option<NanoDollars>,
     pub(super) seconds: u64,
     pub(super) arrival: Arrival,
 }
 
-impl Making<'_> {
+impl RunRecipe<'_> {
     /// The files and settings of each run.
     ///
     /// # Errors
     ///
     /// If the settings can't be serialised, which is a bug.
-    pub(super) fn made(self) -> Result<Made, Failure> {
+    pub(super) fn made(self) -> Result<RunMaterial, Failure> {
         let (files, basis) = self.based.kept();
-        let settings = Settings {
+        let settings = RunSettings {
             proem: env!("CARGO_PKG_VERSION").to_owned(),
             versions: Versions::TODAY,
             basis,
             given: match self.given {
-                Given::ByCaller => GivenBy::Caller,
-                Given::FromOutside => GivenBy::Outside,
+                InputAuthor::ByCaller => GivenBy::Caller,
+                InputAuthor::FromOutside => GivenBy::Outside,
             },
             attempts: self.limits.attempts,
             tokens: self.limits.tokens,
@@ -199,7 +199,7 @@ impl Making<'_> {
         };
         let settings =
             serde_json::to_value(settings).map_err(|error| Failure::bug("the settings can't be serialised", error))?;
-        Ok(Made { files, settings })
+        Ok(RunMaterial { files, settings })
     }
 }
 
@@ -209,22 +209,22 @@ fn guard_files(guard: &GuardFiles) -> impl Iterator<Item = (String, String)> {
 }
 
 /// The files of a prompt's closure, with who wrote each.
-fn closure(book: &Book, prompt: &Prompt) -> (BTreeMap<String, String>, BTreeMap<String, Written>) {
+fn closure(book: &Book, prompt: &Prompt) -> (BTreeMap<String, String>, BTreeMap<String, PromptFileOrigin>) {
     let (mut files, mut written) = (BTreeMap::new(), BTreeMap::new());
     for (path, origin) in &prompt.files {
         let Some((text, _)) = book.file(path) else { continue };
         let by = match origin {
-            Origin::Embedded => Writer::Embedded,
-            Origin::User => Writer::User,
-            Origin::Project => Writer::Project,
-            Origin::Configured => Writer::Configured,
+            Origin::Embedded => PromptFileWriter::Embedded,
+            Origin::User => PromptFileWriter::User,
+            Origin::Project => PromptFileWriter::Project,
+            Origin::Configured => PromptFileWriter::Configured,
         };
         let form = match text {
-            PartialText::Template(_) => Form::Template,
-            PartialText::Literal(_) => Form::Literal,
+            PartialText::Template(_) => PromptFileForm::Template,
+            PartialText::Literal(_) => PromptFileForm::Literal,
         };
         files.insert(format!("{BOOK}{path}"), text.as_str().to_owned());
-        written.insert(path.clone(), Written { by, form });
+        written.insert(path.clone(), PromptFileOrigin { by, form });
     }
     (files, written)
 }
@@ -238,16 +238,16 @@ pub fn of_assembly(book: &Book, prompt: &Prompt, guard: &GuardFiles) -> BTreeMap
 
 /// The texts that a run was made from, read back from its record.
 #[derive(Debug, Clone)]
-pub struct Texts {
+pub struct RecordedTexts {
     /// Its files, by name.
     pub files: BTreeMap<String, String>,
     /// Its inputs.
-    pub inputs: Ordered,
+    pub inputs: OrderedJson,
     /// Which of them was changed in the record, in words, if one was.
     pub changed: Option<String>,
 }
 
-impl Texts {
+impl RecordedTexts {
     /// Reads them.
     ///
     /// # Errors
@@ -282,14 +282,14 @@ impl Texts {
 
 /// A prompt from the recorded files.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedPrompt {
     /// It, under the id that it had.
     pub prompt: Prompt,
     /// Why it is not the one that the run was made from, if it isn't: its files were changed in the record.
     pub changed: Option<String>,
 }
 
-impl Basis {
+impl RunBasis {
     /// Refuses another key than the installation's today, whose id is `key`.
     ///
     /// # Errors
@@ -310,12 +310,12 @@ impl Basis {
     /// # Errors
     ///
     /// In words, if the table is missing or can't be read.
-    pub fn model(&self, row: &RunRow, texts: &Texts) -> Result<Model, String> {
+    pub fn model(&self, row: &RunRow, texts: &RecordedTexts) -> Result<Model, String> {
         let providers = texts.files.get(MODELS_FILE).ok_or_else(|| format!("`{MODELS_FILE}` is missing"))?;
         let providers = Providers::parse(providers).map_err(|error| error.to_string())?;
         let protocol = match self.protocol {
-            Protocol::Anthropic => Provider::Anthropic,
-            Protocol::OpenAi => Provider::OpenAi,
+            ServerProtocol::Anthropic => Provider::Anthropic,
+            ServerProtocol::OpenAi => Provider::OpenAi,
         };
         let mut model = calling::model(&providers, &row.model, (&row.endpoint, protocol), &self.provider);
         if let Some(percent) = self.token_percent {
@@ -329,19 +329,19 @@ impl Basis {
     /// # Errors
     ///
     /// In words, if a file is missing or can't be read.
-    pub fn prompt(&self, id: &PromptId, texts: &Texts) -> Result<Recorded, String> {
-        let mut layers: BTreeMap<Writer, BookLayer> = BTreeMap::new();
+    pub fn prompt(&self, id: &PromptId, texts: &RecordedTexts) -> Result<RecordedPrompt, String> {
+        let mut layers: BTreeMap<PromptFileWriter, BookLayer> = BTreeMap::new();
         for (path, written) in &self.book {
             let text = texts.files.get(&format!("{BOOK}{path}")).ok_or_else(|| format!("`{path}` is missing"))?.clone();
             let text = match written.form {
-                Form::Template => PartialText::Template(text),
-                Form::Literal => PartialText::Literal(text),
+                PromptFileForm::Template => PartialText::Template(text),
+                PromptFileForm::Literal => PartialText::Literal(text),
             };
             let origin = match written.by {
-                Writer::Embedded => Origin::Embedded,
-                Writer::User => Origin::User,
-                Writer::Project => Origin::Project,
-                Writer::Configured => Origin::Configured,
+                PromptFileWriter::Embedded => Origin::Embedded,
+                PromptFileWriter::User => Origin::User,
+                PromptFileWriter::Project => Origin::Project,
+                PromptFileWriter::Configured => Origin::Configured,
             };
             let layer = layers.entry(written.by).or_insert_with(|| BookLayer { origin, files: BTreeMap::new() });
             layer.files.insert(path.clone(), text);
@@ -354,13 +354,13 @@ impl Basis {
         let is_changed = prompt.id.closure != id.closure;
         let changed = is_changed.then(|| format!("the recorded files of `{name}` are not those that the run used"));
         prompt.id = id.clone();
-        Ok(Recorded { prompt, changed })
+        Ok(RecordedPrompt { prompt, changed })
     }
 }
 
 /// A run's beginnings, read back from its record.
 #[derive(Debug)]
-pub struct Remade {
+pub struct RunStart {
     /// The prompt from the recorded files.
     pub prompt: Prompt,
     /// Why this is not what it was made from, if it isn't.
@@ -370,11 +370,11 @@ pub struct Remade {
     /// The user's files for the guard.
     pub guard: GuardFiles,
     /// Its inputs.
-    pub inputs: Ordered,
+    pub inputs: OrderedJson,
     /// Who wrote them.
-    pub given: Given,
+    pub given: InputAuthor,
     /// How much may be asked.
-    pub limits: Limits,
+    pub limits: ExchangeLimits,
     /// The most input tokens.
     pub input_tokens: Option<usize>,
     /// The most that it may cost by its caller's word.
@@ -384,21 +384,21 @@ pub struct Remade {
     /// How the answer arrives.
     pub arrival: Arrival,
     /// The files and settings that stand in the record.
-    pub made: Made,
+    pub made: RunMaterial,
 }
 
-impl Remade {
+impl RunStart {
     /// Reads back what a run was made from; `key` is the id of the installation's key today.
     ///
     /// # Errors
     ///
     /// In words, if something isn't kept or is not what it was.
     pub async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, String> {
-        let settings = Settings::deserialize(&detail.settings)
+        let settings = RunSettings::deserialize(&detail.settings)
             .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
         settings.basis.under(key)?;
-        let texts = Texts::read(store, detail).await?;
-        let Recorded { prompt, changed } = settings.basis.prompt(&detail.row.prompt, &texts)?;
+        let texts = RecordedTexts::read(store, detail).await?;
+        let RecordedPrompt { prompt, changed } = settings.basis.prompt(&detail.row.prompt, &texts)?;
         Ok(Self {
             prompt,
             changed: texts.changed.clone().or(changed),
@@ -406,15 +406,15 @@ impl Remade {
             guard: texts.guard(),
             inputs: texts.inputs,
             given: match settings.given {
-                GivenBy::Caller => Given::ByCaller,
-                GivenBy::Outside => Given::FromOutside,
+                GivenBy::Caller => InputAuthor::ByCaller,
+                GivenBy::Outside => InputAuthor::FromOutside,
             },
-            limits: Limits { attempts: settings.attempts, tokens: settings.tokens },
+            limits: ExchangeLimits { attempts: settings.attempts, tokens: settings.tokens },
             input_tokens: settings.input_tokens,
             most: settings.most_nano_dollars.map(NanoDollars),
             seconds: settings.seconds,
             arrival: settings.arrival,
-            made: Made { files: texts.files, settings: detail.settings.clone() },
+            made: RunMaterial { files: texts.files, settings: detail.settings.clone() },
         })
     }
 }

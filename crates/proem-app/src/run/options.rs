@@ -3,12 +3,12 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use proem_agents::prompted::Given;
+use proem_agents::prompted::InputAuthor;
 use proem_engine::call::NanoDollars;
-use proem_engine::run::Limits;
+use proem_engine::run::ExchangeLimits;
 
 use crate::records::learning::Adapting;
-use crate::records::writing::Record;
+use crate::records::writing::RecordChoice;
 
 /// How often a model is asked at most until its answer meets the contract, where nothing else is said.
 const ATTEMPTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1);
@@ -28,11 +28,11 @@ pub struct RunOptions {
     /// The most requests at once, instead of the endpoint's.
     pub concurrency: Option<NonZeroUsize>,
     /// Who wrote the inputs.
-    pub given: Given,
+    pub given: InputAuthor,
     /// The most input tokens.
     pub input_tokens: Option<usize>,
     /// How often is asked, and with how many tokens at most.
-    pub limits: Limits,
+    pub limits: ExchangeLimits,
     /// The most that one run may cost.
     pub most: Option<NanoDollars>,
     /// The longest that one run may take, in seconds.
@@ -42,7 +42,7 @@ pub struct RunOptions {
     /// What shapes the prompt beside its inputs.
     pub adapting: Adapting,
     /// Whether runs are recorded. With [`Carriage::Cassettes`] and [`Carriage::Nobody`] none is.
-    pub record: Record,
+    pub record: RecordChoice,
 }
 
 impl RunOptions {
@@ -54,14 +54,14 @@ impl RunOptions {
             model: None,
             provider: None,
             concurrency: None,
-            given: Given::ByCaller,
+            given: InputAuthor::ByCaller,
             input_tokens: None,
-            limits: Limits { attempts: ATTEMPTS, tokens: None },
+            limits: ExchangeLimits { attempts: ATTEMPTS, tokens: None },
             most: None,
             seconds: SECONDS,
             carriage: Carriage::Network,
             adapting: Adapting::default(),
-            record: Record::AsConfigured,
+            record: RecordChoice::AsConfigured,
         }
     }
 }

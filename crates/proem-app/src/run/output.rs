@@ -1,26 +1,27 @@
 //! What is said about a run to a program, and on each line of a batch's results.
 
 use proem_agents::adapt::Lessons;
-use proem_engine::call::{FailureKind, Finish, Usage};
+use proem_engine::call::{FailureKind, FinishReason, Usage};
 use proem_engine::decode::RepairKind;
-use proem_engine::profile::{Adapted, Profile, Rule, Signals};
-use proem_engine::run::{Attempt, Because, Broken, Ended};
+use proem_engine::profile::{Adaptation, Profile, ProfileRule, Signals};
+use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd, FallbackReason};
 use proem_guard::show;
-use proem_llm::projection::Dropped;
-use proem_runtime::driver::Made;
+use proem_llm::projection::Omission;
+use proem_runtime::driver::CallTrace;
 use proem_text::{Label, Sources};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::asking::Ran;
-use super::setting::Setting;
-use crate::records::learning::Taught;
+use super::asking::FinishedRun;
+use super::setting::RunSetting;
+use crate::records::learning::PromptLessons;
 
 /// One run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+#[schemars(rename = "Output")]
+pub struct RunOutput {
     /// The line of the batch that its inputs stood on, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
@@ -38,12 +39,12 @@ pub struct Output {
     /// The endpoint that was asked, by its name in configuration.
     provider: String,
     /// How it ended.
-    outcome: Word,
+    outcome: RunOutcomeWord,
     /// Whether the value is not a model's.
     degraded: bool,
     /// Why there is no value of the model's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    because: Option<Because>,
+    because: Option<FallbackReason>,
     /// The same in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -92,13 +93,13 @@ pub struct ProfileOut {
     #[serde(flatten)]
     shown: Profile,
     /// The rules that added something, in order.
-    rules: Vec<Rule>,
+    rules: Vec<ProfileRule>,
     /// What they were decided by.
     signals: Signals,
 }
 
-impl From<&Adapted> for ProfileOut {
-    fn from(adapted: &Adapted) -> Self {
+impl From<&Adaptation> for ProfileOut {
+    fn from(adapted: &Adaptation) -> Self {
         // The rules and signals stand beside it.
         let shown = Profile { grounds: Vec::new(), ..adapted.profile.clone() };
         Self { shown, rules: adapted.rules.clone(), signals: adapted.signals.clone() }
@@ -108,7 +109,8 @@ impl From<&Adapted> for ProfileOut {
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Word {
+#[schemars(rename = "Word")]
+pub(super) enum RunOutcomeWord {
     /// With the model's value.
     Answered,
     /// With the prompt's own value.
@@ -142,13 +144,13 @@ impl From<&Label> for LabelOut {
 #[serde(rename_all = "camelCase")]
 struct AttemptOut {
     #[serde(skip_serializing_if = "Option::is_none")]
-    finish: Option<Finish>,
+    finish: Option<FinishReason>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
     /// What was repaired in the answer.
     repairs: Vec<RepairKind>,
     /// What was wrong with the answer.
-    problems: Vec<Broken>,
+    problems: Vec<BrokenRule>,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<FailureOut>,
     /// What was not sent to the provider.
@@ -175,8 +177,8 @@ struct DroppedOut {
     why: String,
 }
 
-impl From<&Dropped> for DroppedOut {
-    fn from(dropped: &Dropped) -> Self {
+impl From<&Omission> for DroppedOut {
+    fn from(dropped: &Omission) -> Self {
         Self { path: dropped.path.clone(), why: dropped.why.clone() }
     }
 }
@@ -197,25 +199,27 @@ struct SentOut {
 
 /// Which line of a batch a run was.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct BatchLine {
     /// Its number, from 1.
     pub number: u32,
     /// SHA-256 of its inputs in canonical JSON.
     pub input_hash: String,
 }
 
-impl Output {
+impl RunOutput {
     /// What came of a run, on that line of a batch.
     #[must_use]
-    pub fn new(setting: &Setting, ran: &Ran, line: Option<&Line>) -> Self {
+    pub fn new(setting: &RunSetting, ran: &FinishedRun, line: Option<&BatchLine>) -> Self {
         let id = &ran.prepared.request.assembly.prompt;
         let taught = setting.taught.as_ref().filter(|_| line.is_none());
         let (outcome, value, label, because) = match &ran.outcome.ended {
-            Ended::Answered { value } => (Word::Answered, Some(show::value(value)), Some(value.label().into()), None),
-            Ended::FellBack { value, because } => {
-                (Word::FellBack, Some(value.clone()), Some((&Label::trusted()).into()), Some(*because))
+            ExchangeEnd::Answered { value } => {
+                (RunOutcomeWord::Answered, Some(show::value(value)), Some(value.label().into()), None)
             }
-            Ended::Failed { because } => (Word::Failed, None, None, Some(*because)),
+            ExchangeEnd::FellBack { value, because } => {
+                (RunOutcomeWord::FellBack, Some(value.clone()), Some((&Label::trusted()).into()), Some(*because))
+            }
+            ExchangeEnd::Failed { because } => (RunOutcomeWord::Failed, None, None, Some(*because)),
         };
         Self {
             line: line.map(|line| line.number),
@@ -226,9 +230,9 @@ impl Output {
             model: setting.asked.model.name.clone(),
             provider: setting.asked.endpoint.name.clone(),
             outcome,
-            degraded: outcome != Word::Answered,
+            degraded: outcome != RunOutcomeWord::Answered,
             because,
-            why: because.map(Because::in_words),
+            why: because.map(FallbackReason::in_words),
             value,
             label,
             attempts: ran.outcome.attempts.iter().map(|attempt| attempt_out(attempt, &ran.made)).collect(),
@@ -237,19 +241,19 @@ impl Output {
             cache: Some(ran.prepared.plan.sentence()),
             counted_tokens: Some(ran.prepared.plan.total_tokens),
             error: None,
-            guard: ran.prepared.noted.iter().map(proem_agents::screen::Noted::in_words).collect(),
+            guard: ran.prepared.noted.iter().map(proem_agents::screen::ScreeningNote::in_words).collect(),
             run: ran.run.as_ref().map(ToString::to_string),
             recorded: ran.run.is_some() && ran.trouble.is_none(),
-            profile: taught.and_then(Taught::shown).map(Into::into),
+            profile: taught.and_then(PromptLessons::shown).map(Into::into),
             learned: taught.and_then(|taught| taught.lessons.clone()),
         }
     }
 }
 
-impl Output {
+impl RunOutput {
     /// A line of a batch with which nothing could be asked.
     #[must_use]
-    pub(super) fn unasked(setting: &Setting, line: &Line, error: String) -> Self {
+    pub(super) fn unasked(setting: &RunSetting, line: &BatchLine, error: String) -> Self {
         let id = &setting.prompt.id;
         Self {
             line: Some(line.number),
@@ -259,7 +263,7 @@ impl Output {
             closure: id.closure.clone(),
             model: setting.asked.model.name.clone(),
             provider: setting.asked.endpoint.name.clone(),
-            outcome: Word::Failed,
+            outcome: RunOutcomeWord::Failed,
             degraded: true,
             because: None,
             why: None,
@@ -280,7 +284,7 @@ impl Output {
     }
 }
 
-fn attempt_out(attempt: &Attempt, made: &[Made]) -> AttemptOut {
+fn attempt_out(attempt: &Attempt, made: &[CallTrace]) -> AttemptOut {
     let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let made = made.iter().find(|made| made.effect == attempt.effect);
     AttemptOut {

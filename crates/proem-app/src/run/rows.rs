@@ -3,19 +3,19 @@
 use std::io::{BufRead, Read as _};
 use std::path::Path;
 
-use proem_engine::ordered::Ordered;
+use proem_engine::ordered::OrderedJson;
 use proem_text::json;
 use sha2::{Digest as _, Sha256};
 
 use super::input::{self, Source};
-use super::output::Line;
+use super::output::BatchLine;
 use crate::error::Error as Failure;
 
 /// A line of the batch.
 pub(super) struct Row {
-    pub(super) line: Line,
+    pub(super) line: BatchLine,
     /// Its inputs, or why they are none.
-    pub(super) inputs: Result<Ordered, String>,
+    pub(super) inputs: Result<OrderedJson, String>,
 }
 
 /// The lines of a batch.
@@ -57,7 +57,7 @@ impl Iterator for Rows<'_> {
 
 impl Rows<'_> {
     fn row(&self, bytes: &[u8]) -> Row {
-        let inputs = serde_json::from_slice::<Ordered>(bytes).map_err(|error| format!("not JSON: {error}"));
+        let inputs = serde_json::from_slice::<OrderedJson>(bytes).map_err(|error| format!("not JSON: {error}"));
         let inputs = inputs.and_then(|mut inputs| {
             input::set(&mut inputs, self.texts).map_err(|failure| failure.to_string())?;
             Ok(inputs)
@@ -65,7 +65,7 @@ impl Rows<'_> {
         let hashed =
             inputs.as_ref().map_or_else(|_| bytes.to_vec(), |inputs| json::compact(&inputs.to_json()).into_bytes());
         let input_hash = proem_text::hex::encode(Sha256::digest(&hashed));
-        Row { line: Line { number: self.number, input_hash }, inputs }
+        Row { line: BatchLine { number: self.number, input_hash }, inputs }
     }
 }
 

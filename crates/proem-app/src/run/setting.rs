@@ -5,55 +5,55 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use proem_agents::prompted::{Ask, Given, Prepared, prepare};
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
 use proem_agents::screen::Screening;
 use proem_engine::call::NanoDollars;
 use proem_engine::contract::Contract;
-use proem_engine::ledger::{Cap, Period, Scope, Unit};
-use proem_engine::ordered::Ordered;
+use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit};
+use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Providers};
-use proem_engine::run::{Limits, Owed, Terms};
-use proem_engine::tokens::{Counts, TokenCounter};
-use proem_guard::Key;
+use proem_engine::run::{AnswerRequirement, ExchangeLimits, ExchangeTerms};
+use proem_engine::tokens::{CachingCounter, TokenCounter};
+use proem_guard::InstallationKey;
 use proem_llm::caller::{Caller, Wire};
 use proem_llm::cassette::{Recorder, Replayer};
 use proem_llm::client::Client;
 use proem_llm::codec::encode;
-use proem_llm::endpoint::{Endpoint, Key as EndpointKey};
+use proem_llm::endpoint::{Endpoint, EndpointKey};
 use proem_llm::secret::Secret;
-use proem_runtime::driver::{Directory, Served};
+use proem_runtime::driver::{Directory, ServedModel};
 use proem_runtime::records::Ledger;
 use proem_runtime::{Environment, installation_key};
 use proem_store::query::RunDetail;
 use serde_json::{Value as Json, json};
 
-use super::made::{Based, Made, Making, Remade};
+use super::made::{BasisSource, RunMaterial, RunRecipe, RunStart};
 use super::options::{Carriage, RunOptions};
-use crate::calling::{self, Asked};
+use crate::calling::{self, ModelEndpoint};
 use crate::error::Error as Failure;
 use crate::factors::Factors;
-use crate::guarding::Guarding;
+use crate::guarding::GuardSetup;
 use crate::message::{Note, Noted};
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::records;
-use crate::records::learning::{History, Taught, taught};
-use crate::records::writing::{Asking, Record, Writing};
+use crate::records::learning::{FailureHistory, PromptLessons, taught};
+use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
 
 /// What all runs of one command share.
-pub struct Setting {
+pub struct RunSetting {
     /// The prompt.
     pub prompt: Prompt,
     pub(super) contract: Option<Contract>,
     /// Who is asked.
-    pub asked: Asked,
-    pub(super) given: Given,
+    pub asked: ModelEndpoint,
+    pub(super) given: InputAuthor,
     pub(crate) bounds: Duration,
     counter: Box<dyn TokenCounter>,
-    key: Key,
-    pub(super) guarding: Guarding,
-    limits: Limits,
+    key: InstallationKey,
+    pub(super) guarding: GuardSetup,
+    limits: ExchangeLimits,
     input_tokens: Option<usize>,
     /// The most that one run may cost by its caller's word.
     most: Option<NanoDollars>,
@@ -64,14 +64,14 @@ pub struct Setting {
     /// What was asked for, such as `small`.
     pub(super) role: String,
     /// What each run is made from.
-    pub(super) made: Made,
+    pub(super) made: RunMaterial,
     /// Where runs are recorded, if they are.
-    pub records: Option<Writing>,
+    pub records: Option<OpenRecords>,
     /// What the prompt shows of what was learned and is wished for.
-    pub taught: Option<Taught>,
+    pub taught: Option<PromptLessons>,
 }
 
-impl std::fmt::Debug for Setting {
+impl std::fmt::Debug for RunSetting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { prompt, asked, role, .. } = self;
         let (prompt, model) = (&prompt.id, &asked.model.name);
@@ -83,13 +83,13 @@ impl std::fmt::Debug for Setting {
     }
 }
 
-impl Setting {
+impl RunSetting {
     /// What these options ask for. What there is to say goes to the project's notes, also where it fails.
     ///
     /// # Errors
     ///
     /// If the prompt, the model or the endpoint is not there or not readable, or a cassette can't be used.
-    pub fn new(options: &RunOptions, places: &Places, project: &mut Project) -> Result<Self, Failure> {
+    pub fn new(options: &RunOptions, places: &Places, project: &mut OpenProject) -> Result<Self, Failure> {
         let (name, version) = match options.prompt.split_once('@') {
             Some((name, version)) => (name, Some(version)),
             None => (options.prompt.as_str(), None),
@@ -109,16 +109,16 @@ impl Setting {
         if let Some(concurrency) = options.concurrency {
             asked.endpoint.limits.concurrency = concurrency;
         }
-        let guarding = Guarding::load(places, &[])?;
+        let guarding = GuardSetup::load(places, &[])?;
         project.notes.extend(guarding.notes.iter().cloned());
         let (wire, replayer) = match &options.carriage {
             Carriage::Nobody => (None, None),
-            Carriage::Network => wire(Tape { record: None, replay: None }, &asked)?,
-            Carriage::Recorder(folder) => wire(Tape { record: Some(folder), replay: None }, &asked)?,
-            Carriage::Cassettes(folder) => wire(Tape { record: None, replay: Some(folder) }, &asked)?,
+            Carriage::Network => wire(CassetteFolders { record: None, replay: None }, &asked)?,
+            Carriage::Recorder(folder) => wire(CassetteFolders { record: Some(folder), replay: None }, &asked)?,
+            Carriage::Cassettes(folder) => wire(CassetteFolders { record: None, replay: Some(folder) }, &asked)?,
         };
         let key = installation_key(&places.key())?;
-        let based = Based {
+        let based = BasisSource {
             book: &book,
             prompts: &[&prompt],
             guard: &guarding.files,
@@ -127,7 +127,7 @@ impl Setting {
             token_percent,
             key: &key,
         };
-        let made = Making {
+        let made = RunRecipe {
             based,
             given: options.given,
             limits: options.limits,
@@ -164,17 +164,17 @@ impl Setting {
     ///
     /// If the guard or the contract can't be made from what was recorded.
     pub fn again(
-        remade: Remade,
+        remade: RunStart,
         detail: &RunDetail,
         places: &Places,
-        endpoint: (Endpoint, Wanted),
+        endpoint: (Endpoint, CallUse),
     ) -> Result<Self, Failure> {
         let (endpoint, wanted) = endpoint;
-        let guarding = Guarding::of(remade.guard, places, &[])?;
-        let asked = Asked { model: remade.model, endpoint, arrival: remade.arrival };
+        let guarding = GuardSetup::of(remade.guard, places, &[])?;
+        let asked = ModelEndpoint { model: remade.model, endpoint, arrival: remade.arrival };
         let wire = match wanted {
-            Wanted::Calls => Some(Wire::Live(Client::new())),
-            Wanted::NoCalls => None,
+            CallUse::Calls => Some(Wire::Live(Client::new())),
+            CallUse::NoCalls => None,
         };
         let name = format!("{}/{}", remade.prompt.id.agent, remade.prompt.id.name);
         let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&name)).cloned();
@@ -194,7 +194,7 @@ impl Setting {
             role: detail.row.role.clone(),
             made: remade.made,
             records: None,
-            taught: profile.map(Taught::again),
+            taught: profile.map(PromptLessons::again),
             asked,
             guarding,
         })
@@ -209,16 +209,16 @@ impl Setting {
     pub async fn begin(
         &mut self,
         options: &RunOptions,
-        (places, project): (&Places, &Project),
+        (places, project): (&Places, &OpenProject),
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
-        let record = if options.carriage == Carriage::Nobody { Record::No } else { options.record };
+        let record = if options.carriage == Carriage::Nobody { RecordChoice::No } else { options.record };
         if matches!(options.carriage, Carriage::Network | Carriage::Recorder(_)) {
             notes.extend(self.record(places, project, record, records::caps(&project.config.budget)).await?);
         }
         let history = match (&options.carriage, &self.records) {
-            (Carriage::Recorder(_) | Carriage::Cassettes(_), _) => History::Fixed,
-            (_, records) => Writing::history(records.as_ref(), record, project),
+            (Carriage::Recorder(_) | Carriage::Cassettes(_), _) => FailureHistory::Fixed,
+            (_, records) => OpenRecords::history(records.as_ref(), record, project),
         };
         self.taught = taught((places, project), &self.prompt, &options.adapting, history).await?.collect(notes);
         notes.extend(self.taught.as_ref().and_then(|taught| taught.said.clone()));
@@ -233,14 +233,14 @@ impl Setting {
     pub async fn record(
         &mut self,
         places: &Places,
-        project: &Project,
-        record: Record,
+        project: &OpenProject,
+        record: RecordChoice,
         mut caps: Vec<Cap>,
     ) -> Result<Vec<Note>, Failure> {
-        let (scope, period, unit) = (Scope::Project, Period::Run, Unit::NanoDollars);
+        let (scope, period, unit) = (CapScope::Project, CapPeriod::Run, CapUnit::NanoDollars);
         caps.extend(self.most.map(|most| Cap { scope, period, unit, most: most.0 }));
-        let asking = Asking { ledger: Ledger { caps, priced: self.asked.priced() }, secrets: secrets(&self.asked) };
-        let Noted { value, notes } = Writing::begin(places, project, record, Some(asking)).await?;
+        let asking = CallTerms { ledger: Ledger { caps, priced: self.asked.priced() }, secrets: secrets(&self.asked) };
+        let Noted { value, notes } = OpenRecords::begin(places, project, record, Some(asking)).await?;
         self.records = value;
         Ok(notes)
     }
@@ -255,8 +255,8 @@ impl Setting {
     /// # Errors
     ///
     /// If they are not what the prompt takes, or the request can't be made of them.
-    pub fn prepare(&self, inputs: &Ordered) -> Result<Prepared, Failure> {
-        let ask = Ask {
+    pub fn prepare(&self, inputs: &OrderedJson) -> Result<PreparedRequest, Failure> {
+        let ask = PromptCall {
             prompt: &self.prompt,
             contract: self.contract.as_ref(),
             inputs,
@@ -268,7 +268,7 @@ impl Setting {
             arrival: self.asked.arrival,
             profile: self.taught.as_ref().map(|taught| &taught.adapted.profile),
         };
-        let mut counts = Counts::new(self.counter.as_ref());
+        let mut counts = CachingCounter::new(self.counter.as_ref());
         Ok(prepare(&ask, &mut counts)?)
     }
 
@@ -277,7 +277,7 @@ impl Setting {
     /// # Errors
     ///
     /// Those of [`Setting::prepare`], and if the model can't be asked for that.
-    pub fn request(&self, inputs: &Ordered) -> Result<Noted<Json>, Failure> {
+    pub fn request(&self, inputs: &OrderedJson) -> Result<Noted<Json>, Failure> {
         let prepared = self.prepare(inputs)?;
         let endpoint = &self.asked.endpoint;
         let encoded = encode(&prepared.request, &self.asked.model, &prepared.plan)?;
@@ -301,9 +301,9 @@ impl Setting {
     }
 
     /// What each exchange is held to.
-    pub(crate) fn terms(&self) -> Terms<'_> {
-        Terms {
-            owed: self.contract.as_ref().map_or(Owed::Text, Owed::Value),
+    pub(crate) fn terms(&self) -> ExchangeTerms<'_> {
+        ExchangeTerms {
+            owed: self.contract.as_ref().map_or(AnswerRequirement::Text, AnswerRequirement::Value),
             fallback: self.prompt.file.strict.fallback.as_ref(),
             limits: self.limits,
             key: &self.key,
@@ -314,7 +314,7 @@ impl Setting {
 
 /// Whether a setting is for calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum CallUse {
     /// It is.
     Calls,
     /// Nothing is sent.
@@ -322,14 +322,14 @@ pub enum Wanted {
 }
 
 /// Where the model that is asked is served.
-pub fn directory(asked: &Asked) -> Directory {
-    let served = Served { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
+pub fn directory(asked: &ModelEndpoint) -> Directory {
+    let served = ServedModel { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
     Directory::from([(asked.model.name.clone(), served)])
 }
 
 /// The credentials that go to the endpoint that is asked.
 #[must_use]
-pub fn secrets(asked: &Asked) -> Vec<Secret> {
+pub fn secrets(asked: &ModelEndpoint) -> Vec<Secret> {
     match &asked.endpoint.key {
         EndpointKey::Loaded { secret, .. } => vec![secret.clone()],
         EndpointKey::None | EndpointKey::Missing { .. } => Vec::new(),
@@ -338,7 +338,7 @@ pub fn secrets(asked: &Asked) -> Vec<Secret> {
 
 /// Folders of cassettes.
 #[derive(Debug, Clone, Copy)]
-pub struct Tape<'t> {
+pub struct CassetteFolders<'t> {
     /// What goes over the wire is kept there.
     pub record: Option<&'t Path>,
     /// Answers come from there, and nothing is sent.
@@ -350,7 +350,10 @@ pub struct Tape<'t> {
 /// # Errors
 ///
 /// If a folder can't be read or written.
-pub fn wire(tape: Tape<'_>, asked: &Asked) -> Result<(Option<Wire>, Option<Arc<Replayer>>), Failure> {
+pub fn wire(
+    tape: CassetteFolders<'_>,
+    asked: &ModelEndpoint,
+) -> Result<(Option<Wire>, Option<Arc<Replayer>>), Failure> {
     let cassettes = |error: proem_llm::cassette::CassetteError| Failure::usage(error.to_string());
     if let Some(folder) = tape.replay {
         let replayer = Arc::new(Replayer::open(folder).map_err(cassettes)?);

@@ -3,11 +3,11 @@
 use proem_store::Store;
 use proem_store::body::unfold;
 use proem_store::query::{CallRow, RunDetail};
-use proem_store::record::Content;
+use proem_store::record::HashedContent;
 use proem_text::json;
 use serde_json::Value as Json;
 
-use super::Texts;
+use super::TextsByHash;
 use crate::error::Error as Failure;
 
 /// The bytes, put together from what is kept and compared with the hash of what was sent.
@@ -23,7 +23,7 @@ pub async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, 
             "the body of run {short} is not kept; only hashes are kept (see `records.keep`)"
         )));
     }
-    let texts = Texts::load(store, strings(&sent.pieces)).await?;
+    let texts = TextsByHash::load(store, strings(&sent.pieces)).await?;
     let body = unfold(&sent.pieces, &|hash| texts.get(hash).map(str::to_owned));
     let Some(body) = body else {
         let short = run.row.id.short();
@@ -33,7 +33,7 @@ pub async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, 
         )));
     };
     let bytes = json::compact(&body);
-    let hash = Content::new(bytes.as_str()).hash;
+    let hash = HashedContent::new(bytes.as_str()).hash;
     if hash != sent.body {
         return Err(Failure::outside(format!(
             "the record of run {} does not reproduce the bytes that were sent: their SHA-256 is {}, that of the record \

@@ -9,32 +9,32 @@ pub mod texts;
 
 use std::collections::BTreeSet;
 
-use proem_engine::cache::miss::{Change, Compared, compare};
+use proem_engine::cache::miss::{CacheComparison, RequestDifference, compare};
 use proem_engine::providers::Providers;
 use proem_store::Store;
-use proem_store::query::{Listed, RunDetail};
+use proem_store::query::{RunDetail, RunScope};
 
-use self::named::Named;
-use self::seen::Call;
-use self::texts::Texts;
+use self::named::CallReference;
+use self::seen::RunCall;
+use self::texts::FirstDifference;
 use super::found;
 use crate::error::Error as Failure;
 use crate::message::Note;
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::records::{self, Whose};
 
 /// Two requests with what was found out about them.
 #[derive(Debug)]
 pub struct Pair<'d> {
     /// The earlier one.
-    pub first: Call<'d>,
+    pub first: RunCall<'d>,
     /// The later one.
-    pub second: Call<'d>,
+    pub second: RunCall<'d>,
     /// What changed, and what the cache did.
-    pub compared: Compared,
+    pub compared: CacheComparison,
     /// The texts of what changed first, as far as they are kept.
-    pub texts: Option<Texts>,
+    pub texts: Option<FirstDifference>,
 }
 
 /// What is compared.
@@ -47,15 +47,15 @@ pub struct DiffOptions<'w> {
     /// Whose runs are meant.
     pub whose: Whose,
     /// Which runs `last` counts.
-    pub listed: Listed,
+    pub listed: RunScope,
 }
 
 /// The runs whose requests are compared.
 #[derive(Debug)]
 pub struct Runs<'w> {
     store: Store,
-    first: Named<'w>,
-    second: Option<Named<'w>>,
+    first: CallReference<'w>,
+    second: Option<CallReference<'w>>,
     /// The run that is named first.
     pub former: RunDetail,
     latter: Option<RunDetail>,
@@ -68,13 +68,14 @@ impl<'w> Runs<'w> {
     ///
     /// If one is not there, or can't be read.
     pub async fn look(
-        (places, project): (&Places, &Project),
+        (places, project): (&Places, &OpenProject),
         options: &DiffOptions<'w>,
         notes: &mut Vec<Note>,
     ) -> Result<Self, Failure> {
-        let (first, second) = (Named::parse(options.first)?, options.second.map(Named::parse).transpose()?);
+        let (first, second) =
+            (CallReference::parse(options.first)?, options.second.map(CallReference::parse).transpose()?);
         let store = records::look(places, project).await?.collect(notes);
-        let detail = async |named: &Named<'_>| -> Result<RunDetail, Failure> {
+        let detail = async |named: &CallReference<'_>| -> Result<RunDetail, Failure> {
             Ok(store.run(&found(&store, project, (named.run, options.whose), options.listed).await?).await?)
         };
         let former = detail(&first).await?;
@@ -116,11 +117,15 @@ impl<'w> Runs<'w> {
 }
 
 impl<'d> Pair<'d> {
-    async fn of(store: &Store, providers: &Providers, (first, second): (Call<'d>, Call<'d>)) -> Result<Self, Failure> {
+    async fn of(
+        store: &Store,
+        providers: &Providers,
+        (first, second): (RunCall<'d>, RunCall<'d>),
+    ) -> Result<Self, Failure> {
         let model = providers.model(&second.row.model).ok();
         let (before, after) = (first.parts(), second.parts());
         let compared = compare(&first.seen(&before, model), &second.seen(&after, model), model);
-        let texts = Texts::of(store, &first, &second, &compared).await?;
+        let texts = FirstDifference::of(store, &first, &second, &compared).await?;
         Ok(Self { first, second, compared, texts })
     }
 
@@ -130,7 +135,7 @@ impl<'d> Pair<'d> {
         if self.second.is_sent() {
             return self.compared.in_words();
         }
-        let prefix = match self.compared.first_change.as_ref().map(Change::is_in_prefix) {
+        let prefix = match self.compared.first_change.as_ref().map(RequestDifference::is_in_prefix) {
             None => "both prompts are the same",
             Some(true) => "the stable prefix changed, so a cache would miss",
             Some(false) => "the stable prefix is the same",
@@ -143,7 +148,7 @@ impl<'d> Pair<'d> {
 fn without_tools(pairs: &[Pair<'_>]) -> Option<Note> {
     let calls = pairs.iter().flat_map(|pair| [&pair.first, &pair.second]);
     let without = calls.filter(|call| call.is_sent() && !call.parts().has_tools());
-    let labels: BTreeSet<String> = without.map(Call::label).collect();
+    let labels: BTreeSet<String> = without.map(RunCall::label).collect();
     if labels.is_empty() {
         return None;
     }

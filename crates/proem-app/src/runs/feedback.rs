@@ -4,21 +4,21 @@
 use proem_engine::profile::{Judgement, of_judgement};
 use proem_engine::run::Time;
 use proem_runtime::Environment;
-use proem_store::query::{Listed, RunRow, RunState};
+use proem_store::query::{RunRow, RunScope, RunState};
 use proem_store::record::{Actor, Evaluation, NewFeedback, RunId, RunOutcome};
-use proem_store::{Access, Store};
+use proem_store::{Store, StoreAccess};
 
 use super::found;
 use crate::error::Error as Failure;
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::records::Whose;
 use crate::records::learning::ageing;
 use crate::{records, when};
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct FeedbackReceipt {
     /// The run.
     pub run: RunId,
     /// When it was said.
@@ -27,10 +27,10 @@ pub struct Said {
     pub prompt: Option<String>,
 }
 
-impl Said {
+impl FeedbackReceipt {
     /// Until when a bad result counts.
     #[must_use]
-    pub fn until(&self, project: &Project) -> Time {
+    pub fn until(&self, project: &OpenProject) -> Time {
         let days = i64::from(ageing(&project.config.adapt).days).saturating_mul(when::DAY);
         Time(self.at.0.saturating_add(days))
     }
@@ -51,11 +51,11 @@ pub const fn word(judgement: Judgement) -> &'static str {
 ///
 /// If there is no such run, or it can't be written.
 pub async fn write(
-    (places, project): (&Places, &Project),
+    (places, project): (&Places, &OpenProject),
     run: (&str, Whose),
     judged: (Judgement, &str),
-) -> Result<Said, Failure> {
-    let store = records::open(places, project, Access::Write).await?.store;
+) -> Result<FeedbackReceipt, Failure> {
+    let store = records::open(places, project, StoreAccess::Write).await?.store;
     let actor = records::actor(&Environment::inherited(), places.channel);
     let written = written(&store, project, run, (judged, actor)).await;
     store.close().await;
@@ -64,17 +64,17 @@ pub async fn write(
 
 async fn written(
     store: &Store,
-    project: &Project,
+    project: &OpenProject,
     run: (&str, Whose),
     ((judgement, note), actor): ((Judgement, &str), Actor),
-) -> Result<Said, Failure> {
-    let run = found(store, project, run, Listed::Any).await?;
+) -> Result<FeedbackReceipt, Failure> {
+    let run = found(store, project, run, RunScope::Any).await?;
     let evaluation = evaluation(&store.run(&run).await?.row, judgement);
     let at = when::now();
     let prompt = evaluation.as_ref().map(|evaluation| evaluation.agent.clone());
     let verdict = word(judgement).to_owned();
     store.feedback(NewFeedback { run: run.clone(), actor, at, verdict, note: note.to_owned(), evaluation }).await?;
-    Ok(Said { run, at, prompt })
+    Ok(FeedbackReceipt { run, at, prompt })
 }
 
 /// What is said of a run's prompt; `None` where nothing of the prompt's was there to be judged, and of an

@@ -2,14 +2,14 @@
 
 use proem_engine::run::Time;
 use proem_runtime::Environment;
-use proem_store::query::{Listed, RunRow, RunsWanted};
+use proem_store::query::{RunRow, RunScope, RunsWanted};
 use proem_store::record::RunId;
-use proem_store::{Access, Purge, Purged, Store};
+use proem_store::{Purge, PurgeCounts, Store, StoreAccess};
 
 use super::found;
 use crate::error::Error as Failure;
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::records::Whose;
 use crate::{records, when};
 
@@ -17,7 +17,7 @@ use crate::{records, when};
 #[derive(Debug)]
 pub struct Purging<'p> {
     store: Store,
-    project: &'p Project,
+    project: &'p OpenProject,
     whose: Whose,
     before: Time,
     purge: Purge,
@@ -40,14 +40,14 @@ impl<'p> Purging<'p> {
     ///
     /// If the time is none, or the records can't be opened.
     pub async fn begin(
-        (places, project): (&Places, &'p Project),
+        (places, project): (&Places, &'p OpenProject),
         whose: Whose,
         before: Option<&str>,
     ) -> Result<Self, Failure> {
         let zone = records::zone(&project.config.budget)?;
         let at = when::now();
         let before = before.map_or(Ok(at), |before| when::since(before, at, &zone))?;
-        let store = records::open(places, project, Access::Write).await?.store;
+        let store = records::open(places, project, StoreAccess::Write).await?.store;
         let actor = records::actor(&Environment::inherited(), places.channel);
         let purge = Purge { project: whose.owner(project), before: None, runs: Vec::new(), actor, at };
         Ok(Self { store, project, whose, before, purge })
@@ -71,7 +71,7 @@ impl<'p> Purging<'p> {
     /// # Errors
     ///
     /// If they can't be deleted.
-    pub async fn started_before(&self) -> Result<Purged, Failure> {
+    pub async fn started_before(&self) -> Result<PurgeCounts, Failure> {
         let purge = Purge { before: Some(self.before), ..self.purge.clone() };
         Ok(self.store.purge(purge).await?)
     }
@@ -82,14 +82,14 @@ impl<'p> Purging<'p> {
     /// # Errors
     ///
     /// If there is no such run, or they can't be deleted.
-    pub async fn named(&self, names: &[String]) -> Result<(Purged, usize), Failure> {
+    pub async fn named(&self, names: &[String]) -> Result<(PurgeCounts, usize), Failure> {
         // To the store no names are no condition.
         if names.is_empty() {
-            return Ok((Purged::default(), 0));
+            return Ok((PurgeCounts::default(), 0));
         }
         let mut runs: Vec<RunId> = Vec::new();
         for name in names {
-            let id = found(&self.store, self.project, (name, self.whose), Listed::Acted).await?;
+            let id = found(&self.store, self.project, (name, self.whose), RunScope::Acted).await?;
             if !runs.contains(&id) {
                 runs.push(id);
             }

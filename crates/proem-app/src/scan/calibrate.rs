@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proem_guard::calibrate::{Calibration, calibrate};
 use proem_guard::{Guard, Scan as Found, Untrusted, show};
-use proem_runtime::files::{self, Access};
+use proem_runtime::files::{self, FileAccess};
 use proem_runtime::readers::Document;
 use proem_text::{Label, Source};
 use serde_json::Value;
@@ -22,7 +22,7 @@ const MAX_ROWS_BYTES: usize = 1 << 30;
 
 /// A text and what was found in it.
 #[derive(Debug)]
-struct Text {
+struct CalibrationText {
     place: String,
     start: Untrusted<String>,
     scan: Found,
@@ -32,7 +32,7 @@ struct Text {
 #[derive(Debug)]
 pub struct Calibrating {
     guard: Guard,
-    texts: Vec<Text>,
+    texts: Vec<CalibrationText>,
 }
 
 /// One of the texts, as it may be shown.
@@ -76,7 +76,7 @@ impl Calibrating {
         let scanned = document.fields.into_iter().map(|field| (short(scan(guard, syntax, &field.text)), field.text));
         let logit = |scan: &Found| guard.stage().logit(&scan.features);
         let highest = scanned.max_by(|(a, _), (b, _)| logit(a).total_cmp(&logit(b)));
-        self.texts.extend(highest.map(|(scan, start)| Text { place: name, start, scan }));
+        self.texts.extend(highest.map(|(scan, start)| CalibrationText { place: name, start, scan }));
     }
 
     /// Takes each line of a file as one text.
@@ -100,7 +100,7 @@ impl Calibrating {
             })?;
             let start = Untrusted::new(text.to_owned(), Label::from_source(Source::named("file")));
             let scan = short(self.guard.scan(&start));
-            self.texts.push(Text { place: format!("{name}:{number}"), scan, start });
+            self.texts.push(CalibrationText { place: format!("{name}:{number}"), scan, start });
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Calibrating {
     #[must_use]
     pub fn highest(&mut self) -> Vec<HighText<'_>> {
         let stage = self.guard.stage();
-        let logit = |text: &Text| stage.logit(&text.scan.features);
+        let logit = |text: &CalibrationText| stage.logit(&text.scan.features);
         self.texts.sort_by(|a, b| logit(b).total_cmp(&logit(a)).then_with(|| a.place.cmp(&b.place)));
         self.texts.iter().map(|text| HighText { logit: logit(text), place: &text.place, start: &text.start }).collect()
     }
@@ -127,7 +127,7 @@ impl Calibrating {
         if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
             fs::create_dir_all(folder)
                 .map_err(|error| Failure::outside(format!("could not create {}: {error}", folder.display())))?;
-            files::replace(folder, Path::new(name), calibration.write().as_bytes(), Access::Shared)?;
+            files::replace(folder, Path::new(name), calibration.write().as_bytes(), FileAccess::Shared)?;
         }
         Ok(KeptCalibration { calibration, instead_of: self.guard.stage().flag(), path })
     }

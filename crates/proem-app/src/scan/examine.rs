@@ -1,15 +1,15 @@
 //! Scans what was read of a file, field by field.
 
-use proem_guard::{Bar, Cut, Finding, Guard, Scan, Syntax, UnreadReason, Untrusted, Verdict, cut};
-use proem_runtime::readers::{Document, Field, Gap, Kind, Place};
+use proem_guard::{Bar, Cut, Finding, Guard, LanguageFamily, Scan, UnreadReason, Untrusted, Verdict, cut};
+use proem_runtime::readers::{Document, DocumentField, DocumentGap, DocumentKind, DocumentPosition};
 use proem_text::{Source, Span};
 
 use super::place::{self, Excerpt};
-use crate::guarding::Guarding;
+use crate::guarding::GuardSetup;
 
 /// Whether attacks are to be cut out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cutting {
+pub enum CutChoice {
     /// They are.
     Wanted,
     /// They are only told.
@@ -18,11 +18,11 @@ pub enum Cutting {
 
 /// A file that was scanned.
 #[derive(Debug)]
-pub struct Examined {
+pub struct FileScan {
     /// Its name as it was given.
     pub path: String,
     /// What it was read as.
-    pub kind: Kind,
+    pub kind: DocumentKind,
     /// The worst of its fields; at least a flag if something was not looked at.
     pub verdict: Verdict,
     /// The highest of its fields.
@@ -34,7 +34,7 @@ pub struct Examined {
     /// Those with something to say about; all of them where attacks are cut out.
     pub fields: Vec<ExaminedField>,
     /// What was not read, or not as it stands.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<DocumentGap>,
 }
 
 /// A field that was scanned.
@@ -47,7 +47,7 @@ pub struct ExaminedField {
     /// Suspicion, 0 to 1.
     pub score: f64,
     /// What was found, by place.
-    pub findings: Vec<Found>,
+    pub findings: Vec<PlacedFinding>,
     /// What of it was not looked at, and why.
     pub unread: Vec<(Spot, UnreadReason)>,
     /// What is left of it, where attacks are cut out.
@@ -56,7 +56,7 @@ pub struct ExaminedField {
 
 /// A finding with its place.
 #[derive(Debug)]
-pub struct Found {
+pub struct PlacedFinding {
     /// What was found.
     pub finding: Finding,
     /// Where.
@@ -77,12 +77,12 @@ pub struct Spot {
     /// In characters, from 1.
     pub column: usize,
     /// What the line is counted in.
-    pub within: Within,
+    pub within: LineScope,
 }
 
 /// What a line is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Within {
+pub enum LineScope {
     /// The file.
     File,
     /// The field, which stands in the file in another form.
@@ -92,13 +92,13 @@ pub enum Within {
 /// Scans all fields of a file.
 #[must_use]
 pub fn examine(
-    guarding: &Guarding,
+    guarding: &GuardSetup,
     (path, document): (String, Document),
     source: Option<&Source>,
-    cutting: Cutting,
-) -> Examined {
+    cutting: CutChoice,
+) -> FileScan {
     let source = source.map_or_else(|| document.kind.source(), Source::as_str);
-    let mut file = Examined {
+    let mut file = FileScan {
         path,
         kind: document.kind,
         verdict: if document.gaps.is_empty() { Verdict::Allow } else { Verdict::Flag },
@@ -115,7 +115,7 @@ pub fn examine(
         file.verdict = file.verdict.max(field.verdict);
         file.score = file.score.max(field.score);
         file.filtered_count = file.filtered_count.saturating_add(usize::from(field.verdict >= Verdict::Quarantine));
-        if !field.findings.is_empty() || field.verdict > Verdict::Allow || cutting == Cutting::Wanted {
+        if !field.findings.is_empty() || field.verdict > Verdict::Allow || cutting == CutChoice::Wanted {
             file.fields.push(field);
         }
     }
@@ -123,14 +123,14 @@ pub fn examine(
 }
 
 /// Looks for attacks in a text of a file that marks in this way what people write in it.
-pub(crate) fn scan(guard: &Guard, syntax: Option<Syntax>, text: &Untrusted<String>) -> Scan {
+pub(crate) fn scan(guard: &Guard, syntax: Option<LanguageFamily>, text: &Untrusted<String>) -> Scan {
     syntax.map_or_else(|| guard.scan(text), |syntax| guard.scan_source(text, syntax))
 }
 
-fn examine_field(guard: &Guard, field: Field, scan: Scan, (bar, cutting): (Bar, Cutting)) -> ExaminedField {
+fn examine_field(guard: &Guard, field: DocumentField, scan: Scan, (bar, cutting): (Bar, CutChoice)) -> ExaminedField {
     let verdict = bar.judge(&scan);
     let score = scan.score;
-    let cut = (cutting == Cutting::Wanted).then(|| cut(guard, bar, &field.text, &scan));
+    let cut = (cutting == CutChoice::Wanted).then(|| cut(guard, bar, &field.text, &scan));
     let (findings, unread) = found(&field.text, field.place, scan);
     ExaminedField { name: field.name, verdict, score, findings, unread, cut }
 }
@@ -138,9 +138,9 @@ fn examine_field(guard: &Guard, field: Field, scan: Scan, (bar, cutting): (Bar, 
 /// Findings and what was not looked at, with their places.
 pub(crate) fn found(
     text: &Untrusted<String>,
-    at: Option<Place>,
+    at: Option<DocumentPosition>,
     scan: Scan,
-) -> (Vec<Found>, Vec<(Spot, UnreadReason)>) {
+) -> (Vec<PlacedFinding>, Vec<(Spot, UnreadReason)>) {
     let spans: Vec<Span> = scan.findings.iter().map(|finding| finding.span).collect();
     let located = place::locate(text, &spans);
     let excerpts = place::excerpts(text, &located);
@@ -149,7 +149,7 @@ pub(crate) fn found(
     let findings = findings
         .map(|(((finding, located), excerpt), text)| {
             let spot = spot(finding.span, (located.line, located.column), at);
-            Found { finding, spot, text, excerpt }
+            PlacedFinding { finding, spot, text, excerpt }
         })
         .collect();
     let spans: Vec<Span> = scan.unread.iter().map(|unread| unread.span).collect();
@@ -161,8 +161,8 @@ pub(crate) fn found(
 }
 
 /// Where a place of a field is in the file, if the field stands in it as it is.
-fn spot(span: Span, (line, column): (usize, usize), at: Option<Place>) -> Spot {
-    let Some(start) = at else { return Spot { span, line, column, within: Within::Field } };
+fn spot(span: Span, (line, column): (usize, usize), at: Option<DocumentPosition>) -> Spot {
+    let Some(start) = at else { return Spot { span, line, column, within: LineScope::Field } };
     let column = if line == 1 { start.column.saturating_add(column).saturating_sub(1) } else { column };
-    Spot { span, line: start.line.saturating_add(line).saturating_sub(1), column, within: Within::File }
+    Spot { span, line: start.line.saturating_add(line).saturating_sub(1), column, within: LineScope::File }
 }

@@ -4,21 +4,23 @@
 
 use std::path::{Path, PathBuf};
 
-use proem_runtime::files::{Content, read_beneath};
-use proem_runtime::folder::{EntryKind, FolderEntry, FolderListing, Origin, list};
-use proem_runtime::readers::{Ask, Document, Gap, GapReason, Rest, Surroundings, extract};
+use proem_runtime::files::{FileContent, read_beneath};
+use proem_runtime::folder::{EntryKind, FolderEntry, FolderListing, ListingOrigin, list};
+use proem_runtime::readers::{
+    Document, DocumentGap, DocumentOptions, FileSurroundings, GapReason, UnreadTail, extract,
+};
 use proem_runtime::{Environment, Error};
 
 use super::ScanOptions;
-use super::examine::{Cutting, Examined, examine};
+use super::examine::{CutChoice, FileScan, examine};
 use crate::error::Error as Failure;
-use crate::guarding::Guarding;
+use crate::guarding::GuardSetup;
 use crate::message::Note;
 use crate::words::grouped;
 
 /// Why a path of a folder was not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum SkipReason {
     /// It holds no text.
     Binary,
     /// It is larger than what is read.
@@ -33,7 +35,7 @@ pub enum LeftOut {
     Missing,
 }
 
-impl LeftOut {
+impl SkipReason {
     /// All reasons, in the order in which they are told.
     pub const ALL: [Self; 6] =
         [Self::Binary, Self::TooLarge, Self::Link, Self::Submodule, Self::Special, Self::Missing];
@@ -72,17 +74,17 @@ impl LeftOut {
 #[derive(Debug)]
 pub enum Seen {
     /// It was looked at.
-    File(Examined),
+    File(FileScan),
     /// It was not, for a reason.
-    LeftOut(LeftOut),
+    LeftOut(SkipReason),
     /// It could not be read, and why.
     Unreadable(String),
 }
 
 /// What was read of one path.
-enum Looked {
+enum PathScan {
     At(Document),
-    LeftOut(LeftOut),
+    LeftOut(SkipReason),
     Unreadable(String),
 }
 
@@ -117,20 +119,20 @@ impl<'f> Folder<'f> {
 
     /// Looks at an entry.
     #[must_use]
-    pub fn look(&self, entry: &FolderEntry, guarding: &Guarding, options: &ScanOptions) -> Seen {
+    pub fn look(&self, entry: &FolderEntry, guarding: &GuardSetup, options: &ScanOptions) -> Seen {
         let looked = match entry.kind {
             EntryKind::File => self.read(&entry.path, options),
-            EntryKind::Link => Looked::LeftOut(LeftOut::Link),
-            EntryKind::Submodule => Looked::LeftOut(LeftOut::Submodule),
-            EntryKind::Special => Looked::LeftOut(LeftOut::Special),
+            EntryKind::Link => PathScan::LeftOut(SkipReason::Link),
+            EntryKind::Submodule => PathScan::LeftOut(SkipReason::Submodule),
+            EntryKind::Special => PathScan::LeftOut(SkipReason::Special),
         };
         match looked {
-            Looked::At(document) => {
+            PathScan::At(document) => {
                 let file = (self.name(entry), document);
-                Seen::File(examine(guarding, file, options.source.as_ref(), Cutting::NotWanted))
+                Seen::File(examine(guarding, file, options.source.as_ref(), CutChoice::NotWanted))
             }
-            Looked::LeftOut(why) => Seen::LeftOut(why),
-            Looked::Unreadable(why) => Seen::Unreadable(why),
+            PathScan::LeftOut(why) => Seen::LeftOut(why),
+            PathScan::Unreadable(why) => Seen::Unreadable(why),
         }
     }
 
@@ -141,27 +143,27 @@ impl<'f> Folder<'f> {
     }
 
     /// Reads a file of the folder.
-    fn read(&self, relative: &Path, options: &ScanOptions) -> Looked {
+    fn read(&self, relative: &Path, options: &ScanOptions) -> PathScan {
         let bytes = match read_beneath(self.path, relative, options.folder_file_bytes) {
-            Ok(Some(Content::Whole(bytes))) => bytes,
-            Ok(Some(Content::Cut(_))) => return Looked::LeftOut(LeftOut::TooLarge),
-            Ok(None) => return Looked::LeftOut(LeftOut::Missing),
+            Ok(Some(FileContent::Whole(bytes))) => bytes,
+            Ok(Some(FileContent::Cut(_))) => return PathScan::LeftOut(SkipReason::TooLarge),
+            Ok(None) => return PathScan::LeftOut(SkipReason::Missing),
             // What was a file when it was listed.
-            Err(Error::Link { .. }) => return Looked::LeftOut(LeftOut::Link),
-            Err(Error::NotRegular { .. }) => return Looked::LeftOut(LeftOut::Special),
-            Err(error) => return Looked::Unreadable(error.to_string()),
+            Err(Error::Link { .. }) => return PathScan::LeftOut(SkipReason::Link),
+            Err(Error::NotRegular { .. }) => return PathScan::LeftOut(SkipReason::Special),
+            Err(error) => return PathScan::Unreadable(error.to_string()),
         };
         let (kind, source) = (options.kind, options.source.clone());
-        let surroundings = Surroundings::Project;
-        let ask = Ask { name: Some(relative), kind, surroundings, source, ..Ask::default() };
-        let mut document = extract(&bytes, Rest::Nothing, &ask);
-        let is_text = |gap: &Gap| gap.reason != GapReason::NotText;
+        let surroundings = FileSurroundings::Project;
+        let ask = DocumentOptions { name: Some(relative), kind, surroundings, source, ..DocumentOptions::default() };
+        let mut document = extract(&bytes, UnreadTail::Nothing, &ask);
+        let is_text = |gap: &DocumentGap| gap.reason != GapReason::NotText;
         if document.fields.is_empty() && !document.gaps.iter().all(is_text) {
-            return Looked::LeftOut(LeftOut::Binary);
+            return PathScan::LeftOut(SkipReason::Binary);
         }
         // Sources in another character set were read all the same, but for some letters.
         document.gaps.retain(|gap| !matches!(gap.reason, GapReason::Replaced | GapReason::Unknown));
-        Looked::At(document)
+        PathScan::At(document)
     }
 }
 
@@ -171,21 +173,23 @@ fn named(folder: &Path, relative: &Path) -> PathBuf {
 }
 
 /// What a person should know about which files were meant.
-fn note(folder: &str, count: usize, origin: Origin) -> Option<String> {
+fn note(folder: &str, count: usize, origin: ListingOrigin) -> Option<String> {
     match origin {
-        Origin::NoRepository => Some(format!("`{folder}` is not in a git repository; all of its files were scanned")),
-        Origin::NoGit => Some(format!("git was not found; all files of `{folder}` were scanned")),
-        Origin::Tracked { untracked: None } => {
+        ListingOrigin::NoRepository => {
+            Some(format!("`{folder}` is not in a git repository; all of its files were scanned"))
+        }
+        ListingOrigin::NoGit => Some(format!("git was not found; all files of `{folder}` were scanned")),
+        ListingOrigin::Tracked { untracked: None } => {
             Some(format!("git lists the tracked files of `{folder}`, but the number of untracked files is unknown"))
         }
-        Origin::Tracked { untracked: Some(0) } if count > 0 => None,
-        Origin::Tracked { untracked: Some(0) } => {
+        ListingOrigin::Tracked { untracked: Some(0) } if count > 0 => None,
+        ListingOrigin::Tracked { untracked: Some(0) } => {
             Some(format!("git tracks nothing in `{folder}`; name its files to scan them"))
         }
-        Origin::Tracked { untracked: Some(1) } => {
+        ListingOrigin::Tracked { untracked: Some(1) } => {
             Some(format!("1 file of `{folder}` that git doesn't track was not scanned"))
         }
-        Origin::Tracked { untracked: Some(more) } => {
+        ListingOrigin::Tracked { untracked: Some(more) } => {
             Some(format!("{} files of `{folder}` that git doesn't track were not scanned", grouped(more)))
         }
     }

@@ -1,25 +1,26 @@
 //! A scan as JSON.
 
 use proem_guard::show;
-use proem_guard::{Cut, Step, Verdict};
+use proem_guard::{Cut, ReadingStep, Verdict};
 use proem_text::json;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::examine::{Examined, ExaminedField, Found, Spot, Within};
-use super::folder::LeftOut;
+use super::examine::{ExaminedField, FileScan, LineScope, PlacedFinding, Spot};
+use super::folder::SkipReason;
 use crate::error::Error as Failure;
 
 /// The answer of `proem scan --json`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+#[schemars(rename = "Output")]
+pub struct ScanOutput {
     /// The worst of all files: `allow`, `flag`, `quarantine` or `block`. A file that could not be
     /// read counts as `flag`.
     verdict: &'static str,
     /// Each file that was read, in the order given.
-    files: Vec<FileOut>,
+    files: Vec<ScanFileOut>,
     /// Each file that could not be read.
     unreadable: Vec<UnreadableOut>,
 }
@@ -27,7 +28,8 @@ pub struct Output {
 /// One file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct FileOut {
+#[schemars(rename = "FileOut")]
+pub struct ScanFileOut {
     /// Its name as it was given; `-` is standard input.
     path: String,
     /// What it was read as: `text`, `markdown`, `html`, `mail`, `json` or `source`.
@@ -43,7 +45,7 @@ pub struct FileOut {
     /// The fields with something to say about; all of them with `--cut`.
     fields: Vec<FieldOut>,
     /// What was not read, or not as it stands.
-    gaps: Vec<GapOut>,
+    gaps: Vec<ScanGapOut>,
 }
 
 /// One text of a file.
@@ -137,7 +139,8 @@ struct CutOut {
 
 /// Something that was not read, or not as it stands.
 #[derive(Debug, Serialize, JsonSchema)]
-struct GapOut {
+#[schemars(rename = "GapOut")]
+struct ScanGapOut {
     /// `too-long`, `too-many`, `too-deep`, `not-text`, `unknown`, `replaced` or `malformed`.
     reason: &'static str,
     /// The field; empty for the whole file.
@@ -155,16 +158,16 @@ pub struct UnreadableOut {
     why: String,
 }
 
-impl Output {
+impl ScanOutput {
     /// The answer about these files, and about those that could not be read, with the reason.
     #[must_use]
-    pub fn new(files: &[Examined], unreadable: &[(String, String)]) -> Self {
+    pub fn new(files: &[FileScan], unreadable: &[(String, String)]) -> Self {
         let least = if unreadable.is_empty() { Verdict::Allow } else { Verdict::Flag };
         let worst = files.iter().map(|file| file.verdict).fold(least, Verdict::max);
         let unreadable = unreadable.iter().map(|(path, why)| UnreadableOut { path: path.clone(), why: why.clone() });
         Self {
             verdict: worst.as_str(),
-            files: files.iter().map(FileOut::new).collect(),
+            files: files.iter().map(ScanFileOut::new).collect(),
             unreadable: unreadable.collect(),
         }
     }
@@ -185,7 +188,7 @@ impl Output {
 #[serde(untagged)]
 pub enum LineOut {
     /// It was looked at.
-    File(Box<FileOut>),
+    File(Box<ScanFileOut>),
     /// It could not be read.
     Unreadable(UnreadableOut),
     /// It was not looked at.
@@ -201,8 +204,8 @@ pub enum LineOut {
 impl LineOut {
     /// A file that was looked at.
     #[must_use]
-    pub fn file(file: &Examined) -> Self {
-        Self::File(Box::new(FileOut::new(file)))
+    pub fn file(file: &FileScan) -> Self {
+        Self::File(Box::new(ScanFileOut::new(file)))
     }
 
     /// A file that could not be read.
@@ -213,7 +216,7 @@ impl LineOut {
 
     /// A path that was not looked at.
     #[must_use]
-    pub fn left_out(path: &str, why: LeftOut) -> Self {
+    pub fn left_out(path: &str, why: SkipReason) -> Self {
         Self::LeftOut { path: path.to_owned(), left_out: why.as_str() }
     }
 
@@ -228,9 +231,9 @@ impl LineOut {
     }
 }
 
-impl FileOut {
-    fn new(file: &Examined) -> Self {
-        let gap = |gap: &proem_runtime::readers::Gap| GapOut {
+impl ScanFileOut {
+    fn new(file: &FileScan) -> Self {
+        let gap = |gap: &proem_runtime::readers::DocumentGap| ScanGapOut {
             reason: gap.reason.as_str(),
             field: gap.field.clone(),
             about: gap.about.clone(),
@@ -262,13 +265,13 @@ impl FieldOut {
 }
 
 impl FindingOut {
-    pub(crate) fn new(found: &Found) -> Self {
+    pub(crate) fn new(found: &PlacedFinding) -> Self {
         let finding = &found.finding;
         Self {
             kind: finding.kind.as_str(),
             rule: finding.rule,
             place: PlaceOut::new(&found.spot),
-            view: finding.steps.iter().copied().map(Step::as_str).collect(),
+            view: finding.steps.iter().copied().map(ReadingStep::as_str).collect(),
             hidden: finding.hidden,
             severity: finding.severity.as_str(),
             score: rounded(f64::from(finding.score)),
@@ -287,8 +290,8 @@ impl PlaceOut {
     const fn new(spot: &Spot) -> Self {
         let span = SpanOut { start: spot.span.start, end: spot.span.end };
         let within = match spot.within {
-            Within::File => "file",
-            Within::Field => "field",
+            LineScope::File => "file",
+            LineScope::Field => "field",
         };
         Self { span, line: spot.line, column: spot.column, within }
     }

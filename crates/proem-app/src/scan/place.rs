@@ -13,7 +13,7 @@ const MARKED: usize = 80;
 
 /// A place in a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Located {
+pub(crate) struct TextPlace {
     /// From 1.
     pub(crate) line: usize,
     /// In characters, from 1.
@@ -40,7 +40,7 @@ pub struct Excerpt {
 
 /// Where spans are, in one pass over the text. Spans are best in order: each one that lies before
 /// the last starts over.
-pub(crate) fn locate(text: &Untrusted<String>, spans: &[Span]) -> Vec<Located> {
+pub(crate) fn locate(text: &Untrusted<String>, spans: &[Span]) -> Vec<TextPlace> {
     let mut found = Vec::with_capacity(spans.len());
     text.measure(|text| {
         let (mut at, mut line, mut column) = (0_usize, 1_usize, 1_usize);
@@ -59,7 +59,7 @@ pub(crate) fn locate(text: &Untrusted<String>, spans: &[Span]) -> Vec<Located> {
     found
 }
 
-fn around(text: &str, span: Span, (line, column): (usize, usize)) -> Located {
+fn around(text: &str, span: Span, (line, column): (usize, usize)) -> TextPlace {
     let (head, tail) = text.split_at_checked(span.start).unwrap_or((text, ""));
     let before: usize = head.chars().rev().take_while(|c| *c != '\n').take(AROUND).map(char::len_utf8).sum();
     let before = Span::new(span.start.saturating_sub(before), span.start);
@@ -74,7 +74,7 @@ fn around(text: &str, span: Span, (line, column): (usize, usize)) -> Located {
     let first = text.get(..before.start).and_then(|text| text.chars().next_back());
     let last = text.get(after.end..).and_then(|text| text.chars().next());
     let clipped = [!is_break(first), marked.end < span.end, marked.end >= span.end && !is_break(last)];
-    Located { line, column, before, marked, after, clipped }
+    TextPlace { line, column, before, marked, after, clipped }
 }
 
 /// The characters of the first `len` bytes.
@@ -85,7 +85,7 @@ fn within(at: &mut usize, c: char, len: usize) -> Option<char> {
 }
 
 /// The excerpts of places, and the texts of whole spans.
-pub(crate) fn excerpts(text: &Untrusted<String>, located: &[Located]) -> Vec<Excerpt> {
+pub(crate) fn excerpts(text: &Untrusted<String>, located: &[TextPlace]) -> Vec<Excerpt> {
     let spans: Vec<Span> = located.iter().flat_map(|place| [place.before, place.marked, place.after]).collect();
     let mut pieces = pieces(text, &spans).into_iter();
     let mut out = Vec::with_capacity(located.len());

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use proem_guard::{Untrusted, Verdict};
-use proem_runtime::readers::{Ask, Gap, Kind, Rest, extract};
+use proem_runtime::readers::{DocumentGap, DocumentKind, DocumentOptions, UnreadTail, extract};
 use proem_text::{Label, Source, json};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use super::ScanOptions;
 use super::examine;
 use super::output::{FindingOut, UnreadOut, rounded};
 use crate::error::Error as Failure;
-use crate::guarding::Guarding;
+use crate::guarding::GuardSetup;
 
 /// How much is read ahead, in bytes; a batch is what lies ready in it.
 const READ_AHEAD: usize = 1024 * 1024;
@@ -30,17 +30,17 @@ pub const MAX_TEXT: usize = 100;
 
 /// A row as it should be; other keys are ignored.
 #[derive(Deserialize)]
-struct Row {
+struct JsonlRow {
     text: String,
 }
 
 /// A line of the file, with its number from 1.
 struct Numbered {
     number: usize,
-    line: Line,
+    line: RowBytes,
 }
 
-enum Line {
+enum RowBytes {
     Bytes(Vec<u8>),
     TooLong,
 }
@@ -90,15 +90,15 @@ struct RowOut {
 /// Rows that are read batch by batch.
 #[derive(Debug)]
 pub struct Rows<'r, R> {
-    guarding: &'r Guarding,
-    lines: Lines<R>,
+    guarding: &'r GuardSetup,
+    lines: RowLines<R>,
     source: Source,
 }
 
 impl<'r, R: Read> Rows<'r, R> {
     /// The rows that can be read there.
-    pub fn new(guarding: &'r Guarding, from: R, options: &ScanOptions) -> Self {
-        let lines = Lines { from: BufReader::with_capacity(READ_AHEAD, from), number: 0, most: options.file_bytes };
+    pub fn new(guarding: &'r GuardSetup, from: R, options: &ScanOptions) -> Self {
+        let lines = RowLines { from: BufReader::with_capacity(READ_AHEAD, from), number: 0, most: options.file_bytes };
         Self { guarding, lines, source: options.source.clone().unwrap_or(Source::named(SOURCE)) }
     }
 
@@ -116,19 +116,19 @@ impl<'r, R: Read> Rows<'r, R> {
 
 /// Lines, each bounded.
 #[derive(Debug)]
-struct Lines<R> {
+struct RowLines<R> {
     from: BufReader<R>,
     number: usize,
     /// The longest line, in bytes without its end.
     most: usize,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> RowLines<R> {
     /// The next line, and those after it that need no waiting.
     fn batch(&mut self) -> io::Result<Vec<Numbered>> {
         let mut batch = Vec::new();
         while let Some(line) = self.next()? {
-            let is_blank = matches!(&line.line, Line::Bytes(bytes) if bytes.trim_ascii().is_empty());
+            let is_blank = matches!(&line.line, RowBytes::Bytes(bytes) if bytes.trim_ascii().is_empty());
             if !is_blank {
                 batch.push(line);
             }
@@ -149,17 +149,17 @@ impl<R: Read> Lines<R> {
         let ended = bytes.pop_if(|byte| *byte == b'\n').is_some();
         if !ended && bytes.len() > self.most {
             self.from.skip_until(b'\n')?;
-            return Ok(Some(Numbered { number: self.number, line: Line::TooLong }));
+            return Ok(Some(Numbered { number: self.number, line: RowBytes::TooLong }));
         }
         if self.number == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
             bytes.drain(..3);
         }
-        Ok(Some(Numbered { number: self.number, line: Line::Bytes(bytes) }))
+        Ok(Some(Numbered { number: self.number, line: RowBytes::Bytes(bytes) }))
     }
 }
 
 /// Scores rows on all processors; the answers are in the order of the rows.
-fn answers(guarding: &Guarding, rows: &[Numbered], source: &Source) -> Result<Vec<RowAnswer>, Failure> {
+fn answers(guarding: &GuardSetup, rows: &[Numbered], source: &Source) -> Result<Vec<RowAnswer>, Failure> {
     let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let share = rows.len().div_ceil(workers).max(1);
     thread::scope(|scope| {
@@ -176,7 +176,7 @@ fn answers(guarding: &Guarding, rows: &[Numbered], source: &Source) -> Result<Ve
     })
 }
 
-fn answer(guarding: &Guarding, row: &Numbered, source: &Source) -> Result<RowAnswer, Failure> {
+fn answer(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<RowAnswer, Failure> {
     let number = row.number;
     let (text, gaps) = match text_of(&row.line, source) {
         Ok(found) => found,
@@ -200,17 +200,18 @@ fn answer(guarding: &Guarding, row: &Numbered, source: &Source) -> Result<RowAns
 }
 
 /// The row's text. What a strict parser refuses, such as a lone surrogate, is read with a gap.
-fn text_of(line: &Line, source: &Source) -> Result<(Untrusted<String>, Vec<Gap>), RowProblem> {
+fn text_of(line: &RowBytes, source: &Source) -> Result<(Untrusted<String>, Vec<DocumentGap>), RowProblem> {
     const FORM: &str = "write `{\"text\": \"…\"}` on each line";
-    let Line::Bytes(bytes) = line else {
+    let RowBytes::Bytes(bytes) = line else {
         return Err(RowProblem::TooLong);
     };
-    let error = match serde_json::from_slice::<Row>(bytes) {
+    let error = match serde_json::from_slice::<JsonlRow>(bytes) {
         Ok(row) => return Ok((Untrusted::new(row.text, Label::from_source(source.clone())), Vec::new())),
         Err(error) => error,
     };
-    let ask = Ask { kind: Some(Kind::Json), source: Some(source.clone()), ..Ask::default() };
-    let document = extract(bytes, Rest::Nothing, &ask);
+    let ask =
+        DocumentOptions { kind: Some(DocumentKind::Json), source: Some(source.clone()), ..DocumentOptions::default() };
+    let document = extract(bytes, UnreadTail::Nothing, &ask);
     let mut texts = document.fields.into_iter().filter(|field| field.name == "/text");
     match (texts.next(), texts.next()) {
         (Some(field), None) if !document.gaps.is_empty() => {

@@ -38,7 +38,7 @@ pub fn shown(path: &Path) -> String {
 
 /// One line.
 #[derive(Debug)]
-pub enum Line {
+pub enum QueryLine {
     /// White space.
     Blank,
     /// Anything else.
@@ -49,12 +49,12 @@ pub enum Line {
 
 /// Lines, counted from 1. At most one of them is held at a time.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct QueryLines<R> {
     from: R,
     number: usize,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> QueryLines<R> {
     /// The lines that can be read there.
     pub const fn new(from: R) -> Self {
         Self { from, number: 0 }
@@ -65,7 +65,7 @@ impl<R: BufRead> Lines<R> {
     /// # Errors
     ///
     /// If nothing more can be read.
-    pub fn next_line(&mut self) -> io::Result<Option<(usize, Line)>> {
+    pub fn next_line(&mut self) -> io::Result<Option<(usize, QueryLine)>> {
         let mut bytes = Vec::new();
         let cap = u64::try_from(MAX_LINE_BYTES).unwrap_or(u64::MAX).saturating_add(1);
         if self.from.by_ref().take(cap).read_until(b'\n', &mut bytes)? == 0 {
@@ -76,17 +76,17 @@ impl<R: BufRead> Lines<R> {
         if !ended && bytes.len() > MAX_LINE_BYTES {
             self.from.skip_until(b'\n')?;
             let why = format!("longer than {} bytes; shorten it", grouped(MAX_LINE_BYTES));
-            return Ok(Some((self.number, Line::Unreadable(why))));
+            return Ok(Some((self.number, QueryLine::Unreadable(why))));
         }
         let mut line = match String::from_utf8(bytes) {
-            Ok(text) if text.trim().is_empty() => Line::Blank,
-            Ok(text) => Line::Text(text),
+            Ok(text) if text.trim().is_empty() => QueryLine::Blank,
+            Ok(text) => QueryLine::Text(text),
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
-                Line::Unreadable(format!("not UTF-8 from byte {at} on; save it as UTF-8"))
+                QueryLine::Unreadable(format!("not UTF-8 from byte {at} on; save it as UTF-8"))
             }
         };
-        if let (1, Line::Text(text)) = (self.number, &mut line)
+        if let (1, QueryLine::Text(text)) = (self.number, &mut line)
             && text.starts_with('\u{feff}')
         {
             text.remove(0);
@@ -97,14 +97,14 @@ impl<R: BufRead> Lines<R> {
 
 /// A query, with the names that it used if it is one of usage.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct RankedQuery {
     /// The query.
     pub query: String,
     /// The names that it used.
     pub tools: Vec<String>,
 }
 
-impl Asked {
+impl RankedQuery {
     /// Reads `{"query", "tools"?}`; other keys are ignored, and so is what is no text in `tools`.
     ///
     /// # Errors
@@ -133,15 +133,15 @@ mod tests {
     use super::*;
 
     fn read(bytes: &[u8]) -> Vec<(usize, String)> {
-        let mut lines = Lines::new(bytes);
+        let mut lines = QueryLines::new(bytes);
         let mut out = Vec::new();
         while let Some((number, line)) = lines.next_line().unwrap() {
             out.push((
                 number,
                 match line {
-                    Line::Blank => "blank".into(),
-                    Line::Text(text) => text.chars().take(9).collect(),
-                    Line::Unreadable(why) => format!("! {why}"),
+                    QueryLine::Blank => "blank".into(),
+                    QueryLine::Text(text) => text.chars().take(9).collect(),
+                    QueryLine::Unreadable(why) => format!("! {why}"),
                 },
             ));
         }
@@ -182,12 +182,12 @@ mod tests {
             (r#"{"query": ["a"]}"#, Err("`query` is not a string")),
         ] {
             let expected = expected
-                .map(|(query, tools)| Asked {
+                .map(|(query, tools)| RankedQuery {
                     query: query.into(),
                     tools: tools.into_iter().map(str::to_owned).collect(),
                 })
                 .map_err(|why: &str| format!("{why}; {form}"));
-            assert_eq!(Asked::parse(line), expected, "{line}");
+            assert_eq!(RankedQuery::parse(line), expected, "{line}");
         }
     }
 }

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use proem_agents::assemble::settings::Paths;
+use proem_agents::assemble::settings::BookOverrides;
 use proem_guard::show;
 use proem_runtime::Error;
 use proem_runtime::catalogue;
-use proem_runtime::files::{self, Content};
+use proem_runtime::files::{self, FileContent};
 use proem_select::catalogue::skill;
 
 use super::{MAX_FILE_BYTES, hash};
@@ -25,7 +25,7 @@ const MAX_DEPTH: usize = 6;
 
 /// What trusting a file lets it do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Use {
+pub enum TrustUse {
     /// The project's configuration.
     Configuration,
     /// Rules for whoever works in the repository.
@@ -40,7 +40,7 @@ pub enum Use {
     Skill,
 }
 
-impl Use {
+impl TrustUse {
     /// What trusting the file at `path` lets it do, in words.
     #[must_use]
     pub fn meaning(&self, path: &str) -> String {
@@ -68,11 +68,11 @@ impl Use {
 
 /// A file that Proem would read as trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
+pub struct TrustCandidate {
     /// Relative to the project's root, `/` between folders.
     pub path: String,
     /// What trusting it lets it do.
-    pub uses: Vec<Use>,
+    pub uses: Vec<TrustUse>,
     /// Its text.
     pub text: String,
     /// SHA-256 of the text, hexadecimal.
@@ -81,7 +81,7 @@ pub struct Candidate {
 
 /// Something that can't be trusted as it is, and why, in our words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct UntrustablePath {
     /// Relative to the project's root.
     pub path: String,
     /// Why.
@@ -92,9 +92,9 @@ pub struct Refused {
 #[derive(Debug, Default)]
 pub struct Candidates {
     /// Those that can be trusted, by path.
-    pub files: Vec<Candidate>,
+    pub files: Vec<TrustCandidate>,
     /// Those that can't.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<UntrustablePath>,
 }
 
 impl Candidates {
@@ -102,22 +102,22 @@ impl Candidates {
     #[must_use]
     pub fn read(root: &Path) -> Self {
         let mut found = Self::default();
-        let mut uses: BTreeMap<String, Vec<Use>> = BTreeMap::new();
-        uses.insert(CONFIG.to_owned(), vec![Use::Configuration]);
+        let mut uses: BTreeMap<String, Vec<TrustUse>> = BTreeMap::new();
+        uses.insert(CONFIG.to_owned(), vec![TrustUse::Configuration]);
         for name in RULE_FILES {
-            uses.insert(name.to_owned(), vec![Use::RuleFile]);
+            uses.insert(name.to_owned(), vec![TrustUse::RuleFile]);
         }
-        uses.insert(catalogue::OWN.to_owned(), vec![Use::Catalogue]);
+        uses.insert(catalogue::OWN.to_owned(), vec![TrustUse::Catalogue]);
         for path in skill_files(root) {
-            uses.insert(path, vec![Use::Skill]);
+            uses.insert(path, vec![TrustUse::Skill]);
         }
         for path in found.book_files(root) {
-            uses.entry(path).or_default().push(Use::Book);
+            uses.entry(path).or_default().push(TrustUse::Book);
         }
         let config = found.add(root, CONFIG, uses.remove(CONFIG).unwrap_or_default());
         for (part, path) in config.map(|text| named_paths(&text)).unwrap_or_default() {
             match plain(&path) {
-                Some(path) => uses.entry(path).or_default().push(Use::StandsIn(part)),
+                Some(path) => uses.entry(path).or_default().push(TrustUse::StandsIn(part)),
                 None => {
                     found.refuse(
                         &path,
@@ -139,7 +139,7 @@ impl Candidates {
     /// # Errors
     ///
     /// Why it can't be trusted, with what can.
-    pub fn get(&self, path: &str) -> Result<&Candidate, Failure> {
+    pub fn get(&self, path: &str) -> Result<&TrustCandidate, Failure> {
         if let Some(candidate) = self.files.iter().find(|candidate| candidate.path == path) {
             return Ok(candidate);
         }
@@ -173,15 +173,15 @@ impl Candidates {
     }
 
     fn refuse(&mut self, path: &str, why: impl Into<String>) {
-        self.refused.push(Refused { path: path.to_owned(), why: why.into() });
+        self.refused.push(UntrustablePath { path: path.to_owned(), why: why.into() });
     }
 
     /// Reads one file, if it is there; its text.
-    fn add(&mut self, root: &Path, path: &str, uses: Vec<Use>) -> Option<String> {
+    fn add(&mut self, root: &Path, path: &str, uses: Vec<TrustUse>) -> Option<String> {
         let bytes = match files::read_beneath(root, Path::new(path), MAX_FILE_BYTES) {
             Ok(None) => return None,
-            Ok(Some(Content::Whole(bytes))) => bytes,
-            Ok(Some(Content::Cut(_))) => {
+            Ok(Some(FileContent::Whole(bytes))) => bytes,
+            Ok(Some(FileContent::Cut(_))) => {
                 self.refuse(
                     path,
                     format!("it is larger than the {MAX_FILE_BYTES} bytes that can be reviewed; split it"),
@@ -198,7 +198,7 @@ impl Candidates {
             self.refuse(path, "it is not UTF-8; save it as UTF-8");
             return None;
         };
-        self.files.push(Candidate { path: path.to_owned(), uses, text: text.clone(), hash });
+        self.files.push(TrustCandidate { path: path.to_owned(), uses, text: text.clone(), hash });
         Some(text)
     }
 
@@ -328,7 +328,7 @@ fn without_dots(path: &Path) -> PathBuf {
 fn named_paths(text: &str) -> Vec<(&'static str, String)> {
     let Ok(table) = text.parse::<toml::Table>() else { return Vec::new() };
     let paths = table.get("assemble").and_then(|assemble| assemble.get("paths")).cloned();
-    let paths: Paths = paths.and_then(|paths| paths.try_into().ok()).unwrap_or_default();
+    let paths: BookOverrides = paths.and_then(|paths| paths.try_into().ok()).unwrap_or_default();
     paths.named().into_iter().map(|(part, path)| (part, path.to_owned())).collect()
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use proem_guard::show;
 use proem_runtime::git::GitProgram;
 
-use super::candidates::{Candidate, Candidates, listed, within};
-use super::{EDITING_SECONDS, Editing, TrustStore, Vouched};
+use super::candidates::{Candidates, TrustCandidate, listed, within};
+use super::{EDITING_SECONDS, EditingGrant, RepositoryTrust, TrustStore};
 use crate::error::Error as Failure;
 use crate::message::{Hint, Note};
 use crate::places::Places;
@@ -24,7 +24,7 @@ pub struct TrustPlace {
     key: String,
     store: TrustStore,
     /// What is trusted.
-    pub vouched: Vouched,
+    pub vouched: RepositoryTrust,
     git: GitProgram,
 }
 
@@ -41,9 +41,9 @@ pub enum Before {
 
 /// A file with its history.
 #[derive(Debug)]
-pub struct Reviewed<'c> {
+pub struct FileReview<'c> {
     /// The file.
-    pub candidate: &'c Candidate,
+    pub candidate: &'c TrustCandidate,
     /// What was trusted of it.
     pub before: Before,
 }
@@ -54,7 +54,7 @@ pub struct EditingOffer {
     /// The path that was named, relative to the root.
     pub path: String,
     /// The files that it stands for.
-    pub covered: Vec<Candidate>,
+    pub covered: Vec<TrustCandidate>,
     /// The commit that ends it as soon as it is no longer checked out.
     pub head: Option<String>,
     /// The second since 1970 at which it ends at the latest.
@@ -118,14 +118,14 @@ impl TrustPlace {
 
     /// A file with what was trusted of it.
     #[must_use]
-    pub fn reviewed<'c>(&self, candidate: &'c Candidate) -> Reviewed<'c> {
+    pub fn reviewed<'c>(&self, candidate: &'c TrustCandidate) -> FileReview<'c> {
         let copy = self.store.last(&self.vouched, &candidate.path).and_then(|bytes| String::from_utf8(bytes).ok());
         let before = match copy {
             Some(text) => Before::Trusted(text),
             None if self.vouched.knows(&candidate.path) => Before::Lost,
             None => Before::New,
         };
-        Reviewed { candidate, before }
+        FileReview { candidate, before }
     }
 
     /// The files to review: those that were named, or all.
@@ -146,7 +146,7 @@ impl TrustPlace {
 
     /// Those whose present bytes nobody trusted.
     #[must_use]
-    pub fn untrusted<'c>(&self, files: &'c [Candidate]) -> Vec<&'c Candidate> {
+    pub fn untrusted<'c>(&self, files: &'c [TrustCandidate]) -> Vec<&'c TrustCandidate> {
         files.iter().filter(|candidate| !self.vouched.has(&candidate.path, &candidate.hash)).collect()
     }
 
@@ -155,7 +155,7 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If the trust store can't be changed.
-    pub fn trust(&self, files: &[&Candidate]) -> Result<(), Failure> {
+    pub fn trust(&self, files: &[&TrustCandidate]) -> Result<(), Failure> {
         let trusted: Vec<(String, Vec<u8>)> =
             files.iter().map(|candidate| (candidate.path.clone(), candidate.text.clone().into_bytes())).collect();
         self.store.trust(&self.key, &trusted)
@@ -219,7 +219,7 @@ impl TrustPlace {
     pub fn edit(&self, offer: EditingOffer) -> Result<(), Failure> {
         let EditingOffer { path, head, until, .. } = offer;
         let root = self.root.to_string_lossy().into_owned();
-        self.store.edit(&self.key, &Editing { root, path, head, until })
+        self.store.edit(&self.key, &EditingGrant { root, path, head, until })
     }
 
     /// Takes trust back. `None` if nothing is trusted here.
@@ -281,7 +281,7 @@ impl TrustPlace {
         let mut wanted = BTreeSet::new();
         for file in files {
             let path = self.path(file)?;
-            let below: Vec<&Candidate> =
+            let below: Vec<&TrustCandidate> =
                 candidates.files.iter().filter(|candidate| is_below(&candidate.path, &path)).collect();
             if below.is_empty() {
                 wanted.insert(candidates.get(&path)?.path.clone());
@@ -292,7 +292,7 @@ impl TrustPlace {
     }
 
     /// The candidates at or below a path that may be trusted while it is edited.
-    fn covered(&self, candidates: Candidates, path: &str) -> Result<Vec<Candidate>, Failure> {
+    fn covered(&self, candidates: Candidates, path: &str) -> Result<Vec<TrustCandidate>, Failure> {
         let in_book = path == ".proem" || path == BOOK || is_below(path, BOOK);
         let holds_some = candidates.files.iter().any(|candidate| is_below(&candidate.path, path));
         let refused = candidates.refused.iter().any(|refused| refused.path == path);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 use proem_agents::assemble::Task;
 use proem_app::assemble::AssembleOptions;
-use proem_app::records::writing::Record;
+use proem_app::records::writing::RecordChoice;
 use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 
 use super::records;
@@ -36,7 +36,7 @@ pub(crate) enum GitChangesArg {
 
 /// How the prompt is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum PromptFormat {
     /// One text under five headings
     Text,
     /// A body for Anthropic's Messages API
@@ -68,7 +68,7 @@ pub(crate) struct Assemble {
     pub(crate) task_untrusted: bool,
     /// How to print the prompt
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: PromptFormat,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
@@ -88,7 +88,7 @@ pub(crate) struct Assemble {
     #[arg(long, value_name = "VERSION")]
     pub(crate) prompt_version: Option<String>,
     #[command(flatten)]
-    pub(crate) wishes: records::Wishes,
+    pub(crate) wishes: records::AnswerWishes,
     /// Keep no record of it
     #[arg(long)]
     pub(crate) no_record: bool,
@@ -107,7 +107,7 @@ impl Assemble {
             budget: self.budget,
             prompt_version: self.prompt_version.clone(),
             adapting: self.wishes.adapting(),
-            record: if self.no_record { Record::No } else { Record::AsConfigured },
+            record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use proem_app::book::live::LiveOptions;
 use proem_app::records::learning::{Adapting, CallerWishes};
-use proem_app::records::writing::Record;
+use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 
 use super::models::with_models;
@@ -111,7 +111,7 @@ impl BookTest {
             provider: self.provider.clone(),
             carriage: Carriage::taped(self.record.clone(), self.replay.clone()),
             adapting: Adapting { wishes, is_off: false },
-            record: if self.no_record { Record::No } else { Record::AsConfigured },
+            record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
         }
     }
 }

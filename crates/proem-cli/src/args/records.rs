@@ -57,7 +57,7 @@ Examples:
 
 /// What the caller wishes of an answer, whatever happened before.
 #[derive(Debug, Clone, Parser)]
-pub(crate) struct Wishes {
+pub(crate) struct AnswerWishes {
     /// Ask for a short answer
     #[arg(long)]
     pub(crate) time_sensitive: bool,
@@ -72,7 +72,7 @@ pub(crate) struct Wishes {
     pub(crate) no_adapt: bool,
 }
 
-impl Wishes {
+impl AnswerWishes {
     /// What shapes the prompt.
     pub(crate) fn adapting(&self) -> Adapting {
         let format = self.preferred_format.clone().map(|name| (name, "--preferred-format"));

@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use proem_agents::risk::feedback::Meter;
 use proem_app::project::now;
-use proem_app::records::writing::Record;
-use proem_app::risk::grounds::Caching;
+use proem_app::records::writing::RecordChoice;
+use proem_app::risk::grounds::HistoryCaching;
 use proem_app::risk::options::{EvidenceOptions, InvestigationOptions, RiskOptions, WantedChanges};
 use proem_app::{Error, when};
 use proem_risk::level::{Level, LevelRules};
-use proem_runtime::change::{Batch, Spec, parse};
+use proem_runtime::change::{CommitSelection, Spec, parse};
 
 use super::models::with_models;
-use super::records::Wishes;
+use super::records::AnswerWishes;
 
 pub(super) const RISK_EXAMPLES: &str = with_models!(
     "the role that its prompts name, `small`",
@@ -48,16 +48,16 @@ pub(crate) struct Risk {
     #[arg(long, requires = "revisions")]
     pub(crate) each: bool,
     #[command(flatten)]
-    pub(crate) form: Form,
+    pub(crate) form: ReportFormatArgs,
     /// The lowest level that makes the exit code 1; add `unknown` to fail on UNKNOWN too, as in `high,unknown`
     #[arg(long, value_enum, value_name = "LEVEL", value_delimiter = ',')]
-    pub(crate) fail_on: Vec<FailOn>,
+    pub(crate) fail_on: Vec<LevelThreshold>,
     #[command(flatten)]
-    pub(crate) evidence: Evidence,
+    pub(crate) evidence: AssessmentArgs,
     #[command(flatten)]
-    pub(crate) asking: Asking,
+    pub(crate) asking: InvestigatorArgs,
     #[command(flatten)]
-    pub(crate) wishes: Wishes,
+    pub(crate) wishes: AnswerWishes,
     /// Maximum number of changes assessed in parallel
     #[arg(long, value_name = "N", default_value = "5")]
     pub(crate) concurrency: NonZeroUsize,
@@ -77,7 +77,7 @@ pub(crate) struct Risk {
 /// How an assessment is printed; without any, as a report that fits one screen.
 #[derive(Debug, Clone, Copy, clap::Args)]
 #[group(multiple = false)]
-pub(crate) struct Form {
+pub(crate) struct ReportFormatArgs {
     /// Print JSON; a list for several changes
     #[arg(long)]
     pub(crate) json: bool,
@@ -94,10 +94,10 @@ pub(crate) struct Form {
 
 /// What an assessment is made from.
 #[derive(Debug, Clone, Parser)]
-pub(crate) struct Evidence {
+pub(crate) struct AssessmentArgs {
     /// What decides the level
-    #[arg(long, value_enum, value_name = "RULES", default_value_t = Deciding::Rank)]
-    pub(crate) rules: Deciding,
+    #[arg(long, value_enum, value_name = "RULES", default_value_t = LevelRulesArg::Rank)]
+    pub(crate) rules: LevelRulesArg,
     /// Incidents as JSON, JSON Lines or CSV, or an export of issues; default: fixes and reverts in the history
     #[arg(long, value_name = "FILE")]
     pub(crate) incidents: Option<PathBuf>,
@@ -114,7 +114,7 @@ pub(crate) struct Evidence {
 
 /// Which model investigates, and how long.
 #[derive(Debug, Clone, Parser)]
-pub(crate) struct Asking {
+pub(crate) struct InvestigatorArgs {
     /// Ask no model: the score and evidence are the same, the level comes from the rules alone
     #[arg(long, conflicts_with_all = ["model", "provider", "record", "replay"])]
     pub(crate) no_model: bool,
@@ -140,7 +140,7 @@ pub(crate) struct Asking {
 
 /// What fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
+pub(crate) enum LevelThreshold {
     /// Somebody should look; HIGH fails too
     Medium,
     /// Somebody who knows the code should look
@@ -166,7 +166,7 @@ impl Risk {
                 coverage: evidence.coverage.clone(),
                 first_parent: evidence.first_parent,
                 window_months: evidence.window,
-                caching: if self.no_cache { Caching::Off } else { Caching::On },
+                caching: if self.no_cache { HistoryCaching::Off } else { HistoryCaching::On },
             },
             investigation: InvestigationOptions {
                 unasked: asking.no_model.then(|| "no model is asked (--no-model)".to_owned()),
@@ -178,7 +178,7 @@ impl Risk {
                 replay: asking.replay.clone(),
             },
             adapting: self.wishes.adapting(),
-            record: if self.no_record { Record::No } else { Record::AsConfigured },
+            record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
             concurrency: self.concurrency,
         })
     }
@@ -191,7 +191,7 @@ impl Risk {
             if seconds > now() {
                 return Err(Error::usage("--since names a time in the future"));
             }
-            return Ok(WantedChanges::Each(Batch::Since(seconds)));
+            return Ok(WantedChanges::Each(CommitSelection::Since(seconds)));
         }
         let specs: Vec<Spec> = self.revisions.iter().map(|text| parse(text)).collect();
         match (self.staged, self.worktree, specs.as_slice()) {
@@ -199,7 +199,7 @@ impl Risk {
             (_, true, _) => Ok(WantedChanges::Several(vec![Spec::WorkTree])),
             (.., []) => Ok(WantedChanges::Several(vec![Spec::Auto])),
             (.., [Spec::Range(from, to)]) if self.each => {
-                Ok(WantedChanges::Each(Batch::Range(from.clone(), to.clone())))
+                Ok(WantedChanges::Each(CommitSelection::Range(from.clone(), to.clone())))
             }
             _ if self.each => Err(Error::usage("--each takes one range, such as main..feature")),
             _ => Ok(WantedChanges::Several(specs)),
@@ -207,7 +207,7 @@ impl Risk {
     }
 }
 
-impl FailOn {
+impl LevelThreshold {
     /// The level itself.
     pub(crate) const fn level(self) -> Level {
         match self {
@@ -220,14 +220,14 @@ impl FailOn {
 
 /// What decides the level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Deciding {
+pub(crate) enum LevelRulesArg {
     /// The percentile of the score among the repository's past commits
     Rank,
     /// The worst file: two HIGH signals make it HIGH; one, or no data, makes it MEDIUM
     Seed,
 }
 
-impl Deciding {
+impl LevelRulesArg {
     /// The rules themselves.
     pub(crate) const fn rules(self) -> LevelRules {
         match self {
@@ -301,7 +301,7 @@ pub(crate) struct Feedback {
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) wishes: Wishes,
+    pub(crate) wishes: AnswerWishes,
     /// Keep no record of the call
     #[arg(long)]
     pub(crate) no_record: bool,

@@ -6,31 +6,32 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_agents::adapt::quoted;
-use proem_engine::profile::{Adapted, Format, Rule};
+use proem_engine::profile::{Adaptation, Format, ProfileRule};
 
 use crate::args::records::Adapt;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, styled};
 use proem_app::adapt::{AdaptOptions, adapted, moment, text_from, text_of};
-use proem_app::project::{Project, Reading};
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::when;
 
-pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Adapt) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
-    let project = Project::open(&args.root, &places, Reading::Trusted)?;
+    let project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     ui::notes(&project.all_notes());
     if let Some(name) = &args.prompt {
         return prompt::run(args, name, (&places, &project));
     }
     let now = match &args.now {
         None => when::now(),
-        Some(text) => moment(text)
-            .ok_or_else(|| Failure::usage(format!("`{text}` is not a time; write one such as 2026-11-22T10:00:00Z")))?,
+        Some(text) => moment(text).ok_or_else(|| {
+            CommandFailure::usage(format!("`{text}` is not a time; write one such as 2026-11-22T10:00:00Z"))
+        })?,
     };
     let files = [&args.history, &args.signals, &args.registry];
     if files.iter().filter(|file| file.as_deref() == Some(Path::new("-"))).count() > 1 {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "standard input can be read only once; write `-` for one file, and name the others",
         ));
     }
@@ -51,7 +52,7 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
     if args.json {
         // The members stand in the order in which the interface lists them.
         let json = serde_json::to_string_pretty(&adapted.value.profile)
-            .map_err(|e| Failure::bug("could not write JSON", e))?;
+            .map_err(|e| CommandFailure::bug("could not write JSON", e))?;
         ui::document(&json)?;
     } else {
         ui::listing(&account(&adapted.value))?;
@@ -61,7 +62,7 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, Failure> {
 }
 
 /// The profile with what it was made from.
-fn account(adapted: &Adapted) -> String {
+fn account(adapted: &Adaptation) -> String {
     let profile = &adapted.profile;
     let mut out = String::new();
     for (title, lines) in [
@@ -77,13 +78,13 @@ fn account(adapted: &Adapted) -> String {
             out.push_str(&format!("  {}\n", styled(DIM, "none")));
         }
     }
-    let rules: Vec<&str> = adapted.rules.iter().copied().map(Rule::as_str).collect();
+    let rules: Vec<&str> = adapted.rules.iter().copied().map(ProfileRule::as_str).collect();
     out.push_str(&format!("\n{} {}\n", styled(BOLD, "rules:"), rules.join(", ")));
     out.push_str(&format!("{} {}\n", styled(BOLD, "signals:"), signals_in_words(adapted)));
     out
 }
 
-fn signals_in_words(adapted: &Adapted) -> String {
+fn signals_in_words(adapted: &Adaptation) -> String {
     let signals = &adapted.signals;
     let names = |names: &[String]| match names {
         [] => String::from("none"),

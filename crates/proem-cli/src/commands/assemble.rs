@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
 use proem_agents::adapt::Lessons;
-use proem_agents::assemble::output::{Extra, Output, output};
+use proem_agents::assemble::output::{AssembleOutput, Extra, output};
 use proem_agents::assemble::{Task, text};
 use proem_engine::providers::Provider;
 use proem_text::json as text_json;
@@ -12,21 +12,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::explain::{Account, SelectionAccount, explain};
-use crate::args::{Assemble, Format};
-use crate::failure::Failure;
+use crate::args::{Assemble, PromptFormat};
+use crate::failure::CommandFailure;
 use crate::hints;
 use crate::ui;
 use proem_app::Note;
 use proem_app::assemble::{AssembleOptions, Begun, Chosen, MAX_TASK_BYTES, MadeAssembly, Start, TaskAuthor};
 use proem_app::places::Places;
-use proem_app::project::{Project, Reading};
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
-use proem_app::records::learning::Taught;
+use proem_app::records::learning::PromptLessons;
 use proem_app::run::output::ProfileOut;
 
-pub(super) fn run(args: &Assemble) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Assemble) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
-    let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
+    let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let printed = print(args, &places, &mut project);
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
@@ -43,9 +43,9 @@ enum Printed {
     Short(Vec<Note>),
 }
 
-fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Printed, Failure> {
+fn print(args: &Assemble, places: &Places, project: &mut OpenProject) -> Result<Printed, CommandFailure> {
     let options = args.options(task(args)?);
-    let format = if args.json { Format::Json } else { args.format };
+    let format = if args.json { PromptFormat::Json } else { args.format };
     let chosen = Chosen::new(&options, project)?;
     speaks(&chosen, format)?;
     let start = Start::gather(&options, chosen, (places, project))?;
@@ -77,18 +77,22 @@ fn print(args: &Assemble, places: &Places, project: &mut Project) -> Result<Prin
 }
 
 /// Prints the prompt.
-fn put(format: Format, project: &Project, (options, made): (&AssembleOptions, &MadeAssembly)) -> Result<(), Failure> {
+fn put(
+    format: PromptFormat,
+    project: &OpenProject,
+    (options, made): (&AssembleOptions, &MadeAssembly),
+) -> Result<(), CommandFailure> {
     match format {
-        Format::Text => ui::data(&text::text(&made.assembled.assembly)),
-        Format::Anthropic | Format::Openai => {
+        PromptFormat::Text => ui::data(&text::text(&made.assembled.assembly)),
+        PromptFormat::Anthropic | PromptFormat::Openai => {
             let body = proem_llm::request(&made.assembled.assembly, &made.model, &made.cache)?;
             ui::document(&text_json::pretty(&body))
         }
-        Format::Json => {
+        PromptFormat::Json => {
             let notes = project.notes.iter().map(hints::of_note).collect();
             let extra = Extra { notes, ..made.extra(project)? };
             let output = output(&options.task, &made.gathered, &made.assembled, extra);
-            let profile = made.taught.as_ref().and_then(Taught::shown).map(Into::into);
+            let profile = made.taught.as_ref().and_then(PromptLessons::shown).map(Into::into);
             let learned = made.taught.as_ref().and_then(|taught| taught.lessons.clone());
             ui::document(&as_json(WithProfile { output, profile, learned })?)
         }
@@ -99,7 +103,7 @@ fn put(format: Format, project: &Project, (options, made): (&AssembleOptions, &M
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct WithProfile {
     #[serde(flatten)]
-    output: Output,
+    output: AssembleOutput,
     /// What the prompt shows of what was learned and is wished for; absent where it shows nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<ProfileOut>,
@@ -108,20 +112,21 @@ pub(super) struct WithProfile {
     learned: Option<Lessons>,
 }
 
-fn as_json(out: WithProfile) -> Result<String, Failure> {
-    let json = serde_json::to_value(out).map_err(|e| Failure::bug("could not write JSON", e))?;
+fn as_json(out: WithProfile) -> Result<String, CommandFailure> {
+    let json = serde_json::to_value(out).map_err(|e| CommandFailure::bug("could not write JSON", e))?;
     Ok(text_json::pretty(&json))
 }
 
-fn task(args: &Assemble) -> Result<Task, Failure> {
+fn task(args: &Assemble) -> Result<Task, CommandFailure> {
     let text = if args.task == "-" {
         if std::io::stdin().is_terminal() {
             ui::note("reading the task from the terminal; end it with Ctrl-D");
         }
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().take(MAX_TASK_BYTES.saturating_add(1)).read_to_end(&mut bytes);
-        read.map_err(|e| Failure::outside(format!("could not read the task from standard input: {e}")))?;
-        String::from_utf8(bytes).map_err(|_| Failure::usage("the task on standard input is not UTF-8; convert it"))?
+        read.map_err(|e| CommandFailure::outside(format!("could not read the task from standard input: {e}")))?;
+        String::from_utf8(bytes)
+            .map_err(|_| CommandFailure::usage("the task on standard input is not UTF-8; convert it"))?
     } else {
         args.task.clone()
     };
@@ -130,20 +135,21 @@ fn task(args: &Assemble) -> Result<Task, Failure> {
 }
 
 /// Whether the model speaks the format.
-fn speaks(chosen: &Chosen, format: Format) -> Result<(), Failure> {
+fn speaks(chosen: &Chosen, format: PromptFormat) -> Result<(), CommandFailure> {
     let provider = match format {
-        Format::Anthropic => Provider::Anthropic,
-        Format::Openai => Provider::OpenAi,
-        Format::Text | Format::Json => return Ok(()),
+        PromptFormat::Anthropic => Provider::Anthropic,
+        PromptFormat::Openai => Provider::OpenAi,
+        PromptFormat::Text | PromptFormat::Json => return Ok(()),
     };
     let (model, role) = (chosen.model(), chosen.role());
     if model.provider() == provider {
         return Ok(());
     }
-    let (format, own) = if format == Format::Anthropic { ("anthropic", "openai") } else { ("openai", "anthropic") };
+    let (format, own) =
+        if format == PromptFormat::Anthropic { ("anthropic", "openai") } else { ("openai", "anthropic") };
     let says_it = role == model.name || role.ends_with(&format!("/{}", model.name));
     let name = if says_it { String::new() } else { format!(" is {}, which", model.name) };
-    Err(Failure::usage(format!(
+    Err(CommandFailure::usage(format!(
         "`{role}`{name} needs --format {own}; for --format {format} choose --model from {}, or a model of your own \
          server as PROVIDER/MODEL",
         chosen.speaking(provider).join(", ")

@@ -6,21 +6,21 @@ mod test;
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_engine::prompt::book::{Book, LockState, Version};
+use proem_engine::prompt::book::{Book, LockState, PromptVersion};
 use proem_engine::prompt::check::check;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::OpenAi;
 use proem_guard::show;
-use proem_text::diagnostic::Severity;
+use proem_text::diagnostic::DiagnosticSeverity;
 use proem_text::json;
 use serde_json::json;
 
 use crate::args::{BookCommand, BookPlace};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, styled};
-use proem_app::project::{BOOK, Project, Reading, read_book};
+use proem_app::project::{BOOK, BookReading, OpenProject, read_book};
 
-pub(super) fn run(command: &BookCommand) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: &BookCommand) -> Result<ExitCode, CommandFailure> {
     match command {
         BookCommand::List(place) => list(place),
         BookCommand::Show { prompt, place } => show_prompt(prompt, place),
@@ -31,10 +31,10 @@ pub(super) fn run(command: &BookCommand) -> Result<ExitCode, Failure> {
 }
 
 /// The book that is meant: a folder on its own, or a project's with all that lies below it.
-fn open(place: &BookPlace) -> Result<Book, Failure> {
+fn open(place: &BookPlace) -> Result<Book, CommandFailure> {
     if let Some(folder) = &place.book {
         let layer = read_book(folder, Origin::Project)?;
-        let layer = layer.ok_or_else(|| Failure::usage(format!("`{}` is not a folder", folder.display())))?;
+        let layer = layer.ok_or_else(|| CommandFailure::usage(format!("`{}` is not a folder", folder.display())))?;
         return Ok(Book::new(vec![layer])?);
     }
     Ok(looked_at(&place.root)?.0)
@@ -42,14 +42,14 @@ fn open(place: &BookPlace) -> Result<Book, Failure> {
 
 /// The book of the project around a folder with all that lies below it, and why the project's own could
 /// not be read, if it could not.
-fn looked_at(root: &Path) -> Result<(Book, Option<String>), Failure> {
-    let mut project = Project::open(root, &crate::places()?, Reading::All)?;
+fn looked_at(root: &Path) -> Result<(Book, Option<String>), CommandFailure> {
+    let mut project = OpenProject::open(root, &crate::places()?, BookReading::All)?;
     let book = project.looked_at();
     ui::notes(&project.all_notes());
     Ok((book?, project.unread))
 }
 
-fn list(place: &BookPlace) -> Result<ExitCode, Failure> {
+fn list(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let book = open(place)?;
     let versions = book.versions()?;
     if place.json {
@@ -58,7 +58,7 @@ fn list(place: &BookPlace) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     // Folders of a project's book are named by whoever wrote the project.
-    let shown = |version: &Version| show::terminal_str(&version.prompt).into_string();
+    let shown = |version: &PromptVersion| show::terminal_str(&version.prompt).into_string();
     let longest = versions.iter().map(|version| shown(version).chars().count()).max().unwrap_or(0);
     let widest = versions.iter().map(|version| origins(version).len()).max().unwrap_or(0);
     let mut out = String::new();
@@ -89,14 +89,14 @@ fn list(place: &BookPlace) -> Result<ExitCode, Failure> {
 }
 
 /// Who wrote the files of a version, lowest layer first.
-fn origins(version: &Version) -> String {
+fn origins(version: &PromptVersion) -> String {
     let mut origins: Vec<Origin> = version.files.iter().map(|(_, origin)| *origin).collect();
     origins.sort_unstable();
     origins.dedup();
     origins.iter().map(|origin| origin.as_str()).collect::<Vec<_>>().join("+")
 }
 
-fn version_json(book: &Book, version: &Version) -> serde_json::Value {
+fn version_json(book: &Book, version: &PromptVersion) -> serde_json::Value {
     let files: Vec<serde_json::Value> =
         version.files.iter().map(|(path, origin)| json!({ "path": path, "origin": origin })).collect();
     let strict = book.as_it_is(&version.prompt, &version.version).ok().map(|prompt| prompt.file.strict);
@@ -112,7 +112,7 @@ fn version_json(book: &Book, version: &Version) -> serde_json::Value {
     })
 }
 
-fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, Failure> {
+fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let book = open(place)?;
     let (prompt, version) = match name.split_once('@') {
         Some((prompt, version)) => (prompt, version.to_owned()),
@@ -121,7 +121,9 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, Failure> {
     let found = book.versions()?.into_iter().find(|v| v.prompt == prompt && v.version == version);
     let Some(found) = found else {
         // Reading it gives the error that lists what there is.
-        return Err(book.as_it_is(prompt, &version).map_or_else(Failure::from, |_| Failure::usage("no such version")));
+        return Err(book
+            .as_it_is(prompt, &version)
+            .map_or_else(CommandFailure::from, |_| CommandFailure::usage("no such version")));
     };
     if place.json {
         ui::document(&json::pretty(&version_json(&book, &found)))?;
@@ -147,13 +149,13 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, Failure> {
 }
 
 /// Looks for what is wrong in the embedded book, the user's and the project's.
-fn check_book(place: &BookPlace) -> Result<ExitCode, Failure> {
+fn check_book(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let (book, unread) = match &place.book {
         Some(_) => (open(place)?, None),
         None => looked_at(&place.root)?,
     };
     let remarks = check(&book, &OpenAi::O200k)?;
-    let errors = remarks.iter().filter(|remark| remark.severity == Severity::Error).count();
+    let errors = remarks.iter().filter(|remark| remark.severity == DiagnosticSeverity::Error).count();
     let errors = errors.saturating_add(usize::from(unread.is_some()));
     let code = ExitCode::from(u8::from(errors > 0));
     if place.json {
@@ -163,14 +165,14 @@ fn check_book(place: &BookPlace) -> Result<ExitCode, Failure> {
     }
     let mut out = String::new();
     for remark in &remarks {
-        let style = if remark.severity == Severity::Error { RED } else { YELLOW };
+        let style = if remark.severity == DiagnosticSeverity::Error { RED } else { YELLOW };
         let head = styled(style, &format!("{}:", remark.severity.as_str()));
         out.push_str(&said(&head, &remark.prompt, &remark.text));
     }
     if let Some(why) = &unread {
         out.push_str(&said(&styled(RED, "error:"), BOOK, why));
     }
-    let warnings = remarks.iter().filter(|remark| remark.severity != Severity::Error).count();
+    let warnings = remarks.iter().filter(|remark| remark.severity != DiagnosticSeverity::Error).count();
     out.push_str(&format!(
         "{} checked: {}, {}\n",
         counted(book.versions()?.len(), "version"),

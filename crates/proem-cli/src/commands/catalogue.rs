@@ -10,18 +10,20 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_guard::show as door;
-use proem_select::catalogue::{Approval, Capability, Finding, Kind, Modes, Name, signature};
+use proem_select::catalogue::{
+    Approval, Capability, CatalogueEntryKind, CatalogueName, EntryConcern, Modes, signature,
+};
 use proem_select::mode::Mode;
 use serde_json::{Value, json};
 
 use crate::args::CatalogueCommand;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use proem_app::places::Places;
-use proem_app::project::Project;
+use proem_app::project::OpenProject;
 
-pub(super) use proem_app::catalogue::{Loaded, found_in, plain, tokens};
+pub(super) use proem_app::catalogue::{LoadedCatalogue, found_in, plain, tokens};
 
-pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, CommandFailure> {
     match command {
         CatalogueCommand::List { kind, server, place } => list::run(*kind, server.as_deref(), place),
         CatalogueCommand::Show { name, place } => show::run(name, place),
@@ -32,7 +34,7 @@ pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, Failure> {
 }
 
 /// The project around a folder with its catalogue.
-pub(super) fn open(root: &Path) -> Result<(Project, Places, Loaded), Failure> {
+pub(super) fn open(root: &Path) -> Result<(OpenProject, Places, LoadedCatalogue), CommandFailure> {
     let places = crate::places()?;
     let mut said = Vec::new();
     let opened = proem_app::catalogue::open(root, &places, &mut said);
@@ -54,14 +56,14 @@ fn modes_json(modes: Modes) -> Vec<&'static str> {
 }
 
 /// What `list --json` says of an entry.
-fn summary_json(entry: &Capability, findings: &[Finding]) -> Value {
+fn summary_json(entry: &Capability, findings: &[EntryConcern]) -> Value {
     let definition = entry.definition();
-    let tags: Vec<&str> = definition.tags.iter().map(Name::as_str).collect();
+    let tags: Vec<&str> = definition.tags.iter().map(CatalogueName::as_str).collect();
     let own: Vec<Value> = about(findings, entry).iter().map(finding_json).collect();
     json!({
         "name": entry.name().as_str(),
         "kind": entry.kind().as_str(),
-        "server": entry.server().map(Name::as_str),
+        "server": entry.server().map(CatalogueName::as_str),
         "state": approval_word(entry),
         "hash": entry.hash().to_string(),
         "modes": modes_json(definition.modes),
@@ -75,22 +77,22 @@ fn summary_json(entry: &Capability, findings: &[Finding]) -> Value {
 
 /// Where in its file an entry stands.
 fn place(entry: &Capability) -> String {
-    use proem_select::catalogue::At;
+    use proem_select::catalogue::FilePosition;
     match &entry.origin().at {
-        At::Whole => String::new(),
-        At::Line { line, column } => format!("{line}:{column}"),
-        At::Pointer(pointer) => pointer.clone(),
+        FilePosition::Whole => String::new(),
+        FilePosition::Line { line, column } => format!("{line}:{column}"),
+        FilePosition::Pointer(pointer) => pointer.clone(),
     }
 }
 
 /// What was found about one entry; findings are sorted by name.
-fn about<'f>(findings: &'f [Finding], entry: &Capability) -> &'f [Finding] {
+fn about<'f>(findings: &'f [EntryConcern], entry: &Capability) -> &'f [EntryConcern] {
     let start = findings.partition_point(|finding| finding.name < *entry.name());
     let end = findings.partition_point(|finding| finding.name <= *entry.name());
     findings.get(start..end).unwrap_or_default()
 }
 
-fn finding_json(finding: &Finding) -> Value {
+fn finding_json(finding: &EntryConcern) -> Value {
     json!({ "name": finding.name.as_str(), "kind": finding.kind.as_str(), "text": finding.kind.in_words() })
 }
 
@@ -99,6 +101,6 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", crate::ui::grouped(count), if count == 1 { "" } else { "s" })
 }
 
-const fn noun(kind: Kind) -> &'static str {
+const fn noun(kind: CatalogueEntryKind) -> &'static str {
     kind.as_str()
 }

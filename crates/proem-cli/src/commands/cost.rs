@@ -8,18 +8,18 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_engine::call::NanoDollars;
-use proem_engine::ledger::{Period, Scope, Unit};
-use proem_store::query::{CapNow, Costs, CostsWanted, SpendLine};
+use proem_engine::ledger::{CapPeriod, CapScope, CapUnit};
+use proem_store::query::{CapNow, CostReport, CostsWanted, SpendLine};
 use proem_store::record::Project as Owner;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use self::sums::{Sum, by, total};
+use self::sums::{SpendSum, by, total};
 use crate::args::records::{Cost, CostCommand};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, counted, styled};
 use proem_app::places::Places;
-use proem_app::project::{Project, Reading};
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::{records, when};
 
 /// Cells of a line's figures: cost, attempts and tokens.
@@ -28,9 +28,9 @@ const FIGURES: usize = 33;
 /// Cells of the longest bar.
 const BAR: usize = 28;
 
-pub(super) fn run(args: &Cost) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Cost) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
-    let open = |root: &Path| Project::open(root, &places, Reading::Trusted);
+    let open = |root: &Path| OpenProject::open(root, &places, BookReading::Trusted);
     match &args.command {
         None => records::blocking(spending(&places, &open(&args.place.root)?, args)),
         Some(CostCommand::Correct { attempt, cost, why, root }) => {
@@ -38,9 +38,9 @@ pub(super) fn run(args: &Cost) -> Result<ExitCode, Failure> {
         }
         Some(CostCommand::Fit { apply, revert, json }) => {
             let way = match (*apply, *revert) {
-                (true, _) => fit::Way::Apply,
-                (_, true) => fit::Way::Revert,
-                _ => fit::Way::Show,
+                (true, _) => fit::FactorAction::Apply,
+                (_, true) => fit::FactorAction::Revert,
+                _ => fit::FactorAction::Show,
             };
             records::blocking(fit::run(&places, &open(&args.place.root)?, way, *json))
         }
@@ -52,11 +52,11 @@ struct Spending {
     since: String,
     zone: String,
     project: Option<String>,
-    costs: Costs,
+    costs: CostReport,
     caps: Vec<CapNow>,
 }
 
-async fn spending(places: &Places, project: &Project, args: &Cost) -> Result<ExitCode, Failure> {
+async fn spending(places: &Places, project: &OpenProject, args: &Cost) -> Result<ExitCode, CommandFailure> {
     let (zone, now, owner) = (records::zone(&project.config.budget)?, when::now(), records::owner(project));
     let since = when::date(when::since(&args.since, now, &zone)?, &zone);
     let store = crate::ui::tell(records::look(places, project).await?);
@@ -101,7 +101,7 @@ impl Spending {
         out
     }
 
-    fn sum(&self, sum: &Sum) -> String {
+    fn sum(&self, sum: &SpendSum) -> String {
         let mut out = format!(
             "\n{} {} for {}, {} tokens\n",
             styled(BOLD, "in all"),
@@ -124,7 +124,7 @@ impl Spending {
     }
 
     fn caps(&self) -> String {
-        let caps: Vec<&CapNow> = self.caps.iter().filter(|now| now.cap.period != Period::Run).collect();
+        let caps: Vec<&CapNow> = self.caps.iter().filter(|now| now.cap.period != CapPeriod::Run).collect();
         if caps.is_empty() {
             return styled(
                 DIM,
@@ -158,7 +158,7 @@ impl Spending {
 
     fn output(&self) -> Json {
         let lines = &self.costs.lines;
-        let list = |sums: Vec<(String, Sum)>, name: &str| -> Vec<Json> {
+        let list = |sums: Vec<(String, SpendSum)>, name: &str| -> Vec<Json> {
             sums.into_iter().map(|(group, sum)| sum.output(&[(name, Some(&group))])).collect()
         };
         let models = by(lines, |line| (line.model.clone(), line.endpoint.clone()));
@@ -168,7 +168,7 @@ impl Spending {
         let caps: Vec<Json> = self
             .caps
             .iter()
-            .filter(|now| now.cap.period != Period::Run)
+            .filter(|now| now.cap.period != CapPeriod::Run)
             .map(|now| {
                 json!({
                     "scope": now.cap.scope, "period": now.cap.period, "unit": now.cap.unit, "most": now.cap.most,
@@ -199,7 +199,7 @@ fn model(line: &SpendLine) -> String {
     }
 }
 
-fn table(name: &str, sums: &[(String, Sum)]) -> String {
+fn table(name: &str, sums: &[(String, SpendSum)]) -> String {
     if sums.is_empty() {
         return String::new();
     }
@@ -229,7 +229,7 @@ fn table(name: &str, sums: &[(String, Sum)]) -> String {
 }
 
 /// How much of a sum is not known.
-fn marks(sum: &Sum) -> String {
+fn marks(sum: &SpendSum) -> String {
     let marks = [(sum.unknown, "unknown"), (sum.unpriced, "unpriced")];
     let marks = marks.iter().filter(|(count, _)| *count > 0);
     marks.map(|(count, what)| format!("  {} {what}", ui::grouped(whole(*count)))).collect()
@@ -245,25 +245,25 @@ fn scaled(value: u64) -> usize {
     usize::try_from(value.div_ceil(1_000)).unwrap_or(usize::MAX)
 }
 
-const fn scope(scope: Scope) -> &'static str {
+const fn scope(scope: CapScope) -> &'static str {
     match scope {
-        Scope::User => "you,",
-        Scope::Project => "project,",
+        CapScope::User => "you,",
+        CapScope::Project => "project,",
     }
 }
 
-const fn period(period: Period) -> &'static str {
+const fn period(period: CapPeriod) -> &'static str {
     match period {
-        Period::Run => "run",
-        Period::Day => "today",
-        Period::Month => "month",
+        CapPeriod::Run => "run",
+        CapPeriod::Day => "today",
+        CapPeriod::Month => "month",
     }
 }
 
-fn amount(unit: Unit, amount: u64) -> String {
+fn amount(unit: CapUnit, amount: u64) -> String {
     match unit {
-        Unit::NanoDollars => NanoDollars(amount).to_string(),
-        Unit::Tokens => format!("{} tokens", ui::grouped(usize::try_from(amount).unwrap_or(usize::MAX))),
+        CapUnit::NanoDollars => NanoDollars(amount).to_string(),
+        CapUnit::Tokens => format!("{} tokens", ui::grouped(usize::try_from(amount).unwrap_or(usize::MAX))),
     }
 }
 
@@ -290,7 +290,7 @@ mod tests {
             since: "2026-11-01".to_owned(),
             zone: "UTC".to_owned(),
             project: Some("/p".to_owned()),
-            costs: Costs { lines, ..Costs::default() },
+            costs: CostReport { lines, ..CostReport::default() },
             caps: Vec::new(),
         };
         let page = spending.page();

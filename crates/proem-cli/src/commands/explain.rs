@@ -1,19 +1,19 @@
 //! The account of an assembly, for a person's eyes.
 
 use anstyle::Style;
-use proem_agents::assemble::Assembled;
-use proem_agents::assemble::gathered::Gathered;
+use proem_agents::assemble::AssemblyAccount;
+use proem_agents::assemble::gathered::PlaceFacts;
 use proem_agents::assemble::output::{UntrustedFile, capability_tokens, degraded};
-use proem_agents::assemble::selecting::Candidate;
+use proem_agents::assemble::selecting::CapabilityCandidate;
 use proem_engine::cache::CachePlan;
-use proem_engine::profile::Adapted;
+use proem_engine::profile::Adaptation;
 use proem_engine::providers::Model;
-use proem_engine::report::{SectionReport, State};
+use proem_engine::report::{SectionReport, SectionState};
 use proem_engine::section::Trust;
 use proem_engine::tokens::Exactness;
 use proem_guard::show;
 use proem_select::catalogue::Approval;
-use proem_select::mode::Basis;
+use proem_select::mode::ModeBasis;
 
 use super::run::account::profile;
 use crate::hints::OTHERWISE;
@@ -22,13 +22,13 @@ use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, grouped, styled};
 /// What an account is written from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Account<'a> {
-    pub(super) assembled: &'a Assembled,
-    pub(super) gathered: &'a Gathered,
+    pub(super) assembled: &'a AssemblyAccount,
+    pub(super) gathered: &'a PlaceFacts,
     pub(super) model: &'a Model,
     pub(super) cache: &'a CachePlan,
     pub(super) untrusted: &'a [UntrustedFile],
     pub(super) selection: SelectionAccount<'a>,
-    pub(super) adapted: Option<&'a Adapted>,
+    pub(super) adapted: Option<&'a Adaptation>,
 }
 
 /// What the assembly itself doesn't know about selection.
@@ -72,7 +72,7 @@ fn head(account: &Account<'_>, out: &mut String) {
     };
     let prompt = styled(BOLD, &format!("{} {}", report.prompt.name, report.prompt.version));
     line(out, &format!("{prompt}  for {}, {counted}", account.model.name));
-    let otherwise = if mode.basis == Basis::Default { format!("; {OTHERWISE}") } else { String::new() };
+    let otherwise = if mode.basis == ModeBasis::Default { format!("; {OTHERWISE}") } else { String::new() };
     let reason = show::terminal_str(&mode.reason);
     line(out, &format!("mode {}: {reason}{otherwise}", styled(BOLD, mode.mode.as_str())));
     out.push('\n');
@@ -116,11 +116,11 @@ fn row(section: &SectionReport, longest: usize, most: usize) -> String {
     let name = styled(style, &format!("{:longest$}", section.name));
     let facts = format!("{:12}  {:7}", section.trust.as_str(), section.cache.as_str());
     match section.state {
-        State::Empty => styled(DIM, &format!("{:longest$}  {facts}        –  empty", section.name)),
-        State::Dropped => {
+        SectionState::Empty => styled(DIM, &format!("{:longest$}  {facts}        –  empty", section.name)),
+        SectionState::Dropped => {
             format!("{name}  {facts}        –  {}", styled(YELLOW, section.reason.as_deref().unwrap_or_default()))
         }
-        State::Kept | State::Shrunk => {
+        SectionState::Kept | SectionState::Shrunk => {
             let note =
                 section.reason.as_deref().map(|reason| format!("  {}", styled(YELLOW, reason))).unwrap_or_default();
             format!(
@@ -209,7 +209,7 @@ fn selection(account: &Account<'_>, out: &mut String) {
 }
 
 /// What speaks for a candidate, in words.
-fn evidence(candidate: &Candidate) -> String {
+fn evidence(candidate: &CapabilityCandidate) -> String {
     let mut parts = Vec::new();
     if !candidate.words.is_empty() {
         let words: Vec<String> = candidate.words.iter().map(|word| show::terminal_str(word).into_string()).collect();

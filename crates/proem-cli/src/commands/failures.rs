@@ -7,19 +7,19 @@ use proem_engine::profile::{Completeness, Quality};
 use proem_engine::run::Time;
 use proem_guard::show;
 use proem_store::ClearingWay;
-use proem_store::query::{FailureRow, Found};
+use proem_store::query::{FailureRow, FailureSource};
 use proem_text::json;
 use serde_json::json;
 
 use crate::args::records::FailuresCommand;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, styled};
-use proem_app::project::{Project, Reading};
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::{self, failures};
 
-pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
-    let opened = |root: &Path| Project::open(root, &places, Reading::Trusted);
+    let opened = |root: &Path| OpenProject::open(root, &places, BookReading::Trusted);
     match args {
         FailuresCommand::List { agent, root, json } => {
             let project = opened(root)?;
@@ -83,7 +83,7 @@ fn table(rows: &[FailureRow]) -> String {
     let mut out = String::new();
     for row in rows {
         let issue = &row.recorded.issue;
-        let by_person = row.found == Found::Person;
+        let by_person = row.found == FailureSource::Person;
         let mut what: Vec<String> = issue.risks.iter().map(|risk| show::terminal_str(risk).into_string()).collect();
         if by_person {
             what.push("rated bad by a person".to_owned());

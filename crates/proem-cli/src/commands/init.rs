@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use proem_guard::show;
 
 use crate::args::Init;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::hints;
 use crate::ui::{self, DIM, GREEN, styled};
 use account::account;
@@ -17,7 +17,7 @@ use proem_app::init::{Initialised, import, init};
 use proem_app::project::CONFIG;
 use proem_app::trust::candidates::listed;
 
-pub(super) fn run(args: &Init) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
     if args.print {
         ui::data(&document::every_key()?)?;
         return Ok(ExitCode::SUCCESS);
@@ -84,7 +84,7 @@ fn quoted(path: &Path) -> String {
 }
 
 /// What to do next.
-fn next(asked: &Path, project: &Initialised) -> Result<String, Failure> {
+fn next(asked: &Path, project: &Initialised) -> Result<String, CommandFailure> {
     let open = project.untrusted()?;
     let open: Vec<&str> = open.iter().map(String::as_str).collect();
     let elsewhere = if asked == Path::new(".") { String::new() } else { format!(" --root {}", quoted(asked)) };

@@ -22,11 +22,11 @@ mod trust;
 
 use std::process::ExitCode;
 
-use crate::args::{Args, Command};
-use crate::failure::Failure;
+use crate::args::{Command, CommandLine};
+use crate::failure::CommandFailure;
 
 /// Runs the command that was given.
-pub(crate) fn run(args: Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
     match args.command {
         Command::Adapt(args) => adapt::run(&args),
         Command::Assemble(args) => assemble::run(&args),

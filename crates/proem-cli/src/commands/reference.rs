@@ -9,22 +9,22 @@ use serde_json::Value as Json;
 
 use super::{assemble, run};
 use crate::args::ReferenceDocument;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::config::Config;
 
-pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, Failure> {
+pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFailure> {
     ui::data(&match document {
         ReferenceDocument::Configuration => configuration(),
         ReferenceDocument::AssembleSchema => {
             format!("{}\n", json::pretty(&schema_for!(assemble::WithProfile).to_value()))
         }
         ReferenceDocument::RiskSchema => {
-            format!("{}\n", json::pretty(&schema_for!(proem_agents::risk::report::Report).to_value()))
+            format!("{}\n", json::pretty(&schema_for!(proem_agents::risk::report::RiskReport).to_value()))
         }
-        ReferenceDocument::RunSchema => format!("{}\n", json::pretty(&schema_for!(run::output::Output).to_value())),
+        ReferenceDocument::RunSchema => format!("{}\n", json::pretty(&schema_for!(run::output::RunOutput).to_value())),
         ReferenceDocument::ScanSchema => {
-            format!("{}\n", json::pretty(&schema_for!(proem_app::scan::output::Output).to_value()))
+            format!("{}\n", json::pretty(&schema_for!(proem_app::scan::output::ScanOutput).to_value()))
         }
     })?;
     Ok(ExitCode::SUCCESS)
@@ -89,7 +89,7 @@ concurrency = 4
 "#;
 
 /// A table of the configuration.
-struct Table<'s> {
+struct ConfigTable<'s> {
     /// Its name as TOML has it; empty for the top level.
     name: String,
     schema: &'s Json,
@@ -99,7 +99,7 @@ struct Table<'s> {
 fn configuration() -> String {
     let root = schema_for!(Config).to_value();
     let mut out = String::from(INTRODUCTION);
-    let mut tables = VecDeque::from([Table { name: String::new(), schema: &root }]);
+    let mut tables = VecDeque::from([ConfigTable { name: String::new(), schema: &root }]);
     while let Some(table) = tables.pop_front() {
         let (heading, keys) = match table.name.as_str() {
             "" => ("Top level".to_owned(), String::new()),
@@ -117,7 +117,7 @@ fn configuration() -> String {
 }
 
 /// Writes a row for each key; the tables among them.
-fn rows<'s>(root: &'s Json, table: &Table<'s>, out: &mut String) -> Vec<Table<'s>> {
+fn rows<'s>(root: &'s Json, table: &ConfigTable<'s>, out: &mut String) -> Vec<ConfigTable<'s>> {
     let mut tables = Vec::new();
     let properties = table.schema.get("properties").and_then(Json::as_object).into_iter().flatten();
     for (key, value) in properties {
@@ -137,7 +137,7 @@ fn rows<'s>(root: &'s Json, table: &Table<'s>, out: &mut String) -> Vec<Table<'s
                 if names.is_empty() { String::new() } else { format!(" {placeholder} is one of {}.", names.join(", ")) }
             });
             out.push_str(&format!("| `{key}` | table `[{name}]` | | {}{names} |\n", sentence(value)));
-            tables.push(Table { name, schema });
+            tables.push(ConfigTable { name, schema });
         } else {
             out.push_str(&format!("| `{key}` | {} |{}| {} |\n", kind(target), default(value), sentence(value)));
         }

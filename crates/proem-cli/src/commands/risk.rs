@@ -11,31 +11,31 @@ mod output;
 use std::process::ExitCode;
 
 use indicatif::ProgressBar;
-use proem_agents::risk::report::Report;
-use proem_app::calling::Asked;
+use proem_agents::risk::report::RiskReport;
+use proem_app::calling::ModelEndpoint;
 use proem_app::places::Places;
-use proem_app::project::{Project, Reading};
-use proem_app::risk::assessing::Assessing;
+use proem_app::project::{BookReading, OpenProject};
+use proem_app::risk::assessing::AssessedRepository;
 use proem_app::risk::investigating::Reports;
-use proem_app::risk::setting::{Investigator, Setting};
+use proem_app::risk::setting::{Investigator, RiskSetting};
 use proem_risk::level::Level;
-use proem_runtime::risk::Progress;
+use proem_runtime::risk::AssessorProgress;
 
-pub(super) use self::again::{Again, go_on};
+pub(super) use self::again::{InvestigationResumption, go_on};
 
-use self::output::Form;
+use self::output::RiskFormat;
 use super::run::calling;
 use super::run::single::unused;
 use crate::args::risk::{Risk, RiskCommand};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui;
 
-pub(super) fn run(args: &Risk) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Risk) -> Result<ExitCode, CommandFailure> {
     if let Some(RiskCommand::Feedback(args)) = &args.command {
         return feedback::run(args);
     }
     let places = crate::places()?;
-    let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
+    let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let reports = assess(args, &places, &mut project);
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
@@ -43,24 +43,24 @@ pub(super) fn run(args: &Risk) -> Result<ExitCode, Failure> {
     if args.since.is_some() {
         reports.sort_by(output::by_rank);
     }
-    output::print(&reports, Form::of(args))?;
+    output::print(&reports, RiskFormat::of(args))?;
     if let Some(trouble) = trouble {
-        return Err(Failure::outside(trouble));
+        return Err(CommandFailure::outside(trouble));
     }
     Ok(ended(args, &reports))
 }
 
 /// The reports, and what could not be recorded after a model was asked.
-fn assess(args: &Risk, places: &Places, project: &mut Project) -> Result<Reports, Failure> {
+fn assess(args: &Risk, places: &Places, project: &mut OpenProject) -> Result<Reports, CommandFailure> {
     let options = args.options()?;
-    let assessing = reading(|progress| Assessing::begin(&options, (places, project), progress))?;
+    let assessing = reading(|progress| AssessedRepository::begin(&options, (places, project), progress))?;
     let working = ui::working(&format!("assessing {}", ui::counted(assessing.count() as u64, "change")));
     let mut notes = Vec::new();
     let looked = assessing.look(options.concurrency, &mut notes);
     working.finish_and_clear();
     ui::notes(&notes);
     let looked = looked?;
-    let mut setting = Setting::new(&options, places, project)?;
+    let mut setting = RiskSetting::new(&options, places, project)?;
     calling(async |stop| {
         let mut notes = Vec::new();
         let begun = setting.begin(&options, (places, project), &mut notes).await;
@@ -82,7 +82,7 @@ fn assess(args: &Risk, places: &Places, project: &mut Project) -> Result<Reports
 }
 
 /// Says on a terminal how far a repository is read.
-fn reading<T, E>(work: impl FnOnce(&dyn Fn(Progress)) -> Result<T, E>) -> Result<T, E> {
+fn reading<T, E>(work: impl FnOnce(&dyn Fn(AssessorProgress)) -> Result<T, E>) -> Result<T, E> {
     let working = ui::working("reading the history");
     let read = work(&|progress| working.set_message(progress.in_words()));
     working.finish_and_clear();
@@ -90,11 +90,11 @@ fn reading<T, E>(work: impl FnOnce(&dyn Fn(Progress)) -> Result<T, E>) -> Result
 }
 
 /// Says on a terminal who is asked.
-fn asking(asked: &Asked) -> ProgressBar {
+fn asking(asked: &ModelEndpoint) -> ProgressBar {
     ui::working(&format!("asking {}/{}", asked.endpoint.name, asked.model.name))
 }
 
-fn ended(args: &Risk, reports: &[Report]) -> ExitCode {
+fn ended(args: &Risk, reports: &[RiskReport]) -> ExitCode {
     let limits = || args.fail_on.iter().map(|fail_on| fail_on.level());
     let limit = limits().filter(|limit| *limit != Level::Unknown).min();
     let fails_unknown = limits().any(|limit| limit == Level::Unknown);

@@ -10,28 +10,28 @@ pub(super) mod single;
 
 /// What is said about a run to a program, under its former name.
 pub(super) mod output {
-    pub(in crate::commands) use proem_app::run::output::Output;
+    pub(in crate::commands) use proem_app::run::output::RunOutput;
 }
 
 use std::io::{IsTerminal as _, stdin};
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_app::project::{Project, Reading};
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::run::input::{self, Source};
-use proem_app::run::setting::Setting;
-use proem_engine::ordered::Ordered;
+use proem_app::run::setting::RunSetting;
+use proem_engine::ordered::OrderedJson;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::Run;
-use crate::failure::Failure;
+use crate::args::RunArgs;
+use crate::failure::CommandFailure;
 use crate::ui;
 
-pub(super) fn run(args: &Run) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
-    let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
+    let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();
-    let setting = Setting::new(&options, &places, &mut project);
+    let setting = RunSetting::new(&options, &places, &mut project);
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
     let mut setting = setting?;
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Run) -> Result<ExitCode, Failure> {
 }
 
 /// The inputs of a single run.
-fn inputs(args: &Run) -> Result<Ordered, Failure> {
+fn inputs(args: &RunArgs) -> Result<OrderedJson, CommandFailure> {
     let from = args.input.as_deref().map(source);
     if matches!(from, Some(Source::Reader(..))) && stdin().is_terminal() {
         ui::note("reading the inputs from the terminal; end them with Ctrl-D");
@@ -76,18 +76,20 @@ enum Work<'w> {
     /// Each line of a file.
     Batch(&'w Path),
     /// These inputs.
-    Single(Ordered),
+    Single(OrderedJson),
 }
 
 /// A runtime for calls, and a token that the first ^C cancels; the second one ends the process.
 ///
 /// The runs themselves stay on this thread; a second one moves the bytes and hears ^C.
-pub(super) fn calling<T>(work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>) -> Result<T, Failure> {
+pub(super) fn calling<T>(
+    work: impl AsyncFnOnce(CancellationToken) -> Result<T, CommandFailure>,
+) -> Result<T, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
-        .map_err(|e| Failure::outside(format!("could not start the runtime for network calls: {e}")))?;
+        .map_err(|e| CommandFailure::outside(format!("could not start the runtime for network calls: {e}")))?;
     let done = runtime.block_on(async {
         let stop = CancellationToken::new();
         // Nobody waits for it: it ends with the runtime.

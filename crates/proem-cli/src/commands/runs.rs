@@ -11,15 +11,15 @@ mod show;
 use std::process::ExitCode;
 
 use proem_app::runs::diff::DiffOptions;
-use proem_store::query::Listed;
+use proem_store::query::RunScope;
 
 use crate::args::records::{OutcomeArg, RecordsPlace, RunsCommand};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use proem_app::places::Places;
-use proem_app::project::{Project, Reading};
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 
-pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, CommandFailure> {
     let place = match command {
         RunsCommand::List { place, .. }
         | RunsCommand::Show { place, .. }
@@ -30,11 +30,11 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
         | RunsCommand::Purge { place, .. } => place,
     };
     let places = crate::places()?;
-    let mut project = Project::open(&place.root, &places, Reading::Trusted)?;
+    let mut project = OpenProject::open(&place.root, &places, BookReading::Trusted)?;
     match command {
         RunsCommand::List { since, prompt, outcome, any, limit, place } => {
             let any = *any || *outcome == Some(OutcomeArg::Assembled);
-            let wanted = list::Wanted {
+            let wanted = list::RunFilter {
                 since: since.as_deref(),
                 prompt: prompt.as_deref(),
                 outcome: *outcome,
@@ -44,7 +44,7 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
             records::blocking(list::run(&places, &project, &wanted, place))
         }
         RunsCommand::Show { run, body, call, full, any, place } => {
-            let wanted = show::Wanted { run, body: *body, call: *call, full: *full, listed: listed(*any) };
+            let wanted = show::PurgeRequest { run, body: *body, call: *call, full: *full, listed: listed(*any) };
             records::blocking(show::run(&places, &project, &wanted, place))
         }
         RunsCommand::Diff { first, second, any, place } => {
@@ -64,6 +64,6 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, Failure> {
 }
 
 /// Which runs count where it is said whether any does.
-const fn listed(any: bool) -> Listed {
-    if any { Listed::Any } else { Listed::Acted }
+const fn listed(any: bool) -> RunScope {
+    if any { RunScope::Any } else { RunScope::Acted }
 }

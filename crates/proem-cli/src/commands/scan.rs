@@ -14,18 +14,18 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_app::scan::ScanOptions;
-use proem_app::scan::examine::{Cutting, Examined, examine};
-use proem_app::scan::output::Output;
+use proem_app::scan::examine::{CutChoice, FileScan, examine};
+use proem_app::scan::output::ScanOutput;
 use proem_guard::{Verdict, show};
 use proem_runtime::readers::{Document, ReadError};
 use proem_text::json;
 
-use crate::args::{FailOn, Scan};
-use crate::failure::Failure;
+use crate::args::{ScanArgs, VerdictThreshold};
+use crate::failure::CommandFailure;
 use crate::ui::{self, grouped};
-use progress::Progress;
+use progress::ScanProgress;
 
-pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     let options = args.options();
     if args.calibrate {
         return calibrate::run(args, &options);
@@ -39,17 +39,17 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
         return folder::run(&guarding, args, &options);
     }
     if args.cut && !args.json && args.files.len() > 1 {
-        return Err(Failure::usage("`--cut` prints one text; name one file, or add `--json`"));
+        return Err(CommandFailure::usage("`--cut` prints one text; name one file, or add `--json`"));
     }
     let mut total = Total::default();
     let mut examined = Vec::new();
-    let mut progress = Progress::new("files");
+    let mut progress = ScanProgress::new("files");
     for (number, path) in args.files.iter().enumerate() {
         progress.tell(number, args.files.len());
         let name = name(path);
         match read(path, &options) {
             Ok(document) => {
-                let cutting = if args.cut { Cutting::Wanted } else { Cutting::NotWanted };
+                let cutting = if args.cut { CutChoice::Wanted } else { CutChoice::NotWanted };
                 let file = examine(&guarding, (name, document), options.source.as_ref(), cutting);
                 total.verdicts.push(file.verdict);
                 progress.clear();
@@ -61,36 +61,36 @@ pub(super) fn run(args: &Scan) -> Result<ExitCode, Failure> {
             Err(error) => {
                 progress.clear();
                 let why = error.to_string();
-                ui::error(&Failure::outside(format!("`{}` {why}", show::terminal_str(&name))));
+                ui::error(&CommandFailure::outside(format!("`{}` {why}", show::terminal_str(&name))));
                 total.unreadable.push((name, why));
             }
         }
     }
     progress.clear();
     if args.json {
-        let output = Output::new(&examined, &total.unreadable);
+        let output = ScanOutput::new(&examined, &total.unreadable);
         ui::document(&json::pretty(&output.to_json()?))?;
     } else if args.files.len() > 1 {
         ui::listing(&listing::summary(&total.verdicts, total.unreadable.len()))?;
     }
-    Ok(total.code(args.fail_on.unwrap_or(FailOn::Flag)))
+    Ok(total.code(args.fail_on.unwrap_or(VerdictThreshold::Flag)))
 }
 
 /// Prints what a person wants to see of a file, unless everything is printed in the end.
-fn show_file(file: &Examined, args: &Scan) -> Result<(), Failure> {
+fn show_file(file: &FileScan, args: &ScanArgs) -> Result<(), CommandFailure> {
     if args.json {
         return Ok(());
     }
     if !args.cut {
-        return ui::listing(&listing::file(file, listing::Marking::of_stdout()));
+        return ui::listing(&listing::file(file, listing::MarkStyle::of_stdout()));
     }
     let [field] = file.fields.as_slice() else {
         if file.fields.is_empty() {
-            ui::aside(&listing::file(file, listing::Marking::Carets));
+            ui::aside(&listing::file(file, listing::MarkStyle::Carets));
             return Ok(());
         }
         let fields = grouped(file.fields.len());
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "`{}` has {fields} texts, and `--cut` prints one; add `--json`",
             show::terminal_str(&file.path)
         )));
@@ -124,7 +124,7 @@ struct Total {
 }
 
 impl Total {
-    fn code(&self, fail_on: FailOn) -> ExitCode {
+    fn code(&self, fail_on: VerdictThreshold) -> ExitCode {
         exit_code(
             self.verdicts.iter().copied().fold(Verdict::Allow, Verdict::max),
             fail_on,
@@ -134,11 +134,11 @@ impl Total {
 }
 
 /// 3 if something could not be read, 1 if a verdict is at least what fails, else 0.
-fn exit_code(worst: Verdict, fail_on: FailOn, unreadable: bool) -> ExitCode {
+fn exit_code(worst: Verdict, fail_on: VerdictThreshold, unreadable: bool) -> ExitCode {
     let fails = match fail_on {
-        FailOn::Flag => Verdict::Flag,
-        FailOn::Quarantine => Verdict::Quarantine,
-        FailOn::Block => Verdict::Block,
+        VerdictThreshold::Flag => Verdict::Flag,
+        VerdictThreshold::Quarantine => Verdict::Quarantine,
+        VerdictThreshold::Block => Verdict::Block,
     };
     if unreadable {
         ExitCode::from(3)

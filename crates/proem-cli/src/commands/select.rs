@@ -15,21 +15,21 @@ use proem_select::select::MAX_BYTES;
 use proem_text::json;
 
 use crate::args::Select;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, grouped};
-use proem_app::select::lines::{self, Asked, Line, Lines};
-use proem_app::select::{Answered, Ranker};
+use proem_app::select::lines::{self, QueryLine, QueryLines, RankedQuery};
+use proem_app::select::{QueryRanking, Ranker};
 
 /// How long work may take without a word to somebody who watches, and between two words.
 const SILENCE: Duration = Duration::from_secs(1);
 
-pub(super) fn run(args: &Select) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Select) -> Result<ExitCode, CommandFailure> {
     let mut said = Vec::new();
     let ranker = Ranker::new(&args.options(), &crate::places()?, &mut said);
     ui::notes(&said);
     let ranker = ranker?;
     ui::notes(ranker.notes());
-    let mut answers = Answers { ranker: &ranker, args, answered: 0, degraded: None };
+    let mut answers = SelectAnswers { ranker: &ranker, args, answered: 0, degraded: None };
     let Some(path) = &args.queries else {
         let query = args.query.as_deref().unwrap_or_default();
         _ = answers.answer(query, "the task")?;
@@ -41,11 +41,11 @@ pub(super) fn run(args: &Select) -> Result<ExitCode, Failure> {
     } else {
         Box::new(BufReader::new(lines::open(path)?))
     };
-    let refused = all(&mut answers, Lines::new(from), &shown)?;
+    let refused = all(&mut answers, QueryLines::new(from), &shown)?;
     if refused > 0 {
         let lines = if refused == 1 { "1 line is".to_owned() } else { format!("{} lines are", grouped(refused)) };
         let others = grouped(answers.answered);
-        return Err(Failure::usage(format!("{lines} not ranked in {shown}, as listed above; {others} are")));
+        return Err(CommandFailure::usage(format!("{lines} not ranked in {shown}, as listed above; {others} are")));
     }
     if answers.answered == 0 {
         ui::note(&format!("no query in {shown}"));
@@ -54,19 +54,24 @@ pub(super) fn run(args: &Select) -> Result<ExitCode, Failure> {
 }
 
 /// Answers line by line; says how many lines were no queries.
-fn all(answers: &mut Answers<'_>, mut lines: Lines<Box<dyn BufRead>>, shown: &str) -> Result<usize, Failure> {
+fn all(
+    answers: &mut SelectAnswers<'_>,
+    mut lines: QueryLines<Box<dyn BufRead>>,
+    shown: &str,
+) -> Result<usize, CommandFailure> {
     let mut refused = 0_usize;
-    let mut progress = Progress::new();
+    let mut progress = SelectProgress::new();
     loop {
-        let next = lines.next_line().map_err(|error| Failure::outside(format!("could not read {shown}: {error}")))?;
+        let next =
+            lines.next_line().map_err(|error| CommandFailure::outside(format!("could not read {shown}: {error}")))?;
         let Some((number, line)) = next else { break };
         let asked = match line {
-            Line::Blank => continue,
-            Line::Text(text) => Asked::parse(&text),
-            Line::Unreadable(why) => Err(why),
+            QueryLine::Blank => continue,
+            QueryLine::Text(text) => RankedQuery::parse(&text),
+            QueryLine::Unreadable(why) => Err(why),
         };
         match asked {
-            Ok(Asked { query, .. }) => {
+            Ok(RankedQuery { query, .. }) => {
                 if answers.answer(&query, &format!("line {}", grouped(number)))?.is_break() {
                     break;
                 }
@@ -74,7 +79,7 @@ fn all(answers: &mut Answers<'_>, mut lines: Lines<Box<dyn BufRead>>, shown: &st
             Err(why) => {
                 refused = refused.saturating_add(1);
                 progress.clear();
-                ui::error(&Failure::usage(format!("{shown}, line {number}: {why}")));
+                ui::error(&CommandFailure::usage(format!("{shown}, line {number}: {why}")));
             }
         }
         progress.tell(answers.answered);
@@ -83,7 +88,7 @@ fn all(answers: &mut Answers<'_>, mut lines: Lines<Box<dyn BufRead>>, shown: &st
     Ok(refused)
 }
 
-struct Answers<'a> {
+struct SelectAnswers<'a> {
     ranker: &'a Ranker,
     args: &'a Select,
     answered: usize,
@@ -91,10 +96,10 @@ struct Answers<'a> {
     degraded: Option<String>,
 }
 
-impl Answers<'_> {
+impl SelectAnswers<'_> {
     /// Ranks and prints; breaks off when nobody reads any more. `place` names the query.
-    fn answer(&mut self, query: &str, place: &str) -> Result<ControlFlow<()>, Failure> {
-        let answered: Answered = self.ranker.rank(query)?;
+    fn answer(&mut self, query: &str, place: &str) -> Result<ControlFlow<()>, CommandFailure> {
+        let answered: QueryRanking = self.ranker.rank(query)?;
         let top = usize::from(self.args.top);
         let text = if self.args.json {
             format!("{}\n", json::compact(&answer::to_json(self.ranker, &answered, query, top)))
@@ -121,23 +126,23 @@ impl Answers<'_> {
 }
 
 /// Writes one answer in full, so that whoever waits for it has it.
-fn put(out: &mut dyn Write, text: &str) -> Result<ControlFlow<()>, Failure> {
+fn put(out: &mut dyn Write, text: &str) -> Result<ControlFlow<()>, CommandFailure> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(ControlFlow::Continue(())),
         // Whoever read the output has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-        Err(error) => Err(Failure::outside(format!("could not write the output: {error}"))),
+        Err(error) => Err(CommandFailure::outside(format!("could not write the output: {error}"))),
     }
 }
 
 /// One line on standard error that is written over, for a person whose answers go elsewhere.
-struct Progress {
+struct SelectProgress {
     watched: bool,
     last: Instant,
     shown: bool,
 }
 
-impl Progress {
+impl SelectProgress {
     fn new() -> Self {
         let watched = std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
         Self { watched, last: Instant::now(), shown: false }

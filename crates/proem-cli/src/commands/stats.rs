@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_store::query::{Group, Statistics, StatisticsWanted, Summary};
+use proem_store::query::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 use proem_text::json;
 
 use crate::args::records::Stats;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, CYAN, DIM, bar, columns, counted, cut, styled};
 use proem_app::places::Places;
-use proem_app::project::{Project, Reading};
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::{records, when};
 
 /// Cells of a figure's name, and of it with how many it is of.
@@ -25,14 +25,14 @@ const BAR: usize = 40;
 /// The most days that are drawn, the last ones.
 const DAYS: usize = 90;
 
-pub(super) fn run(args: &Stats) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Stats) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let root: &Path = &args.place.root;
-    let project = Project::open(root, &places, Reading::Trusted)?;
+    let project = OpenProject::open(root, &places, BookReading::Trusted)?;
     records::blocking(show(&places, &project, args))
 }
 
-async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCode, Failure> {
+async fn show(places: &Places, project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFailure> {
     let (zone, now) = (records::zone(&project.config.budget)?, when::now());
     let since = when::since(&args.since, now, &zone)?;
     let owner = args.place.whose().owner(project);
@@ -42,7 +42,7 @@ async fn show(places: &Places, project: &Project, args: &Stats) -> Result<ExitCo
     working.finish_and_clear();
     let found = found?;
     if args.place.json {
-        let value = serde_json::to_value(&found).map_err(|error| Failure::bug("stats", error))?;
+        let value = serde_json::to_value(&found).map_err(|error| CommandFailure::bug("stats", error))?;
         ui::document(&json::pretty(&value))?;
     } else if found.all.runs == 0 {
         let whose = if args.place.all { "" } else { " of this project" };
@@ -81,7 +81,7 @@ fn page(found: &Statistics, whose: &str, (since, today): (&str, &str)) -> String
 }
 
 /// The figures of a group, a few on a line.
-fn group(group: &Group) -> String {
+fn group(group: &RunGroup) -> String {
     let (calls, share) = (counted(group.calls, "call"), percent(group.share));
     // A prompt that only runs of other prompts called.
     let mut out = match group.runs {
@@ -127,30 +127,30 @@ fn group(group: &Group) -> String {
     out
 }
 
-fn figure(summary: Summary, words: impl Fn(f64) -> String) -> String {
+fn figure(summary: CountedFigure, words: impl Fn(f64) -> String) -> String {
     summary.value.map_or_else(|| ui::UNKNOWN.to_owned(), words)
 }
 
-fn percent(summary: Summary) -> String {
+fn percent(summary: CountedFigure) -> String {
     figure(summary, |share| format!("{:.1}%", share * 100.0))
 }
 
-fn whole(summary: Summary) -> String {
+fn whole(summary: CountedFigure) -> String {
     figure(summary, |value| {
         let digits = format!("{value:.0}");
         digits.parse().map_or(digits, ui::grouped)
     })
 }
 
-fn decimal(summary: Summary) -> String {
+fn decimal(summary: CountedFigure) -> String {
     figure(summary, |value| format!("{value:.2}"))
 }
 
-fn millis(summary: Summary) -> String {
+fn millis(summary: CountedFigure) -> String {
     figure(summary, |value| if value < 10.0 { format!("{value:.1} ms") } else { format!("{value:.0} ms") })
 }
 
-fn dollars(summary: Summary) -> String {
+fn dollars(summary: CountedFigure) -> String {
     figure(summary, |value| format!("${value:.6}"))
 }
 
@@ -175,7 +175,7 @@ fn days(calls: &[(String, u64)], since: &str, today: &str) -> String {
 }
 
 /// The time of an answered attempt by prompt, drawn.
-fn latency(prompts: &[Group]) -> String {
+fn latency(prompts: &[RunGroup]) -> String {
     let known: Vec<(&str, u64, u64)> = prompts
         .iter()
         .filter_map(|group| {

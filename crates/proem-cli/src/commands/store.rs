@@ -5,25 +5,25 @@ use std::process::ExitCode;
 
 use jiff::tz::TimeZone;
 use proem_store::query::StatusRow;
-use proem_store::{Access, Origin};
+use proem_store::{StoreAccess, StoreCreator};
 use proem_text::json;
 use serde_json::json;
 
 use super::trust::{ask, on_terminal};
 use crate::args::records::StoreCommand;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
 use proem_app::places::Places;
-use proem_app::project::{Project, Reading};
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::file::RecordsFile;
 use proem_app::{records, when};
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
-pub(super) fn run(args: &StoreCommand) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &StoreCommand) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
-    let project = Project::open(Path::new("."), &places, Reading::Trusted)?;
+    let project = OpenProject::open(Path::new("."), &places, BookReading::Trusted)?;
     let zone = records::zone(&project.config.budget)?;
     let here = Here { places, project, zone };
     match args {
@@ -35,22 +35,22 @@ pub(super) fn run(args: &StoreCommand) -> Result<ExitCode, Failure> {
 
 struct Here {
     places: Places,
-    project: Project,
+    project: OpenProject,
     zone: TimeZone,
 }
 
 impl Here {
     /// The file, if there is one.
-    async fn file(&self, access: Access) -> Result<Option<RecordsFile>, Failure> {
+    async fn file(&self, access: StoreAccess) -> Result<Option<RecordsFile>, CommandFailure> {
         let mut notes = Vec::new();
         let file = RecordsFile::open((&self.places, &self.project), access, &mut notes).await;
         ui::notes(&notes);
         Ok(file?)
     }
 
-    async fn status(&self, as_json: bool) -> Result<ExitCode, Failure> {
+    async fn status(&self, as_json: bool) -> Result<ExitCode, CommandFailure> {
         let path = self.places.records();
-        let Some(RecordsFile { origin, status, .. }) = &self.file(Access::Read).await? else {
+        let Some(RecordsFile { origin, status, .. }) = &self.file(StoreAccess::Read).await? else {
             if as_json {
                 ui::document(&json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false })))?;
             } else {
@@ -63,8 +63,8 @@ impl Here {
         };
         if as_json {
             let origin = match origin {
-                Origin::Own => "own",
-                Origin::Foreign => "foreign",
+                StoreCreator::Own => "own",
+                StoreCreator::Foreign => "foreign",
             };
             let value = json!({
                 "path": path.to_string_lossy(),
@@ -85,10 +85,10 @@ impl Here {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn page(&self, status: &StatusRow, origin: &Origin) -> String {
+    fn page(&self, status: &StatusRow, origin: &StoreCreator) -> String {
         let origin = match origin {
-            Origin::Own => "this installation".to_owned(),
-            Origin::Foreign => {
+            StoreCreator::Own => "this installation".to_owned(),
+            StoreCreator::Foreign => {
                 styled(YELLOW, "another installation, so they are read-only; `proem store adopt` takes them over")
             }
         };
@@ -115,21 +115,24 @@ impl Here {
     }
 
     /// The file to change, with what a person should know first.
-    async fn shown(&self) -> Result<RecordsFile, Failure> {
-        let Some(file) = self.file(Access::Write).await? else {
-            return Err(Failure::usage(format!("there are no records in `{}`", self.places.records().display())));
+    async fn shown(&self) -> Result<RecordsFile, CommandFailure> {
+        let Some(file) = self.file(StoreAccess::Write).await? else {
+            return Err(CommandFailure::usage(format!(
+                "there are no records in `{}`",
+                self.places.records().display()
+            )));
         };
         ui::aside(&self.page(&file.status, &file.origin));
         Ok(file)
     }
 
-    async fn adopt(&self) -> Result<ExitCode, Failure> {
+    async fn adopt(&self) -> Result<ExitCode, CommandFailure> {
         on_terminal(
             "records of another installation would be taken over by this one",
             "look at them with `proem store status`",
         )?;
         let file = self.shown().await?;
-        if file.origin == Origin::Own {
+        if file.origin == StoreCreator::Own {
             file.close().await;
             ui::aside("nothing to do: this installation made the records\n");
             return Ok(ExitCode::SUCCESS);
@@ -147,7 +150,7 @@ impl Here {
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn reset_clock(&self) -> Result<ExitCode, Failure> {
+    async fn reset_clock(&self) -> Result<ExitCode, CommandFailure> {
         on_terminal("the last recorded time would be reset", "look at it with `proem store status`")?;
         let file = self.shown().await?;
         let now = when::now();

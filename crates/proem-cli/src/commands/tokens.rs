@@ -8,19 +8,19 @@ use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 
-use crate::args::Tokens;
-use crate::failure::Failure;
+use crate::args::TokensArgs;
+use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, LEAD, grouped, styled};
 use proem_app::tokens::{TokenColumn, columns, text_from, text_of};
 
 /// One counted file.
-struct Counted {
+struct FileCount {
     name: String,
     bytes: usize,
     tokens: Vec<usize>,
 }
 
-pub(super) fn run(args: &Tokens) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &TokensArgs) -> Result<ExitCode, CommandFailure> {
     let mut said = Vec::new();
     let columns = columns(&args.options(), &crate::places()?, &mut said);
     ui::notes(&said);
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Tokens) -> Result<ExitCode, Failure> {
         match read(path) {
             Ok(text) => {
                 let tokens = columns.iter().map(|column| column.count(&text)).collect();
-                counted.push(Counted { name, bytes: text.len(), tokens });
+                counted.push(FileCount { name, bytes: text.len(), tokens });
             }
             Err(why) => failures.push(format!("`{}` {why}", show::terminal_str(&name))),
         }
@@ -42,19 +42,19 @@ pub(super) fn run(args: &Tokens) -> Result<ExitCode, Failure> {
     } else {
         print_table(&columns, &counted)?;
     }
-    if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::outside(failures.join("\n"))) }
+    if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(CommandFailure::outside(failures.join("\n"))) }
 }
 
 fn read(path: &Path) -> Result<String, String> {
     if path == Path::new("-") { text_from(std::io::stdin().lock()) } else { text_of(path) }
 }
 
-fn totals(columns: &[TokenColumn], counted: &[Counted]) -> Vec<usize> {
+fn totals(columns: &[TokenColumn], counted: &[FileCount]) -> Vec<usize> {
     let sum = |index: usize| counted.iter().filter_map(|file| file.tokens.get(index)).sum();
     (0..columns.len()).map(sum).collect()
 }
 
-fn print_table(columns: &[TokenColumn], counted: &[Counted]) -> Result<(), Failure> {
+fn print_table(columns: &[TokenColumn], counted: &[FileCount]) -> Result<(), CommandFailure> {
     if counted.is_empty() {
         return Ok(());
     }
@@ -62,7 +62,7 @@ fn print_table(columns: &[TokenColumn], counted: &[Counted]) -> Result<(), Failu
         Exactness::Exact => show::terminal_str(&column.title).into_string(),
         Exactness::Estimate => format!("≈ {}", show::terminal_str(&column.title)),
     };
-    let shown = |file: &Counted| show::terminal_str(&file.name).into_string();
+    let shown = |file: &FileCount| show::terminal_str(&file.name).into_string();
     let longest = counted.iter().map(|file| shown(file).chars().count()).max().unwrap_or(0).max(5);
     let widths: Vec<usize> = columns.iter().map(|column| title(column).chars().count().max(11)).collect();
     let mut head = format!("  {:longest$}  {:>13}", "file", "bytes");
@@ -89,7 +89,7 @@ fn print_table(columns: &[TokenColumn], counted: &[Counted]) -> Result<(), Failu
     Ok(())
 }
 
-fn print_json(columns: &[TokenColumn], counted: &[Counted], failures: &[String]) -> Result<(), Failure> {
+fn print_json(columns: &[TokenColumn], counted: &[FileCount], failures: &[String]) -> Result<(), CommandFailure> {
     let by_column = |tokens: &[usize]| -> serde_json::Value {
         columns
             .iter()

@@ -14,11 +14,11 @@ use std::process::ExitCode;
 
 use proem_guard::show;
 
-use crate::args::{Trust, TrustCommand};
-use crate::failure::Failure;
+use crate::args::{TrustArgs, TrustCommand};
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, styled};
-use proem_app::trust::candidates::{Candidate, Candidates, listed};
-use proem_app::trust::{Reviewed, TrustPlace};
+use proem_app::trust::candidates::{Candidates, TrustCandidate, listed};
+use proem_app::trust::{FileReview, TrustPlace};
 use review::review;
 
 /// The exit code of a negative answer.
@@ -26,7 +26,7 @@ const NO: u8 = 1;
 /// More than any answer, in bytes.
 const MAX_ANSWER: u64 = 256;
 
-pub(super) fn run(args: &Trust) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &TrustArgs) -> Result<ExitCode, CommandFailure> {
     let place = TrustPlace::open(&args.root, &crate::places()?)?;
     match &args.command {
         Some(TrustCommand::List { json }) => list::run(&place, *json),
@@ -40,10 +40,10 @@ pub(super) fn run(args: &Trust) -> Result<ExitCode, Failure> {
 }
 
 /// Shows what isn't trusted and asks.
-fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, Failure> {
+fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, CommandFailure> {
     let candidates = place.candidates(files)?;
-    let open: Vec<&Candidate> = place.untrusted(&candidates.files);
-    let reviewed: Vec<Reviewed<'_>> = open.iter().map(|candidate| place.reviewed(candidate)).collect();
+    let open: Vec<&TrustCandidate> = place.untrusted(&candidates.files);
+    let reviewed: Vec<FileReview<'_>> = open.iter().map(|candidate| place.reviewed(candidate)).collect();
     let names: Vec<&str> = open.iter().map(|candidate| candidate.path.as_str()).collect();
     if names.is_empty() {
         ui::aside(&review(&[], &candidates.refused));
@@ -76,9 +76,9 @@ fn nothing(candidates: &Candidates) -> String {
 }
 
 /// Trusts one file whose hash was reviewed elsewhere.
-fn by_hash(place: &TrustPlace, files: &[PathBuf], wanted: &str) -> Result<ExitCode, Failure> {
+fn by_hash(place: &TrustPlace, files: &[PathBuf], wanted: &str) -> Result<ExitCode, CommandFailure> {
     let [file] = files else {
-        return Err(Failure::usage("`--sha256` takes one file; run the command once for each"));
+        return Err(CommandFailure::usage("`--sha256` takes one file; run the command once for each"));
     };
     let path = place.trust_hash(file, wanted)?;
     let shown = show::terminal_str(&path);
@@ -87,21 +87,23 @@ fn by_hash(place: &TrustPlace, files: &[PathBuf], wanted: &str) -> Result<ExitCo
 }
 
 /// Refuses to go on where nobody can be asked.
-pub(super) fn on_terminal(about: &str, otherwise: &str) -> Result<(), Failure> {
+pub(super) fn on_terminal(about: &str, otherwise: &str) -> Result<(), CommandFailure> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }
-    Err(Failure::usage(format!(
+    Err(CommandFailure::usage(format!(
         "{about}; this needs confirmation, and there is no terminal: run it in one, or {otherwise}"
     )))
 }
 
 /// Asks one question; anything but yes is no.
-pub(super) fn ask(question: &str) -> Result<bool, Failure> {
+pub(super) fn ask(question: &str) -> Result<bool, CommandFailure> {
     ui::aside(&format!("{} [y/N] ", styled(BOLD, question)));
     let mut answer = Vec::new();
     let mut input = std::io::stdin().lock().take(MAX_ANSWER);
-    input.read_until(b'\n', &mut answer).map_err(|e| Failure::outside(format!("could not read the answer: {e}")))?;
+    input
+        .read_until(b'\n', &mut answer)
+        .map_err(|e| CommandFailure::outside(format!("could not read the answer: {e}")))?;
     let yes = matches!(answer.trim_ascii().to_ascii_lowercase().as_slice(), b"y" | b"yes");
     if !yes {
         ui::aside("nothing was changed\n");

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::io::IsTerminal as _;
 
 use proem_guard::{credential, show};
-use proem_llm::secret::Finder;
+use proem_llm::secret::SecretFinder;
 use proem_text::json;
 
 /// Whether credentials by shape may stand in a text.
@@ -61,18 +61,18 @@ pub(crate) fn document(text: &str) -> String {
 }
 
 /// A value of JSON without loaded credentials, on as many lines as before; `None` if it is none.
-fn value(finder: &Finder<'_>, text: &str) -> Option<String> {
+fn value(finder: &SecretFinder<'_>, text: &str) -> Option<String> {
     let value = serde_json::from_str(text).ok()?;
     let clean = finder.redact_json(&value).unwrap_or(value);
     Some(if text.trim_end().contains('\n') { json::pretty(&clean) } else { json::compact(&clean) })
 }
 
 /// The text without loaded credentials, which `redact` takes out if there are any.
-fn without<'t>(text: &'t str, redact: impl FnOnce(&Finder<'_>) -> Option<String>) -> Cow<'t, str> {
+fn without<'t>(text: &'t str, redact: impl FnOnce(&SecretFinder<'_>) -> Option<String>) -> Cow<'t, str> {
     let loaded = proem_app::secrets::loaded();
     if loaded.is_empty() {
         return Cow::Borrowed(text);
     }
-    let finder = Finder::new(&loaded);
+    let finder = SecretFinder::new(&loaded);
     finder.find(text.as_bytes()).and_then(|_| redact(&finder)).map_or(Cow::Borrowed(text), Cow::Owned)
 }

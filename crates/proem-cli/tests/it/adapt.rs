@@ -1,6 +1,6 @@
 //! `proem adapt`, `proem failures` and `proem runs diff` as their users meet them.
 
-use proem_llm::scripted::{Counts, Reply};
+use proem_llm::scripted::{Reply, ScriptedUsage};
 use serde_json::json;
 
 use crate::fixture::{Fixture, Run};
@@ -219,7 +219,13 @@ fn a_run_that_is_not_there_can_not_be_compared() {
 
 /// An answer that wrote so much to the cache, and read so much from it.
 fn cached(write: u64, read: u64) -> Reply {
-    low().using(Some(Counts { input: 8_000, cache_read: read, cache_write: write, cache_write_hour: 0, output: 20 }))
+    low().using(Some(ScriptedUsage {
+        input: 8_000,
+        cache_read: read,
+        cache_write: write,
+        cache_write_hour: 0,
+        output: 20,
+    }))
 }
 
 /// `runs diff` without what differs from run to run.

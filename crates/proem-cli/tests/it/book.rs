@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use proem_llm::scripted::{Reply, Script, Server};
+use proem_llm::scripted::{Reply, ScriptedServer, ServerScript};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
@@ -121,7 +121,7 @@ cases:
 ";
 
 /// A user whose book has a prompt with these cases, and a provider that is the server.
-fn sorting(server: &Server, cases: &str) -> Fixture {
+fn sorting(server: &ScriptedServer, cases: &str) -> Fixture {
     let mut fixture = Fixture::folder();
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let address = server.address();
@@ -133,8 +133,8 @@ fn sorting(server: &Server, cases: &str) -> Fixture {
     fixture
 }
 
-fn nobody() -> Server {
-    Server::start(Script::of(Vec::new())).unwrap()
+fn nobody() -> ScriptedServer {
+    ScriptedServer::start(ServerScript::of(Vec::new())).unwrap()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use proem_llm::scripted::{Fault, How, Reply, Say, Script, Server, Vectors};
+use proem_llm::scripted::{Delivery, Reply, ReplyContent, ScriptedServer, ServerScript, VectorFault, Vectors};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::Fixture;
@@ -57,13 +57,13 @@ fn assembled(fixture: &Fixture) -> Json {
     fixture.proem(&["assemble", TASK, "--json"]).json()
 }
 
-fn vectors(fault: Fault) -> Reply {
+fn vectors(fault: VectorFault) -> Reply {
     Reply::embeddings(Vectors { dimensions: 16, given: None, fault })
 }
 
 #[test]
 fn a_calibrated_model_decides_and_is_asked_once() {
-    let server = Server::start(Script::embeddings(16)).unwrap();
+    let server = ScriptedServer::start(ServerScript::embeddings(16)).unwrap();
     let fixture = configured(&server.base_url(), "", "dimensions = 16");
     let id = calibrate(&fixture);
     assert!(id.starts_with(&format!("{}/fake@16#", server.address())), "{id}");
@@ -91,7 +91,7 @@ fn a_calibrated_model_decides_and_is_asked_once() {
 
 #[test]
 fn meaning_chooses_the_mode_with_any_calibrated_model() {
-    let server = Server::start(Script::embeddings(16)).unwrap();
+    let server = ScriptedServer::start(ServerScript::embeddings(16)).unwrap();
     let fixture = configured(&server.base_url(), "", "");
     calibrate(&fixture);
     // Neither its sentence nor a word of it tells a mode, so that the examples are embedded.
@@ -111,7 +111,7 @@ fn meaning_chooses_the_mode_with_any_calibrated_model() {
 
 #[test]
 fn a_model_without_weights_is_not_asked() {
-    let server = Server::start(Script::embeddings(16)).unwrap();
+    let server = ScriptedServer::start(ServerScript::embeddings(16)).unwrap();
     let fixture = configured(&server.base_url(), "", "");
     let expected = "is not calibrated, so nothing is sent to it; name the file with its weights as `calibration` under \
                     `[embedding]`";
@@ -157,7 +157,7 @@ fn check_at(address: &str, fixture: &Fixture, expected: &str) {
 /// The same with a server that answers so.
 #[track_caller]
 fn check(reply: Reply, embedding: &str, expected: &str) {
-    let server = Server::start(Script::of(vec![reply])).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(vec![reply])).unwrap();
     let fixture = configured(&server.base_url(), "", embedding);
     check_at(&server.address().to_string(), &fixture, expected);
     assert!(!server.requests().is_empty());
@@ -175,8 +175,8 @@ fn nobody_listens() {
 
 #[test]
 fn a_slow_server() {
-    let say = Say::Embeddings(Vectors { dimensions: 16, given: None, fault: Fault::None });
-    let reply = Reply { say, how: How { delay_ms: 60_000, ..How::default() } };
+    let say = ReplyContent::Embeddings(Vectors { dimensions: 16, given: None, fault: VectorFault::None });
+    let reply = Reply { say, how: Delivery { delay_ms: 60_000, ..Delivery::default() } };
     let expected =
         "the vectors did not arrive within 1 s; raise `seconds` under `[embedding]`, or choose a faster server";
     check(reply, "seconds = 1", expected);
@@ -184,15 +184,19 @@ fn a_slow_server() {
 
 #[test]
 fn useless_vectors() {
-    check(vectors(Fault::NotANumber), "", "a vector contains a value that is not a finite number; check the server");
-    let given = Vectors { dimensions: 8, given: Some(vec![vec![0.5; 8]; 20]), fault: Fault::None };
+    check(
+        vectors(VectorFault::NotANumber),
+        "",
+        "a vector contains a value that is not a finite number; check the server",
+    );
+    let given = Vectors { dimensions: 8, given: Some(vec![vec![0.5; 8]; 20]), fault: VectorFault::None };
     let expected = "vector 0 has 8 numbers where 16 are expected; check the model and `dimensions`";
     check(Reply::embeddings(given), "dimensions = 16", expected);
 }
 
 #[test]
 fn a_wrong_number_of_vectors() {
-    let server = Server::start(Script::of(vec![vectors(Fault::TooFew)])).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(vec![vectors(VectorFault::TooFew)])).unwrap();
     let fixture = configured(&server.base_url(), "", "");
     calibrate(&fixture);
     let why = reasons(&assembled(&fixture));
@@ -201,7 +205,7 @@ fn a_wrong_number_of_vectors() {
 
 #[test]
 fn a_wrong_key_and_none() {
-    let server = Server::start(Script::embeddings(16).with_key("sk-right")).unwrap();
+    let server = ScriptedServer::start(ServerScript::embeddings(16).with_key("sk-right")).unwrap();
     let mut fixture = configured(&server.base_url(), "key = \"VECTORS_KEY\"", "");
     let address = server.address().to_string();
     check_at(&address, &fixture, "no key for provider `vectors`; set the environment variable VECTORS_KEY");
@@ -215,7 +219,8 @@ fn a_wrong_key_and_none() {
 
 #[test]
 fn a_server_that_fails_between_two_questions_is_left_alone() {
-    let server = Server::start(Script::of(vec![vectors(Fault::None), Reply::raw(500, "")])).unwrap();
+    let server =
+        ScriptedServer::start(ServerScript::of(vec![vectors(VectorFault::None), Reply::raw(500, "")])).unwrap();
     let fixture = configured(&server.base_url(), "", "");
     calibrate(&fixture);
     let queries = format!("{}\n", json!({ "query": TASK })).repeat(20);
@@ -226,7 +231,7 @@ fn a_server_that_fails_between_two_questions_is_left_alone() {
 
 #[test]
 fn nothing_that_was_not_asked_for_is_sent() {
-    let server = Server::start(Script::embeddings(16)).unwrap();
+    let server = ScriptedServer::start(ServerScript::embeddings(16)).unwrap();
     // The repository can't send the task anywhere before it is trusted.
     let fixture = plain();
     fixture.write("proem.toml", configuration(&server.base_url(), "", ""));
@@ -242,7 +247,7 @@ fn nothing_that_was_not_asked_for_is_sent() {
     calibrate(&fixture);
     assert_eq!(assembled(&fixture)["degraded"], json!(false));
     assert!(!server.requests().is_empty());
-    let server = Server::start(Script::embeddings(16)).unwrap();
+    let server = ScriptedServer::start(ServerScript::embeddings(16)).unwrap();
     let fixture = configured(&server.base_url(), "", "");
     calibrate(&fixture);
     let out = fixture.proem(&["select", TASK, "--no-embedding", "--json"]).json();

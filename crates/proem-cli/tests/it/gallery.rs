@@ -1,6 +1,9 @@
 //! The gallery of cache misses: each cause is produced, and what is said of it is true.
 
-use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Reply, Say, Script, Server};
+use proem_llm::scripted::{
+    AnswerBlock, Delivery, ModelAnswer, Reply, ReplyContent, ScriptedFinish, ScriptedServer, ScriptedUsage,
+    ServerScript,
+};
 use serde_json::json;
 
 use crate::fixture::Fixture;
@@ -20,22 +23,25 @@ enum Cache {
 }
 
 fn reply(answer: &str, cache: Cache) -> Reply {
-    said(Block::Text(answer.to_owned()), cache)
+    said(AnswerBlock::Text(answer.to_owned()), cache)
 }
 
 /// An answer with a contract.
 fn rated(sure: &str, cache: Cache) -> Reply {
-    said(Block::Value(json!({ "answer": "Between the years.", "sure": sure })), cache)
+    said(AnswerBlock::Value(json!({ "answer": "Between the years.", "sure": sure })), cache)
 }
 
-fn said(block: Block, cache: Cache) -> Reply {
+fn said(block: AnswerBlock, cache: Cache) -> Reply {
     let (cache_read, cache_write) = match cache {
         Cache::Wrote => (0, PREFIX),
         Cache::Read => (PREFIX, 0),
         Cache::Nothing => (0, 0),
     };
-    let usage = Some(Counts { input: PROMPT, cache_read, cache_write, output: 9, ..Counts::default() });
-    Reply { say: Say::Answer(Answer { content: vec![block], finish: Finish::Natural, usage }), how: How::default() }
+    let usage = Some(ScriptedUsage { input: PROMPT, cache_read, cache_write, output: 9, ..ScriptedUsage::default() });
+    Reply {
+        say: ReplyContent::Answer(ModelAnswer { content: vec![block], finish: ScriptedFinish::Natural, usage }),
+        how: Delivery::default(),
+    }
 }
 
 /// What a provider's cache does with the requests of the guide, in their order.
@@ -66,7 +72,7 @@ fn replies() -> Vec<Reply> {
 fn every_cause_is_named() {
     let replies = replies();
     let requests = replies.len();
-    let server = Server::start(Script::of(replies)).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(replies)).unwrap();
     let mut fixture = Fixture::folder();
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     fixture.configure(

@@ -1,6 +1,9 @@
 //! The guide through an incident: what it shows is what a user sees.
 
-use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Reply, Say, Script, Server};
+use proem_llm::scripted::{
+    AnswerBlock, Delivery, ModelAnswer, Reply, ReplyContent, ScriptedFinish, ScriptedServer, ScriptedUsage,
+    ServerScript,
+};
 use serde_json::json;
 
 use crate::fixture::Fixture;
@@ -8,9 +11,18 @@ use crate::guide;
 
 /// An answer whose prompt wrote so many tokens to the cache, and read so many from it.
 fn reply(severity: &str, (write, read): (u64, u64)) -> Reply {
-    let value = Block::Value(json!({ "severity": severity }));
-    let usage = Some(Counts { input: 2_050, cache_read: read, cache_write: write, output: 12, ..Counts::default() });
-    Reply { say: Say::Answer(Answer { content: vec![value], finish: Finish::Natural, usage }), how: How::default() }
+    let value = AnswerBlock::Value(json!({ "severity": severity }));
+    let usage = Some(ScriptedUsage {
+        input: 2_050,
+        cache_read: read,
+        cache_write: write,
+        output: 12,
+        ..ScriptedUsage::default()
+    });
+    Reply {
+        say: ReplyContent::Answer(ModelAnswer { content: vec![value], finish: ScriptedFinish::Natural, usage }),
+        how: Delivery::default(),
+    }
 }
 
 #[test]
@@ -26,7 +38,7 @@ fn an_incident_is_gone_through_from_end_to_end() {
         reply("low", read),
     ];
     let requests = replies.len();
-    let server = Server::start(Script::of(replies)).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(replies)).unwrap();
     let mut fixture = Fixture::folder();
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let provider = format!("base_url = \"http://{}\"\nkey = \"ANTHROPIC_API_KEY\"\n", server.address());

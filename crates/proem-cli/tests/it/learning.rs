@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use proem_llm::scripted::{Ending, How, Reply, Server};
+use proem_llm::scripted::{Delivery, DeliveryEnd, Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
@@ -14,11 +14,11 @@ use crate::run::{fixture, low, start, without_ids};
 /// What stands above a profile in a request.
 const PROFILE: &str = "How to answer:";
 
-fn body(server: &Server, at: usize) -> String {
+fn body(server: &ScriptedServer, at: usize) -> String {
     String::from_utf8(server.requests()[at].body.clone()).unwrap()
 }
 
-fn last(server: &Server) -> String {
+fn last(server: &ScriptedServer) -> String {
     body(server, server.requests().len() - 1)
 }
 
@@ -45,8 +45,8 @@ fn what_no_answer_came_of_is_recorded_and_shapes_nothing() {
     let text = || Reply::text("Look at it.");
     let late = || text().delayed(600_000);
     let trouble: [(&str, Reply, &[&str]); 7] = [
-        ("cut", text().ending(Ending::CutAfter(60)), &[]),
-        ("cut", text().ending(Ending::ResetAfter(0)), &[]),
+        ("cut", text().ending(DeliveryEnd::CutAfter(60)), &[]),
+        ("cut", text().ending(DeliveryEnd::ResetAfter(0)), &[]),
         ("rate-limited", Reply::raw(429, r#"{"error":{"type":"rate_limit_error","message":"slow down"}}"#), &[]),
         ("server", Reply::raw(500, "{}"), &[]),
         ("key-refused", Reply::raw(401, r#"{"error":{"type":"authentication_error","message":"no"}}"#), &[]),
@@ -72,7 +72,7 @@ fn what_no_answer_came_of_is_recorded_and_shapes_nothing() {
 #[test]
 fn a_hop_that_took_too_long_shapes_nothing() {
     let owner = || metric("ownership_churn", "shop/permissions.py");
-    let late = Reply { how: How { delay_ms: 600_000, ..How::default() }, ..owner() };
+    let late = Reply { how: Delivery { delay_ms: 600_000, ..Delivery::default() }, ..owner() };
     let server = start(vec![late, synthesis("HIGH", &[("E1", "Twelve pages import it.")]), owner(), low()]);
     let mut fixture = shop().within(Fixture::folder());
     crate::run::set_up(&mut fixture, &server, "attempts = 1\n");
@@ -85,7 +85,7 @@ fn a_hop_that_took_too_long_shapes_nothing() {
 }
 
 /// A user whose `reviews/strict` failed.
-fn failed(more: Vec<Reply>) -> (Fixture, Server) {
+fn failed(more: Vec<Reply>) -> (Fixture, ScriptedServer) {
     let worst = || Reply::value(json!({ "severity": "worst" }));
     let server = start([vec![worst(), worst()], more].concat());
     let fixture = fixture(&server, "attempts = 1\n");

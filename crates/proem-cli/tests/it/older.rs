@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use proem_engine::versions::Versions;
-use proem_llm::scripted::{Ending, Reply, Server};
+use proem_llm::scripted::{DeliveryEnd, Reply, ScriptedServer};
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 
@@ -27,7 +27,7 @@ fn kept() -> PathBuf {
 }
 
 /// A user in the scenario's folder, whose provider is the server.
-fn user(server: &Server) -> Fixture {
+fn user(server: &ScriptedServer) -> Fixture {
     let mut fixture = shop().within(Fixture::fixed("older"));
     set_up(&mut fixture, server, "attempts = 1\n");
     fixture
@@ -40,7 +40,7 @@ fn records(fixture: &Fixture) -> PathBuf {
 /// What a provider says in the scenario, answer by answer.
 fn replies() -> Vec<Reply> {
     let worst = || Reply::value(json!({ "severity": "worst" }));
-    let cut = || Reply::text("It crashes because nobody looked.").ending(Ending::CutAfter(60));
+    let cut = || Reply::text("It crashes because nobody looked.").ending(DeliveryEnd::CutAfter(60));
     let owner = || metric("ownership_churn", "shop/permissions.py");
     let mut all = vec![low(), worst(), worst(), cut(), cut(), Reply::text("Look at it.")];
     all.extend((0..4).map(|_| Reply::text("no")));
@@ -51,7 +51,7 @@ fn replies() -> Vec<Reply> {
 
 /// A day of runs: good, against the contract, cut off by the network, learned from them, an assembly, an
 /// investigation that failed, one with two prompts, and two that were killed while their provider thought.
-fn scenario(fixture: &Fixture, server: &Server) {
+fn scenario(fixture: &Fixture, server: &ScriptedServer) {
     let run = |prompt: &str, title: &str| fixture.proem(&["run", prompt, "--set", &format!("title={title}")]).code();
     assert_eq!(run("reviews/triage", "It crashes"), 0);
     assert_eq!(run("reviews/strict", "It burns"), 3);
@@ -65,7 +65,7 @@ fn scenario(fixture: &Fixture, server: &Server) {
 }
 
 /// Kills a command while its provider thinks about so many answers.
-fn killed(fixture: &Fixture, server: &Server, args: &[&str], answers: usize) {
+fn killed(fixture: &Fixture, server: &ScriptedServer, args: &[&str], answers: usize) {
     let before = server.requests().len();
     let mut command = fixture.command(&fixture.binary);
     let mut child =
@@ -110,7 +110,7 @@ fn the_scenario_gives_the_runs_of_the_records() {
 }
 
 /// A user whose records are those of store form 3, and whose provider says this.
-fn with_records(replies: Vec<Reply>) -> (Fixture, Server) {
+fn with_records(replies: Vec<Reply>) -> (Fixture, ScriptedServer) {
     let server = start(replies);
     let fixture = user(&server);
     let to = records(&fixture);

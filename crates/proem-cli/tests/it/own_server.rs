@@ -1,6 +1,6 @@
 //! One configuration for every command: somebody who runs a server of their own, such as Ollama or vLLM.
 
-use proem_llm::scripted::{Reply, Server};
+use proem_llm::scripted::{Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
 use crate::book::{CASES, SCHEMA, SORTING};
@@ -19,7 +19,7 @@ const COMMANDS: [&[&str]; 5] = [
 ];
 
 /// A user without any key, whose server is `local`; `top` and `more` stand before and behind it.
-fn user(server: &Server, top: &str, more: &str) -> Fixture {
+fn user(server: &ScriptedServer, top: &str, more: &str) -> Fixture {
     let fixture = shop().repository();
     let address = server.address();
     let local = format!("[providers.local]\nbase_url = \"http://{address}/v1\"\nattempts = 1\n");
@@ -30,7 +30,7 @@ fn user(server: &Server, top: &str, more: &str) -> Fixture {
     fixture
 }
 
-fn high() -> Server {
+fn high() -> ScriptedServer {
     start(vec![Reply::value(json!({ "severity": "high" }))])
 }
 

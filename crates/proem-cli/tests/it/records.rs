@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Raw, Reply, Say, Server};
+use proem_llm::scripted::{
+    AnswerBlock, Delivery, ModelAnswer, RawReply, Reply, ReplyContent, ScriptedFinish, ScriptedServer, ScriptedUsage,
+};
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 
@@ -17,18 +19,18 @@ const TRIAGE: [&str; 4] = ["run", "reviews/strict", "--set", "title=It crashes"]
 
 /// A good answer that used that many tokens of the prompt.
 fn used(input: u64) -> Reply {
-    let value = Block::Value(json!({ "severity": "low" }));
-    let usage = Some(Counts { input, output: 10, ..Counts::default() });
-    let answer = Answer { content: vec![value], finish: Finish::Natural, usage };
-    Reply { say: Say::Answer(answer), how: How::default() }
+    let value = AnswerBlock::Value(json!({ "severity": "low" }));
+    let usage = Some(ScriptedUsage { input, output: 10, ..ScriptedUsage::default() });
+    let answer = ModelAnswer { content: vec![value], finish: ScriptedFinish::Natural, usage };
+    Reply { say: ReplyContent::Answer(answer), how: Delivery::default() }
 }
 
 fn late(reply: Reply, delay_ms: u64) -> Reply {
-    Reply { how: How { delay_ms, ..reply.how }, ..reply }
+    Reply { how: Delivery { delay_ms, ..reply.how }, ..reply }
 }
 
 /// A fixture whose configuration says more at its end.
-fn configured(server: &Server, more: &str) -> Fixture {
+fn configured(server: &ScriptedServer, more: &str) -> Fixture {
     let fixture = fixture(server, "attempts = 1\n");
     let path = fixture.base.join("config/proem/config.toml");
     let text = fs::read_to_string(&path).unwrap();
@@ -79,11 +81,11 @@ fn spawn(fixture: &Fixture, args: &[&str]) -> Child {
 }
 
 /// Kills a run while its provider thinks about the answer.
-fn killed(fixture: &Fixture, server: &Server) {
+fn killed(fixture: &Fixture, server: &ScriptedServer) {
     killed_with(fixture, server, &[]);
 }
 
-fn killed_with(fixture: &Fixture, server: &Server, more: &[&str]) {
+fn killed_with(fixture: &Fixture, server: &ScriptedServer, more: &[&str]) {
     let before = server.requests().len();
     let mut child = spawn(fixture, &[&TRIAGE[..], more].concat());
     while server.requests().len() == before {
@@ -131,8 +133,8 @@ fn an_assembly_is_recorded_and_never_fails_for_it() {
 
 #[test]
 fn a_retry_after_a_server_that_broke_costs_what_nobody_knows() {
-    let broken = Raw { status: 503, headers: Vec::new(), body: Vec::new() };
-    let broken = Reply { say: Say::Raw(broken), how: How::default() };
+    let broken = RawReply { status: 503, headers: Vec::new(), body: Vec::new() };
+    let broken = Reply { say: ReplyContent::Raw(broken), how: Delivery::default() };
     let server = start(vec![broken, used(100)]);
     let fixture = fixture(&server, "attempts = 2\n");
     let output = triage(&fixture, &["--json"]).json();
@@ -588,7 +590,7 @@ fn inputs_are_shown_recorded_and_replayed_in_the_order_in_which_they_were_writte
 }
 
 /// The bodies that were sent, without what stands before the profile.
-fn bodies(server: &Server) -> Vec<String> {
+fn bodies(server: &ScriptedServer) -> Vec<String> {
     server.requests().into_iter().map(|request| String::from_utf8(request.body).unwrap()).collect()
 }
 

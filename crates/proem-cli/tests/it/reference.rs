@@ -14,7 +14,7 @@ use std::{
     process::Command,
 };
 
-use proem_engine::providers::{Mode, Model, Prices, Provider, Providers, Tokeniser};
+use proem_engine::providers::{CacheControl, Model, Prices, Provider, Providers, Tokeniser};
 
 /// Compares a document with the committed one, or writes it.
 #[track_caller]
@@ -126,9 +126,9 @@ fn models() {
     out.push_str("\n## Sources\n\n");
     for model in providers.models() {
         let mode = match model.caching.mode {
-            Mode::Explicit => "caches up to breakpoints",
-            Mode::Implicit => "caches by itself",
-            Mode::Never => "caches nothing",
+            CacheControl::Explicit => "caches up to breakpoints",
+            CacheControl::Implicit => "caches by itself",
+            CacheControl::Never => "caches nothing",
         };
         out.push_str(&format!("- {} ({mode}): {}\n", model.name, addresses(model)));
     }

@@ -7,7 +7,7 @@ mod states;
 use std::fs;
 use std::process::Stdio;
 
-use proem_llm::scripted::{How, Reply, Server};
+use proem_llm::scripted::{Delivery, Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
 use self::scene::{Past, code, shop};
@@ -22,7 +22,7 @@ fn shown(run: &Run) -> String {
 }
 
 /// A user of `fixture` whose provider is the server.
-fn with_model(fixture: &mut Fixture, server: &Server) {
+fn with_model(fixture: &mut Fixture, server: &ScriptedServer) {
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let address = server.address();
     fixture.configure(
@@ -258,7 +258,7 @@ fn a_model_may_look_at_the_neighbours_of_a_hub() {
 
 #[test]
 fn a_hop_that_takes_too_long_is_given_up() {
-    let late = Reply { how: How { delay_ms: 3_000, ..How::default() }, ..finalise() };
+    let late = Reply { how: Delivery { delay_ms: 3_000, ..Delivery::default() }, ..finalise() };
     let server = start(vec![late, synthesis("MEDIUM", &[("E1", "Twenty-five pages import file 1.")])]);
     let mut fixture = hub().repository();
     with_model(&mut fixture, &server);

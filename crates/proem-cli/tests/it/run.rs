@@ -6,7 +6,10 @@ mod refused;
 use std::fs;
 use std::process::Stdio;
 
-use proem_llm::scripted::{Answer, Block, Counts, Ending, Finish, How, Raw, Reply, Rule, Say, Script, Server, When};
+use proem_llm::scripted::{
+    AnswerBlock, Delivery, DeliveryEnd, ModelAnswer, RawReply, Reply, ReplyContent, ScriptCondition, ScriptRule,
+    ScriptedFinish, ScriptedServer, ScriptedUsage, ServerScript,
+};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
@@ -55,14 +58,14 @@ proem:
 
 /// A user with the prompts `reviews/triage` (with a fallback), `reviews/strict` (without) and
 /// `reviews/free` (without a contract), and a provider that is the server.
-pub(crate) fn fixture(server: &Server, more: &str) -> Fixture {
+pub(crate) fn fixture(server: &ScriptedServer, more: &str) -> Fixture {
     let mut fixture = Fixture::folder();
     set_up(&mut fixture, server, more);
     fixture
 }
 
 /// Gives a user these prompts and this provider.
-pub(crate) fn set_up(fixture: &mut Fixture, server: &Server, more: &str) {
+pub(crate) fn set_up(fixture: &mut Fixture, server: &ScriptedServer, more: &str) {
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let address = server.address();
     fixture.configure(
@@ -79,12 +82,12 @@ pub(crate) fn set_up(fixture: &mut Fixture, server: &Server, more: &str) {
     fixture.configure("book/reviews/free/1.0.0.prompt", FREE);
 }
 
-fn reply(say: Say) -> Reply {
-    Reply { say, how: How::default() }
+fn reply(say: ReplyContent) -> Reply {
+    Reply { say, how: Delivery::default() }
 }
 
-pub(crate) fn start(replies: Vec<Reply>) -> Server {
-    Server::start(Script::of(replies)).unwrap()
+pub(crate) fn start(replies: Vec<Reply>) -> ScriptedServer {
+    ScriptedServer::start(ServerScript::of(replies)).unwrap()
 }
 
 pub(crate) fn low() -> Reply {
@@ -92,7 +95,7 @@ pub(crate) fn low() -> Reply {
 }
 
 /// What depends on the port, the time and the fixture's folder is blanked.
-pub(crate) fn settled(server: &Server, run: &Run) -> String {
+pub(crate) fn settled(server: &ScriptedServer, run: &Run) -> String {
     let text = run.transcript().replace(&server.address().to_string(), "127.0.0.1:PORT");
     let mut out = String::new();
     let mut words = text.split_inclusive(' ').peekable();
@@ -191,14 +194,14 @@ fn bad_answers_are_told_apart() {
     let status = |status: u16, body: &str| Reply::raw(status, body);
     let streamed = |body: Vec<u8>| {
         let headers = vec![("content-type".to_owned(), "text/event-stream".to_owned())];
-        reply(Say::Raw(Raw { status: 200, headers, body }))
+        reply(ReplyContent::Raw(RawReply { status: 200, headers, body }))
     };
-    let cut = |ending| Reply { how: How { ending, ..How::default() }, ..low() };
-    let call = |name: &str| Block::Call { name: name.into(), arguments: json!({ "severity": "low" }) };
-    let retry = Reply { how: How { retry_after: Some("0".into()), ..How::default() }, ..status(429, "{}") };
+    let cut = |ending| Reply { how: Delivery { ending, ..Delivery::default() }, ..low() };
+    let call = |name: &str| AnswerBlock::Call { name: name.into(), arguments: json!({ "severity": "low" }) };
+    let retry = Reply { how: Delivery { retry_after: Some("0".into()), ..Delivery::default() }, ..status(429, "{}") };
     let refused = r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#;
     let unknown = r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-haiku-4-5"}}"#;
-    let redirect = reply(Say::Raw(Raw {
+    let redirect = reply(ReplyContent::Raw(RawReply {
         status: 307,
         headers: vec![("location".into(), "https://evil.example/v1/messages".into())],
         body: Vec::new(),
@@ -211,12 +214,15 @@ fn bad_answers_are_told_apart() {
         ("too many requests, then an answer", vec![retry, low()]),
         ("the server fails twice", vec![status(500, "{}")]),
         ("an answer of 10 MB", vec![status(200, &big)]),
-        ("an answer that never ends", vec![cut(Ending::Endless(64 * 1024 * 1024))]),
-        ("an answer that is cut off", vec![cut(Ending::CutAfter(400))]),
-        ("a connection that breaks, then an answer", vec![cut(Ending::ResetAfter(0)), low()]),
+        ("an answer that never ends", vec![cut(DeliveryEnd::Endless(64 * 1024 * 1024))]),
+        ("an answer that is cut off", vec![cut(DeliveryEnd::CutAfter(400))]),
+        ("a connection that breaks, then an answer", vec![cut(DeliveryEnd::ResetAfter(0)), low()]),
         (
             "every byte a chunk",
-            vec![Reply { how: How { chunk_bytes: std::num::NonZeroUsize::new(1), ..How::default() }, ..low() }],
+            vec![Reply {
+                how: Delivery { chunk_bytes: std::num::NonZeroUsize::new(1), ..Delivery::default() },
+                ..low()
+            }],
         ),
         ("no UTF-8", vec![streamed(b"event: message_start\ndata: {\"type\":\"\xff\"}\n\n".to_vec())]),
         ("a page of a proxy", vec![status(200, "<html><body>Please log in</body></html>")]),
@@ -226,7 +232,7 @@ fn bad_answers_are_told_apart() {
         ("JSON nested 100,000 deep", vec![Reply::text(deep)]),
         ("another address", vec![redirect]),
         ("a refusal", vec![Reply::refusal("No.")]),
-        ("cut off by its cap", vec![low().finishing(Finish::Length)]),
+        ("cut off by its cap", vec![low().finishing(ScriptedFinish::Length)]),
         ("an answer of spaces", vec![Reply::text("  ")]),
     ] {
         let text = check("reviews/strict", replies, &[]);
@@ -243,7 +249,7 @@ fn the_fallback_says_that_it_is_one() {
 
 #[test]
 fn a_slow_provider_is_given_up_on() {
-    let slow = Reply { how: How { delay_ms: 60_000, ..How::default() }, ..low() };
+    let slow = Reply { how: Delivery { delay_ms: 60_000, ..Delivery::default() }, ..low() };
     let server = start(vec![slow]);
     let fixture = fixture(&server, "call_seconds = 1\nattempts = 1\n");
     let run = fixture.proem(&["run", "reviews/triage", "--set", "title=x", "--provider", "local", "--model", "m"]);
@@ -340,13 +346,13 @@ fn results(text: &str) -> Vec<(u64, String)> {
 #[test]
 fn results_of_a_batch_come_in_the_order_of_its_lines() {
     // The first is the slowest.
-    let delayed = |row: u64| Rule {
-        when: When { body: Some(format!("number {row} ")), ..When::default() },
-        then: vec![Reply { how: How { delay_ms: 120 / row, ..How::default() }, ..low() }],
-        after: proem_llm::scripted::After::Repeat,
+    let delayed = |row: u64| ScriptRule {
+        when: ScriptCondition { body: Some(format!("number {row} ")), ..ScriptCondition::default() },
+        then: vec![Reply { how: Delivery { delay_ms: 120 / row, ..Delivery::default() }, ..low() }],
+        after: proem_llm::scripted::ScriptEnd::Repeat,
     };
-    let script = (1..=12).fold(Script::default(), |script, row| script.and(delayed(row)));
-    let server = Server::start(script).unwrap();
+    let script = (1..=12).fold(ServerScript::default(), |script, row| script.and(delayed(row)));
+    let server = ScriptedServer::start(script).unwrap();
     let fixture = fixture(&server, "");
     rows(&fixture, 12);
     let run = fixture.proem(&["run", "reviews/triage", "--batch", "rows.jsonl", "--concurrency", "4"]);
@@ -361,15 +367,15 @@ fn results_of_a_batch_come_in_the_order_of_its_lines() {
 
 #[test]
 fn an_interrupted_batch_goes_on_where_it_stopped() {
-    let refused = Rule {
-        when: When { body: Some("number 5 ".into()), ..When::default() },
+    let refused = ScriptRule {
+        when: ScriptCondition { body: Some("number 5 ".into()), ..ScriptCondition::default() },
         then: vec![Reply::raw(401, "{}"), low()],
-        after: proem_llm::scripted::After::Repeat,
+        after: proem_llm::scripted::ScriptEnd::Repeat,
     };
-    let server = Server::start(Script::default().and(refused).and(Rule {
-        when: When::default(),
+    let server = ScriptedServer::start(ServerScript::default().and(refused).and(ScriptRule {
+        when: ScriptCondition::default(),
         then: vec![low()],
-        after: proem_llm::scripted::After::Repeat,
+        after: proem_llm::scripted::ScriptEnd::Repeat,
     }))
     .unwrap();
     let fixture = fixture(&server, "");
@@ -399,7 +405,7 @@ fn an_interrupted_batch_goes_on_where_it_stopped() {
 #[test]
 fn ctrl_c_keeps_what_was_answered() {
     // The first three are answered; the others never are.
-    let never = Reply { how: How { delay_ms: 600_000, ..How::default() }, ..low() };
+    let never = Reply { how: Delivery { delay_ms: 600_000, ..Delivery::default() }, ..low() };
     let server = start(vec![low(), low(), low(), never]);
     let fixture = fixture(&server, "");
     rows(&fixture, 8);
@@ -543,21 +549,21 @@ fn a_secret_in_an_answer_keeps_the_cassette_from_being_written() {
 }
 
 /// What the server of the guide says.
-fn guide_script() -> Script {
-    let rule = |text: &str, then: Vec<Reply>| Rule {
-        when: When { body: Some(text.into()), ..When::default() },
+fn guide_script() -> ServerScript {
+    let rule = |text: &str, then: Vec<Reply>| ScriptRule {
+        when: ScriptCondition { body: Some(text.into()), ..ScriptCondition::default() },
         then,
-        after: proem_llm::scripted::After::Repeat,
+        after: proem_llm::scripted::ScriptEnd::Repeat,
     };
-    let answer = |block: Block, input: u64, output: u64| {
-        let usage = Some(Counts { input, output, ..Counts::default() });
-        reply(Say::Answer(Answer { content: vec![block], finish: Finish::Natural, usage }))
+    let answer = |block: AnswerBlock, input: u64, output: u64| {
+        let usage = Some(ScriptedUsage { input, output, ..ScriptedUsage::default() });
+        reply(ReplyContent::Answer(ModelAnswer { content: vec![block], finish: ScriptedFinish::Natural, usage }))
     };
-    let value = |severity: &str, reason: &str| Block::Value(json!({ "severity": severity, "reason": reason }));
+    let value = |severity: &str, reason: &str| AnswerBlock::Value(json!({ "severity": severity, "reason": reason }));
     let untidy = "Here you are:\n```json\n{'severity': 'LOW', 'reason': 'It only looks bad.',}\n```";
-    Script::default()
+    ServerScript::default()
         .and(rule("Saving fails", vec![answer(value("high", "Every save fails and empties the file."), 412, 38)]))
-        .and(rule("Icon is blurred", vec![answer(Block::Text(untidy.into()), 398, 41)]))
+        .and(rule("Icon is blurred", vec![answer(AnswerBlock::Text(untidy.into()), 398, 41)]))
         .and(rule(
             "Login loops",
             vec![
@@ -569,7 +575,7 @@ fn guide_script() -> Script {
 
 #[test]
 fn the_guide_is_true() {
-    let server = Server::start(guide_script()).unwrap();
+    let server = ScriptedServer::start(guide_script()).unwrap();
     let mut fixture = Fixture::folder();
     let address = server.address();
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");

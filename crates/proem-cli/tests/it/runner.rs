@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use proem_llm::scripted::{Reply, Server};
+use proem_llm::scripted::{Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
@@ -39,7 +39,7 @@ enum Form {
 /// A repository, its records and the folders of its user, all of whose texts are orders.
 struct Hostile {
     fixture: Fixture,
-    _server: Server,
+    _server: ScriptedServer,
     /// A recorded run that asked a model, and one that replays.
     asked: String,
     assessed: String,

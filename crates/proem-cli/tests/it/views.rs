@@ -5,7 +5,9 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
-use proem_llm::scripted::{Answer, Block, Counts, Finish, How, Raw, Reply, Say, Server};
+use proem_llm::scripted::{
+    AnswerBlock, Delivery, ModelAnswer, RawReply, Reply, ReplyContent, ScriptedFinish, ScriptedServer, ScriptedUsage,
+};
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 use unicode_width::UnicodeWidthStr as _;
@@ -15,10 +17,10 @@ use crate::run::{fixture, low, start};
 
 /// A good answer that used so much, much of it from the cache.
 fn cached() -> Reply {
-    let value = Block::Value(json!({ "severity": "low", "reason": "It only looks bad." }));
-    let usage = Some(Counts { input: 2_000, cache_read: 1_500, output: 40, ..Counts::default() });
-    let answer = Answer { content: vec![value], finish: Finish::Natural, usage };
-    Reply { say: Say::Answer(answer), how: How::default() }
+    let value = AnswerBlock::Value(json!({ "severity": "low", "reason": "It only looks bad." }));
+    let usage = Some(ScriptedUsage { input: 2_000, cache_read: 1_500, output: 40, ..ScriptedUsage::default() });
+    let answer = ModelAnswer { content: vec![value], finish: ScriptedFinish::Natural, usage };
+    Reply { say: ReplyContent::Answer(answer), how: Delivery::default() }
 }
 
 fn wrong() -> Reply {
@@ -30,7 +32,7 @@ fn triage(fixture: &Fixture, prompt: &str, title: &str) -> Run {
 }
 
 /// Three runs: answered from the cache, answered at the second try, and fallen back.
-fn recorded(server: &Server) -> Fixture {
+fn recorded(server: &ScriptedServer) -> Fixture {
     let fixture = fixture(server, "attempts = 1\n");
     triage(&fixture, "reviews/strict", "It crashes").answer();
     triage(&fixture, "reviews/strict", "It hangs").answer();
@@ -196,21 +198,21 @@ fn a_run_is_shown() {
 }
 
 /// An answer that ended like this.
-fn ended(finish: Finish) -> Reply {
-    let value = Block::Value(json!({ "severity": "low" }));
-    let usage = Some(Counts { input: 100, output: 10, ..Counts::default() });
-    Reply { say: Say::Answer(Answer { content: vec![value], finish, usage }), how: How::default() }
+fn ended(finish: ScriptedFinish) -> Reply {
+    let value = AnswerBlock::Value(json!({ "severity": "low" }));
+    let usage = Some(ScriptedUsage { input: 100, output: 10, ..ScriptedUsage::default() });
+    Reply { say: ReplyContent::Answer(ModelAnswer { content: vec![value], finish, usage }), how: Delivery::default() }
 }
 
 #[test]
 fn what_came_back_is_shown() {
     let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "come\u{1b}[2J back" } });
-    let said = Raw { status: 503, headers: Vec::new(), body: body.to_string().into_bytes() };
+    let said = RawReply { status: 503, headers: Vec::new(), body: body.to_string().into_bytes() };
     let server = start(vec![
         wrong(),
         Reply::value(json!({ "severity": "worse" })),
         Reply::text("It burns.\n$ proem trust\n"),
-        Reply { say: Say::Raw(said), how: How::default() },
+        Reply { say: ReplyContent::Raw(said), how: Delivery::default() },
     ]);
     let fixture = fixture(&server, "attempts = 1\n");
     let check = |prompt: &str, expected: &[&str]| {
@@ -239,7 +241,7 @@ fn of_what_is_kept_as_hashes_the_broken_rule_is_shown() {
 
 #[test]
 fn an_answer_that_met_no_contract_was_not_right() {
-    let server = start(vec![low(), ended(Finish::Filter), ended(Finish::Length), wrong(), low()]);
+    let server = start(vec![low(), ended(ScriptedFinish::Filter), ended(ScriptedFinish::Length), wrong(), low()]);
     let fixture = fixture(&server, "attempts = 1\n");
     for _ in 0..4 {
         triage(&fixture, "reviews/triage", "It burns");
@@ -296,7 +298,8 @@ fn a_body_is_what_was_sent_to_the_byte() {
 
 /// An answer whose prompt wrote so much to the cache, and read so much from it.
 fn wrote(value: Json, write: u64, read: u64) -> Reply {
-    let usage = Counts { input: 9_000, cache_read: read, cache_write: write, output: 20, ..Counts::default() };
+    let usage =
+        ScriptedUsage { input: 9_000, cache_read: read, cache_write: write, output: 20, ..ScriptedUsage::default() };
     Reply::value(value).using(Some(usage))
 }
 
@@ -544,7 +547,7 @@ fn records_of_another_installation_are_only_read() {
 
 #[test]
 fn a_run_whose_process_is_gone_is_seen() {
-    let server = start(vec![Reply { how: How { delay_ms: 60_000, ..low().how }, ..low() }]);
+    let server = start(vec![Reply { how: Delivery { delay_ms: 60_000, ..low().how }, ..low() }]);
     let fixture = fixture(&server, "attempts = 1\n");
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     command.args(["run", "reviews/strict", "--set", "title=It crashes"]);

@@ -7,7 +7,7 @@
 )]
 
 use crate::small::{TOKENS, file};
-use proem_embed::{ErrorKind, Parts, StaticModel, pack, table::MAX_TOKEN_BYTES};
+use proem_embed::{ErrorKind, StaticModel, StaticModelParts, pack, table::MAX_TOKEN_BYTES};
 use proem_select::embedding::Embedder as _;
 use proptest::prelude::*;
 
@@ -119,7 +119,7 @@ fn a_changed_table_is_found_on_request() {
 #[test]
 fn parts_that_do_not_belong_together_are_not_packed() {
     let check = |dimension: usize, tokens: &[&str], scales: &[f32], values: &[i8], problem: &str| {
-        let error = pack(&Parts { dimension, tokens, scales, values }).expect_err(problem);
+        let error = pack(&StaticModelParts { dimension, tokens, scales, values }).expect_err(problem);
         assert_eq!(error.to_string(), problem);
     };
     check(0, &["a"], &[1.0], &[], "a dimension of 0, not 1 to 4096");
@@ -133,7 +133,7 @@ fn parts_that_do_not_belong_together_are_not_packed() {
     check(1, &["a", "b", "a"], &[1.0; 3], &[1; 3], "rows 0 and 2 have the same token `a`");
     check(1, &["a"], &[f32::NAN], &[1], "the scale of row 0 is not a number from 0 to 3.4028235e38");
     let longest = "x".repeat(MAX_TOKEN_BYTES);
-    let file = pack(&Parts { dimension: 1, tokens: &[&longest], scales: &[1.0], values: &[1] }).unwrap();
+    let file = pack(&StaticModelParts { dimension: 1, tokens: &[&longest], scales: &[1.0], values: &[1] }).unwrap();
     assert_eq!(StaticModel::load(&file).unwrap().tokens(&longest), [0]);
 }
 
@@ -180,8 +180,8 @@ proptest! {
         let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
         let values: Vec<i8> = (0..tokens.len() * dimension).map(|at| seed.wrapping_mul(at.to_le_bytes()[0].cast_signed())).collect();
         let scales: Vec<f32> = (0_u8..).take(tokens.len()).map(f32::from).collect();
-        let file = pack(&Parts { dimension, tokens: &tokens, scales: &scales, values: &values }).unwrap();
-        prop_assert_eq!(pack(&Parts { dimension, tokens: &tokens, scales: &scales, values: &values }).unwrap(), file.clone());
+        let file = pack(&StaticModelParts { dimension, tokens: &tokens, scales: &scales, values: &values }).unwrap();
+        prop_assert_eq!(pack(&StaticModelParts { dimension, tokens: &tokens, scales: &scales, values: &values }).unwrap(), file.clone());
         let model = StaticModel::load(&file).unwrap();
         prop_assert!(model.verify().is_ok());
         for (row, token) in (0..).zip(&tokens) {

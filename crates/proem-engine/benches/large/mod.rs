@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::assemble::{Options, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::{Inputs, Value};
 use proem_engine::prompt::book::{Book, BookLayer};
@@ -11,8 +11,8 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::Layer;
-use proem_engine::tokens::Counts;
-use proem_guard::{Key, Untrusted};
+use proem_engine::tokens::CachingCounter;
+use proem_guard::{InstallationKey, Untrusted};
 use proem_text::{Label, Source};
 
 const WORDS: [&str; 16] = [
@@ -40,7 +40,7 @@ pub(crate) const OUTSIDE: usize = 23;
 pub(crate) struct Large {
     prompt: Prompt,
     inputs: Inputs,
-    key: Key,
+    key: InstallationKey,
     layers: BTreeMap<Layer, usize>,
 }
 
@@ -88,7 +88,7 @@ impl Large {
         let book = Book::new(vec![BookLayer { origin: Origin::User, files }]).unwrap();
         let prompt = book.prompt("bench/large", None).map_err(|e| e.to_string()).unwrap();
         inputs.insert("task".into(), Self::task(0).into());
-        Self { prompt, inputs, key: Key::new([7; 32]), layers: BTreeMap::new() }
+        Self { prompt, inputs, key: InstallationKey::new([7; 32]), layers: BTreeMap::new() }
     }
 
     pub(crate) fn task(task: usize) -> String {
@@ -100,8 +100,8 @@ impl Large {
         self.inputs.insert("task".into(), Self::task(task).into());
     }
 
-    pub(crate) fn assemble(&self, counts: &mut Counts<'_>) -> (Assembly, Report) {
-        let options = Options {
+    pub(crate) fn assemble(&self, counts: &mut CachingCounter<'_>) -> (Assembly, Report) {
+        let options = AssemblyOptions {
             key: &self.key,
             layers: &self.layers,
             input_tokens: Some(32_000),

@@ -8,18 +8,18 @@ use std::rc::Rc;
 
 use super::render::{Rendered, Renderer};
 use super::wide;
-use crate::budget::{self, Cap, Outcome, Step, Unit};
+use crate::budget::{self, Feasibility, FitLimit, FitUnit, RungCost};
 use crate::error::{Error, ErrorKind};
 use crate::prompt::file::Section;
 use crate::report::ShrunkReport;
-use crate::section::{Keep, Ladder, Layer, Rank, Rung};
+use crate::section::{Ladder, Layer, Rung, SectionGroup, SectionPriority};
 
 /// How often a choice is made again because sections don't quite add up.
 const MAX_ROUNDS: usize = 8;
 
 /// What was chosen, with the account of it.
 #[derive(Debug)]
-pub(super) struct Chosen<'p> {
+pub(super) struct RungSelection<'p> {
     /// One for each section of the file, in its order.
     pub(super) choices: Vec<Choice<'p>>,
     /// Σ priority × tenths of what is shown.
@@ -49,7 +49,7 @@ struct Part<'p> {
     ladder: Option<&'p Ladder>,
     rung: Rung,
     /// What each rung costs, once something has to shrink; never where the section is empty.
-    unit: Option<Unit>,
+    unit: Option<FitUnit>,
 }
 
 /// A limit on one layer, or on all of them.
@@ -62,12 +62,12 @@ pub(super) struct Limit {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Group {
+enum Stability {
     Stable,
     Volatile,
 }
 
-impl Group {
+impl Stability {
     fn holds(self, choice: &Choice<'_>) -> bool {
         choice.is_stable() == (self == Self::Stable)
     }
@@ -91,7 +91,7 @@ pub(super) fn choose<'p>(
     renderer: &mut Renderer<'_, '_>,
     mut choices: Vec<Choice<'p>>,
     limits: &[Limit],
-) -> Result<Chosen<'p>, Error> {
+) -> Result<RungSelection<'p>, Error> {
     if limits.iter().any(|limit| limit.learned > limit.tokens) {
         return Err(too_small(&choices, limits));
     }
@@ -99,30 +99,30 @@ pub(super) fn choose<'p>(
     let halves: Vec<Limit> =
         limits.iter().map(|limit| Limit { tokens: limit.tokens / 2, learned: 0, ..*limit }).collect();
     // Where nothing stable can shrink there is nothing to choose, and the half is no limit that anybody set.
-    let stable_fits = over(&choices, &halves, Group::Stable) == 0 || !stable_shrinks(&choices);
-    if stable_fits && over(&choices, limits, Group::Volatile) == 0 {
+    let stable_fits = over(&choices, &halves, Stability::Stable) == 0 || !stable_shrinks(&choices);
+    if stable_fits && over(&choices, limits, Stability::Volatile) == 0 {
         let worth = choices.iter().map(Choice::worth).fold(0, u64::saturating_add);
-        return Ok(Chosen { choices, worth, bound: worth });
+        return Ok(RungSelection { choices, worth, bound: worth });
     }
     // Only here, because it renders every section on every rung.
     for choice in &mut choices {
         choice.price(renderer)?;
     }
     let mut bound = if stable_fits {
-        worth(&choices, Group::Stable)
+        worth(&choices, Stability::Stable)
     } else {
-        squeeze(renderer, &mut choices, &halves, Group::Stable)?
+        squeeze(renderer, &mut choices, &halves, Stability::Stable)?
     };
-    bound = bound.saturating_add(if over(&choices, limits, Group::Volatile) == 0 {
-        worth(&choices, Group::Volatile)
+    bound = bound.saturating_add(if over(&choices, limits, Stability::Volatile) == 0 {
+        worth(&choices, Stability::Volatile)
     } else {
-        squeeze(renderer, &mut choices, limits, Group::Volatile)?
+        squeeze(renderer, &mut choices, limits, Stability::Volatile)?
     });
-    if over(&choices, limits, Group::Volatile) > 0 {
+    if over(&choices, limits, Stability::Volatile) > 0 {
         return Err(too_small(&choices, limits));
     }
-    let worth = worth(&choices, Group::Stable).saturating_add(worth(&choices, Group::Volatile));
-    Ok(Chosen { choices, worth, bound })
+    let worth = worth(&choices, Stability::Stable).saturating_add(worth(&choices, Stability::Volatile));
+    Ok(RungSelection { choices, worth, bound })
 }
 
 /// Fits one group into the limits; returns what no choice of its rungs can exceed in worth.
@@ -133,15 +133,15 @@ fn squeeze(
     renderer: &mut Renderer<'_, '_>,
     choices: &mut [Choice<'_>],
     limits: &[Limit],
-    group: Group,
+    group: Stability,
 ) -> Result<u64, Error> {
     let members = choices.iter().filter(|choice| group.holds(choice));
-    let units: Vec<Unit> = members.flat_map(|choice| &choice.parts).filter_map(|part| part.unit.clone()).collect();
+    let units: Vec<FitUnit> = members.flat_map(|choice| &choice.parts).filter_map(|part| part.unit.clone()).collect();
     let mut slack = 0u64;
     // Of the first round: in the later ones the caps are lower than what was asked for.
     let mut bound = None;
     for round in 0..=MAX_ROUNDS {
-        let caps: Vec<Cap> = limits.iter().map(|limit| cap(choices, limit, slack, group)).collect();
+        let caps: Vec<FitLimit> = limits.iter().map(|limit| cap(choices, limit, slack, group)).collect();
         let fit = budget::fit(&units, &caps);
         bound = bound.or(Some(fit.bound));
         // The same parts in the same order as those that the units were taken from.
@@ -153,7 +153,7 @@ fn squeeze(
         match over(choices, limits, group) {
             0 => break,
             // With the caps as they are even the last rungs are too much: no slack makes that better.
-            _ if fit.outcome == Outcome::TooLarge && slack == 0 => break,
+            _ if fit.outcome == Feasibility::TooLarge && slack == 0 => break,
             over => slack = slack.saturating_add(over),
         }
     }
@@ -161,11 +161,15 @@ fn squeeze(
 }
 
 /// A limit as the fit of one group sees it, lower by `slack`.
-fn cap(choices: &[Choice<'_>], limit: &Limit, slack: u64, group: Group) -> Cap {
+fn cap(choices: &[Choice<'_>], limit: &Limit, slack: u64, group: Stability) -> FitLimit {
     let counted = choices.iter().filter(|choice| limit.holds(choice) && group.counts(choice));
     // What the other group shows was chosen before and can't shrink any more.
     let fixed = counted.map(|choice| if group.holds(choice) { choice.fixed } else { wide(choice.shown.tokens) });
-    Cap { layer: limit.layer, limit: limit.left().saturating_sub(slack), fixed: fixed.fold(0, u64::saturating_add) }
+    FitLimit {
+        layer: limit.layer,
+        limit: limit.left().saturating_sub(slack),
+        fixed: fixed.fold(0, u64::saturating_add),
+    }
 }
 
 impl Limit {
@@ -179,30 +183,30 @@ impl Limit {
     }
 
     /// The tokens of those sections under it that count while `group` is chosen.
-    fn used(&self, choices: &[Choice<'_>], group: Group) -> u64 {
+    fn used(&self, choices: &[Choice<'_>], group: Stability) -> u64 {
         let counted = choices.iter().filter(|choice| self.holds(choice) && group.counts(choice));
         counted.fold(0, |sum, choice| sum.saturating_add(wide(choice.shown.tokens)))
     }
 }
 
 /// By how much the limit that is exceeded most is exceeded.
-fn over(choices: &[Choice<'_>], limits: &[Limit], group: Group) -> u64 {
+fn over(choices: &[Choice<'_>], limits: &[Limit], group: Stability) -> u64 {
     let over = limits.iter().map(|limit| limit.used(choices, group).saturating_sub(limit.left()));
     over.max().unwrap_or(0)
 }
 
 fn stable_shrinks(choices: &[Choice<'_>]) -> bool {
     let mut stable = choices.iter().filter(|choice| choice.is_stable()).map(|choice| &choice.section.spec);
-    stable.any(|spec| !spec.ladders.is_empty() || spec.keep != Keep::Required)
+    stable.any(|spec| !spec.ladders.is_empty() || spec.keep != SectionPriority::Required)
 }
 
-fn worth(choices: &[Choice<'_>], group: Group) -> u64 {
+fn worth(choices: &[Choice<'_>], group: Stability) -> u64 {
     let members = choices.iter().filter(|choice| group.holds(choice));
     members.fold(0, |sum, choice| sum.saturating_add(choice.worth()))
 }
 
 fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
-    let needed = |limit: &Limit| limit.used(choices, Group::Volatile).saturating_add(limit.learned);
+    let needed = |limit: &Limit| limit.used(choices, Stability::Volatile).saturating_add(limit.learned);
     let over = limits.iter().filter(|limit| needed(limit) > limit.tokens);
     let problem = |limit: &Limit| {
         let name =
@@ -228,8 +232,8 @@ impl<'p> Choice<'p> {
         let full = Rc::new(renderer.full(section)?);
         let part = |ladder: &'p Ladder| Part { ladder: Some(ladder), rung: best(&ladder.rungs), unit: None };
         let parts = match (section.spec.ladders.as_slice(), section.spec.keep) {
-            ([], Keep::Required) => Vec::new(),
-            ([], Keep::Priority(_)) => vec![Part { ladder: None, rung: Rung::Full, unit: None }],
+            ([], SectionPriority::Required) => Vec::new(),
+            ([], SectionPriority::Priority(_)) => vec![Part { ladder: None, rung: Rung::Full, unit: None }],
             (ladders, _) => ladders.iter().map(part).collect(),
         };
         let mut choice = Self { section, shown: Rc::clone(&full), full, parts, dropped: false, fixed: 0 };
@@ -238,7 +242,7 @@ impl<'p> Choice<'p> {
     }
 
     fn is_stable(&self) -> bool {
-        self.section.spec.rank() <= Rank::UntrustedPerRun
+        self.section.spec.rank() <= SectionGroup::UntrustedPerRun
     }
 
     /// The inputs that are not on the rung on which everything is shown.
@@ -268,15 +272,15 @@ impl<'p> Choice<'p> {
             return Ok(());
         }
         let (section, full) = (self.section, Rc::clone(&self.full));
-        let unit = |best: Step, lower: Vec<Step>| {
-            Some(Unit { layer: section.spec.layer, priority: priority(section), best, lower })
+        let unit = |best: RungCost, lower: Vec<RungCost>| {
+            Some(FitUnit { layer: section.spec.layer, priority: priority(section), best, lower })
         };
         let whole = wide(full.tokens);
         if section.spec.ladders.is_empty() {
             self.fixed = if self.parts.is_empty() { whole } else { 0 };
             for part in &mut self.parts {
-                let best = Step { rung: Rung::Full, tokens: whole };
-                part.unit = unit(best, vec![Step { rung: Rung::Omitted, tokens: 0 }]);
+                let best = RungCost { rung: Rung::Full, tokens: whole };
+                part.unit = unit(best, vec![RungCost { rung: Rung::Omitted, tokens: 0 }]);
             }
             return Ok(());
         }
@@ -295,7 +299,7 @@ impl<'p> Choice<'p> {
             let Some(ladder) = part.ladder else { continue };
             let mut step = |rung: &Rung| {
                 let tokens = if goes && *rung == Rung::Omitted { 0 } else { cost(Some((ladder, *rung)))? };
-                Ok(Step { rung: *rung, tokens: tokens.saturating_sub(base) })
+                Ok(RungCost { rung: *rung, tokens: tokens.saturating_sub(base) })
             };
             let Some((best, lower)) = ladder.rungs.split_first() else { continue };
             part.unit = unit(step(best)?, lower.iter().map(step).collect::<Result<_, Error>>()?);
@@ -308,7 +312,7 @@ impl<'p> Choice<'p> {
     fn take(
         &mut self,
         renderer: &mut Renderer<'_, '_>,
-        mut step: impl FnMut(&Unit) -> Option<Step>,
+        mut step: impl FnMut(&FitUnit) -> Option<RungCost>,
     ) -> Result<(), Error> {
         for part in &mut self.parts {
             if let Some(step) = part.unit.as_ref().and_then(&mut step) {
@@ -323,14 +327,14 @@ impl<'p> Choice<'p> {
 
 fn priority(section: &Section) -> u8 {
     match section.spec.keep {
-        Keep::Required => 100,
-        Keep::Priority(priority) => priority,
+        SectionPriority::Required => 100,
+        SectionPriority::Priority(priority) => priority,
     }
 }
 
 /// Whether the section goes when all its ladders are on their last rung.
 fn droppable(section: &Section) -> bool {
-    section.spec.keep != Keep::Required
+    section.spec.keep != SectionPriority::Required
         && section.spec.ladders.iter().all(|ladder| last(&ladder.rungs) == Rung::Omitted)
 }
 

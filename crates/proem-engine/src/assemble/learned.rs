@@ -2,14 +2,14 @@
 
 use proem_text::{Label, span::Span};
 
-use crate::assembly::Placed;
+use crate::assembly::PlacedSection;
 use crate::error::{Error, ErrorKind};
 use crate::message::Role;
 use crate::profile::Profile;
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
-use crate::report::{Range, SectionReport, State};
-use crate::section::{CacheClass, Layer, Rank, Trust};
+use crate::report::{Range, SectionReport, SectionState};
+use crate::section::{CacheClass, Layer, SectionGroup, Trust};
 use crate::tokens::TokenCounter;
 
 /// Its name, which no prompt file may declare as long as there is a profile.
@@ -20,14 +20,14 @@ pub(super) const LAYER: Layer = Layer::Context;
 
 /// What a profile says.
 #[derive(Debug)]
-pub(super) struct Learned {
+pub(super) struct ProfileText {
     /// Its text, ending with a blank line.
     pub(super) text: String,
     /// Its tokens on its own.
     pub(super) tokens: usize,
 }
 
-impl Learned {
+impl ProfileText {
     /// The section for a profile; none if it says nothing.
     pub(super) fn of(
         prompt: &Prompt,
@@ -50,14 +50,14 @@ impl Learned {
     }
 
     /// The section where it stands, and its account.
-    pub(super) fn placed(&self, range: Span, tokens: usize) -> (Placed, SectionReport) {
-        let placed = Placed {
+    pub(super) fn placed(&self, range: Span, tokens: usize) -> (PlacedSection, SectionReport) {
+        let placed = PlacedSection {
             name: NAME.to_owned(),
             role: Role::User,
             trust: Trust::Trusted,
             cache: CacheClass::Never,
             layer: LAYER,
-            rank: Rank::TrustedVolatile,
+            rank: SectionGroup::TrustedVolatile,
             text: self.text.clone(),
             label: Label::trusted(),
             tokens,
@@ -69,7 +69,7 @@ impl Learned {
             trust: Trust::Trusted,
             cache: CacheClass::Never,
             layer: LAYER,
-            state: State::Kept,
+            state: SectionState::Kept,
             reason: None,
             tokens,
             full_tokens: self.tokens,
@@ -88,6 +88,6 @@ impl Learned {
 pub(super) fn place(sections: &[Section]) -> usize {
     let last = sections
         .iter()
-        .rposition(|section| section.role == Role::System || section.spec.rank() <= Rank::TrustedVolatile);
+        .rposition(|section| section.role == Role::System || section.spec.rank() <= SectionGroup::TrustedVolatile);
     last.map_or(0, |last| last.saturating_add(1))
 }

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use proem_guard::{Contained, Key};
+use proem_guard::{ContainedText, InstallationKey};
 
 use crate::error::{Error, ErrorKind};
 use crate::input::{Checker, InputTrust, Inputs, Slots, complete};
 use crate::ladder::shrink;
-use crate::ordered::{Fields, Ordered};
+use crate::ordered::{OrderedJson, OrderedMap};
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
 use crate::section::{Ladder, Rung, Trust};
-use crate::tokens::Counts;
+use crate::tokens::CachingCounter;
 
 /// One section's text.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ enum Body {
     /// We did.
     Ours(String),
     /// Somebody outside did, or may have; the text ends with a blank line of ours.
-    Contained { text: String, contained: Arc<Contained> },
+    Contained { text: String, contained: Arc<ContainedText> },
 }
 
 impl Rendered {
@@ -57,7 +57,7 @@ impl Rendered {
         matches!(self.body, Body::Empty)
     }
 
-    pub(super) fn contained(&self) -> Option<&Contained> {
+    pub(super) fn contained(&self) -> Option<&ContainedText> {
         match &self.body {
             Body::Contained { contained, .. } => Some(contained),
             _ => None,
@@ -70,19 +70,19 @@ impl Rendered {
 pub(super) struct Renderer<'r, 'c> {
     pub(super) prompt: &'r Prompt,
     inputs: &'r Inputs,
-    pub(super) counts: &'r mut Counts<'c>,
-    key: &'r Key,
+    pub(super) counts: &'r mut CachingCounter<'c>,
+    key: &'r InstallationKey,
     slots: Slots,
     /// All inputs in full, marks standing for text from outside.
-    values: Ordered,
+    values: OrderedJson,
 }
 
 impl<'r, 'c> Renderer<'r, 'c> {
     pub(super) fn new(
         prompt: &'r Prompt,
         inputs: &'r Inputs,
-        counts: &'r mut Counts<'c>,
-        key: &'r Key,
+        counts: &'r mut CachingCounter<'c>,
+        key: &'r InstallationKey,
     ) -> Result<Self, Error> {
         counts.remembered.under(key);
         // Trust comes first: of a text that must not be here at all nothing else needs to be said.
@@ -90,11 +90,11 @@ impl<'r, 'c> Renderer<'r, 'c> {
         let defaults = prompt.file.header.input_default.as_ref();
         prompt.checker.check(inputs, defaults)?;
         let mut slots = Slots::new(inputs, defaults, &prompt.literals)?;
-        let mut values = defaults.and_then(Ordered::fields).cloned().unwrap_or_default();
+        let mut values = defaults.and_then(OrderedJson::fields).cloned().unwrap_or_default();
         for (name, value) in inputs {
             values.insert(name.as_str(), slots.fill(name, value, trust_of(prompt, name)));
         }
-        let mut values = Ordered::from(values);
+        let mut values = OrderedJson::from(values);
         complete(&mut values, &prompt.checker.schema);
         Ok(Self { prompt, inputs, counts, key, slots, values })
     }
@@ -114,7 +114,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
         rungs: impl Iterator<Item = (&'l Ladder, Rung)>,
     ) -> Result<Rc<Rendered>, Error> {
         let mut notes = Vec::new();
-        let mut shrunk_inputs: BTreeMap<&str, Ordered> = BTreeMap::new();
+        let mut shrunk_inputs: BTreeMap<&str, OrderedJson> = BTreeMap::new();
         for (ladder, rung) in rungs.filter(|(_, rung)| *rung != Rung::Full) {
             let Some(value) = self.inputs.get(&ladder.input) else { continue };
             let shrunk = shrink(&ladder.input, value, rung);
@@ -135,7 +135,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
             let value = shrunk_inputs.remove(name.as_str()).or_else(|| self.values.get(name).cloned())?;
             Some((name.as_str(), value))
         });
-        let values = read.collect::<Fields<_>>().into();
+        let values = read.collect::<OrderedMap<_>>().into();
         let mut text = self.prompt.render(section, &values)?;
         for note in notes {
             text.push_str(&note);

@@ -11,8 +11,8 @@ use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use crate::call::{CacheWritten, NanoDollars, Usage};
-use crate::providers::{Lifetime, Mode, Model, Tokeniser};
+use crate::call::{CacheWriteUsage, NanoDollars, Usage};
+use crate::providers::{CacheControl, Lifetime, Model, Tokeniser};
 use crate::run::Time;
 
 /// A count may be too low by one part in so many. Counts are upper estimates of what providers report on
@@ -21,7 +21,7 @@ const SLACK: u64 = 4;
 
 /// A request, as far as a cache sees it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen<'s> {
+pub struct CacheRequest<'s> {
     /// When it was sent, or intended.
     pub at: Time,
     /// The prompt that it was made from, as `agent/name`.
@@ -34,11 +34,11 @@ pub struct Seen<'s> {
     /// same where they are; `None` if that is not known.
     pub tools: Option<&'s str>,
     /// Its sections, in request order.
-    pub sections: &'s [Part<'s>],
+    pub sections: &'s [CacheSection<'s>],
     /// The tokens of its longest stable prefix, by our count.
     pub stable_tokens: u64,
     /// Whether it was sent, and told the provider where to stop, where it has to.
-    pub marked: Marked,
+    pub marked: CacheMarking,
     /// What the provider says it used; `None` if it didn't.
     pub usage: Option<&'s Usage>,
 }
@@ -46,7 +46,7 @@ pub struct Seen<'s> {
 /// Whether a request can be cached by how it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Marked {
+pub enum CacheMarking {
     /// It has breakpoints, or needs none.
     Yes,
     /// It has none.
@@ -57,7 +57,7 @@ pub enum Marked {
 
 /// A section as a cache sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part<'s> {
+pub struct CacheSection<'s> {
     /// Its name.
     pub name: &'s str,
     /// The hash of its text.
@@ -71,13 +71,13 @@ pub struct Part<'s> {
 /// What came of the cache in the second of two requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Compared {
+pub struct CacheComparison {
     /// The first thing that differs.
-    pub first_change: Option<Change>,
+    pub first_change: Option<RequestDifference>,
     /// The tokens of the prefix that both share, by our count.
     pub shared_tokens: u64,
     /// What the cache did.
-    pub verdict: Verdict,
+    pub verdict: CacheOutcome,
     /// The tokens that the provider says it read from the cache.
     pub read_tokens: Option<u64>,
     /// The tokens that could have been read from it and were not.
@@ -89,7 +89,7 @@ pub struct Compared {
 /// The first thing that differs between two requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "what", rename_all = "kebab-case")]
-pub enum Change {
+pub enum RequestDifference {
     /// Another model.
     Model,
     /// Another endpoint.
@@ -137,7 +137,7 @@ pub enum Change {
 /// What the cache did in the second request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
-pub enum Verdict {
+pub enum CacheOutcome {
     /// It was read from.
     Hit {
         /// How many tokens.
@@ -162,7 +162,7 @@ pub enum Verdict {
     /// The first request wrote nothing to the cache that the second could read.
     NeverWritten {
         /// What kept the first request from being cached.
-        why: Unwritten,
+        why: CacheSkipReason,
     },
     /// The second request doesn't tell the provider where its prefixes end.
     Unmarked,
@@ -182,7 +182,7 @@ pub enum Verdict {
 /// Why a request wrote nothing to the cache that another could read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unwritten {
+pub enum CacheSkipReason {
     /// It was not sent.
     NotSent,
     /// It was made from another prompt, and both differ from the start.
@@ -201,17 +201,17 @@ pub enum Unwritten {
 /// it, and never more than the prompt that the provider reported; it costs what input costs beyond
 /// reading from the cache, by the model's list prices.
 #[must_use]
-pub fn compare(first: &Seen<'_>, second: &Seen<'_>, model: Option<&Model>) -> Compared {
+pub fn compare(first: &CacheRequest<'_>, second: &CacheRequest<'_>, model: Option<&Model>) -> CacheComparison {
     let change = first_change(first, second);
     let shared_tokens = shared_tokens(first, second, change.as_ref());
     let verdict = verdict(first, second, model, (change.as_ref(), shared_tokens));
     let missed_tokens = missed_tokens(second, &verdict);
     let cost = missed_tokens.and_then(|missed| cost(missed, second, model));
     let read_tokens = second.usage.and_then(|usage| usage.cache_read);
-    Compared { first_change: change, shared_tokens, verdict, read_tokens, missed_tokens, cost }
+    CacheComparison { first_change: change, shared_tokens, verdict, read_tokens, missed_tokens, cost }
 }
 
-impl Change {
+impl RequestDifference {
     /// Whether it stands where the cache would have been read.
     #[must_use]
     pub const fn is_in_prefix(&self) -> bool {
@@ -238,49 +238,52 @@ impl Change {
     }
 }
 
-fn first_change(first: &Seen<'_>, second: &Seen<'_>) -> Option<Change> {
+fn first_change(first: &CacheRequest<'_>, second: &CacheRequest<'_>) -> Option<RequestDifference> {
     if first.model != second.model {
-        return Some(Change::Model);
+        return Some(RequestDifference::Model);
     }
     if first.endpoint != second.endpoint {
-        return Some(Change::Endpoint);
+        return Some(RequestDifference::Endpoint);
     }
     // Where one of them is unknown nothing is said of the tools: an old record without them must not look like a
     // change.
     if first.tools.zip(second.tools).is_some_and(|(first, second)| first != second) {
-        return Some(Change::Tools);
+        return Some(RequestDifference::Tools);
     }
-    let same = |(a, b): &(&Part<'_>, &Part<'_>)| a.name == b.name && a.hash == b.hash;
+    let same = |(a, b): &(&CacheSection<'_>, &CacheSection<'_>)| a.name == b.name && a.hash == b.hash;
     let index = first.sections.iter().zip(second.sections).take_while(same).count();
-    let has = |seen: &Seen<'_>, name: &str| seen.sections.iter().skip(index).any(|part| part.name == name);
-    let name = |part: &Part<'_>| part.name.to_owned();
+    let has = |seen: &CacheRequest<'_>, name: &str| seen.sections.iter().skip(index).any(|part| part.name == name);
+    let name = |part: &CacheSection<'_>| part.name.to_owned();
     Some(match (first.sections.get(index), second.sections.get(index)) {
         (None, None) => return None,
         (Some(a), Some(b)) if a.name == b.name => {
-            Change::Section { name: name(b), index, stable: a.stable || b.stable }
+            RequestDifference::Section { name: name(b), index, stable: a.stable || b.stable }
         }
         // Both are there on both sides, so that neither came nor went; one alone that is missing makes it an
         // addition or a removal.
         (Some(a), Some(b)) if has(first, b.name) && has(second, a.name) => {
-            Change::Moved { name: name(b), index, stable: a.stable || b.stable }
+            RequestDifference::Moved { name: name(b), index, stable: a.stable || b.stable }
         }
-        (Some(a), Some(b)) if has(first, b.name) => Change::Removed { name: name(a), index, stable: a.stable },
-        (_, Some(b)) => Change::Added { name: name(b), index, stable: b.stable },
-        (Some(a), None) => Change::Removed { name: name(a), index, stable: a.stable },
+        (Some(a), Some(b)) if has(first, b.name) => {
+            RequestDifference::Removed { name: name(a), index, stable: a.stable }
+        }
+        (_, Some(b)) => RequestDifference::Added { name: name(b), index, stable: b.stable },
+        (Some(a), None) => RequestDifference::Removed { name: name(a), index, stable: a.stable },
     })
 }
 
 /// The tokens before the first change, those of the tools among them.
-fn shared_tokens(first: &Seen<'_>, second: &Seen<'_>, change: Option<&Change>) -> u64 {
-    let sum =
-        |parts: &mut dyn Iterator<Item = &Part<'_>>| parts.fold(0_u64, |sum, part| sum.saturating_add(part.tokens));
+fn shared_tokens(first: &CacheRequest<'_>, second: &CacheRequest<'_>, change: Option<&RequestDifference>) -> u64 {
+    let sum = |parts: &mut dyn Iterator<Item = &CacheSection<'_>>| {
+        parts.fold(0_u64, |sum, part| sum.saturating_add(part.tokens))
+    };
     let count = match change {
-        Some(Change::Model | Change::Endpoint | Change::Tools) => return 0,
+        Some(RequestDifference::Model | RequestDifference::Endpoint | RequestDifference::Tools) => return 0,
         Some(
-            Change::Section { index, .. }
-            | Change::Moved { index, .. }
-            | Change::Added { index, .. }
-            | Change::Removed { index, .. },
+            RequestDifference::Section { index, .. }
+            | RequestDifference::Moved { index, .. }
+            | RequestDifference::Added { index, .. }
+            | RequestDifference::Removed { index, .. },
         ) => *index,
         None => second.sections.len().min(first.sections.len()),
     };
@@ -290,69 +293,69 @@ fn shared_tokens(first: &Seen<'_>, second: &Seen<'_>, change: Option<&Change>) -
 }
 
 fn verdict(
-    first: &Seen<'_>,
-    second: &Seen<'_>,
+    first: &CacheRequest<'_>,
+    second: &CacheRequest<'_>,
     model: Option<&Model>,
-    (change, shared_tokens): (Option<&Change>, u64),
-) -> Verdict {
-    let Some(read) = second.usage.and_then(|usage| usage.cache_read) else { return Verdict::Unreported };
-    let changed = change.is_some_and(Change::is_in_prefix);
+    (change, shared_tokens): (Option<&RequestDifference>, u64),
+) -> CacheOutcome {
+    let Some(read) = second.usage.and_then(|usage| usage.cache_read) else { return CacheOutcome::Unreported };
+    let changed = change.is_some_and(RequestDifference::is_in_prefix);
     if read > 0 {
         // More than both requests share can't have been kept for the first: somebody else's request was read.
         let most = shared_tokens.saturating_add(shared_tokens.div_euclid(SLACK));
-        let is_of_the_first = first.marked != Marked::Unsent && read <= most;
-        return if changed && is_of_the_first { Verdict::Changed } else { Verdict::Hit { tokens: read } };
+        let is_of_the_first = first.marked != CacheMarking::Unsent && read <= most;
+        return if changed && is_of_the_first { CacheOutcome::Changed } else { CacheOutcome::Hit { tokens: read } };
     }
     let mode = model.map(|model| model.caching.mode);
-    if mode == Some(Mode::Never) {
-        return Verdict::NeverWritten { why: Unwritten::NoCache };
+    if mode == Some(CacheControl::Never) {
+        return CacheOutcome::NeverWritten { why: CacheSkipReason::NoCache };
     }
     // A provider that decides on its own keeps what comes behind the stable prefix too.
     let tokens = match mode {
-        Some(Mode::Implicit) => second.stable_tokens.max(shared_tokens),
+        Some(CacheControl::Implicit) => second.stable_tokens.max(shared_tokens),
         _ => second.stable_tokens,
     };
     let minimum = model.and_then(|model| u64::try_from(model.min_prefix_tokens?.get()).ok());
     if let Some(minimum) = minimum.filter(|minimum| tokens < *minimum) {
-        return Verdict::TooShort { tokens, minimum };
+        return CacheOutcome::TooShort { tokens, minimum };
     }
-    if first.marked == Marked::Unsent {
-        return Verdict::NeverWritten { why: Unwritten::NotSent };
+    if first.marked == CacheMarking::Unsent {
+        return CacheOutcome::NeverWritten { why: CacheSkipReason::NotSent };
     }
-    if changed && first.prompt != second.prompt && change.is_some_and(Change::is_at_the_start) {
-        return Verdict::NeverWritten { why: Unwritten::OtherPrompt };
+    if changed && first.prompt != second.prompt && change.is_some_and(RequestDifference::is_at_the_start) {
+        return CacheOutcome::NeverWritten { why: CacheSkipReason::OtherPrompt };
     }
     if changed {
-        return Verdict::Changed;
+        return CacheOutcome::Changed;
     }
-    if mode == Some(Mode::Explicit) && (first.marked == Marked::No || wrote_nothing(first)) {
-        return Verdict::NeverWritten { why: Unwritten::NothingKept };
+    if mode == Some(CacheControl::Explicit) && (first.marked == CacheMarking::No || wrote_nothing(first)) {
+        return CacheOutcome::NeverWritten { why: CacheSkipReason::NothingKept };
     }
-    if mode == Some(Mode::Explicit) && second.marked == Marked::No {
-        return Verdict::Unmarked;
+    if mode == Some(CacheControl::Explicit) && second.marked == CacheMarking::No {
+        return CacheOutcome::Unmarked;
     }
     let passed = second.at.0.saturating_sub(first.at.0).max(0).cast_unsigned().div_euclid(1_000);
     if let Some(lifetime) = lifetime(first, model).filter(|lifetime| passed > u64::from(lifetime.get())) {
-        return Verdict::Expired { seconds: passed, lifetime };
+        return CacheOutcome::Expired { seconds: passed, lifetime };
     }
     match (model.map(|model| &model.tokeniser), minimum) {
         (Some(Tokeniser::Estimate { percent, .. }), Some(minimum))
             if least(tokens, *percent).is_some_and(|least| least < minimum) =>
         {
-            Verdict::PerhapsTooShort { tokens, minimum }
+            CacheOutcome::PerhapsTooShort { tokens, minimum }
         }
-        _ => Verdict::Unexplained,
+        _ => CacheOutcome::Unexplained,
     }
 }
 
 /// Whether the provider reported that a request neither wrote to its cache nor read from it.
-fn wrote_nothing(seen: &Seen<'_>) -> bool {
+fn wrote_nothing(seen: &CacheRequest<'_>) -> bool {
     seen.usage.is_some_and(|usage| usage.cache_read == Some(0) && usage.cache_written() == 0)
 }
 
 /// How long what a request wrote lives: what was bought, else the provider's default.
-fn lifetime(seen: &Seen<'_>, model: Option<&Model>) -> Option<NonZeroU32> {
-    let bought = |usage: &Usage| usage.cache_writes.iter().filter_map(|write: &CacheWritten| write.seconds).max();
+fn lifetime(seen: &CacheRequest<'_>, model: Option<&Model>) -> Option<NonZeroU32> {
+    let bought = |usage: &Usage| usage.cache_writes.iter().filter_map(|write: &CacheWriteUsage| write.seconds).max();
     let default = |lifetime: &Lifetime| lifetime.seconds;
     seen.usage.and_then(bought).or_else(|| model?.caching.lifetimes.first().and_then(default))
 }
@@ -362,14 +365,16 @@ fn least(tokens: u64, percent: usize) -> Option<u64> {
     tokens.checked_mul(100)?.checked_div(u64::try_from(percent).ok()?)
 }
 
-fn missed_tokens(second: &Seen<'_>, verdict: &Verdict) -> Option<u64> {
+fn missed_tokens(second: &CacheRequest<'_>, verdict: &CacheOutcome) -> Option<u64> {
     let usage = second.usage?;
     match verdict {
-        Verdict::Unreported => None,
+        CacheOutcome::Unreported => None,
         // Nothing was there to be read, or all of it was.
-        Verdict::Hit { .. }
-        | Verdict::TooShort { .. }
-        | Verdict::NeverWritten { why: Unwritten::NotSent | Unwritten::OtherPrompt | Unwritten::NoCache } => Some(0),
+        CacheOutcome::Hit { .. }
+        | CacheOutcome::TooShort { .. }
+        | CacheOutcome::NeverWritten {
+            why: CacheSkipReason::NotSent | CacheSkipReason::OtherPrompt | CacheSkipReason::NoCache,
+        } => Some(0),
         _ => {
             let read = usage.cache_read?;
             let unread = usage.input?.saturating_sub(read);
@@ -379,7 +384,7 @@ fn missed_tokens(second: &Seen<'_>, verdict: &Verdict) -> Option<u64> {
 }
 
 /// What so many tokens cost more as input than from the cache.
-fn cost(missed: u64, second: &Seen<'_>, model: Option<&Model>) -> Option<NanoDollars> {
+fn cost(missed: u64, second: &CacheRequest<'_>, model: Option<&Model>) -> Option<NanoDollars> {
     let input = usize::try_from(second.usage?.input?).ok()?;
     let prices = model?.prices_for(input)?;
     let more = prices.input.get().checked_sub(prices.cache_read?.get())?;

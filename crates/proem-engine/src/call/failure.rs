@@ -7,7 +7,7 @@ use super::stored::maybe_outside;
 
 /// A call that brought no answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct CallFailure {
     /// What went wrong.
     pub kind: FailureKind,
     /// What went wrong and what to do, in our words: lower case, no full stop.
@@ -19,7 +19,7 @@ pub struct Failure {
     pub status: Option<u16>,
 }
 
-impl Failure {
+impl CallFailure {
     /// A failure about which the provider said nothing.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {

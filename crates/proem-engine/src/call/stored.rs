@@ -50,7 +50,7 @@ impl StoredLabel {
 
 /// A text from outside as it is written down.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct LabelledJson {
     value: Json,
     label: StoredLabel,
 }
@@ -84,7 +84,7 @@ pub mod label {
 
 /// A text from outside, for `#[serde(with)]`.
 pub mod outside {
-    use super::{Deserialize, Deserializer, Json, Serialize, Serializer, Stored, Untrusted, show, unreadable};
+    use super::{Deserialize, Deserializer, Json, LabelledJson, Serialize, Serializer, Untrusted, show, unreadable};
 
     /// Writes it.
     ///
@@ -92,7 +92,7 @@ pub mod outside {
     ///
     /// The serialiser's.
     pub fn serialize<S: Serializer>(text: &Untrusted<String>, serializer: S) -> Result<S::Ok, S::Error> {
-        Stored { value: show::json(text), label: text.label().into() }.serialize(serializer)
+        LabelledJson { value: show::json(text), label: text.label().into() }.serialize(serializer)
     }
 
     /// Reads it.
@@ -101,7 +101,7 @@ pub mod outside {
     ///
     /// The deserialiser's, or what is no text.
     pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Untrusted<String>, D::Error> {
-        let Stored { value, label } = Stored::deserialize(deserializer)?;
+        let LabelledJson { value, label } = LabelledJson::deserialize(deserializer)?;
         match (value, label.label()) {
             (Json::String(text), Some(label)) => Ok(Untrusted::new(text, label)),
             _ => Err(unreadable()),
@@ -114,7 +114,7 @@ pub mod maybe_outside {
     use super::{Deserialize, Deserializer, Serialize, Serializer, Untrusted, outside};
 
     #[derive(Serialize, Deserialize)]
-    struct Text(#[serde(with = "outside")] Untrusted<String>);
+    struct StoredText(#[serde(with = "outside")] Untrusted<String>);
 
     /// Writes it.
     ///
@@ -122,7 +122,7 @@ pub mod maybe_outside {
     ///
     /// The serialiser's.
     pub fn serialize<S: Serializer>(text: &Option<Untrusted<String>>, serializer: S) -> Result<S::Ok, S::Error> {
-        text.clone().map(Text).serialize(serializer)
+        text.clone().map(StoredText).serialize(serializer)
     }
 
     /// Reads it.
@@ -131,13 +131,13 @@ pub mod maybe_outside {
     ///
     /// The deserialiser's, or what is no text.
     pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Untrusted<String>>, D::Error> {
-        Ok(Option::<Text>::deserialize(deserializer)?.map(|text| text.0))
+        Ok(Option::<StoredText>::deserialize(deserializer)?.map(|text| text.0))
     }
 }
 
 /// A value from outside, for `#[serde(with)]`.
 pub mod outside_json {
-    use super::{Deserialize, Deserializer, Json, Serialize, Serializer, Stored, Untrusted, show, unreadable};
+    use super::{Deserialize, Deserializer, Json, LabelledJson, Serialize, Serializer, Untrusted, show, unreadable};
 
     /// Writes it.
     ///
@@ -145,7 +145,7 @@ pub mod outside_json {
     ///
     /// The serialiser's.
     pub fn serialize<S: Serializer>(value: &Untrusted<Json>, serializer: S) -> Result<S::Ok, S::Error> {
-        Stored { value: show::value(value), label: value.label().into() }.serialize(serializer)
+        LabelledJson { value: show::value(value), label: value.label().into() }.serialize(serializer)
     }
 
     /// Reads it.
@@ -154,7 +154,7 @@ pub mod outside_json {
     ///
     /// The deserialiser's, or a name that is none.
     pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Untrusted<Json>, D::Error> {
-        let Stored { value, label } = Stored::deserialize(deserializer)?;
+        let LabelledJson { value, label } = LabelledJson::deserialize(deserializer)?;
         label.label().map(|label| Untrusted::new(value, label)).ok_or_else(unreadable)
     }
 }

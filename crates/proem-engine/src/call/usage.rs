@@ -20,14 +20,15 @@ pub struct Usage {
     /// Those of `input` that were read from the cache.
     pub cache_read: Option<u64>,
     /// Those of `input` that were written to the cache, by lifetime; empty if none was reported.
-    pub cache_writes: Vec<CacheWritten>,
+    pub cache_writes: Vec<CacheWriteUsage>,
     /// The tokens of the answer, thinking included.
     pub output: Option<u64>,
 }
 
 /// Tokens that were written to the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct CacheWritten {
+#[schemars(rename = "CacheWritten")]
+pub struct CacheWriteUsage {
     /// The lifetime that was bought, in seconds; `None` is the provider's default.
     pub seconds: Option<NonZeroU32>,
     /// How many.
@@ -52,7 +53,7 @@ impl Usage {
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-        let mut cache_writes: Vec<CacheWritten> = Vec::new();
+        let mut cache_writes: Vec<CacheWriteUsage> = Vec::new();
         for write in self.cache_writes.iter().chain(&other.cache_writes) {
             match cache_writes.iter_mut().find(|known| known.seconds == write.seconds) {
                 Some(known) => known.tokens = known.tokens.saturating_add(write.tokens),
@@ -120,7 +121,7 @@ pub fn cost(usage: &Usage, model: &Model) -> Option<NanoDollars> {
 }
 
 /// The price of a written token, in hundredths of a nano-dollar.
-fn write_price(model: &Model, prices: &Prices, write: CacheWritten) -> Option<u64> {
+fn write_price(model: &Model, prices: &Prices, write: CacheWriteUsage) -> Option<u64> {
     let listed = match write.seconds {
         Some(seconds) => prices.cache_writes.iter().find(|price| price.seconds == seconds),
         None => prices.cache_writes.first(),
@@ -142,11 +143,11 @@ mod tests {
     use crate::providers::Providers;
     use proptest::{collection::vec, prelude::*};
 
-    fn written(seconds: u32, tokens: u64) -> CacheWritten {
-        CacheWritten { seconds: NonZeroU32::new(seconds), tokens }
+    fn written(seconds: u32, tokens: u64) -> CacheWriteUsage {
+        CacheWriteUsage { seconds: NonZeroU32::new(seconds), tokens }
     }
 
-    fn usage(input: u64, read: u64, writes: &[CacheWritten], output: u64) -> Usage {
+    fn usage(input: u64, read: u64, writes: &[CacheWriteUsage], output: u64) -> Usage {
         Usage { input: Some(input), cache_read: Some(read), cache_writes: writes.to_vec(), output: Some(output) }
     }
 

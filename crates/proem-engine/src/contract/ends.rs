@@ -39,15 +39,15 @@ struct Filled {
 
 /// What is wrong at a place of a schema.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Endless {
+pub(super) struct SchemaDefect {
     /// A JSON pointer into the schema.
     pub(super) pointer: String,
-    pub(super) lack: Lack,
+    pub(super) lack: SchemaDefectKind,
 }
 
 /// What is missing there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lack {
+pub(super) enum SchemaDefectKind {
     Dialect,
     Id,
     Reference,
@@ -64,37 +64,47 @@ pub(super) enum Lack {
     NameLength,
 }
 
-impl Endless {
+impl SchemaDefect {
     /// Whether the schema can't even be followed.
     pub(super) const fn is_broken(&self) -> bool {
-        matches!(self.lack, Lack::Dialect | Lack::Id | Lack::Reference | Lack::Target | Lack::Recursion | Lack::Depth)
+        matches!(
+            self.lack,
+            SchemaDefectKind::Dialect
+                | SchemaDefectKind::Id
+                | SchemaDefectKind::Reference
+                | SchemaDefectKind::Target
+                | SchemaDefectKind::Recursion
+                | SchemaDefectKind::Depth
+        )
     }
 
     /// The problem with its remedy.
     pub(super) fn words(&self) -> String {
         let what = match self.lack {
-            Lack::Dialect => format!("is another dialect; write the schema for `{DIALECT}`"),
-            Lack::Id => "changes what references resolve to; remove `$id` below the root".into(),
-            Lack::Reference => "refers to something outside this schema; write `#/$defs/…`".into(),
-            Lack::Target => "refers to a definition that is missing; add it under `$defs`".into(),
-            Lack::Recursion => {
+            SchemaDefectKind::Dialect => format!("is another dialect; write the schema for `{DIALECT}`"),
+            SchemaDefectKind::Id => "changes what references resolve to; remove `$id` below the root".into(),
+            SchemaDefectKind::Reference => "refers to something outside this schema; write `#/$defs/…`".into(),
+            SchemaDefectKind::Target => "refers to a definition that is missing; add it under `$defs`".into(),
+            SchemaDefectKind::Recursion => {
                 "is recursive, so its values have no maximum depth; write out a fixed number of levels".into()
             }
-            Lack::Depth => format!("is nested more than {MAX_DEPTH} levels deep; flatten the schema"),
-            Lack::Places => {
+            SchemaDefectKind::Depth => format!("is nested more than {MAX_DEPTH} levels deep; flatten the schema"),
+            SchemaDefectKind::Places => {
                 format!("has more than {MAX_PLACES} places to check; split alternatives into separate schemas")
             }
-            Lack::Root => {
+            SchemaDefectKind::Root => {
                 "can be something other than an object; wrap the value: `{\"type\": \"object\", \"properties\": \
                  {\"value\": …}}`"
                     .into()
             }
-            Lack::Type => "allows any type of value; add `type`".into(),
-            Lack::Items => "is a list of anything; add `items`".into(),
-            Lack::MaxLength => "is a string without a maximum length; add `maxLength`".into(),
-            Lack::MaxItems => "is a list without a maximum length; add `maxItems`".into(),
-            Lack::MaxProperties => "is a map without a maximum; add `maxProperties`".into(),
-            Lack::NameLength => "is a map whose names have no maximum; add `propertyNames` with `maxLength`".into(),
+            SchemaDefectKind::Type => "allows any type of value; add `type`".into(),
+            SchemaDefectKind::Items => "is a list of anything; add `items`".into(),
+            SchemaDefectKind::MaxLength => "is a string without a maximum length; add `maxLength`".into(),
+            SchemaDefectKind::MaxItems => "is a list without a maximum length; add `maxItems`".into(),
+            SchemaDefectKind::MaxProperties => "is a map without a maximum; add `maxProperties`".into(),
+            SchemaDefectKind::NameLength => {
+                "is a map whose names have no maximum; add `propertyNames` with `maxLength`".into()
+            }
         };
         match self.pointer.as_str() {
             "" => format!("the root {what}"),
@@ -104,31 +114,31 @@ impl Endless {
 }
 
 /// Everything in `schema` that has no end, sorted by place.
-pub(super) fn endless(schema: &Json) -> Vec<Endless> {
-    let mut shape = Shape { root: schema, path: Vec::new(), done: BTreeSet::new(), found: BTreeSet::new() };
+pub(super) fn endless(schema: &Json) -> Vec<SchemaDefect> {
+    let mut shape = ReferenceCheck { root: schema, path: Vec::new(), done: BTreeSet::new(), found: BTreeSet::new() };
     shape.walk(String::new(), schema);
     if !shape.found.is_empty() {
         // Places can't be followed through a schema that doesn't hold together.
         return shape.found.into_iter().collect();
     }
-    let mut finder = Finder { root: schema, seen: BTreeSet::new(), found: BTreeSet::new() };
-    finder.location(vec![Place { pointer: String::new(), schema }], Standing::Root);
+    let mut finder = BoundSearch { root: schema, seen: BTreeSet::new(), found: BTreeSet::new() };
+    finder.location(vec![Subschema { pointer: String::new(), schema }], ValuePosition::Root);
     finder.found.into_iter().collect()
 }
 
 /// Puts a maximum wherever one is missing; the pointers of those put there.
 pub(super) fn fill(schema: &mut Json) -> Vec<String> {
     let mut filled = Vec::new();
-    for Endless { pointer, lack } in endless(schema) {
+    for SchemaDefect { pointer, lack } in endless(schema) {
         let (keyword, maximum) = match lack {
-            Lack::MaxLength => ("maxLength", FILLED.text),
-            Lack::MaxItems => ("maxItems", FILLED.items),
-            Lack::MaxProperties => ("maxProperties", FILLED.entries),
-            Lack::NameLength => ("propertyNames", FILLED.name),
+            SchemaDefectKind::MaxLength => ("maxLength", FILLED.text),
+            SchemaDefectKind::MaxItems => ("maxItems", FILLED.items),
+            SchemaDefectKind::MaxProperties => ("maxProperties", FILLED.entries),
+            SchemaDefectKind::NameLength => ("propertyNames", FILLED.name),
             _ => continue,
         };
         let Some(Json::Object(map)) = schema.pointer_mut(&pointer) else { continue };
-        if lack == Lack::NameLength {
+        if lack == SchemaDefectKind::NameLength {
             match map.entry(keyword).or_insert_with(|| json!({})) {
                 Json::Object(names) => _ = names.insert("maxLength".into(), json!(maximum)),
                 other => *other = json!({ "maxLength": maximum }),
@@ -151,47 +161,47 @@ fn target<'s>(root: &'s Json, reference: &str) -> Option<(String, &'s Json)> {
 }
 
 /// Whether the schema holds together: references, depth, recursion.
-struct Shape<'s> {
+struct ReferenceCheck<'s> {
     root: &'s Json,
     /// The places that lead here.
     path: Vec<String>,
     done: BTreeSet<String>,
-    found: BTreeSet<Endless>,
+    found: BTreeSet<SchemaDefect>,
 }
 
-impl<'s> Shape<'s> {
-    fn say(&mut self, pointer: String, lack: Lack) {
-        self.found.insert(Endless { pointer, lack });
+impl<'s> ReferenceCheck<'s> {
+    fn say(&mut self, pointer: String, lack: SchemaDefectKind) {
+        self.found.insert(SchemaDefect { pointer, lack });
     }
 
     fn walk(&mut self, pointer: String, schema: &'s Json) {
         if self.path.contains(&pointer) {
-            return self.say(pointer, Lack::Recursion);
+            return self.say(pointer, SchemaDefectKind::Recursion);
         }
         if self.path.len() >= MAX_DEPTH {
-            return self.say(pointer, Lack::Depth);
+            return self.say(pointer, SchemaDefectKind::Depth);
         }
         if !self.done.insert(pointer.clone()) {
             return;
         }
         let text = |keyword: &str| schema.get(keyword).and_then(Json::as_str);
         if text("$schema").is_some_and(|dialect| dialect.trim_end_matches('#') != DIALECT) {
-            self.say(format!("{pointer}/$schema"), Lack::Dialect);
+            self.say(format!("{pointer}/$schema"), SchemaDefectKind::Dialect);
         }
         if !pointer.is_empty() && schema.get("$id").is_some() {
-            self.say(format!("{pointer}/$id"), Lack::Id);
+            self.say(format!("{pointer}/$id"), SchemaDefectKind::Id);
         }
         for keyword in ["$dynamicRef", "$recursiveRef"] {
             if schema.get(keyword).is_some() {
-                self.say(format!("{pointer}/{keyword}"), Lack::Reference);
+                self.say(format!("{pointer}/{keyword}"), SchemaDefectKind::Reference);
             }
         }
         self.path.push(pointer.clone());
         if let Some(reference) = text("$ref") {
             match (target(self.root, reference), reference.starts_with("#/") || reference == "#") {
                 (Some((to, schema)), true) => self.walk(to, schema),
-                (None, true) => self.say(format!("{pointer}/$ref"), Lack::Target),
-                (_, false) => self.say(format!("{pointer}/$ref"), Lack::Reference),
+                (None, true) => self.say(format!("{pointer}/$ref"), SchemaDefectKind::Target),
+                (_, false) => self.say(format!("{pointer}/$ref"), SchemaDefectKind::Reference),
             }
         }
         for (suffix, inner) in subschemas(schema) {
@@ -203,12 +213,12 @@ impl<'s> Shape<'s> {
 
 /// A schema that applies to a value.
 #[derive(Debug, Clone)]
-struct Place<'s> {
+struct Subschema<'s> {
     pointer: String,
     schema: &'s Json,
 }
 
-impl<'s> Place<'s> {
+impl<'s> Subschema<'s> {
     fn get(&self, keyword: &str) -> Option<&'s Json> {
         self.schema.get(keyword)
     }
@@ -230,30 +240,30 @@ impl<'s> Place<'s> {
 }
 
 /// Branches of which one applies.
-type Union<'s> = Vec<Place<'s>>;
+type Branches<'s> = Vec<Subschema<'s>>;
 
 /// Whether a value is the whole answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum ValuePosition {
     Root,
     Inside,
 }
 
 static ANYTHING: Json = Json::Bool(true);
 
-struct Finder<'s> {
+struct BoundSearch<'s> {
     root: &'s Json,
     seen: BTreeSet<Vec<String>>,
-    found: BTreeSet<Endless>,
+    found: BTreeSet<SchemaDefect>,
 }
 
-impl<'s> Finder<'s> {
-    fn say(&mut self, place: &Place<'_>, lack: Lack) {
-        self.found.insert(Endless { pointer: place.pointer.clone(), lack });
+impl<'s> BoundSearch<'s> {
+    fn say(&mut self, place: &Subschema<'_>, lack: SchemaDefectKind) {
+        self.found.insert(SchemaDefect { pointer: place.pointer.clone(), lack });
     }
 
     /// Looks at a value to which all of `places` apply.
-    fn location(&mut self, places: Vec<Place<'s>>, standing: Standing) {
+    fn location(&mut self, places: Vec<Subschema<'s>>, standing: ValuePosition) {
         let Some(base) = places.first().cloned() else { return };
         let mut key: Vec<String> = places.iter().map(|place| place.pointer.clone()).collect();
         key.sort();
@@ -261,28 +271,28 @@ impl<'s> Finder<'s> {
             return;
         }
         if self.seen.len() > MAX_PLACES {
-            let root = Place { pointer: String::new(), schema: self.root };
-            return self.say(&root, Lack::Places);
+            let root = Subschema { pointer: String::new(), schema: self.root };
+            return self.say(&root, SchemaDefectKind::Places);
         }
         let (flat, unions) = self.flatten(places);
         self.combine(&base, &flat, unions, standing);
     }
 
     /// Everything that applies for certain, and the unions.
-    fn flatten(&self, places: Vec<Place<'s>>) -> (Vec<Place<'s>>, Vec<Union<'s>>) {
-        let (mut flat, mut unions) = (Vec::<Place<'s>>::new(), Vec::new());
-        let mut wanted: Vec<Place<'s>> = places.into_iter().rev().collect();
+    fn flatten(&self, places: Vec<Subschema<'s>>) -> (Vec<Subschema<'s>>, Vec<Branches<'s>>) {
+        let (mut flat, mut unions) = (Vec::<Subschema<'s>>::new(), Vec::new());
+        let mut wanted: Vec<Subschema<'s>> = places.into_iter().rev().collect();
         while let Some(place) = wanted.pop() {
             if flat.iter().any(|known| known.pointer == place.pointer) {
                 continue;
             }
             if let Some((pointer, schema)) = place.get("$ref").and_then(Json::as_str).and_then(|r| target(self.root, r))
             {
-                wanted.push(Place { pointer, schema });
+                wanted.push(Subschema { pointer, schema });
             }
             wanted.extend(place.several("allOf"));
             unions.extend(["anyOf", "oneOf"].iter().map(|keyword| place.several(keyword)).filter(|u| !u.is_empty()));
-            let otherwise = || Place { pointer: String::new(), schema: &ANYTHING };
+            let otherwise = || Subschema { pointer: String::new(), schema: &ANYTHING };
             if place.get("if").is_some() {
                 unions.push(["then", "else"].map(|keyword| place.inner(keyword).unwrap_or_else(otherwise)).into());
             }
@@ -294,7 +304,13 @@ impl<'s> Finder<'s> {
         (flat, unions)
     }
 
-    fn combine(&mut self, base: &Place<'s>, flat: &[Place<'s>], mut unions: Vec<Union<'s>>, standing: Standing) {
+    fn combine(
+        &mut self,
+        base: &Subschema<'s>,
+        flat: &[Subschema<'s>],
+        mut unions: Vec<Branches<'s>>,
+        standing: ValuePosition,
+    ) {
         let combinations = unions.iter().fold(1usize, |product, union| product.saturating_mul(union.len()));
         if unions.len() > 1 && combinations > MAX_COMBINATIONS {
             for union in unions {
@@ -306,19 +322,19 @@ impl<'s> Finder<'s> {
         for branch in union {
             let (more, inner) = self.flatten(vec![branch]);
             let rest = unions.iter().cloned().chain(inner).collect();
-            let flat: Vec<Place<'s>> = flat.iter().cloned().chain(more).collect();
+            let flat: Vec<Subschema<'s>> = flat.iter().cloned().chain(more).collect();
             self.combine(base, &flat, rest, standing);
         }
     }
 
     /// Looks at a value to which all of `flat` apply and nothing else.
-    fn leaf(&mut self, base: &Place<'s>, flat: &[Place<'s>], standing: Standing) {
+    fn leaf(&mut self, base: &Subschema<'s>, flat: &[Subschema<'s>], standing: ValuePosition) {
         if flat.iter().any(|place| *place.schema == Json::Bool(false)) {
             return;
         }
         if let Some(values) = flat.iter().find_map(values) {
-            if standing == Standing::Root && !values.iter().all(|value| value.is_object()) {
-                self.say(base, Lack::Root);
+            if standing == ValuePosition::Root && !values.iter().all(|value| value.is_object()) {
+                self.say(base, SchemaDefectKind::Root);
             }
             return;
         }
@@ -326,15 +342,15 @@ impl<'s> Finder<'s> {
         if types.is_empty() {
             return;
         }
-        if standing == Standing::Root && types != BTreeSet::from(["object"]) {
-            return self.say(base, Lack::Root);
+        if standing == ValuePosition::Root && types != BTreeSet::from(["object"]) {
+            return self.say(base, SchemaDefectKind::Root);
         }
         if types.len() == KINDS.len() {
-            return self.say(base, Lack::Type);
+            return self.say(base, SchemaDefectKind::Type);
         }
         let stating = |kind: &str| flat.iter().find(|place| own_types(place).is_some_and(|own| own.contains(kind)));
         if types.contains("string") && !flat.iter().any(|place| ends_text(place)) {
-            self.say(stating("string").unwrap_or(base), Lack::MaxLength);
+            self.say(stating("string").unwrap_or(base), SchemaDefectKind::MaxLength);
         }
         if types.contains("array") {
             self.list(stating("array").unwrap_or(base), flat);
@@ -344,30 +360,30 @@ impl<'s> Finder<'s> {
         }
     }
 
-    fn list(&mut self, base: &Place<'s>, flat: &[Place<'s>]) {
-        let prefix = |place: &Place<'s>| place.several("prefixItems");
-        let is_false = |place: &Place<'s>, keyword: &str| place.get(keyword) == Some(&Json::Bool(false));
+    fn list(&mut self, base: &Subschema<'s>, flat: &[Subschema<'s>]) {
+        let prefix = |place: &Subschema<'s>| place.several("prefixItems");
+        let is_false = |place: &Subschema<'s>, keyword: &str| place.get(keyword) == Some(&Json::Bool(false));
         let closed = flat.iter().any(|place| {
             is_false(place, "items") || (!prefix(place).is_empty() && is_false(place, "unevaluatedItems"))
         });
         if !closed && !flat.iter().any(|place| place.get("maxItems").is_some()) {
-            self.say(base, Lack::MaxItems);
+            self.say(base, SchemaDefectKind::MaxItems);
         }
         let length = flat.iter().map(|place| prefix(place).len()).max().unwrap_or(0);
         for index in 0..length {
-            let item = |place: &Place<'s>| prefix(place).into_iter().nth(index).or_else(|| place.inner("items"));
-            self.location(flat.iter().filter_map(item).collect(), Standing::Inside);
+            let item = |place: &Subschema<'s>| prefix(place).into_iter().nth(index).or_else(|| place.inner("items"));
+            self.location(flat.iter().filter_map(item).collect(), ValuePosition::Inside);
         }
-        let rest: Vec<Place<'s>> =
+        let rest: Vec<Subschema<'s>> =
             flat.iter().filter_map(|place| place.inner("items").or_else(|| place.inner("unevaluatedItems"))).collect();
         match (closed, rest.is_empty()) {
             (true, _) => {}
-            (false, true) => self.say(base, Lack::Items),
-            (false, false) => self.location(rest, Standing::Inside),
+            (false, true) => self.say(base, SchemaDefectKind::Items),
+            (false, false) => self.location(rest, ValuePosition::Inside),
         }
     }
 
-    fn object(&mut self, flat: &[Place<'s>]) {
+    fn object(&mut self, flat: &[Subschema<'s>]) {
         let names: BTreeSet<&String> = flat
             .iter()
             .filter_map(|place| place.get("properties").and_then(Json::as_object))
@@ -378,30 +394,31 @@ impl<'s> Finder<'s> {
                 let declared = place.get("properties").and_then(|properties| properties.get(name));
                 match declared {
                     Some(schema) => {
-                        Some(Place { pointer: format!("{}/properties/{}", place.pointer, escape(name)), schema })
+                        Some(Subschema { pointer: format!("{}/properties/{}", place.pointer, escape(name)), schema })
                     }
                     // Whether a pattern takes the name is not asked: then its maximum doesn't count.
                     None if place.get("patternProperties").is_some() => None,
                     None => place.inner("additionalProperties").filter(|others| *others.schema != ANYTHING),
                 }
             });
-            self.location(schemas.collect(), Standing::Inside);
+            self.location(schemas.collect(), ValuePosition::Inside);
         }
         self.map(flat);
     }
 
     /// Names that the schema doesn't list but says what stands under them.
-    fn map(&mut self, flat: &[Place<'s>]) {
-        let others =
-            |place: &Place<'s>| place.inner("additionalProperties").or_else(|| place.inner("unevaluatedProperties"));
-        let others: Vec<Place<'s>> = flat.iter().filter_map(others).collect();
+    fn map(&mut self, flat: &[Subschema<'s>]) {
+        let others = |place: &Subschema<'s>| {
+            place.inner("additionalProperties").or_else(|| place.inner("unevaluatedProperties"))
+        };
+        let others: Vec<Subschema<'s>> = flat.iter().filter_map(others).collect();
         let closed = others.iter().any(|place| *place.schema == Json::Bool(false));
-        let patterns: Vec<(&Place<'s>, Place<'s>)> = flat
+        let patterns: Vec<(&Subschema<'s>, Subschema<'s>)> = flat
             .iter()
             .flat_map(|place| place.several("patternProperties").into_iter().map(move |inner| (place, inner)))
             .filter(|(_, inner)| *inner.schema != Json::Bool(false))
             .collect();
-        let open = |place: &&Place<'s>| {
+        let open = |place: &&Subschema<'s>| {
             ["additionalProperties", "unevaluatedProperties"].iter().any(|k| place.get(k).is_some())
         };
         let stating = match patterns.first() {
@@ -411,20 +428,20 @@ impl<'s> Finder<'s> {
         };
         if let Some(place) = stating {
             if !flat.iter().any(|place| place.get("maxProperties").is_some()) {
-                self.say(place, Lack::MaxProperties);
+                self.say(place, SchemaDefectKind::MaxProperties);
             }
-            let names = |place: &Place<'s>| {
+            let names = |place: &Subschema<'s>| {
                 place.inner("propertyNames").is_some_and(|names| ends_text(&names) || values(&names).is_some())
             };
             if !flat.iter().any(names) {
-                self.say(place, Lack::NameLength);
+                self.say(place, SchemaDefectKind::NameLength);
             }
         }
         for (_, inner) in patterns {
-            self.location(vec![inner], Standing::Inside);
+            self.location(vec![inner], ValuePosition::Inside);
         }
         if !closed {
-            self.location(others, Standing::Inside);
+            self.location(others, ValuePosition::Inside);
         }
     }
 }
@@ -432,7 +449,7 @@ impl<'s> Finder<'s> {
 const KINDS: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// The values that a schema lists.
-fn values<'s>(place: &Place<'s>) -> Option<Vec<&'s Json>> {
+fn values<'s>(place: &Subschema<'s>) -> Option<Vec<&'s Json>> {
     match (place.get("const"), place.get("enum")) {
         (Some(value), _) => Some(vec![value]),
         (None, Some(Json::Array(values))) => Some(values.iter().collect()),
@@ -441,7 +458,7 @@ fn values<'s>(place: &Place<'s>) -> Option<Vec<&'s Json>> {
 }
 
 /// The kinds that a schema itself allows; `None` if it says nothing.
-fn own_types<'s>(place: &Place<'s>) -> Option<BTreeSet<&'s str>> {
+fn own_types<'s>(place: &Subschema<'s>) -> Option<BTreeSet<&'s str>> {
     let mut types: BTreeSet<&str> = match place.get("type")? {
         Json::String(kind) => [kind.as_str()].into(),
         Json::Array(kinds) => kinds.iter().filter_map(Json::as_str).collect(),
@@ -454,11 +471,11 @@ fn own_types<'s>(place: &Place<'s>) -> Option<BTreeSet<&'s str>> {
 }
 
 /// The kinds that all of them allow.
-fn types<'s>(flat: &[Place<'s>]) -> BTreeSet<&'s str> {
+fn types<'s>(flat: &[Subschema<'s>]) -> BTreeSet<&'s str> {
     flat.iter().filter_map(own_types).fold(KINDS.into(), |types, own| types.intersection(&own).copied().collect())
 }
 
-fn ends_text(place: &Place<'_>) -> bool {
+fn ends_text(place: &Subschema<'_>) -> bool {
     let format = place.get("format").and_then(Json::as_str);
     place.get("maxLength").is_some() || format.is_some_and(|format| SHORT_FORMATS.contains(&format))
 }

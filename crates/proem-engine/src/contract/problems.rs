@@ -23,19 +23,19 @@ const MAX_VALUE_CHARS: usize = 200;
 
 /// A step towards a problem. Items come in order, names after them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Segment {
+enum PathSegment {
     Index(usize),
     Name(String),
 }
 
 /// Where, which rule, what is expected, in the order in which problems are listed.
-type Violation = (Vec<Segment>, String, String);
+type Violation = (Vec<PathSegment>, String, String);
 
 /// Every problem of `value`, the first [`Problem::MAX_LISTED`] of them.
 pub(super) fn of(validator: &Validator, schema: &Json, value: &Json, label: &Label) -> Vec<Problem> {
     let mut declared = BTreeSet::new();
     declared_names(schema, &mut declared);
-    let mut reader = Reader { schema, declared, violations: BTreeMap::new() };
+    let mut reader = ViolationCollector { schema, declared, violations: BTreeMap::new() };
     for error in validator.iter_errors(value) {
         if reader.violations.len() >= MAX_SEEN {
             break;
@@ -60,12 +60,12 @@ pub(super) fn of(validator: &Validator, schema: &Json, value: &Json, label: &Lab
     problems
 }
 
-fn path(place: &[Segment]) -> String {
+fn path(place: &[PathSegment]) -> String {
     place.iter().fold(String::new(), |mut path, segment| {
         path.push('/');
         match segment {
-            Segment::Index(index) => path.push_str(&index.to_string()),
-            Segment::Name(name) => path.push_str(&escape(name)),
+            PathSegment::Index(index) => path.push_str(&index.to_string()),
+            PathSegment::Name(name) => path.push_str(&escape(name)),
         }
         path
     })
@@ -82,20 +82,20 @@ fn scalar(value: &Json) -> Option<String> {
     Some(text)
 }
 
-struct Reader<'s> {
+struct ViolationCollector<'s> {
     schema: &'s Json,
     declared: BTreeSet<String>,
     violations: BTreeMap<Violation, Option<String>>,
 }
 
-impl Reader<'_> {
+impl ViolationCollector<'_> {
     fn read(&mut self, error: &ValidationError<'_>) {
         match error.kind() {
             Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.union(error, context),
             _ => {
                 let mut place = self.place(error.instance_path());
                 if let Kind::Required { property } = error.kind() {
-                    place.push(Segment::Name(property.as_str().unwrap_or("*").to_owned()));
+                    place.push(PathSegment::Name(property.as_str().unwrap_or("*").to_owned()));
                 }
                 let found = match error.kind() {
                     Kind::Required { .. } => None,
@@ -110,18 +110,18 @@ impl Reader<'_> {
         }
     }
 
-    fn say(&mut self, place: Vec<Segment>, rule: &str, expected: String, found: Option<String>) {
+    fn say(&mut self, place: Vec<PathSegment>, rule: &str, expected: String, found: Option<String>) {
         self.violations.insert((place, rule.to_owned(), expected), found);
     }
 
     /// The path with `*` for every name that the schema doesn't declare.
-    fn place(&self, path: &Location) -> Vec<Segment> {
+    fn place(&self, path: &Location) -> Vec<PathSegment> {
         let segment = |segment: LocationSegment<'_>| match segment {
-            LocationSegment::Index(index) => Segment::Index(index),
+            LocationSegment::Index(index) => PathSegment::Index(index),
             LocationSegment::Property(name) if self.declared.contains(name.as_ref()) => {
-                Segment::Name(name.into_owned())
+                PathSegment::Name(name.into_owned())
             }
-            LocationSegment::Property(_) => Segment::Name("*".into()),
+            LocationSegment::Property(_) => PathSegment::Name("*".into()),
         };
         path.into_iter().map(segment).collect()
     }

@@ -15,9 +15,9 @@ use serde_json::{Map, Value as Json};
 use self::schema::Types;
 use super::RepairKind;
 use super::around::trimmed;
-use super::reader::Reader;
+use super::reader::LenientReader;
 use super::repairs::Repairs;
-use super::tree::{Edit, Id, Kind, Member, Tree};
+use super::tree::{Coercion, Id, JsonNodeKind, JsonTree, ObjectMember};
 
 pub(super) use self::schema::wants_integers;
 
@@ -38,42 +38,42 @@ const WRONG_ROOT: usize = 1 << 24;
 
 /// What the schema makes of a tree.
 #[derive(Debug, Default)]
-pub(super) struct Fitted {
-    pub(super) edits: BTreeMap<Id, Edit>,
+pub(super) struct Alignment {
+    pub(super) edits: BTreeMap<Id, Coercion>,
     /// How many places break the schema all the same.
     pub(super) wrong: usize,
 }
 
 /// Aligns `tree`, which was read from `text`, with `schema`.
-pub(super) fn fit(text: &str, tree: &Tree, schema: &Json) -> Fitted {
-    fit_encoded(text, tree, schema, Schemas { root: schema, encodings: 0 })
+pub(super) fn fit(text: &str, tree: &JsonTree, schema: &Json) -> Alignment {
+    fit_encoded(text, tree, schema, SchemaResolver { root: schema, encodings: 0 })
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Schemas<'s> {
+struct SchemaResolver<'s> {
     root: &'s Json,
     encodings: usize,
 }
 
-fn fit_encoded(text: &str, tree: &Tree, schema: &Json, schemas: Schemas<'_>) -> Fitted {
+fn fit_encoded(text: &str, tree: &JsonTree, schema: &Json, schemas: SchemaResolver<'_>) -> Alignment {
     let looks = tree.nodes.len().saturating_mul(LOOKS_PER_NODE).saturating_add(text.len()).saturating_add(FREE_LOOKS);
-    let mut fit = Fit { text, tree, schemas, edits: BTreeMap::new(), journal: Vec::new(), looks, level: 0 };
+    let mut fit = Aligner { text, tree, schemas, edits: BTreeMap::new(), journal: Vec::new(), looks, level: 0 };
     let wrong = fit.place(tree.root, schema);
-    Fitted { edits: fit.edits, wrong }
+    Alignment { edits: fit.edits, wrong }
 }
 
-struct Fit<'a> {
+struct Aligner<'a> {
     text: &'a str,
-    tree: &'a Tree,
-    schemas: Schemas<'a>,
-    edits: BTreeMap<Id, Edit>,
+    tree: &'a JsonTree,
+    schemas: SchemaResolver<'a>,
+    edits: BTreeMap<Id, Coercion>,
     /// The places of the edits in the order in which they were made, to take them back.
     journal: Vec<Id>,
     looks: usize,
     level: usize,
 }
 
-impl<'a> Fit<'a> {
+impl<'a> Aligner<'a> {
     /// Aligns one place with one schema; how many places break it.
     fn place(&mut self, id: Id, schema: &'a Json) -> usize {
         let Json::Object(schema) = schema else { return usize::from(schema == &Json::Bool(false)) };
@@ -95,10 +95,10 @@ impl<'a> Fit<'a> {
         // The type first: a text may become a list or an object here, and then its insides have been aligned
         // already.
         let mut wrong = match &node.kind {
-            Kind::List(_) => usize::from(!types.list).saturating_mul(root),
-            Kind::Object(_) => usize::from(!types.object).saturating_mul(root),
+            JsonNodeKind::List(_) => usize::from(!types.list).saturating_mul(root),
+            JsonNodeKind::Object(_) => usize::from(!types.object).saturating_mul(root),
             kind => {
-                if let Kind::Text(text) = kind
+                if let JsonNodeKind::Text(text) = kind
                     && types.wants_json()
                     && let Some(wrong) = self.encoded(id, text, schema)
                 {
@@ -119,8 +119,8 @@ impl<'a> Fit<'a> {
             wrong = wrong.saturating_add(self.branches(id, list(schema, keyword)));
         }
         let inside = match &node.kind {
-            Kind::List(elements) => self.elements(elements, schema),
-            Kind::Object(members) => self.members(members, schema),
+            JsonNodeKind::List(elements) => self.elements(elements, schema),
+            JsonNodeKind::Object(members) => self.members(members, schema),
             _ => 0,
         };
         wrong.saturating_add(inside)
@@ -160,7 +160,7 @@ impl<'a> Fit<'a> {
 
     fn edit(&mut self, id: Id, kind: RepairKind, value: Option<Json>) {
         self.journal.push(id);
-        self.edits.insert(id, Edit { kind, value, inner: Repairs::default() });
+        self.edits.insert(id, Coercion { kind, value, inner: Repairs::default() });
     }
 
     fn elements(&mut self, elements: &'a [Id], schema: &'a Map<String, Json>) -> usize {
@@ -175,7 +175,7 @@ impl<'a> Fit<'a> {
         wrong
     }
 
-    fn members(&mut self, members: &'a [Member], schema: &'a Map<String, Json>) -> usize {
+    fn members(&mut self, members: &'a [ObjectMember], schema: &'a Map<String, Json>) -> usize {
         let declared = schema.get("properties").and_then(Json::as_object);
         // Which members a pattern names is not known here.
         let others = schema.get("additionalProperties").filter(|_| !schema.contains_key("patternProperties"));
@@ -195,8 +195,8 @@ impl<'a> Fit<'a> {
     /// Whether a place is left out of the value.
     fn is_absent(&self, id: Id) -> bool {
         match self.tree.node(id).map(|node| &node.kind) {
-            Some(Kind::Unread) | None => true,
-            Some(Kind::Bare) => !self.edits.contains_key(&id),
+            Some(JsonNodeKind::Unread) | None => true,
+            Some(JsonNodeKind::Bare) => !self.edits.contains_key(&id),
             Some(_) => self.edits.get(&id).is_some_and(|edit| edit.value.is_none()),
         }
     }
@@ -210,14 +210,14 @@ impl<'a> Fit<'a> {
             return None;
         }
         self.looks = self.looks.saturating_sub(text.len() / BYTES_PER_LOOK);
-        let mut reader = Reader::new(text, span);
+        let mut reader = LenientReader::new(text, span);
         // A text that was closed is whole; one that holds half a value holds something else.
         let tree = reader.tree().ok().filter(|_| !reader.is_cut() && reader.is_at_end())?;
         // The looks are those of the whole answer: texts in texts would otherwise multiply them.
-        let mut inner = Fit {
+        let mut inner = Aligner {
             text,
             tree: &tree,
-            schemas: Schemas { encodings: self.schemas.encodings.saturating_add(1), ..self.schemas },
+            schemas: SchemaResolver { encodings: self.schemas.encodings.saturating_add(1), ..self.schemas },
             edits: BTreeMap::new(),
             journal: Vec::new(),
             looks: self.looks,
@@ -233,7 +233,7 @@ impl<'a> Fit<'a> {
         }
         self.journal.push(id);
         let inner = repairs.all_at(self.tree.span(id));
-        self.edits.insert(id, Edit { kind: RepairKind::Encoded, value, inner });
+        self.edits.insert(id, Coercion { kind: RepairKind::Encoded, value, inner });
         Some(wrong)
     }
 }

@@ -185,7 +185,7 @@ impl RepairKind {
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Unreadable {
+pub enum DecodeFailure {
     /// The text is empty, or white space.
     Empty,
     /// There is no JSON value in the text.
@@ -194,7 +194,7 @@ pub enum Unreadable {
     TooDeep,
 }
 
-impl Unreadable {
+impl DecodeFailure {
     /// Every reason.
     pub const ALL: &[Self] = &[Self::Empty, Self::NoValue, Self::TooDeep];
 

@@ -10,8 +10,8 @@ use proem_text::Span;
 
 use super::around::is_space;
 use super::repairs::Repairs;
-use super::strings::{Role, is_quote};
-use super::tree::{Id, Kind, Member, Node, Tree};
+use super::strings::{StringPosition, is_quote};
+use super::tree::{Id, JsonNode, JsonNodeKind, JsonTree, ObjectMember};
 use super::{MAX_DEPTH, RepairKind};
 
 /// The longest key without quotes.
@@ -28,21 +28,21 @@ pub(super) enum Stop {
 
 /// A place in a text, and what was read up to there.
 #[derive(Debug)]
-pub(super) struct Reader<'t> {
+pub(super) struct LenientReader<'t> {
     text: &'t str,
     pub(super) at: usize,
     pub(super) end: usize,
     pub(super) depth: usize,
     open_lists: usize,
     open_objects: usize,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<JsonNode>,
     pub(super) repairs: Repairs,
     /// How far was looked, which is further than [`Self::at`] if something was given back.
     pub(super) looked: usize,
     cut: Option<usize>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> LenientReader<'t> {
     /// A reader of what `span` covers.
     pub(super) fn new(text: &'t str, span: Span) -> Self {
         Self {
@@ -60,12 +60,12 @@ impl<'t> Reader<'t> {
     }
 
     /// The value that starts here.
-    pub(super) fn tree(&mut self) -> Result<Tree, Stop> {
+    pub(super) fn tree(&mut self) -> Result<JsonTree, Stop> {
         let root = self.value()?.ok_or(Stop::NoValue)?;
         if let Some(start) = self.cut {
             self.repairs.push(RepairKind::OpenEnd, Span::new(start, self.at));
         }
-        Ok(Tree { nodes: mem::take(&mut self.nodes), root, repairs: mem::take(&mut self.repairs) })
+        Ok(JsonTree { nodes: mem::take(&mut self.nodes), root, repairs: mem::take(&mut self.repairs) })
     }
 
     /// Whether the text ended inside of what was read.
@@ -93,8 +93,8 @@ impl<'t> Reader<'t> {
     }
 
     /// A new node from `start` to here.
-    pub(super) fn add(&mut self, kind: Kind, start: usize) -> Id {
-        self.nodes.push(Node { kind, span: Span::new(start, self.at) });
+    pub(super) fn add(&mut self, kind: JsonNodeKind, start: usize) -> Id {
+        self.nodes.push(JsonNode { kind, span: Span::new(start, self.at) });
         self.nodes.len().saturating_sub(1)
     }
 
@@ -105,16 +105,16 @@ impl<'t> Reader<'t> {
             Some('{') => self.object().map(Some),
             Some('[') => self.list().map(Some),
             Some(c) if is_quote(c) => {
-                let Some(quoted) = self.quoted(Role::Value) else { return Ok(None) };
+                let Some(quoted) = self.quoted(StringPosition::Value) else { return Ok(None) };
                 if quoted.open {
                     self.cut(start);
                 }
                 let kind = match quoted.open {
                     // Where a text ends could be read in two ways, and a value that is half another's is worse
                     // than none.
-                    _ if quoted.ambiguous => Kind::Unread,
-                    true => Kind::OpenText(quoted.text),
-                    false => Kind::Text(quoted.text),
+                    _ if quoted.ambiguous => JsonNodeKind::Unread,
+                    true => JsonNodeKind::OpenText(quoted.text),
+                    false => JsonNodeKind::Text(quoted.text),
                 };
                 Ok(Some(self.add(kind, start)))
             }
@@ -157,15 +157,15 @@ impl<'t> Reader<'t> {
         self.open_lists = self.open_lists.saturating_sub(1);
         self.depth = self.depth.saturating_sub(1);
         // A hole would put every later element into another's place.
-        let hole = |id: &Id| self.nodes.get(*id).is_some_and(|node| matches!(node.kind, Kind::Unread));
-        let kind = if elements.iter().any(hole) { Kind::Unread } else { Kind::List(elements) };
+        let hole = |id: &Id| self.nodes.get(*id).is_some_and(|node| matches!(node.kind, JsonNodeKind::Unread));
+        let kind = if elements.iter().any(hole) { JsonNodeKind::Unread } else { JsonNodeKind::List(elements) };
         Ok(self.add(kind, start))
     }
 
     fn object(&mut self) -> Result<Id, Stop> {
         let start = self.enter()?;
         self.open_objects = self.open_objects.saturating_add(1);
-        let mut members: Vec<Member> = Vec::new();
+        let mut members: Vec<ObjectMember> = Vec::new();
         let (mut comma, mut junk) = (None, false);
         loop {
             self.space();
@@ -181,11 +181,13 @@ impl<'t> Reader<'t> {
                     let from = self.at;
                     self.expect_comma(comma, members.is_empty());
                     match self.member()? {
-                        Read::Member(member) => members.push(member),
-                        Read::Cut => self.cut(from),
+                        MemberReading::Member(member) => members.push(member),
+                        MemberReading::Cut => self.cut(from),
                         // What doesn't even start like an object is prose between brackets.
-                        Read::Junk if self.depth == 1 && members.is_empty() && !junk => return Err(Stop::NoValue),
-                        Read::Junk => {
+                        MemberReading::Junk if self.depth == 1 && members.is_empty() && !junk => {
+                            return Err(Stop::NoValue);
+                        }
+                        MemberReading::Junk => {
                             junk = true;
                             self.skip_junk(from)?;
                             self.doubt(members.last());
@@ -198,7 +200,7 @@ impl<'t> Reader<'t> {
         self.open_objects = self.open_objects.saturating_sub(1);
         self.depth = self.depth.saturating_sub(1);
         self.keep_last(&mut members);
-        let kind = if junk && members.is_empty() { Kind::Unread } else { Kind::Object(members) };
+        let kind = if junk && members.is_empty() { JsonNodeKind::Unread } else { JsonNodeKind::Object(members) };
         Ok(self.add(kind, start))
     }
 
@@ -235,21 +237,21 @@ impl<'t> Reader<'t> {
         true
     }
 
-    fn member(&mut self) -> Result<Read, Stop> {
+    fn member(&mut self) -> Result<MemberReading, Stop> {
         let start = self.at;
-        let (key, bare) = match self.quoted(Role::Key) {
-            Some(key) if key.ambiguous => return Ok(Read::Junk),
-            Some(key) if key.open => return Ok(Read::Cut),
+        let (key, bare) = match self.quoted(StringPosition::Key) {
+            Some(key) if key.ambiguous => return Ok(MemberReading::Junk),
+            Some(key) if key.open => return Ok(MemberReading::Cut),
             Some(key) => (key.text, false),
             None => (self.bare_key(), true),
         };
         let key_span = Span::new(start, self.at);
         self.space();
         match self.char() {
-            _ if bare && key.is_empty() => return Ok(Read::Junk),
+            _ if bare && key.is_empty() => return Ok(MemberReading::Junk),
             Some(':') => self.at = self.at.saturating_add(1),
-            None => return Ok(Read::Cut),
-            Some(_) => return Ok(Read::Junk),
+            None => return Ok(MemberReading::Cut),
+            Some(_) => return Ok(MemberReading::Junk),
         }
         if bare {
             self.repairs.push(RepairKind::UnquotedKey, key_span);
@@ -257,10 +259,10 @@ impl<'t> Reader<'t> {
         self.space();
         let value = match self.char() {
             None => None,
-            Some(',' | '}' | ']') => Some(self.add(Kind::Unread, self.at)),
+            Some(',' | '}' | ']') => Some(self.add(JsonNodeKind::Unread, self.at)),
             Some(_) => self.value()?,
         };
-        Ok(value.map_or(Read::Cut, |value| Read::Member(Member { key, key_span, value })))
+        Ok(value.map_or(MemberReading::Cut, |value| MemberReading::Member(ObjectMember { key, key_span, value })))
     }
 
     fn bare_key(&mut self) -> String {
@@ -287,16 +289,16 @@ impl<'t> Reader<'t> {
     }
 
     /// A value without brackets of its own before junk may go on in that junk.
-    fn doubt(&mut self, member: Option<&Member>) {
+    fn doubt(&mut self, member: Option<&ObjectMember>) {
         if let Some(node) = member.and_then(|member| self.nodes.get_mut(member.value))
-            && !matches!(node.kind, Kind::List(_) | Kind::Object(_))
+            && !matches!(node.kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_))
         {
-            node.kind = Kind::Unread;
+            node.kind = JsonNodeKind::Unread;
         }
     }
 
     /// Of members with one key the last counts.
-    fn keep_last(&mut self, members: &mut Vec<Member>) {
+    fn keep_last(&mut self, members: &mut Vec<ObjectMember>) {
         let mut keys = BTreeSet::new();
         let twice: BTreeSet<usize> = members
             .iter()
@@ -374,8 +376,8 @@ impl<'t> Reader<'t> {
 }
 
 /// What stood where a member should.
-enum Read {
-    Member(Member),
+enum MemberReading {
+    Member(ObjectMember),
     /// The text ends inside of it.
     Cut,
     /// No member.

@@ -3,13 +3,13 @@
 use serde_json::Number;
 
 use super::RepairKind;
-use super::reader::Reader;
+use super::reader::LenientReader;
 use super::strings::is_quote;
-use super::tree::{Id, Kind};
+use super::tree::{Id, JsonNodeKind};
 
 use proem_text::Span;
 
-impl Reader<'_> {
+impl LenientReader<'_> {
     /// The number, literal or word that starts here; `None` if the text ends inside of it.
     pub(super) fn unquoted(&mut self) -> Option<Id> {
         let start = self.at;
@@ -20,7 +20,7 @@ impl Reader<'_> {
         if !token.is_empty() && is_end(after) {
             self.at = start.saturating_add(len);
             let kind = self.classify(token);
-            let whole_word = matches!(kind, Kind::Null | Kind::Bool(_));
+            let whole_word = matches!(kind, JsonNodeKind::Null | JsonNodeKind::Bool(_));
             // Half a number may be another number.
             if after.is_empty() && self.depth > 0 && !whole_word {
                 self.cut(start);
@@ -54,7 +54,7 @@ impl Reader<'_> {
             self.cut(start);
             return None;
         }
-        let id = self.add(if ambiguous { Kind::Unread } else { Kind::Bare }, start);
+        let id = self.add(if ambiguous { JsonNodeKind::Unread } else { JsonNodeKind::Bare }, start);
         let len = rest.get(..end).unwrap_or_default().trim_end().len();
         if let Some(node) = self.nodes.get_mut(id) {
             node.span.end = start.saturating_add(len);
@@ -62,24 +62,24 @@ impl Reader<'_> {
         Some(id)
     }
 
-    fn classify(&mut self, token: &str) -> Kind {
+    fn classify(&mut self, token: &str) -> JsonNodeKind {
         let span = Span::new(self.at.saturating_sub(token.len()), self.at);
         let python = match token {
-            "null" => return Kind::Null,
-            "true" => return Kind::Bool(true),
-            "false" => return Kind::Bool(false),
-            "NaN" | "nan" | "undefined" => return Kind::Unread,
-            _ if token.trim_start_matches(['+', '-']) == "Infinity" => return Kind::Unread,
-            "None" => Kind::Null,
-            "True" => Kind::Bool(true),
-            "False" => Kind::Bool(false),
+            "null" => return JsonNodeKind::Null,
+            "true" => return JsonNodeKind::Bool(true),
+            "false" => return JsonNodeKind::Bool(false),
+            "NaN" | "nan" | "undefined" => return JsonNodeKind::Unread,
+            _ if token.trim_start_matches(['+', '-']) == "Infinity" => return JsonNodeKind::Unread,
+            "None" => JsonNodeKind::Null,
+            "True" => JsonNodeKind::Bool(true),
+            "False" => JsonNodeKind::Bool(false),
             _ => {
                 if let Ok(number) = token.parse::<Number>() {
-                    return Kind::Number(number);
+                    return JsonNodeKind::Number(number);
                 }
-                let Some(number) = respelled(token) else { return Kind::Bare };
+                let Some(number) = respelled(token) else { return JsonNodeKind::Bare };
                 self.repairs.push(RepairKind::NumberSpelling, span);
-                return Kind::Number(number);
+                return JsonNodeKind::Number(number);
             }
         };
         self.repairs.push(RepairKind::PythonLiteral, span);

@@ -9,10 +9,10 @@ use proem_text::Span;
 
 use super::around::{describe, peeled, trim};
 use super::fit::fit;
-use super::reader::{Reader, Stop};
+use super::reader::{LenientReader, Stop};
 use super::repairs::Repairs;
-use super::tree::{Kind, Tree};
-use super::{Decoded, MAX_CANDIDATES, RepairKind, Unreadable};
+use super::tree::{JsonNodeKind, JsonTree};
+use super::{DecodeFailure, DecodedValue, MAX_CANDIDATES, RepairKind};
 use crate::contract::Contract;
 
 /// How often the bytes of a text may be read before a failed attempt costs what it read, and how many
@@ -22,7 +22,7 @@ const FREE_BYTES: usize = 64 * 1024;
 
 /// A value and what the contract says to it.
 #[derive(Debug)]
-struct Judged {
+struct ValueCandidate {
     value: Json,
     span: Span,
     repairs: Repairs,
@@ -31,16 +31,16 @@ struct Judged {
 }
 
 /// The value that all of `body` is, as the contract wants it.
-pub(super) fn whole(text: &str, body: Span, contract: &Contract) -> Result<Decoded, Unreadable> {
-    let tree = Reader::new(text, body).tree().map_err(|stop| unreadable(text, body, stop))?;
-    let judged = judge(text, tree, contract).ok_or(Unreadable::NoValue)?;
-    Ok(Decoded { value: judged.value, repairs: judged.repairs.into_sorted() })
+pub(super) fn whole(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
+    let tree = LenientReader::new(text, body).tree().map_err(|stop| unreadable(text, body, stop))?;
+    let judged = judge(text, tree, contract).ok_or(DecodeFailure::NoValue)?;
+    Ok(DecodedValue { value: judged.value, repairs: judged.repairs.into_sorted() })
 }
 
 /// The best of the values in `body`.
-pub(super) fn best(text: &str, body: Span, contract: &Contract) -> Result<Decoded, Unreadable> {
+pub(super) fn best(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
     let (trees, earlier) = trees(text, body).map_err(|stop| unreadable(text, body, stop))?;
-    let mut best: Option<Judged> = None;
+    let mut best: Option<ValueCandidate> = None;
     let mut count = 0_usize;
     for judged in trees.into_iter().filter_map(|tree| judge(text, tree, contract)) {
         count = count.saturating_add(1);
@@ -57,19 +57,19 @@ pub(super) fn best(text: &str, body: Span, contract: &Contract) -> Result<Decode
         repairs.push(RepairKind::CandidatesUnread, earlier);
     }
     describe(text, best.span, &mut repairs);
-    Ok(Decoded { value: best.value, repairs: repairs.into_sorted() })
+    Ok(DecodedValue { value: best.value, repairs: repairs.into_sorted() })
 }
 
-fn unreadable(text: &str, body: Span, stop: Stop) -> Unreadable {
+fn unreadable(text: &str, body: Span, stop: Stop) -> DecodeFailure {
     match stop {
-        Stop::TooDeep => Unreadable::TooDeep,
-        Stop::NoValue if trim(text, body).is_empty() => Unreadable::Empty,
-        Stop::NoValue => Unreadable::NoValue,
+        Stop::TooDeep => DecodeFailure::TooDeep,
+        Stop::NoValue if trim(text, body).is_empty() => DecodeFailure::Empty,
+        Stop::NoValue => DecodeFailure::NoValue,
     }
 }
 
 /// The last lists and objects of `body`, and where the ones before them are.
-fn trees(text: &str, body: Span) -> Result<(VecDeque<Tree>, Option<Span>), Stop> {
+fn trees(text: &str, body: Span) -> Result<(VecDeque<JsonTree>, Option<Span>), Stop> {
     let mut trees = VecDeque::new();
     let mut earlier: Option<Span> = None;
     let mut budget = body.len().saturating_mul(READS).saturating_add(FREE_BYTES);
@@ -78,7 +78,7 @@ fn trees(text: &str, body: Span) -> Result<(VecDeque<Tree>, Option<Span>), Stop>
         text.get(from..body.end).and_then(|rest| rest.bytes().position(|byte| matches!(byte, b'{' | b'[')))
     {
         let start = from.saturating_add(at);
-        let mut reader = Reader::new(text, Span::new(start, body.end));
+        let mut reader = LenientReader::new(text, Span::new(start, body.end));
         let tree = reader.tree();
         let looked = reader.looked.max(reader.at);
         budget = budget.saturating_sub(looked.saturating_sub(start));
@@ -105,30 +105,30 @@ fn trees(text: &str, body: Span) -> Result<(VecDeque<Tree>, Option<Span>), Stop>
 }
 
 /// Whether what was read is prose between brackets.
-fn is_prose(tree: &Tree) -> bool {
+fn is_prose(tree: &JsonTree) -> bool {
     let elements = match tree.node(tree.root).map(|node| &node.kind) {
-        Some(Kind::List(elements)) => elements,
-        Some(Kind::Unread) => return true,
+        Some(JsonNodeKind::List(elements)) => elements,
+        Some(JsonNodeKind::Unread) => return true,
         _ => return false,
     };
     let kinds = || elements.iter().filter_map(|element| tree.node(*element)).map(|node| &node.kind);
-    let words = kinds().any(|kind| matches!(kind, Kind::Bare));
-    words && kinds().any(|kind| matches!(kind, Kind::List(_) | Kind::Object(_)))
+    let words = kinds().any(|kind| matches!(kind, JsonNodeKind::Bare));
+    words && kinds().any(|kind| matches!(kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_)))
 }
 
-fn judge(text: &str, tree: Tree, contract: &Contract) -> Option<Judged> {
+fn judge(text: &str, tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
     let span = tree.span(tree.root);
     let fitted = fit(text, &tree, contract.schema());
     let (value, repairs) = tree.into_value(fitted.edits);
     let value = value?;
     let accepted = contract.accepts(&value);
     let rank = (accepted, Reverse(if accepted { repairs.count() } else { fitted.wrong }));
-    Some(Judged { value, span, repairs, rank })
+    Some(ValueCandidate { value, span, repairs, rank })
 }
 
 /// The text, number or literal that `body` is, such as a text that holds an object.
-fn scalar(text: &str, body: Span, contract: &Contract) -> Option<Judged> {
-    let mut reader = Reader::new(text, peeled(text, trim(text, body)));
+fn scalar(text: &str, body: Span, contract: &Contract) -> Option<ValueCandidate> {
+    let mut reader = LenientReader::new(text, peeled(text, trim(text, body)));
     let tree = reader.tree().ok().filter(|_| reader.is_at_end())?;
     judge(text, tree, contract)
 }

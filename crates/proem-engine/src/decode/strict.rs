@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 /// A value, and what was noticed.
 #[derive(Debug)]
-pub(super) struct Strict {
+pub(super) struct StrictValue {
     pub(super) value: Json,
     /// Whether a key stands twice in one object.
     pub(super) duplicates: bool,
@@ -20,23 +20,23 @@ pub(super) struct Strict {
 }
 
 /// The value that `text` is; `None` if it isn't exactly one, or nests too deep for `serde_json`.
-pub(super) fn read(text: &str) -> Option<Strict> {
-    let mut seen = Seen::default();
+pub(super) fn read(text: &str) -> Option<StrictValue> {
+    let mut seen = JsonOddities::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Place(&mut seen).deserialize(&mut deserializer).ok()?;
+    let value = ValueSeed(&mut seen).deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
-    Some(Strict { value, duplicates: seen.duplicates, whole_floats: seen.whole_floats })
+    Some(StrictValue { value, duplicates: seen.duplicates, whole_floats: seen.whole_floats })
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct JsonOddities {
     duplicates: bool,
     whole_floats: bool,
 }
 
-struct Place<'a>(&'a mut Seen);
+struct ValueSeed<'a>(&'a mut JsonOddities);
 
-impl<'de> DeserializeSeed<'de> for Place<'_> {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
@@ -44,7 +44,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Place<'_> {
+impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Json;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,7 +82,7 @@ impl<'de> Visitor<'de> for Place<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Json, A::Error> {
         let mut list = Vec::new();
-        while let Some(element) = elements.next_element_seed(Place(&mut *self.0))? {
+        while let Some(element) = elements.next_element_seed(ValueSeed(&mut *self.0))? {
             list.push(element);
         }
         Ok(Json::Array(list))
@@ -91,7 +91,7 @@ impl<'de> Visitor<'de> for Place<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Json, A::Error> {
         let mut object = Map::new();
         while let Some(key) = members.next_key::<String>()? {
-            let value = members.next_value_seed(Place(&mut *self.0))?;
+            let value = members.next_value_seed(ValueSeed(&mut *self.0))?;
             self.0.duplicates |= object.insert(key, value).is_some();
         }
         Ok(Json::Object(object))

@@ -7,7 +7,7 @@
 use proem_text::Span;
 
 use super::RepairKind;
-use super::reader::Reader;
+use super::reader::LenientReader;
 
 /// Quotes that open a text, and what closes it.
 const QUOTES: [(char, &[char]); 10] = [
@@ -25,14 +25,14 @@ const QUOTES: [(char, &[char]); 10] = [
 
 /// Where a text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum StringPosition {
     Key,
     Value,
 }
 
 /// A text between quotes.
 #[derive(Debug, Default)]
-pub(super) struct Quoted {
+pub(super) struct QuotedText {
     pub(super) text: String,
     /// Whether the closing quote is behind the end.
     pub(super) open: bool,
@@ -50,9 +50,9 @@ pub(super) fn is_quote(c: char) -> bool {
     closers(c).is_some()
 }
 
-impl Reader<'_> {
+impl LenientReader<'_> {
     /// The text that starts here; `None` if no quote stands here.
-    pub(super) fn quoted(&mut self, role: Role) -> Option<Quoted> {
+    pub(super) fn quoted(&mut self, role: StringPosition) -> Option<QuotedText> {
         let opener = self.char()?;
         let closers = closers(opener)?;
         let start = self.at;
@@ -60,7 +60,7 @@ impl Reader<'_> {
         if opener != '"' {
             self.repairs.push(RepairKind::Quotes, Span::new(start, self.at));
         }
-        let mut quoted = Quoted::default();
+        let mut quoted = QuotedText::default();
         let (mut inner, mut lines) = (false, false);
         // The line inside the text that ends the fence around it, should the text have no end.
         let mut fence = None;
@@ -78,10 +78,10 @@ impl Reader<'_> {
             self.at = here.end;
             if closers.contains(&c) {
                 match self.after_quote(c) {
-                    After::End => break,
-                    After::Colon if role == Role::Key => break,
-                    After::Colon => quoted.ambiguous = true,
-                    After::More => {}
+                    QuoteLookahead::End => break,
+                    QuoteLookahead::Colon if role == StringPosition::Key => break,
+                    QuoteLookahead::Colon => quoted.ambiguous = true,
+                    QuoteLookahead::More => {}
                 }
                 inner = true;
                 self.repairs.push(RepairKind::InnerQuote, here);
@@ -122,16 +122,16 @@ impl Reader<'_> {
     }
 
     /// What follows a quote `c` that was just read.
-    fn after_quote(&self, c: char) -> After {
+    fn after_quote(&self, c: char) -> QuoteLookahead {
         let rest = self.rest();
         let trimmed = rest.trim_start_matches([' ', '\t', '\r']);
         match trimmed.chars().next() {
-            None | Some(',' | '}' | ']' | '\n') => After::End,
-            Some(':') => After::Colon,
+            None | Some(',' | '}' | ']' | '\n') => QuoteLookahead::End,
+            Some(':') => QuoteLookahead::Colon,
             // Two texts without a comma; two quotes in a row are the end of a quotation.
-            Some(next) if next == c && trimmed.len() < rest.len() => After::End,
-            Some('/') if trimmed.starts_with("//") || trimmed.starts_with("/*") => After::End,
-            Some(_) => After::More,
+            Some(next) if next == c && trimmed.len() < rest.len() => QuoteLookahead::End,
+            Some('/') if trimmed.starts_with("//") || trimmed.starts_with("/*") => QuoteLookahead::End,
+            Some(_) => QuoteLookahead::More,
         }
     }
 
@@ -219,7 +219,7 @@ fn is_half_escape(rest: &str) -> bool {
 }
 
 /// What follows a quote.
-enum After {
+enum QuoteLookahead {
     /// What may follow a value.
     End,
     /// What follows a key.

@@ -18,14 +18,14 @@ pub(super) type Id = usize;
 
 /// A value and where it stands.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) kind: Kind,
+pub(super) struct JsonNode {
+    pub(super) kind: JsonNodeKind,
     pub(super) span: Span,
 }
 
 /// What stands at a place.
 #[derive(Debug, Default)]
-pub(super) enum Kind {
+pub(super) enum JsonNodeKind {
     Null,
     Bool(bool),
     Number(Number),
@@ -36,7 +36,7 @@ pub(super) enum Kind {
     /// A word without quotes: a text where the schema says so.
     Bare,
     List(Vec<Id>),
-    Object(Vec<Member>),
+    Object(Vec<ObjectMember>),
     /// What can't be read in one way only.
     #[default]
     Unread,
@@ -44,7 +44,7 @@ pub(super) enum Kind {
 
 /// A key and its value.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct ObjectMember {
     pub(super) key: String,
     pub(super) key_span: Span,
     pub(super) value: Id,
@@ -52,23 +52,23 @@ pub(super) struct Member {
 
 /// A value that was read and what was repaired on the way.
 #[derive(Debug)]
-pub(super) struct Tree {
-    pub(super) nodes: Vec<Node>,
+pub(super) struct JsonTree {
+    pub(super) nodes: Vec<JsonNode>,
     pub(super) root: Id,
     pub(super) repairs: Repairs,
 }
 
 /// What the schema makes of a place; without a value it is left out.
 #[derive(Debug)]
-pub(super) struct Edit {
+pub(super) struct Coercion {
     pub(super) kind: RepairKind,
     pub(super) value: Option<Json>,
     /// What was repaired inside a text that holds JSON.
     pub(super) inner: Repairs,
 }
 
-impl Tree {
-    pub(super) fn node(&self, id: Id) -> Option<&Node> {
+impl JsonTree {
+    pub(super) fn node(&self, id: Id) -> Option<&JsonNode> {
         self.nodes.get(id)
     }
 
@@ -77,12 +77,12 @@ impl Tree {
     }
 
     /// The value with its edits, and all repairs; no value if the root can't be read.
-    pub(super) fn into_value(mut self, mut edits: BTreeMap<Id, Edit>) -> (Option<Json>, Repairs) {
+    pub(super) fn into_value(mut self, mut edits: BTreeMap<Id, Coercion>) -> (Option<Json>, Repairs) {
         let value = self.take(self.root, &mut edits);
         (value, self.repairs)
     }
 
-    fn take(&mut self, id: Id, edits: &mut BTreeMap<Id, Edit>) -> Option<Json> {
+    fn take(&mut self, id: Id, edits: &mut BTreeMap<Id, Coercion>) -> Option<Json> {
         let span = self.span(id);
         if let Some(edit) = edits.remove(&id) {
             self.repairs.extend(edit.inner);
@@ -92,19 +92,19 @@ impl Tree {
             return edit.value;
         }
         match mem::take(&mut self.nodes.get_mut(id)?.kind) {
-            Kind::Null => Some(Json::Null),
-            Kind::Bool(value) => Some(Json::Bool(value)),
-            Kind::Number(number) => Some(Json::Number(number)),
-            Kind::Text(text) | Kind::OpenText(text) => Some(Json::String(text)),
+            JsonNodeKind::Null => Some(Json::Null),
+            JsonNodeKind::Bool(value) => Some(Json::Bool(value)),
+            JsonNodeKind::Number(number) => Some(Json::Number(number)),
+            JsonNodeKind::Text(text) | JsonNodeKind::OpenText(text) => Some(Json::String(text)),
             // A word that is none makes the list unreadable; the end of a cut list is left out.
-            Kind::List(mut elements) => {
+            JsonNodeKind::List(mut elements) => {
                 let cut = elements.last().and_then(|last| edits.get(last)).is_some_and(|edit| edit.value.is_none());
                 elements.truncate(elements.len().saturating_sub(usize::from(cut)));
                 elements.into_iter().map(|element| self.take(element, edits)).collect()
             }
-            Kind::Object(members) => {
+            JsonNodeKind::Object(members) => {
                 let mut object = Map::new();
-                for Member { key, key_span, value } in members {
+                for ObjectMember { key, key_span, value } in members {
                     let span = Span::new(key_span.start, self.span(value).end);
                     match self.take(value, edits) {
                         Some(value) => _ = object.insert(key, value),
@@ -113,7 +113,7 @@ impl Tree {
                 }
                 Some(Json::Object(object))
             }
-            Kind::Bare | Kind::Unread => None,
+            JsonNodeKind::Bare | JsonNodeKind::Unread => None,
         }
     }
 }

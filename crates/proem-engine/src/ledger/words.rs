@@ -1,6 +1,6 @@
 //! Why a call is not made, in words a user can act on.
 
-use super::{Period, Refusal, Room, Scope, Short, Unit};
+use super::{CapPeriod, CapScope, CapShortfall, CapUnit, Headroom, Refusal};
 use crate::call::NanoDollars;
 
 impl Refusal {
@@ -21,7 +21,7 @@ impl Refusal {
     }
 }
 
-impl Short {
+impl CapShortfall {
     /// The reason and the remedy in our words, without a full stop.
     #[must_use]
     pub fn in_words(&self) -> String {
@@ -33,17 +33,17 @@ impl Short {
         };
         let (period, whose, key) = (self.period(), self.whose(), self.key());
         let takes = match self.cap.unit {
-            Unit::NanoDollars => "cost",
-            Unit::Tokens => "take",
+            CapUnit::NanoDollars => "cost",
+            CapUnit::Tokens => "take",
         };
         let remedy = match (self.room(), self.cap.period) {
-            (Room::Later | Room::Enough, _) => format!("wait until those calls end, or raise {key}"),
-            (Room::None, _) if self.wanted > self.cap.most => {
+            (Headroom::Later | Headroom::Enough, _) => format!("wait until those calls end, or raise {key}"),
+            (Headroom::None, _) if self.wanted > self.cap.most => {
                 format!("raise {key}, or keep fewer tokens free for the answer")
             }
-            (Room::None, Period::Run) => format!("raise {key}, or start another run"),
-            (Room::None, Period::Day) => format!("raise {key}, or wait until tomorrow"),
-            (Room::None, Period::Month) => format!("raise {key}, or wait until next month"),
+            (Headroom::None, CapPeriod::Run) => format!("raise {key}, or start another run"),
+            (Headroom::None, CapPeriod::Day) => format!("raise {key}, or wait until tomorrow"),
+            (Headroom::None, CapPeriod::Month) => format!("raise {key}, or wait until next month"),
         };
         format!(
             "a call that may {takes} up to {wanted} exceeds the budget: {settled} of {most} {period} {whose} are \
@@ -53,36 +53,36 @@ impl Short {
 
     const fn period(&self) -> &'static str {
         match self.cap.period {
-            Period::Run => "a run",
-            Period::Day => "a day",
-            Period::Month => "a month",
+            CapPeriod::Run => "a run",
+            CapPeriod::Day => "a day",
+            CapPeriod::Month => "a month",
         }
     }
 
     const fn whose(&self) -> &'static str {
         match self.cap.scope {
-            Scope::User => "for all projects",
-            Scope::Project => "for this project",
+            CapScope::User => "for all projects",
+            CapScope::Project => "for this project",
         }
     }
 
     /// What sets the cap: a key of the configuration, or the option for one run.
     fn key(&self) -> String {
         let scope = match self.cap.scope {
-            Scope::User => "user",
-            Scope::Project => "project",
+            CapScope::User => "user",
+            CapScope::Project => "project",
         };
         let period = match self.cap.period {
-            Period::Run => "run",
-            Period::Day => "day",
-            Period::Month => "month",
+            CapPeriod::Run => "run",
+            CapPeriod::Day => "day",
+            CapPeriod::Month => "month",
         };
         let unit = match self.cap.unit {
-            Unit::NanoDollars => "",
-            Unit::Tokens => "_tokens",
+            CapUnit::NanoDollars => "",
+            CapUnit::Tokens => "_tokens",
         };
         let option = match (self.cap.scope, self.cap.period, self.cap.unit) {
-            (Scope::Project, Period::Run, Unit::NanoDollars) => "`--max-cost` or ",
+            (CapScope::Project, CapPeriod::Run, CapUnit::NanoDollars) => "`--max-cost` or ",
             _ => "",
         };
         format!("{option}`budget.{scope}.{period}{unit}`")
@@ -90,10 +90,10 @@ impl Short {
 }
 
 /// An amount with its unit: dollars with two places or as many as it takes.
-fn amount_in(unit: Unit, amount: u64) -> String {
+fn amount_in(unit: CapUnit, amount: u64) -> String {
     match unit {
-        Unit::Tokens => format!("{amount} {}", if amount == 1 { "token" } else { "tokens" }),
-        Unit::NanoDollars => {
+        CapUnit::Tokens => format!("{amount} {}", if amount == 1 { "token" } else { "tokens" }),
+        CapUnit::NanoDollars => {
             let full = NanoDollars(amount).to_string();
             let (dollars, places) = full.split_once('.').unwrap_or((&full, ""));
             format!("{dollars}.{:0<2}", places.trim_end_matches('0'))

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 /// Values by name. Going through them keeps the order as written; finding one takes logarithmic time.
 #[derive(Clone)]
-pub struct Fields<T> {
+pub struct OrderedMap<T> {
     entries: Vec<(Arc<str>, T)>,
     /// The entries' places.
     places: BTreeMap<Arc<str>, usize>,
 }
 
-impl<T> Fields<T> {
+impl<T> OrderedMap<T> {
     /// How many there are.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -64,25 +64,25 @@ impl<T> Fields<T> {
     }
 }
 
-impl<T> Default for Fields<T> {
+impl<T> Default for OrderedMap<T> {
     fn default() -> Self {
         Self { entries: Vec::new(), places: BTreeMap::new() }
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Fields<T> {
+impl<T: fmt::Debug> fmt::Debug for OrderedMap<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
 }
 
-impl<T: PartialEq> PartialEq for Fields<T> {
+impl<T: PartialEq> PartialEq for OrderedMap<T> {
     fn eq(&self, other: &Self) -> bool {
         self.entries == other.entries
     }
 }
 
-impl<N: Into<Arc<str>>, T> FromIterator<(N, T)> for Fields<T> {
+impl<N: Into<Arc<str>>, T> FromIterator<(N, T)> for OrderedMap<T> {
     /// A name that comes twice keeps its place and takes the last value.
     fn from_iter<I: IntoIterator<Item = (N, T)>>(entries: I) -> Self {
         let mut fields = Self::default();

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use proem_guard::Untrusted;
 use serde_json::Value as Json;
 
-use super::{Completeness, Issue, Judgement, Quality, Resulted, Status};
-use crate::call::{Content, FailureKind, Response};
-use crate::run::{Because, Ended, Outcome};
+use super::{Completeness, Issue, Judgement, Quality, ResultExcerpt, ResultStatus};
+use crate::call::{FailureKind, Response, ResponsePart};
+use crate::run::{ExchangeEnd, FallbackReason, Outcome};
 
 /// The tags that are given here; each is in [`super::known_risks`].
 pub(super) const EXECUTION_FAILED: &str = "execution_failed";
@@ -43,9 +43,9 @@ const NO_WARNINGS: [&str; 14] = [
 /// A status other than success makes it low, partial and `execution_failed`; an output of nothing but
 /// white space makes it partial and `missing_output`; a warning makes it `warnings_present`.
 #[must_use]
-pub fn evaluate(result: &Resulted<'_>) -> Issue {
+pub fn evaluate(result: &ResultExcerpt<'_>) -> Issue {
     let found = [
-        (EXECUTION_FAILED, result.status != Status::Success),
+        (EXECUTION_FAILED, result.status != ResultStatus::Success),
         (MISSING_OUTPUT, is_blank(result.output)),
         (WARNINGS_PRESENT, result.warnings.iter().any(|warning| is_warning(warning))),
     ];
@@ -84,15 +84,15 @@ fn is_warning(text: &str) -> bool {
 #[must_use]
 pub fn of_outcome(outcome: &Outcome) -> Option<Issue> {
     let because = match &outcome.ended {
-        Ended::Answered { value } => return Some(of_value(value)),
-        Ended::FellBack { because, .. } | Ended::Failed { because } => because,
+        ExchangeEnd::Answered { value } => return Some(of_value(value)),
+        ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => because,
     };
     let tag = match because {
-        Because::Refusal => REFUSED,
-        Because::CutOff => CUT_OFF,
-        Because::Invalid => SCHEMA_FAILED,
-        Because::Failed(FailureKind::UnknownTool) => EXECUTION_FAILED,
-        Because::Failed(_) | Because::Cancelled(_) => return None,
+        FallbackReason::Refusal => REFUSED,
+        FallbackReason::CutOff => CUT_OFF,
+        FallbackReason::Invalid => SCHEMA_FAILED,
+        FallbackReason::Failed(FailureKind::UnknownTool) => EXECUTION_FAILED,
+        FallbackReason::Failed(_) | FallbackReason::Cancelled(_) => return None,
     };
     let answer = outcome.attempts.last().and_then(|attempt| attempt.response.as_ref());
     let missing = answer.is_some_and(says_nothing);
@@ -137,8 +137,8 @@ fn warns(warnings: &Json) -> bool {
 /// Whether a model wrote nothing but white space.
 fn says_nothing(response: &Response) -> bool {
     response.content.iter().all(|content| match content {
-        Content::Text { text } | Content::Refusal { text } => text.measure(|text| is_blank(text)),
-        Content::Call(_) => false,
-        Content::Other { .. } => true,
+        ResponsePart::Text { text } | ResponsePart::Refusal { text } => text.measure(|text| is_blank(text)),
+        ResponsePart::Call(_) => false,
+        ResponsePart::Other { .. } => true,
     })
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Rule;
+use super::ProfileRule;
 
 /// A list of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,13 +19,13 @@ pub enum List {
 /// What put one line into a profile. It holds no text but names that the line shows, which are members of
 /// closed registries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ground {
+pub struct LineGround {
     /// The list that the line stands in.
     pub list: List,
     /// Which line of it, from 0.
     pub line: u32,
     /// The rule that wrote it.
-    pub rule: Rule,
+    pub rule: ProfileRule,
     /// How many failures counted, where they are the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<u64>,
@@ -44,12 +44,12 @@ const fn is_none(others: &u64) -> bool {
 
 /// Names that a line shows, with how many more there were.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(super) struct NameSlot {
     pub(super) names: Vec<String>,
     pub(super) others: u64,
 }
 
-impl Slot {
+impl NameSlot {
     /// The names as a list; empty without any.
     pub(super) fn in_words(&self) -> String {
         listed(&self.names, self.others)
@@ -69,14 +69,14 @@ fn listed(names: &[String], others: u64) -> String {
     }
 }
 
-impl Ground {
+impl LineGround {
     /// The rule and the signals behind the line, in our words, without a full stop.
     #[must_use]
     pub fn in_words(&self) -> String {
         let listed = listed(&self.names, self.others);
         match self.rule {
-            Rule::Baseline => "baseline: applies to every task".to_owned(),
-            Rule::Failures => {
+            ProfileRule::Baseline => "baseline: applies to every task".to_owned(),
+            ProfileRule::Failures => {
                 let of = if listed.is_empty() { String::new() } else { format!(" of {listed}") };
                 match self.failures {
                     Some(1) => format!("failures: 1 recent failure{of}"),
@@ -84,11 +84,11 @@ impl Ground {
                     Some(0) | None => format!("failures: recent failures{of}"),
                 }
             }
-            Rule::Risks => format!("risks: {listed}"),
-            Rule::Retry => "retry: the last result was not good enough".to_owned(),
-            Rule::Time => "time: a short answer is asked for".to_owned(),
-            Rule::Compliance => "compliance: it is asked for".to_owned(),
-            Rule::Format => format!("format: {listed} is asked for"),
+            ProfileRule::Risks => format!("risks: {listed}"),
+            ProfileRule::Retry => "retry: the last result was not good enough".to_owned(),
+            ProfileRule::Time => "time: a short answer is asked for".to_owned(),
+            ProfileRule::Compliance => "compliance: it is asked for".to_owned(),
+            ProfileRule::Format => format!("format: {listed} is asked for"),
         }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Every line is a template; what stands in a slot is a registered name, a number or a [`super::Format`].
 
-use super::grounds::{Ground, List, Slot};
+use super::grounds::{LineGround, List, NameSlot};
 use super::signals::AGENTS;
-use super::{Adapted, Baseline, Profile, Registry, Rule, Signals};
+use super::{Adaptation, Baseline, Profile, ProfileRule, Registry, Signals};
 
 /// How many risks are named.
 const RISKS: usize = 12;
@@ -26,7 +26,7 @@ const COMPLIANCE: &str = "Name what compliance demands here, where the form of t
 /// Names outside their registry stand as "1 other", and so do those beyond the most that are named:
 /// three agents, twelve risks.
 #[must_use]
-pub fn adapt(signals: &Signals, agents: &Registry, risks: &Registry) -> Adapted {
+pub fn adapt(signals: &Signals, agents: &Registry, risks: &Registry) -> Adaptation {
     let mut adapted = grounded(signals, agents, risks, Baseline::Wanted);
     adapted.profile.grounds.clear();
     adapted
@@ -35,40 +35,44 @@ pub fn adapt(signals: &Signals, agents: &Registry, risks: &Registry) -> Adapted 
 /// [`adapt`], where the profile says for each line why it is there, as records keep it, and the lines that hold for
 /// every task are there only for a prompt that wants them.
 #[must_use]
-pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline: Baseline) -> Adapted {
+pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline: Baseline) -> Adaptation {
     let mut adapted =
-        Adapted { profile: Profile::default(), signals: signals.clone(), rules: Vec::new(), notes: Vec::new() };
+        Adaptation { profile: Profile::default(), signals: signals.clone(), rules: Vec::new(), notes: Vec::new() };
     if baseline == Baseline::Wanted {
         let always = [(List::Instructions, BASELINE.to_owned()), (List::Constraints, NO_SPECULATION.to_owned())];
-        adapted.add(Rule::Baseline, &Behind::default(), always);
+        adapted.add(ProfileRule::Baseline, &Behind::default(), always);
     }
     if signals.recent_failure_count > 0 || !signals.last_failure_subagents.is_empty() {
         let slot = adapted.slot("agent", &signals.last_failure_subagents, (agents, AGENTS));
-        let whose = if slot == Slot::default() { String::new() } else { format!(" of {}", slot.in_words()) };
+        let whose = if slot == NameSlot::default() { String::new() } else { format!(" of {}", slot.in_words()) };
         let line = format!("Earlier results{whose} failed: deal first with what went wrong there.");
         let behind = Behind { failures: Some(signals.recent_failure_count), slot };
-        adapted.add(Rule::Failures, &behind, [(List::Instructions, line), (List::Constraints, OTHER_WAY.to_owned())]);
+        adapted.add(
+            ProfileRule::Failures,
+            &behind,
+            [(List::Instructions, line), (List::Constraints, OTHER_WAY.to_owned())],
+        );
     }
     let slot = adapted.slot("risk", &signals.risk_tags, (risks, RISKS));
-    if slot != Slot::default() {
+    if slot != NameSlot::default() {
         let line = format!("Guard against these known risks: {}.", slot.in_words());
-        adapted.add(Rule::Risks, &Behind { failures: None, slot }, [(List::Instructions, line)]);
+        adapted.add(ProfileRule::Risks, &Behind { failures: None, slot }, [(List::Instructions, line)]);
     }
     let plain = Behind::default();
     if signals.needs_retry {
         let lines = [(List::Instructions, RECOVER.to_owned()), (List::Examples, MISSING_OUTPUT.to_owned())];
-        adapted.add(Rule::Retry, &plain, lines);
+        adapted.add(ProfileRule::Retry, &plain, lines);
     }
     if signals.time_sensitive {
-        adapted.add(Rule::Time, &plain, [(List::Constraints, SHORT.to_owned())]);
+        adapted.add(ProfileRule::Time, &plain, [(List::Constraints, SHORT.to_owned())]);
     }
     if signals.compliance_required {
-        adapted.add(Rule::Compliance, &plain, [(List::Constraints, COMPLIANCE.to_owned())]);
+        adapted.add(ProfileRule::Compliance, &plain, [(List::Constraints, COMPLIANCE.to_owned())]);
     }
     if let Some(format) = signals.preferred_format {
         let line = format!("Write the answer as {format}; where its form is set already, write the texts in it so.");
-        let slot = Slot { names: vec![format.as_str().to_owned()], others: 0 };
-        adapted.add(Rule::Format, &Behind { failures: None, slot }, [(List::Instructions, line)]);
+        let slot = NameSlot { names: vec![format.as_str().to_owned()], others: 0 };
+        adapted.add(ProfileRule::Format, &Behind { failures: None, slot }, [(List::Instructions, line)]);
     }
     adapted
 }
@@ -77,11 +81,11 @@ pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline
 #[derive(Default)]
 struct Behind {
     failures: Option<u64>,
-    slot: Slot,
+    slot: NameSlot,
 }
 
-impl Adapted {
-    fn add(&mut self, rule: Rule, behind: &Behind, lines: impl IntoIterator<Item = (List, String)>) {
+impl Adaptation {
+    fn add(&mut self, rule: ProfileRule, behind: &Behind, lines: impl IntoIterator<Item = (List, String)>) {
         self.rules.push(rule);
         for (list, line) in lines {
             let lines = match list {
@@ -89,7 +93,7 @@ impl Adapted {
                 List::Constraints => &mut self.profile.constraints,
                 List::Examples => &mut self.profile.examples,
             };
-            let ground = Ground {
+            let ground = LineGround {
                 list,
                 line: u32::try_from(lines.len()).unwrap_or(u32::MAX),
                 rule,
@@ -103,7 +107,7 @@ impl Adapted {
     }
 
     /// Distinct names for a line, as far as it shows them.
-    fn slot(&mut self, what: &str, names: &[String], (registry, most): (&Registry, usize)) -> Slot {
+    fn slot(&mut self, what: &str, names: &[String], (registry, most): (&Registry, usize)) -> NameSlot {
         let mut shown: Vec<&str> = Vec::new();
         let mut others: Vec<&str> = Vec::new();
         let mut beyond: Vec<&str> = Vec::new();
@@ -125,6 +129,6 @@ impl Adapted {
             self.notes.push(format!("{} beyond the first {most}: counted, but not named", words(beyond.len())));
         }
         let others = u64::try_from(others.len().saturating_add(beyond.len())).unwrap_or(u64::MAX);
-        Slot { names: shown.into_iter().map(str::to_owned).collect(), others }
+        NameSlot { names: shown.into_iter().map(str::to_owned).collect(), others }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ageing, Recorded, Signals, Wishes};
+use super::{Ageing, ResultRecord, Signals, Wishes};
 use crate::run::Time;
 
 /// The milliseconds of a day.
@@ -13,18 +13,18 @@ pub(super) const AGENTS: usize = 3;
 
 /// Signals with what was not taken as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Derived {
+pub struct SignalDerivation {
     /// How often each thing went wrong among the results that count.
     pub signals: Signals,
     /// The failures that count, the oldest first.
-    pub counted: Vec<Recorded>,
+    pub counted: Vec<ResultRecord>,
     /// Failures that don't count any more, and retries beyond the cap, in our words.
     pub notes: Vec<String>,
 }
 
 /// The signals that a history of one project and agent gives at `now`.
 #[must_use]
-pub fn signals(history: &[Recorded], wishes: Wishes, ageing: Ageing, now: Time) -> Signals {
+pub fn signals(history: &[ResultRecord], wishes: Wishes, ageing: Ageing, now: Time) -> Signals {
     derive(history, wishes, ageing, now).signals
 }
 
@@ -34,14 +34,14 @@ pub fn signals(history: &[Recorded], wishes: Wishes, ageing: Ageing, now: Time) 
 /// The newest result of each kind and agent is this round's: it gives the risks, and asks for a retry
 /// if it failed and fewer than [`Ageing::retries`] were asked for since the last success.
 #[must_use]
-pub fn derive(history: &[Recorded], wishes: Wishes, ageing: Ageing, now: Time) -> Derived {
+pub fn derive(history: &[ResultRecord], wishes: Wishes, ageing: Ageing, now: Time) -> SignalDerivation {
     let mut notes = Vec::new();
     let results = in_window(history, ageing, now, &mut notes);
     let (failures, round) = standing(&results, &mut notes);
     let most = usize::try_from(ageing.records).unwrap_or(usize::MAX);
     let over = failures.len().saturating_sub(most);
     note(&mut notes, over, |counted| format!("{counted} left out: only the newest {} count", ageing.records));
-    let failures: Vec<&Recorded> = failures.into_iter().skip(over).collect();
+    let failures: Vec<&ResultRecord> = failures.into_iter().skip(over).collect();
     let mut agents: Vec<String> = Vec::new();
     for failure in failures.iter().rev() {
         if agents.len() < AGENTS && !agents.contains(&failure.agent) {
@@ -73,10 +73,10 @@ pub fn derive(history: &[Recorded], wishes: Wishes, ageing: Ageing, now: Time) -
         compliance_required: wishes.compliance_required,
         preferred_format: wishes.preferred_format,
     };
-    Derived { signals, counted: failures.into_iter().cloned().collect(), notes }
+    SignalDerivation { signals, counted: failures.into_iter().cloned().collect(), notes }
 }
 
-impl Derived {
+impl SignalDerivation {
     /// When the last of the failures is too old, if no success comes before; `None` if none counts.
     #[must_use]
     pub fn until(&self, ageing: Ageing) -> Option<Time> {
@@ -86,10 +86,15 @@ impl Derived {
 }
 
 /// Distinct records that are not too old, oldest first.
-fn in_window<'r>(history: &'r [Recorded], ageing: Ageing, now: Time, notes: &mut Vec<String>) -> Vec<&'r Recorded> {
+fn in_window<'r>(
+    history: &'r [ResultRecord],
+    ageing: Ageing,
+    now: Time,
+    notes: &mut Vec<String>,
+) -> Vec<&'r ResultRecord> {
     let oldest = now.0.saturating_sub(i64::from(ageing.days).saturating_mul(DAY));
     let mut seen = BTreeSet::new();
-    let mut results: Vec<&Recorded> = Vec::new();
+    let mut results: Vec<&ResultRecord> = Vec::new();
     let (mut old, mut repeated, mut ahead) = (0_usize, 0_usize, 0_usize);
     for record in history {
         let issue = &record.issue;
@@ -111,12 +116,12 @@ fn in_window<'r>(history: &'r [Recorded], ageing: Ageing, now: Time, notes: &mut
 }
 
 /// A result with the failures of its kind and agent since the last success.
-type Round<'r> = BTreeMap<(&'r str, &'r str), (&'r Recorded, usize)>;
+type Round<'r> = BTreeMap<(&'r str, &'r str), (&'r ResultRecord, usize)>;
 
 /// The failures that no success of their kind came after, oldest first, and the newest result of each
 /// kind and agent.
-fn standing<'r>(results: &[&'r Recorded], notes: &mut Vec<String>) -> (Vec<&'r Recorded>, Round<'r>) {
-    let mut failures: Vec<&Recorded> = Vec::new();
+fn standing<'r>(results: &[&'r ResultRecord], notes: &mut Vec<String>) -> (Vec<&'r ResultRecord>, Round<'r>) {
+    let mut failures: Vec<&ResultRecord> = Vec::new();
     let mut round = Round::new();
     let mut ended = 0_usize;
     for record in results {

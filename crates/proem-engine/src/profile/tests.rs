@@ -1,14 +1,14 @@
 use super::*;
-use crate::call::{Content, FailureKind, Finish, Response, Usage};
-use crate::run::{Attempt, Because, Cancelled, EffectId, Ended, Outcome};
+use crate::call::{FailureKind, FinishReason, Response, ResponsePart, Usage};
+use crate::run::{Attempt, CancelReason, EffectId, ExchangeEnd, FallbackReason, Outcome};
 use proem_guard::Untrusted;
 use proem_text::Label;
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value as Json, json};
 
-fn resulted(status: Status, output: &str, warnings: &[&str]) -> Issue {
+fn resulted(status: ResultStatus, output: &str, warnings: &[&str]) -> Issue {
     let warnings: Vec<String> = warnings.iter().map(|&warning| warning.to_owned()).collect();
-    evaluate(&Resulted { status, output, warnings: &warnings })
+    evaluate(&ResultExcerpt { status, output, warnings: &warnings })
 }
 
 fn issue(quality: Quality, completeness: Completeness, risks: &[&str]) -> Issue {
@@ -19,7 +19,7 @@ fn issue(quality: Quality, completeness: Completeness, risks: &[&str]) -> Issue 
 fn results_are_evaluated() {
     use Completeness::{Complete, Partial};
     use Quality::{High, Low};
-    use Status::{Other, Success};
+    use ResultStatus::{Other, Success};
     for (status, output, warnings, expected) in [
         (Success, "done", &[][..], issue(High, Complete, &[])),
         (Other, "done", &[], issue(Low, Partial, &["execution_failed"])),
@@ -37,35 +37,35 @@ fn results_are_evaluated() {
 #[test]
 fn ends_of_runs_are_evaluated() {
     let of = |because| {
-        let failed = of_outcome(&Outcome { ended: Ended::Failed { because }, attempts: Vec::new() });
-        let fell_back = Ended::FellBack { value: Json::Null, because };
+        let failed = of_outcome(&Outcome { ended: ExchangeEnd::Failed { because }, attempts: Vec::new() });
+        let fell_back = ExchangeEnd::FellBack { value: Json::Null, because };
         assert_eq!(of_outcome(&Outcome { ended: fell_back, attempts: Vec::new() }), failed, "{because:?}");
         failed
     };
     for (because, expected) in [
-        (Because::Refusal, Some(&["execution_failed", "refused"][..])),
-        (Because::CutOff, Some(&["cut_off", "execution_failed"])),
-        (Because::Invalid, Some(&["execution_failed", "schema_failed"])),
-        (Because::Failed(FailureKind::UnknownTool), Some(&["execution_failed"])),
-        (Because::Failed(FailureKind::NoKey), None),
-        (Because::Failed(FailureKind::KeyRefused), None),
-        (Because::Failed(FailureKind::UnknownModel), None),
-        (Because::Failed(FailureKind::Refused), None),
-        (Because::Failed(FailureKind::TooLong), None),
-        (Because::Failed(FailureKind::RateLimited), None),
-        (Because::Failed(FailureKind::NoCredit), None),
-        (Because::Failed(FailureKind::NotBooked), None),
-        (Because::Failed(FailureKind::Server), None),
-        (Because::Failed(FailureKind::Unreachable), None),
-        (Because::Failed(FailureKind::TimedOut), None),
-        (Because::Failed(FailureKind::Redirected), None),
-        (Because::Failed(FailureKind::TooLarge), None),
-        (Because::Failed(FailureKind::Malformed), None),
-        (Because::Failed(FailureKind::Cut), None),
-        (Because::Failed(FailureKind::Cancelled), None),
-        (Because::Failed(FailureKind::Replay), None),
-        (Because::Cancelled(Cancelled::Asked), None),
-        (Because::Cancelled(Cancelled::Deadline), None),
+        (FallbackReason::Refusal, Some(&["execution_failed", "refused"][..])),
+        (FallbackReason::CutOff, Some(&["cut_off", "execution_failed"])),
+        (FallbackReason::Invalid, Some(&["execution_failed", "schema_failed"])),
+        (FallbackReason::Failed(FailureKind::UnknownTool), Some(&["execution_failed"])),
+        (FallbackReason::Failed(FailureKind::NoKey), None),
+        (FallbackReason::Failed(FailureKind::KeyRefused), None),
+        (FallbackReason::Failed(FailureKind::UnknownModel), None),
+        (FallbackReason::Failed(FailureKind::Refused), None),
+        (FallbackReason::Failed(FailureKind::TooLong), None),
+        (FallbackReason::Failed(FailureKind::RateLimited), None),
+        (FallbackReason::Failed(FailureKind::NoCredit), None),
+        (FallbackReason::Failed(FailureKind::NotBooked), None),
+        (FallbackReason::Failed(FailureKind::Server), None),
+        (FallbackReason::Failed(FailureKind::Unreachable), None),
+        (FallbackReason::Failed(FailureKind::TimedOut), None),
+        (FallbackReason::Failed(FailureKind::Redirected), None),
+        (FallbackReason::Failed(FailureKind::TooLarge), None),
+        (FallbackReason::Failed(FailureKind::Malformed), None),
+        (FallbackReason::Failed(FailureKind::Cut), None),
+        (FallbackReason::Failed(FailureKind::Cancelled), None),
+        (FallbackReason::Failed(FailureKind::Replay), None),
+        (FallbackReason::Cancelled(CancelReason::Asked), None),
+        (FallbackReason::Cancelled(CancelReason::Deadline), None),
     ] {
         let expected = expected.map(|risks| issue(Quality::Low, Completeness::Partial, risks));
         assert_eq!(of(because), expected, "{because:?}");
@@ -79,7 +79,7 @@ fn ends_of_runs_are_evaluated() {
 fn answers(value: Json, expected: &[&str]) {
     let shown = value.to_string();
     let value = Untrusted::new(value, Label::trusted());
-    let issue = of_outcome(&Outcome { ended: Ended::Answered { value }, attempts: Vec::new() }).unwrap();
+    let issue = of_outcome(&Outcome { ended: ExchangeEnd::Answered { value }, attempts: Vec::new() }).unwrap();
     assert_eq!(issue.risks.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{shown}");
     assert_eq!(issue.quality, Quality::High, "{shown}");
     assert_eq!(issue.completeness == Completeness::Partial, expected.contains(&"missing_output"), "{shown}");
@@ -106,8 +106,8 @@ fn answers_that_say_nothing_or_warn_are_found_out() {
 
 #[test]
 fn an_answer_that_is_blank_says_so_beside_the_contract_that_it_broke() {
-    let of = |content: Vec<Content>| {
-        let response = Response { model: None, id: None, content, finish: Finish::Stop, usage: Usage::default() };
+    let of = |content: Vec<ResponsePart>| {
+        let response = Response { model: None, id: None, content, finish: FinishReason::Stop, usage: Usage::default() };
         let attempt = Attempt {
             effect: EffectId(0),
             at: NOW,
@@ -117,10 +117,10 @@ fn an_answer_that_is_blank_says_so_beside_the_contract_that_it_broke() {
             repairs: Vec::new(),
             problems: Vec::new(),
         };
-        let because = Because::Invalid;
-        of_outcome(&Outcome { ended: Ended::Failed { because }, attempts: vec![attempt] }).unwrap().risks
+        let because = FallbackReason::Invalid;
+        of_outcome(&Outcome { ended: ExchangeEnd::Failed { because }, attempts: vec![attempt] }).unwrap().risks
     };
-    let text = |text: &str| Content::Text { text: Untrusted::new(text.to_owned(), Label::trusted()) };
+    let text = |text: &str| ResponsePart::Text { text: Untrusted::new(text.to_owned(), Label::trusted()) };
     let missing = issue(Quality::Low, Completeness::Partial, &["execution_failed", "missing_output", "schema_failed"]);
     for content in [vec![], vec![text(" \n")]] {
         assert_eq!(of(content), missing.risks);
@@ -138,7 +138,7 @@ const HOUR: i64 = 3_600_000;
 const NOW: Time = Time(1_000 * 24 * HOUR);
 
 /// `hours` before now, `kind`, `agent` and risks, or `ok`.
-fn history(lines: &[&str]) -> Vec<Recorded> {
+fn history(lines: &[&str]) -> Vec<ResultRecord> {
     let read = |line: &&str| {
         let mut words = line.split(' ');
         let mut next = || words.next().unwrap_or_default().to_owned();
@@ -148,7 +148,7 @@ fn history(lines: &[&str]) -> Vec<Recorded> {
             "ok" => issue(Quality::High, Completeness::Complete, &[]),
             risks => issue(Quality::Low, Completeness::Partial, &risks.split(',').collect::<Vec<_>>()),
         };
-        Recorded { run: None, at, kind, agent, issue }
+        ResultRecord { run: None, at, kind, agent, issue }
     };
     lines.iter().map(read).collect()
 }
@@ -201,7 +201,7 @@ fn a_success_ends_the_failures_of_its_kind() {
 
 #[test]
 fn what_counts_is_told_with_its_end() {
-    let recorded = |run: &str, line: &str| Recorded { run: Some(run.to_owned()), ..history(&[line]).remove(0) };
+    let recorded = |run: &str, line: &str| ResultRecord { run: Some(run.to_owned()), ..history(&[line]).remove(0) };
     let all = [
         recorded("a", "169 a z x"),
         recorded("b", "50 a z x"),
@@ -228,9 +228,9 @@ fn a_prompt_that_asks_for_no_profile_shows_what_was_learned_and_wished_for() {
         (adapted.profile.learned(), adapted.rules)
     };
     assert_eq!(of(&Signals::default()), (0, vec![]));
-    assert_eq!(of(&Signals { time_sensitive: true, ..Signals::default() }), (0, vec![Rule::Time]));
+    assert_eq!(of(&Signals { time_sensitive: true, ..Signals::default() }), (0, vec![ProfileRule::Time]));
     let failed = Signals { recent_failure_count: 1, time_sensitive: true, ..Signals::default() };
-    assert_eq!(of(&failed), (2, vec![Rule::Failures, Rule::Time]));
+    assert_eq!(of(&failed), (2, vec![ProfileRule::Failures, ProfileRule::Time]));
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn the_example_has_five_instructions_three_constraints_and_one_example() {
     let adapted = adapt(&example(), &Registry::Vouched, &Registry::Vouched);
     let counts = [&adapted.profile.instructions, &adapted.profile.constraints, &adapted.profile.examples].map(Vec::len);
     assert_eq!(counts, [5, 3, 1]);
-    use Rule::{Baseline, Failures, Format, Retry, Risks, Time};
+    use ProfileRule::{Baseline, Failures, Format, Retry, Risks, Time};
     assert_eq!(adapted.rules, [Baseline, Failures, Risks, Retry, Time, Format]);
     assert!(adapted.notes.is_empty());
     insta::assert_snapshot!(adapted.profile.text());
@@ -272,18 +272,30 @@ fn each_rule_alone_adds_its_own_lines() {
     let name = || vec![String::from("z")];
     let none = Signals::default;
     let cases = [
-        ("nothing", none(), vec![Rule::Baseline]),
+        ("nothing", none(), vec![ProfileRule::Baseline]),
         (
             "failures",
             Signals { recent_failure_count: 1, last_failure_subagents: name(), ..none() },
-            vec![Rule::Baseline, Rule::Failures],
+            vec![ProfileRule::Baseline, ProfileRule::Failures],
         ),
-        ("failures of nobody", Signals { recent_failure_count: 1, ..none() }, vec![Rule::Baseline, Rule::Failures]),
-        ("risks", Signals { risk_tags: name(), ..none() }, vec![Rule::Baseline, Rule::Risks]),
-        ("retry", Signals { needs_retry: true, ..none() }, vec![Rule::Baseline, Rule::Retry]),
-        ("time", Signals { time_sensitive: true, ..none() }, vec![Rule::Baseline, Rule::Time]),
-        ("compliance", Signals { compliance_required: true, ..none() }, vec![Rule::Baseline, Rule::Compliance]),
-        ("format", Signals { preferred_format: Some(Format::JsonLines), ..none() }, vec![Rule::Baseline, Rule::Format]),
+        (
+            "failures of nobody",
+            Signals { recent_failure_count: 1, ..none() },
+            vec![ProfileRule::Baseline, ProfileRule::Failures],
+        ),
+        ("risks", Signals { risk_tags: name(), ..none() }, vec![ProfileRule::Baseline, ProfileRule::Risks]),
+        ("retry", Signals { needs_retry: true, ..none() }, vec![ProfileRule::Baseline, ProfileRule::Retry]),
+        ("time", Signals { time_sensitive: true, ..none() }, vec![ProfileRule::Baseline, ProfileRule::Time]),
+        (
+            "compliance",
+            Signals { compliance_required: true, ..none() },
+            vec![ProfileRule::Baseline, ProfileRule::Compliance],
+        ),
+        (
+            "format",
+            Signals { preferred_format: Some(Format::JsonLines), ..none() },
+            vec![ProfileRule::Baseline, ProfileRule::Format],
+        ),
     ];
     let mut shown = String::new();
     for (title, signals, rules) in cases {
@@ -451,7 +463,7 @@ proptest! {
         for (list, lines) in [List::Instructions, List::Constraints, List::Examples].into_iter().zip(lists) {
             for (index, line) in lines.iter().enumerate() {
                 let ground = profile.ground(list, index).unwrap();
-                let names = || ground.names.iter().filter(|_| ground.rule != Rule::Format);
+                let names = || ground.names.iter().filter(|_| ground.rule != ProfileRule::Format);
                 prop_assert!(names().all(|name| registry.admits(name)), "{:?}", ground);
                 if list == List::Instructions {
                     prop_assert!(ground.names.iter().all(|name| line.contains(name.as_str())), "{}: {:?}", line, ground);

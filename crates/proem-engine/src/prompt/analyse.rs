@@ -13,12 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value as Json;
 
 use super::expansion::MAX_DEPTH;
-use super::shape::{Boolean, Keys, Presence, Shape, Typed, boolean};
+use super::shape::{Boolean, Keys, PathTarget, Presence, TypedValue, boolean};
 use super::template::evaluate::COMPUTED_NAME;
-use super::template::{At, Block, Call, Element, Expression, Node, Partial, PartialName, Path, Template};
+use super::template::{
+    BlockStatement, Expression, HelperCall, LineColumn, Partial, PartialName, PathExpression, Statement, Template,
+    TemplateNode,
+};
 use crate::input::InputTrust;
-use crate::ordered::Ordered;
-use crate::schema::{Kind, kind};
+use crate::ordered::OrderedJson;
+use crate::schema::{ValueKind, kind};
 use crate::section::SectionSpec;
 
 /// The helpers that a strict template may use inside a section.
@@ -56,9 +59,9 @@ const MAX_ELEMENTS: usize = 100_000;
 
 /// A problem at a line and column of the template it was found in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct AnalysisFault {
     pub(crate) partial: Option<String>,
-    pub(crate) at: At,
+    pub(crate) at: LineColumn,
     pub(crate) message: String,
 }
 
@@ -77,16 +80,16 @@ pub(crate) struct Analysis<'s> {
 
 impl Analysis<'_> {
     /// Every problem of one section's template in reading order, and the inputs it reads.
-    pub(crate) fn section(&self, spec: &SectionSpec, template: &Template) -> (Vec<Fault>, BTreeSet<String>) {
-        let mut walk = Walk {
+    pub(crate) fn section(&self, spec: &SectionSpec, template: &Template) -> (Vec<AnalysisFault>, BTreeSet<String>) {
+        let mut walk = TemplateWalk {
             analysis: self,
             spec,
-            frames: vec![Frame::of(Shape::Inputs)],
+            frames: vec![AnalysisFrame::of(PathTarget::Inputs)],
             present: BTreeSet::new(),
             partials: Vec::new(),
             frame_ids: 0,
             depth: 0,
-            at: At::START,
+            at: LineColumn::START,
             faults: Vec::new(),
             used: BTreeSet::new(),
         };
@@ -94,20 +97,20 @@ impl Analysis<'_> {
         (walk.faults, walk.used)
     }
 
-    fn input(&self, name: &str) -> Result<Typed<'_>, String> {
+    fn input(&self, name: &str) -> Result<TypedValue<'_>, String> {
         let trust = self.trust.iter().find(|(input, _)| input == name).map_or(InputTrust::Untrusted, |(_, t)| *t);
-        Typed { schema: self.schema, trust, presence: Presence::Always }.property(name)
+        TypedValue { schema: self.schema, trust, presence: Presence::Always }.property(name)
     }
 }
 
 /// One level of `..`.
 #[derive(Debug, Clone)]
-struct Frame<'s> {
-    this: Shape<'s>,
+struct AnalysisFrame<'s> {
+    this: PathTarget<'s>,
     /// What the block calls its values.
-    parameters: BTreeMap<String, Shape<'s>>,
+    parameters: BTreeMap<String, PathTarget<'s>>,
     /// A partial's arguments, which are part of its `this`.
-    arguments: BTreeMap<String, Shape<'s>>,
+    arguments: BTreeMap<String, PathTarget<'s>>,
     /// What `@key` means, in a loop.
     keys: Option<(Keys, InputTrust)>,
     /// A partial's own scope; what lies outside is out of reach.
@@ -120,8 +123,8 @@ struct Frame<'s> {
     own: usize,
 }
 
-impl<'s> Frame<'s> {
-    const fn of(this: Shape<'s>) -> Self {
+impl<'s> AnalysisFrame<'s> {
+    const fn of(this: PathTarget<'s>) -> Self {
         Self {
             this,
             parameters: BTreeMap::new(),
@@ -135,24 +138,24 @@ impl<'s> Frame<'s> {
     }
 }
 
-struct Walk<'s> {
+struct TemplateWalk<'s> {
     analysis: &'s Analysis<'s>,
     spec: &'s SectionSpec,
-    frames: Vec<Frame<'s>>,
+    frames: Vec<AnalysisFrame<'s>>,
     /// Optional values that an enclosing `#if` or `#with` found present.
     present: BTreeSet<String>,
     partials: Vec<String>,
     frame_ids: usize,
     depth: usize,
-    at: At,
-    faults: Vec<Fault>,
+    at: LineColumn,
+    faults: Vec<AnalysisFault>,
     used: BTreeSet<String>,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> TemplateWalk<'s> {
     fn fault(&mut self, message: impl Into<String>) {
         let at = self.at;
-        self.faults.push(Fault { partial: self.partials.last().cloned(), at, message: message.into() });
+        self.faults.push(AnalysisFault { partial: self.partials.last().cloned(), at, message: message.into() });
     }
 
     fn template(&mut self, template: &'s Template) {
@@ -181,27 +184,27 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn node(&mut self, node: &'s Node) {
+    fn node(&mut self, node: &'s TemplateNode) {
         match &node.element {
-            Element::Text(_) | Element::Comment(_) => {}
-            Element::Print(call, _) => self.expression(call),
-            Element::Block(block) => self.block(block),
-            Element::Partial(partial) if partial.body.is_some() => {
+            Statement::Text(_) | Statement::Comment(_) => {}
+            Statement::Print(call, _) => self.expression(call),
+            Statement::Block(block) => self.block(block),
+            Statement::Partial(partial) if partial.body.is_some() => {
                 self.fault("partial blocks are not supported; use a plain partial");
             }
-            Element::Partial(partial) => self.partial(partial),
-            Element::Inline(_) | Element::Decorator(_) => {
+            Statement::Partial(partial) => self.partial(partial),
+            Statement::Inline(_) | Statement::Decorator(_) => {
                 self.fault("decorators and inline partials are not supported; put the partial in a file");
             }
         }
     }
 
     /// A tag's name, if it can be a helper's: names of blocks' values and of inputs come first.
-    fn helper_name<'c>(&self, call: &'c Call) -> Option<&'c str> {
+    fn helper_name<'c>(&self, call: &'c HelperCall) -> Option<&'c str> {
         call.path.simple().filter(|name| self.parameter_named(name).is_none())
     }
 
-    fn expression(&mut self, call: &'s Call) {
+    fn expression(&mut self, call: &'s HelperCall) {
         let name = self.helper_name(call);
         if let Some(name) = name.filter(|name| MARKERS.contains(name)) {
             return self.fault(format!(
@@ -229,16 +232,18 @@ impl<'s> Walk<'s> {
         self.fault(format!("unknown helper `{name}`; known: {}", HELPERS.join(", ")));
     }
 
-    fn print(&mut self, path: &'s Path) {
+    fn print(&mut self, path: &'s PathExpression) {
         let Some((shape, _)) = self.path(path) else { return };
         let name = path.written.as_str();
         match shape {
-            Shape::Inputs => self.fault(format!("`{name}` means all inputs together; print a single input")),
-            Shape::Computed => {}
-            Shape::Value(typed) => {
+            PathTarget::Inputs => self.fault(format!("`{name}` means all inputs together; print a single input")),
+            PathTarget::Computed => {}
+            PathTarget::Value(typed) => {
                 match kind(typed.schema) {
-                    Kind::Scalar => {}
-                    Kind::Unknown => self.fault(format!("`{name}` has no declared type; declare it in input.schema")),
+                    ValueKind::Scalar => {}
+                    ValueKind::Unknown => {
+                        self.fault(format!("`{name}` has no declared type; declare it in input.schema"));
+                    }
                     other => self.fault(format!(
                         "`{name}` is {}; iterate over it with #each, or print it with json",
                         other.as_str()
@@ -251,21 +256,21 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn json(&mut self, call: &'s Call) {
+    fn json(&mut self, call: &'s HelperCall) {
         let [argument] = call.arguments.as_slice() else { return self.fault("json takes one value") };
         for (name, value) in &call.named {
-            if name != "indent" || !matches!(value, Expression::Literal(Some(Ordered::Number(_)))) {
+            if name != "indent" || !matches!(value, Expression::Literal(Some(OrderedJson::Number(_)))) {
                 self.fault("json has one option, indent=N");
             }
         }
         match self.value(argument) {
             // The mark that stands for the text would be printed between JSON's quotes, and the text be put there
             // unescaped.
-            Some((Shape::Value(typed), _)) if typed.trust == InputTrust::Untrusted => self.fault(
+            Some((PathTarget::Value(typed), _)) if typed.trust == InputTrust::Untrusted => self.fault(
                 "json can't print an untrusted value: its text is inserted only after the section is marked as \
                  untrusted; print its fields instead",
             ),
-            Some((Shape::Inputs, _)) => self.fault("json can't print all inputs together; print one of them"),
+            Some((PathTarget::Inputs, _)) => self.fault("json can't print all inputs together; print one of them"),
             _ => {}
         }
     }
@@ -277,8 +282,8 @@ impl<'s> Walk<'s> {
         }
         for argument in arguments {
             let typed = match self.value(argument) {
-                Some((Shape::Value(typed), _)) => typed,
-                Some((Shape::Inputs, _)) => {
+                Some((PathTarget::Value(typed), _)) => typed,
+                Some((PathTarget::Inputs, _)) => {
                     self.fault(format!("`{name}` can't take all inputs together"));
                     continue;
                 }
@@ -286,7 +291,7 @@ impl<'s> Walk<'s> {
             };
             // A function's result is ours and may stand in trusted sections, so that nothing a text from outside
             // says may decide it. How many there are, and numbers, say no words.
-            let list = kind(typed.schema) == Kind::List;
+            let list = kind(typed.schema) == ValueKind::List;
             if name == "len" && !list {
                 self.fault("len takes a list");
             } else if typed.presence == Presence::Inside {
@@ -297,7 +302,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn block(&mut self, block: &'s Block) {
+    fn block(&mut self, block: &'s BlockStatement) {
         let name = self.helper_name(&block.call);
         let helper = name.filter(|name| HELPERS.contains(name) || MARKERS.contains(name) || *name == RAW);
         match helper {
@@ -323,13 +328,13 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn branches(&mut self, block: &'s Block) {
+    fn branches(&mut self, block: &'s BlockStatement) {
         for template in [&block.body, &block.inverse].into_iter().flatten() {
             self.template(template);
         }
     }
 
-    fn condition(&mut self, block: &'s Block, positive: bool) {
+    fn condition(&mut self, block: &'s BlockStatement, positive: bool) {
         let [argument] = block.call.arguments.as_slice() else { return self.fault("a condition takes one value") };
         // A condition whose value is wrong has been told of; without a key its branches narrow nothing.
         let key = self.value(argument).map(|(_, key)| key).unwrap_or_default();
@@ -353,26 +358,26 @@ impl<'s> Walk<'s> {
 
     /// A block that is called like a value: it goes through a list or into an object or text, and is a
     /// condition for a yes or no. Its type has to say which.
-    fn section(&mut self, block: &'s Block) {
+    fn section(&mut self, block: &'s BlockStatement) {
         let name = block.call.path.written.as_str();
         let found = self.path(&block.call.path);
         let Some((shape, key)) = found else { return self.inverse(block) };
         let typed = match shape {
-            Shape::Value(typed) => typed,
-            Shape::Inputs => return self.fault(format!("`{name}` is all inputs together; name one of them")),
-            Shape::Computed => {
+            PathTarget::Value(typed) => typed,
+            PathTarget::Inputs => return self.fault(format!("`{name}` is all inputs together; name one of them")),
+            PathTarget::Computed => {
                 return self.fault(format!("`{name}` is computed; write {{{{#if {name}}}}}…{{{{/if}}}}"));
             }
         };
         match (kind(typed.schema), boolean(typed.schema)) {
-            (Kind::List, _) => self.scope(block, "each", Some(shape), false),
-            (Kind::Object, _) => self.scope(block, "with", Some(shape), block.call.path.is_here()),
+            (ValueKind::List, _) => self.scope(block, "each", Some(shape), false),
+            (ValueKind::Object, _) => self.scope(block, "with", Some(shape), block.call.path.is_here()),
             // A scalar that may be a boolean or a text would be a condition or a scope by what the caller gives:
             // then the template couldn't be checked.
-            (Kind::Scalar, Boolean::Only) => self.when_present([&block.body, &block.inverse], &key),
-            (Kind::Scalar, Boolean::Never) => {
-                let shape = Shape::Value(Typed { presence: Presence::Always, ..typed });
-                self.inside(Frame::of(shape), block, block.call.path.is_here());
+            (ValueKind::Scalar, Boolean::Only) => self.when_present([&block.body, &block.inverse], &key),
+            (ValueKind::Scalar, Boolean::Never) => {
+                let shape = PathTarget::Value(TypedValue { presence: Presence::Always, ..typed });
+                self.inside(AnalysisFrame::of(shape), block, block.call.path.is_here());
                 self.inverse(block);
             }
             _ => self.fault(format!(
@@ -381,32 +386,32 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn inverse(&mut self, block: &'s Block) {
+    fn inverse(&mut self, block: &'s BlockStatement) {
         if let Some(template) = &block.inverse {
             self.template(template);
         }
     }
 
     /// A block that goes into `found`; where it is written `.` it stays on its level.
-    fn scope(&mut self, block: &'s Block, name: &str, found: Option<Shape<'s>>, is_here: bool) {
+    fn scope(&mut self, block: &'s BlockStatement, name: &str, found: Option<PathTarget<'s>>, is_here: bool) {
         if let Some(shape) = found {
             let frame = match shape {
-                Shape::Value(typed) if name == "each" => typed.each().map(|(item, keys)| {
-                    let mut frame = Frame::of(Shape::Value(item));
+                PathTarget::Value(typed) if name == "each" => typed.each().map(|(item, keys)| {
+                    let mut frame = AnalysisFrame::of(PathTarget::Value(item));
                     frame.keys = Some((keys, typed.trust));
                     frame
                 }),
                 // The body is rendered only where the value is there, so that inside it counts as present.
-                Shape::Value(typed) if kind(typed.schema) == Kind::Object => {
-                    Ok(Frame::of(Shape::Value(Typed { presence: Presence::Always, ..typed })))
+                PathTarget::Value(typed) if kind(typed.schema) == ValueKind::Object => {
+                    Ok(AnalysisFrame::of(PathTarget::Value(TypedValue { presence: Presence::Always, ..typed })))
                 }
                 _ => Err(format!("#{name} can't be used on this value")),
             };
             // A list that is absent is rendered as an empty one.
             let absent = match shape {
-                Shape::Value(typed) => match typed.presence {
+                PathTarget::Value(typed) => match typed.presence {
                     Presence::Always => false,
-                    Presence::Optional => kind(typed.schema) != Kind::List,
+                    Presence::Optional => kind(typed.schema) != ValueKind::List,
                     Presence::Inside => true,
                 },
                 _ => false,
@@ -431,7 +436,7 @@ impl<'s> Walk<'s> {
     }
 
     /// A block's body with `frame` around it; `stays` if `..` leads to where it leads outside.
-    fn inside(&mut self, mut frame: Frame<'s>, block: &'s Block, stays: bool) {
+    fn inside(&mut self, mut frame: AnalysisFrame<'s>, block: &'s BlockStatement, stays: bool) {
         // A new id for each body: what an `#if` found present in one turn of a loop says nothing about another
         // loop over the same list.
         let Some(template) = &block.body else { return };
@@ -442,7 +447,7 @@ impl<'s> Walk<'s> {
             [value] => _ = frame.parameters.insert(value.clone(), frame.this),
             [value, key] => {
                 frame.parameters.insert(value.clone(), frame.this);
-                frame.parameters.insert(key.clone(), Shape::Computed);
+                frame.parameters.insert(key.clone(), PathTarget::Computed);
                 match frame.keys {
                     Some((Keys::Indices, _) | (Keys::Names, InputTrust::Trusted)) => {}
                     Some(_) => {
@@ -465,7 +470,7 @@ impl<'s> Walk<'s> {
             PartialName::Block => return self.fault("partial blocks are not supported; use a plain partial"),
             PartialName::Computed => return self.fault(COMPUTED_NAME),
         };
-        let mut frame = Frame::of(self.frames.last().map_or(Shape::Inputs, |frame| frame.this));
+        let mut frame = AnalysisFrame::of(self.frames.last().map_or(PathTarget::Inputs, |frame| frame.this));
         // A partial sees its context and its arguments and nothing else, so that it can be checked wherever it is
         // included and means the same there.
         frame.closed = true;
@@ -483,7 +488,7 @@ impl<'s> Walk<'s> {
         }
         for (name, value) in &partial.named {
             // What is wrong with the argument is told once, here.
-            let shape = self.value(value).map_or(Shape::Computed, |(shape, _)| shape);
+            let shape = self.value(value).map_or(PathTarget::Computed, |(shape, _)| shape);
             frame.arguments.insert(name.clone(), shape);
         }
         // Before it is looked up and entered: the walk follows partials, and this is what ends it.
@@ -508,9 +513,9 @@ impl<'s> Walk<'s> {
     }
 
     /// What an expression leads to, with a key that names it while its frame stands.
-    fn value(&mut self, expression: &'s Expression) -> Option<(Shape<'s>, String)> {
+    fn value(&mut self, expression: &'s Expression) -> Option<(PathTarget<'s>, String)> {
         match expression {
-            Expression::Literal(_) => Some((Shape::Computed, String::new())),
+            Expression::Literal(_) => Some((PathTarget::Computed, String::new())),
             Expression::Path(path) => self.path(path),
             Expression::Call(call) => {
                 let name = call.path.written.as_str();
@@ -522,7 +527,7 @@ impl<'s> Walk<'s> {
                     return None;
                 }
                 self.function(name, &call.arguments);
-                Some((Shape::Computed, String::new()))
+                Some((PathTarget::Computed, String::new()))
             }
         }
     }

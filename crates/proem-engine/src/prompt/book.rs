@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use self::locked::Lock;
+use self::locked::BookLock;
 use super::file::{MAX_FILE_BYTES, PartialText, PromptFile};
 use super::header::is_version;
 use super::loaded::Prompt;
@@ -35,7 +35,7 @@ pub struct BookLayer {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Manifest {
+struct BookManifest {
     #[serde(default)]
     current: BTreeMap<String, String>,
 }
@@ -44,8 +44,8 @@ struct Manifest {
 #[derive(Debug)]
 pub struct Book {
     layers: Vec<BookLayer>,
-    manifests: Vec<Manifest>,
-    locks: Vec<Lock>,
+    manifests: Vec<BookManifest>,
+    locks: Vec<BookLock>,
 }
 
 /// Whether a version's closure is what its lock says.
@@ -74,7 +74,7 @@ impl LockState {
 
 /// One version of one prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Version {
+pub struct PromptVersion {
     /// `agent/name`.
     pub prompt: String,
     /// Three numbers.
@@ -151,11 +151,11 @@ impl Book {
     /// # Errors
     ///
     /// As [`Book::current`].
-    pub fn versions(&self) -> Result<Vec<Version>, Error> {
+    pub fn versions(&self) -> Result<Vec<PromptVersion>, Error> {
         let mut versions = Vec::new();
         for (prompt, version) in self.version_paths() {
             let closure = self.closure(&prompt, &version)?;
-            versions.push(Version {
+            versions.push(PromptVersion {
                 current: self.current(&prompt)? == version,
                 state: self.state(&prompt, &version, &closure),
                 closure: closure.hash,

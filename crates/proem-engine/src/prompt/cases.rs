@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use crate::assembly::Assembly;
-use crate::ordered::Ordered;
+use crate::ordered::OrderedJson;
 
 /// The cases of a prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,31 +28,31 @@ pub struct Case {
     /// What it is called; no two have the same name.
     pub name: String,
     /// The inputs in their order, in a file without a kind.
-    pub inputs: Option<Ordered>,
+    pub inputs: Option<OrderedJson>,
     /// What the kind's rules make the inputs from.
     pub given: Option<Json>,
     /// What must hold before anybody is asked.
-    pub expect: Expect,
+    pub expect: RequestExpectation,
     /// What a model's answer should be.
-    pub live: Option<Live>,
+    pub live: Option<AnswerExpectation>,
 }
 
 /// What must hold of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Expect {
+pub struct RequestExpectation {
     /// What the kind's rules must say, by name.
     pub rules: BTreeMap<String, Json>,
     /// The most tokens of the request, the answer not counted.
     pub tokens: Option<usize>,
     /// What must and must not stand in sections.
-    pub sections: BTreeMap<String, Words>,
+    pub sections: BTreeMap<String, SectionExpectation>,
     /// The SHA-256 of the request's text under a key of 32 zero bytes, in hexadecimal digits.
     pub hash: Option<String>,
 }
 
 /// Words of a section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct SectionExpectation {
     /// Each of these stands in it.
     pub contains: Vec<String>,
     /// None of these does.
@@ -61,13 +61,13 @@ pub struct Words {
 
 /// What an answer should be.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Live {
+pub struct AnswerExpectation {
     /// Fields that it has, with their values; it may have others. Each item of a list is found somewhere
     /// in the answer's.
     pub answer: Json,
 }
 
-impl Expect {
+impl RequestExpectation {
     /// What does not hold of the rules, in words.
     #[must_use]
     pub fn broken_rules(&self, rules: &BTreeMap<String, Json>) -> Vec<String> {
@@ -104,7 +104,7 @@ impl Expect {
     }
 }
 
-impl Live {
+impl AnswerExpectation {
     /// Where an answer is not what it should be, as JSON pointers.
     #[must_use]
     pub fn differences(&self, answer: &Json) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use proem_guard::Untrusted;
 use proem_text::Label;
-use proem_text::diagnostic::Severity;
+use proem_text::diagnostic::DiagnosticSeverity;
 use serde::Serialize;
 use serde_json::Value as Json;
 
@@ -11,7 +11,7 @@ use super::cases::Cases;
 use super::file::Section;
 use super::loaded::{Prompt, missing_schema};
 use crate::error::{Error, ErrorKind};
-use crate::section::{CacheClass, Keep};
+use crate::section::{CacheClass, SectionPriority};
 use crate::tokens::TokenCounter;
 
 /// One thing that a check found.
@@ -21,12 +21,12 @@ pub struct Remark {
     pub prompt: String,
     /// `error` or `warning`.
     #[serde(serialize_with = "severity")]
-    pub severity: Severity,
+    pub severity: DiagnosticSeverity,
     /// What and where, with what to do.
     pub text: String,
 }
 
-fn severity<S: serde::Serializer>(severity: &Severity, serializer: S) -> Result<S::Ok, S::Error> {
+fn severity<S: serde::Serializer>(severity: &DiagnosticSeverity, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(severity.as_str())
 }
 
@@ -49,20 +49,20 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
         let mut say = |severity, text: String| remarks.push(Remark { prompt: name.clone(), severity, text });
         let closure = book.closure(&version.prompt, &version.version)?;
         if let Some(text) = book.edited(&version.prompt, &version.version, &closure) {
-            say(Severity::Error, text);
+            say(DiagnosticSeverity::Error, text);
         }
         if let Some(name) = closure.missing_schema {
-            say(Severity::Error, missing_schema(&name));
+            say(DiagnosticSeverity::Error, missing_schema(&name));
         }
         match book.as_it_is(&version.prompt, &version.version) {
-            Err(error) => error.problems().iter().for_each(|problem| say(Severity::Error, bare(problem))),
+            Err(error) => error.problems().iter().for_each(|problem| say(DiagnosticSeverity::Error, bare(problem))),
             Ok(prompt) => {
                 if prompt.file.strict.version != version.version {
                     let text = format!(
                         "the file is named {}, but its proem.version is {}",
                         version.version, prompt.file.strict.version
                     );
-                    say(Severity::Error, text);
+                    say(DiagnosticSeverity::Error, text);
                 }
                 answer(&prompt, &mut say);
                 cases(book, &version.prompt, &prompt, &mut say);
@@ -76,7 +76,7 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
         let current = book.current(&prompt)?;
         if book.closure(&prompt, &current).is_err() {
             let text = format!("book.toml names {current} as current, which does not exist");
-            remarks.push(Remark { prompt: prompt.clone(), severity: Severity::Error, text });
+            remarks.push(Remark { prompt: prompt.clone(), severity: DiagnosticSeverity::Error, text });
         }
     }
     remarks.sort_by(|a, b| a.prompt.cmp(&b.prompt).then(a.severity.cmp(&b.severity)));
@@ -89,33 +89,38 @@ fn bare(problem: &str) -> String {
 }
 
 /// The case file, if the prompt names one.
-fn cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
+fn cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let Some(file) = &prompt.file.strict.cases else { return };
     match book.file(&format!("{name}/{file}")) {
         None => {
-            say(Severity::Error, format!("proem.cases names `{file}`, which is not in the folder of the prompt file"));
+            say(
+                DiagnosticSeverity::Error,
+                format!("proem.cases names `{file}`, which is not in the folder of the prompt file"),
+            );
         }
         Some((text, _)) => {
             if let Err(error) = Cases::parse(file, text.as_str()) {
-                error.problems().iter().for_each(|problem| say(Severity::Error, bare(problem)));
+                error.problems().iter().for_each(|problem| say(DiagnosticSeverity::Error, bare(problem)));
             }
         }
     }
 }
 
 /// The contract that the answer owes, and whether the fallback meets it.
-fn answer(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
+fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let fallback = &prompt.file.strict.fallback;
     let answer = match prompt.answer() {
         // What is not there has been said with the closure.
         Err(error) if error.kind() == ErrorKind::NotFound => return,
-        Err(error) => return error.problems().iter().for_each(|problem| say(Severity::Error, problem.clone())),
+        Err(error) => {
+            return error.problems().iter().for_each(|problem| say(DiagnosticSeverity::Error, problem.clone()));
+        }
         Ok(Some(answer)) => answer,
         Ok(None) => {
             if fallback.as_ref().is_some_and(|fallback| !fallback.is_string()) {
                 let text = "proem.fallback is not a string, and no schema declares another type of answer; add \
                             `output.schema`";
-                say(Severity::Error, text.into());
+                say(DiagnosticSeverity::Error, text.into());
             }
             return;
         }
@@ -126,18 +131,21 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
              a file and name the file in proem.output_schema",
             answer.filled.join(", ")
         );
-        say(Severity::Warning, text);
+        say(DiagnosticSeverity::Warning, text);
     }
     if let Some(fallback) = fallback {
         let fallback = Untrusted::new(fallback.clone(), Label::trusted());
         for problem in answer.contract.problems(&fallback) {
-            say(Severity::Error, format!("proem.fallback does not meet the contract: {}", problem.in_words()));
+            say(
+                DiagnosticSeverity::Error,
+                format!("proem.fallback does not meet the contract: {}", problem.in_words()),
+            );
         }
     }
 }
 
 /// Dates, ids and random values in sections whose bytes should stay the same.
-fn volatile(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
+fn volatile(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let schema = prompt.file.input_schema();
     for section in prompt.file.sections.iter().filter(|section| section.spec.cache != CacheClass::Never) {
         let name = &section.spec.name;
@@ -147,7 +155,7 @@ fn volatile(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
             let by_name = proem_text::words::words(input).any(|word| VOLATILE_NAMES.contains(&word.as_str()));
             if by_format || by_name {
                 say(
-                    Severity::Error,
+                    DiagnosticSeverity::Error,
                     format!(
                         "section `{name}` ({}) prints `{input}`, which changes from call to call and would cause cache \
                          misses; move it to a section with `cache: never`",
@@ -158,7 +166,7 @@ fn volatile(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
         }
         if let Some(found) = stamp(&prompt.section_literals(&section.template)) {
             say(
-                Severity::Warning,
+                DiagnosticSeverity::Warning,
                 format!(
                     "section `{name}` ({}) contains the literal `{found}`; if this date or id changes later, the cache \
                      misses",
@@ -181,9 +189,10 @@ fn stamp(text: &str) -> Option<&str> {
 }
 
 /// Required sections whose own text is larger than the budget.
-fn budget(prompt: &Prompt, counter: &dyn TokenCounter, say: &mut impl FnMut(Severity, String)) {
+fn budget(prompt: &Prompt, counter: &dyn TokenCounter, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let Some(limit) = prompt.file.strict.input_budget else { return };
-    let required = |section: &&Section| section.spec.keep == Keep::Required && section.spec.ladders.is_empty();
+    let required =
+        |section: &&Section| section.spec.keep == SectionPriority::Required && section.spec.ladders.is_empty();
     let sizes: Vec<(String, usize)> = prompt
         .file
         .sections
@@ -195,7 +204,7 @@ fn budget(prompt: &Prompt, counter: &dyn TokenCounter, say: &mut impl FnMut(Seve
     if total > limit {
         let list: Vec<String> = sizes.iter().map(|(name, tokens)| format!("`{name}` {tokens}")).collect();
         say(
-            Severity::Error,
+            DiagnosticSeverity::Error,
             format!("required sections have at least {total} tokens ({}) and the budget is {limit}", list.join(", ")),
         );
     }
@@ -207,7 +216,7 @@ fn literal_tokens(prompt: &Prompt, section: &Section, counter: &dyn TokenCounter
 }
 
 /// A system prompt should say who, what and what not.
-fn system(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
+fn system(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let text = prompt.system_literals().to_lowercase();
     if text.trim().is_empty() {
         return;
@@ -219,7 +228,7 @@ fn system(prompt: &Prompt, say: &mut impl FnMut(Severity, String)) {
     ];
     for (what, words) in wanted {
         if !words.iter().any(|word| text.contains(word)) {
-            say(Severity::Warning, format!("the system prompt states no {what}"));
+            say(DiagnosticSeverity::Warning, format!("the system prompt states no {what}"));
         }
     }
 }

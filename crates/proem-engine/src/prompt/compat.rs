@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::file::{self, MAX_FILE_BYTES};
-use super::picoschema::{self, Schemas};
-use super::template::evaluate::{Dialect, Values, evaluate};
+use super::picoschema::{self, NamedSchemas};
+use super::template::evaluate::{Dialect, TemplateBindings, evaluate};
 use super::template::{Template, parse};
 use super::{expansion, yaml};
 use crate::error::{Error, ErrorKind, error_at};
 use crate::input::{collect_ordered, unused};
 use crate::message::{Message, Part};
-use crate::ordered::{Fields, Ordered};
+use crate::ordered::{OrderedJson, OrderedMap};
 
 const RESERVED: [&str; 12] = [
     "config",
@@ -43,7 +43,7 @@ pub struct Dotprompt {
     source: String,
     partials: BTreeMap<String, Template>,
     /// The inputs that the front matter gives, in its order.
-    defaults: Option<Ordered>,
+    defaults: Option<OrderedJson>,
     notes: Vec<String>,
 }
 
@@ -51,9 +51,9 @@ pub struct Dotprompt {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RenderData {
     /// Values by name.
-    pub input: Fields<Ordered>,
+    pub input: OrderedMap<OrderedJson>,
     /// What `@name` paths read.
-    pub context: Fields<Ordered>,
+    pub context: OrderedMap<OrderedJson>,
     /// Earlier messages, as the specification writes them.
     pub messages: Vec<Json>,
 }
@@ -69,7 +69,7 @@ impl Dotprompt {
         name: &str,
         text: &str,
         partials: &BTreeMap<String, String>,
-        schemas: &Schemas,
+        schemas: &NamedSchemas,
     ) -> Result<Self, Error> {
         if text.len() > MAX_FILE_BYTES {
             let problem = format!("{name}: {} bytes; a prompt file has at most {MAX_FILE_BYTES}", text.len());
@@ -81,7 +81,7 @@ impl Dotprompt {
             Some((start, front)) => {
                 let root = yaml::parse(front, start).map_err(|problem| Error::in_file(name, text, &[problem]))?;
                 let default = root.as_ref().and_then(|root| root.get("input")?.get("default"));
-                let default = default.map(yaml::Node::to_ordered);
+                let default = default.map(yaml::YamlNode::to_ordered);
                 let map = match root.map(|root| root.to_json()) {
                     Some(Json::Object(map)) => map,
                     None | Some(Json::Null) => Map::new(),
@@ -133,7 +133,7 @@ impl Dotprompt {
     /// # Errors
     ///
     /// [`ErrorKind::Render`] if a helper is given what it can't use.
-    pub fn render(&self, data: &RenderData, defaults: Option<&Fields<Ordered>>) -> Result<Vec<Message>, Error> {
+    pub fn render(&self, data: &RenderData, defaults: Option<&OrderedMap<OrderedJson>>) -> Result<Vec<Message>, Error> {
         let mark = mark(&[&data.input, &data.context], &[self.defaults(), defaults], &self.source)?;
         let text = self.evaluate(data, defaults, mark)?;
         Ok(messages(&text, mark, &data.messages))
@@ -152,15 +152,21 @@ impl Dotprompt {
         self.evaluate(data, None, mark)
     }
 
-    fn defaults(&self) -> Option<&Fields<Ordered>> {
-        self.defaults.as_ref().and_then(Ordered::fields)
+    fn defaults(&self) -> Option<&OrderedMap<OrderedJson>> {
+        self.defaults.as_ref().and_then(OrderedJson::fields)
     }
 
     /// The template's text, with `mark` around what markers say.
-    fn evaluate(&self, data: &RenderData, defaults: Option<&Fields<Ordered>>, mark: char) -> Result<String, Error> {
+    fn evaluate(
+        &self,
+        data: &RenderData,
+        defaults: Option<&OrderedMap<OrderedJson>>,
+        mark: char,
+    ) -> Result<String, Error> {
         let sources = [self.defaults(), defaults, Some(&data.input)].into_iter().flatten();
-        let root: Fields<Ordered> = sources.flat_map(Fields::iter).map(|(name, value)| (name, value.clone())).collect();
-        let values = Values { partials: &self.partials, root: &root.into(), context: &data.context };
+        let root: OrderedMap<OrderedJson> =
+            sources.flat_map(OrderedMap::iter).map(|(name, value)| (name, value.clone())).collect();
+        let values = TemplateBindings { partials: &self.partials, root: &root.into(), context: &data.context };
         evaluate(&self.template, &values, Dialect::Plain(mark))
             .map_err(|problem| Error::new(ErrorKind::Render, problem.into_text()))
     }
@@ -168,7 +174,7 @@ impl Dotprompt {
 
 /// What a file says of tags of another template language.
 fn foreign_notes(name: &str, template: &Template) -> Vec<String> {
-    let note = |at: &super::template::At| format!("{name}:{}:{}: {FOREIGN}", at.line, at.column);
+    let note = |at: &super::template::LineColumn| format!("{name}:{}:{}: {FOREIGN}", at.line, at.column);
     template.foreign.iter().map(note).collect()
 }
 
@@ -183,7 +189,7 @@ fn compile(name: &str, text: &str) -> Result<Template, Error> {
     })
 }
 
-fn metadata(raw: Map<String, Json>, schemas: &Schemas) -> Result<Map<String, Json>, String> {
+fn metadata(raw: Map<String, Json>, schemas: &NamedSchemas) -> Result<Map<String, Json>, String> {
     let mut out = Map::new();
     let mut ext = Map::new();
     for (key, value) in &raw {
@@ -210,7 +216,11 @@ fn metadata(raw: Map<String, Json>, schemas: &Schemas) -> Result<Map<String, Jso
 }
 
 /// A character that none of the texts contains.
-fn mark(inputs: &[&Fields<Ordered>], defaults: &[Option<&Fields<Ordered>>], template: &str) -> Result<char, Error> {
+fn mark(
+    inputs: &[&OrderedMap<OrderedJson>],
+    defaults: &[Option<&OrderedMap<OrderedJson>>],
+    template: &str,
+) -> Result<char, Error> {
     let mut texts = vec![template];
     for (name, value) in inputs.iter().chain(defaults.iter().flatten()).flat_map(|fields| fields.iter()) {
         texts.push(name);

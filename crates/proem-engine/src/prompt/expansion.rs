@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::template::evaluate::COMPUTED_NAME;
-use super::template::{Element, PartialName, Template};
+use super::template::{PartialName, Statement, Template};
 use super::walk::visit_partials;
 use crate::error::{Error, ErrorKind};
 
@@ -29,7 +29,7 @@ pub(crate) fn check(template: &Template, partials: &BTreeMap<String, Template>) 
     for template in partials.values().chain([template]) {
         inline(template, &mut known)?;
     }
-    let mut walk = Walk { known, sizes: BTreeMap::new(), path: Vec::new() };
+    let mut walk = ExpansionWalk { known, sizes: BTreeMap::new(), path: Vec::new() };
     walk.size(&[template])?;
     Ok(())
 }
@@ -42,15 +42,15 @@ fn refuse<T>(problem: impl Into<String>) -> Result<T, Error> {
 fn inline<'t>(template: &'t Template, known: &mut BTreeMap<&'t str, Vec<&'t Template>>) -> Result<(), Error> {
     for node in &template.nodes {
         let inner = match &node.element {
-            Element::Inline(inline) => {
+            Statement::Inline(inline) => {
                 let Some(name) = &inline.name else {
                     return refuse("the name of an inline partial must be a string literal");
                 };
                 known.entry(name).or_default().push(&inline.body);
                 [Some(&inline.body), None]
             }
-            Element::Partial(partial) => [partial.body.as_ref(), None],
-            Element::Block(block) => [block.body.as_ref(), block.inverse.as_ref()],
+            Statement::Partial(partial) => [partial.body.as_ref(), None],
+            Statement::Block(block) => [block.body.as_ref(), block.inverse.as_ref()],
             _ => continue,
         };
         for template in inner.into_iter().flatten() {
@@ -62,20 +62,20 @@ fn inline<'t>(template: &'t Template, known: &mut BTreeMap<&'t str, Vec<&'t Temp
 
 /// What a partial comes to when all partials in it are put in.
 #[derive(Debug, Clone, Copy, Default)]
-struct Size {
+struct ExpansionSize {
     partials: usize,
     depth: usize,
 }
 
-struct Walk<'t> {
+struct ExpansionWalk<'t> {
     known: BTreeMap<&'t str, Vec<&'t Template>>,
-    sizes: BTreeMap<String, Size>,
+    sizes: BTreeMap<String, ExpansionSize>,
     path: Vec<String>,
 }
 
-impl Walk<'_> {
-    fn size(&mut self, templates: &[&Template]) -> Result<Size, Error> {
-        let mut uses: BTreeMap<String, Size> = BTreeMap::new();
+impl ExpansionWalk<'_> {
+    fn size(&mut self, templates: &[&Template]) -> Result<ExpansionSize, Error> {
+        let mut uses: BTreeMap<String, ExpansionSize> = BTreeMap::new();
         let mut computed = false;
         for template in templates {
             visit_partials(template, 0, &mut |name, depth| match name {
@@ -92,7 +92,7 @@ impl Walk<'_> {
         if computed {
             return refuse(COMPUTED_NAME);
         }
-        let mut sum = Size::default();
+        let mut sum = ExpansionSize::default();
         for (name, here) in uses {
             let inner = self.partial(name)?;
             let each = inner.partials.saturating_add(1);
@@ -108,7 +108,7 @@ impl Walk<'_> {
         Ok(sum)
     }
 
-    fn partial(&mut self, name: String) -> Result<Size, Error> {
+    fn partial(&mut self, name: String) -> Result<ExpansionSize, Error> {
         if let Some(size) = self.sizes.get(&name) {
             return Ok(*size);
         }

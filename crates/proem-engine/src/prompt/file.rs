@@ -9,16 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_text::span::Span;
 use serde_json::{Value as Json, json};
 
-use super::analyse::{Analysis, Fault, HELPERS, MARKERS, RAW};
-use super::header::{self, Header, Problems, Strict};
-use super::picoschema::Schemas;
-use super::template::{At, Call, Element, Expression, Node, Template, parse};
+use super::analyse::{Analysis, AnalysisFault, HELPERS, MARKERS, RAW};
+use super::header::{self, Diagnostics, Header, StrictHeader};
+use super::picoschema::NamedSchemas;
+use super::template::{Expression, HelperCall, LineColumn, Statement, Template, TemplateNode, parse};
 use super::yaml;
 use crate::error::{Error, ErrorKind, error_at};
 use crate::message::Role;
-use crate::ordered::Ordered;
-use crate::schema::{self, Kind};
-use crate::section::{Rank, SectionSpec, Trust};
+use crate::ordered::OrderedJson;
+use crate::schema::{self, ValueKind};
+use crate::section::{SectionGroup, SectionSpec, Trust};
 
 /// The most bytes that a prompt file may have.
 pub const MAX_FILE_BYTES: usize = 256 * 1024;
@@ -79,7 +79,7 @@ pub struct PromptFile {
     /// Decoded front matter.
     pub header: Header,
     /// Proem's part of it.
-    pub strict: Strict,
+    pub strict: StrictHeader,
     /// Its sections in order.
     pub sections: Vec<Section>,
     pub(crate) partials: BTreeMap<String, Template>,
@@ -105,13 +105,13 @@ impl PartialText {
 }
 
 /// Where a problem in a strict file was found.
-struct Reader<'t> {
+struct StrictFileReader<'t> {
     name: &'t str,
     text: &'t str,
     split: Split<'t>,
     /// The bytes that the body's lines start at, once one was asked for.
     lines: Vec<usize>,
-    problems: Problems,
+    problems: Diagnostics,
     elsewhere: Vec<String>,
     /// Problems that are only counted.
     more: usize,
@@ -129,12 +129,12 @@ impl PromptFile {
                 format!("error: {} bytes; a prompt file has at most {MAX_FILE_BYTES}\n --> {name}", text.len());
             return Err(Error::new(ErrorKind::InvalidFile, problem));
         }
-        let reader = Reader {
+        let reader = StrictFileReader {
             name,
             text,
             split: split(text),
             lines: Vec::new(),
-            problems: Problems::new(),
+            problems: Diagnostics::new(),
             elsewhere: Vec::new(),
             more: 0,
         };
@@ -155,7 +155,7 @@ impl PromptFile {
     }
 }
 
-impl Reader<'_> {
+impl StrictFileReader<'_> {
     fn read(mut self, texts: &BTreeMap<String, PartialText>) -> Result<PromptFile, Error> {
         let root = match self.split.front.map(|(start, front)| yaml::parse(front, start)) {
             Some(Ok(root)) => root,
@@ -173,7 +173,7 @@ impl Reader<'_> {
                 None
             }
         };
-        let header = header::decode(root.as_ref(), &Schemas::new(), &mut self.problems);
+        let header = header::decode(root.as_ref(), &NamedSchemas::new(), &mut self.problems);
         let Some(strict) = header.strict.clone() else {
             if self.problems.is_empty() {
                 self.problems.push(error_at("no `proem` key; this is a plain dotprompt file", Span::new(0, 0)));
@@ -222,7 +222,7 @@ impl Reader<'_> {
         partials
     }
 
-    fn body(&mut self, strict: &Strict, header: &Header) -> Vec<Section> {
+    fn body(&mut self, strict: &StrictHeader, header: &Header) -> Vec<Section> {
         let template = match parse(self.split.body) {
             Ok(template) => template,
             Err(fault) => {
@@ -235,7 +235,7 @@ impl Reader<'_> {
             let span = self.span(*at);
             self.problems.push(error_at(FOREIGN, span));
         }
-        let mut cutter = Cutter {
+        let mut cutter = SectionCutter {
             reader: self,
             strict,
             header,
@@ -256,7 +256,7 @@ impl Reader<'_> {
         sections
     }
 
-    fn schema(&mut self, header: &Header, strict: &Strict) {
+    fn schema(&mut self, header: &Header, strict: &StrictHeader) {
         let properties = header.input_schema.as_ref().and_then(|schema| schema.get("properties"));
         let properties = properties.and_then(Json::as_object);
         let declared = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
@@ -294,7 +294,7 @@ impl Reader<'_> {
             }
             for ladder in &spec.ladders {
                 let kind = properties.and_then(|properties| properties.get(&ladder.input)).map(schema::kind);
-                if matches!(kind, Some(Kind::Object | Kind::Unknown)) {
+                if matches!(kind, Some(ValueKind::Object | ValueKind::Unknown)) {
                     let message = format!(
                         "section `{}` has a ladder for `{}`, which is neither a list nor a text",
                         spec.name, ladder.input
@@ -308,7 +308,7 @@ impl Reader<'_> {
     fn analyse(
         &mut self,
         header: &Header,
-        strict: &Strict,
+        strict: &StrictHeader,
         sections: &mut [Section],
         partials: &BTreeMap<String, Template>,
     ) {
@@ -321,7 +321,7 @@ impl Reader<'_> {
         }
     }
 
-    fn fault(&mut self, fault: Fault) {
+    fn fault(&mut self, fault: AnalysisFault) {
         // Finding the place of one takes as long as its line.
         if self.problems.len().saturating_add(self.elsewhere.len()) >= MAX_LISTED {
             self.more = self.more.saturating_add(1);
@@ -342,7 +342,7 @@ impl Reader<'_> {
     }
 
     /// The byte that a line and column of the body stand for.
-    fn span(&mut self, at: At) -> Span {
+    fn span(&mut self, at: LineColumn) -> Span {
         if self.lines.is_empty() {
             let mut start = self.split.body_start;
             for text in self.split.body.split_inclusive('\n') {
@@ -361,9 +361,9 @@ impl Reader<'_> {
 }
 
 /// Cuts a parsed body at its markers.
-struct Cutter<'c, 't> {
-    reader: &'c mut Reader<'t>,
-    strict: &'c Strict,
+struct SectionCutter<'c, 't> {
+    reader: &'c mut StrictFileReader<'t>,
+    strict: &'c StrictHeader,
     header: &'c Header,
     role: RoleSeen,
     current: Current,
@@ -389,15 +389,15 @@ enum Current {
     In(Section),
 }
 
-impl Cutter<'_, '_> {
-    fn fault(&mut self, at: At, message: String) {
+impl SectionCutter<'_, '_> {
+    fn fault(&mut self, at: LineColumn, message: String) {
         let span = self.reader.span(at);
         self.reader.problems.push(error_at(message, span));
     }
 
-    fn node(&mut self, node: Node) {
+    fn node(&mut self, node: TemplateNode) {
         let at = node.at;
-        if let Element::Print(call, _) = &node.element {
+        if let Statement::Print(call, _) = &node.element {
             match call.path.simple() {
                 Some("role") => return self.role(call, at),
                 Some("section") => return self.section(call, at),
@@ -411,9 +411,9 @@ impl Cutter<'_, '_> {
             Current::In(section) => section.template.nodes.push(node),
             Current::Broken => {}
             Current::None => match node.element {
-                Element::Text(text) if text.written.trim().is_empty() => {}
-                Element::Comment(_) => {}
-                Element::Block(_) => {
+                Statement::Text(text) if text.written.trim().is_empty() => {}
+                Statement::Comment(_) => {}
+                Statement::Block(_) => {
                     self.fault(
                         at,
                         "this block is outside any section; put a section marker before the block, not inside it"
@@ -423,7 +423,7 @@ impl Cutter<'_, '_> {
                 }
                 element => {
                     let at = match &element {
-                        Element::Text(text) => {
+                        Statement::Text(text) => {
                             let behind = text.written.trim_start();
                             at.behind(text.written.strip_suffix(behind).unwrap_or_default())
                         }
@@ -443,7 +443,7 @@ impl Cutter<'_, '_> {
         }
     }
 
-    fn role(&mut self, call: &Call, at: At) {
+    fn role(&mut self, call: &HelperCall, at: LineColumn) {
         self.close();
         let problem = match literal(call).and_then(Role::parse) {
             Some(role @ (Role::System | Role::User)) => {
@@ -457,7 +457,7 @@ impl Cutter<'_, '_> {
         self.fault(at, problem.into());
     }
 
-    fn section(&mut self, call: &Call, at: At) {
+    fn section(&mut self, call: &HelperCall, at: LineColumn) {
         self.close();
         self.current = Current::Broken;
         let Some(name) = literal(call) else {
@@ -494,7 +494,7 @@ impl Cutter<'_, '_> {
         self.current = Current::In(Section { spec, role, inputs: BTreeSet::new(), template: Template::default() });
     }
 
-    fn roles(&mut self, spec: &SectionSpec, role: Role, at: At) {
+    fn roles(&mut self, spec: &SectionSpec, role: Role, at: LineColumn) {
         let name = &spec.name;
         match (role, spec.trust) {
             (Role::System, Trust::Untrusted) => {
@@ -513,7 +513,7 @@ impl Cutter<'_, '_> {
             (Role::System, Trust::Task) => {
                 self.fault(at, format!("section `{name}` is the task; put it into a user message"));
             }
-            (Role::User, _) if spec.rank() <= Rank::TrustedStatic => {
+            (Role::User, _) if spec.rank() <= SectionGroup::TrustedStatic => {
                 self.fault(
                     at,
                     format!(
@@ -535,9 +535,9 @@ impl Cutter<'_, '_> {
     }
 }
 
-fn literal(call: &Call) -> Option<&str> {
+fn literal(call: &HelperCall) -> Option<&str> {
     match call.arguments.as_slice() {
-        [Expression::Literal(Some(Ordered::Text(text)))] if call.named.is_empty() => Some(text),
+        [Expression::Literal(Some(OrderedJson::Text(text)))] if call.named.is_empty() => Some(text),
         _ => None,
     }
 }
@@ -546,7 +546,7 @@ fn literal(call: &Call) -> Option<&str> {
 const FOREIGN: &str = "`{% … %}` is not a Handlebars tag; write {{#if …}}, {{#each …}}, or, if it is meant as text, \
                        {{{{raw}}}}{% … %}{{{{/raw}}}}";
 
-fn problem_in_partial(name: &str, at: At, message: &str) -> String {
+fn problem_in_partial(name: &str, at: LineColumn, message: &str) -> String {
     format!("error: {message}\n --> partial `{name}`:{}:{}", at.line, at.column)
 }
 

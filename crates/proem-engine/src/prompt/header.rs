@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use proem_guard::Tag;
 use proem_text::{
-    diagnostic::{Diagnostic, Severity},
+    diagnostic::{Diagnostic, DiagnosticSeverity},
     span::Span,
 };
 use serde_json::Value as Json;
 
-use super::picoschema::{self, Schemas};
-use super::yaml::{Data, Key, Node};
+use super::picoschema::{self, NamedSchemas};
+use super::yaml::{MappingKey, YamlNode, YamlValue};
 use crate::error::error_at;
 use crate::input::InputTrust;
-use crate::ordered::Ordered;
+use crate::ordered::OrderedJson;
 use crate::profile::Baseline;
-use crate::section::{CacheClass, Keep, Ladder, Layer, Rung, SectionSpec, Trust};
+use crate::section::{CacheClass, Ladder, Layer, Rung, SectionPriority, SectionSpec, Trust};
 
 /// What Proem adds to a prompt file, under the key `proem`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Strict {
+pub struct StrictHeader {
     /// The version that the file says it is.
     pub version: String,
     /// What this version changes, for its readers.
@@ -55,18 +55,18 @@ pub struct Header {
     /// JSON Schema of the input.
     pub input_schema: Option<Json>,
     /// Values for inputs that the caller doesn't give.
-    pub input_default: Option<Ordered>,
+    pub input_default: Option<OrderedJson>,
     /// JSON Schema of the answer, where the front matter holds it.
     pub output_schema: Option<Json>,
     /// Proem's own part; `None` makes it a plain dotprompt file.
-    pub strict: Option<Strict>,
+    pub strict: Option<StrictHeader>,
     /// Where its parts stand in the file.
-    pub(crate) places: Places,
+    pub(crate) places: HeaderSpans,
 }
 
 /// Where parts of the front matter stand in the file.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Places {
+pub(crate) struct HeaderSpans {
     /// The input's schema.
     pub(crate) schema: Option<Span>,
     /// The inputs with a declared trust, by name.
@@ -80,22 +80,22 @@ pub(crate) struct Places {
 }
 
 /// The problems met so far.
-pub(crate) type Problems = Vec<Diagnostic>;
+pub(crate) type Diagnostics = Vec<Diagnostic>;
 
-fn error(problems: &mut Problems, message: String, span: Span) {
+fn error(problems: &mut Diagnostics, message: String, span: Span) {
     problems.push(error_at(message, span));
 }
 
 /// Decodes the front matter's tree.
-pub(crate) fn decode(root: Option<&Node>, named: &Schemas, problems: &mut Problems) -> Header {
+pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &mut Diagnostics) -> Header {
     let Some(root) = root else { return Header::default() };
-    let Data::Map(_) = root.data else {
-        if root.data != Data::Scalar(Json::Null) {
+    let YamlValue::Map(_) = root.data else {
+        if root.data != YamlValue::Scalar(Json::Null) {
             error(problems, "front matter is not a mapping of keys to values".into(), root.span);
         }
         return Header::default();
     };
-    let schema = |part: &str, problems: &mut Problems| {
+    let schema = |part: &str, problems: &mut Diagnostics| {
         let node = root.get(part)?.get("schema")?;
         match picoschema::expand(&node.to_json(), named) {
             Ok(schema) => Some(schema),
@@ -108,10 +108,10 @@ pub(crate) fn decode(root: Option<&Node>, named: &Schemas, problems: &mut Proble
     let temperature = root.get("config").and_then(|config| config.get("temperature"));
     let before = problems.len();
     let mut header = Header {
-        model: root.get("model").and_then(Node::as_str).map(str::to_owned),
+        model: root.get("model").and_then(YamlNode::as_str).map(str::to_owned),
         temperature_percent: temperature.and_then(hundredths),
         input_schema: schema("input", problems),
-        input_default: root.get("input").and_then(|node| node.get("default")).map(Node::to_ordered),
+        input_default: root.get("input").and_then(|node| node.get("default")).map(YamlNode::to_ordered),
         output_schema: schema("output", problems),
         ..Header::default()
     };
@@ -128,7 +128,7 @@ pub(crate) fn decode(root: Option<&Node>, named: &Schemas, problems: &mut Proble
 
 /// A temperature from 0 to 2 in hundredths; `None` for anything else, which plain dotprompt leaves to
 /// the provider.
-fn hundredths(node: &Node) -> Option<u16> {
+fn hundredths(node: &YamlNode) -> Option<u16> {
     let percent = (node.to_json().as_f64()? * 100.0).round();
     (0_u16..=200).find(|whole| f64::from(*whole) == percent)
 }
@@ -136,12 +136,12 @@ fn hundredths(node: &Node) -> Option<u16> {
 const STRICT_KEYS: [&str; 10] =
     ["version", "changes", "purpose", "output_schema", "budget", "inputs", "sections", "fallback", "cases", "profile"];
 
-fn strict(node: &Node, places: &mut Places, problems: &mut Problems) -> Option<Strict> {
+fn strict(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics) -> Option<StrictHeader> {
     let entries = map(node, "proem", problems)?;
     known_keys(entries, &STRICT_KEYS, "proem", problems);
-    let text = |key: &str, problems: &mut Problems| node.get(key).and_then(|n| string(n, key, problems));
+    let text = |key: &str, problems: &mut Diagnostics| node.get(key).and_then(|n| string(n, key, problems));
     let version = version(node, problems);
-    let budget = |key: &str, problems: &mut Problems| {
+    let budget = |key: &str, problems: &mut Diagnostics| {
         let node = node.get("budget")?.get(key)?;
         let tokens = node.to_json().as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
         if tokens.is_none() {
@@ -158,7 +158,7 @@ fn strict(node: &Node, places: &mut Places, problems: &mut Problems) -> Option<S
     let inputs = inputs(node.get("inputs"), places, problems);
     places.inputs_known &= problems.len() == before;
     let sections = sections(node.get("sections"), node.span, places, problems);
-    Some(Strict {
+    Some(StrictHeader {
         version,
         changes: text("changes", problems),
         purpose: text("purpose", problems),
@@ -167,14 +167,14 @@ fn strict(node: &Node, places: &mut Places, problems: &mut Problems) -> Option<S
         output_budget: budget("output", problems),
         inputs,
         sections,
-        fallback: node.get("fallback").map(Node::to_json),
+        fallback: node.get("fallback").map(YamlNode::to_json),
         cases: text("cases", problems),
         baseline: baseline(node.get("profile"), problems),
     })
 }
 
 /// Whether a file asks for a profile; one that doesn't say so doesn't.
-fn baseline(node: Option<&Node>, problems: &mut Problems) -> Baseline {
+fn baseline(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Baseline {
     match node.map(|node| (node.to_json(), node.span)) {
         None | Some((Json::Bool(false), _)) => Baseline::Unwanted,
         Some((Json::Bool(true), _)) => Baseline::Wanted,
@@ -185,10 +185,10 @@ fn baseline(node: Option<&Node>, problems: &mut Problems) -> Baseline {
     }
 }
 
-fn version(node: &Node, problems: &mut Problems) -> String {
+fn version(node: &YamlNode, problems: &mut Diagnostics) -> String {
     let found = node.get("version");
     let shown = found.map(|n| n.as_str().map_or_else(|| n.to_json().to_string(), str::to_owned));
-    match (found.and_then(Node::as_str), shown) {
+    match (found.and_then(YamlNode::as_str), shown) {
         (Some(version), _) if is_version(version) => return version.to_owned(),
         (_, Some(shown)) => {
             let message = format!("proem.version is `{shown}`; expected three numbers such as `1.0.0`");
@@ -217,7 +217,7 @@ pub(crate) fn is_version(text: &str) -> bool {
         && parts.iter().all(|part| part.len() <= 6 && part.parse::<u32>().is_ok_and(|n| n.to_string() == **part))
 }
 
-fn inputs(node: Option<&Node>, places: &mut Places, problems: &mut Problems) -> Vec<(String, InputTrust)> {
+fn inputs(node: Option<&YamlNode>, places: &mut HeaderSpans, problems: &mut Diagnostics) -> Vec<(String, InputTrust)> {
     let Some(entries) = node.and_then(|node| map(node, "proem.inputs", problems)) else { return Vec::new() };
     let mut inputs = Vec::new();
     for (key, node) in entries {
@@ -232,13 +232,18 @@ fn inputs(node: Option<&Node>, places: &mut Places, problems: &mut Problems) -> 
     inputs
 }
 
-fn sections(node: Option<&Node>, whole: Span, places: &mut Places, problems: &mut Problems) -> Vec<SectionSpec> {
+fn sections(
+    node: Option<&YamlNode>,
+    whole: Span,
+    places: &mut HeaderSpans,
+    problems: &mut Diagnostics,
+) -> Vec<SectionSpec> {
     let Some(node) = node else {
         let message = "proem.sections is missing; every part of a prompt belongs to a section";
         error(problems, message.into(), start(whole));
         return Vec::new();
     };
-    let Data::List(items) = &node.data else {
+    let YamlValue::List(items) = &node.data else {
         error(problems, "proem.sections is not a list".into(), node.span);
         return Vec::new();
     };
@@ -266,7 +271,7 @@ fn sections(node: Option<&Node>, whole: Span, places: &mut Places, problems: &mu
 
 const SECTION_KEYS: [&str; 8] = ["name", "trust", "cache", "keep", "priority", "ladder", "layer", "tag"];
 
-fn section(node: &Node, problems: &mut Problems) -> Option<SectionSpec> {
+fn section(node: &YamlNode, problems: &mut Diagnostics) -> Option<SectionSpec> {
     let entries = map(node, "a section", problems)?;
     known_keys(entries, &SECTION_KEYS, "a section", problems);
     let name = node.get("name").and_then(|n| string(n, "name", problems));
@@ -333,7 +338,7 @@ const fn default_layer(trust: Trust) -> Layer {
     }
 }
 
-fn keep(node: &Node, trust: Trust, problems: &mut Problems) -> Keep {
+fn keep(node: &YamlNode, trust: Trust, problems: &mut Diagnostics) -> SectionPriority {
     let always = matches!(trust, Trust::Constitution | Trust::Rules | Trust::Task);
     let priority = node.get("priority").and_then(|n| {
         let priority = n.to_json().as_u64().and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 100);
@@ -355,15 +360,15 @@ fn keep(node: &Node, trust: Trust, problems: &mut Problems) -> Keep {
     if required && let Some(n) = node.get("priority") {
         error(problems, "a section with `keep: required` can't have a priority".into(), n.span);
     }
-    if required { Keep::Required } else { Keep::Priority(priority.unwrap_or(50)) }
+    if required { SectionPriority::Required } else { SectionPriority::Priority(priority.unwrap_or(50)) }
 }
 
-fn ladders(node: Option<&Node>, problems: &mut Problems) -> Vec<Ladder> {
+fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
     let Some(entries) = node.and_then(|node| map(node, "ladder", problems)) else { return Vec::new() };
     let mut ladders = Vec::new();
     for (key, node) in entries {
         let rungs: Option<Vec<Rung>> = match &node.data {
-            Data::List(items) => items.iter().map(|item| word(item, "a rung", &Rung::WORDS, problems)).collect(),
+            YamlValue::List(items) => items.iter().map(|item| word(item, "a rung", &Rung::WORDS, problems)).collect(),
             _ => {
                 error(problems, "a ladder must be a list of shortening steps, the fullest first".into(), node.span);
                 None
@@ -379,9 +384,13 @@ fn ladders(node: Option<&Node>, problems: &mut Problems) -> Vec<Ladder> {
     ladders
 }
 
-pub(crate) fn map<'n>(node: &'n Node, what: &str, problems: &mut Problems) -> Option<&'n [(Key, Node)]> {
+pub(crate) fn map<'n>(
+    node: &'n YamlNode,
+    what: &str,
+    problems: &mut Diagnostics,
+) -> Option<&'n [(MappingKey, YamlNode)]> {
     match &node.data {
-        Data::Map(entries) => Some(entries),
+        YamlValue::Map(entries) => Some(entries),
         _ => {
             error(problems, format!("{what} is not a mapping of keys to values"), node.span);
             None
@@ -389,7 +398,7 @@ pub(crate) fn map<'n>(node: &'n Node, what: &str, problems: &mut Problems) -> Op
     }
 }
 
-pub(crate) fn string(node: &Node, what: &str, problems: &mut Problems) -> Option<String> {
+pub(crate) fn string(node: &YamlNode, what: &str, problems: &mut Diagnostics) -> Option<String> {
     let text = node.as_str().map(str::to_owned);
     if text.is_none() {
         error(problems, format!("{what} is not a string; put it in quotes"), node.span);
@@ -397,7 +406,7 @@ pub(crate) fn string(node: &Node, what: &str, problems: &mut Problems) -> Option
     text
 }
 
-fn word<T: Copy>(node: &Node, what: &str, words: &[(&str, T)], problems: &mut Problems) -> Option<T> {
+fn word<T: Copy>(node: &YamlNode, what: &str, words: &[(&str, T)], problems: &mut Diagnostics) -> Option<T> {
     let text = node.as_str();
     let found = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, value)| *value);
     if found.is_none() {
@@ -408,11 +417,11 @@ fn word<T: Copy>(node: &Node, what: &str, words: &[(&str, T)], problems: &mut Pr
     found
 }
 
-pub(crate) fn known_keys(entries: &[(Key, Node)], known: &[&str], what: &str, problems: &mut Problems) {
+pub(crate) fn known_keys(entries: &[(MappingKey, YamlNode)], known: &[&str], what: &str, problems: &mut Diagnostics) {
     for (key, _) in entries {
         if !known.contains(&key.name.as_str()) {
             problems.push(Diagnostic {
-                severity: Severity::Error,
+                severity: DiagnosticSeverity::Error,
                 message: format!("{what} has no key `{}`", key.name),
                 span: Some(key.span),
                 help: Some(format!("known keys: {}", known.join(", "))),

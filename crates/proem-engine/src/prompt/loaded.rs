@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::file::PromptFile;
 use super::origin::Origin;
-use super::template::{Element, PartialName, Template};
+use super::template::{PartialName, Statement, Template};
 use super::walk::{collect_literals, partial_names};
 use crate::assembly::PromptId;
 use crate::contract::Contract;
@@ -29,7 +29,7 @@ pub struct Prompt {
 
 /// What a prompt's answer must be.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct AnswerContract {
     pub(crate) contract: Contract,
     /// Where maxima were filled in that the prompt file can't state.
     pub(crate) filled: Vec<String>,
@@ -62,7 +62,7 @@ impl Prompt {
         Ok(self.answer()?.map(|answer| answer.contract))
     }
 
-    pub(crate) fn answer(&self) -> Result<Option<Answer>, Error> {
+    pub(crate) fn answer(&self) -> Result<Option<AnswerContract>, Error> {
         let strict = &self.file.strict;
         let name = tool_name(&self.id.name);
         let purpose = strict.purpose.as_deref().unwrap_or_default();
@@ -75,14 +75,14 @@ impl Prompt {
                 let problems = problems.iter().map(|problem| format!("{file}: {problem}"));
                 Error::all(ErrorKind::InvalidFile, problems.collect())
             })?;
-            return Ok(Some(Answer { contract, filled: Vec::new() }));
+            return Ok(Some(AnswerContract { contract, filled: Vec::new() }));
         }
         let Some(schema) = &self.file.header.output_schema else { return Ok(None) };
         let (contract, filled) = Contract::bounded(&name, purpose, schema.clone()).map_err(|error| {
             let problems = error.problems().iter().map(|problem| format!("output.schema: {problem}"));
             Error::all(ErrorKind::InvalidFile, problems.collect())
         })?;
-        Ok(Some(Answer { contract, filled }))
+        Ok(Some(AnswerContract { contract, filled }))
     }
 
     /// The text that the system message's templates hold, partials included, inputs left out.
@@ -133,8 +133,8 @@ impl Prompt {
         let mut text = String::new();
         for node in &template.nodes {
             match &node.element {
-                Element::Text(written) => text.push_str(&written.shown),
-                Element::Partial(partial) => {
+                Statement::Text(written) => text.push_str(&written.shown),
+                Statement::Partial(partial) => {
                     let PartialName::Written(name) = &partial.name else { continue };
                     let inner = self.file.partials.get(name);
                     text.push_str(&inner.map(|inner| self.unconditional(inner)).unwrap_or_default());

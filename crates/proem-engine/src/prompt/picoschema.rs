@@ -10,14 +10,14 @@ const SCALARS: [&str; 7] = ["string", "boolean", "null", "number", "integer", "a
 const JSON_SCHEMA_TYPES: [&str; 8] = ["string", "boolean", "null", "number", "integer", "object", "array", "any"];
 
 /// Named schemas that a Picoschema may refer to.
-pub type Schemas = BTreeMap<String, Json>;
+pub type NamedSchemas = BTreeMap<String, Json>;
 
 /// Writes `schema` out as JSON Schema; what already is JSON Schema stays as it is.
 ///
 /// # Errors
 ///
 /// A sentence that names the key that isn't understood.
-pub fn expand(schema: &Json, named: &Schemas) -> Result<Json, String> {
+pub fn expand(schema: &Json, named: &NamedSchemas) -> Result<Json, String> {
     match schema {
         Json::String(text) => scalar(text, named),
         Json::Object(map) if is_json_schema(map) => Ok(schema.clone()),
@@ -35,7 +35,7 @@ fn is_json_schema(map: &Map<String, Json>) -> bool {
     map.get("type").and_then(Json::as_str).is_some_and(|name| JSON_SCHEMA_TYPES.contains(&name))
 }
 
-fn scalar(text: &str, named: &Schemas) -> Result<Json, String> {
+fn scalar(text: &str, named: &NamedSchemas) -> Result<Json, String> {
     let (name, description) = match text.split_once(',') {
         Some((name, description)) => (name.trim(), Some(description.trim())),
         None => (text.trim(), None),
@@ -54,7 +54,7 @@ fn scalar(text: &str, named: &Schemas) -> Result<Json, String> {
     Ok(Json::Object(schema))
 }
 
-fn value(schema: &Json, named: &Schemas, at: &str) -> Result<Json, String> {
+fn value(schema: &Json, named: &NamedSchemas, at: &str) -> Result<Json, String> {
     match schema {
         Json::String(text) => scalar(text, named).map_err(|e| format!("{e} (at `{at}`)")),
         Json::Object(map) => object(map, named, at),
@@ -62,7 +62,7 @@ fn value(schema: &Json, named: &Schemas, at: &str) -> Result<Json, String> {
     }
 }
 
-fn object(map: &Map<String, Json>, named: &Schemas, at: &str) -> Result<Json, String> {
+fn object(map: &Map<String, Json>, named: &NamedSchemas, at: &str) -> Result<Json, String> {
     let mut properties = Map::new();
     let mut required = Vec::new();
     let mut additional = json!(false);
@@ -71,7 +71,7 @@ fn object(map: &Map<String, Json>, named: &Schemas, at: &str) -> Result<Json, St
             additional = value(schema, named, key)?;
             continue;
         }
-        let field = Field::parse(key);
+        let field = PropertyKey::parse(key);
         let at = format!("{at}.{}", field.name);
         let mut full = match field.kind {
             None => value(schema, named, &at)?,
@@ -102,14 +102,14 @@ fn object(map: &Map<String, Json>, named: &Schemas, at: &str) -> Result<Json, St
 }
 
 /// A key such as `color?(enum, the colour)`.
-struct Field<'k> {
+struct PropertyKey<'k> {
     name: &'k str,
     optional: bool,
     kind: Option<&'k str>,
     description: Option<&'k str>,
 }
 
-impl<'k> Field<'k> {
+impl<'k> PropertyKey<'k> {
     fn parse(key: &'k str) -> Self {
         let (head, paren) = match key.split_once('(') {
             Some((head, rest)) => (head, Some(rest.strip_suffix(')').unwrap_or(rest))),

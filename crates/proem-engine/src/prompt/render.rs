@@ -2,9 +2,9 @@
 
 use super::file::Section;
 use super::loaded::Prompt;
-use super::template::evaluate::{Dialect, Values, evaluate};
+use super::template::evaluate::{Dialect, TemplateBindings, evaluate};
 use crate::error::{Error, ErrorKind};
-use crate::ordered::{Fields, Ordered};
+use crate::ordered::{OrderedJson, OrderedMap};
 
 /// The version of how templates and inputs become text.
 ///
@@ -16,8 +16,8 @@ pub const RENDERING: u32 = 2;
 
 impl Prompt {
     /// One section's text, marks still in it, without blank lines around it.
-    pub(crate) fn render(&self, section: &Section, inputs: &Ordered) -> Result<String, Error> {
-        let values = Values { partials: &self.file.partials, root: inputs, context: &Fields::default() };
+    pub(crate) fn render(&self, section: &Section, inputs: &OrderedJson) -> Result<String, Error> {
+        let values = TemplateBindings { partials: &self.file.partials, root: inputs, context: &OrderedMap::default() };
         let text = evaluate(&section.template, &values, Dialect::Strict).map_err(|problem| {
             let problem = format!("section `{}`: {}", section.spec.name, problem.into_text());
             Error::new(ErrorKind::Render, problem)

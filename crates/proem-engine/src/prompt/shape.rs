@@ -3,22 +3,22 @@
 use serde_json::Value as Json;
 
 use crate::input::InputTrust;
-use crate::schema::{Kind, kind};
+use crate::schema::{ValueKind, kind};
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape<'s> {
+pub(crate) enum PathTarget<'s> {
     /// All inputs together.
     Inputs,
     /// One value.
-    Value(Typed<'s>),
+    Value(TypedValue<'s>),
     /// A value that the engine computes, such as `@index`, or a literal.
     Computed,
 }
 
 /// A value's schema, trust and presence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Typed<'s> {
+pub(crate) struct TypedValue<'s> {
     pub(crate) schema: &'s Json,
     pub(crate) trust: InputTrust,
     pub(crate) presence: Presence,
@@ -43,7 +43,7 @@ fn accepts_null(schema: &Json) -> bool {
     in_type || matches!(schema.get("enum"), Some(Json::Array(values)) if values.contains(&Json::Null))
 }
 
-impl<'s> Typed<'s> {
+impl<'s> TypedValue<'s> {
     /// A property of an object.
     pub(crate) fn property(self, name: &str) -> Result<Self, String> {
         let declared = self.schema.get("properties").and_then(|properties| properties.get(name));
@@ -55,8 +55,10 @@ impl<'s> Typed<'s> {
                 .map(|properties| properties.keys().map(String::as_str).collect())
                 .unwrap_or_default();
             return Err(match (kind(self.schema), names.is_empty()) {
-                (Kind::List, _) => format!("`{name}` is not a field of a list; iterate over the list with #each"),
-                (Kind::Scalar, _) => format!("`{name}` is not available: a string, number or boolean has no fields"),
+                (ValueKind::List, _) => format!("`{name}` is not a field of a list; iterate over the list with #each"),
+                (ValueKind::Scalar, _) => {
+                    format!("`{name}` is not available: a string, number or boolean has no fields")
+                }
                 (_, true) => format!("`{name}` is not declared; declare the object's properties in input.schema"),
                 (_, false) => format!("`{name}` is not declared; declared: {}", names.join(", ")),
             });
@@ -78,11 +80,11 @@ impl<'s> Typed<'s> {
             Self { schema, trust: self.trust, presence }
         };
         match kind(self.schema) {
-            Kind::List => match self.schema.get("items") {
+            ValueKind::List => match self.schema.get("items") {
                 Some(items) => Ok((inside(items), Keys::Indices)),
                 None => Err("the list's items are not declared".into()),
             },
-            Kind::Object => match self.schema.get("additionalProperties") {
+            ValueKind::Object => match self.schema.get("additionalProperties") {
                 Some(schema @ Json::Object(_)) => Ok((inside(schema), Keys::Names)),
                 _ => Err("#each iterates over lists and over objects declared with `(*)`".into()),
             },

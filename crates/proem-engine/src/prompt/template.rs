@@ -14,34 +14,34 @@ mod scope;
 mod space;
 
 pub(crate) use self::parse::parse;
-use crate::ordered::Ordered;
+use crate::ordered::OrderedJson;
 
 /// A template, or one branch of a block.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Template {
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<TemplateNode>,
     /// Whether it is nothing but the block that an `{{else if …}}` opened.
     pub(super) chained: bool,
     /// Where a `{% … %}` stands in its text; kept for the whole template only.
-    pub(crate) foreign: Vec<At>,
+    pub(crate) foreign: Vec<LineColumn>,
 }
 
 impl Template {
     /// A text that is printed as it stands.
     pub(crate) fn literal(text: &str) -> Self {
-        let text = Text { written: text.to_owned(), shown: text.to_owned(), ..Text::default() };
-        Self { nodes: vec![Node { at: At::START, element: Element::Text(text) }], ..Self::default() }
+        let text = ContentStatement { written: text.to_owned(), shown: text.to_owned(), ..ContentStatement::default() };
+        Self { nodes: vec![TemplateNode { at: LineColumn::START, element: Statement::Text(text) }], ..Self::default() }
     }
 }
 
 /// A line and a column, both from one; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct At {
+pub(crate) struct LineColumn {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-impl At {
+impl LineColumn {
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 
     /// The place behind `text`, which starts here.
@@ -55,21 +55,21 @@ impl At {
 
 /// A piece of a template and where it starts.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) at: At,
-    pub(crate) element: Element,
+pub(crate) struct TemplateNode {
+    pub(crate) at: LineColumn,
+    pub(crate) element: Statement,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Element {
+pub(crate) enum Statement {
     /// Text between tags.
-    Text(Text),
+    Text(ContentStatement),
     /// A comment.
     Comment(Strip),
     /// `{{name}}`, `{{helper value}}`.
-    Print(Call, Strip),
+    Print(HelperCall, Strip),
     /// `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`.
-    Block(Box<Block>),
+    Block(Box<BlockStatement>),
     /// `{{> name}}`, `{{#> name}}…{{/name}}`.
     Partial(Box<Partial>),
     /// `{{#*inline "name"}}…{{/inline}}`.
@@ -80,7 +80,7 @@ pub(crate) enum Element {
 
 /// Text as it was written, and what of it is left where tags around it take white space.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct ContentStatement {
     pub(crate) written: String,
     pub(crate) shown: String,
     pub(super) taken_left: bool,
@@ -96,13 +96,13 @@ pub(crate) struct Strip {
 
 /// A value, or a helper with its arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Call {
-    pub(crate) path: Path,
+pub(crate) struct HelperCall {
+    pub(crate) path: PathExpression,
     pub(crate) arguments: Vec<Expression>,
     pub(crate) named: Vec<(String, Expression)>,
 }
 
-impl Call {
+impl HelperCall {
     /// Whether it has arguments, which only a helper takes.
     pub(crate) const fn is_bare(&self) -> bool {
         self.arguments.is_empty() && self.named.is_empty()
@@ -112,15 +112,15 @@ impl Call {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Expression {
     /// A text, number, boolean or `null`; `undefined` is none of them.
-    Literal(Option<Ordered>),
-    Path(Path),
+    Literal(Option<OrderedJson>),
+    Path(PathExpression),
     /// `(helper value)`.
-    Call(Box<Call>),
+    Call(Box<HelperCall>),
 }
 
 /// The way to a value, such as `../a.b` or `@root.a`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Path {
+pub(crate) struct PathExpression {
     /// As written, without brackets.
     pub(crate) written: String,
     /// How many levels up it starts.
@@ -132,7 +132,7 @@ pub(crate) struct Path {
     pub(crate) names: Vec<String>,
 }
 
-impl Path {
+impl PathExpression {
     /// The name, if the path is nothing else: only such a path can name a helper.
     pub(crate) fn simple(&self) -> Option<&str> {
         match self.names.as_slice() {
@@ -155,8 +155,8 @@ impl Expression {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Block {
-    pub(crate) call: Call,
+pub(crate) struct BlockStatement {
+    pub(crate) call: HelperCall,
     /// What `as |value key|` calls the values.
     pub(crate) parameters: Vec<String>,
     pub(crate) body: Option<Template>,

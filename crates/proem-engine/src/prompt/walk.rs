@@ -2,40 +2,40 @@
 
 use std::collections::BTreeSet;
 
-use super::template::{Call, Element, Expression, PartialName, Template};
-use crate::ordered::Ordered;
+use super::template::{Expression, HelperCall, PartialName, Statement, Template};
+use crate::ordered::OrderedJson;
 
 /// Every text that a template holds, those in its tags too.
 pub(crate) fn collect_literals(template: &Template, text: &mut String) {
     for node in &template.nodes {
         match &node.element {
-            Element::Text(written) => text.push_str(&written.shown),
-            Element::Print(call, _) => collect_call(call, text),
-            Element::Block(block) => {
+            Statement::Text(written) => text.push_str(&written.shown),
+            Statement::Print(call, _) => collect_call(call, text),
+            Statement::Block(block) => {
                 collect_call(&block.call, text);
                 for inner in [&block.body, &block.inverse].into_iter().flatten() {
                     collect_literals(inner, text);
                 }
             }
-            Element::Partial(partial) => {
+            Statement::Partial(partial) => {
                 text.push_str(&partial.indent);
                 collect_arguments(&partial.arguments, &partial.named, text);
                 partial.body.iter().for_each(|inner| collect_literals(inner, text));
             }
-            Element::Inline(inline) => collect_literals(&inline.body, text),
-            Element::Comment(_) | Element::Decorator(_) => {}
+            Statement::Inline(inline) => collect_literals(&inline.body, text),
+            Statement::Comment(_) | Statement::Decorator(_) => {}
         }
     }
 }
 
-fn collect_call(call: &Call, text: &mut String) {
+fn collect_call(call: &HelperCall, text: &mut String) {
     collect_arguments(&call.arguments, &call.named, text);
 }
 
 fn collect_arguments(arguments: &[Expression], named: &[(String, Expression)], text: &mut String) {
     for expression in arguments.iter().chain(named.iter().map(|(_, expression)| expression)) {
         match expression {
-            Expression::Literal(Some(Ordered::Text(literal))) => {
+            Expression::Literal(Some(OrderedJson::Text(literal))) => {
                 text.push(' ');
                 text.push_str(literal);
             }
@@ -64,16 +64,16 @@ pub(crate) fn visit_partials(template: &Template, depth: usize, found: &mut impl
     let inside = depth.saturating_add(1);
     for node in &template.nodes {
         match &node.element {
-            Element::Partial(partial) => {
+            Statement::Partial(partial) => {
                 found(&partial.name, inside);
                 partial.body.iter().for_each(|inner| visit_partials(inner, inside, found));
             }
-            Element::Block(block) => {
+            Statement::Block(block) => {
                 for inner in [&block.body, &block.inverse].into_iter().flatten() {
                     visit_partials(inner, inside, found);
                 }
             }
-            Element::Inline(inline) => visit_partials(&inline.body, inside, found),
+            Statement::Inline(inline) => visit_partials(&inline.body, inside, found),
             _ => {}
         }
     }

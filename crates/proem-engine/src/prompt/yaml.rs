@@ -12,7 +12,7 @@ use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::error_at;
-use crate::ordered::{Fields, Ordered};
+use crate::ordered::{OrderedJson, OrderedMap};
 
 const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 20_000;
@@ -21,39 +21,39 @@ const MAX_ALIASED_BYTES: usize = 256 * 1024;
 
 /// One node and the bytes it stands on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub struct YamlNode {
     /// The bytes of the source that it was read from.
     pub span: Span,
     /// What it holds.
-    pub data: Data,
+    pub data: YamlValue,
 }
 
 /// What a node holds.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Data {
+pub enum YamlValue {
     /// A text, number, boolean or null.
     Scalar(Json),
     /// A sequence.
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// Keys in file order; a repeated key is an error when the tree is built.
-    Map(Vec<(Key, Node)>),
+    Map(Vec<(MappingKey, YamlNode)>),
 }
 
 /// A mapping's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct MappingKey {
     /// The key without its quotes.
     pub name: String,
     /// The bytes that it stands on.
     pub span: Span,
 }
 
-impl Node {
+impl YamlNode {
     /// The value of a key, if it is a mapping that has it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         match &self.data {
-            Data::Map(entries) => entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node),
+            YamlValue::Map(entries) => entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node),
             _ => None,
         }
     }
@@ -62,7 +62,7 @@ impl Node {
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {
-            Data::Scalar(Json::String(text)) => Some(text),
+            YamlValue::Scalar(Json::String(text)) => Some(text),
             _ => None,
         }
     }
@@ -71,9 +71,9 @@ impl Node {
     #[must_use]
     pub fn to_json(&self) -> Json {
         match &self.data {
-            Data::Scalar(json) => json.clone(),
-            Data::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
-            Data::Map(entries) => Json::Object(
+            YamlValue::Scalar(json) => json.clone(),
+            YamlValue::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
+            YamlValue::Map(entries) => Json::Object(
                 entries.iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect::<Map<_, _>>(),
             ),
         }
@@ -81,12 +81,12 @@ impl Node {
 
     /// The node's value, its keys in the order of the file.
     #[must_use]
-    pub fn to_ordered(&self) -> Ordered {
+    pub fn to_ordered(&self) -> OrderedJson {
         match &self.data {
-            Data::Scalar(json) => json.clone().into(),
-            Data::List(items) => Ordered::List(Arc::new(items.iter().map(Self::to_ordered).collect())),
-            Data::Map(entries) => {
-                let fields: Fields<Ordered> =
+            YamlValue::Scalar(json) => json.clone().into(),
+            YamlValue::List(items) => OrderedJson::List(Arc::new(items.iter().map(Self::to_ordered).collect())),
+            YamlValue::Map(entries) => {
+                let fields: OrderedMap<OrderedJson> =
                     entries.iter().map(|(key, node)| (key.name.as_str(), node.to_ordered())).collect();
                 fields.into()
             }
@@ -99,29 +99,29 @@ impl Node {
 /// # Errors
 ///
 /// What is wrong, and where, if it is no YAML or exceeds the bounds.
-pub fn parse(source: &str, start: usize) -> Result<Option<Node>, Diagnostic> {
-    Builder::new(source, start).build()
+pub fn parse(source: &str, start: usize) -> Result<Option<YamlNode>, Diagnostic> {
+    YamlTreeBuilder::new(source, start).build()
 }
 
-struct Open {
+struct OpenCollection {
     span: Span,
-    data: Data,
+    data: YamlValue,
     anchor: usize,
-    key: Option<Key>,
+    key: Option<MappingKey>,
 }
 
-struct Builder<'s> {
+struct YamlTreeBuilder<'s> {
     source: &'s str,
     start: usize,
     offsets: Vec<usize>,
-    stack: Vec<Open>,
-    anchors: BTreeMap<usize, (Node, Size)>,
+    stack: Vec<OpenCollection>,
+    anchors: BTreeMap<usize, (YamlNode, AliasSize)>,
     nodes: usize,
     aliased_bytes: usize,
-    root: Option<Node>,
+    root: Option<YamlNode>,
 }
 
-impl<'s> Builder<'s> {
+impl<'s> YamlTreeBuilder<'s> {
     fn new(source: &'s str, start: usize) -> Self {
         let mut offsets: Vec<usize> = source.char_indices().map(|(offset, _)| offset).collect();
         offsets.push(source.len());
@@ -137,7 +137,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn build(mut self) -> Result<Option<Node>, Diagnostic> {
+    fn build(mut self) -> Result<Option<YamlNode>, Diagnostic> {
         for event in Parser::new_from_str(self.source) {
             let (event, span) =
                 event.map_err(|e| error_at(e.info().to_owned(), self.at(e.marker().index(), e.marker().index())))?;
@@ -158,14 +158,14 @@ impl<'s> Builder<'s> {
             Event::Scalar(text, style, anchor, tag) => {
                 let scalar = Scalar::parse_from_cow_and_metadata(text, style, tag.as_ref())
                     .ok_or_else(|| error_at("unknown YAML tag", span))?;
-                self.add(Node { span, data: Data::Scalar(scalar_json(scalar)) }, anchor, 1)
+                self.add(YamlNode { span, data: YamlValue::Scalar(scalar_json(scalar)) }, anchor, 1)
             }
-            Event::SequenceStart(anchor, _) => self.open(span, Data::List(Vec::new()), anchor),
-            Event::MappingStart(anchor, _) => self.open(span, Data::Map(Vec::new()), anchor),
+            Event::SequenceStart(anchor, _) => self.open(span, YamlValue::List(Vec::new()), anchor),
+            Event::MappingStart(anchor, _) => self.open(span, YamlValue::Map(Vec::new()), anchor),
             Event::SequenceEnd | Event::MappingEnd => match self.stack.pop() {
                 Some(open) => {
                     let span = Span::new(open.span.start, span.end.max(open.span.end));
-                    self.add(Node { span, data: open.data }, open.anchor, 0)
+                    self.add(YamlNode { span, data: open.data }, open.anchor, 0)
                 }
                 None => Ok(()),
             },
@@ -180,8 +180,9 @@ impl<'s> Builder<'s> {
                 if self.aliased_bytes > MAX_ALIASED_BYTES {
                     return Err(error_at(format!("aliases add more than {MAX_ALIASED_BYTES} bytes"), span));
                 }
-                let data = self.anchors.get(&anchor).map_or(Data::Scalar(Json::Null), |(node, _)| node.data.clone());
-                self.add(Node { span, data }, 0, 0)
+                let data =
+                    self.anchors.get(&anchor).map_or(YamlValue::Scalar(Json::Null), |(node, _)| node.data.clone());
+                self.add(YamlNode { span, data }, 0, 0)
             }
             Event::DocumentStart(_) if self.root.is_some() => {
                 Err(error_at("a second YAML document; one is allowed", span))
@@ -190,12 +191,12 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn open(&mut self, span: Span, data: Data, anchor: usize) -> Result<(), Diagnostic> {
+    fn open(&mut self, span: Span, data: YamlValue, anchor: usize) -> Result<(), Diagnostic> {
         if self.stack.len() >= MAX_DEPTH {
             return Err(error_at(format!("nested deeper than {MAX_DEPTH} levels"), span));
         }
         self.count(1, span)?;
-        self.stack.push(Open { span, data, anchor, key: None });
+        self.stack.push(OpenCollection { span, data, anchor, key: None });
         Ok(())
     }
 
@@ -207,26 +208,26 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    fn add(&mut self, node: Node, anchor: usize, nodes: usize) -> Result<(), Diagnostic> {
+    fn add(&mut self, node: YamlNode, anchor: usize, nodes: usize) -> Result<(), Diagnostic> {
         self.count(nodes, node.span)?;
         if anchor > 0 {
-            self.anchors.insert(anchor, (node.clone(), Size::of(&node)));
+            self.anchors.insert(anchor, (node.clone(), AliasSize::of(&node)));
         }
         let Some(open) = self.stack.last_mut() else {
             self.root = Some(node);
             return Ok(());
         };
         match (&mut open.data, open.key.take()) {
-            (Data::List(items), _) => items.push(node),
-            (Data::Map(entries), Some(key)) => entries.push((key, node)),
-            (Data::Map(entries), None) => {
-                let key = Key { name: key_name(&node)?, span: node.span };
+            (YamlValue::List(items), _) => items.push(node),
+            (YamlValue::Map(entries), Some(key)) => entries.push((key, node)),
+            (YamlValue::Map(entries), None) => {
+                let key = MappingKey { name: key_name(&node)?, span: node.span };
                 if entries.iter().any(|(seen, _)| seen.name == key.name) {
                     return Err(error_at(format!("`{}` is given twice", key.name), key.span));
                 }
                 open.key = Some(key);
             }
-            (Data::Scalar(_), _) => {}
+            (YamlValue::Scalar(_), _) => {}
         }
         Ok(())
     }
@@ -234,18 +235,20 @@ impl<'s> Builder<'s> {
 
 /// How much an alias adds.
 #[derive(Debug, Clone, Copy, Default)]
-struct Size {
+struct AliasSize {
     nodes: usize,
     bytes: usize,
 }
 
-impl Size {
-    fn of(node: &Node) -> Self {
+impl AliasSize {
+    fn of(node: &YamlNode) -> Self {
         match &node.data {
-            Data::Scalar(Json::String(text)) => Self { nodes: 1, bytes: text.len() },
-            Data::Scalar(_) => Self { nodes: 1, bytes: 0 },
-            Data::List(items) => items.iter().fold(Self { nodes: 1, bytes: 0 }, |sum, item| sum.and(Self::of(item))),
-            Data::Map(entries) => entries.iter().fold(Self { nodes: 1, bytes: 0 }, |sum, (key, item)| {
+            YamlValue::Scalar(Json::String(text)) => Self { nodes: 1, bytes: text.len() },
+            YamlValue::Scalar(_) => Self { nodes: 1, bytes: 0 },
+            YamlValue::List(items) => {
+                items.iter().fold(Self { nodes: 1, bytes: 0 }, |sum, item| sum.and(Self::of(item)))
+            }
+            YamlValue::Map(entries) => entries.iter().fold(Self { nodes: 1, bytes: 0 }, |sum, (key, item)| {
                 sum.and(Self { nodes: 0, bytes: key.name.len() }).and(Self::of(item))
             }),
         }
@@ -256,10 +259,10 @@ impl Size {
     }
 }
 
-fn key_name(node: &Node) -> Result<String, Diagnostic> {
+fn key_name(node: &YamlNode) -> Result<String, Diagnostic> {
     match &node.data {
-        Data::Scalar(Json::String(text)) => Ok(text.clone()),
-        Data::Scalar(other) => Ok(other.to_string()),
+        YamlValue::Scalar(Json::String(text)) => Ok(text.clone()),
+        YamlValue::Scalar(other) => Ok(other.to_string()),
         _ => Err(error_at("a key must be a plain word", node.span)),
     }
 }

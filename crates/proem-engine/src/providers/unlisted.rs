@@ -1,6 +1,6 @@
 //! Models that the data file doesn't list, such as one on this machine.
 
-use super::{Answers, Caching, Mode, Model, Operator, OutputKey, Provider, Providers, Tokeniser};
+use super::{CacheControl, CacheRules, Model, Operator, OutputKey, Provider, Providers, SchemaEnforcement, Tokeniser};
 use crate::tokens::OpenAi;
 
 impl Providers {
@@ -15,9 +15,9 @@ impl Providers {
             Provider::Anthropic => self.models().find(|model| model.provider() == provider),
             Provider::OpenAi => None,
         };
-        let implicit = || Caching {
+        let implicit = || CacheRules {
             provider,
-            mode: Mode::Implicit,
+            mode: CacheControl::Implicit,
             order: Vec::new(),
             max_breakpoints: None,
             lifetimes: Vec::new(),
@@ -34,8 +34,8 @@ impl Providers {
             },
             operator: Operator::System,
             answers: match provider {
-                Provider::Anthropic => Answers::Tool,
-                Provider::OpenAi => Answers::Schema,
+                Provider::Anthropic => SchemaEnforcement::Tool,
+                Provider::OpenAi => SchemaEnforcement::Schema,
             },
             output_key: OutputKey::MaxTokens,
             quirks: Vec::new(),

@@ -10,14 +10,14 @@ mod feedback;
 
 use core::num::NonZeroU32;
 
-use proem_guard::{Key, Untrusted};
+use proem_guard::{InstallationKey, Untrusted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use self::answer::{Read, read};
-use super::{Cancelled, Effect, EffectId, Event, Machine, Performed, Step, Time, What};
+use self::answer::{AnswerReading, read};
+use super::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use crate::call::stored::outside_json;
-use crate::call::{Failure, FailureKind, Finish, NanoDollars, Request, Response, Usage};
+use crate::call::{CallFailure, FailureKind, FinishReason, NanoDollars, Request, Response, Usage};
 use crate::contract::Contract;
 use crate::decode::RepairKind;
 use crate::error::{Error, ErrorKind};
@@ -25,22 +25,22 @@ use crate::tokens::TokenCounter;
 
 /// What an exchange is held to; rebuilt from the same prompt when a run is resumed.
 #[derive(Clone, Copy)]
-pub struct Terms<'t> {
+pub struct ExchangeTerms<'t> {
     /// What the answer must be.
-    pub owed: Owed<'t>,
+    pub owed: AnswerRequirement<'t>,
     /// What stands in when there is no answer.
     pub fallback: Option<&'t Json>,
     /// How often and for how much is asked.
-    pub limits: Limits,
+    pub limits: ExchangeLimits,
     /// The installation's key, for what the model is told of its own answer.
-    pub key: &'t Key,
+    pub key: &'t InstallationKey,
     /// Counts what is added to the request.
     pub counter: &'t dyn TokenCounter,
 }
 
 /// What an answer must be.
 #[derive(Debug, Clone, Copy)]
-pub enum Owed<'t> {
+pub enum AnswerRequirement<'t> {
     /// Any text that is not empty; the value is a JSON string.
     Text,
     /// One value that meets a contract.
@@ -51,21 +51,21 @@ pub enum Owed<'t> {
         /// The tools' contracts.
         tools: &'t [Contract],
         /// How many calls there must be.
-        needed: Needed,
+        needed: CallRequirement,
     },
 }
 
 /// How many calls an answer must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Needed {
+pub enum CallRequirement {
     /// None, if there is a text.
     Any,
     /// At least one.
     Some,
 }
 
-impl core::fmt::Debug for Terms<'_> {
+impl core::fmt::Debug for ExchangeTerms<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Terms").field("limits", &self.limits).finish_non_exhaustive()
     }
@@ -73,7 +73,7 @@ impl core::fmt::Debug for Terms<'_> {
 
 /// How often and for how much is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ExchangeLimits {
     /// How often a model is asked, the first time included.
     pub attempts: NonZeroU32,
     /// The most tokens of all attempts together, prompts as they are counted here and the most that
@@ -83,7 +83,7 @@ pub struct Limits {
 }
 
 /// Two attempts.
-impl Default for Limits {
+impl Default for ExchangeLimits {
     fn default() -> Self {
         Self { attempts: NonZeroU32::MIN.saturating_add(1), tokens: None }
     }
@@ -93,7 +93,7 @@ impl Default for Limits {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// With what.
-    pub ended: Ended,
+    pub ended: ExchangeEnd,
     /// Everything that was asked, in order.
     pub attempts: Vec<Attempt>,
 }
@@ -123,7 +123,7 @@ impl Outcome {
 /// What an exchange ended with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Ended {
+pub enum ExchangeEnd {
     /// The model's value, which meets the contract, under the request's label.
     Answered {
         /// It; [`Owed`] says what it looks like.
@@ -135,19 +135,20 @@ pub enum Ended {
         /// The prompt's fallback, which meets the contract too.
         value: Json,
         /// What kept the model's value away.
-        because: Because,
+        because: FallbackReason,
     },
     /// There is no value: none of the model's, and no fallback.
     Failed {
         /// What kept the model's value away.
-        because: Because,
+        because: FallbackReason,
     },
 }
 
 /// Why there is no value of the model's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", content = "what", rename_all = "kebab-case")]
-pub enum Because {
+#[schemars(rename = "Because")]
+pub enum FallbackReason {
     /// It refused.
     Refusal,
     /// Its answer reached the most tokens that it may have.
@@ -157,10 +158,10 @@ pub enum Because {
     /// The call failed.
     Failed(FailureKind),
     /// The run was given up.
-    Cancelled(Cancelled),
+    Cancelled(CancelReason),
 }
 
-impl Because {
+impl FallbackReason {
     /// The reason in our words, without a full stop.
     #[must_use]
     pub fn in_words(self) -> String {
@@ -169,8 +170,8 @@ impl Because {
             Self::CutOff => "the answer reached the most tokens that it may have".to_owned(),
             Self::Invalid => "no answer met the contract".to_owned(),
             Self::Failed(kind) => format!("the call failed ({})", kind.as_str()),
-            Self::Cancelled(Cancelled::Asked) => "it was cancelled".to_owned(),
-            Self::Cancelled(Cancelled::Deadline) => "its time was up".to_owned(),
+            Self::Cancelled(CancelReason::Asked) => "it was cancelled".to_owned(),
+            Self::Cancelled(CancelReason::Deadline) => "its time was up".to_owned(),
         }
     }
 }
@@ -185,18 +186,19 @@ pub struct Attempt {
     /// What the model wrote; `None` if the call failed.
     pub response: Option<Response>,
     /// Why the call failed.
-    pub failure: Option<Failure>,
+    pub failure: Option<CallFailure>,
     /// What the provider says it used.
     pub usage: Option<Usage>,
     /// What was repaired in the answer.
     pub repairs: Vec<RepairKind>,
     /// What was wrong with the answer.
-    pub problems: Vec<Broken>,
+    pub problems: Vec<BrokenRule>,
 }
 
 /// A rule that an answer broke, in our words only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Broken {
+#[schemars(rename = "Broken")]
+pub struct BrokenRule {
     /// The rule: a keyword of JSON Schema, or `answer`, `tool`, `json`.
     pub rule: String,
     /// Where, in names that the schema declares.
@@ -208,14 +210,14 @@ pub struct Broken {
 /// A contracted call as a run.
 #[derive(Debug)]
 pub struct Exchange<'t> {
-    terms: Terms<'t>,
-    state: State,
+    terms: ExchangeTerms<'t>,
+    state: ExchangeState,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
+struct ExchangeState {
     request: Request,
-    phase: Phase,
+    phase: ExchangePhase,
     now: Time,
     /// The most tokens that the attempts so far can have used.
     spent: u64,
@@ -224,7 +226,7 @@ struct State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "effect", rename_all = "kebab-case")]
-enum Phase {
+enum ExchangePhase {
     New,
     Waiting(EffectId),
     Over,
@@ -233,8 +235,9 @@ enum Phase {
 impl<'t> Exchange<'t> {
     /// A run that asks `request` under these terms.
     #[must_use]
-    pub const fn new(terms: Terms<'t>, request: Request) -> Self {
-        let state = State { request, phase: Phase::New, now: Time(i64::MIN), spent: 0, attempts: Vec::new() };
+    pub const fn new(terms: ExchangeTerms<'t>, request: Request) -> Self {
+        let state =
+            ExchangeState { request, phase: ExchangePhase::New, now: Time(i64::MIN), spent: 0, attempts: Vec::new() };
         Self { terms, state }
     }
 
@@ -243,8 +246,8 @@ impl<'t> Exchange<'t> {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidInput`] if `state` is none.
-    pub fn restore(terms: Terms<'t>, state: &Json) -> Result<Self, Error> {
-        let state = State::deserialize(state)
+    pub fn restore(terms: ExchangeTerms<'t>, state: &Json) -> Result<Self, Error> {
+        let state = ExchangeState::deserialize(state)
             .map_err(|e| Error::new(ErrorKind::InvalidInput, format!("this is not a state of an exchange: {e}")))?;
         Ok(Self { terms, state })
     }
@@ -259,7 +262,7 @@ impl<'t> Exchange<'t> {
                     "a call that may take up to {tokens} tokens exceeds the limit: all attempts of a run together may \
                      use {most}; raise `--max-tokens`, or keep fewer tokens free for the answer"
                 );
-                self.failed(EffectId(0), Failure::new(FailureKind::NotBooked, why))
+                self.failed(EffectId(0), CallFailure::new(FailureKind::NotBooked, why))
             }
             _ => self.ask(request),
         }
@@ -268,12 +271,12 @@ impl<'t> Exchange<'t> {
     fn ask(&mut self, request: Request) -> Step<Outcome> {
         self.state.spent = self.state.spent.saturating_add(most_tokens(&request));
         let effect = EffectId(u32::try_from(self.state.attempts.len()).unwrap_or(u32::MAX));
-        self.state.phase = Phase::Waiting(effect);
+        self.state.phase = ExchangePhase::Waiting(effect);
         Step::Do(vec![(effect, Effect::Call { request: Box::new(request) })])
     }
 
     /// The request once more, with what was wrong; `None` if the limits don't allow it.
-    fn again(&self, problems: &[feedback::Wrong]) -> Option<Request> {
+    fn again(&self, problems: &[feedback::AnswerDefect]) -> Option<Request> {
         let attempts = usize::try_from(self.terms.limits.attempts.get()).unwrap_or(usize::MAX);
         if self.state.attempts.len() >= attempts {
             return None;
@@ -284,21 +287,22 @@ impl<'t> Exchange<'t> {
         self.terms.limits.tokens.is_none_or(|most| tokens <= most).then_some(request)
     }
 
-    fn end(&mut self, ended: Ended) -> Step<Outcome> {
-        self.state.phase = Phase::Over;
+    fn end(&mut self, ended: ExchangeEnd) -> Step<Outcome> {
+        self.state.phase = ExchangePhase::Over;
         Step::Done(Outcome { ended, attempts: self.state.attempts.clone() })
     }
 
     /// Ends without a value of the model's.
-    fn give_up(&mut self, because: Because) -> Step<Outcome> {
+    fn give_up(&mut self, because: FallbackReason) -> Step<Outcome> {
         // A person who cancels wants nothing, and a replay that differs is an error to look at.
         let wants_none = matches!(
             because,
-            Because::Cancelled(Cancelled::Asked) | Because::Failed(FailureKind::Replay | FailureKind::Cancelled)
+            FallbackReason::Cancelled(CancelReason::Asked)
+                | FallbackReason::Failed(FailureKind::Replay | FailureKind::Cancelled)
         );
         match self.terms.fallback {
-            Some(value) if !wants_none => self.end(Ended::FellBack { value: value.clone(), because }),
-            _ => self.end(Ended::Failed { because }),
+            Some(value) if !wants_none => self.end(ExchangeEnd::FellBack { value: value.clone(), because }),
+            _ => self.end(ExchangeEnd::Failed { because }),
         }
     }
 
@@ -307,44 +311,48 @@ impl<'t> Exchange<'t> {
         let (usage, mut attempt) = (response.usage.clone(), self.attempt(effect));
         attempt.usage = Some(usage);
         let read = match finish {
-            Finish::Refusal | Finish::Length => None,
+            FinishReason::Refusal | FinishReason::Length => None,
             _ => Some(read(&response, self.terms.owed, &self.state.request)),
         };
         attempt.response = Some(response);
         match read {
             None => {
                 self.state.attempts.push(attempt);
-                self.give_up(if finish == Finish::Refusal { Because::Refusal } else { Because::CutOff })
+                self.give_up(if finish == FinishReason::Refusal {
+                    FallbackReason::Refusal
+                } else {
+                    FallbackReason::CutOff
+                })
             }
-            Some(Read::Refusal) => {
+            Some(AnswerReading::Refusal) => {
                 self.state.attempts.push(attempt);
-                self.give_up(Because::Refusal)
+                self.give_up(FallbackReason::Refusal)
             }
-            Some(Read::Value { value, repairs }) => {
+            Some(AnswerReading::Value { value, repairs }) => {
                 attempt.repairs = repairs;
                 self.state.attempts.push(attempt);
-                self.end(Ended::Answered { value })
+                self.end(ExchangeEnd::Answered { value })
             }
-            Some(Read::Wrong { problems, repairs }) => {
+            Some(AnswerReading::Wrong { problems, repairs }) => {
                 attempt.repairs = repairs;
                 self.wrong(attempt, &problems)
             }
         }
     }
 
-    fn wrong(&mut self, mut attempt: Attempt, problems: &[feedback::Wrong]) -> Step<Outcome> {
+    fn wrong(&mut self, mut attempt: Attempt, problems: &[feedback::AnswerDefect]) -> Step<Outcome> {
         attempt.problems = problems.iter().map(|wrong| wrong.broken.clone()).collect();
         self.state.attempts.push(attempt);
         match self.again(problems) {
             Some(request) => self.ask(request),
-            None => self.give_up(Because::Invalid),
+            None => self.give_up(FallbackReason::Invalid),
         }
     }
 
-    fn failed(&mut self, effect: EffectId, failure: Failure) -> Step<Outcome> {
+    fn failed(&mut self, effect: EffectId, failure: CallFailure) -> Step<Outcome> {
         let kind = failure.kind;
-        let problem = feedback::Wrong {
-            broken: Broken {
+        let problem = feedback::AnswerDefect {
+            broken: BrokenRule {
                 rule: "tool".to_owned(),
                 path: String::new(),
                 expected: answer::offered(&self.state.request),
@@ -356,7 +364,7 @@ impl<'t> Exchange<'t> {
             return self.wrong(attempt, &[problem]);
         }
         self.state.attempts.push(attempt);
-        self.give_up(Because::Failed(kind))
+        self.give_up(FallbackReason::Failed(kind))
     }
 
     const fn attempt(&self, effect: EffectId) -> Attempt {
@@ -379,16 +387,16 @@ impl Machine for Exchange<'_> {
         let out_of_step = |problem: &str| Err(Error::new(ErrorKind::OutOfStep, problem));
         let now = self.state.now.max(event.now);
         let step = match (self.state.phase, event.what) {
-            (Phase::Over, _) => return out_of_step("the exchange is over; nothing can happen to it any more"),
-            (Phase::New, What::Started) => {
+            (ExchangePhase::Over, _) => return out_of_step("the exchange is over; nothing can happen to it any more"),
+            (ExchangePhase::New, EventKind::Started) => {
                 self.state.now = now;
                 self.begin()
             }
-            (_, What::Cancelled { why }) => {
+            (_, EventKind::Cancelled { why }) => {
                 self.state.now = now;
-                self.give_up(Because::Cancelled(why))
+                self.give_up(FallbackReason::Cancelled(why))
             }
-            (Phase::Waiting(effect), What::Performed { results }) => {
+            (ExchangePhase::Waiting(effect), EventKind::Performed { results }) => {
                 let mut results = results.into_iter();
                 let (Some((id, performed)), None) = (results.next(), results.next()) else {
                     return out_of_step("an exchange asks for one effect at a time; give it one result");
@@ -397,19 +405,19 @@ impl Machine for Exchange<'_> {
                     return out_of_step("this result belongs to another effect than the one that was asked for");
                 }
                 match performed {
-                    Performed::Response { response } => {
+                    EffectResult::Response { response } => {
                         self.state.now = now;
                         self.answered(effect, *response)
                     }
-                    Performed::Failed { failure } => {
+                    EffectResult::Failed { failure } => {
                         self.state.now = now;
                         self.failed(effect, failure)
                     }
-                    Performed::Measured { .. } => return out_of_step("an exchange asks models only"),
+                    EffectResult::Measured { .. } => return out_of_step("an exchange asks models only"),
                 }
             }
-            (Phase::New, _) => return out_of_step("an exchange starts with `started`"),
-            (Phase::Waiting(_), _) => return out_of_step("the exchange waits for its call"),
+            (ExchangePhase::New, _) => return out_of_step("an exchange starts with `started`"),
+            (ExchangePhase::Waiting(_), _) => return out_of_step("the exchange waits for its call"),
         };
         Ok(step)
     }

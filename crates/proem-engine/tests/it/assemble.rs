@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::assemble::{Options, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::{Inputs, Value};
 use proem_engine::profile::Profile;
@@ -11,11 +11,11 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
-use proem_engine::report::{Report, State};
+use proem_engine::report::{Report, SectionState};
 use proem_engine::section::{Layer, Rung};
-use proem_engine::tokens::{Counts, OpenAi, TokenCounter};
+use proem_engine::tokens::{CachingCounter, OpenAi, TokenCounter};
 use proem_engine::{Error, ErrorKind};
-use proem_guard::{Key, Untrusted};
+use proem_guard::{InstallationKey, Untrusted};
 use proem_text::{Label, Source};
 use serde_json::json;
 
@@ -48,15 +48,15 @@ impl Limits {
 }
 
 fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, Report), Error> {
-    let options = Options {
-        key: &Key::new([limits.key; 32]),
+    let options = AssemblyOptions {
+        key: &InstallationKey::new([limits.key; 32]),
         layers: &limits.layers,
         input_tokens: limits.whole,
         output_tokens: None,
         monolithic: limits.monolithic,
         profile: limits.profile.as_ref(),
     };
-    assemble(prompt, inputs, &mut Counts::new(&OpenAi::O200k), &options)
+    assemble(prompt, inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }
 
 fn outside(text: &str) -> Value {
@@ -296,8 +296,8 @@ fn ladders_go_down_as_far_as_the_budget_asks() {
         assert!(report.totals.tokens <= limit);
         let log = section(&report, "log");
         let rung = match log.state {
-            State::Kept => Rung::Full,
-            State::Dropped => Rung::Omitted,
+            SectionState::Kept => Rung::Full,
+            SectionState::Dropped => Rung::Omitted,
             _ => log.shrunk[0].rung,
         };
         if seen.last() != Some(&rung) {
@@ -341,7 +341,7 @@ fn a_required_section_keeps_its_own_words_when_its_ladder_ends() {
         let Ok((assembly, report)) = run(&prompt, &values, &Limits::whole(limit)) else { continue };
         assert!(text_of(&assembly, "files").contains("Files:\n"), "{limit}");
         let files = section(&report, "files");
-        assert_ne!(files.state, State::Dropped);
+        assert_ne!(files.state, SectionState::Dropped);
         omitted += usize::from(files.shrunk.first().is_some_and(|shrunk| shrunk.rung == Rung::Omitted));
     }
     assert!(omitted > 0);
@@ -366,7 +366,7 @@ fn layers_have_caps_of_their_own() {
     let values = ladder_inputs(30, 2, 1);
     let (_, report) = run(&prompt, &values, &Limits::layer(Layer::Context, 160)).unwrap();
     let context: usize = report.sections.iter().filter(|s| s.layer == Layer::Context).map(|s| s.tokens).sum();
-    assert!(context <= 160 && section(&report, "log").state != State::Kept, "{context}");
+    assert!(context <= 160 && section(&report, "log").state != SectionState::Kept, "{context}");
     assert_eq!(report.totals.limit, None);
     let error = run(&prompt, &values, &Limits::layer(Layer::Constitution, 2)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BudgetTooSmall);
@@ -424,10 +424,10 @@ fn the_report_accounts_for_every_token_and_byte() {
         assert_eq!(section.sources.is_empty(), section.contained.is_empty());
     }
     assert_eq!(end, text.len());
-    let states: Vec<(&str, State)> = report.sections.iter().map(|s| (s.name.as_str(), s.state)).collect();
+    let states: Vec<(&str, SectionState)> = report.sections.iter().map(|s| (s.name.as_str(), s.state)).collect();
     assert_eq!(states.len(), 6, "{states:?}");
     let note = section(&report, "note");
-    assert_eq!((note.state, note.reason.as_deref()), (State::Empty, Some("it has no input")));
+    assert_eq!((note.state, note.reason.as_deref()), (SectionState::Empty, Some("it has no input")));
     let files = section(&report, "files");
     assert_eq!(files.sources, ["git/log"]);
     let paths: Vec<&str> = files.contained.iter().map(|range| &text[range.start..range.end]).collect();
@@ -585,7 +585,7 @@ fn a_profile_stands_behind_trusted_text_and_before_what_comes_from_outside() {
     let names: Vec<&str> = assembly.sections.iter().map(|section| section.name.as_str()).collect();
     assert_eq!(names, ["role", "state", "profile", "log", "task"]);
     let shown = &report.sections[2];
-    assert_eq!((shown.name.as_str(), shown.state, shown.tokens > 0), ("profile", State::Kept, true));
+    assert_eq!((shown.name.as_str(), shown.state, shown.tokens > 0), ("profile", SectionState::Kept, true));
     assert_eq!(assembly.sections[2].text, "How to answer:\n\nInstructions:\n- Count twice.\n\n");
     assert_eq!(report.totals.tokens, OpenAi::O200k.count(&assembly.text()));
     // Under another key the text's hash is another, the content's the same, the profile in both.
@@ -608,7 +608,7 @@ fn a_profile_takes_its_tokens_off_the_limits() {
     let (assembly, report) = run(&prompt, &inputs, &limits).unwrap();
     assert!(with > without && report.totals.tokens <= without);
     assert!(assembly.sections.iter().any(|section| section.name == "profile"));
-    assert_eq!(report.sections[3].state, State::Dropped);
+    assert_eq!(report.sections[3].state, SectionState::Dropped);
 
     let limits = Limits { profile: Some(profile()), ..Limits::layer(Layer::Context, 5) };
     let error = run(&prompt, &inputs, &limits).unwrap_err();

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proem_engine::ErrorKind;
-use proem_engine::prompt::book::{Book, BookLayer, LockState, Version};
+use proem_engine::prompt::book::{Book, BookLayer, LockState, PromptVersion};
 use proem_engine::prompt::check::check;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
@@ -43,7 +43,7 @@ fn book(layers: Vec<BookLayer>) -> Book {
     Book::new(layers).unwrap()
 }
 
-fn version(book: &Book, name: &str) -> Version {
+fn version(book: &Book, name: &str) -> PromptVersion {
     let versions = book.versions().unwrap();
     versions.into_iter().find(|version| format!("{}@{}", version.prompt, version.version) == name).unwrap()
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use proem_engine::ErrorKind;
-use proem_engine::assemble::{Options, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::contract::Contract;
 use proem_engine::decode::{MAX_REPAIRS, decode};
 use proem_engine::input::{Inputs, Value};
@@ -17,8 +17,8 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_engine::prompt::file::{PartialText, PromptFile};
 use proem_engine::prompt::origin::Origin;
-use proem_engine::tokens::{Counts, OpenAi};
-use proem_guard::Key;
+use proem_engine::tokens::{CachingCounter, OpenAi};
+use proem_guard::InstallationKey;
 
 /// The inputs of one target by name; the fuzzer's may be no text.
 fn corpus(target: &str) -> BTreeMap<String, String> {
@@ -60,15 +60,15 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
             continue;
         };
         let inputs: Inputs = ["a", "j"].into_iter().map(|input| (input.to_owned(), Value::from("x"))).collect();
-        let options = Options {
-            key: &Key::new([7; 32]),
+        let options = AssemblyOptions {
+            key: &InstallationKey::new([7; 32]),
             layers: &BTreeMap::new(),
             input_tokens: None,
             output_tokens: None,
             monolithic: None,
             profile: None,
         };
-        if let Err(error) = assemble(&prompt, &inputs, &mut Counts::new(&OpenAi::O200k), &options) {
+        if let Err(error) = assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options) {
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}: {error}");
         }
     }

@@ -5,7 +5,7 @@
 )]
 
 use proem_engine::contract::Contract;
-use proem_engine::decode::{MAX_CANDIDATES, MAX_DEPTH, MAX_REPAIRS, RepairKind, Unreadable, decode};
+use proem_engine::decode::{DecodeFailure, MAX_CANDIDATES, MAX_DEPTH, MAX_REPAIRS, RepairKind, decode};
 use serde_json::{Value as Json, json};
 
 /// The properties that most cases are about.
@@ -330,9 +330,9 @@ fn nothing_is_too_deep_or_too_long() {
             let read = decode(&text, &contract);
             // A list that ends with an unquoted key's list is fine; so is any other nesting.
             assert_eq!(read.is_ok(), expected, "{open} {depth}");
-            assert!(expected || read == Err(Unreadable::TooDeep));
+            assert!(expected || read == Err(DecodeFailure::TooDeep));
             let cut = decode(&open.repeat(levels), &contract);
-            assert!(expected || cut == Err(Unreadable::TooDeep), "{open} {depth}");
+            assert!(expected || cut == Err(DecodeFailure::TooDeep), "{open} {depth}");
         }
     }
     let long = 100_000;
@@ -388,11 +388,11 @@ fn every_kind_has_a_word_and_a_sentence() {
         assert_eq!(json!(kind), json!(kind.as_str()));
         assert!(kind.in_words().len() > kind.as_str().len() && !kind.in_words().ends_with('.'));
     }
-    for kind in Unreadable::ALL {
+    for kind in DecodeFailure::ALL {
         assert_eq!(json!(kind), json!(kind.as_str()));
         assert!(kind.in_words().contains("; send "));
     }
-    assert!(Unreadable::TooDeep.in_words().contains(&MAX_DEPTH.to_string()));
+    assert!(DecodeFailure::TooDeep.in_words().contains(&MAX_DEPTH.to_string()));
     let mut words: Vec<&str> = RepairKind::ALL.iter().map(|kind| kind.as_str()).collect();
     words.sort_unstable();
     words.dedup();

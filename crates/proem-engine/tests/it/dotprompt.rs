@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use proem_engine::message::{Message, Part};
-use proem_engine::ordered::{Fields, Ordered};
+use proem_engine::ordered::{OrderedJson, OrderedMap};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use saphyr::{LoadableYamlNode, Yaml};
 use serde_json::{Map, Value as Json, json};
@@ -47,8 +47,8 @@ fn object(json: Option<&Json>) -> Map<String, Json> {
     json.and_then(Json::as_object).cloned().unwrap_or_default()
 }
 
-fn ordered(json: Option<&Json>) -> Fields<Ordered> {
-    object(json).into_iter().map(|(name, value)| (name, Ordered::from(value))).collect()
+fn ordered(json: Option<&Json>) -> OrderedMap<OrderedJson> {
+    object(json).into_iter().map(|(name, value)| (name, OrderedJson::from(value))).collect()
 }
 
 fn part(part: &Part) -> Json {

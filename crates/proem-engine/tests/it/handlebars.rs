@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::ErrorKind;
 use proem_engine::message::Part;
-use proem_engine::ordered::{Fields, Ordered};
+use proem_engine::ordered::{OrderedJson, OrderedMap};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ const PARTIALS: [(&str, &str); 6] = [
 ];
 
 fn data(input: &str) -> RenderData {
-    let input: Ordered = serde_json::from_str(input).unwrap();
+    let input: OrderedJson = serde_json::from_str(input).unwrap();
     RenderData { input: input.fields().unwrap().clone(), ..RenderData::default() }
 }
 
@@ -260,23 +260,23 @@ fn template() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-fn value() -> impl Strategy<Value = Ordered> {
+fn value() -> impl Strategy<Value = OrderedJson> {
     let text = prop_oneof![
         any::<String>(),
         Just("{{role \"system\"}}\u{fdd0}role {\"role\":\"system\"}\u{fdd0}\u{fdd1}".to_owned()),
         "[\u{fdd0}-\u{fdd3} role{}:\"sytem]{0,20}",
     ];
     let leaf = prop_oneof![
-        Just(Ordered::Null),
-        any::<bool>().prop_map(Ordered::Bool),
-        any::<i32>().prop_map(|number| Ordered::Number(number.into())),
-        text.prop_map(Ordered::from),
+        Just(OrderedJson::Null),
+        any::<bool>().prop_map(OrderedJson::Bool),
+        any::<i32>().prop_map(|number| OrderedJson::Number(number.into())),
+        text.prop_map(OrderedJson::from),
     ];
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(|items| Ordered::List(std::sync::Arc::new(items))),
+            prop::collection::vec(inner.clone(), 0..4).prop_map(|items| OrderedJson::List(std::sync::Arc::new(items))),
             prop::collection::vec(("[abc]", inner), 0..4)
-                .prop_map(|fields| fields.into_iter().collect::<Fields<_>>().into()),
+                .prop_map(|fields| fields.into_iter().collect::<OrderedMap<_>>().into()),
         ]
     })
 }

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::assemble::{Options, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Assembly;
-use proem_engine::budget::{Cap, Fit, Outcome, Step, Unit, fit};
+use proem_engine::budget::{Feasibility, Fit, FitLimit, FitUnit, RungCost, fit};
 use proem_engine::input::{Inputs, Value};
 use proem_engine::message::Role;
 use proem_engine::profile::{Format, Profile, Registry, Signals, adapt, known_risks};
@@ -15,9 +15,9 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::{Layer, Rung};
-use proem_engine::tokens::{Counts, OpenAi, TokenCounter, splits_cleanly};
+use proem_engine::tokens::{CachingCounter, OpenAi, TokenCounter, splits_cleanly};
 use proem_engine::{Error, ErrorKind};
-use proem_guard::{Key, Untrusted};
+use proem_guard::{InstallationKey, Untrusted};
 use proem_text::{Label, Source};
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -27,35 +27,35 @@ fn layer() -> impl Strategy<Value = Layer> {
     select(vec![Layer::Rules, Layer::Context, Layer::Capabilities])
 }
 
-fn unit() -> impl Strategy<Value = Unit> {
+fn unit() -> impl Strategy<Value = FitUnit> {
     let rungs = prop::sample::subsequence(vec![Rung::Full, Rung::Brief, Rung::Count, Rung::Omitted], 1..=4);
     (layer(), 0u8..=100, rungs, vec(0u64..200, 4)).prop_map(|(layer, priority, rungs, tokens)| {
-        let mut steps = rungs.into_iter().zip(tokens).map(|(rung, tokens)| Step { rung, tokens });
-        Unit { layer, priority, best: steps.next().unwrap(), lower: steps.collect() }
+        let mut steps = rungs.into_iter().zip(tokens).map(|(rung, tokens)| RungCost { rung, tokens });
+        FitUnit { layer, priority, best: steps.next().unwrap(), lower: steps.collect() }
     })
 }
 
-fn cap() -> impl Strategy<Value = Cap> {
-    (prop::option::of(layer()), 0u64..600, 0u64..200).prop_map(|(layer, limit, fixed)| Cap { layer, limit, fixed })
+fn cap() -> impl Strategy<Value = FitLimit> {
+    (prop::option::of(layer()), 0u64..600, 0u64..200).prop_map(|(layer, limit, fixed)| FitLimit { layer, limit, fixed })
 }
 
-fn worth(units: &[Unit], chosen: &[Step]) -> u64 {
-    let worth = |(unit, step): (&Unit, &Step)| u64::from(unit.priority) * u64::from(step.rung.tenths());
+fn worth(units: &[FitUnit], chosen: &[RungCost]) -> u64 {
+    let worth = |(unit, step): (&FitUnit, &RungCost)| u64::from(unit.priority) * u64::from(step.rung.tenths());
     units.iter().zip(chosen).map(worth).sum()
 }
 
-fn used(units: &[Unit], cap: &Cap, chosen: &[Step]) -> u64 {
+fn used(units: &[FitUnit], cap: &FitLimit, chosen: &[RungCost]) -> u64 {
     let under = units.iter().zip(chosen).filter(|(unit, _)| cap.layer.is_none_or(|layer| layer == unit.layer));
     cap.fixed + under.map(|(_, step)| step.tokens).sum::<u64>()
 }
 
 /// The most that any choice is worth that keeps all caps.
-fn best(units: &[Unit], caps: &[Cap]) -> Option<u64> {
+fn best(units: &[FitUnit], caps: &[FitLimit]) -> Option<u64> {
     let mut best = None;
-    let steps = |unit: &Unit| [&[unit.best][..], &unit.lower].concat();
+    let steps = |unit: &FitUnit| [&[unit.best][..], &unit.lower].concat();
     let mut chosen = vec![0; units.len()];
     loop {
-        let standing: Vec<Step> = units.iter().zip(&chosen).map(|(unit, step)| steps(unit)[*step]).collect();
+        let standing: Vec<RungCost> = units.iter().zip(&chosen).map(|(unit, step)| steps(unit)[*step]).collect();
         if caps.iter().all(|cap| used(units, cap, &standing) <= cap.limit) {
             best = best.max(Some(worth(units, &standing)));
         }
@@ -80,7 +80,7 @@ proptest! {
         prop_assert_eq!(worth(&units, &chosen), kept);
         prop_assert!(kept <= bound, "{} > {}", kept, bound);
         let fits = caps.iter().all(|cap| used(&units, cap, &chosen) <= cap.limit);
-        prop_assert_eq!(fits, outcome == Outcome::Fits);
+        prop_assert_eq!(fits, outcome == Feasibility::Fits);
         let best = best(&units, &caps);
         prop_assert_eq!(fits, best.is_some());
         if let Some(best) = best {
@@ -111,7 +111,7 @@ proptest! {
     fn counts_of_joined_pieces_add_up(pieces in vec(text(), 0..6)) {
         let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
         for counter in [OpenAi::O200k, OpenAi::Cl100k] {
-            let mut counts = Counts::new(&counter);
+            let mut counts = CachingCounter::new(&counter);
             let joined = counts.count_joined(&pieces);
             prop_assert_eq!(joined.len(), pieces.len());
             prop_assert_eq!(joined.iter().sum::<usize>(), counter.count(&pieces.concat()));
@@ -218,7 +218,12 @@ impl Given {
         inputs
     }
 
-    fn assemble(&self, prompt: &Prompt, inputs: &Inputs, counts: &mut Counts<'_>) -> Result<(Assembly, Report), Error> {
+    fn assemble(
+        &self,
+        prompt: &Prompt,
+        inputs: &Inputs,
+        counts: &mut CachingCounter<'_>,
+    ) -> Result<(Assembly, Report), Error> {
         self.assemble_with(None, prompt, inputs, counts)
     }
 
@@ -227,10 +232,10 @@ impl Given {
         profile: Option<&Profile>,
         prompt: &Prompt,
         inputs: &Inputs,
-        counts: &mut Counts<'_>,
+        counts: &mut CachingCounter<'_>,
     ) -> Result<(Assembly, Report), Error> {
-        let options = Options {
-            key: &Key::new([7; 32]),
+        let options = AssemblyOptions {
+            key: &InstallationKey::new([7; 32]),
             layers: &self.limits.1,
             input_tokens: self.limits.0,
             output_tokens: None,
@@ -342,12 +347,12 @@ proptest! {
 
     #[test]
     fn the_same_inputs_give_the_same_bytes_within_every_limit(given in given()) {
-        let (prompt, mut counts) = (prompt(), Counts::new(&OpenAi::O200k));
+        let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let inputs = given.inputs(outside);
         match given.assemble(&prompt, &inputs, &mut counts) {
             Ok((assembly, report)) => {
                 check_account(&assembly, &report, &given)?;
-                let again = given.assemble(&prompt, &inputs, &mut Counts::new(&OpenAi::O200k)).unwrap();
+                let again = given.assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k)).unwrap();
                 prop_assert_eq!(&again.0, &assembly);
                 prop_assert_eq!(&again.1, &report);
             }
@@ -357,7 +362,7 @@ proptest! {
 
     #[test]
     fn what_changes_from_task_to_task_moves_no_byte_of_the_prefix(a in given(), b in given(), times in 1usize..30) {
-        let (prompt, mut counts) = (prompt(), Counts::new(&OpenAi::O200k));
+        let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let b = Given {
             tools: a.tools.clone(),
             rules: a.rules.clone(),
@@ -375,7 +380,7 @@ proptest! {
 
     #[test]
     fn a_profile_moves_no_byte_of_the_prefix_and_is_always_whole(given in given(), profile in profile()) {
-        let (prompt, mut counts) = (prompt(), Counts::new(&OpenAi::O200k));
+        let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let inputs = given.inputs(outside);
         let without = given.assemble(&prompt, &inputs, &mut counts);
         let empty = given.assemble_with(Some(&Profile::default()), &prompt, &inputs, &mut counts);
@@ -398,7 +403,7 @@ proptest! {
 
     #[test]
     fn text_from_outside_stands_only_where_it_is_contained(given in given()) {
-        let (prompt, mut counts) = (prompt(), Counts::new(&OpenAi::O200k));
+        let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let mut canaries = Vec::new();
         let inputs = given.inputs(|text| {
             let canary = format!("⟪canary-{}⟫", canaries.len());
@@ -420,7 +425,7 @@ proptest! {
 
     #[test]
     fn no_text_changes_the_number_or_roles_of_sections(given in given(), trusted in any::<bool>()) {
-        let (prompt, mut counts) = (prompt(), Counts::new(&OpenAi::O200k));
+        let (prompt, mut counts) = (prompt(), CachingCounter::new(&OpenAi::O200k));
         let given = Given { limits: (None, BTreeMap::new()), ..given };
         let inputs = given.inputs(|text| if trusted { text.into() } else { outside(text) });
         let (assembly, report) = given.assemble(&prompt, &inputs, &mut counts).unwrap();

@@ -1,12 +1,12 @@
 //! What an action may name although no trusted text does.
 
-use super::{amount, host, mail, number, rule::Kind, url};
+use super::{amount, host, mail, number, rule::ReferentKind, url};
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use core::fmt;
 
 /// What an entry of an [`Allowlist`] stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
+pub enum AllowlistEntryKind {
     /// A mail address or a handle.
     Recipient,
     /// Every address at exactly this domain.
@@ -28,19 +28,19 @@ pub enum Entry {
 
 /// An entry without a canonical form, which could never match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotCanonical(Entry);
+pub struct NotCanonical(AllowlistEntryKind);
 
 impl fmt::Display for NotCanonical {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wanted = match self.0 {
-            Entry::Recipient => "one plain e-mail address or handle, as in `name@example.org`",
-            Entry::MailDomain => "a plain domain, as in `example.org`",
-            Entry::Host => "a plain host, as in `example.org`",
-            Entry::Url => "a plain URL, as in `https://example.org/path`",
-            Entry::UrlPrefix => "a URL that ends with `/`, as in `https://example.org/path/`",
-            Entry::Amount => "a currency and digits, as in `EUR 1200.50`",
-            Entry::Id => "letters, digits and `-_.:/`",
-            Entry::Number => "digits, as in `+49 30 1234567`",
+            AllowlistEntryKind::Recipient => "one plain e-mail address or handle, as in `name@example.org`",
+            AllowlistEntryKind::MailDomain => "a plain domain, as in `example.org`",
+            AllowlistEntryKind::Host => "a plain host, as in `example.org`",
+            AllowlistEntryKind::Url => "a plain URL, as in `https://example.org/path`",
+            AllowlistEntryKind::UrlPrefix => "a URL that ends with `/`, as in `https://example.org/path/`",
+            AllowlistEntryKind::Amount => "a currency and digits, as in `EUR 1200.50`",
+            AllowlistEntryKind::Id => "letters, digits and `-_.:/`",
+            AllowlistEntryKind::Number => "digits, as in `+49 30 1234567`",
         };
         write!(f, "this entry of an allowlist matches nothing; write {wanted}")
     }
@@ -51,7 +51,7 @@ impl core::error::Error for NotCanonical {}
 /// Values that an action may name, in their canonical forms.
 #[derive(Debug, Clone, Default)]
 pub struct Allowlist {
-    values: BTreeSet<(Kind, String)>,
+    values: BTreeSet<(ReferentKind, String)>,
     domains: BTreeSet<String>,
     prefixes: Vec<url::Url>,
 }
@@ -68,36 +68,36 @@ impl Allowlist {
     /// # Errors
     ///
     /// [`NotCanonical`] if the text isn't a value of the kind; the list stays as it was.
-    pub fn allow(&mut self, entry: Entry, text: &str) -> Result<(), NotCanonical> {
+    pub fn allow(&mut self, entry: AllowlistEntryKind, text: &str) -> Result<(), NotCanonical> {
         self.try_allow(entry, text).ok_or(NotCanonical(entry))
     }
 
-    fn try_allow(&mut self, entry: Entry, text: &str) -> Option<()> {
+    fn try_allow(&mut self, entry: AllowlistEntryKind, text: &str) -> Option<()> {
         let kind = match entry {
-            Entry::MailDomain => {
+            AllowlistEntryKind::MailDomain => {
                 self.domains.insert(host::domain(text)?);
                 return Some(());
             }
-            Entry::UrlPrefix => {
-                let url::Parsed::Url(url) = url::parse(text) else { return None };
+            AllowlistEntryKind::UrlPrefix => {
+                let url::UrlParse::Url(url) = url::parse(text) else { return None };
                 let is_prefix = !url.scheme.is_empty() && url.rest.ends_with('/') && url.is_plain_path();
                 return is_prefix.then(|| self.prefixes.push(url));
             }
-            Entry::Recipient => Kind::Recipient,
-            Entry::Host => Kind::Host,
-            Entry::Url => Kind::Url,
-            Entry::Amount => Kind::Amount,
-            Entry::Id => Kind::Id,
-            Entry::Number => Kind::Number,
+            AllowlistEntryKind::Recipient => ReferentKind::Recipient,
+            AllowlistEntryKind::Host => ReferentKind::Host,
+            AllowlistEntryKind::Url => ReferentKind::Url,
+            AllowlistEntryKind::Amount => ReferentKind::Amount,
+            AllowlistEntryKind::Id => ReferentKind::Id,
+            AllowlistEntryKind::Number => ReferentKind::Number,
         };
         // A web address vouches for itself only, not for its host.
-        let listed = if kind == Kind::Url { 1 } else { usize::MAX };
+        let listed = if kind == ReferentKind::Url { 1 } else { usize::MAX };
         self.values.extend(forms(kind, text)?.into_iter().take(listed));
         Some(())
     }
 
     /// Whether one of the canonical forms is listed.
-    pub(super) fn has(&self, kind: Kind, form: &str) -> bool {
+    pub(super) fn has(&self, kind: ReferentKind, form: &str) -> bool {
         self.values.contains(&(kind, String::from(form)))
     }
 
@@ -116,24 +116,24 @@ impl Allowlist {
 }
 
 /// What a text vouches for that names a value: its canonical form, and what is part of it.
-pub(super) fn forms(kind: Kind, text: &str) -> Option<Vec<(Kind, String)>> {
+pub(super) fn forms(kind: ReferentKind, text: &str) -> Option<Vec<(ReferentKind, String)>> {
     let one = |form: Option<String>| form.map(|form| Vec::from([(kind, form)]));
     match kind {
-        Kind::Recipient => one(mail::recipient(text)),
-        Kind::Amount => one(amount::amount(text)),
-        Kind::Number => one(number::number(text)),
-        Kind::Id => number::id(text).map(|id| {
+        ReferentKind::Recipient => one(mail::recipient(text)),
+        ReferentKind::Amount => one(amount::amount(text)),
+        ReferentKind::Number => one(number::number(text)),
+        ReferentKind::Id => number::id(text).map(|id| {
             let folded = folded_id(id);
             Vec::from([(kind, String::from(id)), (kind, folded)])
         }),
-        Kind::Host => {
+        ReferentKind::Host => {
             let place = host::host_port(text)?;
             let page = url::Url { scheme: "", place: place.clone(), rest: String::from("/") };
-            Some(Vec::from([(kind, place.text()), (Kind::Url, page.text())]))
+            Some(Vec::from([(kind, place.text()), (ReferentKind::Url, page.text())]))
         }
-        Kind::Url => {
-            let url::Parsed::Url(url) = url::parse(text) else { return None };
-            Some(Vec::from([(kind, url.text()), (Kind::Host, url.place.text())]))
+        ReferentKind::Url => {
+            let url::UrlParse::Url(url) = url::parse(text) else { return None };
+            Some(Vec::from([(kind, url.text()), (ReferentKind::Host, url.place.text())]))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A token in a prompt that nothing but a repetition of the prompt can contain.
 
-use crate::contain::{Key, Tag};
+use crate::contain::{InstallationKey, Tag};
 use alloc::{format, string::String};
 use core::fmt;
 
@@ -11,7 +11,7 @@ pub struct Canary(String);
 impl Canary {
     /// The canary of a run: keyed hashes of the run's id, so nobody without the key can know it.
     #[must_use]
-    pub fn new(key: &Key, run: &str) -> Self {
+    pub fn new(key: &InstallationKey, run: &str) -> Self {
         let half = |name: &str| key.sign(&Tag::new(name).unwrap_or_default(), run);
         Self(format!("{}{}", half("canary_a"), half("canary_b")))
     }

@@ -1,6 +1,6 @@
 //! What stands where: the values in trusted texts and in texts from outside.
 
-use super::{Evidence, Outside, Sighting, allow, extract, number, rule::Kind};
+use super::{OutsideText, Sighting, TrustedExcerpt, allow, extract, number, rule::ReferentKind};
 use alloc::{collections::BTreeMap, string::String};
 use proem_text::Span;
 
@@ -11,12 +11,12 @@ const MIN_DIGITS: usize = 5;
 
 /// Canonical values with the first place where each stands.
 #[derive(Debug, Default)]
-pub(super) struct Index {
-    values: BTreeMap<(Kind, String), Sighting>,
+pub(super) struct SightingIndex {
+    values: BTreeMap<(ReferentKind, String), Sighting>,
 }
 
-impl Index {
-    pub(super) fn trusted(all: &[Evidence<'_>]) -> Self {
+impl SightingIndex {
+    pub(super) fn trusted(all: &[TrustedExcerpt<'_>]) -> Self {
         let mut index = Self::default();
         for evidence in all {
             index.add(evidence.name, evidence.text, evidence.span);
@@ -24,7 +24,7 @@ impl Index {
         index
     }
 
-    pub(super) fn outside(all: &[Outside<'_>]) -> Self {
+    pub(super) fn outside(all: &[OutsideText<'_>]) -> Self {
         let mut index = Self::default();
         for outside in all {
             let text = outside.text.value();
@@ -33,7 +33,7 @@ impl Index {
         index
     }
 
-    pub(super) fn get(&self, kind: Kind, form: &str) -> Option<&Sighting> {
+    pub(super) fn get(&self, kind: ReferentKind, form: &str) -> Option<&Sighting> {
         self.values.get(&(kind, String::from(form)))
     }
 
@@ -57,13 +57,13 @@ impl Index {
             }
         }
         for (span, written) in ids(text).filter(|(span, _)| lies_within(*span)) {
-            for (kind, form) in allow::forms(Kind::Id, written).into_iter().flatten() {
+            for (kind, form) in allow::forms(ReferentKind::Id, written).into_iter().flatten() {
                 self.insert(kind, form, name, span);
             }
         }
     }
 
-    fn insert(&mut self, kind: Kind, form: String, name: &str, span: Span) {
+    fn insert(&mut self, kind: ReferentKind, form: String, name: &str, span: Span) {
         let new = Sighting { name: String::from(name), span };
         self.values
             .entry((kind, form))

@@ -9,7 +9,7 @@ mod figures;
 mod link;
 mod plain;
 
-use super::Kind;
+use super::ReferentKind;
 use alloc::{borrow::Cow, vec::Vec};
 use proem_text::Span;
 
@@ -20,8 +20,8 @@ const MAX_LINK: usize = 2_048;
 
 /// One find.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
+pub(super) struct ValueMention<'a> {
+    pub(super) kind: ReferentKind,
     pub(super) span: Span,
     /// As it is followed: in a link's destination without tabs and line breaks.
     pub(super) text: Cow<'a, str>,
@@ -29,18 +29,18 @@ pub(super) struct Token<'a> {
 
 /// Everything in one text.
 #[derive(Debug, Default)]
-pub(super) struct Tokens<'a> {
-    pub(super) found: Vec<Token<'a>>,
+pub(super) struct ValueMentions<'a> {
+    pub(super) found: Vec<ValueMention<'a>>,
     /// Whether there were more than [`MAX_TOKENS`].
     pub(super) too_many: bool,
 }
 
-impl<'a> Tokens<'a> {
-    fn push(&mut self, kind: Kind, span: Span, text: impl Into<Cow<'a, str>>) {
+impl<'a> ValueMentions<'a> {
+    fn push(&mut self, kind: ReferentKind, span: Span, text: impl Into<Cow<'a, str>>) {
         if self.found.len() >= MAX_TOKENS {
             self.too_many = true;
         } else {
-            self.found.push(Token { kind, span, text: text.into() });
+            self.found.push(ValueMention { kind, span, text: text.into() });
         }
     }
 }
@@ -48,24 +48,24 @@ impl<'a> Tokens<'a> {
 /// What stands in running text, the larger find where one contains another.
 ///
 /// `min_digits` is how many digits make a phone or account number.
-pub(super) fn running(text: &str, min_digits: usize) -> Tokens<'_> {
-    let mut tokens = Tokens::default();
+pub(super) fn running(text: &str, min_digits: usize) -> ValueMentions<'_> {
+    let mut tokens = ValueMentions::default();
     plain::addresses(text, &mut tokens);
     figures::figures(text, min_digits, &mut tokens);
     tokens
 }
 
 /// The addresses in running text and the destinations of links in Markdown and HTML.
-pub(super) fn addresses(text: &str) -> Tokens<'_> {
-    let mut tokens = Tokens::default();
+pub(super) fn addresses(text: &str) -> ValueMentions<'_> {
+    let mut tokens = ValueMentions::default();
     plain::addresses(text, &mut tokens);
     link::destinations(text, &mut tokens);
     tokens
 }
 
 /// The amounts and phone and account numbers.
-pub(super) fn figures(text: &str, min_digits: usize) -> Tokens<'_> {
-    let mut tokens = Tokens::default();
+pub(super) fn figures(text: &str, min_digits: usize) -> ValueMentions<'_> {
+    let mut tokens = ValueMentions::default();
     figures::figures(text, min_digits, &mut tokens);
     tokens
 }

@@ -4,7 +4,7 @@
 //! punctuation, so that spacing letters out or cutting them with anything else changes nothing. A
 //! stream is also read backwards and as ROT13.
 
-use super::readings::Reading;
+use super::readings::DecodedText;
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
 use proem_text::{Span, normalise, normalise::without_marks};
 use unicode_script::{Script, UnicodeScript};
@@ -61,7 +61,7 @@ fn fold(c: char, mut push: impl FnMut(char)) {
 
 /// The shingles of a secret text, as hashes.
 #[derive(Debug)]
-pub(super) struct Secret {
+pub(super) struct SecretShingles {
     /// Sorted.
     hashes: Vec<u64>,
     shingle: usize,
@@ -70,19 +70,19 @@ pub(super) struct Secret {
 
 /// A run of letters that the secret has too.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct SharedRun {
     pub(super) span: Span,
     shingles: Vec<u64>,
 }
 
 /// What an answer has in common with the secret.
-pub(super) type Shared = Vec<Run>;
+pub(super) type SecretOverlap = Vec<SharedRun>;
 
 /// The letters of the runs, those that several have counted once.
 ///
 /// The longest run counts first, so the sum doesn't depend on the order.
-pub(super) fn letters<'a>(runs: impl Iterator<Item = &'a Run>) -> usize {
-    let mut runs: Vec<&Run> = runs.collect();
+pub(super) fn letters<'a>(runs: impl Iterator<Item = &'a SharedRun>) -> usize {
+    let mut runs: Vec<&SharedRun> = runs.collect();
     runs.sort_unstable_by(|a, b| b.shingles.len().cmp(&a.shingles.len()).then(a.shingles.cmp(&b.shingles)));
     let mut seen = BTreeSet::new();
     let new = runs.iter().map(|run| {
@@ -92,7 +92,7 @@ pub(super) fn letters<'a>(runs: impl Iterator<Item = &'a Run>) -> usize {
     new.sum()
 }
 
-impl Secret {
+impl SecretShingles {
     /// The shingles of a prompt, without those that anybody may repeat. A prompt shorter than one
     /// shingle has nothing to tell.
     pub(super) fn prompt<'a>(text: &str, quotable: impl Iterator<Item = &'a str>) -> Self {
@@ -119,12 +119,12 @@ impl Secret {
     }
 
     /// Whether a run is long enough to be a leak by itself.
-    pub(super) const fn is_leak(&self, run: &Run) -> bool {
+    pub(super) const fn is_leak(&self, run: &SharedRun) -> bool {
         run.shingles.len().saturating_add(self.shingle) > self.long_run
     }
 
     /// Adds what a text has in common with the secret; places are those of the original.
-    pub(super) fn compare(&self, letters: &Letters, reading: Option<&Reading>, shared: &mut Shared) {
+    pub(super) fn compare(&self, letters: &Letters, reading: Option<&DecodedText>, shared: &mut SecretOverlap) {
         if self.hashes.is_empty() {
             return;
         }
@@ -151,7 +151,7 @@ impl Secret {
     }
 
     /// Puts neighbouring shingles that the secret has too together.
-    fn runs(&self, hashes: &[u64], shared: &mut Shared, place: impl Fn(usize, usize) -> Span) {
+    fn runs(&self, hashes: &[u64], shared: &mut SecretOverlap, place: impl Fn(usize, usize) -> Span) {
         let mut run = Vec::new();
         for (index, hash) in hashes.iter().map(Some).chain([None]).enumerate() {
             if let Some(hash) = hash.filter(|hash| self.hashes.binary_search(hash).is_ok()) {
@@ -159,7 +159,7 @@ impl Secret {
             } else if !run.is_empty() {
                 let first = index.saturating_sub(run.len());
                 let last = index.saturating_add(self.shingle).saturating_sub(2);
-                shared.push(Run { span: place(first, last), shingles: core::mem::take(&mut run) });
+                shared.push(SharedRun { span: place(first, last), shingles: core::mem::take(&mut run) });
             }
         }
     }

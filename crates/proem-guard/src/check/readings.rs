@@ -23,23 +23,23 @@ const MAX_WRAPPED: usize = 1_024;
 
 /// A decoded text with the way back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct DecodedText {
     pub(super) text: String,
     pub(super) map: OffsetMap,
 }
 
 /// All readings but the text itself.
 #[derive(Debug, Default)]
-pub(super) struct Readings {
-    pub(super) decoded: Vec<Reading>,
+pub(super) struct DecodedTexts {
+    pub(super) decoded: Vec<DecodedText>,
     /// Whether nothing was left to decode.
     pub(super) complete: bool,
 }
 
 /// The readings of a text.
-pub(super) fn readings(text: &str) -> Readings {
-    let mut readings = Readings::default();
-    let raw = Reading::unchanged(text);
+pub(super) fn readings(text: &str) -> DecodedTexts {
+    let mut readings = DecodedTexts::default();
+    let raw = DecodedText::unchanged(text);
     // Tags are letters to one decoder and nothing to the other.
     readings.decoded.extend(step(&raw, plain));
     let mut base = raw;
@@ -66,12 +66,12 @@ pub(super) fn readings(text: &str) -> Readings {
 }
 
 /// One decoder over a reading; `None` if it changed nothing.
-fn step(base: &Reading, decoder: fn(&str) -> Reading) -> Option<Reading> {
+fn step(base: &DecodedText, decoder: fn(&str) -> DecodedText) -> Option<DecodedText> {
     let next = decoder(&base.text);
-    (next.text != base.text).then(|| Reading { map: next.map.then(&base.map), text: next.text })
+    (next.text != base.text).then(|| DecodedText { map: next.map.then(&base.map), text: next.text })
 }
 
-impl Reading {
+impl DecodedText {
     fn unchanged(text: &str) -> Self {
         Self { text: String::from(text), map: OffsetMap::identity(text.len()) }
     }
@@ -90,8 +90,8 @@ impl Reading {
 }
 
 /// Copies a text but for the places where `read` finds something: its length and what it stands for.
-fn rewrite(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, String)>) -> Reading {
-    let mut reading = Reading::default();
+fn rewrite(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, String)>) -> DecodedText {
+    let mut reading = DecodedText::default();
     let mut kept = 0;
     let mut at = 0_usize;
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
@@ -110,7 +110,7 @@ fn rewrite(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, Strin
 }
 
 /// NFKC without invisible characters; `evil[.]com`, `hxxp` and backslashes before punctuation undone.
-fn plain(text: &str) -> Reading {
+fn plain(text: &str) -> DecodedText {
     let visible = rewrite(text, |text, at| {
         let c = text.get(at..)?.chars().next()?;
         (character::is_invisible(c) || (character::is_control(c) && c != '\u{b}'))
@@ -119,7 +119,7 @@ fn plain(text: &str) -> Reading {
     let normal = normalise(&visible.text);
     let fanged = rewrite(&normal.text, fanged);
     let map = fanged.map.then(&normal.map).then(&visible.map);
-    Reading { text: fanged.text, map }
+    DecodedText { text: fanged.text, map }
 }
 
 /// How people write an address that nobody should click on, and what it stands for.
@@ -165,17 +165,17 @@ fn fanged(text: &str, at: usize) -> Option<(usize, String)> {
     Some((written.len().saturating_add(spaces).saturating_add(space_behind), String::from(*meant)))
 }
 
-fn entities(text: &str) -> Reading {
+fn entities(text: &str) -> DecodedText {
     if !text.contains('&') {
-        return Reading::unchanged(text);
+        return DecodedText::unchanged(text);
     }
     rewrite(text, |text, at| reference(text.get(at..)?).map(|(c, length)| (length, String::from(c))))
 }
 
 /// Runs of `%41`; what is not UTF-8 stays, but for its ASCII characters.
-fn percent(text: &str) -> Reading {
+fn percent(text: &str) -> DecodedText {
     if !text.contains('%') {
-        return Reading::unchanged(text);
+        return DecodedText::unchanged(text);
     }
     rewrite(text, |text, at| {
         let mut bytes = Vec::new();
@@ -194,9 +194,9 @@ fn percent(text: &str) -> Reading {
 }
 
 /// `\x41`, `\u0041`, `\u{41}`, and tag characters, which are invisible copies of ASCII.
-fn escapes(text: &str) -> Reading {
+fn escapes(text: &str) -> DecodedText {
     if text.is_ascii() && !text.contains('\\') {
-        return Reading::unchanged(text);
+        return DecodedText::unchanged(text);
     }
     rewrite(text, |text, at| {
         let rest = text.get(at..)?;
@@ -222,7 +222,7 @@ fn escapes(text: &str) -> Reading {
 
 /// Base64 (both alphabets, padded or not, wrapped, out of step by a few characters) and
 /// hexadecimal digits (with separators or not), where what comes out is text.
-fn packed(text: &str) -> Reading {
+fn packed(text: &str) -> DecodedText {
     let (mut passed, mut pairs_passed) = (0, 0);
     rewrite(text, |text, at| {
         let rest = text.as_bytes().get(at..)?;
@@ -252,7 +252,7 @@ fn packed(text: &str) -> Reading {
 
 /// A run of base64 up to the end of one line.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct Base64Line {
     /// The bytes up to here.
     len: usize,
     /// The characters of base64 up to here.
@@ -264,7 +264,7 @@ const fn is_base64(byte: u8) -> bool {
 }
 
 /// The run of base64 at the start: where each of its lines ends, and its characters.
-fn run(bytes: &[u8]) -> (Vec<Line>, Vec<u8>) {
+fn run(bytes: &[u8]) -> (Vec<Base64Line>, Vec<u8>) {
     let (mut lines, mut codes) = (Vec::new(), Vec::new());
     let mut len = 0_usize;
     loop {
@@ -275,7 +275,7 @@ fn run(bytes: &[u8]) -> (Vec<Line>, Vec<u8>) {
         let padding = bytes.get(len..).unwrap_or_default().iter().take(2).take_while(|byte| **byte == b'=').count();
         len = len.saturating_add(padding);
         if line > 0 {
-            lines.push(Line { len, codes: codes.len() });
+            lines.push(Base64Line { len, codes: codes.len() });
         }
         let rest = bytes.get(len..).unwrap_or_default();
         let blank = rest.iter().take(4).take_while(|byte| byte.is_ascii_whitespace()).count();

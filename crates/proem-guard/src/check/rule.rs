@@ -2,7 +2,7 @@
 
 /// What a value names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ReferentKind {
     /// A mail address or a handle.
     Recipient,
     /// A host, with its port if that isn't the usual one.
@@ -19,7 +19,7 @@ pub enum Kind {
 
 /// Why a value has no provenance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lack {
+pub enum ProvenanceGap {
     /// It stands nowhere.
     NotFound,
     /// It stands only in text from outside.
@@ -31,7 +31,7 @@ pub enum Lack {
 /// A rule that an action can break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum ActionRule {
     /// The action is on the denylist.
     ActionDenied,
     /// The action is not on the allowlist.
@@ -49,13 +49,13 @@ pub enum Rule {
     /// The field holds a web address with a scheme other than `http` and `https`.
     SchemeRefused,
     /// The field holds a value of the kind that nobody trusted has named.
-    Provenance(Kind, Lack),
+    Provenance(ReferentKind, ProvenanceGap),
 }
 
-impl Rule {
+impl ActionRule {
     /// Every rule.
     pub const ALL: [Self; 26] = {
-        use {Kind as K, Lack as L};
+        use {ProvenanceGap as L, ReferentKind as K};
         [
             Self::ActionDenied,
             Self::ActionUnknown,
@@ -89,7 +89,7 @@ impl Rule {
     /// The stable id used in reports and feedback.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
-        use {Kind as K, Lack as L};
+        use {ProvenanceGap as L, ReferentKind as K};
         match self {
             Self::ActionDenied => "action-denied",
             Self::ActionUnknown => "action-unknown",
@@ -132,15 +132,21 @@ impl Rule {
             Self::CanaryLeak => "no part of the instructions",
             Self::Audience => "a text without inputs that its readers may not see",
             Self::SchemeRefused => "no address but one with http or https",
-            Self::Provenance(_, Lack::NotFound | Lack::UntrustedOnly) => {
+            Self::Provenance(_, ProvenanceGap::NotFound | ProvenanceGap::UntrustedOnly) => {
                 "a value exactly as it stands in the trusted inputs or the allowlist"
             }
-            Self::Provenance(Kind::Recipient, Lack::Malformed) => "one plain address, as in name@example.org",
-            Self::Provenance(Kind::Host, Lack::Malformed) => "a plain host name, as in example.org",
-            Self::Provenance(Kind::Url, Lack::Malformed) => "a plain address, as in https://example.org/path",
-            Self::Provenance(Kind::Amount, Lack::Malformed) => "a currency and digits, as in EUR 1200.50",
-            Self::Provenance(Kind::Id, Lack::Malformed) => "letters, digits and -_.:/ only",
-            Self::Provenance(Kind::Number, Lack::Malformed) => "digits, as in +49 30 1234567",
+            Self::Provenance(ReferentKind::Recipient, ProvenanceGap::Malformed) => {
+                "one plain address, as in name@example.org"
+            }
+            Self::Provenance(ReferentKind::Host, ProvenanceGap::Malformed) => "a plain host name, as in example.org",
+            Self::Provenance(ReferentKind::Url, ProvenanceGap::Malformed) => {
+                "a plain address, as in https://example.org/path"
+            }
+            Self::Provenance(ReferentKind::Amount, ProvenanceGap::Malformed) => {
+                "a currency and digits, as in EUR 1200.50"
+            }
+            Self::Provenance(ReferentKind::Id, ProvenanceGap::Malformed) => "letters, digits and -_.:/ only",
+            Self::Provenance(ReferentKind::Number, ProvenanceGap::Malformed) => "digits, as in +49 30 1234567",
         }
     }
 }

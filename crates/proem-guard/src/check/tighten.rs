@@ -6,7 +6,7 @@ use alloc::string::String;
 
 /// Whether a person must agree first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Approval {
+pub enum ApprovalNeed {
     /// The action may go on by itself.
     NotNeeded,
     /// A person must agree.
@@ -45,7 +45,7 @@ impl Confidence {
 }
 
 /// `requires_approval` as a model gives it.
-impl From<bool> for Approval {
+impl From<bool> for ApprovalNeed {
     fn from(required: bool) -> Self {
         if required { Self::Needed } else { Self::NotNeeded }
     }
@@ -59,15 +59,15 @@ impl From<bool> for Reach {
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Approval {}
-    impl Sealed for super::Reach {}
-    impl Sealed for super::HoldMinutes {}
-    impl Sealed for super::Confidence {}
+    pub trait StrictnessSeal {}
+    impl StrictnessSeal for super::ApprovalNeed {}
+    impl StrictnessSeal for super::Reach {}
+    impl StrictnessSeal for super::HoldMinutes {}
+    impl StrictnessSeal for super::Confidence {}
 }
 
 /// A value of which two can be compared by strictness.
-pub trait Strictness: sealed::Sealed + Copy {
+pub trait Strictness: sealed::StrictnessSeal + Copy {
     /// The stricter of the two.
     #[must_use]
     fn stricter(self, other: Self) -> Self;
@@ -78,7 +78,7 @@ macro_rules! greater_is_stricter {
         fn stricter(self, other: Self) -> Self { self.max(other) }
     })* };
 }
-greater_is_stricter!(Approval, Reach, HoldMinutes);
+greater_is_stricter!(ApprovalNeed, Reach, HoldMinutes);
 
 impl Strictness for Confidence {
     fn stricter(self, other: Self) -> Self {

@@ -11,7 +11,7 @@ use proem_text::character;
 
 /// What a text is as a web address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Parsed {
+pub(super) enum UrlParse {
     Url(Url),
     /// It has a scheme that no answer may use, such as `javascript:`.
     Refused,
@@ -53,18 +53,18 @@ impl Url {
 }
 
 /// Reads a web address; without a scheme it is `host/path`.
-pub(super) fn parse(text: &str) -> Parsed {
+pub(super) fn parse(text: &str) -> UrlParse {
     let ambiguous = |c: char| {
         c.is_whitespace() || c.is_control() || character::is_hidden(c) || matches!(c, '\\' | '<' | '>' | '"' | '`')
     };
     let (scheme, behind) = match scheme(text) {
         Some(("http", rest)) => ("http", rest.strip_prefix("//")),
         Some(("https", rest)) => ("https", rest.strip_prefix("//")),
-        Some(_) => return Parsed::Refused,
+        Some(_) => return UrlParse::Refused,
         None => ("", Some(text.strip_prefix("//").unwrap_or(text))),
     };
     let url = behind.filter(|_| !text.contains(ambiguous)).and_then(|rest| place_and_rest(scheme, rest));
-    url.map_or(Parsed::Malformed, Parsed::Url)
+    url.map_or(UrlParse::Malformed, UrlParse::Url)
 }
 
 /// The scheme in lower case, if it is a known one, else some name; and what follows the colon.

@@ -1,7 +1,7 @@
 //! The text between the delimiters, with the way back to the parts it was made of.
 
 use super::{
-    Mode, Neutralised, Part, SourceRange,
+    ContainmentMode, ContainmentPart, Neutralisation, SourceRange,
     found::{Match, Remedy},
     mode::{datamarked, encoded, free_mark},
 };
@@ -15,15 +15,15 @@ const ESCAPE: &str = "\\";
 
 /// The parts as one text.
 #[derive(Debug)]
-pub(super) struct Body {
+pub(super) struct ContainmentBody {
     /// Always ends with a line break.
     pub(super) text: String,
     /// The join of the labels of the parts from outside.
     pub(super) label: Label,
     /// The runs from outside, in order, none empty.
-    runs: Vec<Run>,
+    runs: Vec<OutsidePart>,
     /// What cleaning took out.
-    removed: Vec<Neutralised>,
+    removed: Vec<Neutralisation>,
     /// The sign that stands for spaces in marked parts.
     mark: Option<char>,
     /// Whether a part is encoded.
@@ -32,7 +32,7 @@ pub(super) struct Body {
 
 /// One part from outside.
 #[derive(Debug)]
-struct Run {
+struct OutsidePart {
     /// The index of the part.
     part: usize,
     /// Where, in the body.
@@ -43,15 +43,15 @@ struct Run {
 
 /// A change to one run: `cut` goes, `insert` stands in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Edit {
+struct Splice {
     run: usize,
     cut: Span,
     insert: &'static str,
 }
 
-impl Body {
+impl ContainmentBody {
     /// Joins our words and the clean views of the parts from outside.
-    pub(super) fn join(parts: &[Part<'_>]) -> Self {
+    pub(super) fn join(parts: &[ContainmentPart<'_>]) -> Self {
         let mut body = Self {
             text: String::new(),
             label: Label::trusted(),
@@ -62,18 +62,18 @@ impl Body {
         };
         // One sign for all parts, since the opening delimiter names one: it has to be free in each of them.
         let marked = parts.iter().filter_map(|part| match part {
-            Part::Kept(text, Mode::Datamark) => Some(text.value().as_str()),
+            ContainmentPart::Kept(text, ContainmentMode::Datamark) => Some(text.value().as_str()),
             _ => None,
         });
         let mark = free_mark(&marked.collect::<Vec<_>>());
         for (index, part) in parts.iter().enumerate() {
             let (text, mode) = match part {
-                Part::Ours(text) => {
+                ContainmentPart::Ours(text) => {
                     body.text.push_str(text);
                     continue;
                 }
-                Part::Outside(text) => (*text, Mode::Delimit),
-                Part::Kept(text, mode) => (*text, *mode),
+                ContainmentPart::Outside(text) => (*text, ContainmentMode::Delimit),
+                ContainmentPart::Kept(text, mode) => (*text, *mode),
             };
             body.label = body.label.join(text.label());
             body.push_outside((index, mode, mark), text.value());
@@ -84,27 +84,27 @@ impl Body {
         body
     }
 
-    fn push_outside(&mut self, (part, mode, mark): (usize, Mode, Option<char>), original: &str) {
+    fn push_outside(&mut self, (part, mode, mark): (usize, ContainmentMode, Option<char>), original: &str) {
         let view = clean(original);
-        self.removed.extend(view.removed.iter().map(|(kind, span)| Neutralised { part, span: *span, kind: *kind }));
+        self.removed.extend(view.removed.iter().map(|(kind, span)| Neutralisation { part, span: *span, kind: *kind }));
         if view.text.is_empty() {
             return;
         }
         let view = match (mode, mark) {
-            (Mode::Delimit, _) => View { text: view.text, map: view.map },
-            (Mode::Datamark, Some(mark)) => {
+            (ContainmentMode::Delimit, _) => View { text: view.text, map: view.map },
+            (ContainmentMode::Datamark, Some(mark)) => {
                 self.mark = Some(mark);
                 datamarked(&view, mark)
             }
             // Without a free sign the stronger mode stands in: marking must not fail open.
-            (Mode::Datamark, None) | (Mode::Encode, _) => {
+            (ContainmentMode::Datamark, None) | (ContainmentMode::Encode, _) => {
                 self.is_encoded = true;
                 encoded(&view, original.len())
             }
         };
         let start = self.text.len();
         self.text.push_str(&view.text);
-        self.runs.push(Run { part, span: Span::new(start, self.text.len()), map: view.map });
+        self.runs.push(OutsidePart { part, span: Span::new(start, self.text.len()), map: view.map });
     }
 
     /// What the opening delimiter says about modes, each with a space before it.
@@ -122,12 +122,13 @@ impl Body {
     }
 
     /// What cleaning took out, and the matches, each in every part that it touches.
-    pub(super) fn findings(&self, matches: &[Match]) -> Vec<Neutralised> {
+    pub(super) fn findings(&self, matches: &[Match]) -> Vec<Neutralisation> {
         let mut findings = self.removed.clone();
         let mut escaped: BTreeMap<(usize, usize, FindingKind), usize> = BTreeMap::new();
         for found in matches {
             for (_, run, span) in self.touched(found.span) {
-                let finding = Neutralised { part: run.part, span: run.map.original(run.own(span)), kind: found.kind };
+                let finding =
+                    Neutralisation { part: run.part, span: run.map.original(run.own(span)), kind: found.kind };
                 // What two readings of one place find, and one backslash mends, is one thing.
                 let known = match found.remedy {
                     Remedy::Escape { at } => {
@@ -150,7 +151,7 @@ impl Body {
     }
 
     /// The runs that share bytes with `span`, each with its index and what is shared.
-    fn touched(&self, span: Span) -> impl Iterator<Item = (usize, &Run, Span)> {
+    fn touched(&self, span: Span) -> impl Iterator<Item = (usize, &OutsidePart, Span)> {
         let first = self.runs.partition_point(|run| run.span.end <= span.start);
         self.runs.iter().enumerate().skip(first).take_while(move |(_, run)| run.span.start < span.end).map(
             move |(index, run)| (index, run, Span::new(run.span.start.max(span.start), run.span.end.min(span.end))),
@@ -159,7 +160,7 @@ impl Body {
 
     /// The body with the matches taken apart; our words stay as they are.
     pub(super) fn neutralise(self, matches: &[Match]) -> Self {
-        let mut edits: Vec<Edit> = matches.iter().flat_map(|found| self.edits(found)).collect();
+        let mut edits: Vec<Splice> = matches.iter().flat_map(|found| self.edits(found)).collect();
         // By run, then by place, which is the order they are written in; several matches may ask for one backslash
         // at one place.
         edits.sort_unstable();
@@ -180,10 +181,10 @@ impl Body {
     }
 
     /// What takes a match apart.
-    fn edits(&self, found: &Match) -> Vec<Edit> {
+    fn edits(&self, found: &Match) -> Vec<Splice> {
         match found.remedy {
             Remedy::Remove => {
-                self.touched(found.span).map(|(run, _, cut)| Edit { run, cut, insert: REMOVED }).collect()
+                self.touched(found.span).map(|(run, _, cut)| Splice { run, cut, insert: REMOVED }).collect()
             }
             Remedy::Escape { at } => self.place(found.span, at).into_iter().collect(),
         }
@@ -191,11 +192,11 @@ impl Body {
 
     /// A backslash at `at`, or at the start of the next text from outside in `span`; if there is
     /// none, at the end of the last before `at`. Each splits what makes the pattern.
-    fn place(&self, span: Span, at: usize) -> Option<Edit> {
+    fn place(&self, span: Span, at: usize) -> Option<Splice> {
         let next = self.touched(Span::new(at, span.end)).next().map(|(run, _, shared)| (run, shared.start));
         let last = || self.touched(Span::new(span.start, at)).last().map(|(run, _, shared)| (run, shared.end));
         let (run, place) = next.or_else(last)?;
-        Some(Edit { run, cut: Span::new(place, place), insert: ESCAPE })
+        Some(Splice { run, cut: Span::new(place, place), insert: ESCAPE })
     }
 
     /// Where each copied piece came from; `offset` is where the body begins in the output.
@@ -213,14 +214,14 @@ impl Body {
     }
 }
 
-impl Run {
+impl OutsidePart {
     /// A place in the body, from the start of the run.
     fn own(&self, body: Span) -> Span {
         Span::new(body.start.saturating_sub(self.span.start), body.end.saturating_sub(self.span.start))
     }
 
     /// Writes the run with its edits to `out`; `text` is the body that it stands in.
-    fn rewrite(self, text: &str, edits: impl Iterator<Item = Edit>, out: &mut String) -> Self {
+    fn rewrite(self, text: &str, edits: impl Iterator<Item = Splice>, out: &mut String) -> Self {
         let start = out.len();
         let mut map = OffsetMap::new();
         let mut position = self.span.start;

@@ -13,9 +13,9 @@ const BLOCK: usize = 64;
 
 /// The secret of one installation, from which delimiters are computed.
 #[derive(Clone)]
-pub struct Key([u8; 32]);
+pub struct InstallationKey([u8; 32]);
 
-impl Key {
+impl InstallationKey {
     /// A key of 32 random bytes.
     #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
@@ -58,7 +58,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for InstallationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key([redacted])")
     }
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn ids_are_hmacs() {
-        let key = Key::new([7; 32]);
+        let key = InstallationKey::new([7; 32]);
         let mut mac = Hmac::<Sha256>::new_from_slice(&[7; 32]).unwrap();
         mac.update(b"UNTRUSTED_CONTEXT\0body\n");
         let expected = hexadecimal::<8>(&mac.finalize().into_bytes());
@@ -117,20 +117,20 @@ mod tests {
 
     #[test]
     fn a_key_has_a_name_and_keeps_its_secret() {
-        let key = Key::new([0x5a; 32]);
+        let key = InstallationKey::new([0x5a; 32]);
         assert_eq!(key.id().len(), 8);
-        assert_ne!(key.id(), Key::new([0x5b; 32]).id());
+        assert_ne!(key.id(), InstallationKey::new([0x5b; 32]).id());
         assert_eq!(format!("{key:?}"), "Key([redacted])");
     }
 
     #[test]
     fn seals_of_different_purposes_differ() {
-        let key = Key::new([0x5a; 32]);
+        let key = InstallationKey::new([0x5a; 32]);
         assert_eq!(key.seal("store", b"1"), key.seal("store", b"1"));
         for (purpose, text) in [("store", "2"), ("stor", "e1"), ("store1", ""), ("snapshot", "1")] {
             assert_ne!(key.seal(purpose, text.as_bytes()), key.seal("store", b"1"), "{purpose} {text}");
         }
-        assert_ne!(Key::new([0x5b; 32]).seal("store", b"1"), key.seal("store", b"1"));
+        assert_ne!(InstallationKey::new([0x5b; 32]).seal("store", b"1"), key.seal("store", b"1"));
     }
 
     #[test]

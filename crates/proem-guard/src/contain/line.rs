@@ -7,7 +7,7 @@
 use super::{
     found::{Match, Remedy},
     marker::is_listed,
-    reader::{Reader, is_blank},
+    reader::{FoldedReader, is_blank},
 };
 use crate::finding::FindingKind;
 use alloc::string::String;
@@ -81,7 +81,7 @@ const BORDERED: [&str; 11] = [
 
 /// What is known about the line that is being read.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct LineProgress {
     /// Where the line begins.
     start: usize,
     /// Where the last part from outside in it begins, or the line.
@@ -108,7 +108,7 @@ struct Prefix {
     emphasis: Option<usize>,
 }
 
-impl Line {
+impl LineProgress {
     /// The line that begins at `start`.
     pub(super) fn new(start: usize) -> Self {
         Self { start, part: start, is_broken: false, prefix: Some(Prefix::default()) }
@@ -119,7 +119,7 @@ impl Line {
     ///
     /// Any heading is made by its underline alone, so that a rule of ours below a text from outside
     /// changes nothing.
-    pub(super) fn begin(&mut self, end: Reader<'_>, next: Reader<'_>) -> Option<Match> {
+    pub(super) fn begin(&mut self, end: FoldedReader<'_>, next: FoldedReader<'_>) -> Option<Match> {
         let last = mem::replace(self, Self::new(next.offset()));
         let underline = next.skip(usize::MAX, |c| is_blank(c) || c == '>');
         let mark = underline.peek().filter(|c| matches!(c, '=' | '-'))?;
@@ -141,7 +141,7 @@ impl Line {
 
     /// Notes that a part from outside begins here. A prefix that isn't over goes on, since both
     /// readings count.
-    pub(super) fn begin_part(&mut self, here: Reader<'_>) {
+    pub(super) fn begin_part(&mut self, here: FoldedReader<'_>) {
         self.part = here.offset();
         let prefix = self.prefix.take().unwrap_or_default();
         let Prefix { rules, hash, emphasis, .. } = prefix;
@@ -165,7 +165,7 @@ impl Line {
     }
 
     /// Takes the next character; the matches that begin with it, or with the prefix before it.
-    pub(super) fn read(&mut self, here: Reader<'_>) -> [Option<Match>; 2] {
+    pub(super) fn read(&mut self, here: FoldedReader<'_>) -> [Option<Match>; 2] {
         let Some(c) = here.peek() else { return [None, None] };
         if is_prefix(c) {
             return [self.prefix.as_mut().and_then(|prefix| prefix.read(c, here)), None];
@@ -183,7 +183,7 @@ impl Line {
 
 impl Prefix {
     /// Takes the next character; a match if a first-level heading begins with it.
-    fn read(&mut self, c: char, here: Reader<'_>) -> Option<Match> {
+    fn read(&mut self, c: char, here: FoldedReader<'_>) -> Option<Match> {
         let mut found = None;
         if c == '#' && self.last != Some('#') {
             self.hash = Some(here.offset());
@@ -234,14 +234,14 @@ fn escape(kind: FindingKind, span: Span, at: usize) -> Match {
 }
 
 /// `## System`: the words after the `#`s at `hash`.
-fn heading(words: Reader<'_>, hash: Option<usize>) -> Option<Match> {
+fn heading(words: FoldedReader<'_>, hash: Option<usize>) -> Option<Match> {
     let hash = hash?;
     let (kind, end) = heading_words(words)?;
     Some(escape(kind, Span::new(hash, end.offset()), hash))
 }
 
 /// `**Rules**`, `__Rules__:` or `<b>Rules</b>`: nothing in the line but a heading of ours in bold.
-fn bold(words: Reader<'_>, prefix: &Prefix) -> Option<Match> {
+fn bold(words: FoldedReader<'_>, prefix: &Prefix) -> Option<Match> {
     let (at, end) = if prefix.last == Some('<') {
         let (_, end) = phrase(bold_tag(words)?)?;
         let closing = end.skip(MAX_AHEAD, |c| is_closer(c) || c == ':').open()?.take('/')?;
@@ -254,18 +254,18 @@ fn bold(words: Reader<'_>, prefix: &Prefix) -> Option<Match> {
 }
 
 /// Behind the rest of a tag that makes text bold.
-fn bold_tag(name: Reader<'_>) -> Option<Reader<'_>> {
+fn bold_tag(name: FoldedReader<'_>) -> Option<FoldedReader<'_>> {
     let (name, end) = letters(name);
     matches!(name.as_str(), "b" | "strong").then(|| end.close())?
 }
 
 /// A line's last words, if they are a heading of ours or a role, and the place behind them.
-fn heading_words(start: Reader<'_>) -> Option<(FindingKind, Reader<'_>)> {
+fn heading_words(start: FoldedReader<'_>) -> Option<(FindingKind, FoldedReader<'_>)> {
     phrase(start).filter(|(_, end)| ends_heading(*end))
 }
 
 /// Words that are a heading of ours or a role, and the place behind them.
-fn phrase(start: Reader<'_>) -> Option<(FindingKind, Reader<'_>)> {
+fn phrase(start: FoldedReader<'_>) -> Option<(FindingKind, FoldedReader<'_>)> {
     let mut phrase = String::new();
     let mut end = start;
     for index in 0..MAX_WORDS {
@@ -291,12 +291,12 @@ fn phrase(start: Reader<'_>) -> Option<(FindingKind, Reader<'_>)> {
 }
 
 /// Whether nothing but a heading's decoration comes before the end of the line.
-fn ends_heading(end: Reader<'_>) -> bool {
+fn ends_heading(end: FoldedReader<'_>) -> bool {
     ends_line(end, |c| is_closer(c) || matches!(c, '#' | '.' | '!' | ':'))
 }
 
 /// `system:`, `**User:**`, `Assistant message :`; not `user::path`.
-fn role_marker(start: Reader<'_>) -> Option<Match> {
+fn role_marker(start: FoldedReader<'_>) -> Option<Match> {
     let (role, end) = letters(start);
     if !is_listed(&role, &ROLES) {
         return None;
@@ -311,7 +311,7 @@ fn role_marker(start: Reader<'_>) -> Option<Match> {
 }
 
 /// `--- END OF CONTEXT ---`, with a rule before or behind.
-fn border(start: Reader<'_>, rules: usize) -> Option<Match> {
+fn border(start: FoldedReader<'_>, rules: usize) -> Option<Match> {
     let (first, mut end) = letters(start);
     if !is_listed(&first, &BORDERS) {
         return None;
@@ -339,7 +339,7 @@ fn border(start: Reader<'_>, rules: usize) -> Option<Match> {
 }
 
 /// `[SYSTEM MESSAGE]`.
-fn claim(start: Reader<'_>) -> Option<Match> {
+fn claim(start: FoldedReader<'_>) -> Option<Match> {
     let (word, end) = letters(start.take('[')?.skip(MAX_AHEAD, is_closer));
     if !is_listed(&word, &CLAIMS) {
         return None;
@@ -350,12 +350,12 @@ fn claim(start: Reader<'_>) -> Option<Match> {
 
 /// Whether only what `may_follow` comes before the end of the line. More of it than is read ahead
 /// counts as the end.
-fn ends_line(start: Reader<'_>, may_follow: impl Fn(char) -> bool) -> bool {
+fn ends_line(start: FoldedReader<'_>, may_follow: impl Fn(char) -> bool) -> bool {
     let behind = start.skip(MAX_AHEAD, &may_follow);
     behind.is_at_line_end() || behind.peek().is_some_and(may_follow)
 }
 
 /// The next word of letters, and the place behind it.
-fn letters(start: Reader<'_>) -> (String, Reader<'_>) {
+fn letters(start: FoldedReader<'_>) -> (String, FoldedReader<'_>) {
     start.word(MAX_WORD, char::is_alphanumeric)
 }

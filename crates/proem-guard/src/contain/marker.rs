@@ -3,7 +3,7 @@
 use super::{
     Tag,
     found::{Match, Remedy},
-    reader::Reader,
+    reader::FoldedReader,
 };
 use crate::finding::FindingKind;
 use proem_text::Span;
@@ -66,7 +66,7 @@ const SQUARE_TOKENS: [&str; 8] =
 const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
 /// The tag or token that starts here.
-pub(super) fn find(start: Reader<'_>, tag: &Tag) -> Option<Match> {
+pub(super) fn find(start: FoldedReader<'_>, tag: &Tag) -> Option<Match> {
     if let Some(inside) = start.open() {
         named_tag(start, inside, tag).or_else(|| pipe_token(start, inside)).or_else(|| doubled_token(start, inside))
     } else {
@@ -75,7 +75,7 @@ pub(super) fn find(start: Reader<'_>, tag: &Tag) -> Option<Match> {
 }
 
 /// `<name …` and `</name …`, with space and slashes before the name as anyone likes.
-fn named_tag(start: Reader<'_>, inside: Reader<'_>, tag: &Tag) -> Option<Match> {
+fn named_tag(start: FoldedReader<'_>, inside: FoldedReader<'_>, tag: &Tag) -> Option<Match> {
     if let Some(end) = delimiter_name(inside.skip(usize::MAX, is_before_name), tag) {
         return Some(delimiter(start, end));
     }
@@ -100,7 +100,7 @@ fn named_tag(start: Reader<'_>, inside: Reader<'_>, tag: &Tag) -> Option<Match> 
 /// `[/UNTRUSTED_CONTEXT]` and the like: the end of a delimiter of ours in another kind of bracket.
 ///
 /// A name counts only with a `_` in it, as all of ours have: `[/docs]` is a link.
-fn bracketed_delimiter(start: Reader<'_>, tag: &Tag) -> Option<Match> {
+fn bracketed_delimiter(start: FoldedReader<'_>, tag: &Tag) -> Option<Match> {
     let bracket = start.peek().filter(|c| matches!(c, '[' | '{' | '(' | '«' | '《' | '❮' | '❰' | '⟪' | '˂' | 'ᐸ'))?;
     let before = start.take(bracket)?.skip(usize::MAX, is_before_name);
     let is_closing = start.next().skip(usize::MAX, char::is_whitespace).offset() != before.offset();
@@ -114,7 +114,7 @@ fn is_before_name(c: char) -> bool {
     matches!(c, '/' | '\\' | '⧸' | '⧵' | '╱') || c.is_whitespace()
 }
 
-fn delimiter(start: Reader<'_>, end: Reader<'_>) -> Match {
+fn delimiter(start: FoldedReader<'_>, end: FoldedReader<'_>) -> Match {
     let span = Span::new(start.offset(), end.offset());
     Match { kind: FindingKind::Delimiter, span, remedy: Remedy::Remove }
 }
@@ -123,13 +123,13 @@ fn delimiter(start: Reader<'_>, end: Reader<'_>) -> Match {
 ///
 /// It counts even if the tag is never closed or the name goes on: `</UNTRUSTED_CONTEXT_2>` would
 /// pass for ours, and an escape where two parts meet could cut a longer name down to ours.
-fn delimiter_name<'a>(before: Reader<'a>, tag: &Tag) -> Option<Reader<'a>> {
+fn delimiter_name<'a>(before: FoldedReader<'a>, tag: &Tag) -> Option<FoldedReader<'a>> {
     let names = DELIMITERS.into_iter().chain([tag.as_str()]);
     names.filter_map(|name| before.take_name(name)).max_by_key(|end| end.offset())
 }
 
 /// Whether the name of a tag ends here, and the tag too if it `must_close`.
-fn ends_name(end: Reader<'_>, must_close: bool) -> bool {
+fn ends_name(end: FoldedReader<'_>, must_close: bool) -> bool {
     if must_close {
         return end.skip(usize::MAX, |c| c == '/' || c.is_whitespace()).close().is_some();
     }
@@ -137,7 +137,7 @@ fn ends_name(end: Reader<'_>, must_close: bool) -> bool {
 }
 
 /// `<|…|>`, as in `<|im_start|>`, also with the fullwidth bar of DeepSeek's tokens.
-fn pipe_token(start: Reader<'_>, inside: Reader<'_>) -> Option<Match> {
+fn pipe_token(start: FoldedReader<'_>, inside: FoldedReader<'_>) -> Option<Match> {
     let name = inside.take('|')?;
     let end = name.skip(MAX_NAME, |c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/' | ' ' | '▁'));
     let end = end.take('|')?.close()?;
@@ -145,7 +145,7 @@ fn pipe_token(start: Reader<'_>, inside: Reader<'_>) -> Option<Match> {
 }
 
 /// `<<SYS>>` and `<</SYS>>`.
-fn doubled_token(start: Reader<'_>, inside: Reader<'_>) -> Option<Match> {
+fn doubled_token(start: FoldedReader<'_>, inside: FoldedReader<'_>) -> Option<Match> {
     let inside = inside.open()?;
     let (name, end) = inside.take('/').unwrap_or(inside).word(MAX_NAME, |c| c.is_ascii_alphanumeric());
     let end = end.close()?.close()?;
@@ -153,7 +153,7 @@ fn doubled_token(start: Reader<'_>, inside: Reader<'_>) -> Option<Match> {
 }
 
 /// `[INST]` and `[/INST]`.
-fn square_token(start: Reader<'_>) -> Option<Match> {
+fn square_token(start: FoldedReader<'_>) -> Option<Match> {
     let inside = start.take('[')?;
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let (name, end) = inside.take('/').unwrap_or(inside).word(MAX_NAME, is_name);
@@ -161,13 +161,13 @@ fn square_token(start: Reader<'_>) -> Option<Match> {
     is_listed(&name, &SQUARE_TOKENS).then(|| token(start, end))
 }
 
-fn token(start: Reader<'_>, end: Reader<'_>) -> Match {
+fn token(start: FoldedReader<'_>, end: FoldedReader<'_>) -> Match {
     let span = Span::new(start.offset(), end.offset());
     Match { kind: FindingKind::RoleMarker, span, remedy: escape_after(start) }
 }
 
 /// A backslash after the first bracket.
-fn escape_after(start: Reader<'_>) -> Remedy {
+fn escape_after(start: FoldedReader<'_>) -> Remedy {
     Remedy::Escape { at: start.open().unwrap_or_else(|| start.next()).offset() }
 }
 
@@ -187,7 +187,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<(FindingKind, &str)>) {
-        let found = find(Reader::at(text, 0), &Tag::new("MINE").unwrap());
+        let found = find(FoldedReader::at(text, 0), &Tag::new("MINE").unwrap());
         let found = found.map(|found| (found.kind, text.get(found.span.start..found.span.end).unwrap()));
         assert_eq!(found, expected, "{text:?}");
     }

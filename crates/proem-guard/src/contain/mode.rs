@@ -6,7 +6,7 @@ use proem_text::{OffsetMap, Span, View, character};
 
 /// How a part from outside is written between the delimiters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mode {
+pub enum ContainmentMode {
     /// As it is, but for what is neutralised everywhere.
     #[default]
     Delimit,
@@ -18,7 +18,7 @@ pub enum Mode {
     Encode,
 }
 
-impl Mode {
+impl ContainmentMode {
     /// The mode for a text with this verdict: the worse, the stronger. What is blocked isn't
     /// written at all, and what is quarantined only for a reviewer.
     #[must_use]

@@ -15,12 +15,12 @@ const CLOSING_ENTITIES: [&str; 5] = ["&gt;", "&#62;", "&#062;", "&#x3e;", "&#x03
 
 /// A place in a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct FoldedReader<'a> {
     text: &'a str,
     offset: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FoldedReader<'a> {
     /// The place at `offset` bytes.
     pub(super) const fn at(text: &'a str, offset: usize) -> Self {
         Self { text, offset }
@@ -175,9 +175,9 @@ mod tests {
         for (text, expected) in
             [("<a", Some(1)), ("＜a", Some(3)), ("&LT;a", Some(4)), ("&#x3C;", Some(6)), ("&amp;", None)]
         {
-            assert_eq!(Reader::at(text, 0).open().map(Reader::offset), expected, "{text:?}");
+            assert_eq!(FoldedReader::at(text, 0).open().map(FoldedReader::offset), expected, "{text:?}");
         }
-        assert_eq!(Reader::at("x&gt;", 1).close().map(Reader::offset), Some(5));
+        assert_eq!(FoldedReader::at("x&gt;", 1).close().map(FoldedReader::offset), Some(5));
     }
 
     #[test]
@@ -195,14 +195,14 @@ mod tests {
             ("абcd", false),
             (" abcd", false),
         ] {
-            assert_eq!(Reader::at(text, 0).take_name("ab_cd").is_some(), expected, "{text:?}");
+            assert_eq!(FoldedReader::at(text, 0).take_name("ab_cd").is_some(), expected, "{text:?}");
         }
-        assert!(Reader::at("C0LlDE", 0).take_name("coilde").is_some());
+        assert!(FoldedReader::at("C0LlDE", 0).take_name("coilde").is_some());
     }
 
     #[test]
     fn words_have_a_longest_length() {
-        let word = |text| Reader::at(text, 0).word(4, char::is_alphabetic).0;
+        let word = |text| FoldedReader::at(text, 0).word(4, char::is_alphabetic).0;
         assert_eq!(word("ABC d"), "abc");
         assert_eq!(word("abcde"), "");
     }

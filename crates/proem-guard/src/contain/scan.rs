@@ -6,9 +6,9 @@
 use super::{
     Tag,
     found::{Match, Remedy},
-    line::Line,
+    line::LineProgress,
     marker,
-    reader::Reader,
+    reader::FoldedReader,
 };
 use alloc::vec::Vec;
 use proem_text::{Span, character};
@@ -19,9 +19,9 @@ const MAX_ATTRIBUTES: usize = 256;
 /// Every pattern in `text` that touches one of the runs from outside, which are in order.
 pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
     let mut matches = Vec::new();
-    let mut line = Line::new(0);
+    let mut line = LineProgress::new(0);
     let mut starts = outside.iter().map(|run| run.start).peekable();
-    let mut reader = Reader::at(text, 0);
+    let mut reader = FoldedReader::at(text, 0);
     while let Some(c) = reader.peek() {
         while let Some(start) = starts.next_if(|start| *start <= reader.offset()) {
             if start == reader.offset() {
@@ -81,7 +81,7 @@ fn touches(span: Span, outside: &[Span]) -> bool {
 
 /// Where the attributes end that follow a delimiter's name: behind its closing bracket, if that
 /// stands in the same run from outside; else here.
-fn attributes_end(name_end: Reader<'_>, outside: &[Span]) -> usize {
+fn attributes_end(name_end: FoldedReader<'_>, outside: &[Span]) -> usize {
     let run = outside.partition_point(|run| run.end <= name_end.offset());
     let limit = outside.get(run).filter(|run| run.start < name_end.offset()).map_or(0, |run| run.end);
     let mut reader = name_end;

@@ -2,10 +2,10 @@
 
 use crate::{
     finding::{Finding, FindingKind, Severity},
-    scan::{Hit, MAX_FINDINGS, Scan, Unread, UnreadReason},
+    scan::{Hit, MAX_FINDINGS, Scan, UnreadReason, UnreadSpan},
     scanners::payload,
-    score::{Evidence, Growth, Stage},
-    view::{Reading, Readings, Step},
+    score::{Growth, ScoreEvidence, TextScorer},
+    view::{Reading, ReadingStep, Readings},
 };
 use alloc::{collections::BTreeSet, vec::Vec};
 use core::{cmp::Reverse, mem};
@@ -27,10 +27,10 @@ const SURE: f32 = 0.9;
 
 /// A window with a high score.
 #[derive(Debug, Clone)]
-struct Scored {
+struct ScoredWindow {
     span: Span,
     score: f32,
-    steps: Vec<Step>,
+    steps: Vec<ReadingStep>,
 }
 
 /// What was found so far.
@@ -39,14 +39,14 @@ pub(super) struct Gathering {
     findings: Vec<Finding>,
     /// Those of the block at hand.
     block: Vec<Finding>,
-    unread: BTreeSet<Unread>,
+    unread: BTreeSet<UnreadSpan>,
     /// Where the block at hand begins in the text that is read.
     offset: usize,
     /// The way from the text that is read to the original, if it is a part of that.
     part: Option<OffsetMap>,
     /// Hidden characters of the block at hand, in bytes of the original, in order.
     removed: Vec<Span>,
-    windows: Vec<Scored>,
+    windows: Vec<ScoredWindow>,
     window_count: usize,
     likeness: f32,
     /// Windows in plain sight that the learned scorer takes for an attack.
@@ -89,7 +89,7 @@ impl Gathering {
     }
 
     pub(super) fn leave_unread(&mut self, span: Span, reason: UnreadReason) {
-        self.unread.insert(Unread { span: self.moved(span), reason });
+        self.unread.insert(UnreadSpan { span: self.moved(span), reason });
     }
 
     /// Takes the hits of one scanner in one reading.
@@ -117,12 +117,12 @@ impl Gathering {
         let lowest = self.windows.last().filter(|_| self.windows.len() >= TOP_WINDOWS);
         if lowest.is_none_or(|lowest| lowest.score < score) {
             let span = self.moved(reading.view.map.original(place));
-            self.remember(Scored { span, score, steps: reading.steps.clone() });
+            self.remember(ScoredWindow { span, score, steps: reading.steps.clone() });
         }
     }
 
     /// Keeps a window among the highest; one place counts once.
-    fn remember(&mut self, scored: Scored) {
+    fn remember(&mut self, scored: ScoredWindow) {
         if let Some(known) = self.windows.iter_mut().find(|known| known.span == scored.span) {
             if known.score < scored.score {
                 *known = scored;
@@ -179,10 +179,10 @@ impl Gathering {
         }
     }
 
-    pub(super) fn finish(mut self, stage: &Stage, growth: Growth) -> Scan {
+    pub(super) fn finish(mut self, stage: &TextScorer, growth: Growth) -> Scan {
         self.keep_worst();
         let scores: Vec<f32> = self.windows.iter().map(|window| window.score).collect();
-        let evidence = Evidence {
+        let evidence = ScoreEvidence {
             findings: &self.findings,
             windows: &scores,
             window_count: self.window_count,
@@ -222,7 +222,7 @@ const fn is_wording(kind: FindingKind) -> bool {
     )
 }
 
-fn learned(window: &Scored) -> Finding {
+fn learned(window: &ScoredWindow) -> Finding {
     Finding {
         kind: FindingKind::Learned,
         rule: "learned/window",

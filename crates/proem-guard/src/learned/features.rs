@@ -24,8 +24,15 @@ const KIND_FIRST: u32 = 103;
 ///
 /// `bits` is 1 to 31; a piece that stands there twice is visited twice.
 pub fn buckets(sentence: &str, bits: u32, visit: impl FnMut(u32)) {
-    let mut pieces =
-        Pieces { shift: 32_u32.saturating_sub(bits), visit, runs: [0; 3], length: 0, word: None, last: 0, words: 0 };
+    let mut pieces = PieceHasher {
+        shift: 32_u32.saturating_sub(bits),
+        visit,
+        runs: [0; 3],
+        length: 0,
+        word: None,
+        last: 0,
+        words: 0,
+    };
     pieces.take(u32::from(b' '));
     let (mut begun, mut space) = (false, false);
     for c in sentence.chars() {
@@ -46,7 +53,7 @@ pub fn buckets(sentence: &str, bits: u32, visit: impl FnMut(u32)) {
 }
 
 /// The pieces that are still open.
-struct Pieces<V> {
+struct PieceHasher<V> {
     shift: u32,
     visit: V,
     /// The hashes of the last one, two and three characters.
@@ -61,7 +68,7 @@ struct Pieces<V> {
     words: u32,
 }
 
-impl<V: FnMut(u32)> Pieces<V> {
+impl<V: FnMut(u32)> PieceHasher<V> {
     #[inline]
     fn take(&mut self, c: u32) {
         let [one, two, three] = self.runs;

@@ -29,7 +29,7 @@ const DIGEST: core::ops::Range<usize> = 32..64;
 /// What is wrong with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ModelErrorKind {
+pub enum SentenceScorerErrorKind {
     /// It isn't such a file, or one of another version.
     Format,
     /// The file is shorter or longer than its header says, or a size is out of range.
@@ -42,34 +42,34 @@ pub enum ModelErrorKind {
 
 /// Why a model can't be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelError {
-    kind: ModelErrorKind,
+pub struct SentenceScorerError {
+    kind: SentenceScorerErrorKind,
     problem: String,
 }
 
-impl ModelError {
-    const fn new(kind: ModelErrorKind, problem: String) -> Self {
+impl SentenceScorerError {
+    const fn new(kind: SentenceScorerErrorKind, problem: String) -> Self {
         Self { kind, problem }
     }
 
     /// What is wrong.
     #[must_use]
-    pub const fn kind(&self) -> ModelErrorKind {
+    pub const fn kind(&self) -> SentenceScorerErrorKind {
         self.kind
     }
 }
 
-impl fmt::Display for ModelError {
+impl fmt::Display for SentenceScorerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; train the model again with `cargo lab train guard`", self.problem)
     }
 }
 
-impl core::error::Error for ModelError {}
+impl core::error::Error for SentenceScorerError {}
 
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parts<'a> {
+pub struct ScorerWeights<'a> {
     /// What the sum of weights over the root of their number is multiplied by, finite, above 0.
     pub slope: f32,
     /// What is added to that, finite.
@@ -79,43 +79,46 @@ pub struct Parts<'a> {
 }
 
 /// A file's parts, the bits of a bucket's number, and the SHA-256.
-pub(super) fn read(bytes: &[u8]) -> Result<(Parts<'_>, u32, [u8; 32]), ModelError> {
-    let fail = |kind, problem| Err(ModelError::new(kind, problem));
+pub(super) fn read(bytes: &[u8]) -> Result<(ScorerWeights<'_>, u32, [u8; 32]), SentenceScorerError> {
+    let fail = |kind, problem| Err(SentenceScorerError::new(kind, problem));
     let Some((header, weights)) = bytes.split_at_checked(HEADER_BYTES) else {
         let problem = format!("the file has {} bytes, its header alone has {HEADER_BYTES}", bytes.len());
-        return fail(ModelErrorKind::Size, problem);
+        return fail(SentenceScorerErrorKind::Size, problem);
     };
     if !header.starts_with(&MAGIC) {
-        return fail(ModelErrorKind::Format, "the file is not a model of the guard".into());
+        return fail(SentenceScorerErrorKind::Format, "the file is not a model of the guard".into());
     }
     let (words, _) = header.as_chunks::<4>();
     let word = |index: usize| words.get(index).copied().unwrap_or_default();
     let version = u32::from_le_bytes(word(2));
     if version != VERSION {
-        return fail(ModelErrorKind::Format, format!("the file has version {version}, this program reads {VERSION}"));
+        return fail(
+            SentenceScorerErrorKind::Format,
+            format!("the file has version {version}, this program reads {VERSION}"),
+        );
     }
     let bits = u32::from_le_bytes(word(3));
     if !BITS.contains(&bits) {
         let problem = format!("{bits} bits for a bucket's number, not {} to {}", BITS.start(), BITS.end());
-        return fail(ModelErrorKind::Size, problem);
+        return fail(SentenceScorerErrorKind::Size, problem);
     }
     let expected = 1_usize.wrapping_shl(bits);
     if weights.len() != expected {
-        return fail(ModelErrorKind::Size, format!("{} weights, not {expected}", weights.len()));
+        return fail(SentenceScorerErrorKind::Size, format!("{} weights, not {expected}", weights.len()));
     }
     let (slope, bias) = (f32::from_le_bytes(word(4)), f32::from_le_bytes(word(5)));
     if !(slope.is_finite() && slope > 0.0 && bias.is_finite()) {
         let problem = format!("the slope {slope} or the bias {bias} is not a number to multiply with or to add");
-        return fail(ModelErrorKind::Content, problem);
+        return fail(SentenceScorerErrorKind::Content, problem);
     }
     if word(6) != [0; 4] || word(7) != [0; 4] {
-        return fail(ModelErrorKind::Content, "the header's last two words are not 0".into());
+        return fail(SentenceScorerErrorKind::Content, "the header's last two words are not 0".into());
     }
     let digest = digest(bytes);
     if header.get(DIGEST) != Some(digest.as_slice()) {
-        return fail(ModelErrorKind::Checksum, "the checksum does not fit, so the file is damaged".into());
+        return fail(SentenceScorerErrorKind::Checksum, "the checksum does not fit, so the file is damaged".into());
     }
-    Ok((Parts { slope, bias, weights }, bits, digest))
+    Ok((ScorerWeights { slope, bias, weights }, bits, digest))
 }
 
 /// Writes a model as a file. The same parts give the same bytes.
@@ -124,7 +127,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Parts<'_>, u32, [u8; 32]), ModelErro
 ///
 /// [`ModelErrorKind::Size`] if the number of weights is no power of two from 2⁸ to 2¹⁹, and
 /// [`ModelErrorKind::Content`] if slope or bias can't be.
-pub fn pack(parts: &Parts<'_>) -> Result<Vec<u8>, ModelError> {
+pub fn pack(parts: &ScorerWeights<'_>) -> Result<Vec<u8>, SentenceScorerError> {
     let bits = parts.weights.len().checked_ilog2().unwrap_or_default();
     let mut file = Vec::with_capacity(parts.weights.len().saturating_add(HEADER_BYTES));
     file.extend(MAGIC);
@@ -158,7 +161,7 @@ mod tests {
 
     fn file() -> Vec<u8> {
         let weights: Vec<u8> = (0..=255).collect();
-        pack(&Parts { slope: 0.5, bias: -1.0, weights: &weights }).unwrap()
+        pack(&ScorerWeights { slope: 0.5, bias: -1.0, weights: &weights }).unwrap()
     }
 
     #[test]
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(change: impl FnOnce(&mut Vec<u8>), kind: ModelErrorKind, text: &str) {
+    fn check(change: impl FnOnce(&mut Vec<u8>), kind: SentenceScorerErrorKind, text: &str) {
         let mut file = file();
         change(&mut file);
         let error = read(&file).expect_err(text);
@@ -190,7 +193,7 @@ mod tests {
 
     #[test]
     fn hostile_files_are_refused() {
-        use ModelErrorKind::{Checksum, Content, Format, Size};
+        use SentenceScorerErrorKind::{Checksum, Content, Format, Size};
         check(Vec::clear, Size, "the file has 0 bytes, its header alone has 64");
         check(|file| file.truncate(63), Size, "the file has 63 bytes, its header alone has 64");
         check(|file| file[0] = b'X', Format, "the file is not a model of the guard");
@@ -213,12 +216,19 @@ mod tests {
 
     #[test]
     fn parts_that_fit_no_file_are_refused() {
-        for (length, kind) in [(0, ModelErrorKind::Size), (100, ModelErrorKind::Size), (1 << 20, ModelErrorKind::Size)]
-        {
+        for (length, kind) in [
+            (0, SentenceScorerErrorKind::Size),
+            (100, SentenceScorerErrorKind::Size),
+            (1 << 20, SentenceScorerErrorKind::Size),
+        ] {
             let weights = vec![0; length];
-            assert_eq!(pack(&Parts { slope: 1.0, bias: 0.0, weights: &weights }).unwrap_err().kind(), kind, "{length}");
+            assert_eq!(
+                pack(&ScorerWeights { slope: 1.0, bias: 0.0, weights: &weights }).unwrap_err().kind(),
+                kind,
+                "{length}"
+            );
         }
-        let error = pack(&Parts { slope: -1.0, bias: 0.0, weights: &[0; 256] }).unwrap_err();
-        assert_eq!(error.kind(), ModelErrorKind::Content);
+        let error = pack(&ScorerWeights { slope: -1.0, bias: 0.0, weights: &[0; 256] }).unwrap_err();
+        assert_eq!(error.kind(), SentenceScorerErrorKind::Content);
     }
 }

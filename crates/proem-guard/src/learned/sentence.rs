@@ -25,7 +25,7 @@ const WRAPPED: usize = 40;
 #[must_use]
 pub fn sentences(text: &str) -> Vec<Span> {
     let mut sentences = Vec::new();
-    let mut cutter = Cutter::default();
+    let mut cutter = SentenceCutter::default();
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         cutter.take(at, c);
@@ -51,7 +51,7 @@ pub fn sentences(text: &str) -> Vec<Span> {
 
 /// The sentence so far.
 #[derive(Default)]
-struct Cutter {
+struct SentenceCutter {
     /// From its first to its last character that isn't blank.
     content: Option<Span>,
     /// Where the text is read on.
@@ -60,7 +60,7 @@ struct Cutter {
     line: usize,
 }
 
-impl Cutter {
+impl SentenceCutter {
     fn take(&mut self, at: usize, c: char) {
         self.read = at.saturating_add(c.len_utf8());
         if c != '\n' {

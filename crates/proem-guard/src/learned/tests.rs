@@ -12,7 +12,7 @@ fn file() -> Vec<u8> {
             .cast_unsigned()
     };
     let weights: Vec<u8> = (0..1 << 18).map(weight).collect();
-    pack(&Parts { slope: 1.0, bias: 0.0, weights: &weights }).unwrap()
+    pack(&ScorerWeights { slope: 1.0, bias: 0.0, weights: &weights }).unwrap()
 }
 
 fn pieces(sentence: &str, bits: u32) -> Vec<u32> {
@@ -58,7 +58,7 @@ fn spelling_makes_no_difference() {
 #[test]
 fn windows_have_the_expected_scores() {
     let file = file();
-    let model = Model::read(&file).unwrap();
+    let model = SentenceScorer::read(&file).unwrap();
     let check = |text: &str, expected: &[(usize, usize, u8, f32)]| {
         let windows = model.windows(text);
         assert_eq!(windows.len(), expected.len(), "{text}");
@@ -81,7 +81,7 @@ fn windows_have_the_expected_scores() {
 
 #[test]
 fn the_shipped_model_tells_attacks_from_mails() {
-    let model = Model::shipped().unwrap();
+    let model = SentenceScorer::shipped().unwrap();
     assert_eq!(model.id().len(), "learned-1/0123456789abcdef".len());
     let best = |text: &str| model.windows(text).iter().map(|window| window.score).fold(f32::MIN, f32::max);
     for attack in
@@ -95,7 +95,7 @@ fn the_shipped_model_tells_attacks_from_mails() {
 
 #[test]
 fn debug_names_the_model_and_not_its_weights() {
-    let text = alloc::format!("{:?}", Model::shipped().unwrap());
+    let text = alloc::format!("{:?}", SentenceScorer::shipped().unwrap());
     assert!(text.starts_with("Model { id: \"learned-1/") && text.len() < 80, "{}", text.to_string());
 }
 
@@ -103,7 +103,7 @@ proptest! {
     #[test]
     fn windows_lie_inside_and_add_up(text in "(\\PC|[a-zA-Z ]{1,9}|[ .\n!-])*") {
         let file = file();
-        let model = Model::read(&file).unwrap();
+        let model = SentenceScorer::read(&file).unwrap();
         let windows = model.windows(&text);
         let spans = sentences(&text);
         let singles: Vec<Window> = windows.iter().copied().filter(|window| window.sentences == 1).collect();
@@ -114,7 +114,7 @@ proptest! {
                 .iter()
                 .filter(|span| window.span.start <= span.start && span.end <= window.span.end)
                 .map(|span| model.sums(text.get(span.start..span.end).unwrap()))
-                .fold(Sums::default(), Sums::and);
+                .fold(SentenceSums::default(), SentenceSums::and);
             model.score(pieces)
         };
         for window in &windows {

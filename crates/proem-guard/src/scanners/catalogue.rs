@@ -6,7 +6,7 @@ use alloc::{vec, vec::Vec};
 
 /// What a rule is, for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Described {
+pub struct RuleDescription {
     /// Its family and its name: `override/ignore`.
     pub id: &'static str,
     /// The severities that it can have by itself, mildest first. What was hidden on purpose
@@ -23,12 +23,17 @@ pub struct Described {
 /// # Errors
 ///
 /// [`RuleError`] if a data file can't be read.
-pub fn catalogue() -> Result<Vec<Described>, RuleError> {
-    let mut all: Vec<Described> = CODE
+pub fn catalogue() -> Result<Vec<RuleDescription>, RuleError> {
+    let mut all: Vec<RuleDescription> = CODE
         .into_iter()
-        .map(|(id, severities, meaning, example)| Described { id, severities: severities.to_vec(), meaning, example })
+        .map(|(id, severities, meaning, example)| RuleDescription {
+            id,
+            severities: severities.to_vec(),
+            meaning,
+            example,
+        })
         .collect();
-    all.extend(shipped_rules()?.into_iter().map(|rule| Described {
+    all.extend(shipped_rules()?.into_iter().map(|rule| RuleDescription {
         id: rule.id,
         severities: vec![rule.severity],
         meaning: rule.meaning,

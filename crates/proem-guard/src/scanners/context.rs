@@ -16,7 +16,7 @@ const MAX_QUOTE: usize = 60;
 
 /// The concepts that speak about a match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Context {
+pub(super) struct DiscourseConcepts {
     /// Words of people who write about attacks.
     discussed: Option<u16>,
     /// What a person was asked to do by another.
@@ -25,7 +25,7 @@ pub(super) struct Context {
     cited: Option<u16>,
 }
 
-impl Context {
+impl DiscourseConcepts {
     pub(super) fn new(lexicon: &Lexicon) -> Self {
         Self {
             discussed: lexicon.concept("discussed"),

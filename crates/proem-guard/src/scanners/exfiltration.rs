@@ -1,7 +1,7 @@
 //! Ways for text to leave: links and images that carry data, commands that upload, and requests to
 //! send what should stay.
 
-use super::{phrases::Phrases, place, rules::Rule};
+use super::{phrases::RuleFamily, place, rules::DetectionRule};
 use crate::{
     finding::{FindingKind, Severity},
     lexicon::Lexicon,
@@ -61,14 +61,14 @@ const SHELLS: [&str; 9] = ["| sh", "|sh", "| bash", "|bash", "| sudo", "| zsh", 
 
 #[derive(Debug, Clone)]
 pub(super) struct Exfiltration {
-    phrases: Phrases,
+    phrases: RuleFamily,
     address: Option<u16>,
     fetch: Option<u16>,
 }
 
-pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Exfiltration {
+pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> Exfiltration {
     Exfiltration {
-        phrases: Phrases::new("exfiltration", FindingKind::Exfiltration, rules, lexicon),
+        phrases: RuleFamily::new("exfiltration", FindingKind::Exfiltration, rules, lexicon),
         address: lexicon.concept("address"),
         fetch: lexicon.concept("fetch"),
     }
@@ -109,14 +109,14 @@ impl Scanner for Exfiltration {
 }
 
 /// Rule, severity, score and place.
-type Found = Option<(&'static str, Severity, f32, Span)>;
+type ExfiltrationMatch = Option<(&'static str, Severity, f32, Span)>;
 
 fn has_scheme(text: &str, span: Span) -> bool {
     text.get(span.start..span.end).is_some_and(|word| word.ends_with("://"))
 }
 
 /// What is wrong with the address that starts at `start`, and where it ends.
-fn address(text: &str, start: usize) -> (Found, usize) {
+fn address(text: &str, start: usize) -> (ExfiltrationMatch, usize) {
     let rest = place::behind(text, start, MAX_ADDRESS);
     let url = url(rest);
     let end = start.saturating_add(url.len());
@@ -210,7 +210,7 @@ fn is_opaque(query: &str) -> bool {
 }
 
 /// What is wrong with the command that starts with `span`, and where its line ends.
-fn command(text: &str, span: Span) -> (Found, usize) {
+fn command(text: &str, span: Span) -> (ExfiltrationMatch, usize) {
     let line = place::behind(text, span.start, MAX_COMMAND).split('\n').next().unwrap_or_default();
     let has_address = line.contains("://") || line.contains('.');
     let span = place::span(span.start, line.len());

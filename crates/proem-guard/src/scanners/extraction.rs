@@ -1,10 +1,10 @@
 //! Requests for the instructions of whoever reads them.
 
-use super::{phrases::Phrases, rules::Rule};
+use super::{phrases::RuleFamily, rules::DetectionRule};
 use crate::{finding::FindingKind, lexicon::Lexicon};
 
-pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Phrases {
-    Phrases::new("extraction", FindingKind::Extraction, rules, lexicon)
+pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> RuleFamily {
+    RuleFamily::new("extraction", FindingKind::Extraction, rules, lexicon)
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ impl Scanner for Forgery {
 }
 
 /// Rule, severity and score.
-type Verdict = (&'static str, Severity, f32);
+type ForgeryRating = (&'static str, Severity, f32);
 
 impl Forgery {
     /// Whether an order follows closely.
@@ -94,7 +94,7 @@ impl Forgery {
             .any(|mention| self.orders.contains(&mention.concept))
     }
 
-    fn role(&self, sight: &Sight<'_>, span: Span, word: &str, roles: Roles) -> Verdict {
+    fn role(&self, sight: &Sight<'_>, span: Span, word: &str, roles: Roles) -> ForgeryRating {
         let is_system = starts_with_any(word, &["system", "developer"]);
         let is_turn = starts_with_any(word, &["system", "assistant", "user", "human", "ai", "model"]);
         if is_system && self.orders_behind(sight, span) {
@@ -151,7 +151,7 @@ impl Roles {
     }
 
     /// A tag that closes what was never opened wants to get out of something.
-    fn tag(self, word: &str) -> Verdict {
+    fn tag(self, word: &str) -> ForgeryRating {
         let is_closing = word.contains(['/', '／']);
         let is_prompt = ["system", "instruction", "prompt", "assistant", "untrusted", "signal", "context", "tool"]
             .iter()
@@ -166,7 +166,7 @@ impl Roles {
     }
 }
 
-fn system_line(word: &str, is_link: bool, has_orders: bool) -> Verdict {
+fn system_line(word: &str, is_link: bool, has_orders: bool) -> ForgeryRating {
     // Armour of OpenPGP (RFC 9580, section 6.2) and of PEM (RFC 7468).
     if contains_ignoring_case(word, "pgp") || contains_ignoring_case(word, "certificate") {
         ("forgery/border", Severity::Low, 0.2)
@@ -181,7 +181,7 @@ fn system_line(word: &str, is_link: bool, has_orders: bool) -> Verdict {
 }
 
 /// Tokens of chat templates; some are spelt like tags of HTML.
-fn token(word: &str) -> Verdict {
+fn token(word: &str) -> ForgeryRating {
     let is_strong = contains_ignoring_case(word, "im_")
         || contains_ignoring_case(word, "inst")
         || contains_ignoring_case(word, "sys")
@@ -192,7 +192,7 @@ fn token(word: &str) -> Verdict {
     if is_strong { ("forgery/token", Severity::High, 0.85) } else { ("forgery/tag", Severity::Low, 0.2) }
 }
 
-fn heading(word: &str, has_orders: bool) -> Verdict {
+fn heading(word: &str, has_orders: bool) -> ForgeryRating {
     let is_strong = ["system", "instruction", "prompt"].iter().any(|name| contains_ignoring_case(word, name));
     if is_strong && has_orders {
         ("forgery/heading", Severity::Medium, 0.55)

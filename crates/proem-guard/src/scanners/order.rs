@@ -1,10 +1,10 @@
 //! Orders to whoever reads them, which manuals give on every page and a note of facts gives never.
 
-use super::{phrases::Phrases, rules::Rule};
+use super::{phrases::RuleFamily, rules::DetectionRule};
 use crate::{finding::FindingKind, lexicon::Lexicon};
 
-pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Phrases {
-    Phrases::new("order", FindingKind::Order, rules, lexicon)
+pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> RuleFamily {
+    RuleFamily::new("order", FindingKind::Order, rules, lexicon)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Words that revoke or replace the instructions of whoever reads them.
 
-use super::{phrases::Phrases, rules::Rule};
+use super::{phrases::RuleFamily, rules::DetectionRule};
 use crate::{finding::FindingKind, lexicon::Lexicon};
 
-pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Phrases {
-    Phrases::new("override", FindingKind::Override, rules, lexicon)
+pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> RuleFamily {
+    RuleFamily::new("override", FindingKind::Override, rules, lexicon)
 }
 
 #[cfg(test)]

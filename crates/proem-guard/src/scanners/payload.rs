@@ -1,6 +1,6 @@
 //! Payloads that only a decoder reads, and requests to be that decoder.
 
-use super::{phrases::Phrases, place, rules::Rule};
+use super::{phrases::RuleFamily, place, rules::DetectionRule};
 use crate::{
     finding::{FindingKind, Severity},
     lexicon::Lexicon,
@@ -23,13 +23,13 @@ const MANY_HIDDEN: usize = 12;
 
 #[derive(Debug, Clone)]
 pub(super) struct Payload {
-    phrases: Phrases,
+    phrases: RuleFamily,
     decode: Option<u16>,
 }
 
-pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Payload {
+pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> Payload {
     Payload {
-        phrases: Phrases::new("payload", FindingKind::Encoded, rules, lexicon),
+        phrases: RuleFamily::new("payload", FindingKind::Encoded, rules, lexicon),
         decode: lexicon.concept("decode"),
     }
 }

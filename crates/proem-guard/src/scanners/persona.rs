@@ -1,10 +1,10 @@
 //! Words that give the reader another role.
 
-use super::{phrases::Phrases, rules::Rule};
+use super::{phrases::RuleFamily, rules::DetectionRule};
 use crate::{finding::FindingKind, lexicon::Lexicon};
 
-pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Phrases {
-    Phrases::new("persona", FindingKind::Persona, rules, lexicon)
+pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> RuleFamily {
+    RuleFamily::new("persona", FindingKind::Persona, rules, lexicon)
 }
 
 #[cfg(test)]

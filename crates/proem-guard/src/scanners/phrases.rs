@@ -4,7 +4,7 @@
 //! kept, so the time doesn't depend on what the text says. See [`super::context`] for what makes a
 //! match count less.
 
-use super::{context::Context, rules::Rule, sentence};
+use super::{context::DiscourseConcepts, rules::DetectionRule, sentence};
 use crate::{
     finding::FindingKind,
     lexicon::{Lexicon, Mention},
@@ -21,20 +21,20 @@ const MAX_NEAR: usize = 100;
 
 /// The rules of one family.
 #[derive(Debug, Clone)]
-pub(super) struct Phrases {
+pub(super) struct RuleFamily {
     name: &'static str,
     kind: FindingKind,
-    rules: Vec<Rule>,
+    rules: Vec<DetectionRule>,
     /// Which places of which patterns a concept fits, by concept.
-    places: Vec<Vec<Place>>,
+    places: Vec<Vec<PatternPosition>>,
     /// How many places there are.
     len: usize,
-    context: Context,
+    context: DiscourseConcepts,
 }
 
 /// One element of one pattern.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct PatternPosition {
     /// Its number among all places; the place before it in its pattern has the number before.
     number: usize,
     rule: usize,
@@ -46,22 +46,22 @@ struct Place {
 
 /// The latest way to a place.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct PartialMatch {
     start: usize,
     end: usize,
 }
 
-impl Phrases {
+impl RuleFamily {
     /// The rules of the family `name`, which report `kind`.
-    pub(super) fn new(name: &'static str, kind: FindingKind, rules: &[Rule], lexicon: &Lexicon) -> Self {
-        let rules: Vec<Rule> = rules.iter().filter(|rule| rule.family() == name).cloned().collect();
+    pub(super) fn new(name: &'static str, kind: FindingKind, rules: &[DetectionRule], lexicon: &Lexicon) -> Self {
+        let rules: Vec<DetectionRule> = rules.iter().filter(|rule| rule.family() == name).cloned().collect();
         let mut places = vec![Vec::new(); lexicon.concepts().len()];
         let mut number = 0usize;
         for (rule, index) in rules.iter().zip(0usize..) {
             for pattern in &rule.patterns {
                 let last = pattern.len().saturating_sub(1);
                 for (element, nth) in pattern.iter().zip(0usize..) {
-                    let place = Place {
+                    let place = PatternPosition {
                         number,
                         rule: index,
                         gap: element.gap,
@@ -82,27 +82,27 @@ impl Phrases {
         for places in &mut places {
             places.sort_by_key(|place| core::cmp::Reverse(place.number));
         }
-        Self { name, kind, rules, places, len: number, context: Context::new(lexicon) }
+        Self { name, kind, rules, places, len: number, context: DiscourseConcepts::new(lexicon) }
     }
 }
 
-impl Scanner for Phrases {
+impl Scanner for RuleFamily {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn scan(&self, sight: &Sight<'_>, hits: &mut Vec<Hit>) -> Result<(), ScanError> {
         let text = sight.folded.text.as_str();
-        let mut ways: Vec<Option<Way>> = vec![None; self.len];
+        let mut ways: Vec<Option<PartialMatch>> = vec![None; self.len];
         for (mention, index) in sight.mentions.iter().zip(0usize..) {
             for place in self.places.get(usize::from(mention.concept)).into_iter().flatten() {
                 let way = if place.is_first {
-                    Some(Way { start: mention.span.start, end: mention.span.end })
+                    Some(PartialMatch { start: mention.span.start, end: mention.span.end })
                 } else {
                     let before = ways.get(place.number.saturating_sub(1)).copied().flatten();
                     before
                         .filter(|way| place.is_near(text, way.end, mention.span.start))
-                        .map(|way| Way { start: way.start, end: mention.span.end })
+                        .map(|way| PartialMatch { start: way.start, end: mention.span.end })
                 };
                 let Some(way) = way else { continue };
                 if place.is_last {
@@ -118,7 +118,7 @@ impl Scanner for Phrases {
     }
 }
 
-impl Place {
+impl PatternPosition {
     /// Whether what starts at `start` follows closely enough on what ends at `end`.
     fn is_near(&self, text: &str, end: usize, start: usize) -> bool {
         let gap = usize::from(self.gap);
@@ -131,10 +131,10 @@ impl Place {
     }
 }
 
-impl Phrases {
+impl RuleFamily {
     /// Adds the hit of a rule, unless an exception voids it. The mention with the number `last` is
     /// the last one of the match.
-    fn report(&self, sight: &Sight<'_>, rule: &Rule, (span, last): (Span, usize), hits: &mut Vec<Hit>) {
+    fn report(&self, sight: &Sight<'_>, rule: &DetectionRule, (span, last): (Span, usize), hits: &mut Vec<Hit>) {
         let text = sight.folded.text.as_str();
         let near =
             |mention: &Mention| rule.without.contains(&mention.concept) && is_same_sentence(text, mention.span, span);
@@ -202,7 +202,7 @@ mod tests {
     fn check(pattern: &str, text: &str, expected: &[&str]) {
         let lexicon = Lexicon::parse(WORDS, "own", &["void"]).unwrap();
         let rules = parse(rules(pattern).leak(), &lexicon).unwrap();
-        let phrases = Phrases::new("x", FindingKind::Override, &rules, &lexicon);
+        let phrases = RuleFamily::new("x", FindingKind::Override, &rules, &lexicon);
         let view = clean(text);
         let reading = Reading { steps: Vec::new(), view: View { text: view.text, map: view.map } };
         let folded = folded(&reading.view.text);

@@ -32,7 +32,7 @@ const MAX_GAP: u16 = 400;
 
 /// A rule.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
+pub struct DetectionRule {
     /// Its family and its name: `override/ignore`.
     pub id: &'static str,
     /// How much harm it could do.
@@ -47,12 +47,12 @@ pub struct Rule {
     pub(super) unless: Vec<u16>,
     /// What voids it anywhere in its sentence.
     pub(super) without: Vec<u16>,
-    pub(super) patterns: Vec<Vec<Element>>,
+    pub(super) patterns: Vec<Vec<PatternElement>>,
 }
 
 /// One place in a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Element {
+pub(super) struct PatternElement {
     /// Any of these fits.
     pub(super) concepts: Vec<u16>,
     /// How many characters may stand before it.
@@ -61,7 +61,7 @@ pub(super) struct Element {
     pub(super) crosses: bool,
 }
 
-impl Rule {
+impl DetectionRule {
     /// The part of the id before the slash.
     #[must_use]
     pub fn family(&self) -> &'static str {
@@ -74,9 +74,9 @@ impl Rule {
 /// # Errors
 ///
 /// [`RuleError`] with the line that can't be read.
-pub fn parse(text: &'static str, lexicon: &Lexicon) -> Result<Vec<Rule>, RuleError> {
-    let mut rules: Vec<Rule> = Vec::new();
-    let mut names = Names { lexicon, groups: Vec::new() };
+pub fn parse(text: &'static str, lexicon: &Lexicon) -> Result<Vec<DetectionRule>, RuleError> {
+    let mut rules: Vec<DetectionRule> = Vec::new();
+    let mut names = ConceptNames { lexicon, groups: Vec::new() };
     for (line, number) in text.lines().zip(1usize..) {
         let at = |message: String| RuleError::new(FILE, number, message);
         let line = line.trim();
@@ -114,7 +114,7 @@ pub fn parse(text: &'static str, lexicon: &Lexicon) -> Result<Vec<Rule>, RuleErr
 }
 
 /// `[override/ignore] high 0.9`.
-fn header(line: &'static str) -> Result<Rule, String> {
+fn header(line: &'static str) -> Result<DetectionRule, String> {
     let problem = || "expected `[family/name] severity score`".to_owned();
     let (id, rest) = line.strip_prefix('[').and_then(|line| line.split_once(']')).ok_or_else(problem)?;
     let (family, name) = id.split_once('/').ok_or_else(problem)?;
@@ -124,7 +124,7 @@ fn header(line: &'static str) -> Result<Rule, String> {
     if family.is_empty() || name.is_empty() {
         return Err(problem());
     }
-    Ok(Rule {
+    Ok(DetectionRule {
         id,
         severity,
         score,
@@ -137,7 +137,7 @@ fn header(line: &'static str) -> Result<Rule, String> {
 }
 
 /// `ignore <20 prior,earlier <<60 instructions`.
-fn pattern(text: &str, names: &Names<'_>) -> Result<Vec<Element>, String> {
+fn pattern(text: &str, names: &ConceptNames<'_>) -> Result<Vec<PatternElement>, String> {
     let mut elements = Vec::new();
     let (mut gap, mut crosses) = (DEFAULT_GAP, false);
     for word in text.split_whitespace() {
@@ -150,19 +150,19 @@ fn pattern(text: &str, names: &Names<'_>) -> Result<Vec<Element>, String> {
             })?;
             continue;
         }
-        elements.push(Element { concepts: names.concepts(word)?, gap, crosses });
+        elements.push(PatternElement { concepts: names.concepts(word)?, gap, crosses });
         (gap, crosses) = (DEFAULT_GAP, false);
     }
     if elements.is_empty() { Err("`match` needs a concept".to_owned()) } else { Ok(elements) }
 }
 
 /// What the names in rules stand for.
-struct Names<'a> {
+struct ConceptNames<'a> {
     lexicon: &'a Lexicon,
     groups: Vec<(&'static str, Vec<u16>)>,
 }
 
-impl Names<'_> {
+impl ConceptNames<'_> {
     /// `name concept,concept`.
     fn define(&mut self, line: &'static str) -> Result<(), String> {
         let (name, list) =

@@ -1,10 +1,10 @@
 //! Borrowed authority, urgency, secrecy and reward, and requests for secrets.
 
-use super::{phrases::Phrases, rules::Rule};
+use super::{phrases::RuleFamily, rules::DetectionRule};
 use crate::{finding::FindingKind, lexicon::Lexicon};
 
-pub(super) fn scanner(rules: &[Rule], lexicon: &Lexicon) -> Phrases {
-    Phrases::new("social", FindingKind::SocialEngineering, rules, lexicon)
+pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> RuleFamily {
+    RuleFamily::new("social", FindingKind::SocialEngineering, rules, lexicon)
 }
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ const LONGEST: usize = 1024;
 /// The host name that is being read, if one is.
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
-    place: Place,
+    place: HostScanState,
     host: String,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum HostScanState {
     /// Behind anything else.
     #[default]
     Text,
@@ -36,25 +36,25 @@ impl Hosts {
     pub(super) fn read(&mut self, c: char, out: &mut String) {
         self.place = match (self.place, c) {
             // What stood before it was a user's name.
-            (Place::Host, '@') => {
+            (HostScanState::Host, '@') => {
                 self.host.clear();
-                Place::Host
+                HostScanState::Host
             }
-            (Place::Host, c) if !ends_host(c) => {
+            (HostScanState::Host, c) if !ends_host(c) => {
                 if self.host.len() <= LONGEST {
                     self.host.push(c);
                 }
-                Place::Host
+                HostScanState::Host
             }
-            (Place::Host, c) => {
+            (HostScanState::Host, c) => {
                 self.end(out);
-                if c == ':' { Place::Colon } else { Place::Text }
+                if c == ':' { HostScanState::Colon } else { HostScanState::Text }
             }
-            (_, ':') => Place::Colon,
-            (Place::Colon, '/') => Place::Slash,
-            (Place::Slash, '/') | (Place::Name, '@') => Place::Host,
-            (_, c) if c.is_alphanumeric() => Place::Name,
-            _ => Place::Text,
+            (_, ':') => HostScanState::Colon,
+            (HostScanState::Colon, '/') => HostScanState::Slash,
+            (HostScanState::Slash, '/') | (HostScanState::Name, '@') => HostScanState::Host,
+            (_, c) if c.is_alphanumeric() => HostScanState::Name,
+            _ => HostScanState::Text,
         };
     }
 
@@ -67,7 +67,7 @@ impl Hosts {
             }
         }
         self.host.clear();
-        self.place = Place::Text;
+        self.place = HostScanState::Text;
     }
 }
 

@@ -66,7 +66,7 @@ fn broken<'a>(text: &'a str, breaks: &[Break]) -> Cow<'a, str> {
 fn starts(text: &str) -> Vec<Break> {
     let mut breaks = Vec::new();
     let mut starts_line = true;
-    let mut shown = Shown::at(text, 0);
+    let mut shown = VisibleCharacters::at(text, 0);
     while let Some((at, c)) = shown.next() {
         if starts_line && c == ':' && shown.peek() == Some(':') {
             breaks.push((at, COLON));
@@ -82,7 +82,7 @@ fn hashes(text: &str, code: &'static str) -> Vec<Break> {
     let mut from = 0;
     while let Some(found) = text.get(from..).and_then(|rest| rest.find('#')) {
         from = from.saturating_add(found).saturating_add(1);
-        let mut shown = Shown::at(text, from);
+        let mut shown = VisibleCharacters::at(text, from);
         if let Some((at, '#')) = shown.next()
             && ORDERS.iter().any(|order| shown.clone().begins_with(order))
         {
@@ -94,12 +94,12 @@ fn hashes(text: &str, code: &'static str) -> Vec<Break> {
 
 /// The characters of a text that are shown: without colours.
 #[derive(Debug, Clone)]
-struct Shown<'a> {
+struct VisibleCharacters<'a> {
     text: &'a str,
     offset: usize,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> VisibleCharacters<'a> {
     const fn at(text: &'a str, offset: usize) -> Self {
         Self { text, offset }
     }
@@ -113,7 +113,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl Iterator for Shown<'_> {
+impl Iterator for VisibleCharacters<'_> {
     type Item = (usize, char);
 
     fn next(&mut self) -> Option<Self::Item> {

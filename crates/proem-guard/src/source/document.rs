@@ -1,6 +1,6 @@
 //! What people write in a document with code in it.
 
-use super::{Syntax, Writing, count, is_read, lines, trimmed};
+use super::{LanguageFamily, ProseCollector, count, is_read, lines, trimmed};
 
 /// How many blanks before a line may make it code: four in Markdown, three in reStructuredText.
 const INDENT: usize = 3;
@@ -9,12 +9,12 @@ const INDENT: usize = 3;
 const FENCES: [&str; 4] = ["```", "~~~", "----", "...."];
 
 /// Writes a document without the lines of code that don't read like a sentence.
-pub(super) fn write(text: &str, syntax: Syntax, writing: &mut Writing<'_>) {
+pub(super) fn write(text: &str, syntax: LanguageFamily, writing: &mut ProseCollector<'_>) {
     let mut fence: Option<&str> = None;
     for line in lines(0, text) {
         let whole = text.get(line.start..line.end).unwrap_or_default();
         let bare = whole.trim();
-        let has_code = syntax == Syntax::Document;
+        let has_code = syntax == LanguageFamily::Document;
         let mark = FENCES.into_iter().find(|mark| has_code && bare.starts_with(mark));
         let is_fence = match (fence, mark) {
             (Some(open), Some(mark)) => open == mark && is_made_of(bare, mark),

@@ -3,41 +3,41 @@
 use alloc::vec::Vec;
 use proem_text::Span;
 
-use super::syntax::{Quote, Reach, Rules};
+use super::syntax::{LexicalRules, Quote, StringExtent};
 
 /// How long an escaped character in quotes may be, in bytes: `'\u{10ffff}'`.
 const CHARACTER: usize = 12;
 
 /// A part of a text, without the marks around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
-    pub(super) kind: PieceKind,
+pub(super) struct SourceToken {
+    pub(super) kind: SourceTokenKind,
     pub(super) span: Span,
 }
 
 /// What a part of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PieceKind {
+pub(super) enum SourceTokenKind {
     Comment,
     Literal,
     Code,
 }
 
 /// The parts of a text in order; nothing but marks stands between them.
-pub(super) fn pieces(text: &str, rules: Rules) -> Vec<Piece> {
+pub(super) fn pieces(text: &str, rules: LexicalRules) -> Vec<SourceToken> {
     let mut lexer = Lexer { text, rules, pieces: Vec::new(), code: 0, unended: Vec::new() };
     let mut at = 0usize;
     while at < text.len() {
         at = lexer.mark(at).unwrap_or_else(|| at.saturating_add(1));
     }
-    lexer.push(PieceKind::Code, Span::new(lexer.code, text.len()));
+    lexer.push(SourceTokenKind::Code, Span::new(lexer.code, text.len()));
     lexer.pieces
 }
 
 struct Lexer<'a> {
     text: &'a str,
-    rules: Rules,
-    pieces: Vec<Piece>,
+    rules: LexicalRules,
+    pieces: Vec<SourceToken>,
     /// Where the code at hand begins.
     code: usize,
     /// Marks whose end was looked for in vain, so that nobody looks for it again.
@@ -57,7 +57,7 @@ impl Lexer<'_> {
                 let start = at.saturating_add(open.len());
                 let end = self.find(close, start, false);
                 return Some(self.take(
-                    PieceKind::Comment,
+                    SourceTokenKind::Comment,
                     at,
                     Span::new(start, end.unwrap_or(self.text.len())),
                     close,
@@ -66,7 +66,7 @@ impl Lexer<'_> {
         }
         if self.rules.lines.iter().any(|mark| is_open(mark)) && self.may_comment(at) {
             let length = rest.find('\n').unwrap_or(rest.len());
-            return Some(self.take(PieceKind::Comment, at, Span::new(at, at.saturating_add(length)), ""));
+            return Some(self.take(SourceTokenKind::Comment, at, Span::new(at, at.saturating_add(length)), ""));
         }
         let quotes = self.rules.quotes;
         quotes.iter().filter(|quote| rest.starts_with(quote.open)).find_map(|quote| self.string(at, quote))
@@ -82,19 +82,19 @@ impl Lexer<'_> {
         let start = at.saturating_add(quote.open.len());
         let rest = self.text.get(start..)?;
         let end = match quote.reach {
-            Reach::Ended => self.find(quote.close, start, quote.escapes)?,
-            Reach::Line => {
+            StringExtent::Ended => self.find(quote.close, start, quote.escapes)?,
+            StringExtent::Line => {
                 let line = rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or_default();
                 start.saturating_add(end(line, quote.close, quote.escapes).unwrap_or(line.len()))
             }
-            Reach::Character => {
+            StringExtent::Character => {
                 let first = rest.chars().next().filter(|c| *c != '\n' && *c != '\'')?;
                 let most = if first == '\\' { CHARACTER } else { first.len_utf8() };
                 let near = rest.get(..rest.floor_char_boundary(most.saturating_add(1))).unwrap_or_default();
                 start.saturating_add(end(near, quote.close, quote.escapes)?)
             }
         };
-        Some(self.take(PieceKind::Literal, at, Span::new(start, end), quote.close))
+        Some(self.take(SourceTokenKind::Literal, at, Span::new(start, end), quote.close))
     }
 
     /// Where `close` stands behind `start`.
@@ -110,8 +110,8 @@ impl Lexer<'_> {
     }
 
     /// Adds the code before `at` and the piece; gives where its closing mark ends, if it has one.
-    fn take(&mut self, kind: PieceKind, at: usize, span: Span, close: &str) -> usize {
-        self.push(PieceKind::Code, Span::new(self.code, at));
+    fn take(&mut self, kind: SourceTokenKind, at: usize, span: Span, close: &str) -> usize {
+        self.push(SourceTokenKind::Code, Span::new(self.code, at));
         self.push(kind, span);
         let rest = self.text.get(span.end..).unwrap_or_default();
         let closed = if rest.starts_with(close) { close.len() } else { 0 };
@@ -119,9 +119,9 @@ impl Lexer<'_> {
         self.code
     }
 
-    fn push(&mut self, kind: PieceKind, span: Span) {
+    fn push(&mut self, kind: SourceTokenKind, span: Span) {
         if !span.is_empty() {
-            self.pieces.push(Piece { kind, span });
+            self.pieces.push(SourceToken { kind, span });
         }
     }
 }

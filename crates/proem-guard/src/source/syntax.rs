@@ -2,7 +2,7 @@
 
 /// A family of languages that mark comments and strings alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Syntax {
+pub enum LanguageFamily {
     /// `//`, `/* */`: C, C++, C#, Go, Java, Kotlin, Protocol Buffers, Scala, Swift, Zig.
     C,
     /// The same with strings in single quotes and backticks: CSS, Dart, Groovy, JavaScript, PHP, TypeScript.
@@ -31,7 +31,7 @@ pub enum Syntax {
 
 /// How one family marks them. What is longer stands first.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
+pub(super) struct LexicalRules {
     /// What begins a comment that ends with its line.
     pub(super) lines: &'static [&'static str],
     /// Whether that stands at a line's start or behind a blank only.
@@ -48,12 +48,12 @@ pub(super) struct Quote {
     pub(super) close: &'static str,
     /// Whether a backslash takes the meaning from the next character.
     pub(super) escapes: bool,
-    pub(super) reach: Reach,
+    pub(super) reach: StringExtent,
 }
 
 /// How far a string goes that isn't ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum StringExtent {
     /// To the line's end.
     Line,
     /// Nowhere: it is ended, or the mark means something else.
@@ -62,62 +62,65 @@ pub(super) enum Reach {
     Character,
 }
 
-const fn quote(mark: &'static str, reach: Reach) -> Quote {
+const fn quote(mark: &'static str, reach: StringExtent) -> Quote {
     Quote { open: mark, close: mark, escapes: true, reach }
 }
 
 const fn raw(open: &'static str, close: &'static str) -> Quote {
-    Quote { open, close, escapes: false, reach: Reach::Ended }
+    Quote { open, close, escapes: false, reach: StringExtent::Ended }
 }
 
-const NONE: Rules = Rules { lines: &[], apart: false, blocks: &[], quotes: &[] };
-const SLASHES: Rules = Rules { lines: &["//"], blocks: &[("/*", "*/")], ..NONE };
-const DOUBLE: Quote = quote("\"", Reach::Line);
-const SINGLE: Quote = quote("'", Reach::Line);
-const CHARACTER: Quote = quote("'", Reach::Character);
-const THREE_DOUBLE: Quote = quote("\"\"\"", Reach::Ended);
-const THREE_SINGLE: Quote = quote("'''", Reach::Ended);
+const NONE: LexicalRules = LexicalRules { lines: &[], apart: false, blocks: &[], quotes: &[] };
+const SLASHES: LexicalRules = LexicalRules { lines: &["//"], blocks: &[("/*", "*/")], ..NONE };
+const DOUBLE: Quote = quote("\"", StringExtent::Line);
+const SINGLE: Quote = quote("'", StringExtent::Line);
+const CHARACTER: Quote = quote("'", StringExtent::Character);
+const THREE_DOUBLE: Quote = quote("\"\"\"", StringExtent::Ended);
+const THREE_SINGLE: Quote = quote("'''", StringExtent::Ended);
 
-impl Syntax {
+impl LanguageFamily {
     /// How it marks comments and strings; `None` if it is prose with code in it.
-    pub(super) const fn rules(self) -> Option<Rules> {
+    pub(super) const fn rules(self) -> Option<LexicalRules> {
         Some(match self {
             Self::Document | Self::Plain => return None,
-            Self::C => Rules { quotes: const { &[THREE_DOUBLE, DOUBLE, raw("`", "`"), CHARACTER] }, ..SLASHES },
-            Self::Script => Rules {
-                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE, quote("`", Reach::Ended)] },
+            Self::C => LexicalRules { quotes: const { &[THREE_DOUBLE, DOUBLE, raw("`", "`"), CHARACTER] }, ..SLASHES },
+            Self::Script => LexicalRules {
+                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE, quote("`", StringExtent::Ended)] },
                 ..SLASHES
             },
-            Self::Rust => Rules {
-                quotes: const { &[raw("r##\"", "\"##"), raw("r#\"", "\"#"), quote("\"", Reach::Ended), CHARACTER] },
+            Self::Rust => LexicalRules {
+                quotes: const { &[raw("r##\"", "\"##"), raw("r#\"", "\"#"), quote("\"", StringExtent::Ended), CHARACTER] },
                 ..SLASHES
             },
             Self::Python => {
-                Rules { lines: &["#"], quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE] }, ..NONE }
+                LexicalRules { lines: &["#"], quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE] }, ..NONE }
             }
-            Self::Hash => Rules {
+            Self::Hash => LexicalRules {
                 lines: &["#"],
                 apart: true,
                 blocks: const { &[("\n=begin", "\n=end"), ("\n=pod", "\n=cut"), ("\n=head", "\n=cut")] },
-                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, quote("\"", Reach::Ended), SINGLE] },
+                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, quote("\"", StringExtent::Ended), SINGLE] },
             },
-            Self::Sql => Rules { lines: &["--"], quotes: const { &[SINGLE, DOUBLE] }, ..SLASHES },
-            Self::Lua => Rules {
+            Self::Sql => LexicalRules { lines: &["--"], quotes: const { &[SINGLE, DOUBLE] }, ..SLASHES },
+            Self::Lua => LexicalRules {
                 lines: &["--"],
                 blocks: const { &[("--[[", "]]")] },
                 quotes: const { &[raw("[[", "]]"), DOUBLE, SINGLE] },
                 ..NONE
             },
-            Self::Dashes => Rules {
+            Self::Dashes => LexicalRules {
                 lines: &["--"],
                 blocks: const { &[("{-", "-}")] },
                 quotes: const { &[DOUBLE, CHARACTER] },
                 ..NONE
             },
-            Self::Semicolon => {
-                Rules { lines: &[";", "#"], apart: true, quotes: const { &[quote("\"", Reach::Ended)] }, ..NONE }
-            }
-            Self::Percent => Rules { lines: &["%"], quotes: const { &[DOUBLE] }, ..NONE },
+            Self::Semicolon => LexicalRules {
+                lines: &[";", "#"],
+                apart: true,
+                quotes: const { &[quote("\"", StringExtent::Ended)] },
+                ..NONE
+            },
+            Self::Percent => LexicalRules { lines: &["%"], quotes: const { &[DOUBLE] }, ..NONE },
         })
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::score::Features;
+use crate::score::InjectionFeatures;
 use proem_text::Span;
 
 fn finding(kind: FindingKind, severity: Severity) -> Finding {
@@ -9,9 +9,12 @@ fn finding(kind: FindingKind, severity: Severity) -> Finding {
 fn scan(findings: &[(FindingKind, Severity)], unread: &[UnreadReason], score: f64) -> Scan {
     Scan {
         findings: findings.iter().map(|(kind, severity)| finding(*kind, *severity)).collect(),
-        unread: unread.iter().map(|reason| crate::scan::Unread { span: Span::new(0, 1), reason: *reason }).collect(),
+        unread: unread
+            .iter()
+            .map(|reason| crate::scan::UnreadSpan { span: Span::new(0, 1), reason: *reason })
+            .collect(),
         score,
-        features: Features::default(),
+        features: InjectionFeatures::default(),
         window_count: 1,
     }
 }

@@ -1,7 +1,7 @@
 //! Base64 (RFC 4648, sections 4 and 5; lines as in RFC 2045, section 6.8).
 
 use super::{
-    draft::{Gathered, Made, Source},
+    draft::{ApartTexts, DerivedReading, ReadingSource},
     payload,
 };
 use alloc::{string::String, vec::Vec};
@@ -30,8 +30,8 @@ const fn value(byte: u8) -> Option<u8> {
 ///
 /// A run of digits is tried from each of its first four, since it may be cut or stand behind
 /// something else that looks like digits.
-pub(super) fn read(source: Source<'_>) -> Option<Made> {
-    let mut gathered = Gathered::default();
+pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+    let mut gathered = ApartTexts::default();
     let mut at = 0usize;
     while let Some(first) = next_run(source.text, at) {
         let lines = with_following_lines(source.text, first);
@@ -40,7 +40,7 @@ pub(super) fn read(source: Source<'_>) -> Option<Made> {
         if !source.is_fresh(Span::new(first.start, end)) {
             continue;
         }
-        let ways = [Quality::Whole, Quality::Broken].into_iter();
+        let ways = [CharacterIntegrity::Whole, CharacterIntegrity::Broken].into_iter();
         let found = ways.map(|quality| decode_all(source.text, &lines, quality)).find(|found| !found.is_empty());
         for (place, text) in found.unwrap_or_default() {
             let padding = source.text.get(place.end..).unwrap_or_default().bytes().take(2);
@@ -53,13 +53,13 @@ pub(super) fn read(source: Source<'_>) -> Option<Made> {
 
 /// Whether characters of a text may be broken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Quality {
+enum CharacterIntegrity {
     Whole,
     Broken,
 }
 
 /// The text of all lines together, or else the texts of their parts.
-fn decode_all(text: &str, lines: &[Span], quality: Quality) -> Vec<(Span, String)> {
+fn decode_all(text: &str, lines: &[Span], quality: CharacterIntegrity) -> Vec<(Span, String)> {
     decode(text, lines, quality).map_or_else(|| decode_apart(text, lines, quality), |found| Vec::from([found]))
 }
 
@@ -103,7 +103,7 @@ fn with_following_lines(text: &str, first: Span) -> Vec<Span> {
 }
 
 /// The text of all lines together, at the first alignment that gives one.
-fn decode(text: &str, lines: &[Span], quality: Quality) -> Option<(Span, String)> {
+fn decode(text: &str, lines: &[Span], quality: CharacterIntegrity) -> Option<(Span, String)> {
     let digits = || lines.iter().flat_map(|line| text.as_bytes().get(line.start..line.end).unwrap_or_default());
     let (first, last) = (lines.first()?, lines.last()?);
     (0..4).find_map(|skipped| {
@@ -114,14 +114,14 @@ fn decode(text: &str, lines: &[Span], quality: Quality) -> Option<(Span, String)
         let decoded = bytes(digits().skip(skipped));
         let place = Span::new(first.start.saturating_add(skipped), last.end);
         let decoded = (decoded.len() >= SHORTEST / 4 * 3).then(|| payload::text(&decoded)).flatten()?;
-        let is_taken = quality == Quality::Broken || !decoded.contains(char::REPLACEMENT_CHARACTER);
+        let is_taken = quality == CharacterIntegrity::Broken || !decoded.contains(char::REPLACEMENT_CHARACTER);
         is_taken.then_some((place, decoded))
     })
 }
 
 /// The texts of single lines; where one has none, of the parts between the digits that are no
 /// letters and no numbers, which separate folders and words just as well.
-fn decode_apart(text: &str, lines: &[Span], quality: Quality) -> Vec<(Span, String)> {
+fn decode_apart(text: &str, lines: &[Span], quality: CharacterIntegrity) -> Vec<(Span, String)> {
     let mut found = Vec::new();
     for line in lines {
         if lines.len() > 1

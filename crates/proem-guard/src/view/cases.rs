@@ -1,11 +1,11 @@
 //! What each step makes of a text, and of which texts none makes anything.
 
-use super::{Limits, readings};
+use super::{DecodingLimits, readings};
 use alloc::{format, string::String, vec::Vec};
 
 /// The readings besides the clean view.
 fn read(text: &str) -> Vec<String> {
-    let readings = readings(text, &Limits::for_text(text.len()));
+    let readings = readings(text, &DecodingLimits::for_text(text.len()));
     assert_eq!(readings.undecoded, [], "{text:?}");
     let others = readings.all.iter().skip(1).map(|reading| {
         let steps: Vec<&str> = reading.steps.iter().map(|step| step.as_str()).collect();

@@ -11,13 +11,13 @@ const CONTEXT: usize = 512;
 
 /// A text to read in another way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(super) struct ReadingSource<'a> {
     pub(super) text: &'a str,
     /// What the last step changed, in order; `None` if it is all new.
     pub(super) fresh: Option<&'a [Span]>,
 }
 
-impl Source<'_> {
+impl ReadingSource<'_> {
     /// Whether what stands there, or right beside it, was changed by the last step. What was not
     /// has been read in every way before.
     pub(super) fn is_fresh(&self, span: Span) -> bool {
@@ -38,7 +38,7 @@ impl Source<'_> {
 
 /// A reading of a [`Source`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Made {
+pub(super) struct DerivedReading {
     /// The map leads to the source's text.
     pub(super) view: View,
     /// What changed, in the view and in order; `None` if it is all new.
@@ -49,22 +49,22 @@ pub(super) struct Made {
 
 /// A text with some places replaced.
 #[derive(Debug)]
-pub(super) struct Draft<'a> {
-    source: Source<'a>,
-    edits: Vec<Edit>,
+pub(super) struct ReadingDraft<'a> {
+    source: ReadingSource<'a>,
+    edits: Vec<Replacement>,
     written: String,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Edit {
+struct Replacement {
     /// In the source.
     place: Span,
     /// What stands for it, in [`Draft::written`].
     text: Span,
 }
 
-impl<'a> Draft<'a> {
-    pub(super) const fn new(source: Source<'a>) -> Self {
+impl<'a> ReadingDraft<'a> {
+    pub(super) const fn new(source: ReadingSource<'a>) -> Self {
         Self { source, edits: Vec::new(), written: String::new() }
     }
 
@@ -80,11 +80,11 @@ impl<'a> Draft<'a> {
     pub(super) fn write(&mut self, place: Span, with: &str) {
         let start = self.written.len();
         self.written.push_str(with);
-        self.edits.push(Edit { place, text: Span::new(start, self.written.len()) });
+        self.edits.push(Replacement { place, text: Span::new(start, self.written.len()) });
     }
 
     /// The changed text without what stands far from any change; `None` if nothing changed.
-    pub(super) fn finish(self) -> Option<Made> {
+    pub(super) fn finish(self) -> Option<DerivedReading> {
         let place = Span::new(self.edits.first()?.place.start, self.edits.last()?.place.end);
         let mut view = View::default();
         let mut fresh: Vec<Span> = Vec::new();
@@ -112,7 +112,7 @@ impl<'a> Draft<'a> {
             }
             self.copy(Span::new(at, region.end), &mut view);
         }
-        Some(Made { view, fresh: Some(fresh), place })
+        Some(DerivedReading { view, fresh: Some(fresh), place })
     }
 
     fn copy(&self, span: Span, view: &mut View) {
@@ -166,7 +166,7 @@ impl<'a> Draft<'a> {
 
 /// Texts that stood apart, with an empty line between two.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct ApartTexts {
     view: View,
     fresh: Vec<Span>,
     place: Option<Span>,
@@ -174,7 +174,7 @@ pub(super) struct Gathered {
     joins: bool,
 }
 
-impl Gathered {
+impl ApartTexts {
     /// Adds what a place decodes to.
     pub(super) fn decoded(&mut self, text: &str, place: Span) {
         if text.is_empty() {
@@ -237,14 +237,14 @@ impl Gathered {
     }
 
     /// What was gathered, all of it new; `None` if nothing.
-    pub(super) fn finish(self) -> Option<Made> {
+    pub(super) fn finish(self) -> Option<DerivedReading> {
         let place = self.place.filter(|_| !self.view.text.trim().is_empty())?;
-        Some(Made { view: self.view, fresh: None, place })
+        Some(DerivedReading { view: self.view, fresh: None, place })
     }
 
     /// What was gathered, where only what is no copy is new.
-    pub(super) fn finish_copies(self) -> Option<Made> {
+    pub(super) fn finish_copies(self) -> Option<DerivedReading> {
         let fresh = self.fresh.clone();
-        self.finish().map(|made| Made { fresh: Some(fresh), ..made })
+        self.finish().map(|made| DerivedReading { fresh: Some(fresh), ..made })
     }
 }

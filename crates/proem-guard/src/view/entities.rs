@@ -1,11 +1,11 @@
 //! Character references of HTML (WHATWG HTML, section 13.2.5.72 and those behind it).
 
-use super::draft::{Draft, Made, Source};
+use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use proem_text::Span;
 
 /// The text with its character references decoded.
-pub(super) fn read(source: Source<'_>) -> Option<Made> {
-    let mut draft = Draft::new(source);
+pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+    let mut draft = ReadingDraft::new(source);
     for (place, c) in references(source.text, 0) {
         draft.replace(place, c.encode_utf8(&mut [0; 4]));
     }

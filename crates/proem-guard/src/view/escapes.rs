@@ -1,15 +1,15 @@
 //! Escapes of string literals: `\u0069`, `\U00000069`, `\u{69}`, `\x69`.
 
 use super::{
-    draft::{Draft, Made, Source},
+    draft::{DerivedReading, ReadingDraft, ReadingSource},
     percent::replace_utf8,
 };
 use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
 /// The text with its escapes decoded. Surrogates that aren't a pair become U+FFFD.
-pub(super) fn read(source: Source<'_>) -> Option<Made> {
-    let mut draft = Draft::new(source);
+pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+    let mut draft = ReadingDraft::new(source);
     let mut at = 0usize;
     while let Some(found) = source.text.get(at..).and_then(|rest| rest.find('\\')) {
         let start = at.saturating_add(found);

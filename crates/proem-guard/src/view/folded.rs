@@ -15,18 +15,18 @@ use unicode_normalization::{
 /// Idempotent. Marks of other scripts than U+0300 to U+036F carry meaning and are kept.
 #[must_use]
 pub fn folded(text: &str) -> View {
-    let mut folding = Folding::new(text);
+    let mut folding = FoldedViewBuilder::new(text);
     let mut at = 0usize;
     while let Some(byte) = text.as_bytes().get(at) {
         at = match kind(*byte) {
-            Kind::Plain => folding.plain(at),
-            Kind::Upper => folding.upper(at),
-            Kind::Space => {
+            ByteClass::Plain => folding.plain(at),
+            ByteClass::Upper => folding.upper(at),
+            ByteClass::Space => {
                 let end = at.saturating_add(1);
                 folding.wait(char::from(*byte), Span::new(at, end));
                 end
             }
-            Kind::Beyond => folding.beyond(at),
+            ByteClass::Beyond => folding.beyond(at),
         };
     }
     folding.write_space();
@@ -35,7 +35,7 @@ pub fn folded(text: &str) -> View {
 
 /// What a byte of UTF-8 asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ByteClass {
     /// An ASCII character that stays.
     Plain,
     Upper,
@@ -44,12 +44,12 @@ enum Kind {
     Beyond,
 }
 
-const fn kind(byte: u8) -> Kind {
+const fn kind(byte: u8) -> ByteClass {
     match byte {
-        b'A'..=b'Z' => Kind::Upper,
-        b'\t'..=b'\r' | b' ' => Kind::Space,
-        0x80.. => Kind::Beyond,
-        _ => Kind::Plain,
+        b'A'..=b'Z' => ByteClass::Upper,
+        b'\t'..=b'\r' | b' ' => ByteClass::Space,
+        0x80.. => ByteClass::Beyond,
+        _ => ByteClass::Plain,
     }
 }
 
@@ -74,7 +74,7 @@ struct Fate {
 /// How many fates are remembered: an alphabet is smaller.
 const FATES: usize = 256;
 
-struct Folding<'a> {
+struct FoldedViewBuilder<'a> {
     text: &'a str,
     view: View,
     space: Option<Space>,
@@ -82,7 +82,7 @@ struct Folding<'a> {
     fates: Vec<Fate>,
 }
 
-impl<'a> Folding<'a> {
+impl<'a> FoldedViewBuilder<'a> {
     fn new(text: &'a str) -> Self {
         let mut view = View::default();
         view.text.reserve(text.len());
@@ -93,11 +93,11 @@ impl<'a> Folding<'a> {
     fn plain(&mut self, at: usize) -> usize {
         self.write_space();
         let bytes = self.text.as_bytes();
-        let is_plain = |at: usize| bytes.get(at).is_some_and(|byte| kind(*byte) == Kind::Plain);
+        let is_plain = |at: usize| bytes.get(at).is_some_and(|byte| kind(*byte) == ByteClass::Plain);
         let mut end = at;
         while let Some(byte) = bytes.get(end) {
             let next = end.saturating_add(1);
-            if kind(*byte) != Kind::Plain && !(matches!(byte, b' ' | b'\n') && is_plain(next)) {
+            if kind(*byte) != ByteClass::Plain && !(matches!(byte, b' ' | b'\n') && is_plain(next)) {
                 break;
             }
             end = next;

@@ -1,7 +1,7 @@
 //! Bytes as pairs of hexadecimal digits: together, or with spaces, colons, commas or `0x` between.
 
 use super::{
-    draft::{Gathered, Made, Source},
+    draft::{ApartTexts, DerivedReading, ReadingSource},
     payload,
 };
 use alloc::vec::Vec;
@@ -14,10 +14,10 @@ const SHORTEST: usize = 8;
 const GAP: usize = 4;
 
 /// All that hexadecimal digits hide in the text.
-pub(super) fn read(source: Source<'_>) -> Option<Made> {
+pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let text = source.text.as_bytes();
-    let mut gathered = Gathered::default();
-    let mut run = Run::default();
+    let mut gathered = ApartTexts::default();
+    let mut run = HexBlocks::default();
     let mut at = 0usize;
     while let Some(block) = next_block(text, at) {
         at = block.end;
@@ -51,12 +51,12 @@ fn next_block(text: &[u8], from: usize) -> Option<Span> {
 
 /// Blocks of digits that follow each other.
 #[derive(Default)]
-struct Run {
+struct HexBlocks {
     place: Option<Span>,
     bytes: Vec<u8>,
 }
 
-impl Run {
+impl HexBlocks {
     /// Whether the block continues the run.
     fn takes(&self, text: &[u8], block: Span) -> bool {
         let Some(place) = self.place else { return true };
@@ -74,7 +74,7 @@ impl Run {
     }
 
     /// Ends the run.
-    fn give(&mut self, source: &Source<'_>, gathered: &mut Gathered) {
+    fn give(&mut self, source: &ReadingSource<'_>, gathered: &mut ApartTexts) {
         let place = self.place.take().filter(|place| source.is_fresh(*place));
         if let Some(place) = place
             && self.bytes.len() >= SHORTEST

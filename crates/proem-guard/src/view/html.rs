@@ -9,12 +9,12 @@ mod style;
 mod tokens;
 
 use self::{
-    elements::{Element, Kind},
-    style::{Colours, Look},
-    tokens::{Attributes, Token, Tokens},
+    elements::{ElementDisplay, HtmlElement},
+    style::{Colours, ElementStyle},
+    tokens::{HtmlToken, HtmlTokeniser, TagAttributes},
 };
 use super::{
-    draft::{Draft, Gathered, Made, Source},
+    draft::{ApartTexts, DerivedReading, ReadingDraft, ReadingSource},
     entities,
 };
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
@@ -25,32 +25,32 @@ const MOST_OPEN: usize = 512;
 
 /// The readings of a page.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub(super) struct PageReadings {
     pub(super) is_page: bool,
     /// The text that is seen, with block elements on lines of their own.
-    pub(super) markup: Option<Made>,
+    pub(super) markup: Option<DerivedReading>,
     /// The text of hidden elements, and code.
-    pub(super) hidden: Option<Made>,
-    pub(super) comments: Option<Made>,
+    pub(super) hidden: Option<DerivedReading>,
+    pub(super) comments: Option<DerivedReading>,
     /// The values of attributes that are text for people.
-    pub(super) attributes: Option<Made>,
+    pub(super) attributes: Option<DerivedReading>,
     /// What is nested deeper, or written worse, than is looked at.
     pub(super) unread: Option<Span>,
 }
 
 /// Reads the text as a page, if anything in it says that it is one.
-pub(super) fn read(source: Source<'_>) -> Page {
-    let mut walk = Walk::new(source);
-    let mut tokens = Tokens::new(source.text);
+pub(super) fn read(source: ReadingSource<'_>) -> PageReadings {
+    let mut walk = PageWalk::new(source);
+    let mut tokens = HtmlTokeniser::new(source.text);
     for token in &mut tokens {
         walk.take(token);
     }
     if !walk.is_page || !walk.is_fresh {
-        return Page::default();
+        return PageReadings::default();
     }
     walk.unread.extend(tokens.unread());
     let unread = walk.unread.iter().copied().reduce(|a, b| Span::new(a.start.min(b.start), a.end.max(b.end)));
-    Page {
+    PageReadings {
         is_page: true,
         markup: walk.markup.finish().filter(|made| !made.view.text.trim().is_empty()),
         hidden: walk.hidden.finish_copies(),
@@ -60,7 +60,7 @@ pub(super) fn read(source: Source<'_>) -> Page {
     }
 }
 
-struct Frame {
+struct OpenElement {
     name: String,
     is_block: bool,
     /// Whether it and all in it are hidden.
@@ -68,14 +68,14 @@ struct Frame {
     colours: Colours,
 }
 
-struct Walk<'a> {
+struct PageWalk<'a> {
     text: &'a str,
-    source: Source<'a>,
-    markup: Draft<'a>,
-    hidden: Gathered,
-    comments: Gathered,
-    attributes: Gathered,
-    open: Vec<Frame>,
+    source: ReadingSource<'a>,
+    markup: ReadingDraft<'a>,
+    hidden: ApartTexts,
+    comments: ApartTexts,
+    attributes: ApartTexts,
+    open: Vec<OpenElement>,
     /// How many elements of each name are open.
     counts: BTreeMap<String, usize>,
     /// How many more than [`MOST_OPEN`] are open.
@@ -85,15 +85,15 @@ struct Walk<'a> {
     is_fresh: bool,
 }
 
-impl<'a> Walk<'a> {
-    fn new(source: Source<'a>) -> Self {
+impl<'a> PageWalk<'a> {
+    fn new(source: ReadingSource<'a>) -> Self {
         Self {
             text: source.text,
             source,
-            markup: Draft::new(source),
-            hidden: Gathered::default(),
-            comments: Gathered::default(),
-            attributes: Gathered::default(),
+            markup: ReadingDraft::new(source),
+            hidden: ApartTexts::default(),
+            comments: ApartTexts::default(),
+            attributes: ApartTexts::default(),
             open: Vec::new(),
             counts: BTreeMap::new(),
             beyond: 0,
@@ -107,15 +107,15 @@ impl<'a> Walk<'a> {
         self.text.get(span.start..span.end).unwrap_or_default()
     }
 
-    fn take(&mut self, token: Token) {
+    fn take(&mut self, token: HtmlToken) {
         match token {
-            Token::Text(place) => self.characters(place, true),
-            Token::Raw { name, place } => match self.slice(name).to_ascii_lowercase().as_str() {
+            HtmlToken::Text(place) => self.characters(place, true),
+            HtmlToken::Raw { name, place } => match self.slice(name).to_ascii_lowercase().as_str() {
                 "title" | "textarea" => self.characters(place, true),
                 "xmp" => self.characters(place, false),
                 _ => self.code(place),
             },
-            Token::Comment { content, place } => {
+            HtmlToken::Comment { content, place } => {
                 self.sees(place, true);
                 self.markup.write(place, "");
                 if !self.slice(content).trim().is_empty() {
@@ -124,12 +124,12 @@ impl<'a> Walk<'a> {
                     self.comments.end();
                 }
             }
-            Token::Declaration(place) => {
+            HtmlToken::Declaration(place) => {
                 self.sees(place, false);
                 self.markup.write(place, "");
             }
-            Token::Start { name, attributes, is_closed, place } => self.start(name, attributes, is_closed, place),
-            Token::End { name, place } => self.end(name, place),
+            HtmlToken::Start { name, attributes, is_closed, place } => self.start(name, attributes, is_closed, place),
+            HtmlToken::End { name, place } => self.end(name, place),
         }
     }
 
@@ -182,11 +182,11 @@ impl<'a> Walk<'a> {
 
     fn start(&mut self, name: Span, attributes: Span, is_closed: bool, place: Span) {
         let name = self.slice(name).to_ascii_lowercase();
-        let element = Element::named(&name);
+        let element = HtmlElement::named(&name);
         self.sees(place, element.is_known || !attributes.is_empty());
-        let mut look = Look::default();
+        let mut look = ElementStyle::default();
         let mut values: Vec<Span> = Vec::new();
-        for attribute in Attributes::new(self.text, attributes) {
+        for attribute in TagAttributes::new(self.text, attributes) {
             let value = self.slice(attribute.value);
             look.read(&self.slice(attribute.name).to_ascii_lowercase(), value);
             if elements::is_text(&name, self.slice(attribute.name), value) {
@@ -196,11 +196,11 @@ impl<'a> Walk<'a> {
         for value in values {
             self.attribute(value);
         }
-        if element.kind == Kind::Block {
+        if element.kind == ElementDisplay::Block {
             self.close_before(&name);
         }
         self.border(&element, place);
-        if element.kind != Kind::Void && (element.is_known || !is_closed) {
+        if element.kind != ElementDisplay::Void && (element.is_known || !is_closed) {
             self.push(name, &element, &look, place);
         }
     }
@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Replaces a tag by what it means for the lines.
-    fn border(&mut self, element: &Element, place: Span) {
+    fn border(&mut self, element: &HtmlElement, place: Span) {
         let border = element.border();
         let is_left_out = self.open.last().is_some_and(|frame| frame.is_hidden);
         self.markup.write(place, if is_left_out { "" } else { border });
@@ -230,7 +230,7 @@ impl<'a> Walk<'a> {
     /// Closes what ends by itself before the element: a paragraph before a block, an item before
     /// the next.
     fn close_before(&mut self, name: &str) {
-        let ends = |open: &Frame| {
+        let ends = |open: &OpenElement| {
             open.name == "p"
                 || (open.name == name && matches!(name, "li" | "dt" | "dd" | "option" | "tr" | "td" | "th"))
         };
@@ -239,7 +239,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn push(&mut self, name: String, element: &Element, look: &Look, place: Span) {
+    fn push(&mut self, name: String, element: &HtmlElement, look: &ElementStyle, place: Span) {
         if self.open.len() >= MOST_OPEN {
             self.beyond = self.beyond.saturating_add(1);
             self.unread.push(place);
@@ -250,9 +250,9 @@ impl<'a> Walk<'a> {
             self.open.last().map_or((false, Colours::default()), |frame| (frame.is_hidden, frame.colours));
         let count = self.counts.entry(name.clone()).or_default();
         *count = count.saturating_add(1);
-        self.open.push(Frame {
+        self.open.push(OpenElement {
             name,
-            is_block: element.kind == Kind::Block,
+            is_block: element.kind == ElementDisplay::Block,
             is_hidden: is_hidden || element.is_hidden || look.is_hidden(),
             colours: colours.with(look),
         });
@@ -281,14 +281,14 @@ impl<'a> Walk<'a> {
 
     fn end(&mut self, name: Span, place: Span) {
         let name = self.slice(name).to_ascii_lowercase();
-        let element = Element::named(&name);
+        let element = HtmlElement::named(&name);
         self.sees(place, element.is_known);
         if self.beyond > 0 {
             self.beyond = self.beyond.saturating_sub(1);
             self.unread.push(place);
             self.shorten_unread();
         } else if self.counts.get(&name).is_some_and(|count| *count > 0) {
-            self.close(&name, element.kind == Kind::Block);
+            self.close(&name, element.kind == ElementDisplay::Block);
         }
         self.border(&element, place);
     }
@@ -316,8 +316,8 @@ impl<'a> Walk<'a> {
 
 /// The comments that Markdown makes of link definitions nobody refers to: `[//]: # (text)`,
 /// `[comment]: <> (text)`.
-pub(super) fn markdown_comments(source: Source<'_>) -> Option<Made> {
-    let mut gathered = Gathered::default();
+pub(super) fn markdown_comments(source: ReadingSource<'_>) -> Option<DerivedReading> {
+    let mut gathered = ApartTexts::default();
     let mut start = 0usize;
     for line in source.text.split_inclusive('\n') {
         let comment = markdown_comment(line);

@@ -1,6 +1,6 @@
 //! Digits and signs that stand for letters: `1gn0re`, `p@ssw0rd`.
 
-use super::draft::{Draft, Made, Source};
+use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
@@ -8,14 +8,14 @@ use proem_text::Span;
 ///
 /// Only in lines that surely mean it: with one word in which two were replaced, or two words in
 /// which one was, between letters (or a sign, in one of a few known words).
-pub(super) fn read(source: Source<'_>) -> Option<Made> {
-    let mut draft = Draft::new(source);
+pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+    let mut draft = ReadingDraft::new(source);
     let mut start = 0usize;
     let mut words = Vec::new();
     for line in source.text.split_inclusive('\n') {
         words.clear();
         read_line(line, start, &mut words);
-        let total = words.iter().fold(0usize, |total, word: &Word| total.saturating_add(word.weight));
+        let total = words.iter().fold(0usize, |total, word: &LeetWord| total.saturating_add(word.weight));
         if total >= 2 {
             for word in &words {
                 draft.replace(word.place, &word.plain);
@@ -26,7 +26,7 @@ pub(super) fn read(source: Source<'_>) -> Option<Made> {
     draft.finish()
 }
 
-struct Word {
+struct LeetWord {
     place: Span,
     plain: String,
     /// How much it speaks for writing of this kind.
@@ -41,7 +41,7 @@ const fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || is_sign(byte)
 }
 
-fn read_line(line: &str, start: usize, words: &mut Vec<Word>) {
+fn read_line(line: &str, start: usize, words: &mut Vec<LeetWord>) {
     let bytes = line.as_bytes();
     let mut at = 0usize;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -65,7 +65,7 @@ fn read_line(line: &str, start: usize, words: &mut Vec<Word>) {
         }
         let from = start.saturating_add(from);
         let place = Span::new(from, from.saturating_add(word.len()));
-        words.extend(plain(word).map(|(plain, weight)| Word { place, plain, weight }));
+        words.extend(plain(word).map(|(plain, weight)| LeetWord { place, plain, weight }));
     }
 }
 

@@ -2,14 +2,14 @@
 
 use super::{
     CleanView,
-    draft::{Draft, Made, Source},
+    draft::{DerivedReading, ReadingDraft, ReadingSource},
 };
 use alloc::string::String;
 use proem_text::Span;
 
 /// The clean text with a space wherever hidden characters stood between two letters or digits.
-pub(super) fn read(clean: &CleanView) -> Option<Made> {
-    let mut draft = Draft::new(Source { text: &clean.text, fresh: None });
+pub(super) fn read(clean: &CleanView) -> Option<DerivedReading> {
+    let mut draft = ReadingDraft::new(ReadingSource { text: &clean.text, fresh: None });
     for (copy, _) in clean.map.copies() {
         let (before, behind) = clean.text.split_at_checked(copy.start).unwrap_or_default();
         let Some(last) = before.chars().next_back().filter(|last| is_part(*last)) else { continue };

@@ -1,6 +1,6 @@
 //! Percent-encoding (RFC 3986, section 2.1).
 
-use super::draft::{Draft, Made, Source};
+use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
@@ -9,8 +9,8 @@ use proem_text::Span;
 const FEWEST: usize = 3;
 
 /// The text with its escapes decoded.
-pub(super) fn read(source: Source<'_>) -> Option<Made> {
-    let mut draft = Draft::new(source);
+pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+    let mut draft = ReadingDraft::new(source);
     let mut at = 0usize;
     let mut escapes = 0usize;
     while let Some(found) = source.text.get(at..).and_then(|rest| rest.find('%')) {
@@ -46,7 +46,7 @@ fn run(text: &[u8]) -> Vec<u8> {
 }
 
 /// Replaces escapes of `width` bytes each by the characters that their bytes are in UTF-8.
-pub(super) fn replace_utf8(draft: &mut Draft<'_>, bytes: &[u8], start: usize, width: usize) {
+pub(super) fn replace_utf8(draft: &mut ReadingDraft<'_>, bytes: &[u8], start: usize, width: usize) {
     let mut at = start;
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {

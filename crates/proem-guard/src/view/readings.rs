@@ -5,8 +5,8 @@
 //! text isn't read again and again for one link in it.
 
 use super::{
-    CleanView, Reading, Step, base64, clean,
-    draft::{Made, Source},
+    CleanView, Reading, ReadingStep, base64, clean,
+    draft::{DerivedReading, ReadingSource},
     entities, escapes, hex, html, leet, parted, percent, skeleton, smuggled, spaced, turned,
 };
 use alloc::{collections::BTreeMap, vec, vec::Vec};
@@ -15,7 +15,7 @@ use proem_text::{OffsetMap, Span, View};
 
 /// How much is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct DecodingLimits {
     /// How many steps one behind the other.
     pub depth: usize,
     /// How many readings besides the clean view.
@@ -24,7 +24,7 @@ pub struct Limits {
     pub bytes: usize,
 }
 
-impl Limits {
+impl DecodingLimits {
     /// The limits for a text of `len` bytes: four steps, 256 readings, four times the text and
     /// 64 KiB.
     #[must_use]
@@ -56,16 +56,16 @@ pub struct Readings {
 /// a limit stops is told in [`Readings::undecoded`], but for guesses ([`Step::Leet`] …) about what
 /// was decoded as deep as is allowed.
 #[must_use]
-pub fn readings(text: &str, limits: &Limits) -> Readings {
+pub fn readings(text: &str, limits: &DecodingLimits) -> Readings {
     let clean = clean(text);
     let view = View { text: clean.text.clone(), map: clean.map.clone() };
-    let hidden = (!clean.removed.is_empty()).then(|| Hidden {
+    let hidden = (!clean.removed.is_empty()).then(|| HiddenText {
         raw: View { text: text.into(), map: OffsetMap::identity(text.len()) },
         clean: clean.clone(),
     });
-    let first = Node { reading: Reading { steps: Vec::new(), view }, fresh: None, hidden };
+    let first = ReadingNode { reading: Reading { steps: Vec::new(), view }, fresh: None, hidden };
     let mut making =
-        Making { limits, nodes: vec![first], bytes: 0, by_checksum: BTreeMap::new(), undecoded: Vec::new() };
+        ReadingSearch { limits, nodes: vec![first], bytes: 0, by_checksum: BTreeMap::new(), undecoded: Vec::new() };
     let mut next = 0usize;
     // The list grows while it is walked: what was made is read in its turn, and depth never falls.
     while let Some(node) = making.nodes.get_mut(next) {
@@ -76,7 +76,7 @@ pub fn readings(text: &str, limits: &Limits) -> Readings {
             making.undecoded.push(node.reading.view.map.original(unread));
         }
         for (step, made) in made {
-            let is_raw = matches!(step, Step::Tags | Step::VariationSelectors);
+            let is_raw = matches!(step, ReadingStep::Tags | ReadingStep::VariationSelectors);
             let raw = hidden.as_ref().filter(|_| is_raw).map(|hidden| &hidden.raw.map);
             making.add(next, raw, step, made);
         }
@@ -86,20 +86,20 @@ pub fn readings(text: &str, limits: &Limits) -> Readings {
 }
 
 /// The steps that only guess at what somebody means. They follow each other in this order only.
-const GUESSES: [Step; 4] = [Step::Parted, Step::Skeleton, Step::Spaced, Step::Leet];
+const GUESSES: [ReadingStep; 4] = [ReadingStep::Parted, ReadingStep::Skeleton, ReadingStep::Spaced, ReadingStep::Leet];
 
 /// A reading, and what is known about it.
 #[derive(Debug)]
-struct Node {
+struct ReadingNode {
     reading: Reading,
     /// What its last step changed, in its text; `None` if it is all new.
     fresh: Option<Vec<Span>>,
-    hidden: Option<Hidden>,
+    hidden: Option<HiddenText>,
 }
 
 /// A text in which characters were hidden.
 #[derive(Debug)]
-struct Hidden {
+struct HiddenText {
     /// With them; the map leads to the original.
     raw: View,
     /// Without them; the map leads to `raw`.
@@ -109,48 +109,48 @@ struct Hidden {
 /// What the steps make of one reading.
 #[derive(Debug, Default)]
 struct Children {
-    made: Vec<(Step, Made)>,
+    made: Vec<(ReadingStep, DerivedReading)>,
     /// What is nested deeper than is looked at, in the reading's text.
     unread: Option<Span>,
 }
 
 impl Children {
-    fn push(&mut self, step: Step, made: Option<Made>) {
+    fn push(&mut self, step: ReadingStep, made: Option<DerivedReading>) {
         self.made.extend(made.map(|made| (step, made)));
     }
 }
 
-fn children(node: &Node, hidden: Option<&Hidden>) -> Children {
+fn children(node: &ReadingNode, hidden: Option<&HiddenText>) -> Children {
     let mut children = Children::default();
     let text = node.reading.view.text.as_str();
-    let source = Source { text, fresh: node.fresh.as_deref() };
-    let bytes = Bytes::of(text);
+    let source = ReadingSource { text, fresh: node.fresh.as_deref() };
+    let bytes = ByteCensus::of(text);
     let last = node.reading.steps.last().copied();
     let guess = last.and_then(|last| GUESSES.iter().position(|step| *step == last));
     if let Some(hidden) = hidden {
-        children.push(Step::Parted, parted::read(&hidden.clean));
-        children.push(Step::Tags, smuggled::tags(&hidden.raw.text));
-        children.push(Step::VariationSelectors, smuggled::variation_selectors(&hidden.raw.text));
+        children.push(ReadingStep::Parted, parted::read(&hidden.clean));
+        children.push(ReadingStep::Tags, smuggled::tags(&hidden.raw.text));
+        children.push(ReadingStep::VariationSelectors, smuggled::variation_selectors(&hidden.raw.text));
     }
     if bytes.beyond_ascii && guess.is_none_or(|guess| guess < 1) {
-        children.push(Step::Skeleton, skeleton::read(source));
+        children.push(ReadingStep::Skeleton, skeleton::read(source));
     }
     if guess.is_none_or(|guess| guess < 2) {
-        children.push(Step::Spaced, spaced::read(source));
+        children.push(ReadingStep::Spaced, spaced::read(source));
     }
     if bytes.has(b"013457890") && guess.is_none_or(|guess| guess < 3) {
-        children.push(Step::Leet, leet::read(source));
+        children.push(ReadingStep::Leet, leet::read(source));
     }
     // These two put other letters and digits in place of those that stand there: what could be decoded of them
     // would be chance.
-    if matches!(last, Some(Step::Skeleton | Step::Leet)) {
+    if matches!(last, Some(ReadingStep::Skeleton | ReadingStep::Leet)) {
         return children;
     }
     // Turned twice it is the text itself, or the other way of turning it, which is made from its parent.
-    if !matches!(last, Some(Step::Reversed | Step::Rot13)) {
+    if !matches!(last, Some(ReadingStep::Reversed | ReadingStep::Rot13)) {
         let (reversed, rot13) = turned::read(source);
-        children.push(Step::Reversed, reversed);
-        children.push(Step::Rot13, rot13);
+        children.push(ReadingStep::Reversed, reversed);
+        children.push(ReadingStep::Rot13, rot13);
     }
     decoded(source, &bytes, &mut children);
     marked_up(source, &bytes, last, &mut children);
@@ -158,44 +158,44 @@ fn children(node: &Node, hidden: Option<&Hidden>) -> Children {
 }
 
 /// What is encoded character by character or as a whole.
-fn decoded(source: Source<'_>, bytes: &Bytes, children: &mut Children) {
+fn decoded(source: ReadingSource<'_>, bytes: &ByteCensus, children: &mut Children) {
     if bytes.longest_run >= base64::SHORTEST {
-        children.push(Step::Base64, base64::read(source));
+        children.push(ReadingStep::Base64, base64::read(source));
     }
     if bytes.has(b"0123456789") {
-        children.push(Step::Hex, hex::read(source));
+        children.push(ReadingStep::Hex, hex::read(source));
     }
     if bytes.has(b"%") {
-        children.push(Step::Percent, percent::read(source));
+        children.push(ReadingStep::Percent, percent::read(source));
     }
     if bytes.has(b"\\") {
-        children.push(Step::Escapes, escapes::read(source));
+        children.push(ReadingStep::Escapes, escapes::read(source));
     }
 }
 
 /// What HTML and Markdown hide and show.
-fn marked_up(source: Source<'_>, bytes: &Bytes, last: Option<Step>, children: &mut Children) {
+fn marked_up(source: ReadingSource<'_>, bytes: &ByteCensus, last: Option<ReadingStep>, children: &mut Children) {
     // Comments, values and code may hold a page of their own.
-    let is_part = matches!(last, Some(Step::Comment | Step::Attribute | Step::HiddenMarkup));
-    let source = Source { fresh: source.fresh.filter(|_| !is_part), ..source };
-    let page = if bytes.has(b"<") { html::read(source) } else { html::Page::default() };
+    let is_part = matches!(last, Some(ReadingStep::Comment | ReadingStep::Attribute | ReadingStep::HiddenMarkup));
+    let source = ReadingSource { fresh: source.fresh.filter(|_| !is_part), ..source };
+    let page = if bytes.has(b"<") { html::read(source) } else { html::PageReadings::default() };
     // A page's references are read with it.
     if bytes.has(b"&") && !page.is_page {
-        children.push(Step::Entities, entities::read(source));
+        children.push(ReadingStep::Entities, entities::read(source));
     }
-    children.push(Step::Markup, page.markup);
-    children.push(Step::HiddenMarkup, page.hidden);
-    children.push(Step::Comment, page.comments);
+    children.push(ReadingStep::Markup, page.markup);
+    children.push(ReadingStep::HiddenMarkup, page.hidden);
+    children.push(ReadingStep::Comment, page.comments);
     if bytes.has(b"[") {
-        children.push(Step::Comment, html::markdown_comments(source));
+        children.push(ReadingStep::Comment, html::markdown_comments(source));
     }
-    children.push(Step::Attribute, page.attributes);
+    children.push(ReadingStep::Attribute, page.attributes);
     children.unread = page.unread;
 }
 
-struct Making<'a> {
-    limits: &'a Limits,
-    nodes: Vec<Node>,
+struct ReadingSearch<'a> {
+    limits: &'a DecodingLimits,
+    nodes: Vec<ReadingNode>,
     /// How many bytes the readings besides the first hold.
     bytes: usize,
     /// The first reading of each length and checksum, to find the same text again.
@@ -203,11 +203,11 @@ struct Making<'a> {
     undecoded: Vec<Span>,
 }
 
-impl Making<'_> {
+impl ReadingSearch<'_> {
     /// Takes in what a step made of a reading, if it is new and the limits allow. `raw` leads from
     /// what the step read to the original, if that is not the reading itself.
-    fn add(&mut self, parent: usize, raw: Option<&OffsetMap>, step: Step, made: Made) {
-        let Some(Node { reading: parent, .. }) = self.nodes.get(parent) else { return };
+    fn add(&mut self, parent: usize, raw: Option<&OffsetMap>, step: ReadingStep, made: DerivedReading) {
+        let Some(ReadingNode { reading: parent, .. }) = self.nodes.get(parent) else { return };
         let to_original = raw.unwrap_or(&parent.view.map);
         let bytes = self.bytes.saturating_add(made.view.text.len());
         let is_full = self.nodes.len() > self.limits.readings || bytes > self.limits.bytes;
@@ -217,7 +217,7 @@ impl Making<'_> {
             }
             return;
         }
-        let mut node = Node::new(parent, step, made, to_original);
+        let mut node = ReadingNode::new(parent, step, made, to_original);
         let text = node.reading.view.text.as_str();
         let key = (text.len(), checksum(text));
         match self.by_checksum.get(&key).and_then(|index| self.nodes.get(*index)) {
@@ -255,8 +255,8 @@ impl Making<'_> {
     }
 }
 
-impl Node {
-    fn new(parent: &Reading, step: Step, made: Made, to_original: &OffsetMap) -> Self {
+impl ReadingNode {
+    fn new(parent: &Reading, step: ReadingStep, made: DerivedReading, to_original: &OffsetMap) -> Self {
         let mut steps = parent.steps.clone();
         steps.push(step);
         let raw = View { map: made.view.map.then(to_original), text: made.view.text };
@@ -265,7 +265,7 @@ impl Node {
             return Self { reading: Reading { steps, view: raw }, fresh: made.fresh, hidden: None };
         }
         let view = View { text: clean.text.clone(), map: clean.map.then(&raw.map) };
-        Self { reading: Reading { steps, view }, fresh: None, hidden: Some(Hidden { raw, clean }) }
+        Self { reading: Reading { steps, view }, fresh: None, hidden: Some(HiddenText { raw, clean }) }
     }
 }
 
@@ -275,14 +275,14 @@ fn checksum(text: &str) -> u64 {
 }
 
 /// Which bytes occur in a text, so that a step without its signs costs nothing.
-struct Bytes {
+struct ByteCensus {
     occurs: [bool; 256],
     beyond_ascii: bool,
     /// The length of the longest run that could be base64 without its padding.
     longest_run: usize,
 }
 
-impl Bytes {
+impl ByteCensus {
     fn of(text: &str) -> Self {
         let mut bytes = Self { occurs: [false; 256], beyond_ascii: false, longest_run: 0 };
         let mut run = 0usize;

@@ -5,20 +5,20 @@
 //! Armenian look-alikes alone, in a sentence that has no other words of such a script; a word in
 //! small capitals or white-on-black letters, which compatibility forms (NFKC) don't cover.
 
-use super::draft::{Draft, Made, Source};
+use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use alloc::vec::Vec;
 use proem_text::{Span, character};
 use unicode_script::{Script, UnicodeScript};
 
 /// The text with Latin letters for their look-alikes.
-pub(super) fn read(source: Source<'_>) -> Option<Made> {
-    let mut draft = Draft::new(source);
+pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+    let mut draft = ReadingDraft::new(source);
     let mut start = 0usize;
     let mut words = Vec::new();
     for sentence in source.text.split_inclusive(['\n', '.', '!', '?', '。']) {
         if !sentence.is_ascii() && may_look_latin(sentence) {
             words.clear();
-            words.extend(Words { text: sentence, start });
+            words.extend(LetterRuns { text: sentence, start });
             read_sentence(source.text, &words, &mut draft);
         }
         start = start.saturating_add(sentence.len());
@@ -33,7 +33,7 @@ fn may_look_latin(sentence: &str) -> bool {
 
 /// A run of letters and marks.
 #[derive(Debug, Clone, Copy)]
-struct Word {
+struct LetterRun {
     place: Span,
     letters: usize,
     /// Letters of the Latin script, and those of all scripts.
@@ -43,15 +43,15 @@ struct Word {
     is_ascii: bool,
 }
 
-struct Words<'a> {
+struct LetterRuns<'a> {
     text: &'a str,
     start: usize,
 }
 
-impl Iterator for Words<'_> {
-    type Item = Word;
+impl Iterator for LetterRuns<'_> {
+    type Item = LetterRun;
 
-    fn next(&mut self) -> Option<Word> {
+    fn next(&mut self) -> Option<LetterRun> {
         let before = self.text.find(char::is_alphabetic)?;
         let rest = self.text.get(before..)?;
         let is_part = |c: char| c.is_alphabetic() || (!c.is_ascii() && character::is_mark(c));
@@ -61,7 +61,7 @@ impl Iterator for Words<'_> {
         (self.text, self.start) = (behind, start.saturating_add(end));
         let place = Span::new(start, self.start);
         if word.is_ascii() {
-            return Some(Word { place, letters: end, latin: end, styled: 0, is_ascii: true });
+            return Some(LetterRun { place, letters: end, latin: end, styled: 0, is_ascii: true });
         }
         let (mut letters, mut latin, mut styled) = (0usize, 0usize, 0usize);
         for c in word.chars() {
@@ -69,7 +69,7 @@ impl Iterator for Words<'_> {
             latin = latin.saturating_add(usize::from(is_latin(c)));
             styled = styled.saturating_add(usize::from(is_styled(c)));
         }
-        Some(Word { place, letters, latin, styled, is_ascii: false })
+        Some(LetterRun { place, letters, latin, styled, is_ascii: false })
     }
 }
 
@@ -83,15 +83,15 @@ enum Likeness {
     Sure,
 }
 
-fn read_sentence(text: &str, words: &[Word], draft: &mut Draft<'_>) {
+fn read_sentence(text: &str, words: &[LetterRun], draft: &mut ReadingDraft<'_>) {
     let has_latin = words.iter().any(|word| word.latin > 0);
-    let slice = |word: &Word| text.get(word.place.start..word.place.end).unwrap_or_default();
+    let slice = |word: &LetterRun| text.get(word.place.start..word.place.end).unwrap_or_default();
     if !has_latin {
         return;
     }
-    let is_foreign = |word: &Word| word.latin == 0 && !slice(word).chars().all(|c| letter(c).is_some());
+    let is_foreign = |word: &LetterRun| word.latin == 0 && !slice(word).chars().all(|c| letter(c).is_some());
     let mut foreign = None;
-    let mut likeness = |word: &Word| {
+    let mut likeness = |word: &LetterRun| {
         if word.is_ascii {
             Likeness::None
         } else if word.latin == word.letters {
@@ -104,7 +104,7 @@ fn read_sentence(text: &str, words: &[Word], draft: &mut Draft<'_>) {
             look_alike(slice(word), word)
         }
     };
-    let found: Vec<(Word, Likeness)> =
+    let found: Vec<(LetterRun, Likeness)> =
         words.iter().map(|word| (*word, likeness(word))).filter(|(_, found)| *found != Likeness::None).collect();
     if found.iter().any(|(_, likeness)| *likeness == Likeness::Sure) {
         for (word, _) in found {
@@ -113,7 +113,7 @@ fn read_sentence(text: &str, words: &[Word], draft: &mut Draft<'_>) {
     }
 }
 
-fn replace(word: &str, start: usize, draft: &mut Draft<'_>) {
+fn replace(word: &str, start: usize, draft: &mut ReadingDraft<'_>) {
     for (at, c) in word.char_indices() {
         let replaced = if is_styled(c) || !is_latin(c) { letter(c) } else { None };
         if let Some(letter) = replaced {
@@ -124,7 +124,7 @@ fn replace(word: &str, start: usize, draft: &mut Draft<'_>) {
 }
 
 /// A word of Latin letters and others, all of which are look-alikes.
-fn mixed(word: &str, counts: &Word) -> Likeness {
+fn mixed(word: &str, counts: &LetterRun) -> Likeness {
     let mut others = word.chars().filter(|c| !is_latin(*c));
     if !others.all(|c| letter(c).is_some()) {
         return Likeness::None;
@@ -139,7 +139,7 @@ fn mixed(word: &str, counts: &Word) -> Likeness {
 }
 
 /// A word without Latin letters, all of whose letters are look-alikes of some.
-fn look_alike(word: &str, counts: &Word) -> Likeness {
+fn look_alike(word: &str, counts: &LetterRun) -> Likeness {
     let is_near = |c: char| matches!(c.script(), Script::Cyrillic | Script::Greek | Script::Armenian);
     if !word.chars().all(|c| is_near(c) && letter(c).is_some()) {
         return Likeness::None;
@@ -148,7 +148,7 @@ fn look_alike(word: &str, counts: &Word) -> Likeness {
 }
 
 /// A word that is in part or whole in small capitals, white-on-black letters or the like.
-fn is_styled_word(word: &str, counts: &Word) -> Likeness {
+fn is_styled_word(word: &str, counts: &LetterRun) -> Likeness {
     let is_plain = |c: char| c.is_ascii() || (is_styled(c) && letter(c).is_some());
     if counts.styled > 0 && counts.letters >= 3 && word.chars().all(is_plain) { Likeness::Sure } else { Likeness::None }
 }

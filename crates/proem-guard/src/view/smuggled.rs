@@ -1,7 +1,7 @@
 //! Text in characters that nobody sees: tags, and variation selectors as bytes.
 
 use super::{
-    draft::{Gathered, Made},
+    draft::{ApartTexts, DerivedReading},
     payload,
 };
 use alloc::{string::String, vec::Vec};
@@ -18,8 +18,8 @@ const FEWEST_SELECTORS: usize = 4;
 
 /// What the tag characters say: U+E0020 to U+E007E are copies of ASCII. The flags of England,
 /// Scotland and Wales are written with them too (UTS #51, annex C) and say nothing.
-pub(super) fn tags(raw: &str) -> Option<Made> {
-    let mut gathered = Gathered::default();
+pub(super) fn tags(raw: &str) -> Option<DerivedReading> {
+    let mut gathered = ApartTexts::default();
     for run in runs(raw, character::is_tag) {
         if is_flag(raw, &run) {
             continue;
@@ -32,15 +32,15 @@ pub(super) fn tags(raw: &str) -> Option<Made> {
     gathered.finish()
 }
 
-fn is_flag(raw: &str, run: &Run) -> bool {
+fn is_flag(raw: &str, run: &SmuggledPayload) -> bool {
     let before = raw.get(..run.place.start).unwrap_or_default();
     before.ends_with(BLACK_FLAG) && run.hidden.len() <= 7 && run.hidden.last() == Some(&CANCEL_TAG)
 }
 
 /// What the variation selectors say: number 1 is byte 0, number 256 is byte 255. If only the first
 /// sixteen are used, two make a byte.
-pub(super) fn variation_selectors(raw: &str) -> Option<Made> {
-    let mut gathered = Gathered::default();
+pub(super) fn variation_selectors(raw: &str) -> Option<DerivedReading> {
+    let mut gathered = ApartTexts::default();
     for run in runs(raw, character::is_variation_selector) {
         if run.hidden.len() < FEWEST_SELECTORS {
             continue;
@@ -70,15 +70,15 @@ fn shifted(c: char, base: u32) -> Option<char> {
 }
 
 /// Hidden characters of one payload.
-struct Run {
+struct SmuggledPayload {
     /// From the first to the last.
     place: Span,
     hidden: Vec<char>,
 }
 
 /// The runs of characters of a class, with at most one other character between two.
-fn runs(raw: &str, class: fn(char) -> bool) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs(raw: &str, class: fn(char) -> bool) -> Vec<SmuggledPayload> {
+    let mut runs: Vec<SmuggledPayload> = Vec::new();
     // All of these are three or four bytes long and begin with one of these two.
     for (at, c) in raw.char_indices().filter(|(_, c)| *c >= '\u{fe00}' && class(*c)) {
         let end = at.saturating_add(c.len_utf8());
@@ -87,7 +87,7 @@ fn runs(raw: &str, class: fn(char) -> bool) -> Vec<Run> {
                 run.place.end = end;
                 run.hidden.push(c);
             }
-            _ => runs.push(Run { place: Span::new(at, end), hidden: Vec::from([c]) }),
+            _ => runs.push(SmuggledPayload { place: Span::new(at, end), hidden: Vec::from([c]) }),
         }
     }
     runs

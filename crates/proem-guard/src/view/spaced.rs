@@ -1,6 +1,6 @@
 //! Letters that stand apart: `i g n o r e   a l l`, `i.g.n.o.r.e`.
 
-use super::draft::{Draft, Made, Source};
+use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use alloc::vec::Vec;
 use proem_text::Span;
 
@@ -12,8 +12,8 @@ const FEWEST_IN_WORD: usize = 3;
 
 /// The text with such letters joined. A wider gap is the border of a word; where there is none,
 /// all the letters become one word.
-pub(super) fn read(source: Source<'_>) -> Option<Made> {
-    let mut draft = Draft::new(source);
+pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+    let mut draft = ReadingDraft::new(source);
     let mut edits = Vec::new();
     // The last three characters that stood alone between separators, and where the next starts.
     let mut alone = [0usize; 3];

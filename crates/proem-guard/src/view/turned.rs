@@ -1,6 +1,6 @@
 //! Text that is written backwards, or with its letters moved by thirteen places.
 
-use super::draft::{Gathered, Made, Source};
+use super::draft::{ApartTexts, DerivedReading, ReadingSource};
 use alloc::string::String;
 use proem_text::Span;
 
@@ -58,17 +58,17 @@ const LONGEST: usize = 12;
 
 /// What a word is evidence for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum WordTransform {
     Plain,
     Reversed,
     Rot13,
 }
 
 /// All the words in all turns, sorted by their letters as one number.
-static TABLE: [(u128, Turn); WORDS.len() * 3] = table();
+static TABLE: [(u128, WordTransform); WORDS.len() * 3] = table();
 
-const fn table() -> [(u128, Turn); WORDS.len() * 3] {
-    let mut table = [(0, Turn::Plain); WORDS.len() * 3];
+const fn table() -> [(u128, WordTransform); WORDS.len() * 3] {
+    let mut table = [(0, WordTransform::Plain); WORDS.len() * 3];
     let mut index = 0;
     while index < WORDS.len() {
         #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
@@ -83,9 +83,9 @@ const fn table() -> [(u128, Turn); WORDS.len() * 3] {
             rot13 = rot13 << 8 | turned(first) as u128;
             at = at.saturating_add(1);
         }
-        insert(&mut table, index.saturating_mul(3), (plain, Turn::Plain));
-        insert(&mut table, index.saturating_mul(3).saturating_add(1), (reversed, Turn::Reversed));
-        insert(&mut table, index.saturating_mul(3).saturating_add(2), (rot13, Turn::Rot13));
+        insert(&mut table, index.saturating_mul(3), (plain, WordTransform::Plain));
+        insert(&mut table, index.saturating_mul(3).saturating_add(1), (reversed, WordTransform::Reversed));
+        insert(&mut table, index.saturating_mul(3).saturating_add(2), (rot13, WordTransform::Rot13));
         index = index.saturating_add(1);
     }
     table
@@ -93,7 +93,7 @@ const fn table() -> [(u128, Turn); WORDS.len() * 3] {
 
 /// Puts an entry into its place among the first `len`, which are sorted.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
-const fn insert(table: &mut [(u128, Turn); WORDS.len() * 3], len: usize, entry: (u128, Turn)) {
+const fn insert(table: &mut [(u128, WordTransform); WORDS.len() * 3], len: usize, entry: (u128, WordTransform)) {
     let mut at = len;
     while at > 0 && table[at.saturating_sub(1)].0 > entry.0 {
         table[at] = table[at.saturating_sub(1)];
@@ -118,7 +118,7 @@ static ENDS: [bool; 1024] = {
     while index < TABLE.len() {
         #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
         let (word, turn) = TABLE[index];
-        if !matches!(turn, Turn::Plain) {
+        if !matches!(turn, WordTransform::Plain) {
             #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
             let end = &mut ends[end(word)];
             *end = true;
@@ -136,14 +136,14 @@ const fn end(word: u128) -> usize {
 
 /// How often words of each turn occur in a sentence.
 #[derive(Default)]
-struct Evidence {
+struct TransformCounts {
     plain: usize,
     reversed: usize,
     rot13: usize,
     words: usize,
 }
 
-impl Evidence {
+impl TransformCounts {
     fn of(sentence: &str) -> Self {
         let mut evidence = Self::default();
         for word in sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()) {
@@ -157,8 +157,8 @@ impl Evidence {
         self.words = self.words.saturating_add(1);
         let Ok(index) = TABLE.binary_search_by_key(&word, |(known, _)| *known) else { return };
         let count = match TABLE.get(index).map(|(_, turn)| *turn) {
-            Some(Turn::Reversed) => &mut self.reversed,
-            Some(Turn::Rot13) => &mut self.rot13,
+            Some(WordTransform::Reversed) => &mut self.reversed,
+            Some(WordTransform::Rot13) => &mut self.rot13,
             _ => &mut self.plain,
         };
         *count = count.saturating_add(1);
@@ -171,10 +171,10 @@ impl Evidence {
 }
 
 /// The sentences that are English backwards, and those that are English moved by thirteen places.
-pub(super) fn read(source: Source<'_>) -> (Option<Made>, Option<Made>) {
-    let (mut reversed, mut rot13) = (Gathered::default(), Gathered::default());
+pub(super) fn read(source: ReadingSource<'_>) -> (Option<DerivedReading>, Option<DerivedReading>) {
+    let (mut reversed, mut rot13) = (ApartTexts::default(), ApartTexts::default());
     let (mut start, mut at) = (0usize, 0usize);
-    let mut evidence = Evidence::default();
+    let mut evidence = TransformCounts::default();
     let (mut word, mut length) = (0u128, 0usize);
     for byte in source.text.bytes().chain([b'\n']) {
         if byte.is_ascii_alphabetic() {
@@ -190,7 +190,7 @@ pub(super) fn read(source: Source<'_>) -> (Option<Made>, Option<Made>) {
         if is_border {
             let place = Span::new(start, at);
             if evidence.reversed.max(evidence.rot13) >= 2 {
-                evidence = Evidence::of(source.text.get(start..at).unwrap_or_default());
+                evidence = TransformCounts::of(source.text.get(start..at).unwrap_or_default());
             }
             if evidence.is_clear(evidence.reversed) && source.is_fresh(place) {
                 reverse(source.text, place, &mut reversed);
@@ -200,7 +200,7 @@ pub(super) fn read(source: Source<'_>) -> (Option<Made>, Option<Made>) {
                 let turned: String = sentence.chars().map(turned_char).collect();
                 rot13.decoded(&turned, place);
             }
-            evidence = Evidence::default();
+            evidence = TransformCounts::default();
             start = at.saturating_add(1);
         }
         at = at.saturating_add(1);
@@ -213,7 +213,7 @@ fn turned_char(c: char) -> char {
 }
 
 /// Adds the sentence backwards, and with each of its words backwards.
-fn reverse(text: &str, place: Span, gathered: &mut Gathered) {
+fn reverse(text: &str, place: Span, gathered: &mut ApartTexts) {
     let sentence = text.get(place.start..place.end).unwrap_or_default();
     let whole: String = sentence.chars().rev().collect();
     let mut words = String::with_capacity(whole.len());

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use proem_guard::{
-    Contained, Key, Part, Tag, Untrusted,
+    ContainedText, ContainmentPart, InstallationKey, Tag, Untrusted,
     contain::contain,
-    view::{Limits, clean, folded, readings},
+    view::{DecodingLimits, clean, folded, readings},
 };
 use proem_text::{Label, Source, Span};
 
@@ -40,7 +40,7 @@ fn cleaning_is_idempotent_and_lists_what_it_took_out() {
 #[test]
 fn every_reading_leads_back() {
     for (name, text) in corpus("views") {
-        let limits = Limits::for_text(text.len());
+        let limits = DecodingLimits::for_text(text.len());
         let readings = readings(&text, &limits);
         assert!(readings.all.len() > 1, "{name} is read in one way only");
         for reading in &readings.all {
@@ -68,23 +68,24 @@ fn nothing_between_the_delimiters_ends_them() {
 }
 
 /// Contains texts that a NUL separates.
-fn check(name: &str, text: &str) -> Contained {
+fn check(name: &str, text: &str) -> ContainedText {
     let label = Label::from_source(Source::named("fuzz"));
     let outside: Vec<Untrusted<String>> =
         text.split('\0').map(|part| Untrusted::new(part.to_owned(), label.clone())).collect();
-    let parts: Vec<Part<'_>> = outside.iter().flat_map(|part| [Part::Ours("- "), Part::Outside(part)]).collect();
-    let contained = contain(&parts, &Tag::UNTRUSTED_CONTEXT, &Key::new([7; 32]));
+    let parts: Vec<ContainmentPart<'_>> =
+        outside.iter().flat_map(|part| [ContainmentPart::Ours("- "), ContainmentPart::Outside(part)]).collect();
+    let contained = contain(&parts, &Tag::UNTRUSTED_CONTEXT, &InstallationKey::new([7; 32]));
     let tag = Tag::UNTRUSTED_CONTEXT;
     let (all, id) = (contained.text(), contained.id());
     assert!(all.starts_with(&format!("<{} id={id}>\n", tag.as_str())), "{name}");
     assert!(all.trim_end().ends_with(&format!("</{} id={id}>", tag.as_str())), "{name}");
     assert_eq!(all.matches(id).count(), 2, "{name}");
     assert_eq!(contained.label(), &label, "{name}");
-    let other = contain(&parts, &tag, &Key::new([8; 32]));
+    let other = contain(&parts, &tag, &InstallationKey::new([8; 32]));
     assert_eq!(other.keyless_text(), contained.keyless_text(), "{name}");
     for range in contained.source_map() {
         assert!(all.get(range.output.start..range.output.end).is_some(), "{name}: {range:?}");
-        assert!(matches!(parts.get(range.part), Some(Part::Outside(_))), "{name}: {range:?}");
+        assert!(matches!(parts.get(range.part), Some(ContainmentPart::Outside(_))), "{name}: {range:?}");
     }
     contained
 }

@@ -5,7 +5,7 @@ use proem_guard::{
     Hit, Scanner, Severity, Sight,
     lexicon::Lexicon,
     scanners::{self, catalogue, payload},
-    view::{Limits, folded, readings},
+    view::{DecodingLimits, folded, readings},
 };
 use std::{collections::BTreeSet, fmt::Write, fs, path::PathBuf};
 
@@ -33,7 +33,7 @@ fn fixtures(folder: &str) -> Vec<(String, String)> {
 
 /// What is found in all readings of a text.
 fn look(lexicon: &Lexicon, scanners: &Scanners, text: &str) -> Vec<Hit> {
-    let readings = readings(text, &Limits::for_text(text.len()));
+    let readings = readings(text, &DecodingLimits::for_text(text.len()));
     let mut hits = payload::hidden(text, &readings.clean.removed);
     for reading in &readings.all {
         let folded = folded(&reading.view.text);

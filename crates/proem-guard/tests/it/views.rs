@@ -1,6 +1,6 @@
 //! Laws of every way to read a text, for every input, and the limits of decoding.
 
-use proem_guard::view::{Limits, Reading, Readings, Step, folded, readings};
+use proem_guard::view::{DecodingLimits, Reading, ReadingStep, Readings, folded, readings};
 use proem_text::Span;
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -28,7 +28,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn read(text: &str) -> Readings {
-    readings(text, &Limits::for_text(text.len()))
+    readings(text, &DecodingLimits::for_text(text.len()))
 }
 
 /// What the original must be for the reading's map to be right.
@@ -49,7 +49,7 @@ fn check_map(original: &str, reading: &Reading) -> Result<(), TestCaseError> {
 }
 
 /// Writes a sentence by a scheme, inside other text; gives the step that undoes it.
-fn encode(sentence: &str, scheme: usize) -> (Step, String) {
+fn encode(sentence: &str, scheme: usize) -> (ReadingStep, String) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let each = |write: &dyn Fn(u8) -> String| sentence.bytes().map(write).collect::<String>();
     match scheme {
@@ -59,18 +59,18 @@ fn encode(sentence: &str, scheme: usize) -> (Step, String) {
                     (0..3).fold(0usize, |bits, at| bits << 8 | chunk.get(at).map_or(0, |byte| usize::from(*byte)));
                 (0..=chunk.len()).map(move |at| char::from(*DIGITS.get(bits >> (18 - 6 * at) & 63).unwrap_or(&b'=')))
             });
-            (Step::Base64, digits.collect())
+            (ReadingStep::Base64, digits.collect())
         }
-        1 => (Step::Hex, each(&|byte| format!("{byte:02x}"))),
-        2 => (Step::Percent, each(&|byte| format!("%{byte:02X}"))),
-        3 => (Step::Entities, sentence.chars().map(|c| format!("&#{};", u32::from(c))).collect()),
-        4 => (Step::Escapes, sentence.chars().map(|c| format!("\\u{{{:x}}}", u32::from(c))).collect()),
-        5 => (Step::Tags, each(&|byte| char::from_u32(0xe0000 + u32::from(byte)).unwrap_or_default().into())),
+        1 => (ReadingStep::Hex, each(&|byte| format!("{byte:02x}"))),
+        2 => (ReadingStep::Percent, each(&|byte| format!("%{byte:02X}"))),
+        3 => (ReadingStep::Entities, sentence.chars().map(|c| format!("&#{};", u32::from(c))).collect()),
+        4 => (ReadingStep::Escapes, sentence.chars().map(|c| format!("\\u{{{:x}}}", u32::from(c))).collect()),
+        5 => (ReadingStep::Tags, each(&|byte| char::from_u32(0xe0000 + u32::from(byte)).unwrap_or_default().into())),
         6 => {
             let selector = |byte: u8| char::from_u32(0xe0100 - 16 + u32::from(byte)).unwrap_or_default().into();
-            (Step::VariationSelectors, each(&selector))
+            (ReadingStep::VariationSelectors, each(&selector))
         }
-        _ => (Step::Comment, format!("<!--{sentence}-->")),
+        _ => (ReadingStep::Comment, format!("<!--{sentence}-->")),
     }
 }
 
@@ -95,7 +95,7 @@ proptest! {
 
     #[test]
     fn limits_hold(text in text(), depth in 0_usize..3, most in 0_usize..4, bytes in 0_usize..200) {
-        let limits = Limits { depth, readings: most, bytes };
+        let limits = DecodingLimits { depth, readings: most, bytes };
         let readings = readings(&text, &limits);
         let others = readings.all.get(1..).unwrap_or_default();
         prop_assert!(others.len() <= most);
@@ -208,7 +208,7 @@ fn hostile_inputs_end() {
     ];
     for unit in units {
         let text = unit.repeat(size / unit.len());
-        let limits = Limits::for_text(text.len());
+        let limits = DecodingLimits::for_text(text.len());
         let readings = readings(&text, &limits);
         let bytes: usize = readings.all.iter().skip(1).map(|reading| reading.view.text.len()).sum();
         assert!(bytes <= limits.bytes && readings.all.len() <= limits.readings + 1, "{unit:?}");

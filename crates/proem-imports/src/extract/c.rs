@@ -6,7 +6,7 @@
 //! builds it, so that what any branch includes counts.
 
 use crate::{
-    extract::{NODES, Unread, facts::Facts},
+    extract::{ExtractError, NODES, facts::FactsBuilder},
     extracted::ImportKind,
 };
 
@@ -14,17 +14,21 @@ use crate::{
 const DELIMITER: usize = 16;
 
 /// Adds what `source` includes to `facts`, delimiters and all: `"a.h"`, `<b/c.h>`, or the macro that stands for it.
-pub(super) fn read(source: &[u8], facts: &mut Facts<'_>, give_up: &mut dyn FnMut() -> bool) -> Result<(), Unread> {
-    let mut scanner = Scanner { rest: source, line: Line::default() };
+pub(super) fn read(
+    source: &[u8],
+    facts: &mut FactsBuilder<'_>,
+    give_up: &mut dyn FnMut() -> bool,
+) -> Result<(), ExtractError> {
+    let mut scanner = IncludeScanner { rest: source, line: IncludeLine::default() };
     let mut lines: u32 = 0;
     while let Some((&byte, after)) = scanner.rest.split_first() {
         match (byte, after) {
             (b'\n', _) => {
                 scanner.rest = after;
-                scanner.line = Line::default();
+                scanner.line = IncludeLine::default();
                 lines = lines.wrapping_add(1);
                 if lines.is_multiple_of(NODES) && give_up() {
-                    return Err(Unread::TimedOut);
+                    return Err(ExtractError::TimedOut);
                 }
             }
             (b'#', rest) | (b'%', [b':', rest @ ..]) if !scanner.line.begun => {
@@ -40,7 +44,7 @@ pub(super) fn read(source: &[u8], facts: &mut Facts<'_>, give_up: &mut dyn FnMut
 
 /// What is known of the current line.
 #[derive(Debug, Default)]
-struct Line {
+struct IncludeLine {
     /// Whether there is more than white space and comments on it so far.
     begun: bool,
     /// Quotes that nothing closes on this line: they stand in text that is never compiled, such as that of an
@@ -49,14 +53,14 @@ struct Line {
 }
 
 #[derive(Debug)]
-struct Scanner<'s> {
+struct IncludeScanner<'s> {
     rest: &'s [u8],
-    line: Line,
+    line: IncludeLine,
 }
 
-impl<'s> Scanner<'s> {
+impl<'s> IncludeScanner<'s> {
     /// Skips white space within a line, a spliced line's end or a comment; false if there is none.
-    fn skip_blank(&mut self, facts: &mut Facts<'_>) -> bool {
+    fn skip_blank(&mut self, facts: &mut FactsBuilder<'_>) -> bool {
         self.rest = match self.rest {
             [b' ' | b'\t' | b'\r' | 0x0b | 0x0c, rest @ ..] => rest,
             [b'\\', b'\n', rest @ ..] | [b'\\', b'\r', b'\n', rest @ ..] => rest,
@@ -71,7 +75,7 @@ impl<'s> Scanner<'s> {
     }
 
     /// Reads a directive behind its `#`.
-    fn directive(&mut self, facts: &mut Facts<'_>) {
+    fn directive(&mut self, facts: &mut FactsBuilder<'_>) {
         while self.skip_blank(facts) {}
         let name = self.word();
         self.line.begun = true;
@@ -81,7 +85,7 @@ impl<'s> Scanner<'s> {
     }
 
     /// Reads the name of a header.
-    fn header(&mut self, facts: &mut Facts<'_>) {
+    fn header(&mut self, facts: &mut FactsBuilder<'_>) {
         while self.skip_blank(facts) {}
         let name = match self.rest {
             [b'"', rest @ ..] => self.delimited(rest, b'"'),
@@ -104,7 +108,7 @@ impl<'s> Scanner<'s> {
     }
 
     /// Skips a word, a number, a literal or another sign.
-    fn token(&mut self, facts: &mut Facts<'_>) {
+    fn token(&mut self, facts: &mut FactsBuilder<'_>) {
         let is_first = !self.line.begun;
         self.line.begun = true;
         match self.rest {
@@ -121,7 +125,7 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    fn header_unit(&mut self, facts: &mut Facts<'_>) {
+    fn header_unit(&mut self, facts: &mut FactsBuilder<'_>) {
         while self.skip_blank(facts) {}
         if matches!(self.rest, [b'"' | b'<', ..]) {
             self.header(facts);
@@ -163,7 +167,7 @@ impl<'s> Scanner<'s> {
     }
 
     /// Skips a raw string behind its first quote; nothing is special in it but its end.
-    fn raw(&mut self, behind: &'s [u8], facts: &mut Facts<'_>) {
+    fn raw(&mut self, behind: &'s [u8], facts: &mut FactsBuilder<'_>) {
         let open = behind.iter().take(DELIMITER.saturating_add(1)).position(|&byte| byte == b'(');
         let Some((delimiter, text)) = open.and_then(|open| behind.split_at_checked(open)) else {
             return self.literal(b'"', behind);

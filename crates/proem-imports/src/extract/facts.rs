@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node;
 
 use crate::{
-    Extracted, Language,
-    extract::Limits,
+    SourceFacts, SourceLanguage,
+    extract::SourceLimits,
     extracted::{Binding, Import, ImportKind, Module, Use},
 };
 
 /// The facts of a source as they are found.
-pub(super) struct Facts<'a> {
-    language: Language,
+pub(super) struct FactsBuilder<'a> {
+    language: SourceLanguage,
     source: &'a [u8],
     longest: usize,
     pub(super) errors: bool,
@@ -27,8 +27,8 @@ pub(super) struct Facts<'a> {
     uses: BTreeMap<String, (u32, bool)>,
 }
 
-impl<'a> Facts<'a> {
-    pub(super) fn new(language: Language, source: &'a [u8], limits: &Limits) -> Self {
+impl<'a> FactsBuilder<'a> {
+    pub(super) fn new(language: SourceLanguage, source: &'a [u8], limits: &SourceLimits) -> Self {
         Self {
             language,
             source,
@@ -100,13 +100,13 @@ impl<'a> Facts<'a> {
         self.imports.push(Import { path, kind, bindings, test: false, scope: String::new() });
     }
 
-    pub(super) fn finish(mut self) -> Extracted {
+    pub(super) fn finish(mut self) -> SourceFacts {
         let uses = core::mem::take(&mut self.uses);
         let heads = self.heads();
         let open = self.imports.iter().any(|import| import.bindings.iter().any(|b| b.name == "*" && b.local == "*"));
         let uses = uses.into_iter().filter(|(path, _)| self.matters(path, &heads, open));
         let uses = uses.map(|(path, (calls, test))| Use { path, calls, test }).collect();
-        Extracted {
+        SourceFacts {
             language: self.language,
             lines: lines(self.source),
             inline_test_lines: self.test_lines,
@@ -130,16 +130,16 @@ impl<'a> Facts<'a> {
         let first = head(path, self.language);
         let qualified = first.len() < path.len();
         match self.language {
-            Language::C | Language::Cpp => false,
+            SourceLanguage::C | SourceLanguage::Cpp => false,
             // A package's name is not always the last part of its path, but usually stands in it.
-            Language::Go => {
+            SourceLanguage::Go => {
                 qualified && (heads.contains(first) || self.imports.iter().any(|import| import.path.contains(first)))
             }
-            Language::Java => {
+            SourceLanguage::Java => {
                 first.starts_with(char::is_uppercase) && !self.definitions.contains(first) && !self.own.contains(first)
             }
-            Language::Rust => qualified || open || heads.contains(first),
-            Language::Python | Language::JavaScript | Language::Tsx | Language::TypeScript => {
+            SourceLanguage::Rust => qualified || open || heads.contains(first),
+            SourceLanguage::Python | SourceLanguage::JavaScript | SourceLanguage::Tsx | SourceLanguage::TypeScript => {
                 heads.contains(first) || (open && !qualified)
             }
         }
@@ -147,7 +147,7 @@ impl<'a> Facts<'a> {
 }
 
 /// What comes before the first separator.
-fn head(path: &str, language: Language) -> &str {
+fn head(path: &str, language: SourceLanguage) -> &str {
     path.split_once(language.separator()).map_or(path, |(first, _)| first)
 }
 

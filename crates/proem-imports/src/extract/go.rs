@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use crate::{
-    extract::{Next, Visitor, chain, children, facts::Facts, field},
+    extract::{Visitor, WalkStep, chain, children, facts::FactsBuilder, field},
     extracted::{Binding, ImportKind},
 };
 
@@ -12,21 +12,21 @@ use crate::{
 pub(super) struct Go;
 
 impl Visitor for Go {
-    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+    fn visit(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
         match node.kind() {
             "package_clause" => {
                 facts.package = node.named_child(0).and_then(|name| facts.name(name));
-                Next::Over
+                WalkStep::Over
             }
             "import_spec" => {
                 import(node, facts);
-                Next::Over
+                WalkStep::Over
             }
             "source_file" => {
                 for child in children(node) {
                     define(child, facts);
                 }
-                Next::Into
+                WalkStep::Into
             }
             "call_expression" => {
                 let function = field(node, "function");
@@ -34,26 +34,26 @@ impl Visitor for Go {
                 if let Some(path) = path {
                     facts.use_name(path, 1, false);
                 }
-                Next::Into
+                WalkStep::Into
             }
             "qualified_type" => {
                 if let Some(path) = facts.compact(node) {
                     facts.use_name(path, 0, false);
                 }
-                Next::Over
+                WalkStep::Over
             }
             "selector_expression" => {
                 if let Some(path) = chain(node, "selector_expression", ["operand", "field"], facts) {
                     facts.use_name(path, 0, false);
                 }
-                Next::Into
+                WalkStep::Into
             }
-            _ => Next::Into,
+            _ => WalkStep::Into,
         }
     }
 }
 
-fn import(node: Node<'_>, facts: &mut Facts<'_>) {
+fn import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     let Some(path) = field(node, "path").and_then(|path| facts.literal(path)) else { return };
     let alias = field(node, "name").and_then(|name| facts.name(name));
     let binding = match alias.as_deref() {
@@ -65,7 +65,7 @@ fn import(node: Node<'_>, facts: &mut Facts<'_>) {
 }
 
 /// Notes what a declaration at the top of a file defines for its package.
-fn define(node: Node<'_>, facts: &mut Facts<'_>) {
+fn define(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     let named = match node.kind() {
         "function_declaration" => vec![node],
         "type_declaration" | "const_declaration" => children(node),

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use crate::{
-    extract::{Next, Visitor, chain, facts::Facts, field},
+    extract::{Visitor, WalkStep, chain, facts::FactsBuilder, field},
     extracted::{Binding, ImportKind},
 };
 
@@ -15,17 +15,17 @@ pub(super) struct Java {
 }
 
 impl Visitor for Java {
-    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+    fn visit(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
         match node.kind() {
             "package_declaration" => {
                 facts.package = name_in(node, facts);
-                return Next::Over;
+                return WalkStep::Over;
             }
             "import_declaration" => {
                 import(node, facts);
-                return Next::Over;
+                return WalkStep::Over;
             }
-            "line_comment" | "block_comment" | "string_literal" => return Next::Over,
+            "line_comment" | "block_comment" | "string_literal" => return WalkStep::Over,
             "class_declaration"
             | "interface_declaration"
             | "enum_declaration"
@@ -43,12 +43,12 @@ impl Visitor for Java {
             "annotation" | "marker_annotation" => used(field(node, "name"), 0, facts),
             _ => {}
         }
-        Next::Into
+        WalkStep::Into
     }
 }
 
 impl Java {
-    fn define(&mut self, node: Node<'_>, facts: &mut Facts<'_>) {
+    fn define(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         let Some(name) = field(node, "name").and_then(|name| facts.name(name)) else { return };
         if node.start_byte() >= self.inner_end {
             facts.definitions.insert(name);
@@ -60,13 +60,13 @@ impl Java {
 }
 
 /// The qualified name among the children of a declaration.
-fn name_in(node: Node<'_>, facts: &mut Facts<'_>) -> Option<String> {
+fn name_in(node: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<String> {
     let mut cursor = node.walk();
     let name = node.named_children(&mut cursor).find(|c| matches!(c.kind(), "scoped_identifier" | "identifier"))?;
     facts.compact(name)
 }
 
-fn import(node: Node<'_>, facts: &mut Facts<'_>) {
+fn import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     let Some(path) = name_in(node, facts) else { return };
     let all = node.named_children(&mut node.walk()).any(|child| child.kind() == "asterisk");
     let binding = if all {
@@ -79,7 +79,7 @@ fn import(node: Node<'_>, facts: &mut Facts<'_>) {
 }
 
 /// Notes a type that is named; a value of that name is told apart by its small first letter.
-fn used(node: Option<Node<'_>>, calls: u32, facts: &mut Facts<'_>) {
+fn used(node: Option<Node<'_>>, calls: u32, facts: &mut FactsBuilder<'_>) {
     let Some(node) = node else { return };
     let path = match node.kind() {
         "type_identifier" => facts.name(node),

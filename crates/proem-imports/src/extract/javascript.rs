@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 use crate::{
-    extract::{Next, Visitor, chain, children, facts::Facts, field},
+    extract::{Visitor, WalkStep, chain, children, facts::FactsBuilder, field},
     extracted::{Binding, ImportKind},
 };
 
@@ -17,39 +17,39 @@ pub(super) struct JavaScript {
 }
 
 impl Visitor for JavaScript {
-    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+    fn visit(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
         match node.kind() {
             "import_statement" => import(node, facts),
             "comment" | "string" | "regex" => {}
             "export_statement" => {
                 export(node, facts);
-                return Next::Into;
+                return WalkStep::Into;
             }
             "variable_declarator" => {
                 self.required(node, facts);
-                return Next::Into;
+                return WalkStep::Into;
             }
             "call_expression" => {
                 self.call(node, facts);
-                return Next::Into;
+                return WalkStep::Into;
             }
             "new_expression" => {
                 called(field(node, "constructor"), facts);
-                return Next::Into;
+                return WalkStep::Into;
             }
             "jsx_opening_element" | "jsx_self_closing_element" => {
                 called(field(node, "name"), facts);
-                return Next::Into;
+                return WalkStep::Into;
             }
-            _ => return Next::Into,
+            _ => return WalkStep::Into,
         }
-        Next::Over
+        WalkStep::Over
     }
 }
 
 impl JavaScript {
     /// `const { a, b: c } = require("literal")`, and the same with `await import`.
-    fn required(&mut self, node: Node<'_>, facts: &mut Facts<'_>) {
+    fn required(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         let (Some(pattern), Some(mut value)) = (field(node, "name"), field(node, "value")) else { return };
         if value.kind() == "await_expression" {
             let Some(awaited) = value.named_child(0) else { return };
@@ -61,7 +61,7 @@ impl JavaScript {
         facts.import(path, ImportKind::Dynamic, bindings);
     }
 
-    fn call(&self, node: Node<'_>, facts: &mut Facts<'_>) {
+    fn call(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         if !self.noted.contains(&node.start_byte())
             && let Some(path) = imported(node, facts)
         {
@@ -71,7 +71,7 @@ impl JavaScript {
     }
 }
 
-fn called(callee: Option<Node<'_>>, facts: &mut Facts<'_>) {
+fn called(callee: Option<Node<'_>>, facts: &mut FactsBuilder<'_>) {
     let path = callee.and_then(|callee| chain(callee, "member_expression", ["object", "property"], facts));
     if let Some(path) = path {
         facts.use_name(path, 1, false);
@@ -79,7 +79,7 @@ fn called(callee: Option<Node<'_>>, facts: &mut Facts<'_>) {
 }
 
 /// The literal that `require` or `import` is called with.
-fn imported(call: Node<'_>, facts: &mut Facts<'_>) -> Option<String> {
+fn imported(call: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<String> {
     if call.kind() != "call_expression" {
         return None;
     }
@@ -93,7 +93,7 @@ fn imported(call: Node<'_>, facts: &mut Facts<'_>) -> Option<String> {
     facts.literal(first)
 }
 
-fn pattern_bindings(pattern: Node<'_>, facts: &mut Facts<'_>) -> Vec<Binding> {
+fn pattern_bindings(pattern: Node<'_>, facts: &mut FactsBuilder<'_>) -> Vec<Binding> {
     if pattern.kind() == "identifier" {
         return facts.name(pattern).map(|local| Binding { name: "*".to_owned(), local }).into_iter().collect();
     }
@@ -120,7 +120,7 @@ fn for_types(node: Node<'_>) -> bool {
     node.children(&mut node.walk()).any(|child| !child.is_named() && matches!(child.kind(), "type" | "typeof"))
 }
 
-fn import(node: Node<'_>, facts: &mut Facts<'_>) {
+fn import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     let mut source = field(node, "source");
     let mut bindings = Vec::new();
     let mut values = false;
@@ -142,7 +142,7 @@ fn import(node: Node<'_>, facts: &mut Facts<'_>) {
 }
 
 /// Reads what an import brings in; whether any of it is more than a type.
-fn clause(node: Node<'_>, facts: &mut Facts<'_>, bindings: &mut Vec<Binding>) -> bool {
+fn clause(node: Node<'_>, facts: &mut FactsBuilder<'_>, bindings: &mut Vec<Binding>) -> bool {
     let mut values = false;
     for child in children(node) {
         match child.kind() {
@@ -169,13 +169,13 @@ fn clause(node: Node<'_>, facts: &mut Facts<'_>, bindings: &mut Vec<Binding>) ->
 }
 
 /// `name` or `name as alias`.
-fn renamed(specifier: Node<'_>, facts: &mut Facts<'_>) -> Option<Binding> {
+fn renamed(specifier: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<Binding> {
     let name = field(specifier, "name").and_then(|name| facts.name(name))?;
     let local = field(specifier, "alias").and_then(|alias| facts.name(alias)).unwrap_or_else(|| name.clone());
     Some(Binding { name, local })
 }
 
-fn export(node: Node<'_>, facts: &mut Facts<'_>) {
+fn export(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     let mut bindings = Vec::new();
     let mut all = true;
     for child in children(node) {
@@ -212,7 +212,7 @@ fn export(node: Node<'_>, facts: &mut Facts<'_>) {
 }
 
 /// Notes the names that a declaration exports.
-fn declared(declaration: Node<'_>, facts: &mut Facts<'_>) {
+fn declared(declaration: Node<'_>, facts: &mut FactsBuilder<'_>) {
     if let Some(name) = field(declaration, "name").and_then(|name| facts.name(name)) {
         facts.definitions.insert(name);
         return;

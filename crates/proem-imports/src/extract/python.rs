@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use crate::{
-    extract::{Next, Visitor, chain, children, facts::Facts, field},
+    extract::{Visitor, WalkStep, chain, children, facts::FactsBuilder, field},
     extracted::{Binding, ImportKind},
 };
 
@@ -17,7 +17,7 @@ pub(super) struct Python {
 }
 
 impl Visitor for Python {
-    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+    fn visit(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
         match node.kind() {
             "import_statement" => self.import(node, facts),
             "import_from_statement" => self.import_from(node, facts),
@@ -29,24 +29,24 @@ impl Visitor for Python {
                 {
                     self.types_end = self.types_end.max(block.end_byte());
                 }
-                return Next::Into;
+                return WalkStep::Into;
             }
             "function_definition" | "class_definition" => {
                 self.define(node, field(node, "name"), facts);
                 self.inner_end = self.inner_end.max(node.end_byte());
-                return Next::Into;
+                return WalkStep::Into;
             }
             "assignment" => {
                 self.assign(node, facts);
-                return Next::Into;
+                return WalkStep::Into;
             }
             "call" => {
                 call(node, facts);
-                return Next::Into;
+                return WalkStep::Into;
             }
-            _ => return Next::Into,
+            _ => return WalkStep::Into,
         }
-        Next::Over
+        WalkStep::Over
     }
 }
 
@@ -55,7 +55,7 @@ impl Python {
         if node.start_byte() < self.types_end { ImportKind::TypeOnly } else { ImportKind::Static }
     }
 
-    fn import(&self, node: Node<'_>, facts: &mut Facts<'_>) {
+    fn import(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         for child in children(node) {
             let (path, alias) = match child.kind() {
                 "aliased_import" => (field(child, "name"), field(child, "alias")),
@@ -67,7 +67,7 @@ impl Python {
         }
     }
 
-    fn import_from(&self, node: Node<'_>, facts: &mut Facts<'_>) {
+    fn import_from(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         let Some(module) = field(node, "module_name") else { return };
         let Some(path) = facts.compact(module) else { return };
         let mut bindings = Vec::new();
@@ -88,7 +88,7 @@ impl Python {
     }
 
     /// Notes a name that the module has for others.
-    fn define(&self, node: Node<'_>, name: Option<Node<'_>>, facts: &mut Facts<'_>) {
+    fn define(&self, node: Node<'_>, name: Option<Node<'_>>, facts: &mut FactsBuilder<'_>) {
         if node.start_byte() >= self.inner_end
             && let Some(name) = name.filter(|name| name.kind() == "identifier").and_then(|name| facts.name(name))
         {
@@ -96,7 +96,7 @@ impl Python {
         }
     }
 
-    fn assign(&self, node: Node<'_>, facts: &mut Facts<'_>) {
+    fn assign(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         let Some(left) = field(node, "left") else { return };
         match left.kind() {
             "pattern_list" | "tuple_pattern" => {
@@ -109,7 +109,7 @@ impl Python {
     }
 }
 
-fn call(node: Node<'_>, facts: &mut Facts<'_>) {
+fn call(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     let Some(function) = field(node, "function") else { return };
     let Some(path) = chain(function, "attribute", ["object", "attribute"], facts) else { return };
     if matches!(path.as_str(), "__import__" | "import_module" | "importlib.import_module") {

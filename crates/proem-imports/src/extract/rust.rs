@@ -4,8 +4,8 @@ use tree_sitter::Node;
 
 use crate::{
     extract::{
-        Next, Visitor, children,
-        facts::{Facts, lines},
+        Visitor, WalkStep, children,
+        facts::{FactsBuilder, lines},
         field,
     },
     extracted::{Binding, Import, ImportKind, Module},
@@ -21,24 +21,24 @@ pub(super) struct Rust {
     /// The end of the outermost item, except modules, that the walk has reached.
     inner_end: usize,
     /// What the attributes before the next item say.
-    pending: Attributes,
+    pending: RustAttributes,
 }
 
 #[derive(Debug, Default)]
-struct Attributes {
+struct RustAttributes {
     test: bool,
     file: Option<String>,
 }
 
 impl Visitor for Rust {
-    fn visit(&mut self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+    fn visit(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
         let kind = node.kind();
         match kind {
             "attribute_item" => {
                 self.attribute(node, facts);
-                return Next::Over;
+                return WalkStep::Over;
             }
-            "line_comment" | "block_comment" | "string_literal" => return Next::Over,
+            "line_comment" | "block_comment" | "string_literal" => return WalkStep::Over,
             _ => {}
         }
         let start = node.start_byte();
@@ -57,15 +57,15 @@ impl Visitor for Rust {
             "scoped_identifier" | "scoped_type_identifier" => self.path(node, 0, facts),
             "call_expression" => {
                 self.call(node, "function", facts);
-                Next::Into
+                WalkStep::Into
             }
             "macro_invocation" => {
                 self.call(node, "macro", facts);
-                Next::Into
+                WalkStep::Into
             }
             _ => {
                 self.define(node, facts);
-                Next::Into
+                WalkStep::Into
             }
         }
     }
@@ -81,7 +81,7 @@ impl Rust {
         names.join("::")
     }
 
-    fn attribute(&mut self, node: Node<'_>, facts: &mut Facts<'_>) {
+    fn attribute(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         let Some(text) = facts.compact(node) else { return };
         let Some(text) = text.strip_prefix("#[").and_then(|text| text.strip_suffix(']')) else { return };
         if let Some(condition) = text.strip_prefix("cfg(") {
@@ -96,27 +96,27 @@ impl Rust {
         }
     }
 
-    fn module(&mut self, node: Node<'_>, file: Option<String>, facts: &mut Facts<'_>) -> Next {
-        let Some(name) = field(node, "name").and_then(|name| facts.name(name)) else { return Next::Into };
+    fn module(&mut self, node: Node<'_>, file: Option<String>, facts: &mut FactsBuilder<'_>) -> WalkStep {
+        let Some(name) = field(node, "name").and_then(|name| facts.name(name)) else { return WalkStep::Into };
         if field(node, "body").is_some() {
             self.scopes.push((name, node.end_byte()));
-            return Next::Into;
+            return WalkStep::Into;
         }
         facts.modules.push(Module { name, scope: self.scope(), file, test: self.in_test(node) });
-        Next::Over
+        WalkStep::Over
     }
 
-    fn extern_crate(&self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+    fn extern_crate(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
         if let Some(path) = field(node, "name").and_then(|name| facts.name(name)) {
             let alias = field(node, "alias").and_then(|alias| facts.name(alias));
             let local = alias.unwrap_or_else(|| path.clone());
             self.push(format!("::{path}"), local, node, facts);
         }
-        Next::Over
+        WalkStep::Over
     }
 
     /// Takes a `use` apart, whose groups may be nested.
-    fn declaration(&self, node: Node<'_>, facts: &mut Facts<'_>) -> Next {
+    fn declaration(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
         let mut open: Vec<(Node<'_>, String)> = Vec::new();
         open.extend(field(node, "argument").map(|argument| (argument, String::new())));
         while let Some((part, prefix)) = open.pop() {
@@ -156,11 +156,11 @@ impl Rust {
                 _ => {}
             }
         }
-        Next::Over
+        WalkStep::Over
     }
 
     /// `prefix` followed by the path of `node`; nothing if that would be too long.
-    fn joined(&self, prefix: &str, node: Node<'_>, facts: &mut Facts<'_>) -> Option<String> {
+    fn joined(&self, prefix: &str, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<String> {
         let path = facts.compact(node)?;
         let path = if prefix.is_empty() { path } else { format!("{prefix}::{path}") };
         let fits = path.len() <= facts.longest();
@@ -168,7 +168,7 @@ impl Rust {
         fits.then_some(path)
     }
 
-    fn push(&self, path: String, local: String, node: Node<'_>, facts: &mut Facts<'_>) {
+    fn push(&self, path: String, local: String, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         let path = self.file_relative(path);
         let public = node.named_children(&mut node.walk()).any(|child| child.kind() == "visibility_modifier");
         let kind = if public { ImportKind::ReExport } else { ImportKind::Static };
@@ -194,17 +194,17 @@ impl Rust {
     }
 
     /// Notes the use of a qualified name; what stands in its generic arguments is walked.
-    fn path(&self, node: Node<'_>, calls: u32, facts: &mut Facts<'_>) -> Next {
-        let Ok(text) = core::str::from_utf8(facts.bytes(node)) else { return Next::Into };
+    fn path(&self, node: Node<'_>, calls: u32, facts: &mut FactsBuilder<'_>) -> WalkStep {
+        let Ok(text) = core::str::from_utf8(facts.bytes(node)) else { return WalkStep::Into };
         let plain = text.len() <= facts.longest() && text.chars().all(|c| c.is_alphanumeric() || "_:#".contains(c));
         if !plain {
-            return Next::Into;
+            return WalkStep::Into;
         }
         facts.use_name(self.file_relative(text.to_owned()), calls, self.in_test(node));
-        Next::Over
+        WalkStep::Over
     }
 
-    fn call(&self, node: Node<'_>, name: &str, facts: &mut Facts<'_>) {
+    fn call(&self, node: Node<'_>, name: &str, facts: &mut FactsBuilder<'_>) {
         let Some(mut callee) = field(node, name) else { return };
         if callee.kind() == "generic_function" {
             let Some(function) = field(callee, "function") else { return };
@@ -216,7 +216,7 @@ impl Rust {
     }
 
     /// Notes what the file's own module defines.
-    fn define(&mut self, node: Node<'_>, facts: &mut Facts<'_>) {
+    fn define(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         if !node.kind().ends_with("_item") && node.kind() != "macro_definition" {
             return;
         }

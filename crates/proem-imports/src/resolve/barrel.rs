@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Extracted, Language,
+    SourceFacts, SourceLanguage,
     extracted::{Binding, Import, ImportKind},
-    resolve::{Found, Place, Step, index::defines},
+    resolve::{FileImports, ImportTarget, NamedTarget, index::defines},
 };
 
 /// The most files that are looked at for one name; a longer chain is left where it is.
 const LOOKS: usize = 64;
 
-impl Found<'_> {
+impl FileImports<'_> {
     /// The files that define `name` as `file` knows it, other than by the file itself alone.
     ///
     /// Empty if nothing but the file is known to have it.
     pub(super) fn definers(&self, file: u32, name: &str) -> BTreeSet<u32> {
         let mut definers = BTreeSet::new();
-        let mut open = vec![(Place { file, name: Some(name.to_owned()) }, true)];
+        let mut open = vec![(NamedTarget { file, name: Some(name.to_owned()) }, true)];
         let mut seen = BTreeSet::new();
         while let Some((place, certain)) = open.pop() {
             if seen.len() == LOOKS || !seen.insert(place.clone()) {
@@ -51,16 +51,16 @@ impl Found<'_> {
     /// Goes where `binding` leads; `certain` if it names what is looked for.
     fn follow(
         &self,
-        place: &Place,
-        facts: &Extracted,
+        place: &NamedTarget,
+        facts: &SourceFacts,
         (import, binding, certain): (&Import, &Binding, bool),
-        open: &mut Vec<(Place, bool)>,
+        open: &mut Vec<(NamedTarget, bool)>,
     ) {
-        let Step::To(places) = self.languages.step(place.file, facts, import, Some(binding)) else { return };
+        let ImportTarget::To(places) = self.languages.step(place.file, facts, import, Some(binding)) else { return };
         for mut next in places {
             if !certain {
                 next.name.clone_from(&place.name);
-            } else if facts.language == Language::Rust {
+            } else if facts.language == SourceLanguage::Rust {
                 // `pub use a::B` hands on `B`, and `B::C` is looked for in it.
                 let below = place.name.as_deref().and_then(|name| name.strip_prefix(binding.local.as_str()));
                 let below = below.and_then(|below| below.strip_prefix("::"));
@@ -75,20 +75,20 @@ impl Found<'_> {
 }
 
 /// The first part of a name, which is what a file defines.
-fn head(language: Language, name: &str) -> &str {
+fn head(language: SourceLanguage, name: &str) -> &str {
     name.split_once(language.separator()).map_or(name, |(first, _)| first)
 }
 
 /// The imports of a file that bring in `name` so that others can get it there.
-fn handed_on<'a>(facts: &'a Extracted, name: &'a str) -> impl Iterator<Item = (&'a Import, &'a Binding)> {
+fn handed_on<'a>(facts: &'a SourceFacts, name: &'a str) -> impl Iterator<Item = (&'a Import, &'a Binding)> {
     let bindings = facts.imports.iter().flat_map(|import| import.bindings.iter().map(move |binding| (import, binding)));
     bindings.filter(move |(import, binding)| match facts.language {
-        Language::Rust => rust_hands_on(import, binding, name),
-        Language::Python => binding.local == name && !import.test,
-        Language::JavaScript | Language::Tsx | Language::TypeScript => {
+        SourceLanguage::Rust => rust_hands_on(import, binding, name),
+        SourceLanguage::Python => binding.local == name && !import.test,
+        SourceLanguage::JavaScript | SourceLanguage::Tsx | SourceLanguage::TypeScript => {
             binding.local == name && (import.kind == ImportKind::ReExport || defines(facts, name))
         }
-        Language::C | Language::Cpp | Language::Go | Language::Java => false,
+        SourceLanguage::C | SourceLanguage::Cpp | SourceLanguage::Go | SourceLanguage::Java => false,
     })
 }
 
@@ -99,17 +99,17 @@ fn rust_hands_on(import: &Import, binding: &Binding, name: &str) -> bool {
     } else {
         name.strip_prefix(import.scope.as_str()).and_then(|rest| rest.strip_prefix("::"))
     };
-    !import.test && below.is_some_and(|below| head(Language::Rust, below) == binding.local)
+    !import.test && below.is_some_and(|below| head(SourceLanguage::Rust, below) == binding.local)
 }
 
 /// The imports of a file that hand on all of another.
-fn all_of(facts: &Extracted) -> impl Iterator<Item = (&Import, &Binding)> {
+fn all_of(facts: &SourceFacts) -> impl Iterator<Item = (&Import, &Binding)> {
     let bindings = facts.imports.iter().flat_map(|import| import.bindings.iter().map(move |binding| (import, binding)));
     bindings.filter(|(import, binding)| {
         let public = matches!(import.kind, ImportKind::ReExport | ImportKind::TypeOnly);
         binding.name == "*"
             && binding.local == "*"
             && !import.test
-            && (public || matches!(facts.language, Language::Python))
+            && (public || matches!(facts.language, SourceLanguage::Python))
     })
 }

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Language,
+    SourceLanguage,
     extracted::Import,
-    resolve::{Place, Step, index::Index, place},
+    resolve::{ImportTarget, NamedTarget, index::PathIndex, place},
 };
 
 /// The headers of the C library (ISO/IEC 9899:2024, 7.1.2) and those of POSIX.1-2017, sorted: a path of theirs
@@ -108,16 +108,16 @@ const SYSTEM: [&[u8]; 89] = [
 
 /// The files that may be included.
 #[derive(Debug)]
-pub(super) struct Headers<'a> {
-    index: &'a Index<'a>,
+pub(super) struct HeaderIndex<'a> {
+    index: &'a PathIndex<'a>,
     /// All files, by their names; empty if nothing includes any.
     named: BTreeMap<&'a [u8], Vec<u32>>,
 }
 
-impl<'a> Headers<'a> {
-    pub(super) fn new(index: &'a Index<'a>) -> Self {
+impl<'a> HeaderIndex<'a> {
+    pub(super) fn new(index: &'a PathIndex<'a>) -> Self {
         let mut named: BTreeMap<&[u8], Vec<u32>> = BTreeMap::new();
-        if index.with_facts().any(|(_, _, facts)| matches!(facts.language, Language::C | Language::Cpp)) {
+        if index.with_facts().any(|(_, _, facts)| matches!(facts.language, SourceLanguage::C | SourceLanguage::Cpp)) {
             for (at, file) in index.all() {
                 named.entry(place::name(file.path)).or_default().push(at);
             }
@@ -125,34 +125,34 @@ impl<'a> Headers<'a> {
         Self { index, named }
     }
 
-    pub(super) fn step(&self, from: u32, import: &Import) -> Step {
+    pub(super) fn step(&self, from: u32, import: &Import) -> ImportTarget {
         let (name, is_quoted) = match import.path.as_bytes() {
             [b'"', name @ .., b'"'] => (name, true),
             [b'<', name @ .., b'>'] => (name, false),
             // A macro, which only the build can expand.
-            _ => return Step::Missing,
+            _ => return ImportTarget::Missing,
         };
         if name.starts_with(b"/") {
-            return Step::External;
+            return ImportTarget::External;
         }
         // Some compilers take either separator.
         let name: Vec<u8> = name.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
         let beside = || self.index.find(&place::join(place::folder(self.index.path(from)), &name)?);
         if let Some(file) = is_quoted.then(beside).flatten() {
-            return Step::To(vec![Place::whole(file)]);
+            return ImportTarget::To(vec![NamedTarget::whole(file)]);
         }
         let is_system = SYSTEM.binary_search(&name.as_slice()).is_ok() || (!is_quoted && !name.contains(&b'.'));
         match (self.ending_with(from, &name).as_slice(), is_system) {
-            ([], true) => Step::External,
+            ([], true) => ImportTarget::External,
             ([], false) => {
                 if is_quoted {
-                    Step::Missing
+                    ImportTarget::Missing
                 } else {
-                    Step::External
+                    ImportTarget::External
                 }
             }
-            ([file], false) => Step::To(vec![Place::whole(*file)]),
-            _ => Step::Missing,
+            ([file], false) => ImportTarget::To(vec![NamedTarget::whole(*file)]),
+            _ => ImportTarget::Missing,
         }
     }
 

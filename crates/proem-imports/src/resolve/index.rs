@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Extracted, Language,
-    resolve::{File, Place, place},
+    SourceFacts, SourceLanguage,
+    resolve::{NamedTarget, ResolvableFile, place},
 };
 
 /// The files of a repository.
 #[derive(Debug)]
-pub(super) struct Index<'a> {
-    files: &'a [File<'a>],
+pub(super) struct PathIndex<'a> {
+    files: &'a [ResolvableFile<'a>],
     by_path: BTreeMap<&'a [u8], u32>,
     folders: BTreeSet<&'a [u8]>,
 }
 
-impl<'a> Index<'a> {
-    pub(super) fn new(files: &'a [File<'a>]) -> Self {
+impl<'a> PathIndex<'a> {
+    pub(super) fn new(files: &'a [ResolvableFile<'a>]) -> Self {
         let by_path: BTreeMap<&[u8], u32> = (0..).zip(files).map(|(at, file)| (file.path, at)).collect();
         let mut folders = BTreeSet::new();
         for file in files {
@@ -30,12 +30,12 @@ impl<'a> Index<'a> {
     }
 
     /// All files, those without facts as if they were empty.
-    pub(super) fn all(&self) -> impl Iterator<Item = (u32, &'a File<'a>)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (u32, &'a ResolvableFile<'a>)> {
         (0..).zip(self.files)
     }
 
     /// The files that have facts.
-    pub(super) fn with_facts(&self) -> impl Iterator<Item = (u32, &'a [u8], &'a Extracted)> {
+    pub(super) fn with_facts(&self) -> impl Iterator<Item = (u32, &'a [u8], &'a SourceFacts)> {
         self.all().filter_map(|(at, file)| Some((at, file.path, file.facts?)))
     }
 
@@ -51,22 +51,22 @@ impl<'a> Index<'a> {
         self.get(file).map_or(&[], |file| file.path)
     }
 
-    pub(super) fn facts(&self, file: u32) -> Option<&'a Extracted> {
+    pub(super) fn facts(&self, file: u32) -> Option<&'a SourceFacts> {
         self.get(file)?.facts
     }
 
-    fn get(&self, file: u32) -> Option<&'a File<'a>> {
+    fn get(&self, file: u32) -> Option<&'a ResolvableFile<'a>> {
         self.files.get(usize::try_from(file).ok()?)
     }
 
     /// The name that a package declares itself, which is what its importers call it.
-    pub(super) fn package_of(&self, places: &[Place]) -> Option<&'a str> {
+    pub(super) fn package_of(&self, places: &[NamedTarget]) -> Option<&'a str> {
         self.facts(places.first()?.file)?.package.as_deref()
     }
 
     /// Those of `called` that `file` defines, where a package is several files; else all.
     pub(super) fn defined_of(&self, file: u32, called: &[usize], uses: &Uses<'_>) -> Vec<usize> {
-        let facts = self.facts(file).filter(|facts| facts.language == Language::Go);
+        let facts = self.facts(file).filter(|facts| facts.language == SourceLanguage::Go);
         let Some(facts) = facts else { return called.to_vec() };
         let defines = |at: &usize| uses.member(*at).is_some_and(|member| defines(facts, member));
         called.iter().copied().filter(defines).collect()
@@ -74,24 +74,24 @@ impl<'a> Index<'a> {
 }
 
 /// Whether a file defines `name`.
-pub(super) fn defines(facts: &Extracted, name: &str) -> bool {
+pub(super) fn defines(facts: &SourceFacts, name: &str) -> bool {
     facts.definitions.binary_search_by(|definition| definition.as_str().cmp(name)).is_ok()
 }
 
 /// The names that a file uses.
 #[derive(Debug)]
 pub(super) struct Uses<'a> {
-    facts: &'a Extracted,
+    facts: &'a SourceFacts,
 }
 
 impl<'a> Uses<'a> {
-    pub(super) const fn new(facts: &'a Extracted) -> Self {
+    pub(super) const fn new(facts: &'a SourceFacts) -> Self {
         Self { facts }
     }
 
     /// Whether a module's names are used as its members, so that they can be followed.
     pub(super) const fn by_member(&self) -> bool {
-        !matches!(self.facts.language, Language::Go | Language::Java | Language::Rust)
+        !matches!(self.facts.language, SourceLanguage::Go | SourceLanguage::Java | SourceLanguage::Rust)
     }
 
     /// The uses of `local` and of what is in it, by their places; `package` stands in for an empty name.

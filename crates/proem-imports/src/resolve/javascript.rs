@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use crate::{
     extracted::{Binding, Import},
     resolve::{
-        Manifests, Place, Step,
-        index::Index,
-        manifest::{Package, Paths, fill},
+        ImportTarget, Manifests, NamedTarget,
+        index::PathIndex,
+        manifest::{NodePackage, TsConfig, fill},
         place,
     },
 };
@@ -35,14 +35,14 @@ const EXTENDS: usize = 8;
 
 /// What is known of the repository's modules.
 #[derive(Debug)]
-pub(super) struct Modules<'a> {
-    index: &'a Index<'a>,
+pub(super) struct JavaScriptModules<'a> {
+    index: &'a PathIndex<'a>,
     manifests: &'a Manifests,
-    packages: BTreeMap<&'a str, &'a Package>,
+    packages: BTreeMap<&'a str, &'a NodePackage>,
 }
 
-impl<'a> Modules<'a> {
-    pub(super) fn new(index: &'a Index<'a>, manifests: &'a Manifests) -> Self {
+impl<'a> JavaScriptModules<'a> {
+    pub(super) fn new(index: &'a PathIndex<'a>, manifests: &'a Manifests) -> Self {
         let mut packages = BTreeMap::new();
         for package in &manifests.packages {
             if let Some(name) = &package.name {
@@ -52,7 +52,7 @@ impl<'a> Modules<'a> {
         Self { index, manifests, packages }
     }
 
-    pub(super) fn step(&self, from: u32, import: &Import, binding: Option<&Binding>) -> Step {
+    pub(super) fn step(&self, from: u32, import: &Import, binding: Option<&Binding>) -> ImportTarget {
         let written = import.path.split(['?', '\0']).next().unwrap_or_default();
         let written = written.rsplit_once('!').map_or(written, |(_, path)| path);
         let folder = place::folder(self.index.path(from));
@@ -61,24 +61,24 @@ impl<'a> Modules<'a> {
             Err(step) => return step,
         };
         let name = binding.map(|binding| binding.name.as_str()).filter(|name| *name != "*" && !name.is_empty());
-        Step::To(vec![Place { file, name: name.map(str::to_owned) }])
+        ImportTarget::To(vec![NamedTarget { file, name: name.map(str::to_owned) }])
     }
 
-    fn find(&self, folder: &[u8], written: &str) -> Result<u32, Step> {
+    fn find(&self, folder: &[u8], written: &str) -> Result<u32, ImportTarget> {
         if matches!(written, "." | "..") || written.starts_with("./") || written.starts_with("../") {
             let path = place::join(folder, written.as_bytes());
-            return path.and_then(|path| self.file_at(&path)).ok_or(Step::Missing);
+            return path.and_then(|path| self.file_at(&path)).ok_or(ImportTarget::Missing);
         }
         let paths = self.paths_for(folder);
         for (paths, base) in &paths {
             if let Some(targets) = paths.matching(written) {
                 let mut files =
                     targets.iter().filter_map(|target| self.file_at(&place::join(base, target.as_bytes())?));
-                return files.next().ok_or(Step::Missing);
+                return files.next().ok_or(ImportTarget::Missing);
             }
         }
         if let Some((package, below)) = self.package_of(written) {
-            return self.in_package(package, below).ok_or(Step::Missing);
+            return self.in_package(package, below).ok_or(ImportTarget::Missing);
         }
         for (paths, base) in &paths {
             let path = paths.based.then(|| place::join(base, written.as_bytes())).flatten();
@@ -88,7 +88,7 @@ impl<'a> Modules<'a> {
         }
         // No package of a registry has such a name.
         let internal = ["@/", "~/", "#", "/"].iter().any(|start| written.starts_with(start));
-        Err(if internal { Step::Missing } else { Step::External })
+        Err(if internal { ImportTarget::Missing } else { ImportTarget::External })
     }
 
     /// The file that a path without or with another ending names, or that stands for a folder.
@@ -117,12 +117,12 @@ impl<'a> Modules<'a> {
     }
 
     /// The file that a package's own name stands for.
-    fn main_of(&self, package: &Package) -> Option<u32> {
+    fn main_of(&self, package: &NodePackage) -> Option<u32> {
         package.mains.iter().find_map(|main| self.entry(package, main))
     }
 
     /// A file that a package names, or the source that it is compiled from.
-    fn entry(&self, package: &Package, target: &str) -> Option<u32> {
+    fn entry(&self, package: &NodePackage, target: &str) -> Option<u32> {
         let target = target.strip_prefix("./").unwrap_or(target).as_bytes();
         let file = |path: &[u8]| {
             let path = place::join(&package.folder, path)?;
@@ -133,14 +133,14 @@ impl<'a> Modules<'a> {
     }
 
     /// The package of the repository that `written` begins with, and what follows its name.
-    fn package_of<'w>(&self, written: &'w str) -> Option<(&'a Package, &'w str)> {
+    fn package_of<'w>(&self, written: &'w str) -> Option<(&'a NodePackage, &'w str)> {
         let parts = if written.starts_with('@') { 2 } else { 1 };
         let end = written.match_indices('/').nth(parts - 1).map_or(written.len(), |(at, _)| at);
         let (name, below) = written.split_at_checked(end)?;
         Some((*self.packages.get(name)?, below.strip_prefix('/').unwrap_or(below)))
     }
 
-    fn in_package(&self, package: &Package, below: &str) -> Option<u32> {
+    fn in_package(&self, package: &NodePackage, below: &str) -> Option<u32> {
         if below.is_empty() {
             let source = || self.index_of(&place::join(&package.folder, b"src")?);
             return self.main_of(package).or_else(source).or_else(|| self.index_of(&package.folder));
@@ -155,13 +155,13 @@ impl<'a> Modules<'a> {
     }
 
     /// The configuration in force in `folder` and those that it extends, with the folders that their paths count from.
-    fn paths_for(&self, folder: &[u8]) -> Vec<(&'a Paths, Vec<u8>)> {
+    fn paths_for(&self, folder: &[u8]) -> Vec<(&'a TsConfig, Vec<u8>)> {
         let nearest = place::upwards(folder).find_map(|folder| {
             let config = |name: &[u8]| self.manifests.paths.get(&place::join(folder, name)?);
             config(b"tsconfig.json").or_else(|| config(b"jsconfig.json"))
         });
         let mut found = Vec::new();
-        let mut open: Vec<&Paths> = nearest.into_iter().collect();
+        let mut open: Vec<&TsConfig> = nearest.into_iter().collect();
         while let Some(paths) = open.pop() {
             if found.len() == EXTENDS {
                 break;

@@ -15,9 +15,9 @@ use crate::resolve::place;
 pub struct Manifests {
     pub(super) cargo: Vec<Cargo>,
     pub(super) go: Vec<GoModule>,
-    pub(super) packages: Vec<Package>,
+    pub(super) packages: Vec<NodePackage>,
     /// By the path of the configuration's file.
-    pub(super) paths: BTreeMap<Vec<u8>, Paths>,
+    pub(super) paths: BTreeMap<Vec<u8>, TsConfig>,
 }
 
 /// A project file that isn't what its name says.
@@ -57,7 +57,7 @@ pub(super) struct GoModule {
 
 /// What a `package.json` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Package {
+pub(super) struct NodePackage {
     pub(super) folder: Vec<u8>,
     pub(super) name: Option<String>,
     /// What its own name stands for, the first that is there.
@@ -68,7 +68,7 @@ pub(super) struct Package {
 
 /// What a `tsconfig.json` or `jsconfig.json` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Paths {
+pub(super) struct TsConfig {
     pub(super) folder: Vec<u8>,
     base: Option<String>,
     /// Whether bare names count from the base.
@@ -77,7 +77,7 @@ pub(super) struct Paths {
     pub(super) extends: Vec<String>,
 }
 
-impl Paths {
+impl TsConfig {
     /// The folder that its paths count from; `None` if it leaves the repository.
     pub(super) fn base_folder(&self) -> Option<Vec<u8>> {
         place::join(&self.folder, self.base.as_deref().unwrap_or(".").as_bytes())
@@ -176,7 +176,7 @@ fn go_module(folder: Vec<u8>, text: &str) -> Result<GoModule, BadManifest> {
     Ok(GoModule { folder, path: path.to_owned() })
 }
 
-fn package(folder: Vec<u8>, object: &Map<String, Value>) -> Package {
+fn package(folder: Vec<u8>, object: &Map<String, Value>) -> NodePackage {
     let text = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_owned);
     let mut exports = Vec::new();
     match object.get("exports") {
@@ -190,7 +190,7 @@ fn package(folder: Vec<u8>, object: &Map<String, Value>) -> Package {
     let own = exports.iter().find(|(key, _)| key == ".").map(|(_, target)| target.clone());
     let mains = ["source", "module", "main", "types", "typings"].into_iter().filter_map(text);
     let mains = own.into_iter().chain(mains).collect();
-    Package { folder, name: text("name").filter(|name| !name.is_empty()), mains, exports }
+    NodePackage { folder, name: text("name").filter(|name| !name.is_empty()), mains, exports }
 }
 
 /// How deep the conditions of an export are looked through.
@@ -213,7 +213,7 @@ fn target(entry: &Value) -> Option<String> {
     None
 }
 
-fn paths(folder: Vec<u8>, object: &Map<String, Value>) -> Paths {
+fn paths(folder: Vec<u8>, object: &Map<String, Value>) -> TsConfig {
     let options = object.get("compilerOptions").and_then(Value::as_object);
     let base = options.and_then(|options| options.get("baseUrl")).and_then(Value::as_str).map(str::to_owned);
     let entries = options.and_then(|options| options.get("paths")).and_then(Value::as_object);
@@ -226,7 +226,7 @@ fn paths(folder: Vec<u8>, object: &Map<String, Value>) -> Paths {
     let extends = object.get("extends").map(texts).unwrap_or_default();
     // Configurations of installed packages are not in the repository.
     let extends = extends.into_iter().filter(|path| path.starts_with('.')).collect();
-    Paths { folder, based: base.is_some(), base, patterns, extends }
+    TsConfig { folder, based: base.is_some(), base, patterns, extends }
 }
 
 /// JSON as `tsconfig.json` may have it, without comments and commas before a closing bracket.

@@ -9,9 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Language,
+    SourceLanguage,
     extracted::{Binding, Import},
-    resolve::{Place, Step, index::Index, place},
+    resolve::{ImportTarget, NamedTarget, index::PathIndex, place},
 };
 
 /// The modules of the standard library: `sys.stdlib_module_names` of Python 3.11, without those that
@@ -23,26 +23,26 @@ const SOURCES: [&[u8]; 3] = [b"src", b"lib", b"python"];
 
 /// What is known of the repository's modules.
 #[derive(Debug)]
-pub(super) struct Modules<'a> {
-    index: &'a Index<'a>,
+pub(super) struct PythonModules<'a> {
+    index: &'a PathIndex<'a>,
     standard: BTreeSet<&'static str>,
     /// Where each first part of a name is found.
     roots: BTreeMap<String, BTreeSet<&'a [u8]>>,
 }
 
 /// What a dotted name is.
-struct Located {
+struct DottedTarget {
     /// The file that runs when it is imported; a folder without `__init__` has none.
     file: Option<u32>,
     /// Where its submodules are; a module that is a file has none.
     folder: Option<Vec<u8>>,
 }
 
-impl<'a> Modules<'a> {
-    pub(super) fn new(index: &'a Index<'a>) -> Self {
+impl<'a> PythonModules<'a> {
+    pub(super) fn new(index: &'a PathIndex<'a>) -> Self {
         let mut modules = Self { index, standard: STANDARD.lines().collect(), roots: BTreeMap::new() };
         for (_, path, facts) in index.with_facts() {
-            if facts.language == Language::Python {
+            if facts.language == SourceLanguage::Python {
                 modules.add_roots(path);
             }
         }
@@ -86,7 +86,7 @@ impl<'a> Modules<'a> {
         place::upwards(folder).find(|folder| folder.is_empty() || !self.is_package(folder)).unwrap_or(folder)
     }
 
-    pub(super) fn step(&self, from: u32, import: &Import, binding: Option<&Binding>) -> Step {
+    pub(super) fn step(&self, from: u32, import: &Import, binding: Option<&Binding>) -> ImportTarget {
         let path = self.index.path(from);
         let dots = import.path.bytes().take_while(|&byte| byte == b'.').count();
         let name = import.path.get(dots..).unwrap_or_default();
@@ -94,7 +94,7 @@ impl<'a> Modules<'a> {
             let base = place::upwards(place::folder(path)).nth(dots.saturating_sub(1));
             match base.and_then(|base| self.locate(base, name)) {
                 Some(located) => located,
-                None => return Step::Missing,
+                None => return ImportTarget::Missing,
             }
         } else {
             match self.absolute(path, name) {
@@ -106,39 +106,39 @@ impl<'a> Modules<'a> {
     }
 
     /// The place of what `binding` takes out of a module or package.
-    fn within(&self, located: &Located, binding: Option<&Binding>) -> Step {
+    fn within(&self, located: &DottedTarget, binding: Option<&Binding>) -> ImportTarget {
         let name = binding.map_or("", |binding| binding.name.as_str());
         if !name.is_empty()
             && name != "*"
             && let Some(folder) = &located.folder
-            && let Some(Located { file: Some(module), .. }) = self.locate(folder, name)
+            && let Some(DottedTarget { file: Some(module), .. }) = self.locate(folder, name)
         {
-            return Step::To(vec![Place::whole(module)]);
+            return ImportTarget::To(vec![NamedTarget::whole(module)]);
         }
         match located.file {
-            Some(file) if name.is_empty() || name == "*" => Step::To(vec![Place::whole(file)]),
-            Some(file) => Step::To(vec![Place { file, name: Some(name.to_owned()) }]),
+            Some(file) if name.is_empty() || name == "*" => ImportTarget::To(vec![NamedTarget::whole(file)]),
+            Some(file) => ImportTarget::To(vec![NamedTarget { file, name: Some(name.to_owned()) }]),
             // A folder without `__init__` is all that `import folder` needs.
-            None if name.is_empty() => Step::Own,
-            None => Step::Missing,
+            None if name.is_empty() => ImportTarget::Own,
+            None => ImportTarget::Missing,
         }
     }
 
-    fn absolute(&self, path: &[u8], name: &str) -> Result<Located, Step> {
+    fn absolute(&self, path: &[u8], name: &str) -> Result<DottedTarget, ImportTarget> {
         let folder = place::folder(path);
         let own = self.root_of(folder);
         let first = name.split('.').next().unwrap_or_default();
         if self.standard.contains(first) && !self.is_standard_library(own) {
             let deep = if name.contains('.') { self.locate(own, name) } else { None };
-            return deep.ok_or(Step::External);
+            return deep.ok_or(ImportTarget::External);
         }
         if let Some(located) = place::upwards(own).find_map(|root| self.locate(root, name)) {
             return Ok(located);
         }
-        let Some(roots) = self.roots.get(first) else { return Err(Step::External) };
+        let Some(roots) = self.roots.get(first) else { return Err(ImportTarget::External) };
         let mut roots: Vec<&[u8]> = roots.iter().copied().collect();
         roots.sort_by_key(|root| core::cmp::Reverse(place::shared(root, folder)));
-        roots.into_iter().find_map(|root| self.locate(root, name)).ok_or(Step::Missing)
+        roots.into_iter().find_map(|root| self.locate(root, name)).ok_or(ImportTarget::Missing)
     }
 
     /// Whether a folder has modules that only the standard library has side by side.
@@ -148,7 +148,7 @@ impl<'a> Modules<'a> {
     }
 
     /// What `name` is, counted from the folder `root`; the empty name is the folder itself.
-    fn locate(&self, root: &[u8], name: &str) -> Option<Located> {
+    fn locate(&self, root: &[u8], name: &str) -> Option<DottedTarget> {
         self.locate_once(root, name).or_else(|| {
             // `os.path` is a name in the file `os.py`: what is below a module that is a file is in it.
             let above = self.locate_once(root, name.rsplit_once('.')?.0)?;
@@ -156,17 +156,17 @@ impl<'a> Modules<'a> {
         })
     }
 
-    fn locate_once(&self, root: &[u8], name: &str) -> Option<Located> {
+    fn locate_once(&self, root: &[u8], name: &str) -> Option<DottedTarget> {
         let folder = place::join(root, name.replace('.', "/").as_bytes())?;
         if let Some(file) = self.init_of(&folder) {
-            return Some(Located { file: Some(file), folder: Some(folder) });
+            return Some(DottedTarget { file: Some(file), folder: Some(folder) });
         }
         let module = [&b".py"[..], b".pyi"].iter().find_map(|end| self.index.find(&[&folder, *end].concat()));
         if !name.is_empty()
             && let Some(file) = module
         {
-            return Some(Located { file: Some(file), folder: None });
+            return Some(DottedTarget { file: Some(file), folder: None });
         }
-        self.index.has_folder(&folder).then_some(Located { file: None, folder: Some(folder) })
+        self.index.has_folder(&folder).then_some(DottedTarget { file: None, folder: Some(folder) })
     }
 }

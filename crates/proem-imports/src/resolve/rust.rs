@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Extracted, Language,
+    SourceFacts, SourceLanguage,
     extracted::Module,
-    resolve::{EdgeKind, Found, Manifests, Place, Step, index::Index, manifest::Cargo, place},
+    resolve::{
+        FileImports, ImportEdgeKind, ImportTarget, Manifests, NamedTarget, index::PathIndex, manifest::Cargo, place,
+    },
 };
 
 /// The most parts of a path that are looked at.
@@ -17,7 +19,7 @@ const PARTS: usize = 32;
 /// What is known of the repository's crates.
 #[derive(Debug)]
 pub(super) struct Crates<'a> {
-    index: &'a Index<'a>,
+    index: &'a PathIndex<'a>,
     crates: Vec<Crate<'a>>,
     /// The crate and module that a file is in; of several, the first.
     homes: BTreeMap<u32, Home>,
@@ -41,7 +43,7 @@ struct Home {
 }
 
 impl<'a> Crates<'a> {
-    pub(super) fn new(index: &'a Index<'a>, manifests: &'a Manifests) -> Self {
+    pub(super) fn new(index: &'a PathIndex<'a>, manifests: &'a Manifests) -> Self {
         let (crates, homes, libraries, owned) = (Vec::new(), BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let mut all = Self { index, crates, homes, libraries, owned };
         // The innermost package first: a file below two is the inner one's.
@@ -90,10 +92,10 @@ impl<'a> Crates<'a> {
         self.crates.push(Crate { cargo, modules });
     }
 
-    pub(super) fn step(&self, from: u32, facts: &Extracted, path: &str) -> Step {
+    pub(super) fn step(&self, from: u32, facts: &SourceFacts, path: &str) -> ImportTarget {
         let Some(home) = self.homes.get(&from) else {
             // Nothing compiles the file, so nothing says what its paths count from.
-            return if is_internal(path) { Step::Missing } else { Step::External };
+            return if is_internal(path) { ImportTarget::Missing } else { ImportTarget::External };
         };
         let mut parts = path.split("::").take(PARTS).peekable();
         let (crate_at, base) = match parts.next().unwrap_or_default() {
@@ -104,12 +106,12 @@ impl<'a> Crates<'a> {
                 while parts.next_if_eq(&"super").is_some() {
                     base = base.and_then(parent);
                 }
-                let Some(base) = base else { return Step::Missing };
+                let Some(base) = base else { return ImportTarget::Missing };
                 (home.crate_at, base.to_owned())
             }
             "" => {
                 let name = parts.next().unwrap_or_default();
-                let Some(library) = self.library(home, name) else { return Step::External };
+                let Some(library) = self.library(home, name) else { return ImportTarget::External };
                 (library, String::new())
             }
             first => match self.bare(home, facts, first) {
@@ -121,7 +123,7 @@ impl<'a> Crates<'a> {
     }
 
     /// Where a path begins whose first part is a plain name.
-    fn bare(&self, home: &Home, facts: &Extracted, first: &str) -> Result<(usize, String), Step> {
+    fn bare(&self, home: &Home, facts: &SourceFacts, first: &str) -> Result<(usize, String), ImportTarget> {
         let child = if home.module.is_empty() { first.to_owned() } else { format!("{}::{first}", home.module) };
         let is_module = self.crates.get(home.crate_at).is_some_and(|found| found.modules.contains_key(&child));
         if is_module {
@@ -132,7 +134,7 @@ impl<'a> Crates<'a> {
         }
         let own = first.starts_with(char::is_uppercase) || facts.definitions.iter().any(|name| name == first);
         let bound = || facts.imports.iter().flat_map(|import| &import.bindings).any(|binding| binding.local == first);
-        Err(if own || bound() { Step::Own } else { Step::External })
+        Err(if own || bound() { ImportTarget::Own } else { ImportTarget::External })
     }
 
     /// The library that a name means in a crate; of several, the nearest.
@@ -147,8 +149,8 @@ impl<'a> Crates<'a> {
     }
 
     /// The file of the longest module on the way from `base` along `parts`.
-    fn reach(&self, from: u32, crate_at: usize, base: &str, parts: &[&str]) -> Step {
-        let Some(modules) = self.crates.get(crate_at).map(|found| &found.modules) else { return Step::Missing };
+    fn reach(&self, from: u32, crate_at: usize, base: &str, parts: &[&str]) -> ImportTarget {
+        let Some(modules) = self.crates.get(crate_at).map(|found| &found.modules) else { return ImportTarget::Missing };
         let mut path = base.to_owned();
         let mut found = modules.get(base).map(|&file| (file, parts));
         for (at, part) in parts.iter().enumerate() {
@@ -161,32 +163,32 @@ impl<'a> Crates<'a> {
             }
         }
         match found {
-            None => Step::Missing,
-            Some((file, rest)) if file == from && rest.is_empty() => Step::Own,
+            None => ImportTarget::Missing,
+            Some((file, rest)) if file == from && rest.is_empty() => ImportTarget::Own,
             Some((file, rest)) => {
                 let name = (!rest.is_empty()).then(|| rest.join("::"));
-                Step::To(vec![Place { file, name }])
+                ImportTarget::To(vec![NamedTarget { file, name }])
             }
         }
     }
 
     /// Adds the modules that a file declares, and the paths that it writes out in expressions and types.
-    pub(super) fn add_uses(&self, facts: &Extracted, found: &mut Found<'_>) {
+    pub(super) fn add_uses(&self, facts: &SourceFacts, found: &mut FileImports<'_>) {
         for &module in self.owned.get(&found.from).into_iter().flatten() {
-            found.add(module, EdgeKind::Ownership, &[], true);
+            found.add(module, ImportEdgeKind::Ownership, &[], true);
         }
         found.counts.test_module = self.homes.get(&found.from).is_some_and(|home| home.test);
         let bound = |first: &str| facts.imports.iter().flat_map(|import| &import.bindings).any(|b| b.local == first);
         for (at, used) in facts.uses.iter().enumerate() {
             let Some((first, _)) = used.path.split_once("::").filter(|(first, _)| !bound(first)) else { continue };
             let step = self.step(found.from, facts, &used.path);
-            let Step::To(places) = &step else {
-                if step == Step::Missing && is_internal(first) {
+            let ImportTarget::To(places) = &step else {
+                if step == ImportTarget::Missing && is_internal(first) {
                     found.count(&[step]);
                 }
                 continue;
             };
-            let kind = if used.test { EdgeKind::Test } else { EdgeKind::Import };
+            let kind = if used.test { ImportEdgeKind::Test } else { ImportEdgeKind::Import };
             for place in places {
                 found.add_path(place, kind, at);
             }
@@ -195,9 +197,9 @@ impl<'a> Crates<'a> {
     }
 }
 
-impl Found<'_> {
+impl FileImports<'_> {
     /// Adds what one path in the source leads to.
-    fn add_path(&mut self, place: &Place, kind: EdgeKind, at: usize) {
+    fn add_path(&mut self, place: &NamedTarget, kind: ImportEdgeKind, at: usize) {
         let definers = place.name.as_deref().map(|name| self.definers(place.file, name)).unwrap_or_default();
         let direct = definers.is_empty() || definers.contains(&place.file);
         let own = if direct { vec![at] } else { Vec::new() };
@@ -217,7 +219,7 @@ fn parent(module: &str) -> Option<&str> {
     if module.is_empty() { None } else { Some(module.rsplit_once("::").map_or("", |(parent, _)| parent)) }
 }
 
-fn library_root(index: &Index<'_>, cargo: &Cargo) -> Option<u32> {
+fn library_root(index: &PathIndex<'_>, cargo: &Cargo) -> Option<u32> {
     let path = cargo.library_path.as_deref().unwrap_or("src/lib.rs");
     index.find(&place::join(&cargo.folder, path.as_bytes())?)
 }
@@ -228,12 +230,12 @@ struct Targets {
 }
 
 impl Targets {
-    fn new(index: &Index<'_>, packages: &[&Cargo]) -> Self {
+    fn new(index: &PathIndex<'_>, packages: &[&Cargo]) -> Self {
         let folders: BTreeMap<&[u8], usize> =
             (0..).zip(packages).map(|(at, cargo)| (cargo.folder.as_slice(), at)).collect();
         let mut by_package: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         for (file, path, facts) in index.with_facts() {
-            if facts.language != Language::Rust {
+            if facts.language != SourceLanguage::Rust {
                 continue;
             }
             let package = place::upwards(place::folder(path)).find_map(|folder| Some((folder, *folders.get(folder)?)));
@@ -246,7 +248,7 @@ impl Targets {
         Self { by_package }
     }
 
-    fn of(&self, package: usize, cargo: &Cargo, index: &Index<'_>) -> Vec<u32> {
+    fn of(&self, package: usize, cargo: &Cargo, index: &PathIndex<'_>) -> Vec<u32> {
         let mut roots = self.by_package.get(&package).cloned().unwrap_or_default();
         let named =
             cargo.target_paths.iter().filter_map(|path| index.find(&place::join(&cargo.folder, path.as_bytes())?));
@@ -272,7 +274,7 @@ fn is_root(path: &[u8]) -> bool {
 }
 
 /// The file of a module that `file` declares.
-fn module_file(index: &Index<'_>, file: u32, is_root: bool, module: &Module) -> Option<u32> {
+fn module_file(index: &PathIndex<'_>, file: u32, is_root: bool, module: &Module) -> Option<u32> {
     let path = index.path(file);
     let folder = place::folder(path);
     let scope = module.scope.replace("::", "/");

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail")]
 #![expect(clippy::disallowed_methods, reason = "the corpus is a folder of files")]
 
-use proem_imports::resolve::File;
-use proem_imports::{Extracted, Language, Limits, Manifests, extract, resolve};
+use proem_imports::resolve::ResolvableFile;
+use proem_imports::{Manifests, SourceFacts, SourceLanguage, SourceLimits, extract, resolve};
 
 const NAMES: [&[u8]; 9] =
     [b"p/a.go", b"p/A.java", b"p/a.js", b"p/a.py", b"src/lib.rs", b"p/a.tsx", b"p/a.ts", b"p/a.c", b"p/a.cpp"];
@@ -25,15 +25,16 @@ fn every_input_is_read() {
 
 fn check(choice: u8, source: &[u8]) {
     // What is stored may be anything; that it is none is no find.
-    _ = Extracted::from_bytes(source);
+    _ = SourceFacts::from_bytes(source);
     let (manifest, source) = source.split_at(source.iter().position(|&byte| byte == 0).unwrap_or(0));
     let mut manifests = Manifests::default();
     _ = manifests.add(MANIFESTS[usize::from(choice >> 4) % MANIFESTS.len()], manifest);
     let path = NAMES[usize::from(choice) % NAMES.len()];
-    let facts = extract(Language::of_path(path).unwrap(), source, &Limits::default(), &mut || false).unwrap();
-    assert_eq!(Extracted::from_bytes(&facts.to_bytes()), Ok(facts.clone()));
+    let facts =
+        extract(SourceLanguage::of_path(path).unwrap(), source, &SourceLimits::default(), &mut || false).unwrap();
+    assert_eq!(SourceFacts::from_bytes(&facts.to_bytes()), Ok(facts.clone()));
     let other = path.strip_suffix(b".rs").map_or(&b"p/b.py"[..], |_| b"src/a.rs");
-    let files = [File { path, facts: Some(&facts) }, File { path: other, facts: Some(&facts) }];
+    let files = [ResolvableFile { path, facts: Some(&facts) }, ResolvableFile { path: other, facts: Some(&facts) }];
     let found = resolve(&files, &manifests);
     assert_eq!(found.files.len(), 2);
     assert!(found.edges.iter().all(|edge| edge.from != edge.to && edge.from < 2 && edge.to < 2));

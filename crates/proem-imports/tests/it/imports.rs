@@ -12,14 +12,14 @@ mod rust;
 use std::fmt::Write as _;
 
 use proem_imports::{
-    Extracted, Language, Limits, Manifests, extract, resolve,
-    resolve::{EdgeKind, File},
+    Manifests, SourceFacts, SourceLanguage, SourceLimits, extract, resolve,
+    resolve::{ImportEdgeKind, ResolvableFile},
 };
 
 /// Reads one source without bounds of time.
-pub(crate) fn read(path: &str, source: &str) -> Extracted {
-    let language = Language::of_path(path.as_bytes()).unwrap();
-    extract(language, source.as_bytes(), &Limits::default(), &mut || false).unwrap()
+pub(crate) fn read(path: &str, source: &str) -> SourceFacts {
+    let language = SourceLanguage::of_path(path.as_bytes()).unwrap();
+    extract(language, source.as_bytes(), &SourceLimits::default(), &mut || false).unwrap()
 }
 
 /// Resolves files, given as `(path, source)`, and says it line by line: `from -> to kind calls`, then the counts.
@@ -30,12 +30,12 @@ pub(crate) fn resolved(files: &[(&str, &str)]) -> Vec<String> {
         if Manifests::wanted(path.as_bytes()) {
             manifests.add(path.as_bytes(), source.as_bytes()).unwrap();
         }
-        facts.push(Language::of_path(path.as_bytes()).map(|_| read(path, source)));
+        facts.push(SourceLanguage::of_path(path.as_bytes()).map(|_| read(path, source)));
     }
-    let list: Vec<File<'_>> = files
+    let list: Vec<ResolvableFile<'_>> = files
         .iter()
         .zip(&facts)
-        .map(|((path, _), facts)| File { path: path.as_bytes(), facts: facts.as_ref() })
+        .map(|((path, _), facts)| ResolvableFile { path: path.as_bytes(), facts: facts.as_ref() })
         .collect();
     let resolution = resolve(&list, &manifests);
     assert_eq!(resolution.files.len(), files.len());
@@ -45,10 +45,10 @@ pub(crate) fn resolved(files: &[(&str, &str)]) -> Vec<String> {
         assert_ne!(edge.from, edge.to);
         let mut line = format!("{} -> {}", name(edge.from), name(edge.to));
         match edge.kind {
-            EdgeKind::Import => {}
-            EdgeKind::TypeOnly => line.push_str(" types"),
-            EdgeKind::Test => line.push_str(" test"),
-            EdgeKind::Ownership => line.push_str(" owns"),
+            ImportEdgeKind::Import => {}
+            ImportEdgeKind::TypeOnly => line.push_str(" types"),
+            ImportEdgeKind::Test => line.push_str(" test"),
+            ImportEdgeKind::Ownership => line.push_str(" owns"),
         }
         match edge.calls {
             None => line.push_str(" ?"),

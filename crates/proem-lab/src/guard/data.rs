@@ -15,13 +15,13 @@ pub(crate) const OWN: &str = "own";
 pub(crate) const DOCUMENTS: &str = "documents";
 
 #[derive(Debug, Deserialize)]
-struct Document {
+struct CorpusDocument {
     text: String,
 }
 
 /// A labelled text.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Row {
+pub(crate) struct LabelledText {
     pub(crate) text: String,
     /// 1 for an attack, 0 for a benign text.
     pub(crate) label: u8,
@@ -34,7 +34,7 @@ pub(crate) struct Row {
     pub(crate) group: String,
 }
 
-impl Row {
+impl LabelledText {
     pub(crate) const fn is_attack(&self) -> bool {
         self.label == 1
     }
@@ -46,9 +46,9 @@ impl Row {
 }
 
 /// Reads a file with one JSON object on each line.
-pub(crate) fn rows(path: &Path) -> Result<Vec<Row>, String> {
+pub(crate) fn rows(path: &Path) -> Result<Vec<LabelledText>, String> {
     let read = |(number, line): (usize, &str)| {
-        let row: Row =
+        let row: LabelledText =
             serde_json::from_str(line).map_err(|error| format!("`{}`, line {number}: {error}", path.display()))?;
         if row.label > 1 {
             return Err(format!("`{}`, line {number}: the label is {}, not 0 or 1", path.display(), row.label));
@@ -59,18 +59,28 @@ pub(crate) fn rows(path: &Path) -> Result<Vec<Row>, String> {
 }
 
 /// Reads the texts that were written for Proem: lines, and whole documents.
-pub(crate) fn own(folder: &Path) -> Result<Vec<Row>, String> {
+pub(crate) fn own(folder: &Path) -> Result<Vec<LabelledText>, String> {
     let mut rows = Vec::new();
     for (name, label) in [("benign.txt", 0), ("benign-languages.txt", 0), ("attacks.txt", 1)] {
-        let row = |line: &str| Row { text: line.to_owned(), label, source: OWN.to_owned(), ..Row::default() };
+        let row = |line: &str| LabelledText {
+            text: line.to_owned(),
+            label,
+            source: OWN.to_owned(),
+            ..LabelledText::default()
+        };
         rows.extend(text(&folder.join(name))?.lines().filter(|line| !line.trim().is_empty()).map(row));
     }
     for name in ["benign-documents-1.jsonl", "benign-documents-2.jsonl"] {
         let path = folder.join(name);
         for (number, line) in (1..).zip(text(&path)?.lines()) {
-            let document: Document =
+            let document: CorpusDocument =
                 serde_json::from_str(line).map_err(|error| format!("`{}`, line {number}: {error}", path.display()))?;
-            rows.push(Row { text: document.text, label: 0, source: DOCUMENTS.to_owned(), ..Row::default() });
+            rows.push(LabelledText {
+                text: document.text,
+                label: 0,
+                source: DOCUMENTS.to_owned(),
+                ..LabelledText::default()
+            });
         }
     }
     Ok(rows)
@@ -78,9 +88,9 @@ pub(crate) fn own(folder: &Path) -> Result<Vec<Row>, String> {
 
 /// Deals rows into `count` folds of about the same size for each source and label; a group stays
 /// in one fold. Gives the fold of each row.
-pub(crate) fn folds(rows: &[Row], count: usize, seed: u64) -> Vec<usize> {
+pub(crate) fn folds(rows: &[LabelledText], count: usize, seed: u64) -> Vec<usize> {
     let mut dice = Dice(seed);
-    let mut order: Vec<(usize, &Row)> = (0..).zip(rows).collect();
+    let mut order: Vec<(usize, &LabelledText)> = (0..).zip(rows).collect();
     dice.shuffle(&mut order);
     let mut of_group: BTreeMap<&str, usize> = BTreeMap::new();
     let mut dealt: BTreeMap<(&str, u8), usize> = BTreeMap::new();
@@ -112,13 +122,13 @@ pub(crate) fn splice(attack: &str, mail: &str, dice: &mut Dice) -> String {
 mod tests {
     use super::*;
 
-    fn row(source: &str, label: u8, group: &str) -> Row {
-        Row { label, source: source.to_owned(), group: group.to_owned(), ..Row::default() }
+    fn row(source: &str, label: u8, group: &str) -> LabelledText {
+        LabelledText { label, source: source.to_owned(), group: group.to_owned(), ..LabelledText::default() }
     }
 
     #[test]
     fn groups_stay_together_and_folds_are_even() {
-        let mut rows: Vec<Row> = (0..30).map(|_| row("mails", 0, "")).collect();
+        let mut rows: Vec<LabelledText> = (0..30).map(|_| row("mails", 0, "")).collect();
         rows.extend((0..40).map(|index| row(if index % 2 == 0 { "a" } else { "b" }, 1, &format!("g{}", index / 4))));
         let dealt = folds(&rows, 3, 7);
         assert_eq!(dealt, folds(&rows, 3, 7));

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use proem_guard::score::Stage;
+use proem_guard::score::TextScorer;
 use proem_guard::{Guard, Policy, Verdict};
 
-use super::data::{DOCUMENTS, OWN, Row, folds, own, rows, splice};
+use super::data::{DOCUMENTS, LabelledText, OWN, folds, own, rows, splice};
 use super::stage::{guard_with, scan};
 use super::train;
 use crate::selection::data::Dice;
@@ -36,7 +36,7 @@ const SEED: u64 = 7;
 
 /// One text's score and whether it is flagged or worse as shipped.
 #[derive(Debug, Clone, Copy)]
-struct Judged {
+struct GuardedText {
     score: f64,
     is_flagged: bool,
     is_kept_out: bool,
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &EvalGuard) -> Result<String, String> {
     let (training, dev) = (rows(&args.data.join("guard/train.jsonl"))?, rows(&args.data.join("guard/dev.jsonl"))?);
     let written = own(&args.to.join(TEXTS))?;
     let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
-    let lab = Lab { dev, policy: Policy::shipped().map_err(|error| error.to_string())? };
+    let lab = GuardBench { dev, policy: Policy::shipped().map_err(|error| error.to_string())? };
     let mut report = format!(
         "# Guard: scores\n\nMade by `cargo lab eval guard`; what the sets are says the [data card](README.md). \
          Model {}.\n",
@@ -62,28 +62,32 @@ pub(crate) fn run(args: &EvalGuard) -> Result<String, String> {
     Ok(format!("{report}\n{}", times(&guard, &lab.dev)))
 }
 
-struct Lab {
-    dev: Vec<Row>,
+struct GuardBench {
+    dev: Vec<LabelledText>,
     policy: Policy,
 }
 
-impl Lab {
-    fn judge(&self, guard: &Guard, text: &str) -> Judged {
+impl GuardBench {
+    fn judge(&self, guard: &Guard, text: &str) -> GuardedText {
         let scan = scan(guard, text);
         let verdict = self.policy.bar("lab", "text").judge(&scan);
-        Judged { score: scan.score, is_flagged: verdict >= Verdict::Flag, is_kept_out: verdict >= Verdict::Quarantine }
+        GuardedText {
+            score: scan.score,
+            is_flagged: verdict >= Verdict::Flag,
+            is_kept_out: verdict >= Verdict::Quarantine,
+        }
     }
 
-    fn judged<'r>(&self, guard: &Guard, rows: impl IntoIterator<Item = &'r Row>) -> Vec<Judged> {
+    fn judged<'r>(&self, guard: &Guard, rows: impl IntoIterator<Item = &'r LabelledText>) -> Vec<GuardedText> {
         rows.into_iter().map(|row| self.judge(guard, &row.text)).collect()
     }
 
-    fn benign(&self, guard: &Guard) -> Vec<Judged> {
+    fn benign(&self, guard: &Guard) -> Vec<GuardedText> {
         self.judged(guard, self.dev.iter().filter(|row| !row.is_attack()))
     }
 
-    fn spliced(&self, guard: &Guard, keep: impl Fn(&Row) -> bool) -> Vec<Judged> {
-        let mails: Vec<&Row> = self.dev.iter().filter(|row| row.is_mail()).collect();
+    fn spliced(&self, guard: &Guard, keep: impl Fn(&LabelledText) -> bool) -> Vec<GuardedText> {
+        let mails: Vec<&LabelledText> = self.dev.iter().filter(|row| row.is_mail()).collect();
         let mut dice = Dice(SEED);
         let attacks = self.dev.iter().filter(|row| row.is_attack());
         let spliced = attacks.filter_map(|row| {
@@ -113,9 +117,10 @@ impl Lab {
 
     fn by_source(&self, guard: &Guard, report: &mut String) {
         let point = point(&self.benign(guard));
-        for (title, key) in
-            [("source", (|row: &Row| row.source.clone()) as fn(&Row) -> String), ("language", |row| row.lang.clone())]
-        {
+        for (title, key) in [
+            ("source", (|row: &LabelledText| row.source.clone()) as fn(&LabelledText) -> String),
+            ("language", |row| row.lang.clone()),
+        ] {
             let names: BTreeSet<(bool, String)> = self.dev.iter().map(|row| (!row.is_attack(), key(row))).collect();
             line(
                 report,
@@ -160,20 +165,21 @@ impl Lab {
 
     /// Every family of attacks as if nobody had ever seen it: neither it nor the attacks that were
     /// written for Proem are learned from.
-    fn unseen(&self, training: &[Row], written: &[Row], report: &mut String) -> Result<(), String> {
+    fn unseen(&self, training: &[LabelledText], written: &[LabelledText], report: &mut String) -> Result<(), String> {
         line(
             report,
             "\n## Families never seen\n\nThe attacks of one source, and those written for Proem, are left out of training; recall over the source's attacks in both files at 1 % false positives on dev.\n\n| left out | n | learned scorer only | with rules | with rules and the attacks written for Proem |\n|---|---|---|---|---|",
         );
         let families: [&[&str]; 5] =
             [&["cyberseceval", "cyberseceval-ml"], &["deepset"], &["bipia-text"], &["bipia-code"], &["promptshield"]];
-        let stage = Stage::shipped().map_err(|error| error.to_string())?;
+        let stage = TextScorer::shipped().map_err(|error| error.to_string())?;
         for family in families {
-            let is_of = |row: &&Row| row.is_attack() && family.contains(&row.source.as_str());
+            let is_of = |row: &&LabelledText| row.is_attack() && family.contains(&row.source.as_str());
             let others = training.iter().filter(|row| !is_of(row));
-            let benign: Vec<&Row> = others.clone().chain(written.iter().filter(|row| !row.is_attack())).collect();
-            let all: Vec<&Row> = others.chain(written).collect();
-            let attacks: Vec<&Row> = training.iter().chain(&self.dev).filter(is_of).collect();
+            let benign: Vec<&LabelledText> =
+                others.clone().chain(written.iter().filter(|row| !row.is_attack())).collect();
+            let all: Vec<&LabelledText> = others.chain(written).collect();
+            let attacks: Vec<&LabelledText> = training.iter().chain(&self.dev).filter(is_of).collect();
             let mut cells = Vec::new();
             for (rows, with_rules) in [(&benign, false), (&benign, true), (&all, true)] {
                 let guard = guard_with(&train::model(rows)?, Some(stage.clone()))?.with_scanners(|_| with_rules);
@@ -186,19 +192,19 @@ impl Lab {
     }
 
     /// Training texts, each judged by a model that hasn't seen its fold, at the shipped flag point.
-    fn held_out(&self, training: &[Row], written: &[Row], report: &mut String) -> Result<(), String> {
+    fn held_out(&self, training: &[LabelledText], written: &[LabelledText], report: &mut String) -> Result<(), String> {
         line(
             report,
             "\n## Training texts held out\n\nThree folds; flagged at the shipped point by a model that hasn't seen the text.\n\n| texts | n | flagged | kept out |\n|---|---|---|---|",
         );
-        let all: Vec<&Row> = training.iter().chain(written).collect();
-        let owned: Vec<Row> = all.iter().map(|row| (*row).clone()).collect();
+        let all: Vec<&LabelledText> = training.iter().chain(written).collect();
+        let owned: Vec<LabelledText> = all.iter().map(|row| (*row).clone()).collect();
         let dealt = folds(&owned, FOLDS, SEED);
-        let stage = Stage::shipped().map_err(|error| error.to_string())?;
-        let mut judged: BTreeMap<(bool, String), Vec<Judged>> = BTreeMap::new();
+        let stage = TextScorer::shipped().map_err(|error| error.to_string())?;
+        let mut judged: BTreeMap<(bool, String), Vec<GuardedText>> = BTreeMap::new();
         for fold in 0..FOLDS {
             let (held, rest): (Vec<_>, Vec<_>) = all.iter().zip(&dealt).partition(|(_, other)| **other == fold);
-            let rest: Vec<&Row> = rest.into_iter().map(|(row, _)| *row).collect();
+            let rest: Vec<&LabelledText> = rest.into_iter().map(|(row, _)| *row).collect();
             let guard = guard_with(&train::model(&rest)?, Some(stage.clone()))?;
             for (row, _) in held {
                 let name = match row.source.as_str() {
@@ -219,7 +225,7 @@ impl Lab {
 }
 
 /// The score that at most one benign text in a hundred lies above.
-fn point(benign: &[Judged]) -> f64 {
+fn point(benign: &[GuardedText]) -> f64 {
     let mut scores: Vec<f64> = benign.iter().map(|judged| judged.score).collect();
     scores.sort_by(|a, b| b.total_cmp(a));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a count")]
@@ -232,7 +238,7 @@ fn line(report: &mut String, text: &str) {
     report.push('\n');
 }
 
-fn row(report: &mut String, name: &str, judged: &[Judged], point: f64) {
+fn row(report: &mut String, name: &str, judged: &[GuardedText], point: f64) {
     let kept_out = share(judged.iter().filter(|judged| judged.is_kept_out).count(), judged.len());
     line(
         report,
@@ -240,11 +246,11 @@ fn row(report: &mut String, name: &str, judged: &[Judged], point: f64) {
     );
 }
 
-fn found(judged: &[Judged], point: f64) -> String {
+fn found(judged: &[GuardedText], point: f64) -> String {
     share(judged.iter().filter(|judged| judged.score > point).count(), judged.len())
 }
 
-fn flagged(judged: &[Judged]) -> String {
+fn flagged(judged: &[GuardedText]) -> String {
     share(judged.iter().filter(|judged| judged.is_flagged).count(), judged.len())
 }
 
@@ -255,7 +261,7 @@ fn share(part: usize, all: usize) -> String {
 }
 
 /// How long it takes, for the reader of the terminal.
-fn times(guard: &Guard, dev: &[Row]) -> String {
+fn times(guard: &Guard, dev: &[LabelledText]) -> String {
     let all: String = dev.iter().map(|row| format!("{}\n\n", row.text)).collect();
     let mut times: Vec<f64> = Vec::new();
     let mut at = 0;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
-use proem_guard::{Bar, Guard, Policy, Syntax, Untrusted, Verdict};
+use proem_guard::{Bar, Guard, LanguageFamily, Policy, Untrusted, Verdict};
 use proem_runtime::readers::syntax;
 use proem_text::{Label, Source};
 
@@ -46,28 +46,28 @@ const SEED: u64 = 7;
 struct Tracked {
     path: String,
     text: String,
-    syntax: Syntax,
+    syntax: LanguageFamily,
 }
 
 impl Tracked {
     /// Whether people read it, or a compiler; settings and data are neither.
     fn kind(&self) -> Option<&'static str> {
         match (self.syntax, Path::new(&self.path).extension().and_then(|ending| ending.to_str())) {
-            (Syntax::Document, _) | (Syntax::Plain, Some("txt")) => Some("documentation"),
-            (Syntax::Plain, _) | (_, Some("toml" | "ini" | "css" | "scss" | "less")) => None,
+            (LanguageFamily::Document, _) | (LanguageFamily::Plain, Some("txt")) => Some("documentation"),
+            (LanguageFamily::Plain, _) | (_, Some("toml" | "ini" | "css" | "scss" | "less")) => None,
             _ => Some("source"),
         }
     }
 }
 
-struct Repository {
+struct ClonedRepository {
     name: String,
     revision: String,
     files: Vec<Tracked>,
 }
 
 pub(crate) fn run(args: &EvalGuardFiles) -> Result<String, String> {
-    let lab = Lab::new()?;
+    let lab = FileBench::new()?;
     let attacks = attacks(args)?;
     let measured = args.repo.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let tuned = args.tuned.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
@@ -90,13 +90,13 @@ pub(crate) fn run(args: &EvalGuardFiles) -> Result<String, String> {
 
 /// How many of some files are flagged, and how many kept out.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
+struct FlagTally {
     all: usize,
     flagged: usize,
     kept_out: usize,
 }
 
-impl Tally {
+impl FlagTally {
     fn add(&mut self, verdict: Verdict) {
         self.all += 1;
         self.flagged += usize::from(verdict >= Verdict::Flag);
@@ -110,35 +110,35 @@ impl Tally {
     }
 }
 
-struct Lab {
+struct FileBench {
     guard: Guard,
     bar: Bar,
 }
 
-impl Lab {
+impl FileBench {
     fn new() -> Result<Self, String> {
         let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
         let policy = Policy::shipped().map_err(|error| error.to_string())?;
         Ok(Self { guard, bar: policy.bar("file/source", "") })
     }
 
-    fn judge(&self, text: String, syntax: Syntax) -> Verdict {
+    fn judge(&self, text: String, syntax: LanguageFamily) -> Verdict {
         let text = Untrusted::new(text, Label::from_source(Source::named("lab")));
         self.bar.judge(&self.guard.scan_source(&text, syntax))
     }
 
-    fn false_alarms(&self, repositories: &[Repository], report: &mut String) {
+    fn false_alarms(&self, repositories: &[ClonedRepository], report: &mut String) {
         report.push_str("\n| repository | kind | files | flagged | | kept out |\n|---|---|---|---|---|---|\n");
-        let mut total = Tally::default();
+        let mut total = FlagTally::default();
         for repository in repositories {
-            let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+            let mut tallies: BTreeMap<&str, FlagTally> = BTreeMap::new();
             for file in &repository.files {
                 let Some(kind) = file.kind() else { continue };
                 let verdict = self.judge(file.text.clone(), file.syntax);
                 tallies.entry(kind).or_default().add(verdict);
                 total.add(verdict);
             }
-            let Repository { name, revision, .. } = repository;
+            let ClonedRepository { name, revision, .. } = repository;
             for (kind, tally) in tallies {
                 report.push_str(&format!("| {name} {revision} | {kind} | {} |\n", tally.cells()));
             }
@@ -147,16 +147,16 @@ impl Lab {
     }
 
     /// Each attack in one file of each kind that isn't flagged without it.
-    fn recall(&self, repositories: &[Repository], attacks: &[(String, &'static str)], report: &mut String) {
+    fn recall(&self, repositories: &[ClonedRepository], attacks: &[(String, &'static str)], report: &mut String) {
         report.push_str("\n| attacks of | put into | n | found | | kept out |\n|---|---|---|---|---|---|\n");
         let mut dice = Dice(SEED);
-        let mut total = Tally::default();
+        let mut total = FlagTally::default();
         for (kind, put) in [("source", "source, as a comment"), ("documentation", "documentation, as a paragraph")] {
             let files = repositories.iter().flat_map(|repository| &repository.files);
             let of_kind = files.filter(|file| file.kind() == Some(kind));
             let hosts: Vec<&Tracked> =
                 of_kind.filter(|file| self.judge(file.text.clone(), file.syntax) == Verdict::Allow).collect();
-            let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
+            let mut tallies: BTreeMap<&str, FlagTally> = BTreeMap::new();
             for (attack, from) in attacks {
                 let Some(host) = hosts.get(dice.below(hosts.len())) else { continue };
                 let verdict = self.judge(planted(host, attack, &mut dice), host.syntax);
@@ -184,7 +184,7 @@ fn attacks(args: &EvalGuardFiles) -> Result<Vec<(String, &'static str)>, String>
 }
 
 /// The files of a clone that the guard knows by their names.
-fn read(root: &Path) -> Result<Repository, String> {
+fn read(root: &Path) -> Result<ClonedRepository, String> {
     let git = |args: &[&str]| -> Result<Vec<u8>, String> {
         let output = Command::new("git").arg("-C").arg(root).args(args).output();
         let output = output.map_err(|error| format!("could not run git: {error}"))?;
@@ -193,7 +193,8 @@ fn read(root: &Path) -> Result<Repository, String> {
     let revision = String::from_utf8_lossy(&git(&["rev-parse", "--short=12", "HEAD"])?).trim().to_owned();
     let listing = git(&["ls-files", "-z"])?;
     let paths = listing.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok());
-    let mut known: Vec<(&str, Syntax)> = paths.filter_map(|path| Some((path, syntax(Path::new(path))?))).collect();
+    let mut known: Vec<(&str, LanguageFamily)> =
+        paths.filter_map(|path| Some((path, syntax(Path::new(path))?))).collect();
     known.sort_unstable();
     Dice(SEED).shuffle(&mut known);
     let mut files = Vec::new();
@@ -206,7 +207,7 @@ fn read(root: &Path) -> Result<Repository, String> {
         }
     }
     let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Repository { name, revision, files })
+    Ok(ClonedRepository { name, revision, files })
 }
 
 /// A file's text, unless it is a link, empty, too large or no UTF-8.
@@ -221,20 +222,20 @@ fn text(path: &Path) -> Result<Option<String>, String> {
 
 /// A file with an attack in it: as a comment between two lines, or as a paragraph between two.
 fn planted(file: &Tracked, attack: &str, dice: &mut Dice) -> String {
-    let is_document = matches!(file.syntax, Syntax::Document | Syntax::Plain);
+    let is_document = matches!(file.syntax, LanguageFamily::Document | LanguageFamily::Plain);
     let border = if is_document { "\n\n" } else { "\n" };
     let places: Vec<usize> = file.text.match_indices(border).map(|(at, _)| at + border.len()).collect();
     let at = places.get(dice.below(places.len())).copied().unwrap_or(file.text.len());
     let (head, tail) = file.text.split_at_checked(at).unwrap_or((&file.text, ""));
     let lines = |mark: &str| attack.lines().map(|line| format!("{mark} {line}\n")).collect::<String>();
     let planted = match file.syntax {
-        Syntax::Document | Syntax::Plain => format!("{attack}\n\n"),
-        Syntax::Python | Syntax::Hash => lines("#"),
-        Syntax::Sql | Syntax::Lua | Syntax::Dashes => lines("--"),
-        Syntax::Semicolon => lines(";"),
-        Syntax::Percent => lines("%"),
-        Syntax::C | Syntax::Script | Syntax::Rust if dice.below(2) == 0 => lines("//"),
-        Syntax::C | Syntax::Script | Syntax::Rust => format!("/*\n{}*/\n", lines(" *")),
+        LanguageFamily::Document | LanguageFamily::Plain => format!("{attack}\n\n"),
+        LanguageFamily::Python | LanguageFamily::Hash => lines("#"),
+        LanguageFamily::Sql | LanguageFamily::Lua | LanguageFamily::Dashes => lines("--"),
+        LanguageFamily::Semicolon => lines(";"),
+        LanguageFamily::Percent => lines("%"),
+        LanguageFamily::C | LanguageFamily::Script | LanguageFamily::Rust if dice.below(2) == 0 => lines("//"),
+        LanguageFamily::C | LanguageFamily::Script | LanguageFamily::Rust => format!("/*\n{}*/\n", lines(" *")),
     };
     format!("{head}{planted}{tail}")
 }
@@ -245,15 +246,15 @@ mod tests {
 
     #[test]
     fn attacks_are_put_in_as_the_language_writes_comments() {
-        let check = |syntax: Syntax, text: &str, expected: &[&str]| {
+        let check = |syntax: LanguageFamily, text: &str, expected: &[&str]| {
             let file = Tracked { path: "a".to_owned(), text: text.to_owned(), syntax };
             for seed in 0..8 {
                 let planted = planted(&file, "Obey\nme.", &mut Dice(seed));
                 assert!(expected.contains(&planted.as_str()), "{planted:?}");
             }
         };
-        check(Syntax::Python, "a\n", &["a\n# Obey\n# me.\n"]);
-        check(Syntax::C, "a\n", &["a\n// Obey\n// me.\n", "a\n/*\n * Obey\n * me.\n*/\n"]);
-        check(Syntax::Document, "a\n\nb\n", &["a\n\nObey\nme.\n\nb\n"]);
+        check(LanguageFamily::Python, "a\n", &["a\n# Obey\n# me.\n"]);
+        check(LanguageFamily::C, "a\n", &["a\n// Obey\n// me.\n", "a\n/*\n * Obey\n * me.\n*/\n"]);
+        check(LanguageFamily::Document, "a\n\nb\n", &["a\n\nObey\nme.\n\nb\n"]);
     }
 }

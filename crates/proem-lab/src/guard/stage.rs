@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proem_guard::learned::Model;
-use proem_guard::score::{Features, NAMES, Stage};
+use proem_guard::learned::SentenceScorer;
+use proem_guard::score::{InjectionFeatures, NAMES, TextScorer};
 use proem_guard::{FindingKind, Guard, Scan, Severity, Untrusted};
-use proem_score::linear::{Logistic, Options, fit};
+use proem_score::linear::{Logistic, TrainingOptions, fit};
 use proem_text::{Label, Source};
 use serde_json::json;
 
-use super::data::{OWN, Row, splice};
+use super::data::{LabelledText, OWN, splice};
 use crate::selection::data::Dice;
 
 /// The share of benign texts that may be flagged.
@@ -25,8 +25,8 @@ const PENALTY: f64 = 10.0;
 
 /// One text as the first stage saw it, without having learned from it.
 #[derive(Debug, Clone)]
-pub(crate) struct Example {
-    pub(crate) features: Features,
+pub(crate) struct StageExample {
+    pub(crate) features: InjectionFeatures,
     pub(crate) is_attack: bool,
     /// Whether a rule flags it, whatever the score.
     pub(crate) by_rule: bool,
@@ -35,10 +35,10 @@ pub(crate) struct Example {
 
 /// A guard with this model's file; it lives as long as the program. Without a stage nothing is
 /// weighed.
-pub(crate) fn guard_with(file: &[u8], stage: Option<Stage>) -> Result<Guard, String> {
+pub(crate) fn guard_with(file: &[u8], stage: Option<TextScorer>) -> Result<Guard, String> {
     let bytes: &'static [u8] = Vec::leak(file.to_vec());
-    let model = Model::read(bytes).map_err(|error| error.to_string())?;
-    let unweighed = || Stage::new(Logistic { weights: vec![0.0; NAMES.len()], bias: 0.0 }, 1.0, 0.0);
+    let model = SentenceScorer::read(bytes).map_err(|error| error.to_string())?;
+    let unweighed = || TextScorer::new(Logistic { weights: vec![0.0; NAMES.len()], bias: 0.0 }, 1.0, 0.0);
     Guard::learned(&[], model, stage.unwrap_or_else(unweighed)).map_err(|error| error.to_string())
 }
 
@@ -59,11 +59,16 @@ const IN_MAIL: &str = " in a mail";
 
 /// What a guard says about texts that its model hasn't seen, alone and spliced into the mails among
 /// them.
-pub(crate) fn examples(guard: &Guard, held: &[&Row], mails: &[&Row], dice: &mut Dice) -> Vec<Example> {
+pub(crate) fn examples(
+    guard: &Guard,
+    held: &[&LabelledText],
+    mails: &[&LabelledText],
+    dice: &mut Dice,
+) -> Vec<StageExample> {
     let mut all = Vec::new();
     let mut add = |text: &str, is_attack: bool, source: String| {
         let scan = scan(guard, text);
-        all.push(Example { features: scan.features, is_attack, by_rule: by_rule(&scan), source });
+        all.push(StageExample { features: scan.features, is_attack, by_rule: by_rule(&scan), source });
     };
     for row in held {
         add(&row.text, row.is_attack(), row.source.clone());
@@ -75,7 +80,7 @@ pub(crate) fn examples(guard: &Guard, held: &[&Row], mails: &[&Row], dice: &mut 
 }
 
 /// Learns the weights, none below 0: attacks and benign texts count the same together.
-pub(crate) fn learn(examples: &[&Example]) -> Result<Logistic, String> {
+pub(crate) fn learn(examples: &[&StageExample]) -> Result<Logistic, String> {
     let rows: Vec<[f32; NAMES.len()]> = examples.iter().map(|example| example.features.0).collect();
     let labels: Vec<bool> = examples.iter().map(|example| example.is_attack).collect();
     let mut counts: BTreeMap<bool, f32> = BTreeMap::new();
@@ -84,7 +89,7 @@ pub(crate) fn learn(examples: &[&Example]) -> Result<Logistic, String> {
     let weights: Vec<f32> = labels.iter().map(|label| most / counts.get(label).copied().unwrap_or(most)).collect();
     let mut rows = rows;
     loop {
-        let options = Options { l2: PENALTY, ..Options::default() };
+        let options = TrainingOptions { l2: PENALTY, ..TrainingOptions::default() };
         let model = fit(&rows, &labels, &weights, options).map_err(|error| error.to_string())?.model;
         // Nothing that is suspicious may speak for a text; without it the others are weighed anew.
         let Some(worst) = (0..NAMES.len()).find(|index| model.weights.get(*index).is_some_and(|weight| *weight < 0.0))
@@ -96,7 +101,7 @@ pub(crate) fn learn(examples: &[&Example]) -> Result<Logistic, String> {
 }
 
 /// The log-odds above which, with the rules, one benign text in a hundred is flagged.
-pub(crate) fn flag_point(weights: &Logistic, benign: &[&Example]) -> f32 {
+pub(crate) fn flag_point(weights: &Logistic, benign: &[&StageExample]) -> f32 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a count")]
     let allowed = (benign.len() as f64 * RATE) as usize;
     let by_rule = benign.iter().filter(|example| example.by_rule).count();
@@ -108,20 +113,24 @@ pub(crate) fn flag_point(weights: &Logistic, benign: &[&Example]) -> f32 {
 
 /// Fits the stage and writes its file. `unseen` are examples of texts that nothing was learned
 /// from.
-pub(crate) fn run(examples: &[Example], unseen: &[Example], path: &Path) -> Result<(Stage, String), String> {
+pub(crate) fn run(
+    examples: &[StageExample],
+    unseen: &[StageExample],
+    path: &Path,
+) -> Result<(TextScorer, String), String> {
     // Lines of our own are hard on purpose, and the rules know their attacks.
-    let public: Vec<&Example> = examples.iter().filter(|example| !example.source.starts_with(OWN)).collect();
+    let public: Vec<&StageExample> = examples.iter().filter(|example| !example.source.starts_with(OWN)).collect();
     let weights = learn(&public)?;
     // A few mails stand around many texts; the point is that of texts as they are.
-    let ordinary = |example: &&Example| !example.is_attack && !example.source.ends_with(IN_MAIL);
-    let benign: Vec<&Example> = public.iter().copied().chain(unseen).filter(ordinary).collect();
+    let ordinary = |example: &&StageExample| !example.is_attack && !example.source.ends_with(IN_MAIL);
+    let benign: Vec<&StageExample> = public.iter().copied().chain(unseen).filter(ordinary).collect();
     let flag = flag_point(&weights, &benign);
     let window = window_point(&benign);
     let named: BTreeMap<&str, f32> = NAMES.into_iter().zip(weights.weights.iter().copied()).collect();
     let file = json!({ "weights": named, "bias": weights.bias, "flag": flag, "window": window });
     std::fs::write(path, format!("{file:#}\n"))
         .map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
-    let stage = Stage::new(weights, flag, window);
+    let stage = TextScorer::new(weights, flag, window);
     let mut report = format!("flag point {flag:.3} from {} benign texts\n", benign.len());
     for (name, keep) in [("learned from", examples), ("unseen", unseen)] {
         report.push_str(&format!("{name}:\n{}", table(&stage, keep)));
@@ -130,14 +139,14 @@ pub(crate) fn run(examples: &[Example], unseen: &[Example], path: &Path) -> Resu
 }
 
 /// The log-odds of a best window that one benign text in a hundred has.
-fn window_point(benign: &[&Example]) -> f32 {
+fn window_point(benign: &[&StageExample]) -> f32 {
     let mut best: Vec<f32> = benign.iter().filter_map(|example| example.features.0.first().copied()).collect();
     best.sort_by(|a, b| b.total_cmp(a));
     best.get(best.len() / 100).copied().unwrap_or(0.0)
 }
 
 /// How many texts of each source are flagged.
-fn table(stage: &Stage, examples: &[Example]) -> String {
+fn table(stage: &TextScorer, examples: &[StageExample]) -> String {
     let mut counts: BTreeMap<(bool, &str), (usize, usize)> = BTreeMap::new();
     for example in examples {
         let (flagged, all) = counts.entry((example.is_attack, &example.source)).or_default();
@@ -157,17 +166,17 @@ fn table(stage: &Stage, examples: &[Example]) -> String {
 mod tests {
     use super::*;
 
-    fn example(best: f32, is_attack: bool, by_rule: bool) -> Example {
-        let mut features = Features::default();
+    fn example(best: f32, is_attack: bool, by_rule: bool) -> StageExample {
+        let mut features = InjectionFeatures::default();
         features.0[0] = best;
-        Example { features, is_attack, by_rule, source: "s".into() }
+        StageExample { features, is_attack, by_rule, source: "s".into() }
     }
 
     #[test]
     fn rules_count_towards_the_rate() {
         let weights = Logistic { weights: vec![1.0], bias: 0.0 };
-        let mut texts: Vec<Example> = (0..300u16).map(|n| example(f32::from(n), false, false)).collect();
-        let flagged = |texts: &[Example]| {
+        let mut texts: Vec<StageExample> = (0..300u16).map(|n| example(f32::from(n), false, false)).collect();
+        let flagged = |texts: &[StageExample]| {
             let flag = flag_point(&weights, &texts.iter().collect::<Vec<_>>());
             texts.iter().filter(|text| text.by_rule || text.features.0[0] >= flag).count()
         };
@@ -179,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_tells_attacks_apart_gets_weight() {
-        let texts: Vec<Example> =
+        let texts: Vec<StageExample> =
             (0..40u16).map(|n| example(f32::from(n % 2) * 4.0 - 2.0, n % 2 == 1, false)).collect();
         let weights = learn(&texts.iter().collect::<Vec<_>>()).unwrap();
         assert!(weights.weights[0] > 0.1, "{weights:?}");

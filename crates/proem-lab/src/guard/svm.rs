@@ -8,7 +8,7 @@ use crate::selection::data::Dice;
 
 /// One example.
 #[derive(Debug, Clone)]
-pub(super) struct Example {
+pub(super) struct SvmExample {
     /// Features that are not 0, ascending.
     pub(super) features: Vec<(u32, f32)>,
     pub(super) is_attack: bool,
@@ -18,7 +18,7 @@ pub(super) struct Example {
 
 /// What was learned.
 #[derive(Debug)]
-pub(super) struct Learned {
+pub(super) struct LinearWeights {
     pub(super) weights: Vec<f64>,
     pub(super) bias: f64,
     /// Rounds through all examples.
@@ -31,8 +31,8 @@ const TOLERANCE: f64 = 0.03;
 const SEED: u64 = 20;
 
 /// Learns weights for features 0 to `size` − 1.
-pub(super) fn fit(examples: &[Example], size: usize) -> Learned {
-    let mut learned = Learned { weights: vec![0.0; size], bias: 0.0, rounds: 0 };
+pub(super) fn fit(examples: &[SvmExample], size: usize) -> LinearWeights {
+    let mut learned = LinearWeights { weights: vec![0.0; size], bias: 0.0, rounds: 0 };
     let mut states: Vec<(f64, f64)> = examples.iter().map(|example| (0.0, curvature(example))).collect();
     let mut order: Vec<usize> = (0..examples.len()).collect();
     let mut dice = Dice(SEED);
@@ -55,12 +55,12 @@ pub(super) fn fit(examples: &[Example], size: usize) -> Learned {
 }
 
 /// The second derivative for one example: its squared length, with 1 for the bias, and the loss's.
-fn curvature(example: &Example) -> f64 {
+fn curvature(example: &SvmExample) -> f64 {
     let squares: f64 = example.features.iter().map(|(_, value)| f64::from(*value) * f64::from(*value)).sum();
     squares + 1.0 + 0.5 / example.cost
 }
 
-impl Learned {
+impl LinearWeights {
     /// The distance from the border, in margins.
     pub(super) fn score(&self, features: &[(u32, f32)]) -> f64 {
         let weight = |feature: u32| self.weights.get(feature as usize).copied().unwrap_or(0.0);
@@ -69,7 +69,7 @@ impl Learned {
 
     /// Moves the weights to where one example is content, and says how far it was from that.
     /// `state` is its multiplier and its curvature.
-    fn improve(&mut self, example: &Example, state: &mut (f64, f64)) -> f64 {
+    fn improve(&mut self, example: &SvmExample, state: &mut (f64, f64)) -> f64 {
         let sign = if example.is_attack { 1.0 } else { -1.0 };
         let slope = sign * self.score(&example.features) - 1.0 + state.0 * 0.5 / example.cost;
         let violation = if state.0 > 0.0 { slope } else { slope.min(0.0) };
@@ -92,8 +92,8 @@ impl Learned {
 mod tests {
     use super::*;
 
-    fn example(features: &[(u32, f32)], is_attack: bool, cost: f64) -> Example {
-        Example { features: features.to_vec(), is_attack, cost }
+    fn example(features: &[(u32, f32)], is_attack: bool, cost: f64) -> SvmExample {
+        SvmExample { features: features.to_vec(), is_attack, cost }
     }
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
     fn the_same_examples_give_the_same_bits() {
         let mut dice = Dice(3);
         let bucket = |dice: &mut Dice| u32::try_from(dice.below(9)).unwrap();
-        let examples: Vec<Example> = (0..50)
+        let examples: Vec<SvmExample> = (0..50)
             .map(|index| example(&[(bucket(&mut dice), 0.5), (9 + bucket(&mut dice), 1.5)], index % 3 == 0, 1.0))
             .collect();
         let (a, b) = (fit(&examples, 18), fit(&examples, 18));

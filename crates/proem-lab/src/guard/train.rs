@@ -10,12 +10,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_guard::learned::{Model, Parts, buckets, pack, sentences};
+use proem_guard::learned::{ScorerWeights, SentenceScorer, buckets, pack, sentences};
 use proem_score::calibrate::Platt;
 
-use super::data::{DOCUMENTS, Row, folds, own, rows, splice};
+use super::data::{DOCUMENTS, LabelledText, folds, own, rows, splice};
 use super::stage;
-use super::svm::{self, Example};
+use super::svm::{self, SvmExample};
 use crate::selection::data::Dice;
 
 /// Learns the guard's model.
@@ -62,21 +62,21 @@ pub(crate) fn run(args: &TrainGuard) -> Result<String, String> {
     let file = trained.file()?;
     let path = args.to.join(MODEL);
     std::fs::write(&path, &file).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
-    let model = Model::read(&file).map_err(|error| error.to_string())?;
+    let model = SentenceScorer::read(&file).map_err(|error| error.to_string())?;
     let dev = args.data.join("guard/dev.jsonl");
     let measured = measure(&model, &dev)?;
     let (mut seen, mut dice) = (Vec::new(), Dice(SEED));
     for (index, fold) in folds.iter_mut().enumerate() {
         fold.trained.calibrate(&curve);
         let guard = stage::guard_with(&fold.trained.file()?, None)?;
-        let held: Vec<&Row> = fold.held.iter().filter_map(|row| training.get(*row)).collect();
-        let mails: Vec<&Row> = held.iter().copied().filter(|row| row.is_mail()).collect();
+        let held: Vec<&LabelledText> = fold.held.iter().filter_map(|row| training.get(*row)).collect();
+        let mails: Vec<&LabelledText> = held.iter().copied().filter(|row| row.is_mail()).collect();
         seen.extend(stage::examples(&guard, &held, &mails, &mut dice));
         say(&format!("scanned fold {} of {FOLDS}", index + 1));
     }
     let dev = rows(&dev)?;
-    let dev: Vec<&Row> = dev.iter().collect();
-    let mails: Vec<&Row> = dev.iter().copied().filter(|row| row.is_mail()).collect();
+    let dev: Vec<&LabelledText> = dev.iter().collect();
+    let mails: Vec<&LabelledText> = dev.iter().copied().filter(|row| row.is_mail()).collect();
     let unseen = stage::examples(&stage::guard_with(&file, None)?, &dev, &mails, &mut dice);
     let (_, report) = stage::run(&seen, &unseen, &args.to.join(STAGE))?;
     Ok(format!("{}: {} texts, {} bytes\n{measured}{report}", model.id(), training.len(), file.len()))
@@ -89,11 +89,11 @@ fn say(line: &str) {
 }
 
 /// A text's sentences as sorted buckets.
-struct Text {
+struct SentenceBuckets {
     sentences: Vec<Vec<u32>>,
 }
 
-impl Text {
+impl SentenceBuckets {
     fn of(text: &str) -> Self {
         let pieces = |sentence: &str| {
             let mut pieces = Vec::new();
@@ -146,13 +146,13 @@ impl Trained {
         let weights: Vec<u8> = self.weights.iter().map(|weight| weight.cast_unsigned()).collect();
         let slope = (self.slope * self.scale) as f32;
         let bias = (self.slope * self.bias + self.offset) as f32;
-        pack(&Parts { slope, bias, weights: &weights }).map_err(|error| error.to_string())
+        pack(&ScorerWeights { slope, bias, weights: &weights }).map_err(|error| error.to_string())
     }
 }
 
 /// The file of a model learned from these rows and calibrated on them.
-pub(crate) fn model(rows: &[&Row]) -> Result<Vec<u8>, String> {
-    let owned: Vec<Row> = rows.iter().map(|row| (*row).clone()).collect();
+pub(crate) fn model(rows: &[&LabelledText]) -> Result<Vec<u8>, String> {
+    let owned: Vec<LabelledText> = rows.iter().map(|row| (*row).clone()).collect();
     let (curve, _) = calibrate(&owned)?;
     let mut trained = train(rows);
     trained.calibrate(&curve);
@@ -160,16 +160,17 @@ pub(crate) fn model(rows: &[&Row]) -> Result<Vec<u8>, String> {
 }
 
 /// Learns twice: see above.
-fn train(rows: &[&Row]) -> Trained {
-    let of =
-        |row: &&Row| (Text::of(&row.text), row.is_attack(), if row.source == DOCUMENTS { DOCUMENT_COST } else { COST });
-    let texts: Vec<(Text, bool, f64)> = rows.iter().map(of).collect();
-    let mut first: Vec<Example> = Vec::new();
+fn train(rows: &[&LabelledText]) -> Trained {
+    let of = |row: &&LabelledText| {
+        (SentenceBuckets::of(&row.text), row.is_attack(), if row.source == DOCUMENTS { DOCUMENT_COST } else { COST })
+    };
+    let texts: Vec<(SentenceBuckets, bool, f64)> = rows.iter().map(of).collect();
+    let mut first: Vec<SvmExample> = Vec::new();
     for (text, is_attack, cost) in &texts {
         first.extend(lessons(text, (*is_attack, *cost), &|windows| windows));
     }
     let (learned, rarity) = fit(first);
-    let mut second: Vec<Example> = Vec::new();
+    let mut second: Vec<SvmExample> = Vec::new();
     for (text, is_attack, cost) in &texts {
         second.extend(lessons(text, (*is_attack, *cost), &|windows| {
             let score = |window: &Vec<(u32, f32)>| learned.score(&scaled(window.clone(), &rarity));
@@ -188,7 +189,11 @@ fn train(rows: &[&Row]) -> Trained {
 type Window = Vec<(u32, f32)>;
 
 /// What one text teaches; `choose` picks among the windows of a long attack.
-fn lessons(text: &Text, (is_attack, cost): (bool, f64), choose: &dyn Fn(Vec<Window>) -> Vec<Window>) -> Vec<Example> {
+fn lessons(
+    text: &SentenceBuckets,
+    (is_attack, cost): (bool, f64),
+    choose: &dyn Fn(Vec<Window>) -> Vec<Window>,
+) -> Vec<SvmExample> {
     let windows = match (is_attack, text.sentences.len()) {
         (_, 0) => Vec::new(),
         (false, _) => text.windows(),
@@ -197,11 +202,11 @@ fn lessons(text: &Text, (is_attack, cost): (bool, f64), choose: &dyn Fn(Vec<Wind
     };
     #[expect(clippy::cast_precision_loss, reason = "a text has few windows")]
     let cost = if is_attack { cost / windows.len().max(1) as f64 } else { cost };
-    windows.into_iter().map(|features| Example { features, is_attack, cost }).collect()
+    windows.into_iter().map(|features| SvmExample { features, is_attack, cost }).collect()
 }
 
 /// Learns from examples whose features are scaled by their rarity, which is given too.
-fn fit(mut examples: Vec<Example>) -> (svm::Learned, Vec<f64>) {
+fn fit(mut examples: Vec<SvmExample>) -> (svm::LinearWeights, Vec<f64>) {
     let mut with = vec![0_u32; 1 << BITS];
     for (bucket, _) in examples.iter().flat_map(|example| &example.features) {
         if let Some(count) = with.get_mut(*bucket as usize) {
@@ -245,14 +250,14 @@ fn rounded(weights: &[f64]) -> (Vec<i8>, f64) {
 }
 
 /// The curve from the best window's score to a probability, from texts that each model hasn't seen.
-fn calibrate(rows: &[Row]) -> Result<(Platt, Vec<Fold>), String> {
+fn calibrate(rows: &[LabelledText]) -> Result<(Platt, Vec<Fold>), String> {
     let of_row = folds(rows, FOLDS, SEED);
     let (mut scores, mut labels, mut models) = (Vec::new(), Vec::new(), Vec::new());
     for fold in 0..FOLDS {
         let (held, rest): (Vec<_>, Vec<_>) = rows.iter().zip(&of_row).partition(|(_, other)| **other == fold);
         let trained = train(&rest.into_iter().map(|(row, _)| row).collect::<Vec<_>>());
         let file = trained.file()?;
-        let model = Model::read(&file).map_err(|error| error.to_string())?;
+        let model = SentenceScorer::read(&file).map_err(|error| error.to_string())?;
         for (row, _) in held {
             if let Some(best) = best(&model, &row.text) {
                 scores.push(best);
@@ -273,23 +278,23 @@ struct Fold {
 }
 
 /// The highest score of a window; `None` for a blank text.
-fn best(model: &Model<'_>, text: &str) -> Option<f32> {
+fn best(model: &SentenceScorer<'_>, text: &str) -> Option<f32> {
     model.windows(text).iter().map(|window| window.score).max_by(f32::total_cmp)
 }
 
 /// What the model alone finds on texts that it hasn't seen, at 1 % false positives there.
-fn measure(model: &Model<'_>, path: &Path) -> Result<String, String> {
+fn measure(model: &SentenceScorer<'_>, path: &Path) -> Result<String, String> {
     let rows = rows(path)?;
-    let scores = |keep: &dyn Fn(&Row) -> bool| -> Vec<f32> {
+    let scores = |keep: &dyn Fn(&LabelledText) -> bool| -> Vec<f32> {
         rows.iter().filter(|row| keep(row)).filter_map(|row| best(model, &row.text)).collect()
     };
     let mut benign = scores(&|row| !row.is_attack());
     benign.sort_by(|a, b| b.total_cmp(a));
     let threshold = benign.get(benign.len() / 100).copied().unwrap_or(f32::INFINITY);
-    let mails: Vec<&Row> = rows.iter().filter(|row| row.is_mail()).collect();
+    let mails: Vec<&LabelledText> = rows.iter().filter(|row| row.is_mail()).collect();
     let mut dice = Dice(SEED);
     let spliceable =
-        |row: &&Row| row.is_attack() && (row.source.starts_with("cyberseceval") || row.source == "deepset");
+        |row: &&LabelledText| row.is_attack() && (row.source.starts_with("cyberseceval") || row.source == "deepset");
     let spliced = rows.iter().filter(spliceable).filter_map(|row| {
         let mail = mails.get(dice.below(mails.len()))?;
         best(model, &splice(&row.text, &mail.text, &mut dice))
@@ -304,7 +309,7 @@ fn measure(model: &Model<'_>, path: &Path) -> Result<String, String> {
     Ok(format!(
         "unseen texts, above {threshold:.3} (1 % of {} benign):\n  attacks {}\n  spliced into mails {}\n  NotInject {}\n",
         benign.len(),
-        above(&scores(&Row::is_attack)),
+        above(&scores(&LabelledText::is_attack)),
         above(&spliced),
         above(&scores(&|row| row.source == "notinject")),
     ))

@@ -27,7 +27,7 @@ const RESULTS: &str = "evals/handlebars/results.md";
 
 /// What became of an assertion.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Outcome {
+enum AssertionOutcome {
     Same,
     /// The text is the same but for HTML's escapes, which a prompt has none of.
     Escaped,
@@ -36,7 +36,7 @@ enum Outcome {
     Refused(String),
 }
 
-impl Outcome {
+impl AssertionOutcome {
     fn words(&self) -> (&str, &str) {
         match self {
             Self::Same => ("same", ""),
@@ -88,15 +88,15 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Renders an assertion's template as the body of a plain file.
-fn outcome(one: &Assertion) -> Outcome {
+fn outcome(one: &Assertion) -> AssertionOutcome {
     let partials = one.partials.iter().cloned().collect();
     let data = RenderData { input: one.input.clone(), ..RenderData::default() };
     let file = Dotprompt::parse("template", &one.template, &partials, &BTreeMap::new());
     match file.and_then(|file| file.text(&data)) {
-        Err(error) => Outcome::Refused(error.to_string()),
-        Ok(text) if text == one.expected => Outcome::Same,
-        Ok(text) if escape(&text) == one.expected || text == unescape(&one.expected) => Outcome::Escaped,
-        Ok(_) => Outcome::Differs,
+        Err(error) => AssertionOutcome::Refused(error.to_string()),
+        Ok(text) if text == one.expected => AssertionOutcome::Same,
+        Ok(text) if escape(&text) == one.expected || text == unescape(&one.expected) => AssertionOutcome::Escaped,
+        Ok(_) => AssertionOutcome::Differs,
     }
 }
 
@@ -112,12 +112,12 @@ fn unescape(text: &str) -> String {
     ESCAPES.iter().rev().fold(text.to_owned(), |text, (plain, escaped)| text.replace(escaped, plain))
 }
 
-fn report(version: &str, results: &[(String, Outcome)], left_out: &BTreeMap<&str, usize>) -> String {
-    let count = |test: fn(&Outcome) -> bool| results.iter().filter(|(_, outcome)| test(outcome)).count();
-    let same = count(|outcome| *outcome == Outcome::Same);
-    let escaped = count(|outcome| *outcome == Outcome::Escaped);
-    let differs = count(|outcome| *outcome == Outcome::Differs);
-    let refused = count(|outcome| matches!(outcome, Outcome::Refused(_)));
+fn report(version: &str, results: &[(String, AssertionOutcome)], left_out: &BTreeMap<&str, usize>) -> String {
+    let count = |test: fn(&AssertionOutcome) -> bool| results.iter().filter(|(_, outcome)| test(outcome)).count();
+    let same = count(|outcome| *outcome == AssertionOutcome::Same);
+    let escaped = count(|outcome| *outcome == AssertionOutcome::Escaped);
+    let differs = count(|outcome| *outcome == AssertionOutcome::Differs);
+    let refused = count(|outcome| matches!(outcome, AssertionOutcome::Refused(_)));
     let percent = |part: usize| {
         let tenths = part.saturating_mul(1000).checked_div(results.len()).unwrap_or(0);
         format!("{}.{} %", tenths / 10, tenths % 10)
@@ -147,11 +147,11 @@ fn report(version: &str, results: &[(String, Outcome)], left_out: &BTreeMap<&str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proem_engine::ordered::{Fields, Ordered};
+    use proem_engine::ordered::{OrderedJson, OrderedMap};
 
     #[track_caller]
     fn check(template: &str, expected: &str, outcome_expected: &str) {
-        let input: Fields<Ordered> = [("a", Ordered::from("x & y"))].into_iter().collect();
+        let input: OrderedMap<OrderedJson> = [("a", OrderedJson::from("x & y"))].into_iter().collect();
         let one = Assertion {
             place: "p:1".into(),
             template: template.into(),

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use proem_engine::ordered::{Fields, Ordered};
+use proem_engine::ordered::{OrderedJson, OrderedMap};
 use serde_json::Number;
 use tree_sitter::{Node, Parser, Tree};
 
@@ -19,26 +19,26 @@ pub(super) struct Assertion {
     pub(super) place: String,
     pub(super) template: String,
     pub(super) partials: Vec<(String, String)>,
-    pub(super) input: Fields<Ordered>,
+    pub(super) input: OrderedMap<OrderedJson>,
     pub(super) expected: String,
 }
 
 /// The assertions of a file.
 #[derive(Debug, Default)]
-pub(super) struct Read {
+pub(super) struct SpecAssertions {
     pub(super) assertions: Vec<Assertion>,
     /// Why the others don't count.
     pub(super) left_out: Vec<&'static str>,
 }
 
 /// Reads one file.
-pub(super) fn read(name: &str, source: &str) -> Result<Read, String> {
+pub(super) fn read(name: &str, source: &str) -> Result<SpecAssertions, String> {
     let mut parser = Parser::new();
     let language = tree_sitter_javascript::LANGUAGE.into();
     parser.set_language(&language).map_err(|error| format!("the grammar can't be used: {error}"))?;
     let tree = parser.parse(source, None).ok_or_else(|| format!("{name} can't be parsed"))?;
-    let file = File { name, source };
-    let mut read = Read::default();
+    let file = SpecFile { name, source };
+    let mut read = SpecAssertions::default();
     for call in calls(&tree) {
         if file.method(call).is_some_and(|(_, method)| method == "toCompileTo") {
             match file.assertion(call) {
@@ -75,7 +75,7 @@ fn calls(tree: &Tree) -> Vec<Node<'_>> {
     }
 }
 
-struct File<'s> {
+struct SpecFile<'s> {
     name: &'s str,
     source: &'s str,
 }
@@ -87,7 +87,7 @@ const NOT_CONSTANT: &str = "the template, a partial or the expected text is comp
 const NOT_JSON: &str = "the input is no constant JSON object";
 const WITH_HELPER: &str = "it needs a helper, a decorator or an option";
 
-impl<'s> File<'s> {
+impl<'s> SpecFile<'s> {
     fn text(&self, node: Node<'_>) -> &'s str {
         self.source.get(node.byte_range()).unwrap_or_default()
     }
@@ -134,7 +134,7 @@ impl<'s> File<'s> {
             place,
             template: one(template)?,
             partials: Vec::new(),
-            input: Fields::default(),
+            input: OrderedMap::default(),
             expected: String::new(),
         };
         // From the end to the start: the chain's last word of a kind stands first.
@@ -143,7 +143,7 @@ impl<'s> File<'s> {
                 ("toCompileTo", arguments) => assertion.expected = one(arguments)?,
                 ("withMessage", _) => {}
                 ("withInput", [input]) => match self.constant(*input, MAX_DEPTH) {
-                    Some(Ordered::Map(fields)) => assertion.input = Arc::unwrap_or_clone(fields),
+                    Some(OrderedJson::Map(fields)) => assertion.input = Arc::unwrap_or_clone(fields),
                     _ => return Err(NOT_JSON),
                 },
                 ("withPartial", [name, text]) => {
@@ -151,9 +151,9 @@ impl<'s> File<'s> {
                     assertion.partials.push((name, self.constant_text(*text).ok_or(NOT_CONSTANT)?));
                 }
                 ("withPartials", [all]) => match self.constant(*all, MAX_DEPTH) {
-                    Some(Ordered::Map(fields)) => {
+                    Some(OrderedJson::Map(fields)) => {
                         for (name, text) in fields.iter() {
-                            let Ordered::Text(text) = text else { return Err(NOT_CONSTANT) };
+                            let OrderedJson::Text(text) = text else { return Err(NOT_CONSTANT) };
                             assertion.partials.push((name.to_owned(), text.as_ref().to_owned()));
                         }
                     }
@@ -167,36 +167,36 @@ impl<'s> File<'s> {
 
     fn constant_text(&self, node: Node<'_>) -> Option<String> {
         match self.constant(node, MAX_DEPTH)? {
-            Ordered::Text(text) => Some(text.as_ref().to_owned()),
-            Ordered::Number(number) => Some(number.to_string()),
+            OrderedJson::Text(text) => Some(text.as_ref().to_owned()),
+            OrderedJson::Number(number) => Some(number.to_string()),
             _ => None,
         }
     }
 
     /// The value of a constant expression.
-    fn constant(&self, node: Node<'_>, depth: usize) -> Option<Ordered> {
+    fn constant(&self, node: Node<'_>, depth: usize) -> Option<OrderedJson> {
         let depth = depth.checked_sub(1)?;
         match node.kind() {
-            "string" => self.string(node).map(Ordered::from),
-            "number" => self.text(node).parse().ok().map(Ordered::Number),
-            "true" => Some(Ordered::Bool(true)),
-            "false" => Some(Ordered::Bool(false)),
-            "null" => Some(Ordered::Null),
+            "string" => self.string(node).map(OrderedJson::from),
+            "number" => self.text(node).parse().ok().map(OrderedJson::Number),
+            "true" => Some(OrderedJson::Bool(true)),
+            "false" => Some(OrderedJson::Bool(false)),
+            "null" => Some(OrderedJson::Null),
             "parenthesized_expression" => self.constant(node.named_child(0)?, depth),
             "array" => {
                 let mut cursor = node.walk();
-                let items: Option<Vec<Ordered>> =
+                let items: Option<Vec<OrderedJson>> =
                     node.named_children(&mut cursor).map(|item| self.constant(item, depth)).collect();
-                Some(Ordered::List(Arc::new(items?)))
+                Some(OrderedJson::List(Arc::new(items?)))
             }
             "object" => {
                 let mut cursor = node.walk();
-                let fields: Option<Fields<Ordered>> = node
+                let fields: Option<OrderedMap<OrderedJson>> = node
                     .named_children(&mut cursor)
                     .map(|pair| self.field(pair, depth))
                     .collect::<Option<Vec<_>>>()
                     .map(|all| all.into_iter().collect());
-                fields.map(Ordered::from)
+                fields.map(OrderedJson::from)
             }
             "binary_expression" => {
                 let left = self.constant(node.child_by_field_name("left")?, depth)?;
@@ -208,7 +208,7 @@ impl<'s> File<'s> {
         }
     }
 
-    fn field(&self, pair: Node<'_>, depth: usize) -> Option<(String, Ordered)> {
+    fn field(&self, pair: Node<'_>, depth: usize) -> Option<(String, OrderedJson)> {
         if pair.kind() != "pair" {
             return None;
         }
@@ -272,11 +272,11 @@ impl<'s> File<'s> {
 }
 
 /// What an operator makes of two constants.
-fn combine(left: &Ordered, operator: &str, right: &Ordered) -> Option<Ordered> {
-    if let (Ordered::Text(left), "+", Ordered::Text(right)) = (left, operator, right) {
+fn combine(left: &OrderedJson, operator: &str, right: &OrderedJson) -> Option<OrderedJson> {
+    if let (OrderedJson::Text(left), "+", OrderedJson::Text(right)) = (left, operator, right) {
         return Some(format!("{left}{right}").into());
     }
-    let (Ordered::Number(left), Ordered::Number(right)) = (left, right) else { return None };
+    let (OrderedJson::Number(left), OrderedJson::Number(right)) = (left, right) else { return None };
     let (left, right) = (left.as_f64()?, right.as_f64()?);
     let value = match operator {
         "+" => left + right,
@@ -284,7 +284,7 @@ fn combine(left: &Ordered, operator: &str, right: &Ordered) -> Option<Ordered> {
         "*" => left * right,
         _ => return None,
     };
-    Number::from_f64(value).map(Ordered::Number)
+    Number::from_f64(value).map(OrderedJson::Number)
 }
 
 #[cfg(test)]
@@ -320,7 +320,7 @@ describe('greeting', function () {
             .assertions
             .iter()
             .map(|one| {
-                let input = Ordered::from(one.input.clone()).compact();
+                let input = OrderedJson::from(one.input.clone()).compact();
                 format!("{} {} {} {:?} → {}", one.place, one.template, input, one.partials, one.expected)
             })
             .collect();

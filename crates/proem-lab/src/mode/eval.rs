@@ -8,7 +8,7 @@ use proem_agents::assemble::{keywords, mode_examples, phrases};
 use proem_embed::StaticModel;
 use proem_score::interval::{Z95, wilson};
 use proem_select::embedding::{Embedder as _, Vector};
-use proem_select::mode::{Basis, Examples, Hints, Inferred, Keywords, Mode, Phrases, Wording, infer};
+use proem_select::mode::{Hints, Keywords, Mode, ModeBasis, ModeExamples, ModeInference, Phrases, Wording, infer};
 use proem_select::select::Selector;
 use serde::Deserialize;
 
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &EvalMode) -> Result<String, String> {
 /// A task with what its writer meant.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct ModeCase {
     task: String,
     language: String,
     /// Whether the person asks for an answer, and nothing is to change.
@@ -44,7 +44,7 @@ struct Case {
     mode: Mode,
 }
 
-fn cases(path: &Path) -> Result<Vec<Case>, String> {
+fn cases(path: &Path) -> Result<Vec<ModeCase>, String> {
     let read = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| format!("`{}`, line {number}: {error}", path.display()))
     };
@@ -56,7 +56,7 @@ struct Teller {
     phrases: &'static Phrases,
     keywords: Keywords,
     selector: Selector,
-    examples: Examples,
+    examples: ModeExamples,
     least: f32,
 }
 
@@ -66,7 +66,7 @@ impl Teller {
         let selector = Selector::shipped().map_err(failed)?;
         let sentences = mode_examples().map_err(failed)?;
         let texts: Vec<&str> = sentences.iter().map(|(_, text)| text.as_str()).collect();
-        let mut examples = Examples::default();
+        let mut examples = ModeExamples::default();
         for ((mode, _), vector) in sentences.iter().zip(embedder.embed(&texts).map_err(failed)?) {
             vector.into_iter().for_each(|vector| examples.add(*mode, vector));
         }
@@ -81,7 +81,7 @@ impl Teller {
         })
     }
 
-    fn infer(&self, task: &str, nearest: Option<&dyn Fn() -> Option<Inferred>>) -> Inferred {
+    fn infer(&self, task: &str, nearest: Option<&dyn Fn() -> Option<ModeInference>>) -> ModeInference {
         let wording = Wording { phrases: self.phrases, keywords: &self.keywords };
         infer(Some(task), &Hints::default(), &wording, nearest)
     }
@@ -93,9 +93,9 @@ impl Teller {
     }
 
     /// As `proem assemble` tells it without any hint.
-    fn tell(&self, task: &str, embedder: &StaticModel<'_>) -> Result<Inferred, String> {
+    fn tell(&self, task: &str, embedder: &StaticModel<'_>) -> Result<ModeInference, String> {
         let vector = self.vector(task, embedder)?;
-        let nearest = || self.examples.nearest(vector.as_ref()?, self.least, Examples::LEAD).ok().flatten();
+        let nearest = || self.examples.nearest(vector.as_ref()?, self.least, ModeExamples::LEAD).ok().flatten();
         Ok(self.infer(task, Some(&nearest)))
     }
 
@@ -103,7 +103,7 @@ impl Teller {
     fn keywords_alone(&self, task: &str) -> Mode {
         let wording = Wording { phrases: &Phrases::default(), keywords: &self.keywords };
         let inferred = infer(Some(task), &Hints::default(), &wording, None);
-        if inferred.basis == Basis::Keyword { inferred.mode } else { Mode::Act }
+        if inferred.basis == ModeBasis::Keyword { inferred.mode } else { Mode::Act }
     }
 }
 
@@ -119,7 +119,7 @@ struct Score {
 }
 
 impl Score {
-    fn new<'c>(told: impl Iterator<Item = (&'c Case, Mode)>) -> Self {
+    fn new<'c>(told: impl Iterator<Item = (&'c ModeCase, Mode)>) -> Self {
         let mut score = Self::default();
         let place = |mode: Mode| Mode::ALL.iter().position(|other| *other == mode).unwrap_or(0);
         for (case, mode) in told {
@@ -141,7 +141,7 @@ pub(super) fn scores(workspace: &Path) -> Result<String, String> {
     let kept = cases(&workspace.join(TASKS).join("kept.jsonl"))?;
     let dev = cases(&workspace.join(TASKS).join("dev.jsonl"))?;
     let told =
-        |cases: &[Case]| cases.iter().map(|case| teller.tell(&case.task, &embedder)).collect::<Result<Vec<_>, _>>();
+        |cases: &[ModeCase]| cases.iter().map(|case| teller.tell(&case.task, &embedder)).collect::<Result<Vec<_>, _>>();
     let ours = told(&kept)?;
     let mut out =
         String::from("# Mode: scores\n\nWritten by `cargo lab eval mode`, on the kept tasks only, without hints.\n\n");
@@ -169,7 +169,7 @@ pub(super) fn kept_shares(workspace: &Path) -> Result<(f64, f64), String> {
     Ok((share(score.right, score.all), share(score.told_to_change, score.questions)))
 }
 
-fn methods(teller: &Teller, kept: &[Case], ours: &[Inferred], out: &mut String) {
+fn methods(teller: &Teller, kept: &[ModeCase], ours: &[ModeInference], out: &mut String) {
     let mark = |task: &str| if task.contains('?') { Mode::Plan } else { Mode::Act };
     let rows = [
         ("Proem", Score::new(kept.iter().zip(ours).map(|(case, inferred)| (case, inferred.mode)))),
@@ -195,7 +195,7 @@ fn methods(teller: &Teller, kept: &[Case], ours: &[Inferred], out: &mut String) 
     }
 }
 
-fn by_language(kept: &[Case], ours: &[Inferred], out: &mut String) {
+fn by_language(kept: &[ModeCase], ours: &[ModeInference], out: &mut String) {
     out.push_str("\n## By language\n\n| language | tasks | right | questions told to change something | meant plan: plan, review, act | meant review | meant act |\n|---|---:|---:|---:|---|---|---|\n");
     for language in LANGUAGES {
         let of = kept.iter().zip(ours).filter(|(case, _)| case.language == language);
@@ -207,13 +207,13 @@ fn by_language(kept: &[Case], ours: &[Inferred], out: &mut String) {
     }
 }
 
-fn bases(kept: &[Case], ours: &[Inferred], out: &mut String) {
+fn bases(kept: &[ModeCase], ours: &[ModeInference], out: &mut String) {
     out.push_str("\n## What decided\n\n| by | tasks | right |\n|---|---:|---:|\n");
     let names = [
-        (Basis::Sentence, "what the sentences ask"),
-        (Basis::Keyword, "a keyword"),
-        (Basis::Meaning, "meaning"),
-        (Basis::Default, "nothing, so plan"),
+        (ModeBasis::Sentence, "what the sentences ask"),
+        (ModeBasis::Keyword, "a keyword"),
+        (ModeBasis::Meaning, "meaning"),
+        (ModeBasis::Default, "nothing, so plan"),
     ];
     for (basis, name) in names {
         let of = kept.iter().zip(ours).filter(|(_, inferred)| inferred.basis == basis);
@@ -224,9 +224,9 @@ fn bases(kept: &[Case], ours: &[Inferred], out: &mut String) {
 
 /// Whether meaning tells more than `plan` of the tasks for developing: of those that nothing else
 /// decides, and of all, as if nothing else did.
-fn left_open(teller: &Teller, embedder: &StaticModel<'_>, dev: &[Case], out: &mut String) -> Result<(), String> {
+fn left_open(teller: &Teller, embedder: &StaticModel<'_>, dev: &[ModeCase], out: &mut String) -> Result<(), String> {
     let vectors = dev.iter().map(|case| teller.vector(&case.task, embedder)).collect::<Result<Vec<_>, _>>()?;
-    let open: Vec<bool> = dev.iter().map(|case| teller.infer(&case.task, None).basis == Basis::Default).collect();
+    let open: Vec<bool> = dev.iter().map(|case| teller.infer(&case.task, None).basis == ModeBasis::Default).collect();
     let left = open.iter().filter(|open| **open).count();
     _ = writeln!(
         out,
@@ -235,7 +235,7 @@ fn left_open(teller: &Teller, embedder: &StaticModel<'_>, dev: &[Case], out: &mu
          | right | with `plan` |\n|---:|---:|---:|---:|---:|---:|---:|",
         dev.len(),
     );
-    for lead in [0.0, Examples::LEAD, 0.1, 0.15] {
+    for lead in [0.0, ModeExamples::LEAD, 0.1, 0.15] {
         let mut counts = [[0_u64; 3]; 2];
         for ((case, vector), open) in dev.iter().zip(&vectors).zip(&open) {
             let Some(vector) = vector else { continue };

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use proem_risk::history::Mends;
-use proem_risk::path::{Attributes, RepoPath, Role, Rules, classify};
+use proem_risk::path::{FileRole, GitAttributes, PathRules, RepoPath, classify};
 use proem_runtime::Environment;
 use proem_runtime::git::{GitProgram, discover};
 use proem_runtime::history::{HistoryWanted, history};
@@ -29,7 +29,7 @@ pub(super) fn date(folder: &Path, revision: &str) -> Result<i64, String> {
 
 /// Those of `commits` whose lines a later fix, up to `revision`, changes or removes.
 pub(super) fn needed_a_fix(folder: &Path, revision: &str, commits: &[String]) -> Result<BTreeSet<String>, String> {
-    let rules = Rules::shipped().map_err(|error| error.to_string())?;
+    let rules = PathRules::shipped().map_err(|error| error.to_string())?;
     let wanted: BTreeSet<&str> = commits.iter().map(String::as_str).collect();
     let Some(oldest) = commits.last() else { return Ok(BTreeSet::new()) };
     let later = ask(folder, &["rev-list", "--no-merges", revision, &format!("^{oldest}"), "--"])?;
@@ -62,14 +62,14 @@ fn fixes(folder: &Path, revision: &str) -> Result<BTreeSet<String>, String> {
 }
 
 /// The lines that a commit takes away from code and configuration: path, first line and number.
-fn removed(folder: &Path, commit: &str, rules: &Rules) -> Result<Vec<(String, u32, u32)>, String> {
+fn removed(folder: &Path, commit: &str, rules: &PathRules) -> Result<Vec<(String, u32, u32)>, String> {
     let patch = ask(folder, &["diff-tree", "-p", "-U0", "--no-commit-id", "--no-renames", "-r", commit, "--"])?;
     let (mut path, mut ranges) = (None, Vec::new());
     for line in patch.lines() {
         if let Some(name) = line.strip_prefix("--- ") {
             let name = name.strip_prefix("a/").map(str::to_owned);
-            let role = |name: &String| classify(&RepoPath::new(name.as_str()), &Attributes::default(), rules).role;
-            path = name.filter(|name| matches!(role(name), Role::Code | Role::Configuration));
+            let role = |name: &String| classify(&RepoPath::new(name.as_str()), &GitAttributes::default(), rules).role;
+            path = name.filter(|name| matches!(role(name), FileRole::Code | FileRole::Configuration));
         } else if let (Some(path), Some(hunk)) = (&path, line.strip_prefix("@@ -")) {
             let before = hunk.split(' ').next().unwrap_or_default();
             let (first, count) = before.split_once(',').unwrap_or((before, "1"));

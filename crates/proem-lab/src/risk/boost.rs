@@ -5,7 +5,7 @@
 //! random part of the commits and inputs; all branches of a level ask the same question
 //! (Prokhorenkova et al., *CatBoost*, 2018). The same lessons give the same bits.
 
-use proem_risk::score::{Forest, Input, Test, Tree};
+use proem_risk::score::{DecisionTree, Forest, Input, Test};
 use proem_score::linear::logistic;
 
 use crate::selection::data::Dice;
@@ -24,7 +24,7 @@ pub(crate) struct Lesson {
 
 /// How to learn.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Options<'a> {
+pub(crate) struct BoostOptions<'a> {
     /// The inputs that may be asked about.
     pub(crate) inputs: &'a [Input],
     /// Trees.
@@ -47,13 +47,13 @@ pub(crate) struct Options<'a> {
 const THRESHOLDS: usize = 48;
 
 /// One input of all lessons, as the number of thresholds below each value.
-struct Column {
+struct BinnedColumn {
     input: Input,
     thresholds: Vec<f64>,
     bins: Vec<u8>,
 }
 
-impl Column {
+impl BinnedColumn {
     fn of(lessons: &[Lesson], input: Input) -> Self {
         let values: Vec<f64> =
             lessons.iter().map(|lesson| lesson.values.get(input.index()).copied().unwrap_or_default()).collect();
@@ -117,8 +117,8 @@ impl Pull {
 
 /// Learns a forest. Its trees are zero on the mean, so the intercept is what is known without
 /// any answer.
-pub(crate) fn fit(lessons: &[Lesson], options: &Options<'_>) -> Forest {
-    let columns: Vec<Column> = options.inputs.iter().map(|input| Column::of(lessons, *input)).collect();
+pub(crate) fn fit(lessons: &[Lesson], options: &BoostOptions<'_>) -> Forest {
+    let columns: Vec<BinnedColumn> = options.inputs.iter().map(|input| BinnedColumn::of(lessons, *input)).collect();
     let mut intercept = intercept(lessons);
     let mut odds: Vec<f64> = lessons.iter().map(|lesson| lesson.offset + intercept).collect();
     let mut dice = Dice(options.seed);
@@ -164,14 +164,14 @@ fn derivative(lesson: &Lesson, odds: f64) -> Pull {
 /// Grows one tree.
 struct Grower<'a> {
     lessons: &'a [Lesson],
-    columns: &'a [Column],
-    options: &'a Options<'a>,
+    columns: &'a [BinnedColumn],
+    options: &'a BoostOptions<'a>,
 }
 
 /// A question with what it wins.
 #[derive(Clone, Copy)]
-struct Choice<'a> {
-    column: &'a Column,
+struct SplitChoice<'a> {
+    column: &'a BinnedColumn,
     /// Yes for bins above this.
     bin: u8,
     gain: f64,
@@ -179,7 +179,7 @@ struct Choice<'a> {
 
 impl Grower<'_> {
     /// A tree and the leaf of each lesson; `None` if no question helps.
-    fn grow(&self, odds: &[f64], dice: &mut Dice) -> Option<(Tree, Vec<u8>)> {
+    fn grow(&self, odds: &[f64], dice: &mut Dice) -> Option<(DecisionTree, Vec<u8>)> {
         let (rows, inputs) = self.options.sees;
         let pulls: Vec<Pull> = self
             .lessons
@@ -187,7 +187,7 @@ impl Grower<'_> {
             .zip(odds)
             .map(|(lesson, odds)| if chance(dice) < rows { derivative(lesson, *odds) } else { Pull::default() })
             .collect();
-        let seen: Vec<&Column> = self.columns.iter().filter(|_| chance(dice) < inputs).collect();
+        let seen: Vec<&BinnedColumn> = self.columns.iter().filter(|_| chance(dice) < inputs).collect();
         let mut nodes = vec![0_u8; self.lessons.len()];
         let mut tests = Vec::new();
         for level in 0..self.options.depth {
@@ -202,11 +202,17 @@ impl Grower<'_> {
             return None;
         }
         let (leaves, cover) = self.leaves(&pulls, &nodes, 1 << tests.len());
-        Some((Tree { tests, cover, leaves }, nodes))
+        Some((DecisionTree { tests, cover, leaves }, nodes))
     }
 
-    fn best<'c>(&self, seen: &[&'c Column], pulls: &[Pull], nodes: &[u8], count: usize) -> Option<Choice<'c>> {
-        let mut best: Option<Choice<'c>> = None;
+    fn best<'c>(
+        &self,
+        seen: &[&'c BinnedColumn],
+        pulls: &[Pull],
+        nodes: &[u8],
+        count: usize,
+    ) -> Option<SplitChoice<'c>> {
+        let mut best: Option<SplitChoice<'c>> = None;
         for column in seen {
             let width = column.thresholds.len().saturating_add(1);
             let mut sums = vec![Pull::default(); width.saturating_mul(count)];
@@ -218,7 +224,7 @@ impl Grower<'_> {
             let gains = self.gains(column, &sums, width);
             for (bin, gain) in (0_u8..).zip(gains) {
                 if gain > 1e-9 && best.is_none_or(|best| gain > best.gain) {
-                    best = Some(Choice { column, bin, gain });
+                    best = Some(SplitChoice { column, bin, gain });
                 }
             }
         }
@@ -226,8 +232,8 @@ impl Grower<'_> {
     }
 
     /// What asking at each threshold wins, over all nodes.
-    fn gains(&self, column: &Column, sums: &[Pull], width: usize) -> Vec<f64> {
-        let Options { penalty, smallest, .. } = *self.options;
+    fn gains(&self, column: &BinnedColumn, sums: &[Pull], width: usize) -> Vec<f64> {
+        let BoostOptions { penalty, smallest, .. } = *self.options;
         let mut gains = vec![0.0; column.thresholds.len()];
         for node in sums.chunks(width) {
             let mut all = Pull::default();
@@ -269,19 +275,19 @@ fn chance(dice: &mut Dice) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use proem_risk::score::{Features, Scale};
+    use proem_risk::score::{ChangeFeatures, Scale};
 
     use super::*;
 
-    fn options(inputs: &[Input]) -> Options<'_> {
-        Options { inputs, rounds: 60, rate: 0.2, depth: 2, penalty: 1.0, smallest: 1.0, sees: (1.0, 1.0), seed: 1 }
+    fn options(inputs: &[Input]) -> BoostOptions<'_> {
+        BoostOptions { inputs, rounds: 60, rate: 0.2, depth: 2, penalty: 1.0, smallest: 1.0, sees: (1.0, 1.0), seed: 1 }
     }
 
     /// Commits whose label depends on lines added and on being a fix together, and on neither alone.
     fn lessons() -> Vec<Lesson> {
         let lesson = |n: u32| {
             let (la, fix) = (f64::from(n % 10), (n / 10).is_multiple_of(2));
-            let features = Features { la: Some(la), fix: Some(fix), ..Features::default() };
+            let features = ChangeFeatures { la: Some(la), fix: Some(fix), ..ChangeFeatures::default() };
             let mut values = [0.0; Input::COUNT];
             for (slot, input) in values.iter_mut().zip(Input::all()) {
                 *slot = input.value(&features, &Scale::default()).unwrap_or_default();
@@ -297,7 +303,10 @@ mod tests {
         let inputs: Vec<Input> = ["la", "fix"].into_iter().filter_map(Input::named).collect();
         let forest = fit(&lessons(), &options(&inputs));
         let odds = |la: f64, fix: bool| {
-            forest.log_odds(&Features { la: Some(la), fix: Some(fix), ..Features::default() }, &Scale::default())
+            forest.log_odds(
+                &ChangeFeatures { la: Some(la), fix: Some(fix), ..ChangeFeatures::default() },
+                &Scale::default(),
+            )
         };
         assert!(odds(9.0, true) > 2.0 && odds(1.0, false) > 2.0, "{} {}", odds(9.0, true), odds(1.0, false));
         assert!(odds(1.0, true) < -2.0 && odds(9.0, false) < -2.0, "{} {}", odds(1.0, true), odds(9.0, false));

@@ -3,24 +3,24 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use proem_risk::score::{Feature, Features, Scale};
+use proem_risk::score::{ChangeFeatures, Feature, Scale};
 
 /// One labelled commit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Commit {
+pub(crate) struct LabelledCommit {
     /// Unix time in seconds.
     pub(crate) date: i64,
     /// Whether it needed a fix.
     pub(crate) is_bug: bool,
-    pub(crate) features: Features,
+    pub(crate) features: ChangeFeatures,
 }
 
 /// The commits of one project, oldest first.
 #[derive(Debug, Clone)]
-pub(crate) struct Project {
+pub(crate) struct LabelledProject {
     /// The file's name without its endings.
     pub(crate) name: String,
-    pub(crate) commits: Vec<Commit>,
+    pub(crate) commits: Vec<LabelledCommit>,
 }
 
 /// The fewest commits with a label, and without it, that anything is learned from or measured on.
@@ -32,7 +32,7 @@ const LARGEST: u64 = 1 << 30;
 /// What stands in a column's header; some sets misspell entropy.
 const ENTROPY: [&str; 2] = ["entropy", "entrophy"];
 
-impl Project {
+impl LabelledProject {
     /// Reads a table, packed with gzip or not.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let bytes = std::fs::read(path).map_err(|error| format!("could not read `{}`: {error}", path.display()))?;
@@ -48,14 +48,14 @@ impl Project {
     }
 
     /// The first four fifths by time, and the rest.
-    pub(crate) fn split(&self) -> (&[Commit], &[Commit]) {
+    pub(crate) fn split(&self) -> (&[LabelledCommit], &[LabelledCommit]) {
         let end = self.commits.len().saturating_mul(4) / 5;
         self.commits.split_at_checked(end).unwrap_or((&self.commits, &[]))
     }
 }
 
 /// Refuses commits among which one label is too rare to say anything.
-pub(crate) fn check(name: &str, commits: &[Commit]) -> Result<(), String> {
+pub(crate) fn check(name: &str, commits: &[LabelledCommit]) -> Result<(), String> {
     let bugs = commits.iter().filter(|commit| commit.is_bug).count();
     enough(name, bugs, commits.len().saturating_sub(bugs))
 }
@@ -71,7 +71,7 @@ pub(crate) fn enough(name: &str, bugs: usize, rest: usize) -> Result<(), String>
 }
 
 /// All tables in a folder, by name.
-pub(crate) fn projects(folder: &Path) -> Result<Vec<Project>, String> {
+pub(crate) fn projects(folder: &Path) -> Result<Vec<LabelledProject>, String> {
     let entries =
         std::fs::read_dir(folder).map_err(|error| format!("could not read `{}`: {error}", folder.display()))?;
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -86,13 +86,13 @@ pub(crate) fn projects(folder: &Path) -> Result<Vec<Project>, String> {
     if paths.is_empty() {
         return Err(format!("`{}` holds no `.csv` or `.csv.gz` file", folder.display()));
     }
-    paths.iter().map(|path| Project::read(path)).collect()
+    paths.iter().map(|path| LabelledProject::read(path)).collect()
 }
 
 /// The scale of a project from at most 500 of its commits, evenly spread.
-pub(crate) fn scale(commits: &[Commit]) -> Scale {
+pub(crate) fn scale(commits: &[LabelledCommit]) -> Scale {
     let step = commits.len().div_ceil(500).max(1);
-    let sample: Vec<Features> = commits.iter().step_by(step).map(|commit| commit.features).collect();
+    let sample: Vec<ChangeFeatures> = commits.iter().step_by(step).map(|commit| commit.features).collect();
     Scale::of(&sample)
 }
 
@@ -102,13 +102,13 @@ fn stem(path: &Path) -> String {
 }
 
 /// Where each column stands.
-struct Columns {
+struct ColumnPlaces {
     date: usize,
     bug: usize,
     features: [usize; Feature::ALL.len()],
 }
 
-impl Columns {
+impl ColumnPlaces {
     fn of(header: &str) -> Result<Self, String> {
         let names = cells(header);
         let mut missing = Vec::new();
@@ -131,20 +131,20 @@ impl Columns {
     }
 }
 
-fn parse(text: &str) -> Result<Vec<Commit>, String> {
+fn parse(text: &str) -> Result<Vec<LabelledCommit>, String> {
     let mut lines = (1..).zip(text.trim_start_matches('\u{feff}').lines()).filter(|(_, line)| !line.trim().is_empty());
     let (_, header) = lines.next().ok_or("it is empty")?;
-    let columns = Columns::of(header)?;
+    let columns = ColumnPlaces::of(header)?;
     let mut commits = lines
         .map(|(number, line)| commit(&columns, &cells(line)).map_err(|problem| format!("line {number}: {problem}")))
-        .collect::<Result<Vec<Commit>, String>>()?;
+        .collect::<Result<Vec<LabelledCommit>, String>>()?;
     // Stable, so that commits of one second stay in the order given.
     commits.sort_by_key(|commit| commit.date);
     normalise_entropy(&mut commits);
     Ok(commits)
 }
 
-fn commit(columns: &Columns, cells: &[&str]) -> Result<Commit, String> {
+fn commit(columns: &ColumnPlaces, cells: &[&str]) -> Result<LabelledCommit, String> {
     let cell = |place: usize, name: &str| cells.get(place).copied().ok_or_else(|| format!("`{name}` is missing"));
     let wrong = |name: &str, text: &str, wanted: &str| format!("`{name}` is `{text}`, not {wanted}");
     let date = cell(columns.date, "date")?;
@@ -166,19 +166,19 @@ fn commit(columns: &Columns, cells: &[&str]) -> Result<Commit, String> {
             text => Some(text.parse::<f64>().map_err(|_| wrong(feature.as_str(), text, "a number"))?),
         };
     }
-    Ok(Commit { date: seconds, is_bug, features: features(values) })
+    Ok(LabelledCommit { date: seconds, is_bug, features: features(values) })
 }
 
 /// The numbers of a row, in the order of [`Feature::ALL`].
-fn features(values: [Option<f64>; Feature::ALL.len()]) -> Features {
+fn features(values: [Option<f64>; Feature::ALL.len()]) -> ChangeFeatures {
     let [ns, nd, nf, entropy, la, ld, lt, fix, ndev, age, nuc, exp, rexp, sexp] = values;
     let fix = fix.filter(|fix| fix.is_finite()).map(|fix| fix > 0.0);
-    Features { ns, nd, nf, entropy, la, ld, lt, fix, ndev, age, nuc, exp, rexp, sexp }
+    ChangeFeatures { ns, nd, nf, entropy, la, ld, lt, fix, ndev, age, nuc, exp, rexp, sexp }
 }
 
 /// Divides the entropy by log2 of the number of files where a set has it in bits, which shows by a
 /// number above 1.
-fn normalise_entropy(commits: &mut [Commit]) {
+fn normalise_entropy(commits: &mut [LabelledCommit]) {
     let is_in_bits = commits.iter().any(|commit| commit.features.get(Feature::Entropy).is_some_and(|e| e > 1.0 + 1e-6));
     for features in commits.iter_mut().map(|commit| &mut commit.features).filter(|_| is_in_bits) {
         let files = features.get(Feature::Nf);
@@ -269,8 +269,8 @@ mod tests {
 
     #[test]
     fn too_few_are_refused() {
-        let commit = |is_bug| Commit { date: 0, is_bug, features: Features::default() };
-        let mut commits: Vec<Commit> = (0..60).map(|n| commit(n % 2 == 0)).collect();
+        let commit = |is_bug| LabelledCommit { date: 0, is_bug, features: ChangeFeatures::default() };
+        let mut commits: Vec<LabelledCommit> = (0..60).map(|n| commit(n % 2 == 0)).collect();
         assert_eq!(check("p", &commits), Ok(()));
         commits.pop();
         let expected = "p has 30 commits that needed a fix and 29 that didn't; at least 30 of each are needed";

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proem_risk::level::Thresholds;
-use proem_risk::metric::{Rank, Signal};
-use proem_risk::score::{Feature, Features, Model};
+use proem_risk::metric::{PercentileRank, Signal};
+use proem_risk::score::{ChangeFeatures, Feature, RiskModel};
 use proem_score::linear::logistic;
 use proem_score::measure as measures;
 
-use super::data::{Commit, Project, check, projects, scale};
-use super::learn::{Part, own, pooled, single};
-use super::measure::{Judged, area, area_within_size, recall, recall_by_lines};
+use super::data::{LabelledCommit, LabelledProject, check, projects, scale};
+use super::learn::{ProjectSlice, own, pooled, single};
+use super::measure::{ScoredCommit, area, area_within_size, recall, recall_by_lines};
 use super::peers::Regression;
 
 /// Measures the score of a change.
@@ -81,7 +81,7 @@ impl Method {
 
 /// The measures of one method on one project; `None` where one doesn't apply.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct MethodMeasures {
     method: Method,
     /// AUC, within size, top 5, 10 and 20 %, 20 % of lines, Brier, calibration error.
     values: [Option<f64>; 8],
@@ -94,7 +94,7 @@ struct Measured<'a> {
     name: &'a str,
     commits: usize,
     bugs: usize,
-    rows: Vec<Row>,
+    rows: Vec<MethodMeasures>,
     /// What its model of other projects tells without some metrics: AUC and within size.
     without: Vec<[Option<f64>; 2]>,
 }
@@ -111,8 +111,8 @@ const GROUPS: [(&str, &[Feature]); 5] = [
     ),
 ];
 
-fn report(projects: &[Project]) -> Result<String, String> {
-    let shipped = Model::shipped().map_err(|error| error.to_string())?;
+fn report(projects: &[LabelledProject]) -> Result<String, String> {
+    let shipped = RiskModel::shipped().map_err(|error| error.to_string())?;
     let (mut measured, mut refused) = (Vec::new(), Vec::new());
     for project in projects {
         let (earlier, later) = project.split();
@@ -129,10 +129,14 @@ fn report(projects: &[Project]) -> Result<String, String> {
 }
 
 /// Measures one project.
-fn measure<'a>(project: &'a Project, all: &[&Project], shipped: &Model) -> Result<Measured<'a>, String> {
+fn measure<'a>(
+    project: &'a LabelledProject,
+    all: &[&LabelledProject],
+    shipped: &RiskModel,
+) -> Result<Measured<'a>, String> {
     let (earlier, later) = project.split();
     let scale = scale(earlier);
-    let part = |project: &'a Project| Part { name: &project.name, commits: project.split().0 };
+    let part = |project: &'a LabelledProject| ProjectSlice { name: &project.name, commits: project.split().0 };
     let own = own(part(project))?;
     let unseen = unseen(project, all, shipped)?;
     let regression = Regression::fit(earlier)?;
@@ -142,13 +146,13 @@ fn measure<'a>(project: &'a Project, all: &[&Project], shipped: &Model) -> Resul
     past.sort_by(f64::total_cmp);
     let mut rows = Vec::new();
     for method in Method::ALL {
-        let score = |commit: &Commit| -> Option<f64> {
+        let score = |commit: &LabelledCommit| -> Option<f64> {
             let features = &commit.features;
             match method {
                 Method::Own => Some(own.log_odds(features, &scale)),
                 Method::Unseen => unseen.as_ref().map(|model| model.log_odds(features, &scale)),
                 Method::Level => {
-                    let rank = Rank::among(&past, unseen.as_ref()?.log_odds(features, &scale))?;
+                    let rank = PercentileRank::among(&past, unseen.as_ref()?.log_odds(features, &scale))?;
                     Some(step(thresholds.score_signal(rank.percentile, rank.among)))
                 }
                 Method::Size => {
@@ -188,12 +192,17 @@ const fn step(signal: Signal) -> f64 {
 
 /// A model that hasn't learned from a project: the shipped one, or one learned from the others where
 /// the shipped one knows it; `None` if there are no others.
-fn unseen(project: &Project, all: &[&Project], shipped: &Model) -> Result<Option<Model>, String> {
+fn unseen(
+    project: &LabelledProject,
+    all: &[&LabelledProject],
+    shipped: &RiskModel,
+) -> Result<Option<RiskModel>, String> {
     if !shipped.projects().contains(&project.name) {
         return Ok(Some(shipped.clone()));
     }
     let others = all.iter().filter(|other| other.name != project.name);
-    let parts: Vec<Part<'_>> = others.map(|other| Part { name: &other.name, commits: other.split().0 }).collect();
+    let parts: Vec<ProjectSlice<'_>> =
+        others.map(|other| ProjectSlice { name: &other.name, commits: other.split().0 }).collect();
     match parts.as_slice() {
         [] => Ok(None),
         [one] => own(*one).map(Some),
@@ -202,16 +211,16 @@ fn unseen(project: &Project, all: &[&Project], shipped: &Model) -> Result<Option
 }
 
 /// The commits with a score; `None` if a commit has none.
-fn judged(commits: &[Commit], score: impl Fn(&Commit) -> Option<f64>) -> Option<Vec<Judged>> {
-    let judge = |commit: &Commit| {
+fn judged(commits: &[LabelledCommit], score: impl Fn(&LabelledCommit) -> Option<f64>) -> Option<Vec<ScoredCommit>> {
+    let judge = |commit: &LabelledCommit| {
         let added = commit.features.get(Feature::La).unwrap_or(0.0);
         let lines = added + commit.features.get(Feature::Ld).unwrap_or(0.0);
-        Some(Judged { score: score(commit)?, is_bug: commit.is_bug, added, lines })
+        Some(ScoredCommit { score: score(commit)?, is_bug: commit.is_bug, added, lines })
     };
     commits.iter().map(judge).collect()
 }
 
-fn row(method: Method, judged: &[Judged]) -> Row {
+fn row(method: Method, judged: &[ScoredCommit]) -> MethodMeasures {
     let labels: Vec<bool> = judged.iter().map(|judged| judged.is_bug).collect();
     let probabilities: Vec<f64> = judged.iter().map(|judged| logistic(judged.score)).collect();
     let probabilities = Some(single(&probabilities)).filter(|_| method.is_calibrated());
@@ -226,13 +235,13 @@ fn row(method: Method, judged: &[Judged]) -> Row {
         probabilities.as_ref().and_then(|p| measures::brier(p, &labels)),
         probabilities.as_ref().and_then(|p| measures::expected_calibration_error(p, &labels, BINS)),
     ];
-    Row { method, values, half: area.map(super::measure::Area::half) }
+    MethodMeasures { method, values, half: area.map(super::measure::Area::half) }
 }
 
 /// The same metrics, some of them unknown.
-fn forget(features: &Features, unknown: &[Feature]) -> Features {
+fn forget(features: &ChangeFeatures, unknown: &[Feature]) -> ChangeFeatures {
     let keep = |feature| features.get(feature).filter(|_| !unknown.contains(&feature));
-    Features {
+    ChangeFeatures {
         ns: keep(Feature::Ns),
         nd: keep(Feature::Nd),
         nf: keep(Feature::Nf),
@@ -277,7 +286,7 @@ fn written(measured: &[Measured<'_>], refused: &[String]) -> String {
             measured.len()
         );
         for method in Method::ALL {
-            let rows: Vec<&Row> =
+            let rows: Vec<&MethodMeasures> =
                 measured.iter().filter_map(|project| project.rows.iter().find(|row| row.method == method)).collect();
             if rows.len() == measured.len() {
                 let values = std::array::from_fn(|place| mean(rows.iter().map(|row| row.values.get(place).copied()?)));

@@ -4,13 +4,13 @@
 //! hadn't seen. Calibration is a straight line through the log-odds (Platt 1999), so that it can be
 //! multiplied into the leaves and the contributions still add up.
 
-use proem_risk::score::{Feature, Forest, Input, Model, Parts, Scale};
+use proem_risk::score::{Feature, Forest, Input, RiskModel, RiskModelParts, Scale};
 use proem_score::calibrate::Platt;
 use proem_score::linear::{self, logistic};
 use proem_score::measure;
 
-use super::boost::{Lesson, Options, fit, rounded};
-use super::data::{Commit, check, enough, scale};
+use super::boost::{BoostOptions, Lesson, fit, rounded};
+use super::data::{LabelledCommit, check, enough, scale};
 
 /// The inputs that are nothing but size.
 const SIZE: [&str; 5] = ["nf", "la", "ld", "la + ld", "la / (nf + 1)"];
@@ -24,7 +24,7 @@ const BINS: usize = 10;
 const SEED: u64 = 7;
 
 /// How one project teaches; tuned as `evals/risk/README.md` says.
-const OWN: Options<'_> = Options {
+const OWN: BoostOptions<'_> = BoostOptions {
     inputs: &[],
     rounds: 600,
     rate: 0.03,
@@ -35,22 +35,22 @@ const OWN: Options<'_> = Options {
     seed: SEED,
 };
 /// How several do: with fewer and smaller trees, which carry over better and read better.
-const POOLED: Options<'_> = Options { rounds: 250, rate: 0.04, depth: 2, ..OWN };
+const POOLED: BoostOptions<'_> = BoostOptions { rounds: 250, rate: 0.04, depth: 2, ..OWN };
 
 /// Some commits of one project, oldest first.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part<'a> {
+pub(crate) struct ProjectSlice<'a> {
     pub(crate) name: &'a str,
-    pub(crate) commits: &'a [Commit],
+    pub(crate) commits: &'a [LabelledCommit],
 }
 
 /// A model of one project, to be used on its later commits.
-pub(crate) fn own(part: Part<'_>) -> Result<Model, String> {
+pub(crate) fn own(part: ProjectSlice<'_>) -> Result<RiskModel, String> {
     check(part.name, part.commits)?;
     let (earlier, later) = part.commits.split_at_checked(part.commits.len() * 3 / 4).unwrap_or_default();
     check(&format!("the first three quarters of {}", part.name), earlier)?;
     check(&format!("the last quarter of {}", part.name), later)?;
-    let forest = |inputs: &[Input]| own_forest(part, earlier, later, &Options { inputs, ..OWN });
+    let forest = |inputs: &[Input]| own_forest(part, earlier, later, &BoostOptions { inputs, ..OWN });
     let (size, _) = forest(&sizes())?;
     let (all, error) = forest(&Input::all().collect::<Vec<_>>())?;
     finish(&[part], all, size, error)
@@ -58,10 +58,10 @@ pub(crate) fn own(part: Part<'_>) -> Result<Model, String> {
 
 /// A forest of one project, and its calibration error on the later commits, which calibrate it.
 fn own_forest(
-    part: Part<'_>,
-    earlier: &[Commit],
-    later: &[Commit],
-    options: &Options<'_>,
+    part: ProjectSlice<'_>,
+    earlier: &[LabelledCommit],
+    later: &[LabelledCommit],
+    options: &BoostOptions<'_>,
 ) -> Result<(Forest, f64), String> {
     let seen = scale(earlier);
     let forest = fit(&recent(part.name, earlier, &seen)?, options);
@@ -74,7 +74,7 @@ fn own_forest(
 }
 
 /// A model of several projects, to be used on others.
-pub(crate) fn pooled(parts: &[Part<'_>]) -> Result<Model, String> {
+pub(crate) fn pooled(parts: &[ProjectSlice<'_>]) -> Result<RiskModel, String> {
     for part in parts {
         check(part.name, part.commits)?;
     }
@@ -84,8 +84,8 @@ pub(crate) fn pooled(parts: &[Part<'_>]) -> Result<Model, String> {
 }
 
 /// A calibrated forest and its calibration error on projects that it hadn't seen.
-fn pooled_forest(parts: &[Part<'_>], inputs: &[Input]) -> Result<(Forest, f64), String> {
-    let options = Options { inputs, ..POOLED };
+fn pooled_forest(parts: &[ProjectSlice<'_>], inputs: &[Input]) -> Result<(Forest, f64), String> {
+    let options = BoostOptions { inputs, ..POOLED };
     let lessons: Vec<Vec<Lesson>> = parts.iter().map(offset).collect::<Result<_, _>>()?;
     let (mut rows, mut labels, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     for (left_out, part) in parts.iter().enumerate() {
@@ -106,10 +106,14 @@ fn pooled_forest(parts: &[Part<'_>], inputs: &[Input]) -> Result<(Forest, f64), 
             weights.push(part_weight(part));
         }
     }
-    let line =
-        linear::fit(&rows, &labels, &single(&weights), linear::Options { l2: 1e-3, ..linear::Options::default() })
-            .map_err(|error| error.to_string())?
-            .model;
+    let line = linear::fit(
+        &rows,
+        &labels,
+        &single(&weights),
+        linear::TrainingOptions { l2: 1e-3, ..linear::TrainingOptions::default() },
+    )
+    .map_err(|error| error.to_string())?
+    .model;
     let slope = line.weights.first().copied().map_or(1.0, f64::from);
     let bias = f64::from(line.bias);
     let biases: Vec<f64> = (0..parts.len())
@@ -131,9 +135,9 @@ fn pooled_forest(parts: &[Part<'_>], inputs: &[Input]) -> Result<(Forest, f64), 
 }
 
 /// The parts of a model, with what each metric usually adds.
-fn finish(parts: &[Part<'_>], all: Forest, size: Forest, error: f64) -> Result<Model, String> {
+fn finish(parts: &[ProjectSlice<'_>], all: Forest, size: Forest, error: f64) -> Result<RiskModel, String> {
     let commits = parts.iter().flat_map(|part| part.commits);
-    let mut parts_of_model = Parts {
+    let mut parts_of_model = RiskModelParts {
         projects: parts.iter().map(|part| part.name.to_owned()).collect(),
         commits: commits.clone().count() as u64,
         bugs: commits.filter(|commit| commit.is_bug).count() as u64,
@@ -142,12 +146,12 @@ fn finish(parts: &[Part<'_>], all: Forest, size: Forest, error: f64) -> Result<M
         all,
         size,
     };
-    let model = Model::new(parts_of_model.clone()).map_err(|error| error.to_string())?;
+    let model = RiskModel::new(parts_of_model.clone()).map_err(|error| error.to_string())?;
     let mut sums = [0.0; Feature::ALL.len()];
     for part in parts {
         let scale = scale(part.commits);
         let step = part.commits.len().div_ceil(500).max(1);
-        let sample: Vec<&Commit> = part.commits.iter().step_by(step).collect();
+        let sample: Vec<&LabelledCommit> = part.commits.iter().step_by(step).collect();
         for commit in &sample {
             let contributions = model.score(&commit.features, &scale).contributions;
             for (sum, contribution) in sums.iter_mut().zip(contributions) {
@@ -158,7 +162,7 @@ fn finish(parts: &[Part<'_>], all: Forest, size: Forest, error: f64) -> Result<M
         }
     }
     parts_of_model.importance = sums.map(|sum| libm::round(sum * 1e4) / 1e4);
-    Model::new(parts_of_model).map_err(|error| error.to_string())
+    RiskModel::new(parts_of_model).map_err(|error| error.to_string())
 }
 
 fn sizes() -> Vec<Input> {
@@ -167,12 +171,12 @@ fn sizes() -> Vec<Input> {
 
 /// What each commit teaches; one with an unknown metric teaches nothing.
 fn lessons(
-    part: &Part<'_>,
+    part: &ProjectSlice<'_>,
     scale: &Scale,
-    weight: &dyn Fn(&Commit) -> f64,
+    weight: &dyn Fn(&LabelledCommit) -> f64,
     offset: f64,
 ) -> Result<Vec<Lesson>, String> {
-    let lesson = |commit: &Commit| {
+    let lesson = |commit: &LabelledCommit| {
         let mut values = [0.0; Input::COUNT];
         for (slot, input) in values.iter_mut().zip(Input::all()) {
             *slot = input.value(&commit.features, scale)?;
@@ -186,15 +190,15 @@ fn lessons(
 }
 
 /// The lessons of one project, the newest commits with the weight 1.
-fn recent(name: &str, commits: &[Commit], scale: &Scale) -> Result<Vec<Lesson>, String> {
+fn recent(name: &str, commits: &[LabelledCommit], scale: &Scale) -> Result<Vec<Lesson>, String> {
     let newest = commits.last().map_or(0, |commit| commit.date);
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970")]
-    let weight = |commit: &Commit| libm::exp2(-((newest - commit.date) as f64) / DAY / HALF_LIFE);
-    lessons(&Part { name, commits }, scale, &weight, 0.0)
+    let weight = |commit: &LabelledCommit| libm::exp2(-((newest - commit.date) as f64) / DAY / HALF_LIFE);
+    lessons(&ProjectSlice { name, commits }, scale, &weight, 0.0)
 }
 
 /// The lessons of one project among others: how often its changes need a fix is known before.
-fn offset(part: &Part<'_>) -> Result<Vec<Lesson>, String> {
+fn offset(part: &ProjectSlice<'_>) -> Result<Vec<Lesson>, String> {
     let bugs = part.commits.iter().filter(|commit| commit.is_bug).count();
     #[expect(clippy::cast_precision_loss, reason = "counts of commits")]
     let odds = bugs as f64 / (part.commits.len() - bugs) as f64;
@@ -202,7 +206,7 @@ fn offset(part: &Part<'_>) -> Result<Vec<Lesson>, String> {
 }
 
 /// A large project counts more than a small one, but not as many times as it has commits.
-fn part_weight(part: &Part<'_>) -> f64 {
+fn part_weight(part: &ProjectSlice<'_>) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a count of commits")]
     let count = part.commits.len() as f64;
     1.0 / libm::sqrt(count.max(1.0))

@@ -14,14 +14,14 @@ use proem_risk::assess::Depth;
 use proem_risk::change::Change;
 use proem_risk::history::ObjectId;
 use proem_risk::level::{Level, LevelRules, Thresholds};
-use proem_risk::metric::Name;
+use proem_risk::metric::MetricName;
 use proem_runtime::Environment;
-use proem_runtime::change::{ChangeLimits, Resolved, Spec, change, resolve};
+use proem_runtime::change::{ChangeLimits, ResolvedChange, Spec, change, resolve};
 use proem_runtime::git::{GitProgram, Repository, discover};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 
 use super::blame;
-use super::measure::{Judged, area};
+use super::measure::{ScoredCommit, area};
 
 /// Measures the levels on clones.
 #[derive(Debug, Args)]
@@ -57,7 +57,7 @@ const SMALL: Duration = Duration::from_mins(1);
 const WINDOW_DAYS: u32 = 365;
 
 /// A commit that was assessed.
-struct Assessed {
+struct CommitLevels {
     /// By each of [`RULES`].
     levels: [Level; RULES.len()],
     added: f64,
@@ -88,7 +88,7 @@ fn name_of(folder: &str) -> String {
 }
 
 /// Assesses the commits of a clone by all rules.
-fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<Assessed>, String> {
+fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<CommitLevels>, String> {
     let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
     let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
     let repository = discover(&git, folder, SMALL).map_err(|error| words(&error))?;
@@ -100,7 +100,7 @@ fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<Assess
     let changes = specs.map(|spec| resolve(&git, &repository, &spec, now)).collect::<Result<Vec<_>, _>>();
     let changes = changes.map_err(|error| words(&error))?;
     let assessor = open(&git, &repository, (&changes, now)).map_err(|error| words(&error))?;
-    let one = |resolved: &Resolved| {
+    let one = |resolved: &ResolvedChange| {
         let change = change(&git, &repository, resolved, assessor.rules(), &ChangeLimits::default())?;
         judge(&assessor, &change, resolved.id.is_some_and(|id: ObjectId| buggy.contains(&id.to_string())))
     };
@@ -110,7 +110,7 @@ fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<Assess
 fn open(
     git: &GitProgram,
     repository: &Repository,
-    (changes, now): (&[Resolved], i64),
+    (changes, now): (&[ResolvedChange], i64),
 ) -> Result<Assessor, proem_runtime::Error> {
     let thresholds = Thresholds::shipped().map_err(proem_runtime::Error::Assessment)?;
     let options = AssessorOptions {
@@ -127,19 +127,19 @@ fn open(
     Assessor::open(git, repository, options, &|_| ())
 }
 
-fn judge(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<Assessed, proem_runtime::Error> {
+fn judge(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<CommitLevels, proem_runtime::Error> {
     let look = assessor.look(change)?;
     let mut levels = [Level::Unknown; RULES.len()];
     let (mut added, mut removed) = (0.0, 0.0);
     for (level, (_, rules)) in levels.iter_mut().zip(RULES) {
         let assessment = look.assess_by(rules, Depth::TierTwo)?;
-        let of = |name: Name| assessment.metrics.iter().find(|one| one.name == name).and_then(|one| one.value);
+        let of = |name: MetricName| assessment.metrics.iter().find(|one| one.name == name).and_then(|one| one.value);
         // A change in which nothing runs adds no line that runs.
-        added = of(Name::LinesAdded).unwrap_or(0.0);
-        removed = of(Name::LinesDeleted).unwrap_or(0.0);
+        added = of(MetricName::LinesAdded).unwrap_or(0.0);
+        removed = of(MetricName::LinesDeleted).unwrap_or(0.0);
         *level = assessment.level;
     }
-    Ok(Assessed { levels, added, lines: added + removed, is_bug })
+    Ok(CommitLevels { levels, added, lines: added + removed, is_bug })
 }
 
 /// A level as a number.
@@ -154,7 +154,7 @@ const fn step(level: Level) -> f64 {
 }
 
 /// What one way of judging comes to.
-struct Row {
+struct JudgementRow {
     name: String,
     /// HIGH, MEDIUM and UNKNOWN.
     counts: [usize; 3],
@@ -162,12 +162,12 @@ struct Row {
     judged: Vec<(bool, f64)>,
 }
 
-fn rows(assessed: &[Assessed]) -> Vec<Row> {
+fn rows(assessed: &[CommitLevels]) -> Vec<JudgementRow> {
     let mut rows = Vec::new();
     for (place, (name, _)) in RULES.iter().enumerate() {
         let levels: Vec<Level> = assessed.iter().filter_map(|one| one.levels.get(place).copied()).collect();
         let count = |wanted: Level| levels.iter().filter(|level| **level == wanted).count();
-        rows.push(Row {
+        rows.push(JudgementRow {
             name: (*name).to_owned(),
             counts: [count(Level::High), count(Level::Medium), count(Level::Unknown)],
             judged: levels.iter().map(|level| (*level >= Level::Medium, step(*level))).collect(),
@@ -179,7 +179,7 @@ fn rows(assessed: &[Assessed]) -> Vec<Row> {
 }
 
 /// The simple rule: as many HIGH and MEDIUM as the rank gives, to the commits with most lines added.
-fn by_size(assessed: &[Assessed], [high, medium, _]: [usize; 3]) -> Row {
+fn by_size(assessed: &[CommitLevels], [high, medium, _]: [usize; 3]) -> JudgementRow {
     let mut order: Vec<usize> = (0..assessed.len()).collect();
     let added = |at: usize| assessed.get(at).map_or(0.0, |one| one.added);
     order.sort_by(|a, b| added(*b).total_cmp(&added(*a)));
@@ -189,10 +189,10 @@ fn by_size(assessed: &[Assessed], [high, medium, _]: [usize; 3]) -> Row {
             *slot = (true, if rank < high { 2.0 } else { 1.0 });
         }
     }
-    Row { name: "lines added, as many".to_owned(), counts: [high, medium, 0], judged }
+    JudgementRow { name: "lines added, as many".to_owned(), counts: [high, medium, 0], judged }
 }
 
-fn table(name: &str, revision: &str, args: &EvalLevels, assessed: &[Assessed]) -> String {
+fn table(name: &str, revision: &str, args: &EvalLevels, assessed: &[CommitLevels]) -> String {
     let bugs = assessed.iter().filter(|one| one.is_bug).count();
     let mut out = format!("\n## {name} at {revision}\n\n");
     let skipped = if args.skip > 0 { format!(" behind the newest {}", args.skip) } else { String::new() };
@@ -216,11 +216,11 @@ fn table(name: &str, revision: &str, args: &EvalLevels, assessed: &[Assessed]) -
     out
 }
 
-fn labels(row: &Row, assessed: &[Assessed]) -> String {
+fn labels(row: &JudgementRow, assessed: &[CommitLevels]) -> String {
     let all = row.judged.iter().zip(assessed);
-    let judged: Vec<Judged> = all
+    let judged: Vec<ScoredCommit> = all
         .clone()
-        .map(|((_, score), one)| Judged { score: *score, is_bug: one.is_bug, added: one.added, lines: one.lines })
+        .map(|((_, score), one)| ScoredCommit { score: *score, is_bug: one.is_bug, added: one.added, lines: one.lines })
         .collect();
     let area = area(&judged).map_or_else(|| "–".to_owned(), |area| format!("{:.3} ± {:.3}", area.area, area.half()));
     let above: Vec<bool> = all.filter(|((is_above, _), _)| *is_above).map(|(_, one)| one.is_bug).collect();

@@ -10,7 +10,7 @@ const QUINTILES: usize = 5;
 
 /// One commit that was scored.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Judged {
+pub(crate) struct ScoredCommit {
     /// More is riskier.
     pub(crate) score: f64,
     pub(crate) is_bug: bool,
@@ -38,7 +38,7 @@ impl Area {
 /// The area under the ROC curve with its standard error by DeLong, DeLong and Clarke-Pearson
 /// (*Comparing the Areas under Two or More Correlated ROC Curves*, 1988), in the fast form of Sun
 /// and Xu (2014). `None` with fewer than two commits of a label.
-pub(crate) fn area(judged: &[Judged]) -> Option<Area> {
+pub(crate) fn area(judged: &[ScoredCommit]) -> Option<Area> {
     let of = |is_bug: bool| -> Vec<f64> { judged.iter().filter(|j| j.is_bug == is_bug).map(|j| j.score).collect() };
     let (bugs, rest) = (of(true), of(false));
     let all: Vec<f64> = bugs.iter().chain(&rest).copied().collect();
@@ -56,7 +56,7 @@ pub(crate) fn area(judged: &[Judged]) -> Option<Area> {
 
 /// The area under the ROC curve among commits of like size: within each quintile of lines added,
 /// averaged by the number of pairs. `None` if no quintile has both labels.
-pub(crate) fn area_within_size(judged: &[Judged]) -> Option<f64> {
+pub(crate) fn area_within_size(judged: &[ScoredCommit]) -> Option<f64> {
     let mut sorted = judged.to_vec();
     sorted.sort_by(|a, b| a.added.total_cmp(&b.added));
     let (mut sum, mut weight) = (0.0, 0.0);
@@ -75,7 +75,7 @@ pub(crate) fn area_within_size(judged: &[Judged]) -> Option<f64> {
 
 /// The share of the commits that needed a fix among the riskiest `share` of all, ties in order of
 /// time.
-pub(crate) fn recall(judged: &[Judged], share: f64) -> Option<f64> {
+pub(crate) fn recall(judged: &[ScoredCommit], share: f64) -> Option<f64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most the number of commits")]
     let first = libm::round(count(judged.len()) * share) as usize;
     let ranked: Vec<bool> = ranked(judged).iter().map(|judged| judged.is_bug).collect();
@@ -84,7 +84,7 @@ pub(crate) fn recall(judged: &[Judged], share: f64) -> Option<f64> {
 }
 
 /// The same among the riskiest commits that together change `share` of all lines.
-pub(crate) fn recall_by_lines(judged: &[Judged], share: f64) -> Option<f64> {
+pub(crate) fn recall_by_lines(judged: &[ScoredCommit], share: f64) -> Option<f64> {
     let mut left = judged.iter().map(|judged| judged.lines).sum::<f64>() * share;
     let bugs = judged.iter().filter(|judged| judged.is_bug).count();
     let mut found = 0;
@@ -98,7 +98,7 @@ pub(crate) fn recall_by_lines(judged: &[Judged], share: f64) -> Option<f64> {
     (bugs > 0).then(|| count(found) / count(bugs))
 }
 
-fn ranked(judged: &[Judged]) -> Vec<Judged> {
+fn ranked(judged: &[ScoredCommit]) -> Vec<ScoredCommit> {
     let mut ranked = judged.to_vec();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     ranked
@@ -137,8 +137,9 @@ const fn count(count: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn judged(scores: &[f64], labels: &[u8]) -> Vec<Judged> {
-        let one = |(score, label): (&f64, &u8)| Judged { score: *score, is_bug: *label == 1, added: 0.0, lines: 1.0 };
+    fn judged(scores: &[f64], labels: &[u8]) -> Vec<ScoredCommit> {
+        let one =
+            |(score, label): (&f64, &u8)| ScoredCommit { score: *score, is_bug: *label == 1, added: 0.0, lines: 1.0 };
         scores.iter().zip(labels).map(one).collect()
     }
 
@@ -164,10 +165,10 @@ mod tests {
     #[test]
     fn size_alone_says_nothing_within_a_size() {
         // The score is the size, which tells the labels between quintiles, never within.
-        let judged: Vec<Judged> = (0..50)
+        let judged: Vec<ScoredCommit> = (0..50)
             .map(|n| {
                 let size = f64::from(n / 10);
-                Judged { score: size, is_bug: n % 10 < 1 + n / 10, added: size, lines: size }
+                ScoredCommit { score: size, is_bug: n % 10 < 1 + n / 10, added: size, lines: size }
             })
             .collect();
         assert_eq!(area_within_size(&judged), Some(0.5));

@@ -1,9 +1,9 @@
 //! What the score has to beat: size alone, and a logistic regression over the same metrics.
 
-use proem_risk::score::{Feature, Features};
+use proem_risk::score::{ChangeFeatures, Feature};
 use proem_score::linear::{self, Logistic};
 
-use super::data::Commit;
+use super::data::LabelledCommit;
 
 /// A logistic regression over the logarithms of the fourteen metrics.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Regression {
 }
 
 impl Regression {
-    pub(crate) fn fit(commits: &[Commit]) -> Result<Self, String> {
+    pub(crate) fn fit(commits: &[LabelledCommit]) -> Result<Self, String> {
         let mut means = [0.0; Feature::ALL.len()];
         for (mean, feature) in means.iter_mut().zip(Feature::ALL) {
             let known: Vec<f32> = commits.iter().filter_map(|commit| logarithm(&commit.features, feature)).collect();
@@ -23,24 +23,25 @@ impl Regression {
         }
         let rows: Vec<[f32; Feature::ALL.len()]> = commits.iter().map(|commit| row(&commit.features, &means)).collect();
         let labels: Vec<bool> = commits.iter().map(|commit| commit.is_bug).collect();
-        let fitted = linear::fit(&rows, &labels, &[], linear::Options::default()).map_err(|error| error.to_string())?;
+        let fitted =
+            linear::fit(&rows, &labels, &[], linear::TrainingOptions::default()).map_err(|error| error.to_string())?;
         Ok(Self { model: fitted.model, means })
     }
 
     /// The log-odds of a change.
-    pub(crate) fn score(&self, features: &Features) -> f64 {
+    pub(crate) fn score(&self, features: &ChangeFeatures) -> f64 {
         f64::from(self.model.score(&row(features, &self.means)))
     }
 }
 
 /// `ln(1 + x)`; `None` for an unknown metric.
-fn logarithm(features: &Features, feature: Feature) -> Option<f32> {
+fn logarithm(features: &ChangeFeatures, feature: Feature) -> Option<f32> {
     #[expect(clippy::cast_possible_truncation, reason = "a logarithm")]
     features.get(feature).map(|value| libm::log1p(value) as f32)
 }
 
 /// All metrics; the mean of the training commits stands for an unknown one.
-fn row(features: &Features, means: &[f32; Feature::ALL.len()]) -> [f32; Feature::ALL.len()] {
+fn row(features: &ChangeFeatures, means: &[f32; Feature::ALL.len()]) -> [f32; Feature::ALL.len()] {
     let mut row = *means;
     for (slot, feature) in row.iter_mut().zip(Feature::ALL) {
         *slot = logarithm(features, feature).unwrap_or(*slot);

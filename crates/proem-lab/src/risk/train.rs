@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use proem_risk::score::{Feature, Model};
+use proem_risk::score::{Feature, RiskModel};
 
-use super::data::{Commit, Project, check, projects};
-use super::learn::{Part, own, pooled};
+use super::data::{LabelledCommit, LabelledProject, check, projects};
+use super::learn::{ProjectSlice, own, pooled};
 
 /// Learns the score of a change.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &TrainRisk) -> Result<String, String> {
         several => pooled(several)?,
     };
     let file = model.write();
-    if Model::read(&file).map_err(|error| error.to_string())? != model {
+    if RiskModel::read(&file).map_err(|error| error.to_string())? != model {
         return Err("the model doesn't read as it was written".to_owned());
     }
     if args.check {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &TrainRisk) -> Result<String, String> {
 }
 
 /// The commits of a project whose labels had time to come.
-fn part(project: &Project, censor_days: u32) -> Result<Part<'_>, String> {
+fn part(project: &LabelledProject, censor_days: u32) -> Result<ProjectSlice<'_>, String> {
     let newest = project.commits.last().map_or(0, |commit| commit.date);
     let end = newest.saturating_sub(i64::from(censor_days).saturating_mul(DAY));
     let count = project.commits.partition_point(|commit| commit.date <= end);
@@ -69,15 +69,15 @@ fn part(project: &Project, censor_days: u32) -> Result<Part<'_>, String> {
             days(commits)
         ));
     }
-    Ok(Part { name: &project.name, commits })
+    Ok(ProjectSlice { name: &project.name, commits })
 }
 
-fn days(commits: &[Commit]) -> i64 {
-    let date = |commit: Option<&Commit>| commit.map_or(0, |commit| commit.date);
+fn days(commits: &[LabelledCommit]) -> i64 {
+    let date = |commit: Option<&LabelledCommit>| commit.map_or(0, |commit| commit.date);
     date(commits.last()).saturating_sub(date(commits.first())) / DAY
 }
 
-fn report(parts: &[Part<'_>], model: &Model, bytes: usize) -> String {
+fn report(parts: &[ProjectSlice<'_>], model: &RiskModel, bytes: usize) -> String {
     let mut out = String::new();
     for part in parts {
         let bugs = part.commits.iter().filter(|commit| commit.is_bug).count();
@@ -134,7 +134,7 @@ mod tests {
         let report = train(&[("one.csv", 330)], false, folder.path()).unwrap();
         assert!(report.starts_with("one: 300 commits in 299 days, "), "{report}");
         train(&[], true, folder.path()).unwrap();
-        let model = Model::read(&std::fs::read_to_string(folder.path().join("model.json")).unwrap()).unwrap();
+        let model = RiskModel::read(&std::fs::read_to_string(folder.path().join("model.json")).unwrap()).unwrap();
         assert_eq!(model.projects(), ["one"]);
         assert!(model.importance(Feature::La) > 0.5, "{report}");
         std::fs::write(folder.path().join("model.json"), "{}").unwrap();

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 /// A request.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Request {
+pub(crate) struct SelectionRequest {
     /// What is asked.
     pub(crate) query: String,
     /// The tools that serve it.
@@ -25,17 +25,17 @@ pub(crate) struct Request {
 
 /// A catalogue whose entries are found by the names in the set.
 #[derive(Debug)]
-pub(crate) struct Tools {
+pub(crate) struct ToolCatalogue {
     pub(crate) catalogue: Catalogue,
     places: BTreeMap<String, usize>,
 }
 
-impl Tools {
+impl ToolCatalogue {
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         Ok(Self::new(&parse_lines(&path.display().to_string(), &text(path)?)))
     }
 
-    fn new(parsed: &proem_select::catalogue::Parsed) -> Self {
+    fn new(parsed: &proem_select::catalogue::CatalogueContents) -> Self {
         let catalogue = Catalogue::new(parsed.clone(), &Approvals::default());
         let name = |capability: &Capability| show::json(capability.own_name()).as_str().unwrap_or_default().to_owned();
         let places = (0..).zip(catalogue.entries()).map(|(place, entry)| (name(entry), place)).collect();
@@ -47,7 +47,7 @@ impl Tools {
     }
 
     /// The places of the entries that serve a request; an unknown one is an error in the set.
-    pub(crate) fn wanted(&self, request: &Request) -> Result<BTreeSet<usize>, String> {
+    pub(crate) fn wanted(&self, request: &SelectionRequest) -> Result<BTreeSet<usize>, String> {
         let names = request.tools.iter().chain(&request.skills);
         let place = |name: &String| {
             self.places
@@ -59,7 +59,7 @@ impl Tools {
     }
 }
 
-pub(crate) fn requests(path: &Path) -> Result<Vec<Request>, String> {
+pub(crate) fn requests(path: &Path) -> Result<Vec<SelectionRequest>, String> {
     let read = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| format!("`{}`, line {number}: {error}", path.display()))
     };

@@ -10,9 +10,9 @@ use proem_score::interval::{Z95, wilson};
 use proem_score::measure;
 use proem_select::catalogue::Capability;
 use proem_select::embedding::Embedder as _;
-use proem_select::select::{Index, Meant, Ranking, Selector, Usage, Used, key};
+use proem_select::select::{CapabilityUsage, CatalogueIndex, Ranking, Selector, TaskEmbedding, UsageHistory, key};
 
-use super::data::{Dice, Request, Tools, requests};
+use super::data::{Dice, SelectionRequest, ToolCatalogue, requests};
 use super::peers::Peers;
 
 /// Measures the selection of tools.
@@ -37,13 +37,13 @@ pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
     let embedder = StaticModel::built_in().map_err(|error| error.to_string())?;
     let selector = Selector::shipped().map_err(|error| error.to_string())?;
     let usage = Selector::shipped_usage().map_err(|error| error.to_string())?;
-    let lab = Lab { embedder: &embedder, selector: &selector };
-    let read = |name: &str| Tools::read(&args.data.join("selection").join(name));
+    let lab = SelectionBench { embedder: &embedder, selector: &selector };
+    let read = |name: &str| ToolCatalogue::read(&args.data.join("selection").join(name));
     let asked = |name: &str| requests(&args.data.join("selection").join(name));
     let (meta, seal) = (read("metatool.tools.jsonl")?, read("seal.tools.jsonl")?);
     let (dev, seal_dev) = (asked("metatool.dev.jsonl")?, asked("seal.dev.jsonl")?);
     let training = asked("metatool.train.jsonl")?;
-    let own = Tools::read(&args.to.join(TASKS).join("catalogue.jsonl"))?;
+    let own = ToolCatalogue::read(&args.to.join(TASKS).join("catalogue.jsonl"))?;
     let tasks = requests(&args.to.join(TASKS).join("tasks.jsonl"))?;
     let none = requests(&args.to.join(TASKS).join("none.jsonl"))?;
 
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
         ("Tasks, all languages".to_owned(), lab.measure(&own, &usage, &tasks)?),
     ];
     for language in ["en", "pt", "fr", "es", "de"] {
-        let of: Vec<Request> = tasks.iter().filter(|task| task.language == language).cloned().collect();
+        let of: Vec<SelectionRequest> = tasks.iter().filter(|task| task.language == language).cloned().collect();
         rows.push((format!("Tasks, {language}"), lab.measure(&own, &usage, &of)?));
     }
     let report = report(&rows, &lab.abstention(&own, &usage, &tasks, &none)?);
@@ -63,14 +63,14 @@ pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
     Ok(report)
 }
 
-struct Lab<'a> {
+struct SelectionBench<'a> {
     embedder: &'a StaticModel<'a>,
     selector: &'a Selector,
 }
 
 /// Sums over requests, for each method.
 #[derive(Debug, Clone, Default)]
-struct Sums {
+struct MethodSums {
     requests: usize,
     recall: [f64; 5],
     precision: [f64; 5],
@@ -78,7 +78,7 @@ struct Sums {
     first: Vec<(f32, bool)>,
 }
 
-impl Sums {
+impl MethodSums {
     fn add(&mut self, orders: &[Vec<usize>], wanted: &BTreeSet<usize>, first: f32) {
         self.requests = self.requests.saturating_add(1);
         for ((order, recall), precision) in orders.iter().zip(&mut self.recall).zip(&mut self.precision) {
@@ -98,17 +98,22 @@ impl Sums {
     }
 }
 
-impl Lab<'_> {
-    fn measure(&self, tools: &Tools, usage: &Usage, asked: &[Request]) -> Result<Sums, String> {
+impl SelectionBench<'_> {
+    fn measure(
+        &self,
+        tools: &ToolCatalogue,
+        usage: &UsageHistory,
+        asked: &[SelectionRequest],
+    ) -> Result<MethodSums, String> {
         let entries = tools.entries();
         let peers = Peers::new(entries, self.embedder)?;
         let index = self.index(entries, usage)?;
-        let mut sums = Sums::default();
+        let mut sums = MethodSums::default();
         for request in asked {
             let wanted = tools.wanted(request)?;
             let [lexical, semantic, fused] = peers.orders(&request.query)?;
-            let words = self.rank(entries, &index, &request.query, Knows::Words)?;
-            let ranking = self.rank(entries, &index, &request.query, Knows::Meaning)?;
+            let words = self.rank(entries, &index, &request.query, EvalKnowledge::Words)?;
+            let ranking = self.rank(entries, &index, &request.query, EvalKnowledge::Meaning)?;
             let order = |ranking: &Ranking| ranking.ranked.iter().map(|ranked| ranked.entry).collect::<Vec<_>>();
             let first = ranking.ranked.first().map_or(0.0, |first| first.probability);
             sums.add(&[lexical, semantic, fused, order(&words), order(&ranking)], &wanted, first);
@@ -117,28 +122,33 @@ impl Lab<'_> {
     }
 
     /// Each fifth of the tools loses its training requests once, and its dev requests are ranked.
-    fn unseen(&self, tools: &Tools, training: &[Request], dev: &[Request]) -> Result<Sums, String> {
-        let served = |request: &Request| tools.wanted(request).map(|wanted| wanted.first().copied());
+    fn unseen(
+        &self,
+        tools: &ToolCatalogue,
+        training: &[SelectionRequest],
+        dev: &[SelectionRequest],
+    ) -> Result<MethodSums, String> {
+        let served = |request: &SelectionRequest| tools.wanted(request).map(|wanted| wanted.first().copied());
         let known: BTreeSet<usize> =
             training.iter().map(served).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         let mut known: Vec<usize> = known.into_iter().collect();
         Dice(99).shuffle(&mut known);
-        let mut all = Sums::default();
+        let mut all = MethodSums::default();
         for fold in 0..FOLDS {
             let out: BTreeSet<usize> = known.iter().copied().skip(fold).step_by(FOLDS).collect();
-            let mut used: BTreeMap<usize, Used> = BTreeMap::new();
+            let mut used: BTreeMap<usize, CapabilityUsage> = BTreeMap::new();
             for request in training {
                 let Some(tool) = served(request)?.filter(|tool| !out.contains(tool)) else { continue };
                 let query = self.selector.query(&request.query);
                 let vectors = self.selector.embed(&query, self.embedder).map_err(|error| error.to_string())?;
                 used.entry(tool).or_default().add(&query, vectors.first().and_then(Option::as_ref));
             }
-            let mut usage = Usage::default();
+            let mut usage = UsageHistory::default();
             for (tool, mut used) in used {
                 used.keep(STEMS, self.selector.words());
                 tools.entries().get(tool).into_iter().for_each(|entry| usage.add(key(entry), &used));
             }
-            let asked: Vec<Request> = dev
+            let asked: Vec<SelectionRequest> = dev
                 .iter()
                 .filter(|request| matches!(served(request), Ok(Some(tool)) if out.contains(&tool)))
                 .cloned()
@@ -151,16 +161,16 @@ impl Lab<'_> {
     /// How many of the requests that nothing serves are answered so, and how many of the others.
     fn abstention(
         &self,
-        tools: &Tools,
-        usage: &Usage,
-        tasks: &[Request],
-        none: &[Request],
+        tools: &ToolCatalogue,
+        usage: &UsageHistory,
+        tasks: &[SelectionRequest],
+        none: &[SelectionRequest],
     ) -> Result<[(usize, usize); 2], String> {
         let index = self.index(tools.entries(), usage)?;
-        let count = |asked: &[Request]| -> Result<(usize, usize), String> {
+        let count = |asked: &[SelectionRequest]| -> Result<(usize, usize), String> {
             let mut abstained = 0_usize;
             for request in asked {
-                let ranking = self.rank(tools.entries(), &index, &request.query, Knows::Meaning)?;
+                let ranking = self.rank(tools.entries(), &index, &request.query, EvalKnowledge::Meaning)?;
                 abstained = abstained.saturating_add(usize::from(ranking.abstained()));
             }
             Ok((abstained, asked.len()))
@@ -168,28 +178,34 @@ impl Lab<'_> {
         Ok([count(none)?, count(tasks)?])
     }
 
-    fn index(&self, entries: &[Capability], usage: &Usage) -> Result<Index, String> {
-        let mut index = Index::new(entries, usage, self.selector);
+    fn index(&self, entries: &[Capability], usage: &UsageHistory) -> Result<CatalogueIndex, String> {
+        let mut index = CatalogueIndex::new(entries, usage, self.selector);
         index.embed(entries, self.embedder, None).map_err(|error| error.to_string())?;
         Ok(index)
     }
 
-    fn rank(&self, entries: &[Capability], index: &Index, request: &str, knows: Knows) -> Result<Ranking, String> {
+    fn rank(
+        &self,
+        entries: &[Capability],
+        index: &CatalogueIndex,
+        request: &str,
+        knows: EvalKnowledge,
+    ) -> Result<Ranking, String> {
         let query = self.selector.query(request);
         let vectors = self.selector.embed(&query, self.embedder).map_err(|error| error.to_string())?;
-        let meant = Meant { model: self.embedder.model(), vectors: &vectors, pieces: self.embedder.pieces() };
-        let meant = (knows == Knows::Meaning).then_some(&meant);
+        let meant = TaskEmbedding { model: self.embedder.model(), vectors: &vectors, pieces: self.embedder.pieces() };
+        let meant = (knows == EvalKnowledge::Meaning).then_some(&meant);
         self.selector.rank(entries, index, &query, meant).map_err(|error| error.to_string())
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Knows {
+enum EvalKnowledge {
     Words,
     Meaning,
 }
 
-fn report(rows: &[(String, Sums)], [none, tasks]: &[(usize, usize); 2]) -> String {
+fn report(rows: &[(String, MethodSums)], [none, tasks]: &[(usize, usize); 2]) -> String {
     let mut out = String::from(
         "# Selection: scores\n\nWritten by `cargo lab eval selection`. In percent; the means of all requests.\n\n",
     );

@@ -1,12 +1,12 @@
 //! A conditional logit (McFadden 1974): the weights under which the entry that served a request
 //! is the likeliest among all entries.
 
-use proem_select::select::{FEATURES, Features};
+use proem_select::select::{EntryEvidence, FEATURES};
 
 /// One request: the evidence of every entry and which one served it.
 #[derive(Debug)]
-pub(crate) struct Choice {
-    pub(crate) evidence: Vec<Features>,
+pub(crate) struct ChoiceExample {
+    pub(crate) evidence: Vec<EntryEvidence>,
     pub(crate) chosen: usize,
     pub(crate) weight: f64,
 }
@@ -17,7 +17,7 @@ const RIDGE: f64 = 1e-4;
 const STEPS: usize = 30;
 
 /// Fits the weights of the features in `used`; all others stay 0.
-pub(crate) fn fit(choices: &[Choice], used: &[usize]) -> Result<[f32; FEATURES], String> {
+pub(crate) fn fit(choices: &[ChoiceExample], used: &[usize]) -> Result<[f32; FEATURES], String> {
     let mut weights = vec![0.0_f64; used.len()];
     for _ in 0..STEPS {
         let (gradient, hessian) = derivatives(choices, used, &weights);
@@ -42,12 +42,12 @@ pub(crate) fn fit(choices: &[Choice], used: &[usize]) -> Result<[f32; FEATURES],
     Ok(all)
 }
 
-fn derivatives(choices: &[Choice], used: &[usize], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn derivatives(choices: &[ChoiceExample], used: &[usize], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let n = used.len();
     let (mut gradient, mut hessian) = (vec![0.0; n], vec![vec![0.0; n]; n]);
     let all: f64 = choices.iter().map(|choice| choice.weight).sum();
     for choice in choices {
-        let row = |features: &Features| -> Vec<f64> {
+        let row = |features: &EntryEvidence| -> Vec<f64> {
             used.iter().map(|feature| f64::from(features.get(*feature).copied().unwrap_or(0.0))).collect()
         };
         let rows: Vec<Vec<f64>> = choice.evidence.iter().map(row).collect();
@@ -118,9 +118,9 @@ mod tests {
             let mut evidence = vec![[0.0; FEATURES]; 2];
             evidence[0][0] = a;
             evidence[1][1] = b;
-            Choice { evidence, chosen, weight: 1.0 }
+            ChoiceExample { evidence, chosen, weight: 1.0 }
         };
-        let choices: Vec<Choice> = (0..40).map(|n| choice(1.0, 1.0, usize::from(n % 4 == 0))).collect();
+        let choices: Vec<ChoiceExample> = (0..40).map(|n| choice(1.0, 1.0, usize::from(n % 4 == 0))).collect();
         let weights = fit(&choices, &[0, 1]).expect("two kinds of evidence");
         // Three in four: the sums differ by the logarithm of 3.
         assert!((weights[0] - weights[1] - 3.0_f32.ln()).abs() < 0.01, "{weights:?}");

@@ -20,7 +20,7 @@ pub(crate) struct Peers<'a> {
 
 impl<'a> Peers<'a> {
     pub(crate) fn new(entries: &[Capability], embedder: &'a StaticModel<'a>) -> Result<Self, String> {
-        let mut builder = bm25::Builder::new(bm25::Parameters::default());
+        let mut builder = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
         let mut vectors = Vec::with_capacity(entries.len());
         for entry in entries {
             let exact = |text| show::json(text).as_str().unwrap_or_default().to_owned();

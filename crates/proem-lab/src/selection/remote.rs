@@ -7,14 +7,14 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use proem_engine::providers::Provider;
-use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
+use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
-use proem_runtime::remote_embedder::{Limits, RemoteEmbedder};
+use proem_runtime::remote_embedder::{EmbedderLimits, RemoteEmbedder};
 use proem_select::embedding::Embedder as _;
 use proem_select::select::Selector;
 
-use super::data::{Tools, requests};
+use super::data::{ToolCatalogue, requests};
 use super::train::{RemoteModel, TrainSelect, shorten, weights_of};
 
 /// How long embedding all requests may take.
@@ -29,14 +29,14 @@ pub(super) fn run(args: &TrainSelect) -> Result<String, String> {
         name: "embedding-url".to_owned(),
         provider: Provider::OpenAi,
         base_url: url.trim_end_matches('/').to_owned(),
-        key: embedding_key.as_deref().map_or(Key::None, key),
+        key: embedding_key.as_deref().map_or(EndpointKey::None, key),
         limits: EndpointLimits::default(),
     };
-    let limits = Limits { all: ALL, ..Limits::default() };
+    let limits = EmbedderLimits { all: ALL, ..EmbedderLimits::default() };
     let dimensions = embedding_dimensions.map(NonZeroU32::get);
     let embedder = RemoteEmbedder::new(endpoint, model, dimensions, limits).map_err(|error| error.to_string())?;
     let training = requests(&args.data.join("selection/metatool.train.jsonl"))?;
-    let tools = Tools::read(&args.data.join("selection/metatool.tools.jsonl"))?;
+    let tools = ToolCatalogue::read(&args.data.join("selection/metatool.tools.jsonl"))?;
     let shipped = Selector::shipped().map_err(|error| error.to_string())?;
     let calibrations = weights_of(&shipped, &training, &tools, &embedder)?;
     let mut json = serde_json::to_value(&calibrations).map_err(|error| error.to_string())?;
@@ -52,10 +52,12 @@ pub(super) fn run(args: &TrainSelect) -> Result<String, String> {
     ))
 }
 
-fn key(variable: &str) -> Key {
+fn key(variable: &str) -> EndpointKey {
     let variable = variable.to_owned();
     match Environment::inherited().get(&variable).and_then(|value| value.to_str()).map(str::trim) {
-        Some(value) if !value.is_empty() => Key::Loaded { secret: Secret::new(variable.as_str(), value), variable },
-        _ => Key::Missing { variable },
+        Some(value) if !value.is_empty() => {
+            EndpointKey::Loaded { secret: Secret::new(variable.as_str(), value), variable }
+        }
+        _ => EndpointKey::Missing { variable },
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use proem_select::select::WordWeights;
 
-use super::data::{Request, requests};
+use super::data::{SelectionRequest, requests};
 use super::train::{MODEL, WORDS, model};
 
 fn workspace() -> PathBuf {
@@ -12,7 +12,7 @@ fn workspace() -> PathBuf {
 }
 
 /// The raw data and its training requests; `None`, said aloud, where there are none.
-fn raw() -> Option<(PathBuf, Vec<Request>)> {
+fn raw() -> Option<(PathBuf, Vec<SelectionRequest>)> {
     let folder = workspace().join("..").join("shared/data");
     if !folder.is_dir() {
         eprintln!("SKIPPED: there is no `{}`, so what ships is not compared with it", folder.display());

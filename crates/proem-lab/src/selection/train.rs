@@ -11,15 +11,16 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use proem_embed::StaticModel;
 use proem_score::linear;
-use proem_select::catalogue::manifest::Quantised;
-use proem_select::catalogue::{Embed, Hash, Manifest, vectorise};
+use proem_select::catalogue::manifest::QuantisedVector;
+use proem_select::catalogue::{EmbeddingScope, Manifest, Sha256Hash, vectorise};
 use proem_select::embedding::{Embedder, Vector, embed};
 use proem_select::select::{
-    Calibration, Calibrations, FEATURES, Index, Lexicon, Meant, Query, Selector, Usage, Used, WordWeights, key,
+    CapabilityUsage, CatalogueIndex, FEATURES, Query, SelectionWeightSet, SelectionWeights, Selector, TaskEmbedding,
+    TranslationLexicon, UsageHistory, WordWeights, key,
 };
 
-use super::data::{Dice, Request, Tools, requests, text};
-use super::fit::{Choice, fit};
+use super::data::{Dice, SelectionRequest, ToolCatalogue, requests, text};
+use super::fit::{ChoiceExample, fit};
 use super::remote;
 use crate::pack;
 
@@ -89,25 +90,25 @@ pub(crate) fn run(args: &TrainSelect) -> Result<String, String> {
         return remote::run(args);
     }
     let training = requests(&args.data.join("selection/metatool.train.jsonl"))?;
-    let tools = Tools::read(&args.data.join("selection/metatool.tools.jsonl"))?;
+    let tools = ToolCatalogue::read(&args.data.join("selection/metatool.tools.jsonl"))?;
     let file = model(&args.data.join("embed"), &training)?;
     let embedder = StaticModel::load(&file).map_err(|error| error.to_string())?;
     let words = WordWeights::learn(training.iter().map(|request| request.query.as_str()));
     let selector = Selector::new(
-        Lexicon::parse(&text(&args.to.join(LEXICON))?).map_err(|error| error.to_string())?,
+        TranslationLexicon::parse(&text(&args.to.join(LEXICON))?).map_err(|error| error.to_string())?,
         WordWeights::parse(&words).map_err(|error| error.to_string())?,
         untrained(),
     );
-    let mut trainer = Trainer::new(&training, &tools, &selector, (&embedder, Knows::Meaning))?;
+    let mut trainer = Trainer::new(&training, &tools, &selector, (&embedder, EpisodeKnowledge::Meaning))?;
     let usage = trainer.usage_of(&(0..training.len()).collect::<Vec<_>>(), &BTreeSet::new(), None).write();
     let related = trainer.related()?;
-    let mut calibrations = Calibrations {
-        version: Calibrations::VERSION,
-        lexical: trainer.calibrate(&LEXICAL, Knows::Words)?,
+    let mut calibrations = SelectionWeightSet {
+        version: SelectionWeightSet::VERSION,
+        lexical: trainer.calibrate(&LEXICAL, EpisodeKnowledge::Words)?,
         models: BTreeMap::new(),
         related: BTreeMap::from([(embedder.model().to_string(), related)]),
     };
-    calibrations.models.insert(embedder.model().to_string(), trainer.calibrate(&ALL, Knows::Meaning)?);
+    calibrations.models.insert(embedder.model().to_string(), trainer.calibrate(&ALL, EpisodeKnowledge::Meaning)?);
     let mut json = serde_json::to_value(&calibrations).map_err(|error| error.to_string())?;
     shorten(&mut json);
     let write = |name: &str, bytes: &[u8]| {
@@ -130,7 +131,7 @@ pub(crate) fn run(args: &TrainSelect) -> Result<String, String> {
 }
 
 /// The static model, its pieces weighted by how telling they are in requests.
-pub(crate) fn model(raw: &Path, training: &[Request]) -> Result<Vec<u8>, String> {
+pub(crate) fn model(raw: &Path, training: &[SelectionRequest]) -> Result<Vec<u8>, String> {
     let plain = pack::file(raw, &|_, scale| scale)?;
     let plain = StaticModel::load(&plain).map_err(|error| error.to_string())?;
     let mut with = vec![0_usize; plain.rows()];
@@ -152,48 +153,53 @@ pub(crate) fn model(raw: &Path, training: &[Request]) -> Result<Vec<u8>, String>
 /// The weights of a model that comes from outside, and its least related cosine; the rest is as shipped.
 pub(super) fn weights_of(
     shipped: &Selector,
-    training: &[Request],
-    tools: &Tools,
+    training: &[SelectionRequest],
+    tools: &ToolCatalogue,
     embedder: &dyn Embedder,
-) -> Result<Calibrations, String> {
+) -> Result<SelectionWeightSet, String> {
     let selector = Selector::new(shipped.lexicon().clone(), shipped.words().clone(), untrained());
-    let mut trainer = Trainer::new(training, tools, &selector, (embedder, Knows::Words))?;
+    let mut trainer = Trainer::new(training, tools, &selector, (embedder, EpisodeKnowledge::Words))?;
     let id = embedder.model().to_string();
-    Ok(Calibrations {
-        version: Calibrations::VERSION,
+    Ok(SelectionWeightSet {
+        version: SelectionWeightSet::VERSION,
         lexical: shipped.calibrations().lexical.clone(),
         related: BTreeMap::from([(id.clone(), trainer.related()?)]),
-        models: BTreeMap::from([(id, trainer.calibrate(&REMOTE, Knows::Meaning)?)]),
+        models: BTreeMap::from([(id, trainer.calibrate(&REMOTE, EpisodeKnowledge::Meaning)?)]),
     })
 }
 
 /// What a selector needs to give evidence; the numbers count for nothing.
-fn untrained() -> Calibrations {
-    let none = Calibration { weights: [0.0; FEATURES], slope: [0.0; 2], offset: 0.0, threshold: 0.5 };
-    Calibrations { version: Calibrations::VERSION, lexical: none, models: BTreeMap::new(), related: BTreeMap::new() }
+fn untrained() -> SelectionWeightSet {
+    let none = SelectionWeights { weights: [0.0; FEATURES], slope: [0.0; 2], offset: 0.0, threshold: 0.5 };
+    SelectionWeightSet {
+        version: SelectionWeightSet::VERSION,
+        lexical: none,
+        models: BTreeMap::new(),
+        related: BTreeMap::new(),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Knows {
+enum EpisodeKnowledge {
     Words,
     Meaning,
 }
 
 struct Trainer<'a> {
-    tools: &'a Tools,
+    tools: &'a ToolCatalogue,
     selector: &'a Selector,
     embedder: &'a dyn Embedder,
     /// What usage knows of earlier requests.
-    usage_knows: Knows,
+    usage_knows: EpisodeKnowledge,
     /// The vectors of the tools, so that they are made once for all episodes.
-    stored: BTreeMap<Hash, Option<Quantised>>,
+    stored: BTreeMap<Sha256Hash, Option<QuantisedVector>>,
     queries: Vec<Query>,
     vectors: Vec<Option<Vector>>,
     served: Vec<usize>,
 }
 
 /// One request ranked in an episode.
-struct Case {
+struct RankedCase {
     evidence: Vec<[f32; FEATURES]>,
     /// Where the tool that served it stands; `None` if it is absent.
     chosen: Option<usize>,
@@ -208,10 +214,10 @@ const fn is_small(episode: u64) -> bool {
 
 impl<'a> Trainer<'a> {
     fn new(
-        training: &[Request],
-        tools: &'a Tools,
+        training: &[SelectionRequest],
+        tools: &'a ToolCatalogue,
         selector: &'a Selector,
-        (embedder, usage_knows): (&'a dyn Embedder, Knows),
+        (embedder, usage_knows): (&'a dyn Embedder, EpisodeKnowledge),
     ) -> Result<Self, String> {
         let queries: Vec<Query> = training.iter().map(|request| selector.query(&request.query)).collect();
         let texts = |query: &'_ Query| query.texts().first().map_or_else(String::new, |text| (*text).to_owned());
@@ -219,10 +225,10 @@ impl<'a> Trainer<'a> {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let vectors = embed(embedder, &texts).map_err(|error| error.to_string())?;
         let mut manifest = Manifest::default();
-        vectorise(&mut manifest, &tools.catalogue, embedder, Embed::All, &mut |_, _| {})
+        vectorise(&mut manifest, &tools.catalogue, embedder, EmbeddingScope::All, &mut |_, _| {})
             .map_err(|error| error.to_string())?;
         let stored = manifest.vectors(embedder.model()).cloned().unwrap_or_default();
-        let one = |request: &Request| {
+        let one = |request: &SelectionRequest| {
             let wanted = tools.wanted(request)?;
             wanted.first().copied().ok_or_else(|| format!("no tool serves `{}`", request.query))
         };
@@ -231,18 +237,23 @@ impl<'a> Trainer<'a> {
     }
 
     /// The usage that these requests give; `caps` limits how many of each tool count.
-    fn usage_of(&self, requests: &[usize], without: &BTreeSet<usize>, caps: Option<&BTreeMap<usize, u32>>) -> Usage {
-        let mut used: BTreeMap<usize, Used> = BTreeMap::new();
+    fn usage_of(
+        &self,
+        requests: &[usize],
+        without: &BTreeSet<usize>,
+        caps: Option<&BTreeMap<usize, u32>>,
+    ) -> UsageHistory {
+        let mut used: BTreeMap<usize, CapabilityUsage> = BTreeMap::new();
         for request in requests {
             let (Some(tool), Some(query)) = (self.served.get(*request), self.queries.get(*request)) else { continue };
             let entry = used.entry(*tool).or_default();
             let full = caps.and_then(|caps| caps.get(tool)).is_some_and(|cap| entry.requests >= *cap);
             if !without.contains(tool) && !full {
                 let vector = self.vectors.get(*request).and_then(Option::as_ref);
-                entry.add(query, vector.filter(|_| self.usage_knows == Knows::Meaning));
+                entry.add(query, vector.filter(|_| self.usage_knows == EpisodeKnowledge::Meaning));
             }
         }
-        let mut usage = Usage::default();
+        let mut usage = UsageHistory::default();
         for (tool, mut used) in used.into_iter().filter(|(_, used)| used.requests > 0) {
             used.keep(STEMS, self.selector.words());
             if let Some(capability) = self.tools.entries().get(tool) {
@@ -252,7 +263,7 @@ impl<'a> Trainer<'a> {
         usage
     }
 
-    fn episode(&self, seed: u64, knows: Knows) -> Result<Vec<Case>, String> {
+    fn episode(&self, seed: u64, knows: EpisodeKnowledge) -> Result<Vec<RankedCase>, String> {
         let mut dice = Dice(seed);
         let used: BTreeSet<usize> = self.served.iter().copied().collect();
         let share = |dice: &mut Dice, percent: usize| -> BTreeSet<usize> {
@@ -268,8 +279,8 @@ impl<'a> Trainer<'a> {
         let usage = self.usage_of(learned, &without, caps.as_ref());
         let present: Vec<usize> = (0..self.tools.entries().len()).filter(|place| !absent.contains(place)).collect();
         let entries: Vec<_> = present.iter().filter_map(|place| self.tools.entries().get(*place).cloned()).collect();
-        let mut index = Index::new(&entries, &usage, self.selector);
-        if knows == Knows::Meaning {
+        let mut index = CatalogueIndex::new(&entries, &usage, self.selector);
+        if knows == EpisodeKnowledge::Meaning {
             index.embed(&entries, self.embedder, Some(&self.stored)).map_err(|error| error.to_string())?;
         }
         let mut of_tool: BTreeMap<usize, f64> = BTreeMap::new();
@@ -279,27 +290,29 @@ impl<'a> Trainer<'a> {
         let case = |request: &usize| {
             let (query, tool) = (self.queries.get(*request)?, self.served.get(*request)?);
             let vectors = [self.vectors.get(*request)?.clone()];
-            let meant = Meant { model: self.embedder.model(), vectors: &vectors, pieces: self.embedder.pieces() };
-            let evidence = self.selector.evidence(&index, query, (knows == Knows::Meaning).then_some(&meant));
+            let meant =
+                TaskEmbedding { model: self.embedder.model(), vectors: &vectors, pieces: self.embedder.pieces() };
+            let evidence =
+                self.selector.evidence(&index, query, (knows == EpisodeKnowledge::Meaning).then_some(&meant));
             // Tools with many requests don't outweigh the others.
             let weight = 1.0 / of_tool.get(tool)?.sqrt();
             let chosen = present.iter().position(|place| place == tool);
-            Some(Case { evidence, chosen, weight, small: is_small(seed) })
+            Some(RankedCase { evidence, chosen, weight, small: is_small(seed) })
         };
         Ok(ranked.iter().filter_map(case).collect())
     }
 
-    fn calibrate(&mut self, used: &[usize], knows: Knows) -> Result<Calibration, String> {
+    fn calibrate(&mut self, used: &[usize], knows: EpisodeKnowledge) -> Result<SelectionWeights, String> {
         let mut cases = Vec::new();
         for seed in 0..EPISODES {
             cases.extend(self.episode(seed, knows)?);
         }
-        let chosen = |case: &Case| {
+        let chosen = |case: &RankedCase| {
             let evidence = case.evidence.clone();
-            Some(Choice { evidence, chosen: case.chosen?, weight: case.weight })
+            Some(ChoiceExample { evidence, chosen: case.chosen?, weight: case.weight })
         };
         // Most requests have nothing to choose in a small catalogue, and the rest are easy.
-        let choices: Vec<Choice> = cases.iter().filter(|case| !case.small).filter_map(chosen).collect();
+        let choices: Vec<ChoiceExample> = cases.iter().filter(|case| !case.small).filter_map(chosen).collect();
         let weights = fit(&choices, used)?;
         drop(choices);
         let (mut rows, mut labels, mut row_weights) = (Vec::new(), Vec::new(), Vec::new());
@@ -311,11 +324,16 @@ impl<'a> Trainer<'a> {
                 row_weights.push(case.weight as f32);
             }
         }
-        let fitted = linear::fit(&rows, &labels, &row_weights, linear::Options { l2: 1e-3, ..Default::default() });
+        let fitted =
+            linear::fit(&rows, &labels, &row_weights, linear::TrainingOptions { l2: 1e-3, ..Default::default() });
         let model = fitted.map_err(|error| error.to_string())?.model;
         let [sum, share] = model.weights.as_slice() else { return Err("calibration has two slopes".into()) };
-        let mut calibration =
-            Calibration { weights, slope: [round(*sum), round(*share)], offset: round(model.bias), threshold: 0.5 };
+        let mut calibration = SelectionWeights {
+            weights,
+            slope: [round(*sum), round(*share)],
+            offset: round(model.bias),
+            threshold: 0.5,
+        };
         calibration.threshold = threshold(&calibration, &cases);
         Ok(calibration)
     }
@@ -349,8 +367,8 @@ fn sums(weights: &[f32; FEATURES], evidence: &[[f32; FEATURES]]) -> Vec<(usize, 
 
 /// The probability of the first entry that best parts requests whose tool is there from others,
 /// in small catalogues.
-fn threshold(calibration: &Calibration, cases: &[Case]) -> f32 {
-    let first = |case: &Case| {
+fn threshold(calibration: &SelectionWeights, cases: &[RankedCase]) -> f32 {
+    let first = |case: &RankedCase| {
         let ranked = sums(&calibration.weights, &case.evidence);
         let logistic = linear::Logistic { weights: calibration.slope.to_vec(), bias: calibration.offset };
         ranked.first().map(|(_, row)| (logistic.probability(row), case.chosen.is_some()))

@@ -1,40 +1,40 @@
 //! Reads answers: <https://platform.claude.com/docs/en/api/messages> in one piece,
 //! <https://platform.claude.com/docs/en/build-with-claude/streaming> in events.
 
-use proem_engine::call::{Failure, FailureKind, Finish};
+use proem_engine::call::{CallFailure, FailureKind, FinishReason};
 use serde_json::Value;
 
-use crate::codec::draft::{Draft, DraftCall, Next, Piece};
+use crate::codec::draft::{AnswerDraft, DraftCall, DraftPiece, StreamContinuation};
 use crate::codec::provider_failed;
-use crate::codec::usage::Output;
+use crate::codec::usage::OutputCount;
 
 /// Reads a message in one piece.
-pub(crate) fn whole(draft: &mut Draft, message: &Value) -> Result<(), Failure> {
+pub(crate) fn whole(draft: &mut AnswerDraft, message: &Value) -> Result<(), CallFailure> {
     if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
         return Err(provider_failed(draft, error));
     }
     let Some(content) = message.get("content").and_then(Value::as_array) else {
         let text = "the answer has no `content`; check that `base_url` is the address of Anthropic's Messages API";
-        return Err(Failure::new(FailureKind::Malformed, text));
+        return Err(CallFailure::new(FailureKind::Malformed, text));
     };
     draft.named(message);
-    draft.counts.take_apart(message.get("usage"), Output::Final);
+    draft.counts.take_apart(message.get("usage"), OutputCount::Final);
     draft.comes_whole();
     for block in content {
         begin(draft, None, block);
     }
-    draft.finish = Some(message.get("stop_reason").and_then(Value::as_str).map_or(Finish::Unknown, finish));
+    draft.finish = Some(message.get("stop_reason").and_then(Value::as_str).map_or(FinishReason::Unknown, finish));
     Ok(())
 }
 
 /// Reads an event of a stream. Events of other types are left out, as Anthropic asks for.
-pub(crate) fn event(draft: &mut Draft, name: &str, event: &Value) -> Result<Next, Failure> {
+pub(crate) fn event(draft: &mut AnswerDraft, name: &str, event: &Value) -> Result<StreamContinuation, CallFailure> {
     let number = event.get("index").and_then(Value::as_u64);
     match event.get("type").and_then(Value::as_str).unwrap_or(name) {
         "message_start" => {
             if let Some(message) = event.get("message") {
                 draft.named(message);
-                draft.counts.take_apart(message.get("usage"), Output::Provisional);
+                draft.counts.take_apart(message.get("usage"), OutputCount::Provisional);
             }
         }
         "content_block_start" => {
@@ -48,60 +48,62 @@ pub(crate) fn event(draft: &mut Draft, name: &str, event: &Value) -> Result<Next
         }
         "content_block_delta" => return delta(draft, number, event.get("delta").unwrap_or(&Value::Null)),
         "message_delta" => {
-            draft.counts.take_apart(event.get("usage"), Output::Final);
+            draft.counts.take_apart(event.get("usage"), OutputCount::Final);
             if let Some(reason) = event.pointer("/delta/stop_reason").and_then(Value::as_str) {
                 draft.finish = Some(finish(reason));
             }
         }
-        "message_stop" => return Ok(Next::Done),
+        "message_stop" => return Ok(StreamContinuation::Done),
         "error" => return Err(provider_failed(draft, event.get("error").unwrap_or(event))),
         _ => {}
     }
-    Ok(Next::More)
+    Ok(StreamContinuation::More)
 }
 
 /// Begins a block, with what it already holds.
-fn begin(draft: &mut Draft, number: Option<u64>, block: &Value) -> Next {
+fn begin(draft: &mut AnswerDraft, number: Option<u64>, block: &Value) -> StreamContinuation {
     let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
     match text("type") {
         "text" => {
-            let place = draft.begin(number, Piece::Text(String::new()));
+            let place = draft.begin(number, DraftPiece::Text(String::new()));
             return draft.add_text(place, text("text"));
         }
         "tool_use" => {
             let given = block.get("input").filter(|input| !input.is_null()).map(Value::to_string);
             let (id, name) = (text("id").to_owned(), text("name").to_owned());
             let call = DraftCall { id, name, arguments: String::new(), given: given.unwrap_or_default() };
-            draft.begin(number, Piece::Call(call));
+            draft.begin(number, DraftPiece::Call(call));
         }
         other => {
-            draft.begin(number, Piece::Other(other.to_owned()));
+            draft.begin(number, DraftPiece::Other(other.to_owned()));
         }
     }
-    Next::More
+    StreamContinuation::More
 }
 
-fn delta(draft: &mut Draft, number: Option<u64>, delta: &Value) -> Result<Next, Failure> {
+fn delta(draft: &mut AnswerDraft, number: Option<u64>, delta: &Value) -> Result<StreamContinuation, CallFailure> {
     let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
     let place = number.and_then(|number| draft.numbered(number));
     match (text("type"), place) {
         ("text_delta", Some(place)) => Ok(draft.add_text(place, text("text"))),
-        ("input_json_delta", Some(place)) => draft.add_arguments(place, text("partial_json")).map(|()| Next::More),
+        ("input_json_delta", Some(place)) => {
+            draft.add_arguments(place, text("partial_json")).map(|()| StreamContinuation::More)
+        }
         ("text_delta" | "input_json_delta", None) => {
             let message = "an event of the answer continues a block that never started; try again";
-            Err(Failure::new(FailureKind::Malformed, message))
+            Err(CallFailure::new(FailureKind::Malformed, message))
         }
-        _ => Ok(Next::More),
+        _ => Ok(StreamContinuation::More),
     }
 }
 
 /// <https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>
-fn finish(reason: &str) -> Finish {
+fn finish(reason: &str) -> FinishReason {
     match reason {
-        "end_turn" | "stop_sequence" => Finish::Stop,
-        "tool_use" => Finish::Calls,
-        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
-        "refusal" => Finish::Refusal,
-        _ => Finish::Unknown,
+        "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "tool_use" => FinishReason::Calls,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "refusal" => FinishReason::Refusal,
+        _ => FinishReason::Unknown,
     }
 }

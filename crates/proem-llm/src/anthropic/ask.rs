@@ -4,13 +4,13 @@
 //!
 //! Tools come before the system text in a cached prefix, so a breakpoint there covers them.
 
-use proem_engine::call::{Answering, Choice, Request, Tool};
-use proem_engine::providers::{Answers, Model, Quirk};
+use proem_engine::call::{AnswerForm, Request, Tool, ToolChoice};
+use proem_engine::providers::{Model, Quirk, SchemaEnforcement};
 use serde_json::{Value, json};
 
 use super::enforced::enforced;
-use crate::codec::body::{Body, Place, sorted};
-use crate::projection::Target;
+use crate::codec::body::{BodyBuilder, EndpointPath, sorted};
+use crate::projection::SchemaDialect;
 
 /// The version of the protocol: <https://platform.claude.com/docs/en/api/versioning>.
 const VERSION: &str = "2023-06-01";
@@ -20,55 +20,57 @@ const MAX_TEMPERATURE: u16 = 100;
 
 /// Whether the model may call several tools at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Calls {
+enum ToolParallelism {
     Several,
     One,
 }
 
 /// Adds to a body how it should be answered.
-pub(crate) fn answer(body: &mut Body, request: &Request, model: &Model) -> Place {
+pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -> EndpointPath {
     body.set_temperature(request, model, MAX_TEMPERATURE);
     match &request.answer {
-        Answering::Text => {}
-        Answering::Value { tool } => value(body, tool, model),
-        Answering::Tools { tools, choice } => {
+        AnswerForm::Text => {}
+        AnswerForm::Value { tool } => value(body, tool, model),
+        AnswerForm::Tools { tools, choice } => {
             set_tools(body, tools);
             match choice {
-                Choice::Auto if tools.is_empty() => {}
-                Choice::Auto => body.set("tool_choice", json!({ "type": "auto" })),
-                Choice::Any => force(body, model, json!({ "type": "any" }), Calls::Several),
-                Choice::One(name) => force(body, model, json!({ "type": "tool", "name": name }), Calls::One),
+                ToolChoice::Auto if tools.is_empty() => {}
+                ToolChoice::Auto => body.set("tool_choice", json!({ "type": "auto" })),
+                ToolChoice::Any => force(body, model, json!({ "type": "any" }), ToolParallelism::Several),
+                ToolChoice::One(name) => {
+                    force(body, model, json!({ "type": "tool", "name": name }), ToolParallelism::One);
+                }
             }
         }
     }
     ("/v1/messages", vec![("anthropic-version", VERSION.to_owned())])
 }
 
-fn value(body: &mut Body, tool: &Tool, model: &Model) {
+fn value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {
     match model.answers {
-        Answers::Tool => force_value(body, tool, model),
-        Answers::Schema => {
-            let (schema, target) = body.schema(tool, Target::OpenAiStrict, "");
-            let Some((schema, dropped)) = enforced(schema).filter(|_| target == Target::OpenAiStrict) else {
+        SchemaEnforcement::Tool => force_value(body, tool, model),
+        SchemaEnforcement::Schema => {
+            let (schema, target) = body.schema(tool, SchemaDialect::OpenAiStrict, "");
+            let Some((schema, dropped)) = enforced(schema).filter(|_| target == SchemaDialect::OpenAiStrict) else {
                 body.drop("/output_config", "this schema can't be enforced; the value is requested as a tool call");
                 return force_value(body, tool, model);
             };
             body.drop_all(dropped, "");
             body.set("output_config", json!({ "format": { "type": "json_schema", "schema": schema } }));
         }
-        Answers::Object | Answers::Text => {}
+        SchemaEnforcement::Object | SchemaEnforcement::Text => {}
     }
 }
 
-fn force_value(body: &mut Body, tool: &Tool, model: &Model) {
+fn force_value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {
     set_tools(body, core::slice::from_ref(tool));
-    force(body, model, json!({ "type": "tool", "name": tool.name }), Calls::One);
+    force(body, model, json!({ "type": "tool", "name": tool.name }), ToolParallelism::One);
 }
 
-fn set_tools(body: &mut Body, tools: &[Tool]) {
+fn set_tools(body: &mut BodyBuilder, tools: &[Tool]) {
     let mut definitions = Vec::new();
     for tool in sorted(tools) {
-        let (schema, _) = body.schema(tool, Target::AnthropicTool, &format!("/tools/{}", tool.name));
+        let (schema, _) = body.schema(tool, SchemaDialect::AnthropicTool, &format!("/tools/{}", tool.name));
         let mut definition = json!({ "name": tool.name, "input_schema": schema });
         if let Some(fields) = definition.as_object_mut().filter(|_| !tool.description.is_empty()) {
             fields.insert(String::from("description"), json!(tool.description));
@@ -81,13 +83,13 @@ fn set_tools(body: &mut Body, tools: &[Tool]) {
 }
 
 /// Demands a call, where the model can be made to.
-fn force(body: &mut Body, model: &Model, choice: Value, calls: Calls) {
+fn force(body: &mut BodyBuilder, model: &Model, choice: Value, calls: ToolParallelism) {
     let mut choice = choice;
     if model.quirks.contains(&Quirk::NoForcedTools) {
         body.drop("/tool_choice", format!("model `{}` can't be forced to call a tool; the model decides", model.name));
         choice = json!({ "type": "auto" });
     }
-    if let Some(fields) = choice.as_object_mut().filter(|_| calls == Calls::One) {
+    if let Some(fields) = choice.as_object_mut().filter(|_| calls == ToolParallelism::One) {
         fields.insert(String::from("disable_parallel_tool_use"), json!(true));
     }
     body.set("tool_choice", choice);

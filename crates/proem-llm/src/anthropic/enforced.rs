@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::projection::Dropped;
+use crate::projection::Omission;
 
 /// Keywords that are refused whatever they say. Of patterns a part is taken, which is not worth
 /// telling apart.
@@ -20,8 +20,8 @@ const REFUSED: [&str; 7] =
 const MAX_DEPTH: usize = 64;
 
 /// What is sent of a schema for strict mode, and what is dropped of it; none if it can't be said.
-pub(super) fn enforced(strict: Value) -> Option<(Value, Vec<Dropped>)> {
-    let mut path = Path::default();
+pub(super) fn enforced(strict: Value) -> Option<(Value, Vec<Omission>)> {
+    let mut path = ReferencePath::default();
     if !path.ends(&strict, &strict, 0) {
         return None;
     }
@@ -30,7 +30,7 @@ pub(super) fn enforced(strict: Value) -> Option<(Value, Vec<Dropped>)> {
     Some((sent, dropped))
 }
 
-fn loosen(node: &mut Value, at: &str, dropped: &mut Vec<Dropped>) {
+fn loosen(node: &mut Value, at: &str, dropped: &mut Vec<Omission>) {
     let Some(fields) = node.as_object_mut() else { return };
     let is_refused = |key: &str, value: &Value| match key {
         "minItems" => value.as_u64().is_none_or(|least| least > 1),
@@ -40,7 +40,7 @@ fn loosen(node: &mut Value, at: &str, dropped: &mut Vec<Dropped>) {
         let refused = is_refused(key, value);
         if refused {
             let why = String::from("the provider doesn't enforce this limit; Proem checks the answer instead");
-            dropped.push(Dropped { path: format!("{at}/{key}"), why });
+            dropped.push(Omission { path: format!("{at}/{key}"), why });
         }
         !refused
     });
@@ -65,12 +65,12 @@ fn loosen(node: &mut Value, at: &str, dropped: &mut Vec<Dropped>) {
 
 /// The references that are being followed, and those that are known to end.
 #[derive(Default)]
-struct Path<'s> {
+struct ReferencePath<'s> {
     open: BTreeSet<&'s str>,
     done: BTreeSet<&'s str>,
 }
 
-impl<'s> Path<'s> {
+impl<'s> ReferencePath<'s> {
     /// Whether no schema below contains itself.
     fn ends(&mut self, root: &'s Value, node: &'s Value, depth: usize) -> bool {
         if depth > MAX_DEPTH {

@@ -1,40 +1,40 @@
 //! What an attempt is read as, whether it is live or comes from a cassette.
 
-use proem_engine::call::{Failure, FailureKind, Response};
+use proem_engine::call::{CallFailure, FailureKind, Response};
 
-use super::Ready;
+use super::PendingCall;
 use crate::cassette::TapeEnd;
-use crate::codec::{Reader, refused};
-use crate::wire::{Flow, Head};
+use crate::codec::{AnswerReader, refused};
+use crate::wire::{Flow, ResponseHead};
 
 /// The most bytes of an answer that is no success: its message is cut far below that anyway.
 const MOST_REFUSAL_BYTES: usize = 64 * 1024;
 
 /// An answer that is being read.
 #[derive(Debug)]
-pub(super) struct Reading<'c> {
-    ready: Ready<'c>,
-    pub(super) head: Head,
-    body: Body,
+pub(super) struct AnswerStream<'c> {
+    ready: PendingCall<'c>,
+    pub(super) head: ResponseHead,
+    body: AnswerBody,
     flow: Flow,
     /// The bytes that came.
     pub(super) bytes: usize,
 }
 
 #[derive(Debug)]
-enum Body {
-    Answer(Box<Reader>),
+enum AnswerBody {
+    Answer(Box<AnswerReader>),
     Refusal(Vec<u8>),
 }
 
-impl<'c> Reading<'c> {
-    pub(super) fn new(ready: &Ready<'c>, head: Head) -> Self {
+impl<'c> AnswerStream<'c> {
+    pub(super) fn new(ready: &PendingCall<'c>, head: ResponseHead) -> Self {
         let endpoint = &ready.paced.endpoint;
         let body = if head.status == 200 {
-            let reader = Reader::new(endpoint.provider, ready.request, endpoint.limits.answer_bytes);
-            Body::Answer(Box::new(reader))
+            let reader = AnswerReader::new(endpoint.provider, ready.request, endpoint.limits.answer_bytes);
+            AnswerBody::Answer(Box::new(reader))
         } else {
-            Body::Refusal(Vec::new())
+            AnswerBody::Refusal(Vec::new())
         };
         Self { ready: *ready, head, body, flow: Flow::More, bytes: 0 }
     }
@@ -42,8 +42,8 @@ impl<'c> Reading<'c> {
     pub(super) fn push(&mut self, bytes: &[u8]) -> Flow {
         self.bytes = self.bytes.saturating_add(bytes.len());
         self.flow = match &mut self.body {
-            Body::Answer(reader) => reader.push(bytes),
-            Body::Refusal(body) => {
+            AnswerBody::Answer(reader) => reader.push(bytes),
+            AnswerBody::Refusal(body) => {
                 let room = MOST_REFUSAL_BYTES.saturating_sub(body.len());
                 body.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
                 if body.len() < MOST_REFUSAL_BYTES { Flow::More } else { Flow::Stop }
@@ -56,18 +56,18 @@ impl<'c> Reading<'c> {
     ///
     /// What broke after all of an answer was there is an answer all the same, and what a provider
     /// says before it breaks is more exact than that it broke.
-    pub(super) fn end(self, end: &TapeEnd) -> Result<Response, Failure> {
+    pub(super) fn end(self, end: &TapeEnd) -> Result<Response, CallFailure> {
         let status = self.head.status;
         if let TapeEnd::Broken { kind: kind @ FailureKind::Cancelled, message } = end {
-            return Err(Failure { status: Some(status), ..Failure::new(*kind, message.as_str()) });
+            return Err(CallFailure { status: Some(status), ..CallFailure::new(*kind, message.as_str()) });
         }
         if *end == TapeEnd::Stopped && self.flow == Flow::More {
             let message = "the recorded answer ends too early; record it again";
-            return Err(Failure::new(FailureKind::Replay, message));
+            return Err(CallFailure::new(FailureKind::Replay, message));
         }
         let reader = match self.body {
-            Body::Answer(reader) => reader,
-            Body::Refusal(body) => {
+            AnswerBody::Answer(reader) => reader,
+            AnswerBody::Refusal(body) => {
                 return Err(refused(self.ready.paced.endpoint.provider, &self.head, &body, &self.ready.names()));
             }
         };
@@ -76,20 +76,20 @@ impl<'c> Reading<'c> {
                 TapeEnd::Broken { kind, message }
                     if matches!(failure.kind, FailureKind::Cut | FailureKind::Malformed) =>
                 {
-                    Failure { kind: *kind, message: message.clone(), ..failure }
+                    CallFailure { kind: *kind, message: message.clone(), ..failure }
                 }
                 _ => failure,
             };
-            Failure { status: failure.status.or(Some(status)), ..failure }
+            CallFailure { status: failure.status.or(Some(status)), ..failure }
         })
     }
 }
 
 /// The failure of an attempt that brought no head.
-pub(super) fn headless(end: &TapeEnd) -> Failure {
+pub(super) fn headless(end: &TapeEnd) -> CallFailure {
     match end {
-        TapeEnd::Broken { kind, message } => Failure::new(*kind, message.as_str()),
-        TapeEnd::Whole | TapeEnd::Stopped => Failure::new(
+        TapeEnd::Broken { kind, message } => CallFailure::new(*kind, message.as_str()),
+        TapeEnd::Whole | TapeEnd::Stopped => CallFailure::new(
             FailureKind::Replay,
             "the cassette has the end of an answer without its start; record it again",
         ),

@@ -8,22 +8,22 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 
 use proem_engine::cache::CachePlan;
-use proem_engine::call::{Failure, Request, Response};
+use proem_engine::call::{CallFailure, Request, Response};
 use proem_engine::providers::Model;
 
-use super::Sent;
+use super::AttemptReport;
 use crate::endpoint::Endpoint;
-use crate::projection::Dropped;
-use crate::wire::{Slot, WireRequest};
+use crate::projection::Omission;
+use crate::wire::{CallSlot, WireRequest};
 
 /// A future that a gate gives.
-pub type Passing<'g, T> = Pin<Box<dyn Future<Output = T> + Send + 'g>>;
+pub type GateFuture<'g, T> = Pin<Box<dyn Future<Output = T> + Send + 'g>>;
 
 /// An attempt that is about to be made, or was.
 #[derive(Debug, Clone, Copy)]
-pub struct Attempt<'c> {
+pub struct CallAttempt<'c> {
     /// Which call of which run.
-    pub slot: Slot,
+    pub slot: CallSlot,
     /// Which attempt of the call, from 0.
     pub number: u32,
     /// What is asked.
@@ -39,16 +39,16 @@ pub struct Attempt<'c> {
     /// The bytes of its body: canonical JSON.
     pub body: &'c [u8],
     /// What the provider does not get.
-    pub dropped: &'c [Dropped],
+    pub dropped: &'c [Omission],
 }
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy)]
-pub struct Left<'c> {
+pub struct AttemptEnd<'c> {
     /// What went over the wire.
-    pub sent: &'c Sent,
+    pub sent: &'c AttemptReport,
     /// The answer, or why there is none.
-    pub result: Result<&'c Response, &'c Failure>,
+    pub result: Result<&'c Response, &'c CallFailure>,
     /// Whether the call is over with it.
     pub last: Last,
 }
@@ -66,22 +66,22 @@ pub enum Last {
 pub trait Gate: fmt::Debug + Send + Sync {
     /// Before anything is sent, when it is the attempt's turn; a failure ends the call, and nothing is
     /// sent. The future is dropped if the call is cancelled meanwhile; then `leave` follows too.
-    fn enter<'g>(&'g self, attempt: &'g Attempt<'_>) -> Passing<'g, Result<(), Failure>>;
+    fn enter<'g>(&'g self, attempt: &'g CallAttempt<'_>) -> GateFuture<'g, Result<(), CallFailure>>;
 
     /// After it, whatever came of it. It is waited for even when the call is cancelled.
-    fn leave<'g>(&'g self, attempt: &'g Attempt<'_>, left: Left<'g>) -> Passing<'g, ()>;
+    fn leave<'g>(&'g self, attempt: &'g CallAttempt<'_>, left: AttemptEnd<'g>) -> GateFuture<'g, ()>;
 }
 
 /// Lets everything pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Open;
+pub struct OpenGate;
 
-impl Gate for Open {
-    fn enter<'g>(&'g self, _attempt: &'g Attempt<'_>) -> Passing<'g, Result<(), Failure>> {
+impl Gate for OpenGate {
+    fn enter<'g>(&'g self, _attempt: &'g CallAttempt<'_>) -> GateFuture<'g, Result<(), CallFailure>> {
         Box::pin(ready(Ok(())))
     }
 
-    fn leave<'g>(&'g self, _attempt: &'g Attempt<'_>, _left: Left<'g>) -> Passing<'g, ()> {
+    fn leave<'g>(&'g self, _attempt: &'g CallAttempt<'_>, _left: AttemptEnd<'g>) -> GateFuture<'g, ()> {
         Box::pin(ready(()))
     }
 }

@@ -4,19 +4,19 @@ use std::future::Future;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use proem_engine::call::{Failure, FailureKind, Response};
+use proem_engine::call::{CallFailure, FailureKind, Response};
 use proem_engine::run::Time;
 use proem_text::json;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::attempt::{Reading, headless};
-use super::gate::{Last, Left};
-use super::{Ready, Sent, cancelled};
+use super::attempt::{AnswerStream, headless};
+use super::gate::{AttemptEnd, Last};
+use super::{AttemptReport, PendingCall, cancelled};
 use crate::cassette::{Recorder, Tape, TapeEnd};
 use crate::client::Client;
-use crate::retry::{Advice, Failed, Next, Over, advice};
-use crate::wire::{Flow, Head};
+use crate::retry::{Advice, FailedAttempt, RetryDecision, RetryStop, advice};
+use crate::wire::{Flow, ResponseHead};
 
 /// When to stop: at a time for waits, if there is one, and at a sign for everything.
 type Until<'c> = (Option<Instant>, &'c CancellationToken);
@@ -25,10 +25,10 @@ type Until<'c> = (Option<Instant>, &'c CancellationToken);
 pub(super) async fn carry(
     client: &Client,
     recorder: Option<&Recorder>,
-    ready: &Ready<'_>,
+    ready: &PendingCall<'_>,
     (end, stop): Until<'_>,
-    attempts: &mut Vec<Sent>,
-) -> Result<Response, Failure> {
+    attempts: &mut Vec<AttemptReport>,
+) -> Result<Response, CallFailure> {
     ready.paced.endpoint.check()?;
     // The same bytes for whoever writes them down and for every attempt.
     let body = Bytes::from(json::compact(&ready.wire.body));
@@ -48,7 +48,7 @@ pub(super) async fn carry(
             Some(entered) => entered?,
             None => {
                 let (sent, failure) = (unsent(waiting.elapsed()), cancelled());
-                let left = Left { sent: &sent, result: Err(&failure), last: Last::Yes };
+                let left = AttemptEnd { sent: &sent, result: Err(&failure), last: Last::Yes };
                 ready.gate.leave(&attempt, left).await;
                 break;
             }
@@ -64,36 +64,36 @@ pub(super) async fn carry(
             Err(failure) if written.is_ok() => Some(made.next(failure, ready, number, end)),
             _ => None,
         };
-        let last = if matches!(next, Some(Next::Wait(_))) { Last::No } else { Last::Yes };
-        ready.gate.leave(&attempt, Left { sent: &made.sent, result: made.result.as_ref(), last }).await;
+        let last = if matches!(next, Some(RetryDecision::Wait(_))) { Last::No } else { Last::Yes };
+        ready.gate.leave(&attempt, AttemptEnd { sent: &made.sent, result: made.result.as_ref(), last }).await;
         written?;
         match (made.result, next) {
-            (Err(_), Some(Next::Wait(wait))) => backoff = wait,
-            (Err(failure), Some(Next::Over(over))) => return Err(super::last(failure, attempts.len(), over)),
+            (Err(_), Some(RetryDecision::Wait(wait))) => backoff = wait,
+            (Err(failure), Some(RetryDecision::Over(over))) => return Err(super::last(failure, attempts.len(), over)),
             (result, _) => return result,
         }
     }
-    Err(super::last(cancelled(), attempts.len(), Over::Settled))
+    Err(super::last(cancelled(), attempts.len(), RetryStop::Settled))
 }
 
 /// An attempt that was given up before anything was sent.
-const fn unsent(waited: Duration) -> Sent {
-    Sent { status: None, waited, took: Duration::ZERO, bytes: 0, failed: Some(FailureKind::Cancelled) }
+const fn unsent(waited: Duration) -> AttemptReport {
+    AttemptReport { status: None, waited, took: Duration::ZERO, bytes: 0, failed: Some(FailureKind::Cancelled) }
 }
 
 /// An attempt that is over.
 #[derive(Debug)]
-struct Made {
-    sent: Sent,
-    head: Option<Head>,
+struct LiveAttempt {
+    sent: AttemptReport,
+    head: Option<ResponseHead>,
     chunks: Vec<Vec<u8>>,
     ended: TapeEnd,
-    result: Result<Response, Failure>,
+    result: Result<Response, CallFailure>,
 }
 
-impl Made {
+impl LiveAttempt {
     /// Keeps it on a cassette.
-    fn record(&mut self, recorder: &Recorder, ready: &Ready<'_>, number: u32) -> Result<(), Failure> {
+    fn record(&mut self, recorder: &Recorder, ready: &PendingCall<'_>, number: u32) -> Result<(), CallFailure> {
         let tape = Tape {
             url: ready.url.to_owned(),
             request: ready.wire.clone(),
@@ -102,15 +102,15 @@ impl Made {
             end: self.ended.clone(),
         };
         let written = recorder.write(ready.slot, number, &tape);
-        written.map_err(|error| Failure::new(FailureKind::Replay, error.to_string()))
+        written.map_err(|error| CallFailure::new(FailureKind::Replay, error.to_string()))
     }
 
     /// What follows its failure; others at the endpoint are held up if it asked for that.
-    fn next(&self, failure: &Failure, ready: &Ready<'_>, number: u32, end: Option<Instant>) -> Next {
+    fn next(&self, failure: &CallFailure, ready: &PendingCall<'_>, number: u32, end: Option<Instant>) -> RetryDecision {
         let now = Instant::now();
         let advice = self.head.as_ref().map_or_else(Advice::default, |head| advice(head, wall_clock()));
         let left = end.map(|end| end.saturating_duration_since(now));
-        let failed = Failed { left, bytes: self.sent.bytes, ..failed(ready, failure, advice, number) };
+        let failed = FailedAttempt { left, bytes: self.sent.bytes, ..failed(ready, failure, advice, number) };
         if let Some(hold) = ready.policy.hold(&failed).and_then(|hold| now.checked_add(hold)) {
             ready.paced.pace.hold(hold);
         }
@@ -119,54 +119,60 @@ impl Made {
 }
 
 /// What the decision about another attempt is made of; attempts are counted from 0 here.
-pub(super) fn failed(ready: &Ready<'_>, failure: &Failure, advice: Advice, attempt: u32) -> Failed {
+pub(super) fn failed(ready: &PendingCall<'_>, failure: &CallFailure, advice: Advice, attempt: u32) -> FailedAttempt {
     let most = ready.paced.endpoint.limits.attempts;
-    let Failure { kind, status, .. } = *failure;
-    Failed { kind, status, bytes: 0, advice, attempt: attempt.saturating_add(1), most, left: None }
+    let CallFailure { kind, status, .. } = *failure;
+    FailedAttempt { kind, status, bytes: 0, advice, attempt: attempt.saturating_add(1), most, left: None }
 }
 
 /// How far an attempt has come; it outlives the attempt if that is cancelled.
 #[derive(Debug)]
 struct Course<'c> {
-    reading: Option<Reading<'c>>,
-    keep: Keep,
+    reading: Option<AnswerStream<'c>>,
+    keep: ChunkRetention,
     chunks: Vec<Vec<u8>>,
 }
 
 /// Whether the bytes of an answer are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
+enum ChunkRetention {
     Chunks,
     Nothing,
 }
 
 impl<'c> Course<'c> {
     const fn new(recorder: Option<&Recorder>) -> Self {
-        let keep = if recorder.is_some() { Keep::Chunks } else { Keep::Nothing };
+        let keep = if recorder.is_some() { ChunkRetention::Chunks } else { ChunkRetention::Nothing };
         Self { reading: None, keep, chunks: Vec::new() }
     }
 
     /// What it came to.
-    fn end(self, ended: TapeEnd, waited: Duration, took: Duration) -> Made {
+    fn end(self, ended: TapeEnd, waited: Duration, took: Duration) -> LiveAttempt {
         let head = self.reading.as_ref().map(|reading| reading.head.clone());
         let bytes = self.reading.as_ref().map_or(0, |reading| reading.bytes);
         let result = self.reading.map_or_else(|| Err(headless(&ended)), |reading| reading.end(&ended));
         let status = head.as_ref().map(|head| head.status);
         let failed = result.as_ref().err().map(|failure| failure.kind);
-        Made { sent: Sent { status, waited, took, bytes, failed }, head, chunks: self.chunks, ended, result }
+        LiveAttempt {
+            sent: AttemptReport { status, waited, took, bytes, failed },
+            head,
+            chunks: self.chunks,
+            ended,
+            result,
+        }
     }
 
-    async fn run(&mut self, client: &Client, ready: &Ready<'c>, body: &Bytes) -> TapeEnd {
+    async fn run(&mut self, client: &Client, ready: &PendingCall<'c>, body: &Bytes) -> TapeEnd {
         let mut answer = match client.send(&ready.paced.endpoint, ready.wire, body.clone()).await {
             Ok(answer) => answer,
             Err(failure) => return broken(failure),
         };
-        let reading = self.reading.insert(Reading::new(ready, answer.head().clone()));
+        let reading = self.reading.insert(AnswerStream::new(ready, answer.head().clone()));
         loop {
             match answer.chunk().await {
                 Ok(Some(bytes)) => {
                     let flow = reading.push(&bytes);
-                    if self.keep == Keep::Chunks {
+                    if self.keep == ChunkRetention::Chunks {
                         self.chunks.push(bytes);
                     }
                     if flow == Flow::Stop {
@@ -180,7 +186,7 @@ impl<'c> Course<'c> {
     }
 }
 
-fn broken(failure: Failure) -> TapeEnd {
+fn broken(failure: CallFailure) -> TapeEnd {
     TapeEnd::Broken { kind: failure.kind, message: failure.message }
 }
 

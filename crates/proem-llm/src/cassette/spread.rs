@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::sse::{Event, Events};
+use crate::sse::{Events, SseEvent};
 
 /// The texts of a stream, the pieces of each key joined in their order; none if `body` is no stream.
 ///
@@ -14,7 +14,7 @@ use crate::sse::{Event, Events};
 pub(super) fn texts(body: &[u8]) -> Vec<String> {
     let mut events = Events::starting_at(0);
     let mut joined: BTreeMap<String, String> = BTreeMap::new();
-    let mut read = |event: &Event| {
+    let mut read = |event: &SseEvent| {
         if let Ok(value) = serde_json::from_str::<Value>(&event.data) {
             collect("", &value, &mut joined);
         }

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use url::Url;
 
 use super::{Tape, TapeEnd};
-use crate::wire::{Head, WireRequest};
+use crate::wire::{ResponseHead, WireRequest};
 
 /// The version of the format.
 const FORMAT: u64 = 1;
@@ -36,24 +36,24 @@ const ANSWER_PREFIXES: [&str; 2] = ["anthropic-ratelimit-", "x-ratelimit-"];
 /// A cassette's file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stored {
+pub(super) struct CassetteFile {
     format: u64,
     /// Where it was sent, without a user, password, query or fragment.
     pub(super) url: String,
-    pub(super) request: Asked,
+    pub(super) request: TapedRequest,
     /// How the answer began.
-    response: Option<Answered>,
+    response: Option<TapedHead>,
     /// The bytes of all chunks.
-    body: Body,
+    body: TapedBody,
     /// The chunks' lengths: `120 1x30` is one of 120 bytes and thirty of one.
     chunks: String,
-    end: End,
+    end: TapedEnd,
 }
 
 /// A request as it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct TapedRequest {
     pub(super) path: String,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Json,
@@ -62,7 +62,7 @@ pub(super) struct Asked {
 /// The head of an answer as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answered {
+struct TapedHead {
     status: u16,
     headers: Vec<(String, String)>,
 }
@@ -70,7 +70,7 @@ struct Answered {
 /// Bytes, as a reader can look at them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Body {
+enum TapedBody {
     Text(String),
     Base64(String),
 }
@@ -78,7 +78,7 @@ enum Body {
 /// How an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-enum End {
+enum TapedEnd {
     Whole,
     Stopped,
     Broken { failure: FailureKind, message: String },
@@ -86,15 +86,15 @@ enum End {
 
 /// Why a file can't be read as a cassette, or an attempt not be written as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Problem(String);
+pub(super) struct CassetteProblem(String);
 
-impl fmt::Display for Problem {
+impl fmt::Display for CassetteProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Asked {
+impl TapedRequest {
     /// A request as it is kept.
     pub(super) fn of(request: &WireRequest) -> Self {
         let kept = request.headers.iter().filter(|(name, _)| REQUEST_HEADERS.contains(name));
@@ -103,30 +103,30 @@ impl Asked {
     }
 }
 
-impl Stored {
+impl CassetteFile {
     /// An attempt as it is kept.
     ///
     /// # Errors
     ///
     /// If its address is none.
-    pub(super) fn of(tape: &Tape) -> Result<Self, Problem> {
+    pub(super) fn of(tape: &Tape) -> Result<Self, CassetteProblem> {
         let response = tape.head.as_ref().map(|head| {
             let headers = head.headers.iter().filter(|(name, _)| is_kept(name)).cloned().collect();
-            Answered { status: head.status, headers }
+            TapedHead { status: head.status, headers }
         });
         let body = match String::from_utf8(tape.chunks.concat()) {
-            Ok(text) => Body::Text(text),
-            Err(error) => Body::Base64(STANDARD.encode(error.as_bytes())),
+            Ok(text) => TapedBody::Text(text),
+            Err(error) => TapedBody::Base64(STANDARD.encode(error.as_bytes())),
         };
         let end = match &tape.end {
-            TapeEnd::Whole => End::Whole,
-            TapeEnd::Stopped => End::Stopped,
-            TapeEnd::Broken { kind, message } => End::Broken { failure: *kind, message: message.clone() },
+            TapeEnd::Whole => TapedEnd::Whole,
+            TapeEnd::Stopped => TapedEnd::Stopped,
+            TapeEnd::Broken { kind, message } => TapedEnd::Broken { failure: *kind, message: message.clone() },
         };
         Ok(Self {
             format: FORMAT,
             url: address(&tape.url)?,
-            request: Asked::of(&tape.request),
+            request: TapedRequest::of(&tape.request),
             response,
             body,
             chunks: lengths(&tape.chunks),
@@ -148,28 +148,30 @@ impl Stored {
     /// # Errors
     ///
     /// With line and column where there are any.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, CassetteProblem> {
         #[derive(Deserialize)]
-        struct Version {
+        struct CassetteVersion {
             format: Option<Json>,
         }
-        let version = match serde_json::from_slice::<Version>(bytes) {
+        let version = match serde_json::from_slice::<CassetteVersion>(bytes) {
             Ok(version) => version.format,
-            Err(error) if error.is_eof() => return Err(Problem(format!("it was cut off: {error}"))),
-            Err(error) => return Err(Problem(format!("it is not a cassette: {error}"))),
+            Err(error) if error.is_eof() => return Err(CassetteProblem(format!("it was cut off: {error}"))),
+            Err(error) => return Err(CassetteProblem(format!("it is not a cassette: {error}"))),
         };
         match version {
             Some(version) if version == FORMAT => {}
             Some(version) => {
                 let version = proem_guard::show::terminal_str(&proem_text::json::compact(&version));
-                return Err(Problem(format!("its format is `{version}`, and only `{FORMAT}` is known; record again")));
+                return Err(CassetteProblem(format!(
+                    "its format is `{version}`, and only `{FORMAT}` is known; record again"
+                )));
             }
-            None => return Err(Problem("it is not a cassette: it has no `format`".to_owned())),
+            None => return Err(CassetteProblem("it is not a cassette: it has no `format`".to_owned())),
         }
         let stored = serde_json::from_slice::<Self>(bytes);
         let stored = stored.map_err(|error| {
             let error = error.to_string();
-            Problem(format!("it is not a cassette: {}", proem_guard::show::terminal_str(&error)))
+            CassetteProblem(format!("it is not a cassette: {}", proem_guard::show::terminal_str(&error)))
         })?;
         stored.cut()?;
         Ok(stored)
@@ -177,12 +179,14 @@ impl Stored {
 
     /// The attempt as it was; its request is `request`, which is the recorded one.
     pub(super) fn tape(&self, request: &WireRequest) -> Tape {
-        let head =
-            self.response.as_ref().map(|response| Head { status: response.status, headers: response.headers.clone() });
+        let head = self
+            .response
+            .as_ref()
+            .map(|response| ResponseHead { status: response.status, headers: response.headers.clone() });
         let end = match &self.end {
-            End::Whole => TapeEnd::Whole,
-            End::Stopped => TapeEnd::Stopped,
-            End::Broken { failure, message } => TapeEnd::Broken { kind: *failure, message: message.clone() },
+            TapedEnd::Whole => TapeEnd::Whole,
+            TapedEnd::Stopped => TapeEnd::Stopped,
+            TapedEnd::Broken { failure, message } => TapeEnd::Broken { kind: *failure, message: message.clone() },
         };
         // Reading the file has shown that the chunks fit.
         let chunks = self.cut().unwrap_or_default();
@@ -197,12 +201,12 @@ impl Stored {
     }
 
     /// The body in its chunks.
-    fn cut(&self) -> Result<Vec<Vec<u8>>, Problem> {
+    fn cut(&self) -> Result<Vec<Vec<u8>>, CassetteProblem> {
         let decoded;
         let mut rest = match &self.body {
-            Body::Text(text) => text.as_bytes(),
-            Body::Base64(text) => {
-                let wrong = |error| Problem(format!("its body is not base64: {error}"));
+            TapedBody::Text(text) => text.as_bytes(),
+            TapedBody::Base64(text) => {
+                let wrong = |error| CassetteProblem(format!("its body is not base64: {error}"));
                 decoded = STANDARD.decode(text).map_err(wrong)?;
                 &decoded
             }
@@ -214,14 +218,14 @@ impl Stored {
             let numbers = (length.parse::<usize>().ok(), times.parse::<usize>().ok());
             let (Some(length), Some(times)) = numbers else {
                 let word = proem_guard::show::terminal_str(word);
-                return Err(Problem(format!("`{word}` is not a valid chunk length")));
+                return Err(CassetteProblem(format!("`{word}` is not a valid chunk length")));
             };
             if chunks.len().saturating_add(times) > MOST_CHUNKS {
-                return Err(Problem(format!("it has more than {MOST_CHUNKS} chunks")));
+                return Err(CassetteProblem(format!("it has more than {MOST_CHUNKS} chunks")));
             }
             for _ in 0..times {
                 let Some((chunk, after)) = rest.split_at_checked(length) else {
-                    return Err(Problem(format!("its chunks are longer than its body of {body} bytes")));
+                    return Err(CassetteProblem(format!("its chunks are longer than its body of {body} bytes")));
                 };
                 chunks.push(chunk.to_vec());
                 rest = after;
@@ -229,7 +233,7 @@ impl Stored {
         }
         match rest.len() {
             0 => Ok(chunks),
-            left => Err(Problem(format!("{left} of the {body} bytes of its body are in no chunk"))),
+            left => Err(CassetteProblem(format!("{left} of the {body} bytes of its body are in no chunk"))),
         }
     }
 }
@@ -239,8 +243,8 @@ fn is_kept(name: &str) -> bool {
 }
 
 /// The address without what may be secret in it.
-fn address(url: &str) -> Result<String, Problem> {
-    let wrong = || Problem("its address is not a URL with a host".to_owned());
+fn address(url: &str) -> Result<String, CassetteProblem> {
+    let wrong = || CassetteProblem("its address is not a URL with a host".to_owned());
     let mut url = Url::parse(url).map_err(|_| wrong())?;
     url.set_username("").and_then(|()| url.set_password(None)).map_err(|()| wrong())?;
     url.set_query(None);

@@ -4,44 +4,44 @@ use proem_engine::call::{Request, Tool};
 use proem_engine::providers::{Model, Quirk};
 use serde_json::{Map, Value, json};
 
-use crate::projection::{Dropped, Target, project};
+use crate::projection::{Omission, SchemaDialect, project};
 
 /// The path of a provider's endpoint, and its headers beside the type of the content.
-pub(crate) type Place = (&'static str, Vec<(&'static str, String)>);
+pub(crate) type EndpointPath = (&'static str, Vec<(&'static str, String)>);
 
 /// A body in the making.
 #[derive(Debug)]
-pub(crate) struct Body {
+pub(crate) struct BodyBuilder {
     pub(super) fields: Map<String, Value>,
-    pub(super) dropped: Vec<Dropped>,
+    pub(super) dropped: Vec<Omission>,
     pub(super) strict: Vec<String>,
 }
 
-impl Body {
+impl BodyBuilder {
     pub(crate) fn set(&mut self, key: &str, value: Value) {
         self.fields.insert(key.to_owned(), value);
     }
 
     pub(crate) fn drop(&mut self, path: &str, why: impl Into<String>) {
-        self.dropped.push(Dropped { path: path.to_owned(), why: why.into() });
+        self.dropped.push(Omission { path: path.to_owned(), why: why.into() });
     }
 
     /// The schema as `target` takes it, or as it must be sent instead; what is dropped of it is
     /// listed behind `prefix`.
-    pub(crate) fn schema(&mut self, tool: &Tool, target: Target, prefix: &str) -> (Value, Target) {
+    pub(crate) fn schema(&mut self, tool: &Tool, target: SchemaDialect, prefix: &str) -> (Value, SchemaDialect) {
         let projection = project(&tool.schema, target);
         self.drop_all(projection.dropped, prefix);
         // A schema that is tried in another form after all counts in that.
         self.strict.retain(|name| *name != tool.name);
-        if projection.target == Target::OpenAiStrict {
+        if projection.target == SchemaDialect::OpenAiStrict {
             self.strict.push(tool.name.clone());
         }
         (projection.schema, projection.target)
     }
 
     /// Lists what is dropped of a schema behind `prefix`.
-    pub(crate) fn drop_all(&mut self, dropped: Vec<Dropped>, prefix: &str) {
-        let behind = |one: Dropped| Dropped { path: format!("{prefix}{}", one.path), why: one.why };
+    pub(crate) fn drop_all(&mut self, dropped: Vec<Omission>, prefix: &str) {
+        let behind = |one: Omission| Omission { path: format!("{prefix}{}", one.path), why: one.why };
         self.dropped.extend(dropped.into_iter().map(behind));
     }
 

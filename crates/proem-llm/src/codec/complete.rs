@@ -12,18 +12,18 @@ const MOST_AFTER: usize = 200;
 
 /// A watch over one text.
 #[derive(Debug)]
-pub(crate) struct Watch(State);
+pub(crate) struct Watch(WatchState);
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum WatchState {
     Off,
     Before,
-    Inside { start: usize, depth: usize, place: Place },
+    Inside { start: usize, depth: usize, place: JsonLexState },
     After { bytes: usize },
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum JsonLexState {
     Code,
     Text,
     Escape,
@@ -31,46 +31,46 @@ enum Place {
 
 impl Watch {
     pub(crate) const fn on() -> Self {
-        Self(State::Before)
+        Self(WatchState::Before)
     }
 
     pub(crate) const fn off() -> Self {
-        Self(State::Off)
+        Self(WatchState::Off)
     }
 
     /// Whether the value is there, now that `text` has grown from `start` on.
     pub(crate) fn is_complete(&mut self, text: &str, start: usize) -> bool {
         for (index, byte) in text.bytes().enumerate().skip(start) {
             self.0 = match self.0 {
-                State::Off => return false,
-                State::Before if matches!(byte, b'{' | b'[') => {
-                    State::Inside { start: index, depth: 1, place: Place::Code }
+                WatchState::Off => return false,
+                WatchState::Before if matches!(byte, b'{' | b'[') => {
+                    WatchState::Inside { start: index, depth: 1, place: JsonLexState::Code }
                 }
-                State::Before => State::Before,
-                State::Inside { start, depth, place } => inside(text, index, byte, (start, depth, place)),
-                State::After { .. } if matches!(byte, b'{' | b'[') => State::Off,
-                State::After { bytes } if bytes >= MOST_AFTER => return true,
-                State::After { bytes } => State::After { bytes: bytes.saturating_add(1) },
+                WatchState::Before => WatchState::Before,
+                WatchState::Inside { start, depth, place } => inside(text, index, byte, (start, depth, place)),
+                WatchState::After { .. } if matches!(byte, b'{' | b'[') => WatchState::Off,
+                WatchState::After { bytes } if bytes >= MOST_AFTER => return true,
+                WatchState::After { bytes } => WatchState::After { bytes: bytes.saturating_add(1) },
             };
         }
         false
     }
 }
 
-fn inside(text: &str, index: usize, byte: u8, (start, depth, place): (usize, usize, Place)) -> State {
+fn inside(text: &str, index: usize, byte: u8, (start, depth, place): (usize, usize, JsonLexState)) -> WatchState {
     let (depth, place) = match (place, byte) {
-        (Place::Escape, _) | (Place::Code, b'"') => (depth, Place::Text),
-        (Place::Text, b'\\') => (depth, Place::Escape),
-        (Place::Text, b'"') => (depth, Place::Code),
-        (Place::Code, b'{' | b'[') => (depth.saturating_add(1), place),
-        (Place::Code, b'}' | b']') => (depth.saturating_sub(1), place),
+        (JsonLexState::Escape, _) | (JsonLexState::Code, b'"') => (depth, JsonLexState::Text),
+        (JsonLexState::Text, b'\\') => (depth, JsonLexState::Escape),
+        (JsonLexState::Text, b'"') => (depth, JsonLexState::Code),
+        (JsonLexState::Code, b'{' | b'[') => (depth.saturating_add(1), place),
+        (JsonLexState::Code, b'}' | b']') => (depth.saturating_sub(1), place),
         _ => (depth, place),
     };
     if depth > 0 {
-        return State::Inside { start, depth, place };
+        return WatchState::Inside { start, depth, place };
     }
     let object = text.get(start..=index).and_then(|value| serde_json::from_str::<Map<String, Value>>(value).ok());
-    if object.is_some_and(|object| !object.is_empty()) { State::After { bytes: 0 } } else { State::Off }
+    if object.is_some_and(|object| !object.is_empty()) { WatchState::After { bytes: 0 } } else { WatchState::Off }
 }
 
 #[cfg(test)]

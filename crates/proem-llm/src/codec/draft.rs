@@ -5,13 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::call::{Answering, Called, Content, Failure, FailureKind, Finish, Request, Response};
+use proem_engine::call::{
+    AnswerForm, CallFailure, FailureKind, FinishReason, Request, Response, ResponsePart, ToolCall,
+};
 use proem_guard::Untrusted;
 use proem_text::Label;
 use serde_json::Value;
 
 use crate::codec::complete::Watch;
-use crate::codec::usage::Counts;
+use crate::codec::usage::UsageReport;
 
 /// The most bytes of a name that a provider gives an answer or a model.
 const MAX_NAME_BYTES: usize = 200;
@@ -27,20 +29,20 @@ const MAX_NAMED_TOOLS: usize = 10;
 
 /// Whether an event was an answer's last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum StreamContinuation {
     More,
     Done,
 }
 
 /// What has been read of an answer.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct AnswerDraft {
     label: Label,
     /// Whether anything was asked: then a prompt without tokens is a count that nobody made.
     has_prompt: bool,
     offered: Vec<String>,
     watch: Watch,
-    pieces: Vec<Piece>,
+    pieces: Vec<DraftPiece>,
     /// The first text and the first refusal.
     text: Option<usize>,
     refusal: Option<usize>,
@@ -52,13 +54,13 @@ pub(crate) struct Draft {
     checked: BTreeSet<usize>,
     pub(crate) model: Option<String>,
     pub(crate) id: Option<String>,
-    pub(crate) finish: Option<Finish>,
-    pub(crate) counts: Counts,
+    pub(crate) finish: Option<FinishReason>,
+    pub(crate) counts: UsageReport,
 }
 
 /// A piece of an answer in the making.
 #[derive(Debug)]
-pub(crate) enum Piece {
+pub(crate) enum DraftPiece {
     Text(String),
     Refusal(String),
     Call(DraftCall),
@@ -75,11 +77,11 @@ pub(crate) struct DraftCall {
     pub(crate) given: String,
 }
 
-impl Draft {
+impl AnswerDraft {
     pub(crate) fn new(request: &Request) -> Self {
         let watch = match request.answer {
-            Answering::Value { .. } => Watch::on(),
-            Answering::Text | Answering::Tools { .. } => Watch::off(),
+            AnswerForm::Value { .. } => Watch::on(),
+            AnswerForm::Text | AnswerForm::Tools { .. } => Watch::off(),
         };
         Self {
             label: request.label(),
@@ -96,7 +98,7 @@ impl Draft {
             model: None,
             id: None,
             finish: None,
-            counts: Counts::default(),
+            counts: UsageReport::default(),
         }
     }
 
@@ -128,13 +130,13 @@ impl Draft {
     }
 
     /// Begins a piece.
-    pub(crate) fn begin(&mut self, number: Option<u64>, piece: Piece) -> usize {
+    pub(crate) fn begin(&mut self, number: Option<u64>, piece: DraftPiece) -> usize {
         let place = self.pieces.len();
         match piece {
-            Piece::Text(_) if self.text.is_none() => self.text = Some(place),
-            Piece::Refusal(_) => self.refusal = self.refusal.or(Some(place)),
-            Piece::Text(_) | Piece::Call(_) => self.watch = Watch::off(),
-            Piece::Other(_) => {}
+            DraftPiece::Text(_) if self.text.is_none() => self.text = Some(place),
+            DraftPiece::Refusal(_) => self.refusal = self.refusal.or(Some(place)),
+            DraftPiece::Text(_) | DraftPiece::Call(_) => self.watch = Watch::off(),
+            DraftPiece::Other(_) => {}
         }
         self.pieces.push(piece);
         if let Some(number) = number {
@@ -156,37 +158,37 @@ impl Draft {
     /// Begins a piece of something that is not kept, once for each word.
     pub(crate) fn note_other(&mut self, word: &'static str) {
         if self.noted.insert(word) {
-            self.begin(None, Piece::Other(word.to_owned()));
+            self.begin(None, DraftPiece::Other(word.to_owned()));
         }
     }
 
     /// Adds text to the piece at `place`; what is no text stays as it is.
-    pub(crate) fn add_text(&mut self, place: usize, more: &str) -> Next {
+    pub(crate) fn add_text(&mut self, place: usize, more: &str) -> StreamContinuation {
         match self.pieces.get_mut(place) {
-            Some(Piece::Text(text)) => {
+            Some(DraftPiece::Text(text)) => {
                 let start = text.len();
                 text.push_str(more);
                 if self.watch.is_complete(text, start) {
-                    self.finish = Some(Finish::Complete);
-                    return Next::Done;
+                    self.finish = Some(FinishReason::Complete);
+                    return StreamContinuation::Done;
                 }
             }
-            Some(Piece::Refusal(text)) => text.push_str(more),
-            Some(Piece::Call(_) | Piece::Other(_)) | None => {}
+            Some(DraftPiece::Refusal(text)) => text.push_str(more),
+            Some(DraftPiece::Call(_) | DraftPiece::Other(_)) | None => {}
         }
-        Next::More
+        StreamContinuation::More
     }
 
     /// The call at `place`.
     pub(crate) fn call(&mut self, place: usize) -> Option<&mut DraftCall> {
         match self.pieces.get_mut(place) {
-            Some(Piece::Call(call)) => Some(call),
+            Some(DraftPiece::Call(call)) => Some(call),
             _ => None,
         }
     }
 
     /// Adds arguments to the call at `place`, after a look at its name and id.
-    pub(crate) fn add_arguments(&mut self, place: usize, more: &str) -> Result<(), Failure> {
+    pub(crate) fn add_arguments(&mut self, place: usize, more: &str) -> Result<(), CallFailure> {
         if more.is_empty() {
             return Ok(());
         }
@@ -198,8 +200,8 @@ impl Draft {
     }
 
     /// Looks at the name and id of the call at `place`, once.
-    pub(crate) fn check_call(&mut self, place: usize) -> Result<(), Failure> {
-        let Some(Piece::Call(call)) = self.pieces.get(place) else { return Ok(()) };
+    pub(crate) fn check_call(&mut self, place: usize) -> Result<(), CallFailure> {
+        let Some(DraftPiece::Call(call)) = self.pieces.get(place) else { return Ok(()) };
         if !self.checked.insert(place) {
             return Ok(());
         }
@@ -209,12 +211,12 @@ impl Draft {
         if !call.id.is_empty() && !self.ids.insert(call.id.clone()) {
             let message = "the answer has two tool calls with the same id; try again, or ask for one call";
             let said = self.said(&call.id, MAX_SAID_BYTES);
-            return Err(Failure { said, ..Failure::new(FailureKind::Malformed, message) });
+            return Err(CallFailure { said, ..CallFailure::new(FailureKind::Malformed, message) });
         }
         Ok(())
     }
 
-    fn unknown_tool(&self, name: &str) -> Failure {
+    fn unknown_tool(&self, name: &str) -> CallFailure {
         let offered = match self.offered.len() {
             0 => "none was".to_owned(),
             all => {
@@ -228,7 +230,7 @@ impl Draft {
             }
         };
         let message = format!("the model called a tool that was not offered; {offered}; try again, or offer that tool");
-        Failure { said: self.said(name, MAX_SAID_BYTES), ..Failure::new(FailureKind::UnknownTool, message) }
+        CallFailure { said: self.said(name, MAX_SAID_BYTES), ..CallFailure::new(FailureKind::UnknownTool, message) }
     }
 
     /// Text from outside for a failure; none if it is empty.
@@ -242,19 +244,22 @@ impl Draft {
     }
 
     /// The failure of an answer that ended too early, with what had come of it.
-    pub(crate) fn cut(&self) -> Failure {
+    pub(crate) fn cut(&self) -> CallFailure {
         let mut come = String::new();
         for piece in &self.pieces {
-            if let Piece::Text(text) | Piece::Refusal(text) | Piece::Call(DraftCall { arguments: text, .. }) = piece {
+            if let DraftPiece::Text(text)
+            | DraftPiece::Refusal(text)
+            | DraftPiece::Call(DraftCall { arguments: text, .. }) = piece
+            {
                 come.push_str(text);
             }
         }
         let message = "the answer is incomplete; try again";
-        Failure { said: self.said(&come, MAX_CUT_BYTES), ..Failure::new(FailureKind::Cut, message) }
+        CallFailure { said: self.said(&come, MAX_CUT_BYTES), ..CallFailure::new(FailureKind::Cut, message) }
     }
 
     /// The answer, with all calls looked at.
-    pub(crate) fn response(mut self) -> Result<Response, Failure> {
+    pub(crate) fn response(mut self) -> Result<Response, CallFailure> {
         for place in 0..self.pieces.len() {
             self.check_call(place)?;
         }
@@ -262,24 +267,24 @@ impl Draft {
         let mut content = Vec::with_capacity(self.pieces.len());
         for piece in self.pieces {
             match piece {
-                Piece::Text(text) if text.is_empty() => {}
-                Piece::Refusal(text) if text.is_empty() => {}
-                Piece::Text(text) => content.push(Content::Text { text: outside(text) }),
-                Piece::Refusal(text) => content.push(Content::Refusal { text: outside(text) }),
-                Piece::Other(word) => content.push(Content::Other { word: outside(word) }),
-                Piece::Call(call) => content.push(Content::Call(Called {
+                DraftPiece::Text(text) if text.is_empty() => {}
+                DraftPiece::Refusal(text) if text.is_empty() => {}
+                DraftPiece::Text(text) => content.push(ResponsePart::Text { text: outside(text) }),
+                DraftPiece::Refusal(text) => content.push(ResponsePart::Refusal { text: outside(text) }),
+                DraftPiece::Other(word) => content.push(ResponsePart::Other { word: outside(word) }),
+                DraftPiece::Call(call) => content.push(ResponsePart::Call(ToolCall {
                     id: outside(call.id),
                     name: outside(call.name),
                     arguments: outside(arguments(call.arguments, call.given)),
                 })),
             }
         }
-        let has_refusal = content.iter().any(|piece| matches!(piece, Content::Refusal { .. }));
-        let has_call = content.iter().any(|piece| matches!(piece, Content::Call(_)));
-        let finish = match self.finish.unwrap_or(Finish::Unknown) {
-            Finish::Stop if has_refusal => Finish::Refusal,
+        let has_refusal = content.iter().any(|piece| matches!(piece, ResponsePart::Refusal { .. }));
+        let has_call = content.iter().any(|piece| matches!(piece, ResponsePart::Call(_)));
+        let finish = match self.finish.unwrap_or(FinishReason::Unknown) {
+            FinishReason::Stop if has_refusal => FinishReason::Refusal,
             // OpenAI stops where one function is forced.
-            Finish::Stop if has_call => Finish::Calls,
+            FinishReason::Stop if has_call => FinishReason::Calls,
             finish => finish,
         };
         // Servers that don't count write zero.

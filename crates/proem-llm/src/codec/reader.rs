@@ -2,12 +2,12 @@
 
 use core::{mem, str};
 
-use proem_engine::call::{Failure, FailureKind, Request, Response};
+use proem_engine::call::{CallFailure, FailureKind, Request, Response};
 use proem_engine::providers::Provider;
 use serde_json::Value;
 
-use super::draft::{Draft, Next};
-use crate::sse::{Event, Events};
+use super::draft::{AnswerDraft, StreamContinuation};
+use crate::sse::{Events, SseEvent};
 use crate::wire::Flow;
 use crate::{anthropic, openai};
 
@@ -24,32 +24,32 @@ const MAX_CUT_BYTES: usize = 2_000;
 /// [`proem_engine::call::Finish::Complete`]. The provider's last count is then never seen: the
 /// output is unknown, and so is what the provider reports at the end only.
 #[derive(Debug)]
-pub struct Reader {
+pub struct AnswerReader {
     provider: Provider,
     most_bytes: usize,
     taken: usize,
-    draft: Draft,
-    body: Body,
+    draft: AnswerDraft,
+    body: BodyShape,
     /// How many events were read.
     events: usize,
     /// Why nothing more is read.
-    ended: Option<Result<(), Failure>>,
+    ended: Option<Result<(), CallFailure>>,
 }
 
 #[derive(Debug)]
-enum Body {
+enum BodyShape {
     /// Only white space so far.
     Blank,
     Whole(Vec<u8>),
     Stream(Events),
 }
 
-impl Reader {
+impl AnswerReader {
     /// A reader for the answer to `request`; `most_bytes` is the most that is read.
     #[must_use]
     pub fn new(provider: Provider, request: &Request, most_bytes: usize) -> Self {
-        let draft = Draft::new(request);
-        Self { provider, most_bytes, taken: 0, draft, body: Body::Blank, events: 0, ended: None }
+        let draft = AnswerDraft::new(request);
+        Self { provider, most_bytes, taken: 0, draft, body: BodyShape::Blank, events: 0, ended: None }
     }
 
     /// Takes the next bytes.
@@ -71,17 +71,17 @@ impl Reader {
     /// # Errors
     ///
     /// [`Failure`] if the bytes are no answer, or not all of one.
-    pub fn end(mut self) -> Result<Response, Failure> {
+    pub fn end(mut self) -> Result<Response, CallFailure> {
         if let Some(ended) = self.ended {
             return ended.and_then(|()| self.draft.response());
         }
-        match mem::replace(&mut self.body, Body::Blank) {
-            Body::Blank => return Err(malformed("the answer is empty; try again")),
-            Body::Whole(bytes) => self.read_whole(&bytes)?,
-            Body::Stream(mut events) => {
+        match mem::replace(&mut self.body, BodyShape::Blank) {
+            BodyShape::Blank => return Err(malformed("the answer is empty; try again")),
+            BodyShape::Whole(bytes) => self.read_whole(&bytes)?,
+            BodyShape::Stream(mut events) => {
                 let last = events.finish();
                 if let Some(event) = last.filter(|event| is_done(event) || json(event).is_some())
-                    && self.read_event(&event)? == Next::Done
+                    && self.read_event(&event)? == StreamContinuation::Done
                 {
                     return self.draft.response();
                 }
@@ -98,27 +98,27 @@ impl Reader {
 
     fn take(&mut self, bytes: &[u8]) {
         let mut bytes = bytes;
-        if matches!(self.body, Body::Blank) {
+        if matches!(self.body, BodyShape::Blank) {
             let blank = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
             let Some((_, rest)) = bytes.split_at_checked(blank).filter(|(_, rest)| !rest.is_empty()) else { return };
             let start = self.taken.saturating_add(blank);
             self.body = match rest.first() {
                 // A comment, or the first letter of a field; a byte order mark may stand before it.
-                Some(b':' | b'd' | b'e' | b'i' | b'r' | 0xEF) => Body::Stream(Events::starting_at(start)),
-                _ => Body::Whole(Vec::new()),
+                Some(b':' | b'd' | b'e' | b'i' | b'r' | 0xEF) => BodyShape::Stream(Events::starting_at(start)),
+                _ => BodyShape::Whole(Vec::new()),
             };
             bytes = rest;
         }
         match &mut self.body {
-            Body::Blank => {}
-            Body::Whole(whole) => whole.extend_from_slice(bytes),
-            Body::Stream(events) => {
+            BodyShape::Blank => {}
+            BodyShape::Whole(whole) => whole.extend_from_slice(bytes),
+            BodyShape::Stream(events) => {
                 for event in events.push(bytes) {
                     let next = match event {
                         Ok(event) => self.read_event(&event),
                         Err(broken) => Err(malformed(format!("{broken} in the answer; try again"))),
                     };
-                    if next != Ok(Next::More) {
+                    if next != Ok(StreamContinuation::More) {
                         self.ended = Some(next.map(|_| ()));
                         return;
                     }
@@ -127,13 +127,13 @@ impl Reader {
         }
     }
 
-    fn read_event(&mut self, event: &Event) -> Result<Next, Failure> {
+    fn read_event(&mut self, event: &SseEvent) -> Result<StreamContinuation, CallFailure> {
         if event.data.trim().is_empty() {
-            return Ok(Next::More);
+            return Ok(StreamContinuation::More);
         }
         self.events = self.events.saturating_add(1);
         if is_done(event) {
-            return Ok(Next::Done);
+            return Ok(StreamContinuation::Done);
         }
         let Some(value) = json(event) else {
             return Err(malformed(format!("event {} of the answer is not a JSON object; try again", self.events)));
@@ -144,7 +144,7 @@ impl Reader {
         }
     }
 
-    fn read_whole(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn read_whole(&mut self, bytes: &[u8]) -> Result<(), CallFailure> {
         let start = self.taken.saturating_sub(bytes.len());
         let text = str::from_utf8(bytes).map_err(|error| {
             let place = start.saturating_add(error.valid_up_to());
@@ -160,35 +160,35 @@ impl Reader {
         }
     }
 
-    fn no_json(&self, text: &str, error: &serde_json::Error) -> Failure {
+    fn no_json(&self, text: &str, error: &serde_json::Error) -> CallFailure {
         let (line, column) = (error.line(), error.column());
         if text.starts_with('<') {
             malformed("the answer is a web page, not JSON; check `base_url`")
         } else if error.is_eof() {
             let said = self.draft.said(text, MAX_CUT_BYTES);
-            Failure { said, ..Failure::new(FailureKind::Cut, "the answer is incomplete; try again") }
+            CallFailure { said, ..CallFailure::new(FailureKind::Cut, "the answer is incomplete; try again") }
         } else {
             malformed(format!("the answer is not JSON at line {line}, column {column}; check `base_url`"))
         }
     }
 }
 
-fn is_done(event: &Event) -> bool {
+fn is_done(event: &SseEvent) -> bool {
     event.data.trim() == "[DONE]"
 }
 
-fn json(event: &Event) -> Option<Value> {
+fn json(event: &SseEvent) -> Option<Value> {
     serde_json::from_str::<Value>(&event.data).ok().filter(Value::is_object)
 }
 
-fn malformed(message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::Malformed, message)
+fn malformed(message: impl Into<String>) -> CallFailure {
+    CallFailure::new(FailureKind::Malformed, message)
 }
 
-fn too_large(most_bytes: usize) -> Failure {
+fn too_large(most_bytes: usize) -> CallFailure {
     let message = format!(
         "the answer is larger than {most_bytes} bytes, and was not decoded; request a shorter answer, or raise \
          `answer_bytes` of the provider"
     );
-    Failure::new(FailureKind::TooLarge, message)
+    CallFailure::new(FailureKind::TooLarge, message)
 }

@@ -3,13 +3,13 @@
 //! Sources: <https://platform.claude.com/docs/en/api/errors>,
 //! <https://developers.openai.com/api/docs/guides/error-codes>.
 
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_text::{Label, Source};
 use serde_json::Value;
 
-use super::Names;
-use super::draft::{Draft, said};
-use crate::wire::Head;
+use super::EndpointNames;
+use super::draft::{AnswerDraft, said};
+use crate::wire::ResponseHead;
 
 /// The most bytes of a provider's message that are kept.
 const MAX_SAID_BYTES: usize = 500;
@@ -88,7 +88,7 @@ impl Complaint {
 }
 
 /// What an answer of another status than 200 says.
-pub(super) fn refused(head: &Head, body: &[u8], names: &Names<'_>) -> Failure {
+pub(super) fn refused(head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
     let parsed = body.get(..body.len().min(MAX_BODY_BYTES)).and_then(|body| serde_json::from_slice::<Value>(body).ok());
     let complaint = parsed.as_ref().map_or_else(Complaint::default, |body| {
         Complaint::read(body.get("error").filter(|error| !error.is_null()).unwrap_or(body))
@@ -102,11 +102,11 @@ pub(super) fn refused(head: &Head, body: &[u8], names: &Names<'_>) -> Failure {
     } else {
         said(&complaint.message, MAX_SAID_BYTES, &label)
     };
-    Failure { said: told, status: Some(head.status), ..Failure::new(kind, message(kind, head, names)) }
+    CallFailure { said: told, status: Some(head.status), ..CallFailure::new(kind, message(kind, head, names)) }
 }
 
 /// The failure of a provider that gives an error instead of an answer, or in the middle of one.
-pub(crate) fn provider_failed(draft: &Draft, error: &Value) -> Failure {
+pub(crate) fn provider_failed(draft: &AnswerDraft, error: &Value) -> CallFailure {
     let complaint = Complaint::read(error);
     let kind = complaint.kind(None);
     let message = match kind {
@@ -116,11 +116,11 @@ pub(crate) fn provider_failed(draft: &Draft, error: &Value) -> Failure {
         FailureKind::Refused => "the provider refused the request while answering; correct what its message names",
         _ => "the provider stopped the answer with an error; try again",
     };
-    Failure { said: draft.provider_said(&complaint.message), ..Failure::new(kind, message) }
+    CallFailure { said: draft.provider_said(&complaint.message), ..CallFailure::new(kind, message) }
 }
 
-fn message(kind: FailureKind, head: &Head, names: &Names<'_>) -> String {
-    let Names { endpoint, model, variable } = names;
+fn message(kind: FailureKind, head: &ResponseHead, names: &EndpointNames<'_>) -> String {
+    let EndpointNames { endpoint, model, variable } = names;
     let status = head.status;
     match (kind, variable) {
         (FailureKind::KeyRefused, Some(variable)) => {
@@ -173,7 +173,7 @@ fn message(kind: FailureKind, head: &Head, names: &Names<'_>) -> String {
 }
 
 /// The host of a redirection; the parser leaves ASCII only.
-fn target(head: &Head) -> Option<String> {
+fn target(head: &ResponseHead) -> Option<String> {
     let address = url::Url::parse(head.header("location")?).ok()?;
     address.host_str().filter(|host| !host.is_empty()).map(str::to_owned)
 }

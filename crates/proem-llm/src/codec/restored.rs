@@ -1,6 +1,6 @@
 //! Undoes in an answer what a strict schema forced on the model.
 
-use proem_engine::call::{Content, Request, Response, Tool};
+use proem_engine::call::{Request, Response, ResponsePart, Tool};
 use proem_guard::Untrusted;
 use proem_text::json;
 use serde_json::Value;
@@ -17,17 +17,17 @@ pub(crate) fn restored(mut response: Response, request: &Request, strict: &[Stri
     for content in &mut response.content {
         match content {
             // Only a single value is ever written as text.
-            Content::Text { text } => {
+            ResponsePart::Text { text } => {
                 if let [tool] = sent.as_slice() {
                     rewrite(text, &tool.schema);
                 }
             }
-            Content::Call(called) => {
+            ResponsePart::Call(called) => {
                 if let Some(tool) = sent.iter().find(|tool| called.name.measure(|name| *name == tool.name)) {
                     rewrite(&mut called.arguments, &tool.schema);
                 }
             }
-            Content::Refusal { .. } | Content::Other { .. } => {}
+            ResponsePart::Refusal { .. } | ResponsePart::Other { .. } => {}
         }
     }
     response
@@ -45,7 +45,7 @@ fn rewrite(text: &mut Untrusted<String>, schema: &Value) {
 
 #[cfg(test)]
 mod tests {
-    use proem_engine::call::{Answering, Arrival, Called, Finish, Usage};
+    use proem_engine::call::{AnswerForm, Arrival, FinishReason, ToolCall, Usage};
     use proem_guard::show;
     use proem_text::Label;
     use serde_json::json;
@@ -62,7 +62,7 @@ mod tests {
         Request {
             model: "gpt-4o".into(),
             assembly: sample::parse("user:task").0,
-            answer: Answering::Value { tool: Tool { name: "risk".into(), description: String::new(), schema } },
+            answer: AnswerForm::Value { tool: Tool { name: "risk".into(), description: String::new(), schema } },
             temperature_percent: None,
             arrival: Arrival::Whole,
         }
@@ -71,13 +71,15 @@ mod tests {
     #[track_caller]
     fn check(text: &str, strict: &[&str], expected: &str) {
         let outside = |text: &str| Untrusted::new(text.to_owned(), Label::trusted());
-        let call = Called { id: outside("1"), name: outside("risk"), arguments: outside(text) };
-        let content = vec![Content::Text { text: outside(text) }, Content::Call(call)];
-        let response = Response { model: None, id: None, content, finish: Finish::Stop, usage: Usage::default() };
+        let call = ToolCall { id: outside("1"), name: outside("risk"), arguments: outside(text) };
+        let content = vec![ResponsePart::Text { text: outside(text) }, ResponsePart::Call(call)];
+        let response = Response { model: None, id: None, content, finish: FinishReason::Stop, usage: Usage::default() };
         let strict: Vec<String> = strict.iter().map(|name| (*name).to_owned()).collect();
         let restored = restored(response, &request(), &strict);
         for content in &restored.content {
-            let (Content::Text { text } | Content::Call(Called { arguments: text, .. })) = content else { continue };
+            let (ResponsePart::Text { text } | ResponsePart::Call(ToolCall { arguments: text, .. })) = content else {
+                continue;
+            };
             assert_eq!(show::json(text), expected, "{text:?}");
         }
     }

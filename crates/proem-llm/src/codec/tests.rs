@@ -1,10 +1,10 @@
 //! The bodies that are sent, byte by byte.
 
 use super::*;
-use crate::projection::{Target, project};
+use crate::projection::{SchemaDialect, project};
 use crate::sample;
 use proem_engine::call::Tool;
-use proem_engine::providers::Answers;
+use proem_engine::providers::SchemaEnforcement;
 use proem_text::json;
 
 fn tool(name: &str) -> Tool {
@@ -14,21 +14,21 @@ fn tool(name: &str) -> Tool {
     Tool { name: name.to_owned(), description: format!("Calls {name}."), schema }
 }
 
-fn tools(choice: Choice) -> Answering {
-    Answering::Tools { tools: vec![tool("time"), tool("place")], choice }
+fn tools(choice: ToolChoice) -> AnswerForm {
+    AnswerForm::Tools { tools: vec![tool("time"), tool("place")], choice }
 }
 
-fn value() -> Answering {
-    Answering::Value { tool: tool("answer") }
+fn value() -> AnswerForm {
+    AnswerForm::Value { tool: tool("answer") }
 }
 
-fn request(answer: Answering) -> Request {
+fn request(answer: AnswerForm) -> Request {
     let (assembly, _) = sample::parse("system:role user:task");
     Request { model: String::from("m"), assembly, answer, temperature_percent: None, arrival: Arrival::Whole }
 }
 
 /// What is sent beside the text of the prompt, and what is dropped.
-fn encoded(request: &Request, model: &Model) -> (Encoded, String) {
+fn encoded(request: &Request, model: &Model) -> (EncodedRequest, String) {
     let (_, plan) = sample::parse("system:role user:task");
     let encoded = encode(request, model, &plan).unwrap();
     let mut body = encoded.wire.body.clone();
@@ -43,14 +43,14 @@ fn encoded(request: &Request, model: &Model) -> (Encoded, String) {
 }
 
 #[track_caller]
-fn check(model: &Model, answer: Answering, expected: &str) {
+fn check(model: &Model, answer: AnswerForm, expected: &str) {
     let request = request(answer);
     let (first, told) = encoded(&request, model);
     assert_eq!(told, expected, "{} {:?}", model.name, request.answer);
     assert_eq!(json::compact(&first.wire.body), json::compact(&encoded(&request, model).0.wire.body));
 }
 
-fn model(name: &str, answers: Answers) -> Model {
+fn model(name: &str, answers: SchemaEnforcement) -> Model {
     Model { answers, ..sample::model(name) }
 }
 
@@ -65,7 +65,7 @@ fn both(before: &str, after: &str) -> String {
 
 #[test]
 fn whole_bodies_and_where_they_go() {
-    let mut request = request(Answering::Text);
+    let mut request = request(AnswerForm::Text);
     request.temperature_percent = Some(70);
     request.arrival = Arrival::Streamed;
     for (name, path, headers, expected) in [
@@ -95,18 +95,18 @@ fn anthropics_tools() {
     let haiku = sample::model("claude-haiku-4-5");
     let all = both(r#"{"description":"Calls NAME.","input_schema":"#, r#","name":"NAME"}"#);
     let with = |choice: &str| format!(r#"{{"tool_choice":{choice},"tools":{all}}}"#);
-    check(&haiku, Answering::Text, "{}");
-    check(&haiku, tools(Choice::Auto), &with(r#"{"type":"auto"}"#));
-    check(&haiku, tools(Choice::Any), &with(r#"{"type":"any"}"#));
+    check(&haiku, AnswerForm::Text, "{}");
+    check(&haiku, tools(ToolChoice::Auto), &with(r#"{"type":"auto"}"#));
+    check(&haiku, tools(ToolChoice::Any), &with(r#"{"type":"any"}"#));
     let one = r#"{"disable_parallel_tool_use":true,"name":"time","type":"tool"}"#;
-    check(&haiku, tools(Choice::One(String::from("time"))), &with(one));
-    check(&haiku, Answering::Tools { tools: Vec::new(), choice: Choice::Auto }, "{}");
+    check(&haiku, tools(ToolChoice::One(String::from("time"))), &with(one));
+    check(&haiku, AnswerForm::Tools { tools: Vec::new(), choice: ToolChoice::Auto }, "{}");
     // A model that can't be made to call a tool is asked to, and the request says so.
     let opus = sample::model("claude-opus-5-5");
     let why = "\n- /tool_choice: model `claude-opus-5-5` can't be forced to call a tool; the model decides";
-    check(&opus, tools(Choice::Any), &(with(r#"{"type":"auto"}"#) + why));
+    check(&opus, tools(ToolChoice::Any), &(with(r#"{"type":"auto"}"#) + why));
     let one = with(r#"{"disable_parallel_tool_use":true,"type":"auto"}"#) + why;
-    check(&opus, tools(Choice::One(String::from("time"))), &one);
+    check(&opus, tools(ToolChoice::One(String::from("time"))), &one);
 }
 
 #[test]
@@ -115,12 +115,12 @@ fn anthropics_values() {
     let forced = format!(
         r#"{{"tool_choice":{{"disable_parallel_tool_use":true,"name":"answer","type":"tool"}},"tools":{answer}}}"#
     );
-    check(&model("claude-haiku-4-5", Answers::Tool), value(), &forced);
+    check(&model("claude-haiku-4-5", SchemaEnforcement::Tool), value(), &forced);
     let schema = format!(r#"{{"output_config":{{"format":{{"schema":{SCHEMA},"type":"json_schema"}}}}}}"#);
-    check(&model("claude-haiku-4-5", Answers::Schema), value(), &schema);
+    check(&model("claude-haiku-4-5", SchemaEnforcement::Schema), value(), &schema);
     check(&sample::model("claude-sonnet-5-5"), value(), &schema);
-    check(&model("claude-haiku-4-5", Answers::Object), value(), "{}");
-    check(&model("claude-haiku-4-5", Answers::Text), value(), "{}");
+    check(&model("claude-haiku-4-5", SchemaEnforcement::Object), value(), "{}");
+    check(&model("claude-haiku-4-5", SchemaEnforcement::Text), value(), "{}");
 }
 
 #[test]
@@ -132,19 +132,19 @@ fn openais_tools() {
     );
     let plain = strict.replace(r#","strict":true"#, "");
     let with = |all: &str, choice: &str| format!(r#"{{"tool_choice":{choice},"tools":{all}}}"#);
-    check(&gpt, tools(Choice::Auto), &with(&strict, r#""auto""#));
-    check(&gpt, tools(Choice::Any), &with(&strict, r#""required""#));
+    check(&gpt, tools(ToolChoice::Auto), &with(&strict, r#""auto""#));
+    check(&gpt, tools(ToolChoice::Any), &with(&strict, r#""required""#));
     let one = r#"{"function":{"name":"time"},"type":"function"}"#;
     let one = |all: &str| format!(r#"{{"parallel_tool_calls":false,"tool_choice":{one},"tools":{all}}}"#);
-    check(&gpt, tools(Choice::One(String::from("time"))), &one(&strict));
-    for answers in [Answers::Tool, Answers::Object, Answers::Text] {
-        check(&model("gpt-4o", answers), tools(Choice::One(String::from("time"))), &one(&plain));
-        check(&model("gpt-4o", answers), tools(Choice::Auto), &with(&plain, r#""auto""#));
+    check(&gpt, tools(ToolChoice::One(String::from("time"))), &one(&strict));
+    for answers in [SchemaEnforcement::Tool, SchemaEnforcement::Object, SchemaEnforcement::Text] {
+        check(&model("gpt-4o", answers), tools(ToolChoice::One(String::from("time"))), &one(&plain));
+        check(&model("gpt-4o", answers), tools(ToolChoice::Auto), &with(&plain, r#""auto""#));
     }
-    check(&gpt, Answering::Tools { tools: Vec::new(), choice: Choice::Auto }, "{}");
+    check(&gpt, AnswerForm::Tools { tools: Vec::new(), choice: ToolChoice::Auto }, "{}");
     let no_reason = "\n- /reasoning_effort: model `gpt-6-sol` supports tools only with reasoning turned off";
     let sol = format!(r#"{{"reasoning_effort":"none","tool_choice":"auto","tools":{strict}}}{no_reason}"#);
-    check(&sample::model("gpt-6-sol"), tools(Choice::Auto), &sol);
+    check(&sample::model("gpt-6-sol"), tools(ToolChoice::Auto), &sol);
 }
 
 #[test]
@@ -152,21 +152,21 @@ fn openais_values() {
     let schema = format!(
         r#"{{"response_format":{{"json_schema":{{"description":"Calls answer.","name":"answer","schema":{SCHEMA},"strict":true}},"type":"json_schema"}}}}"#
     );
-    check(&model("gpt-4o", Answers::Schema), value(), &schema);
+    check(&model("gpt-4o", SchemaEnforcement::Schema), value(), &schema);
     check(&sample::model("gpt-6-sol"), value(), &schema);
-    check(&model("gpt-4o", Answers::Object), value(), r#"{"response_format":{"type":"json_object"}}"#);
-    check(&model("gpt-4o", Answers::Text), value(), "{}");
+    check(&model("gpt-4o", SchemaEnforcement::Object), value(), r#"{"response_format":{"type":"json_object"}}"#);
+    check(&model("gpt-4o", SchemaEnforcement::Text), value(), "{}");
     let function = format!(r#"{{"description":"Calls answer.","name":"answer","parameters":{SCHEMA}}}"#);
     let forced = r#""parallel_tool_calls":false,"tool_choice":{"function":{"name":"answer"},"type":"function"}"#;
     let forced = format!(r#"{{{forced},"tools":[{{"function":{function},"type":"function"}}]}}"#);
-    check(&model("gpt-4o", Answers::Tool), value(), &forced);
+    check(&model("gpt-4o", SchemaEnforcement::Tool), value(), &forced);
 }
 
 #[test]
 fn compatible_servers_know_the_older_name_of_the_limit() {
     let (_, plan) = sample::parse("user:task");
     let model = Model { output_key: proem_engine::providers::OutputKey::MaxTokens, ..sample::model("gpt-4o") };
-    let body = encode(&request(Answering::Text), &model, &plan).unwrap().wire.body;
+    let body = encode(&request(AnswerForm::Text), &model, &plan).unwrap().wire.body;
     assert_eq!((body.get("max_tokens"), body.get("max_completion_tokens")), (Some(&json!(200)), None));
 }
 
@@ -182,7 +182,7 @@ fn temperatures() {
         ("gpt-6-luna", 33, "{}\n- /temperature: model `gpt-6-luna` does not support this setting"),
         ("claude-haiku-5-5", 33, "{}\n- /temperature: model `claude-haiku-5-5` does not support this setting"),
     ] {
-        let request = Request { temperature_percent: Some(percent), ..request(Answering::Text) };
+        let request = Request { temperature_percent: Some(percent), ..request(AnswerForm::Text) };
         assert_eq!(encoded(&request, &sample::model(model)).1, expected, "{model} {percent}");
     }
 }
@@ -191,9 +191,10 @@ fn temperatures() {
 fn a_call_of_no_tool_is_not_demanded() {
     let (_, plan) = sample::parse("user:task");
     for model in ["claude-haiku-4-5", "gpt-4o"] {
-        for answer in
-            [tools(Choice::One(String::from("weather"))), Answering::Tools { tools: Vec::new(), choice: Choice::Any }]
-        {
+        for answer in [
+            tools(ToolChoice::One(String::from("weather"))),
+            AnswerForm::Tools { tools: Vec::new(), choice: ToolChoice::Any },
+        ] {
             assert_eq!(encode(&request(answer), &sample::model(model), &plan), Err(Error::NoSuchTool), "{model}");
         }
     }
@@ -202,7 +203,7 @@ fn a_call_of_no_tool_is_not_demanded() {
 #[test]
 fn breakpoints_stand_behind_the_tools() {
     let (assembly, plan) = sample::parse("system:role| user:task");
-    let request = Request { assembly, ..request(tools(Choice::Auto)) };
+    let request = Request { assembly, ..request(tools(ToolChoice::Auto)) };
     let body = encode(&request, &sample::model("claude-haiku-4-5"), &plan).unwrap().wire.body;
     assert!(body["system"][0]["cache_control"].is_object());
     assert!(body["tools"].as_array().unwrap().iter().all(|tool| tool.get("cache_control").is_none()));
@@ -212,7 +213,7 @@ fn breakpoints_stand_behind_the_tools() {
 fn a_schema_that_can_not_be_enforced_is_sent_whole() {
     let mut open = tool("answer");
     open.schema["additionalProperties"] = json!({ "type": "string" });
-    let request = request(Answering::Value { tool: open.clone() });
+    let request = request(AnswerForm::Value { tool: open.clone() });
     let (encoded, _) = encoded(&request, &sample::model("gpt-4o"));
     let format = &encoded.wire.body["response_format"]["json_schema"];
     assert_eq!((&format["schema"], &format["strict"]), (&open.schema, &json!(false)));
@@ -228,7 +229,7 @@ fn a_schema_that_can_not_be_enforced_is_sent_whole() {
 fn limits_that_anthropic_does_not_enforce_are_listed() {
     let mut limited = tool("answer");
     limited.schema["properties"]["city"] = json!({ "type": "array", "items": { "type": "integer" }, "maxItems": 3 });
-    let (encoded, told) = encoded(&request(Answering::Value { tool: limited }), &sample::model("claude-sonnet-5-5"));
+    let (encoded, told) = encoded(&request(AnswerForm::Value { tool: limited }), &sample::model("claude-sonnet-5-5"));
     assert!(!json::compact(&encoded.wire.body).contains("maxItems"), "{told}");
     assert!(told.contains("\n- /properties/city/maxItems: "), "{told}");
 }
@@ -237,10 +238,10 @@ fn limits_that_anthropic_does_not_enforce_are_listed() {
 fn what_a_schema_loses_is_listed_by_tool() {
     let mut lossy = tool("time");
     lossy.schema["properties"]["city"]["maxLength"] = json!(10);
-    let request = request(Answering::Tools { tools: vec![lossy.clone(), tool("place")], choice: Choice::Auto });
+    let request = request(AnswerForm::Tools { tools: vec![lossy.clone(), tool("place")], choice: ToolChoice::Auto });
     let (encoded, _) = encoded(&request, &sample::model("gpt-4o"));
-    let alone = project(&lossy.schema, Target::OpenAiStrict).dropped;
-    let expected: Vec<Dropped> =
-        alone.into_iter().map(|one| Dropped { path: format!("/tools/time{}", one.path), ..one }).collect();
+    let alone = project(&lossy.schema, SchemaDialect::OpenAiStrict).dropped;
+    let expected: Vec<Omission> =
+        alone.into_iter().map(|one| Omission { path: format!("/tools/time{}", one.path), ..one }).collect();
     assert_eq!(encoded.dropped, expected);
 }

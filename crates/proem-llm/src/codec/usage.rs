@@ -5,24 +5,24 @@
 
 use core::num::NonZeroU32;
 
-use proem_engine::call::{CacheWritten, Usage};
+use proem_engine::call::{CacheWriteUsage, Usage};
 use serde_json::Value;
 
 /// What was reported so far, in the provider's own convention.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Counts {
+pub(crate) enum UsageReport {
     /// Nothing was reported yet.
     #[default]
     Unknown,
     /// Anthropic's: cached tokens are counted beside the input.
-    Apart(Apart),
+    Apart(AnthropicUsage),
     /// OpenAI's: cached tokens are counted in the input.
-    Within(Within),
+    Within(OpenAiUsage),
 }
 
 /// <https://platform.claude.com/docs/en/api/messages>: `usage`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Apart {
+pub(crate) struct AnthropicUsage {
     input: Option<u64>,
     read: Option<u64>,
     written: Option<u64>,
@@ -34,7 +34,7 @@ pub(crate) struct Apart {
 /// <https://developers.openai.com/api/reference/resources/chat>: `usage`. `cache_write_tokens` came
 /// with GPT-5.6: <https://github.com/coder/mux/issues/3705>.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Within {
+pub(crate) struct OpenAiUsage {
     input: Option<u64>,
     read: Option<u64>,
     written: Option<u64>,
@@ -43,7 +43,7 @@ pub(crate) struct Within {
 
 /// Whether Anthropic's count of the output is the last word, or an estimate at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Output {
+pub(crate) enum OutputCount {
     Final,
     Provisional,
 }
@@ -51,19 +51,19 @@ pub(crate) enum Output {
 const FIVE_MINUTES: Option<NonZeroU32> = NonZeroU32::new(300);
 const HOUR: Option<NonZeroU32> = NonZeroU32::new(3_600);
 
-impl Counts {
+impl UsageReport {
     /// Takes Anthropic's `usage`. Its counts only grow while an answer is streamed, and servers
     /// differ in which event has which: the largest is the last.
-    pub(crate) fn take_apart(&mut self, usage: Option<&Value>, output: Output) {
+    pub(crate) fn take_apart(&mut self, usage: Option<&Value>, output: OutputCount) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
-        let mut counts = if let Self::Apart(counts) = *self { counts } else { Apart::default() };
+        let mut counts = if let Self::Apart(counts) = *self { counts } else { AnthropicUsage::default() };
         let grow = |known: &mut Option<u64>, pointer: &str| *known = (*known).max(number(usage, pointer));
         grow(&mut counts.input, "/input_tokens");
         grow(&mut counts.read, "/cache_read_input_tokens");
         grow(&mut counts.written, "/cache_creation_input_tokens");
         grow(&mut counts.five_minutes, "/cache_creation/ephemeral_5m_input_tokens");
         grow(&mut counts.hour, "/cache_creation/ephemeral_1h_input_tokens");
-        if output == Output::Final {
+        if output == OutputCount::Final {
             grow(&mut counts.output, "/output_tokens");
         }
         *self = Self::Apart(counts);
@@ -72,7 +72,7 @@ impl Counts {
     /// Takes OpenAI's `usage`; of several, the last counts.
     pub(crate) fn take_within(&mut self, usage: Option<&Value>) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
-        *self = Self::Within(Within {
+        *self = Self::Within(OpenAiUsage {
             input: number(usage, "/prompt_tokens"),
             read: number(usage, "/prompt_tokens_details/cached_tokens"),
             written: number(usage, "/prompt_tokens_details/cache_write_tokens"),
@@ -90,7 +90,7 @@ impl Counts {
     }
 }
 
-impl Apart {
+impl AnthropicUsage {
     fn usage(self) -> Usage {
         let by_lifetime = self.five_minutes.unwrap_or(0).checked_add(self.hour.unwrap_or(0));
         let is_split = self.five_minutes.is_some() || self.hour.is_some();
@@ -104,7 +104,7 @@ impl Apart {
     }
 }
 
-impl Within {
+impl OpenAiUsage {
     fn usage(self) -> Usage {
         let cached = self.read.unwrap_or(0).checked_add(self.written.unwrap_or(0));
         // More cached than there is: some gateways count apart what should be counted within.
@@ -114,9 +114,9 @@ impl Within {
     }
 }
 
-fn written_by<const N: usize>(writes: [(Option<NonZeroU32>, Option<u64>); N]) -> Vec<CacheWritten> {
+fn written_by<const N: usize>(writes: [(Option<NonZeroU32>, Option<u64>); N]) -> Vec<CacheWriteUsage> {
     let written = writes.into_iter().filter_map(|(seconds, tokens)| Some((seconds, tokens.filter(|all| *all > 0)?)));
-    written.map(|(seconds, tokens)| CacheWritten { seconds, tokens }).collect()
+    written.map(|(seconds, tokens)| CacheWriteUsage { seconds, tokens }).collect()
 }
 
 fn number(usage: &Value, pointer: &str) -> Option<u64> {

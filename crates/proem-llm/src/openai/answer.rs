@@ -4,10 +4,10 @@
 //! An answer has one text, to which chunks add wherever it began. Compatible servers leave out the
 //! number of a call or give all of them the same, repeat names, and send usage with `choices` null.
 
-use proem_engine::call::{Failure, FailureKind, Finish};
+use proem_engine::call::{CallFailure, FailureKind, FinishReason};
 use serde_json::Value;
 
-use crate::codec::draft::{Draft, DraftCall, Next, Piece};
+use crate::codec::draft::{AnswerDraft, DraftCall, DraftPiece, StreamContinuation};
 use crate::codec::provider_failed;
 
 /// Where servers put what a model thinks:
@@ -23,37 +23,37 @@ enum Arriving {
 }
 
 /// Reads a completion in one piece.
-pub(crate) fn whole(draft: &mut Draft, completion: &Value) -> Result<(), Failure> {
+pub(crate) fn whole(draft: &mut AnswerDraft, completion: &Value) -> Result<(), CallFailure> {
     if let Some(error) = error(completion) {
         return Err(provider_failed(draft, error));
     }
     let Some(choice) = first_choice(completion) else {
         let text = "the answer has no `choices`; check that `base_url` is the address of a Chat Completions API";
-        return Err(Failure::new(FailureKind::Malformed, text));
+        return Err(CallFailure::new(FailureKind::Malformed, text));
     };
     draft.named(completion);
     draft.counts.take_within(completion.get("usage"));
     draft.comes_whole();
     message(draft, choice.get("message").unwrap_or(&Value::Null), Arriving::Whole)?;
-    draft.finish = Some(choice.get("finish_reason").and_then(Value::as_str).map_or(Finish::Unknown, finish));
+    draft.finish = Some(choice.get("finish_reason").and_then(Value::as_str).map_or(FinishReason::Unknown, finish));
     Ok(())
 }
 
 /// Reads a chunk of a stream.
-pub(crate) fn event(draft: &mut Draft, name: &str, chunk: &Value) -> Result<Next, Failure> {
+pub(crate) fn event(draft: &mut AnswerDraft, name: &str, chunk: &Value) -> Result<StreamContinuation, CallFailure> {
     if let Some(error) = error(chunk).or_else(|| (name == "error").then_some(chunk)) {
         return Err(provider_failed(draft, error));
     }
     draft.named(chunk);
     draft.counts.take_within(chunk.get("usage"));
-    let Some(choice) = first_choice(chunk) else { return Ok(Next::More) };
+    let Some(choice) = first_choice(chunk) else { return Ok(StreamContinuation::More) };
     let next = match (choice.get("delta"), choice.get("message")) {
         (Some(delta), _) => message(draft, delta, Arriving::InChunks)?,
         // Servers that don't stream may put the whole message into one chunk.
         (None, Some(whole)) => message(draft, whole, Arriving::Whole)?,
-        (None, None) => Next::More,
+        (None, None) => StreamContinuation::More,
     };
-    if next == Next::More
+    if next == StreamContinuation::More
         && let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
     {
         draft.finish = Some(finish(reason));
@@ -72,7 +72,7 @@ fn first_choice(answer: &Value) -> Option<&Value> {
 }
 
 /// Reads a message or what a chunk adds to it.
-fn message(draft: &mut Draft, message: &Value, arriving: Arriving) -> Result<Next, Failure> {
+fn message(draft: &mut AnswerDraft, message: &Value, arriving: Arriving) -> Result<StreamContinuation, CallFailure> {
     let text = |key: &str| message.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     for word in THOUGHTS {
         if text(word).is_some() {
@@ -81,19 +81,19 @@ fn message(draft: &mut Draft, message: &Value, arriving: Arriving) -> Result<Nex
     }
     let content = text("content").map(str::to_owned).or_else(|| joined(message.get("content")?));
     if let Some(content) = content {
-        let place = draft.text_place().unwrap_or_else(|| draft.begin(None, Piece::Text(String::new())));
-        if draft.add_text(place, &content) == Next::Done {
-            return Ok(Next::Done);
+        let place = draft.text_place().unwrap_or_else(|| draft.begin(None, DraftPiece::Text(String::new())));
+        if draft.add_text(place, &content) == StreamContinuation::Done {
+            return Ok(StreamContinuation::Done);
         }
     }
     if let Some(refusal) = text("refusal") {
-        let place = draft.refusal_place().unwrap_or_else(|| draft.begin(None, Piece::Refusal(String::new())));
+        let place = draft.refusal_place().unwrap_or_else(|| draft.begin(None, DraftPiece::Refusal(String::new())));
         draft.add_text(place, refusal);
     }
     for part in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
         call(draft, part, arriving)?;
     }
-    Ok(Next::More)
+    Ok(StreamContinuation::More)
 }
 
 /// The text of content that comes in parts; none if it has none.
@@ -104,7 +104,7 @@ fn joined(content: &Value) -> Option<String> {
 }
 
 /// Begins a call or adds to one: in chunks, a number or an id that is new begins one.
-fn call(draft: &mut Draft, part: &Value, arriving: Arriving) -> Result<(), Failure> {
+fn call(draft: &mut AnswerDraft, part: &Value, arriving: Arriving) -> Result<(), CallFailure> {
     let function = part.get("function").unwrap_or(&Value::Null);
     let id = part.get("id").and_then(Value::as_str).unwrap_or_default();
     let number = part.get("index").and_then(Value::as_u64);
@@ -116,7 +116,7 @@ fn call(draft: &mut Draft, part: &Value, arriving: Arriving) -> Result<(), Failu
     let open = open.filter(|place| draft.call(*place).is_some_and(|call| id.is_empty() || call.id == id));
     let place = match open {
         Some(place) => place,
-        None => draft.begin(number, Piece::Call(DraftCall { id: id.to_owned(), ..DraftCall::default() })),
+        None => draft.begin(number, DraftPiece::Call(DraftCall { id: id.to_owned(), ..DraftCall::default() })),
     };
     let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
     if let Some(call) = draft.call(place)
@@ -132,12 +132,12 @@ fn call(draft: &mut Draft, part: &Value, arriving: Arriving) -> Result<(), Failu
 }
 
 /// <https://developers.openai.com/api/reference/resources/chat>: `finish_reason`.
-fn finish(reason: &str) -> Finish {
+fn finish(reason: &str) -> FinishReason {
     match reason {
-        "stop" => Finish::Stop,
-        "tool_calls" | "function_call" => Finish::Calls,
-        "length" => Finish::Length,
-        "content_filter" => Finish::Refusal,
-        _ => Finish::Unknown,
+        "stop" => FinishReason::Stop,
+        "tool_calls" | "function_call" => FinishReason::Calls,
+        "length" => FinishReason::Length,
+        "content_filter" => FinishReason::Refusal,
+        _ => FinishReason::Unknown,
     }
 }

@@ -5,65 +5,69 @@
 //! Compatible servers get nothing that only OpenAI knows: `strict` is sent to models that write by a
 //! schema, and what is about calls only where there are tools.
 
-use proem_engine::call::{Answering, Arrival, Choice, Request, Tool};
-use proem_engine::providers::{Answers, Model, Quirk};
+use proem_engine::call::{AnswerForm, Arrival, Request, Tool, ToolChoice};
+use proem_engine::providers::{Model, Quirk, SchemaEnforcement};
 use serde_json::{Map, Value, json};
 
-use crate::codec::body::{Body, Place, sorted};
-use crate::projection::Target;
+use crate::codec::body::{BodyBuilder, EndpointPath, sorted};
+use crate::projection::SchemaDialect;
 
 /// The highest temperature, in hundredths.
 const MAX_TEMPERATURE: u16 = 200;
 
 /// Adds to a body how it should be answered.
-pub(crate) fn answer(body: &mut Body, request: &Request, model: &Model) -> Place {
+pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -> EndpointPath {
     body.set_temperature(request, model, MAX_TEMPERATURE);
     if request.arrival == Arrival::Streamed {
         body.set("stream_options", json!({ "include_usage": true }));
     }
     match &request.answer {
-        Answering::Text => {}
-        Answering::Value { tool } => value(body, tool, model),
-        Answering::Tools { tools, choice } if !tools.is_empty() => {
+        AnswerForm::Text => {}
+        AnswerForm::Value { tool } => value(body, tool, model),
+        AnswerForm::Tools { tools, choice } if !tools.is_empty() => {
             set_tools(body, tools, model);
             match choice {
-                Choice::Auto => body.set("tool_choice", json!("auto")),
-                Choice::Any => force(body, model, json!("required")),
-                Choice::One(name) => force_one(body, model, name),
+                ToolChoice::Auto => body.set("tool_choice", json!("auto")),
+                ToolChoice::Any => force(body, model, json!("required")),
+                ToolChoice::One(name) => force_one(body, model, name),
             }
         }
-        Answering::Tools { .. } => {}
+        AnswerForm::Tools { .. } => {}
     }
     ("/chat/completions", Vec::new())
 }
 
-fn value(body: &mut Body, tool: &Tool, model: &Model) {
+fn value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {
     match model.answers {
-        Answers::Schema => {
-            let (schema, target) = body.schema(tool, Target::OpenAiStrict, "");
+        SchemaEnforcement::Schema => {
+            let (schema, target) = body.schema(tool, SchemaDialect::OpenAiStrict, "");
             let mut definition = described(tool);
             definition.insert(String::from("schema"), schema);
-            definition.insert(String::from("strict"), json!(target == Target::OpenAiStrict));
+            definition.insert(String::from("strict"), json!(target == SchemaDialect::OpenAiStrict));
             body.set("response_format", json!({ "type": "json_schema", "json_schema": definition }));
         }
-        Answers::Object => body.set("response_format", json!({ "type": "json_object" })),
-        Answers::Tool => {
+        SchemaEnforcement::Object => body.set("response_format", json!({ "type": "json_object" })),
+        SchemaEnforcement::Tool => {
             set_tools(body, core::slice::from_ref(tool), model);
             force_one(body, model, &tool.name);
         }
-        Answers::Text => {}
+        SchemaEnforcement::Text => {}
     }
 }
 
-fn set_tools(body: &mut Body, tools: &[Tool], model: &Model) {
+fn set_tools(body: &mut BodyBuilder, tools: &[Tool], model: &Model) {
     let mut definitions = Vec::new();
     for tool in sorted(tools) {
         let prefix = format!("/tools/{}", tool.name);
         let mut function = described(tool);
-        let wanted = if model.answers == Answers::Schema { Target::OpenAiStrict } else { Target::OpenAiPlain };
+        let wanted = if model.answers == SchemaEnforcement::Schema {
+            SchemaDialect::OpenAiStrict
+        } else {
+            SchemaDialect::OpenAiPlain
+        };
         let (parameters, target) = body.schema(tool, wanted, &prefix);
         function.insert(String::from("parameters"), parameters);
-        if target == Target::OpenAiStrict {
+        if target == SchemaDialect::OpenAiStrict {
             function.insert(String::from("strict"), json!(true));
         }
         definitions.push(json!({ "type": "function", "function": function }));
@@ -85,13 +89,13 @@ fn described(tool: &Tool) -> Map<String, Value> {
     fields
 }
 
-fn force_one(body: &mut Body, model: &Model, name: &str) {
+fn force_one(body: &mut BodyBuilder, model: &Model, name: &str) {
     force(body, model, json!({ "type": "function", "function": { "name": name } }));
     body.set("parallel_tool_calls", json!(false));
 }
 
 /// Demands a call, where the model can be made to.
-fn force(body: &mut Body, model: &Model, choice: Value) {
+fn force(body: &mut BodyBuilder, model: &Model, choice: Value) {
     if model.quirks.contains(&Quirk::NoForcedTools) {
         body.drop("/tool_choice", format!("model `{}` can't be forced to call a tool; the model decides", model.name));
         return body.set("tool_choice", json!("auto"));

@@ -6,7 +6,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Dropped, MAX_DEPTH, each, target};
+use super::{MAX_DEPTH, Omission, each, target};
 
 const MAX_PROPERTIES: usize = 5_000;
 const MAX_LEVELS: usize = 10;
@@ -17,7 +17,7 @@ const MAX_VALUE_CHARS: usize = 15_000;
 const MANY_VALUES: usize = 250;
 
 /// What of a projected schema is larger than strict mode takes.
-pub(super) fn exceeded(schema: &Json) -> Vec<Dropped> {
+pub(super) fn exceeded(schema: &Json) -> Vec<Omission> {
     let (mut properties, mut chars, mut values) = (0usize, 0usize, 0usize);
     let mut exceeded = Vec::new();
     each(schema, "", &mut |node, path| {
@@ -36,7 +36,7 @@ pub(super) fn exceeded(schema: &Json) -> Vec<Dropped> {
             let why = format!(
                 "strict mode allows {MAX_VALUE_CHARS} characters in an `enum` of more than {MANY_VALUES} values"
             );
-            exceeded.push(Dropped::new(format!("{path}/enum"), why));
+            exceeded.push(Omission::new(format!("{path}/enum"), why));
         }
     });
     for (found, most, what) in [
@@ -46,7 +46,7 @@ pub(super) fn exceeded(schema: &Json) -> Vec<Dropped> {
         (levels(schema, schema, 0), MAX_LEVELS, "levels of objects inside each other"),
     ] {
         if found > most {
-            exceeded.push(Dropped::new("", format!("strict mode allows {most} {what}, and the schema has {found}")));
+            exceeded.push(Omission::new("", format!("strict mode allows {most} {what}, and the schema has {found}")));
         }
     }
     exceeded

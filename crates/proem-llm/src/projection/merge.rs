@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use proem_engine::schema::escape;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Dropped, MAX_DEPTH, target};
+use super::{MAX_DEPTH, Omission, target};
 
 /// What is taken out of an object: what is said together, as alternatives or under a condition.
 const TAKEN: [&str; 8] = ["$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"];
@@ -20,19 +20,19 @@ const CONDITION: &str = "a condition can't be sent here; the answer is checked a
 
 /// A merge, and what it loses.
 #[derive(Debug)]
-pub(super) struct Merging<'s> {
+pub(super) struct SchemaMerge<'s> {
     root: &'s Json,
     depth: usize,
-    pub(super) dropped: Vec<Dropped>,
+    pub(super) dropped: Vec<Omission>,
 }
 
 /// Branches of which some apply, and whether always one of them does.
-struct Union {
+struct SchemaUnion {
     branches: Vec<Map<String, Json>>,
     complete: bool,
 }
 
-impl<'s> Merging<'s> {
+impl<'s> SchemaMerge<'s> {
     pub(super) const fn new(root: &'s Json) -> Self {
         Self { root, depth: 0, dropped: Vec::new() }
     }
@@ -47,11 +47,11 @@ impl<'s> Merging<'s> {
     }
 
     fn say(&mut self, path: String, why: &str) {
-        self.dropped.push(Dropped::new(path, why));
+        self.dropped.push(Omission::new(path, why));
     }
 
     /// Takes everything in [`TAKEN`] out of `map`; what holds for certain is put back into it.
-    fn take(&mut self, map: &mut Map<String, Json>, path: &str, unions: &mut Vec<Union>) {
+    fn take(&mut self, map: &mut Map<String, Json>, path: &str, unions: &mut Vec<SchemaUnion>) {
         if self.depth >= MAX_DEPTH || !TAKEN.iter().any(|keyword| map.contains_key(*keyword)) {
             return;
         }
@@ -75,7 +75,7 @@ impl<'s> Merging<'s> {
             if let Some(Json::Array(branches)) = taken.remove(keyword) {
                 self.say(format!("{path}/{keyword}"), UNION);
                 let branches = branches.into_iter().map(|branch| self.branch(branch)).collect();
-                unions.push(Union { branches, complete: true });
+                unions.push(SchemaUnion { branches, complete: true });
             }
         }
         if taken.remove("if").is_some() {
@@ -83,12 +83,12 @@ impl<'s> Merging<'s> {
             let branches = ["then", "else"].map(|keyword| taken.remove(keyword).map(|branch| self.branch(branch)));
             let branches: Vec<_> = branches.into_iter().flatten().collect();
             let complete = branches.len() == 2;
-            unions.push(Union { branches, complete });
+            unions.push(SchemaUnion { branches, complete });
         }
         if let Some(Json::Object(dependent)) = taken.remove("dependentSchemas") {
             self.say(format!("{path}/dependentSchemas"), CONDITION);
             let branches = dependent.into_iter().map(|(_, branch)| self.branch(branch)).collect();
-            unions.push(Union { branches, complete: false });
+            unions.push(SchemaUnion { branches, complete: false });
         }
         self.depth = self.depth.saturating_sub(1);
     }
@@ -107,7 +107,7 @@ impl<'s> Merging<'s> {
         map: &mut Map<String, Json>,
         mut member: Map<String, Json>,
         path: &str,
-        unions: &mut Vec<Union>,
+        unions: &mut Vec<SchemaUnion>,
     ) {
         self.take(&mut member, path, unions);
         for (keyword, value) in member {
@@ -147,7 +147,7 @@ impl<'s> Merging<'s> {
 }
 
 /// Adds to `map` the fields of a union's branches, and what all branches require.
-fn absorb(map: &mut Map<String, Json>, union: &Union) {
+fn absorb(map: &mut Map<String, Json>, union: &SchemaUnion) {
     let declared = |branch: &Map<String, Json>| branch.get("properties").and_then(Json::as_object).cloned();
     let fields: Vec<Map<String, Json>> = union.branches.iter().filter_map(declared).collect();
     let names: BTreeSet<String> = fields.iter().flat_map(|fields| fields.keys().cloned()).collect();

@@ -3,8 +3,8 @@
 use proem_engine::schema::escape;
 use serde_json::{Map, Value as Json, json};
 
-use super::merge::{Merging, WRITTEN_OUT};
-use super::{Dropped, MAX_DEPTH, accepts_null, dangling, limits, target};
+use super::merge::{SchemaMerge, WRITTEN_OUT};
+use super::{MAX_DEPTH, Omission, accepts_null, dangling, limits, target};
 
 /// Keywords that are sent as they are.
 const SENT: [&str; 13] = [
@@ -39,13 +39,13 @@ const REMARKS: [&str; 10] =
 /// # Errors
 ///
 /// What strict mode can't say at all.
-pub(super) fn project(schema: &Json) -> Result<(Json, Vec<Dropped>), Vec<Dropped>> {
-    let mut strict = Strict { root: schema, depth: 0, dropped: Vec::new(), unsayable: Vec::new() };
-    let sent = strict.node(schema, "", Standing::Root);
-    let Strict { dropped, mut unsayable, .. } = strict;
+pub(super) fn project(schema: &Json) -> Result<(Json, Vec<Omission>), Vec<Omission>> {
+    let mut strict = StrictProjection { root: schema, depth: 0, dropped: Vec::new(), unsayable: Vec::new() };
+    let sent = strict.node(schema, "", SchemaDepth::Root);
+    let StrictProjection { dropped, mut unsayable, .. } = strict;
     unsayable.extend(limits::exceeded(&sent));
     let nowhere = "refers to a part of the schema that is changed before it is sent";
-    unsayable.extend(dangling(&sent).into_iter().map(|path| Dropped::new(path, nowhere)));
+    unsayable.extend(dangling(&sent).into_iter().map(|path| Omission::new(path, nowhere)));
     if unsayable.is_empty() {
         return Ok((sent, dropped));
     }
@@ -57,28 +57,28 @@ pub(super) fn project(schema: &Json) -> Result<(Json, Vec<Dropped>), Vec<Dropped
 
 /// Whether a schema is the whole one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum SchemaDepth {
     Root,
     Inside,
 }
 
-struct Strict<'s> {
+struct StrictProjection<'s> {
     root: &'s Json,
     depth: usize,
-    dropped: Vec<Dropped>,
-    unsayable: Vec<Dropped>,
+    dropped: Vec<Omission>,
+    unsayable: Vec<Omission>,
 }
 
-impl Strict<'_> {
+impl StrictProjection<'_> {
     fn say(&mut self, path: String, why: &str) {
-        self.dropped.push(Dropped::new(path, why));
+        self.dropped.push(Omission::new(path, why));
     }
 
     fn refuse(&mut self, path: &str, why: &str) {
-        self.unsayable.push(Dropped::new(path, why));
+        self.unsayable.push(Omission::new(path, why));
     }
 
-    fn node(&mut self, schema: &Json, path: &str, standing: Standing) -> Json {
+    fn node(&mut self, schema: &Json, path: &str, standing: SchemaDepth) -> Json {
         let Json::Object(map) = schema else {
             self.refuse(path, "strict mode requires a `type` for every value");
             return schema.clone();
@@ -87,14 +87,14 @@ impl Strict<'_> {
             self.refuse(path, "the schema is nested too deeply for strict mode");
             return schema.clone();
         }
-        if standing == Standing::Inside && map.len() == 1 && map.contains_key("$ref") {
+        if standing == SchemaDepth::Inside && map.len() == 1 && map.contains_key("$ref") {
             return schema.clone();
         }
         self.depth = self.depth.saturating_add(1);
         let mut map = map.clone();
         self.write_out(&mut map, path);
-        if standing == Standing::Root || !self.union(&mut map, path) {
-            let mut merging = Merging::new(self.root);
+        if standing == SchemaDepth::Root || !self.union(&mut map, path) {
+            let mut merging = SchemaMerge::new(self.root);
             merging.merge(&mut map, path);
             self.dropped.append(&mut merging.dropped);
         }
@@ -141,7 +141,7 @@ impl Strict<'_> {
         true
     }
 
-    fn keywords(&mut self, map: Map<String, Json>, path: &str, standing: Standing) -> Json {
+    fn keywords(&mut self, map: Map<String, Json>, path: &str, standing: SchemaDepth) -> Json {
         let full = map.clone();
         let mut sent = Map::new();
         for (keyword, value) in map {
@@ -149,7 +149,7 @@ impl Strict<'_> {
             match (keyword.as_str(), value) {
                 ("$defs" | "definitions", Json::Object(schemas)) => {
                     let inner = |(name, schema): (String, Json)| {
-                        let schema = self.node(&schema, &format!("{at}/{}", escape(&name)), Standing::Inside);
+                        let schema = self.node(&schema, &format!("{at}/{}", escape(&name)), SchemaDepth::Inside);
                         (name, schema)
                     };
                     let schemas: Map<String, Json> = schemas.into_iter().map(inner).collect();
@@ -158,12 +158,12 @@ impl Strict<'_> {
                 ("anyOf", Json::Array(branches)) => {
                     let branches = branches.iter().enumerate();
                     let branches =
-                        branches.map(|(n, branch)| self.node(branch, &format!("{at}/{n}"), Standing::Inside));
+                        branches.map(|(n, branch)| self.node(branch, &format!("{at}/{n}"), SchemaDepth::Inside));
                     let branches: Vec<Json> = branches.collect();
                     sent.insert(keyword, Json::Array(branches));
                 }
                 ("items", schema) => {
-                    let schema = self.node(&schema, &at, Standing::Inside);
+                    let schema = self.node(&schema, &at, SchemaDepth::Inside);
                     sent.insert(keyword, schema);
                 }
                 ("format", Json::String(format)) if FORMATS.contains(&format.as_str()) => {
@@ -184,8 +184,8 @@ impl Strict<'_> {
     }
 
     /// Sees to it that the kind is said, and closes objects.
-    fn shape(&mut self, full: &Map<String, Json>, sent: &mut Map<String, Json>, path: &str, standing: Standing) {
-        if standing == Standing::Root && !sent.contains_key("type") {
+    fn shape(&mut self, full: &Map<String, Json>, sent: &mut Map<String, Json>, path: &str, standing: SchemaDepth) {
+        if standing == SchemaDepth::Root && !sent.contains_key("type") {
             // A contract's root is an object whatever its branches say.
             sent.insert("type".into(), json!("object"));
             self.say("/type".into(), "added at the root, as the provider requires");
@@ -215,7 +215,7 @@ impl Strict<'_> {
         let mut all = Map::new();
         for (name, property) in &properties {
             let at = format!("{path}/properties/{}", escape(name));
-            let mut projected = self.node(property, &at, Standing::Inside);
+            let mut projected = self.node(property, &at, SchemaDepth::Inside);
             if !required.contains(&json!(name)) && !accepts_null(self.root, property, 0) {
                 projected = nullable(projected);
                 self.say(at, "optional: sent as required; null means that it is left out");

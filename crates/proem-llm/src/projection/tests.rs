@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Projection, Target, each, project, restore};
+use super::{Projection, SchemaDialect, each, project, restore};
 
 #[track_caller]
-fn check(schema: &Json, target: Target, expected: &Json, dropped: &[(&str, &str)]) {
+fn check(schema: &Json, target: SchemaDialect, expected: &Json, dropped: &[(&str, &str)]) {
     let projection = project(schema, target);
     assert_eq!(projection.schema, *expected, "{:#}", projection.schema);
     let found: Vec<(&str, &str)> =
@@ -48,9 +48,9 @@ fn anthropic_gets_the_root_without_unions_and_the_rest_in_full() {
     let full = decision();
     let mut sent = full.clone();
     sent.as_object_mut().unwrap().remove("allOf");
-    check(&full, Target::AnthropicTool, &sent, &[("/allOf", MERGED), ("/allOf/0/if", CONDITION)]);
-    check(&sent, Target::AnthropicTool, &sent, &[]);
-    check(&full, Target::OpenAiPlain, &full, &[]);
+    check(&full, SchemaDialect::AnthropicTool, &sent, &[("/allOf", MERGED), ("/allOf/0/if", CONDITION)]);
+    check(&sent, SchemaDialect::AnthropicTool, &sent, &[]);
+    check(&full, SchemaDialect::OpenAiPlain, &full, &[]);
 }
 
 #[test]
@@ -80,9 +80,9 @@ fn a_union_at_the_root_becomes_one_object() {
         },
         "required": ["kind"]
     });
-    check(&union, Target::AnthropicTool, &sent, &[("/oneOf", UNION)]);
+    check(&union, SchemaDialect::AnthropicTool, &sent, &[("/oneOf", UNION)]);
     let inside = json!({ "type": "object", "properties": { "a": union } });
-    check(&inside, Target::AnthropicTool, &inside, &[]);
+    check(&inside, SchemaDialect::AnthropicTool, &inside, &[]);
 }
 
 #[test]
@@ -94,14 +94,14 @@ fn a_reference_into_a_root_union_is_let_go() {
     });
     let sent = json!({ "type": "object", "properties": { "a": {}, "b": { "type": "null" } } });
     let why = "refers into a union at the root, which is not sent";
-    check(&union, Target::AnthropicTool, &sent, &[("/anyOf", UNION), ("/properties/a", why)]);
+    check(&union, SchemaDialect::AnthropicTool, &sent, &[("/anyOf", UNION), ("/properties/a", why)]);
 }
 
 #[test]
 fn strict_mode_gets_what_it_takes() {
     check(
         &decision(),
-        Target::OpenAiStrict,
+        SchemaDialect::OpenAiStrict,
         &json!({
             "type": "object",
             "properties": {
@@ -137,9 +137,10 @@ fn strict_mode_gets_what_it_takes() {
 #[test]
 fn what_is_optional_becomes_nullable() {
     let optional = |property: Json, sent: Json| {
-        let projection = project(&json!({ "type": "object", "properties": { "a": property } }), Target::OpenAiStrict);
+        let projection =
+            project(&json!({ "type": "object", "properties": { "a": property } }), SchemaDialect::OpenAiStrict);
         assert_eq!(projection.schema["properties"]["a"], sent);
-        assert_eq!(projection.target, Target::OpenAiStrict);
+        assert_eq!(projection.target, SchemaDialect::OpenAiStrict);
     };
     optional(json!({ "type": "string" }), json!({ "type": ["string", "null"] }));
     optional(json!({ "type": ["string", "integer"] }), json!({ "type": ["string", "integer", "null"] }));
@@ -187,8 +188,8 @@ fn a_schema_that_strict_mode_cannot_say_is_sent_plainly() {
         ),
         (deep, "", "strict mode allows 10 levels of objects inside each other, and the schema has 11"),
     ] {
-        let Projection { schema: sent, dropped, target } = project(&schema, Target::OpenAiStrict);
-        assert_eq!((&sent, target), (&schema, Target::OpenAiPlain), "{schema}");
+        let Projection { schema: sent, dropped, target } = project(&schema, SchemaDialect::OpenAiStrict);
+        assert_eq!((&sent, target), (&schema, SchemaDialect::OpenAiPlain), "{schema}");
         let why = format!("{why}; the whole schema is sent without strict mode");
         assert!(dropped.iter().any(|dropped| dropped.path == path && dropped.why == why), "{dropped:?}");
     }
@@ -201,7 +202,7 @@ fn schemas_that_contain_themselves_end() {
         "properties": { "a": { "$ref": "#", "description": "d" } },
         "allOf": [{ "$ref": "#" }]
     });
-    for target in [Target::AnthropicTool, Target::OpenAiStrict, Target::OpenAiPlain] {
+    for target in [SchemaDialect::AnthropicTool, SchemaDialect::OpenAiStrict, SchemaDialect::OpenAiPlain] {
         _ = project(&endless, target);
     }
     assert_eq!(restore(&endless, json!({ "a": { "a": null } })), json!({ "a": {} }));
@@ -442,12 +443,12 @@ proptest! {
         }
         let value = spec.value(&mut Choices(choices.iter()));
         prop_assert!(accepts(&full, &full, &value), "{full:#} {value:#}");
-        for target in [Target::AnthropicTool, Target::OpenAiPlain, Target::OpenAiStrict] {
+        for target in [SchemaDialect::AnthropicTool, SchemaDialect::OpenAiPlain, SchemaDialect::OpenAiStrict] {
             let projection = project(&full, target);
             let sent = &projection.schema;
             let same = projection.target == target && open(&full) == open(sent);
             prop_assert_eq!(projection.dropped.is_empty(), same, "{:?}", projection);
-            if projection.target != Target::OpenAiStrict {
+            if projection.target != SchemaDialect::OpenAiStrict {
                 prop_assert!(accepts(sent, sent, &value), "{sent:#} {value:#}");
                 continue;
             }

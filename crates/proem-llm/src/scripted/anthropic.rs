@@ -5,12 +5,12 @@
 use serde_json::{Value as Json, json};
 
 use super::openai;
-use super::rendered::{self, Asked, Framing, Rendered, header};
-use super::reply::{Answer, Block, Counts, Finish};
+use super::rendered::{self, AnswerRequest, Framing, RenderedAnswer, header};
+use super::reply::{AnswerBlock, ModelAnswer, ScriptedFinish, ScriptedUsage};
 
 /// The answer, whole or streamed as was asked.
-pub(super) fn answer(answer: &Answer, asked: &Asked<'_>) -> Rendered {
-    let blocks: Vec<_> = answer.content.iter().map(|block| Piece::of(block, asked.body)).collect();
+pub(super) fn answer(answer: &ModelAnswer, asked: &AnswerRequest<'_>) -> RenderedAnswer {
+    let blocks: Vec<_> = answer.content.iter().map(|block| AnthropicBlock::of(block, asked.body)).collect();
     let reason = stop_reason(answer, &blocks);
     let streamed = asked.body.get("stream") == Some(&Json::Bool(true));
     let mut rendered =
@@ -20,33 +20,35 @@ pub(super) fn answer(answer: &Answer, asked: &Asked<'_>) -> Rendered {
 }
 
 /// What an error of Anthropic's looks like: <https://platform.claude.com/docs/en/api/errors>.
-pub(super) fn error(status: u16, kind: &str, message: &str, number: usize) -> Rendered {
+pub(super) fn error(status: u16, kind: &str, message: &str, number: usize) -> RenderedAnswer {
     let id = format!("req_{number:06}");
     let body = json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": id });
-    let mut rendered = Rendered::json(status, &body);
+    let mut rendered = RenderedAnswer::json(status, &body);
     rendered.headers.push(header("request-id", &id));
     rendered
 }
 
 /// A block of content.
-enum Piece<'a> {
+enum AnthropicBlock<'a> {
     Text(String),
     Call { name: &'a str, arguments: String },
 }
 
-impl<'a> Piece<'a> {
-    fn of(block: &'a Block, body: &'a Json) -> Self {
+impl<'a> AnthropicBlock<'a> {
+    fn of(block: &'a AnswerBlock, body: &'a Json) -> Self {
         match block {
-            Block::Text(text) | Block::Refusal(text) => Self::Text(text.clone()),
-            Block::Value(value) => {
+            AnswerBlock::Text(text) | AnswerBlock::Refusal(text) => Self::Text(text.clone()),
+            AnswerBlock::Value(value) => {
                 let text = proem_text::json::compact(value);
                 match forced(body) {
                     Some(name) => Self::Call { name, arguments: text },
                     None => Self::Text(text),
                 }
             }
-            Block::Call { name, arguments } => Self::Call { name, arguments: proem_text::json::compact(arguments) },
-            Block::CallText { name, arguments } => Self::Call { name, arguments: arguments.clone() },
+            AnswerBlock::Call { name, arguments } => {
+                Self::Call { name, arguments: proem_text::json::compact(arguments) }
+            }
+            AnswerBlock::CallText { name, arguments } => Self::Call { name, arguments: arguments.clone() },
         }
     }
 
@@ -93,20 +95,20 @@ fn forced(body: &Json) -> Option<&str> {
     }
 }
 
-fn stop_reason(answer: &Answer, blocks: &[Piece<'_>]) -> String {
-    let refused = answer.content.iter().any(|block| matches!(block, Block::Refusal(_)));
-    let calls = blocks.iter().any(|block| matches!(block, Piece::Call { .. }));
+fn stop_reason(answer: &ModelAnswer, blocks: &[AnthropicBlock<'_>]) -> String {
+    let refused = answer.content.iter().any(|block| matches!(block, AnswerBlock::Refusal(_)));
+    let calls = blocks.iter().any(|block| matches!(block, AnthropicBlock::Call { .. }));
     match &answer.finish {
-        Finish::Natural if refused => "refusal".to_owned(),
-        Finish::Natural if calls => "tool_use".to_owned(),
-        Finish::Natural => "end_turn".to_owned(),
-        Finish::Length => "max_tokens".to_owned(),
-        Finish::Filter => "refusal".to_owned(),
-        Finish::Other(word) => word.clone(),
+        ScriptedFinish::Natural if refused => "refusal".to_owned(),
+        ScriptedFinish::Natural if calls => "tool_use".to_owned(),
+        ScriptedFinish::Natural => "end_turn".to_owned(),
+        ScriptedFinish::Length => "max_tokens".to_owned(),
+        ScriptedFinish::Filter => "refusal".to_owned(),
+        ScriptedFinish::Other(word) => word.clone(),
     }
 }
 
-fn usage(counts: &Counts) -> Json {
+fn usage(counts: &ScriptedUsage) -> Json {
     let cached = [counts.cache_read, counts.cache_write, counts.cache_write_hour];
     let uncached = cached.iter().fold(counts.input, |left, cached| left.saturating_sub(*cached));
     json!({
@@ -121,7 +123,7 @@ fn usage(counts: &Counts) -> Json {
     })
 }
 
-fn message(asked: &Asked<'_>, content: &[Json], reason: Option<&str>) -> Json {
+fn message(asked: &AnswerRequest<'_>, content: &[Json], reason: Option<&str>) -> Json {
     json!({
         "id": format!("msg_{:06}", asked.number),
         "type": "message",
@@ -133,7 +135,7 @@ fn message(asked: &Asked<'_>, content: &[Json], reason: Option<&str>) -> Json {
     })
 }
 
-fn id(asked: &Asked<'_>, index: usize) -> String {
+fn id(asked: &AnswerRequest<'_>, index: usize) -> String {
     format!("toolu_{:06}_{index}", asked.number)
 }
 
@@ -144,15 +146,25 @@ fn with(mut value: Json, key: &str, member: Option<Json>) -> Json {
     value
 }
 
-fn whole(answer: &Answer, blocks: &[Piece<'_>], reason: &str, asked: &Asked<'_>) -> Rendered {
+fn whole(
+    answer: &ModelAnswer,
+    blocks: &[AnthropicBlock<'_>],
+    reason: &str,
+    asked: &AnswerRequest<'_>,
+) -> RenderedAnswer {
     let content: Vec<_> = blocks.iter().enumerate().map(|(index, block)| block.whole(&id(asked, index))).collect();
     let body = message(asked, &content, Some(reason));
-    Rendered::json(200, &with(body, "usage", answer.usage.as_ref().map(usage)))
+    RenderedAnswer::json(200, &with(body, "usage", answer.usage.as_ref().map(usage)))
 }
 
-fn stream(answer: &Answer, blocks: &[Piece<'_>], reason: &str, asked: &Asked<'_>) -> Rendered {
+fn stream(
+    answer: &ModelAnswer,
+    blocks: &[AnthropicBlock<'_>],
+    reason: &str,
+    asked: &AnswerRequest<'_>,
+) -> RenderedAnswer {
     let mut pieces = Vec::new();
-    let first = answer.usage.map(|counts| usage(&Counts { output: 1, ..counts }));
+    let first = answer.usage.map(|counts| usage(&ScriptedUsage { output: 1, ..counts }));
     let message = with(message(asked, &[], None), "usage", first);
     pieces.push(event(&json!({ "type": "message_start", "message": message })));
     let mut again = None;
@@ -174,7 +186,7 @@ fn stream(answer: &Answer, blocks: &[Piece<'_>], reason: &str, asked: &Asked<'_>
     let used = answer.usage.map(|counts| json!({ "output_tokens": counts.output }));
     pieces.push(event(&with(last, "usage", used)));
     pieces.push(event(&json!({ "type": "message_stop" })));
-    Rendered { status: 200, headers: rendered::events(), pieces, framing: Framing::Chunks, again }
+    RenderedAnswer { status: 200, headers: rendered::events(), pieces, framing: Framing::Chunks, again }
 }
 
 fn event(data: &Json) -> Vec<u8> {

@@ -9,13 +9,13 @@ mod schema;
 
 use serde_json::Value as Json;
 
-use super::http::Request;
-use super::rendered::{Asked, Protocol, Rendered};
-use super::{Checks, Script};
+use super::http::HttpRequest;
+use super::rendered::{AnswerRequest, PathProtocol, RenderedAnswer};
+use super::{Checks, ServerScript};
 
 /// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Refused {
+enum ScriptRefusal {
     /// The key is missing or another.
     Key(String),
     /// There is no such model.
@@ -28,11 +28,11 @@ enum Refused {
 ///
 /// A path of no protocol is checked for nothing.
 pub(super) fn request(
-    script: &Script,
-    protocol: Option<Protocol>,
-    request: &Request,
+    script: &ServerScript,
+    protocol: Option<PathProtocol>,
+    request: &HttpRequest,
     number: usize,
-) -> Result<Json, Rendered> {
+) -> Result<Json, RenderedAnswer> {
     let body = serde_json::from_slice::<Json>(&request.body);
     let Some(protocol) = protocol else { return Ok(body.unwrap_or_default()) };
     key(script, protocol, request).map_err(|refused| refused.rendered(protocol, number))?;
@@ -40,38 +40,38 @@ pub(super) fn request(
         if script.checks == Checks::Provider {
             head(protocol, request)?;
             match protocol {
-                Protocol::Anthropic => anthropic::body(&body)?,
-                Protocol::OpenAi => openai::body(&body)?,
-                Protocol::Embeddings => openai::embeddings(&body)?,
+                PathProtocol::Anthropic => anthropic::body(&body)?,
+                PathProtocol::OpenAi => openai::body(&body)?,
+                PathProtocol::Embeddings => openai::embeddings(&body)?,
             }
         }
         Ok(body)
     });
-    let body = checked.map_err(|message| Refused::Request(message).rendered(protocol, number))?;
-    model(script, &Asked { number, body: &body }).map_err(|refused| refused.rendered(protocol, number))?;
+    let body = checked.map_err(|message| ScriptRefusal::Request(message).rendered(protocol, number))?;
+    model(script, &AnswerRequest { number, body: &body }).map_err(|refused| refused.rendered(protocol, number))?;
     Ok(body)
 }
 
-fn key(script: &Script, protocol: Protocol, request: &Request) -> Result<(), Refused> {
+fn key(script: &ServerScript, protocol: PathProtocol, request: &HttpRequest) -> Result<(), ScriptRefusal> {
     let Some(key) = &script.key else { return Ok(()) };
     let given = match protocol {
-        Protocol::Anthropic => request.header("x-api-key"),
-        Protocol::OpenAi | Protocol::Embeddings => {
+        PathProtocol::Anthropic => request.header("x-api-key"),
+        PathProtocol::OpenAi | PathProtocol::Embeddings => {
             request.header("authorization").and_then(|value| value.strip_prefix("Bearer "))
         }
     };
     let message = match (protocol, given) {
         (_, Some(given)) if given == key => return Ok(()),
-        (Protocol::Anthropic, Some(_)) => "invalid x-api-key",
-        (Protocol::Anthropic, None) => "x-api-key header is required",
+        (PathProtocol::Anthropic, Some(_)) => "invalid x-api-key",
+        (PathProtocol::Anthropic, None) => "x-api-key header is required",
         // The real one repeats part of the key, which is left to the script.
         (_, Some(_)) => "Incorrect API key provided.",
         (_, None) => "You didn't provide an API key.",
     };
-    Err(Refused::Key(message.to_owned()))
+    Err(ScriptRefusal::Key(message.to_owned()))
 }
 
-fn head(protocol: Protocol, request: &Request) -> Result<(), String> {
+fn head(protocol: PathProtocol, request: &HttpRequest) -> Result<(), String> {
     if request.method != "POST" {
         return Err(format!("Not allowed to {} on {}", request.method, request.path));
     }
@@ -79,30 +79,32 @@ fn head(protocol: Protocol, request: &Request) -> Result<(), String> {
     if !kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
         return Err("content-type: the body must be application/json".to_owned());
     }
-    if protocol == Protocol::Anthropic && request.header("anthropic-version").is_none() {
+    if protocol == PathProtocol::Anthropic && request.header("anthropic-version").is_none() {
         return Err("anthropic-version: header is required".to_owned());
     }
     Ok(())
 }
 
-fn model(script: &Script, asked: &Asked<'_>) -> Result<(), Refused> {
+fn model(script: &ServerScript, asked: &AnswerRequest<'_>) -> Result<(), ScriptRefusal> {
     let model = asked.model();
     if script.models.is_empty() || script.models.iter().any(|known| known == model) {
         return Ok(());
     }
-    Err(Refused::Model(format!("The model `{model}` does not exist or you do not have access to it.")))
+    Err(ScriptRefusal::Model(format!("The model `{model}` does not exist or you do not have access to it.")))
 }
 
-impl Refused {
-    fn rendered(&self, protocol: Protocol, number: usize) -> Rendered {
+impl ScriptRefusal {
+    fn rendered(&self, protocol: PathProtocol, number: usize) -> RenderedAnswer {
         let (status, anthropic_type, openai_code, message) = match self {
             Self::Key(message) => (401, "authentication_error", Some("invalid_api_key"), message),
             Self::Model(message) => (404, "not_found_error", Some("model_not_found"), message),
             Self::Request(message) => (400, "invalid_request_error", None, message),
         };
         match protocol {
-            Protocol::Anthropic => super::anthropic::error(status, anthropic_type, message, number),
-            Protocol::OpenAi | Protocol::Embeddings => super::openai::error(status, openai_code, message, number),
+            PathProtocol::Anthropic => super::anthropic::error(status, anthropic_type, message, number),
+            PathProtocol::OpenAi | PathProtocol::Embeddings => {
+                super::openai::error(status, openai_code, message, number)
+            }
         }
     }
 }

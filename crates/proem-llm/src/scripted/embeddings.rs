@@ -5,11 +5,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
-use super::rendered::{Asked, Rendered, header};
-use super::reply::{Fault, Vectors};
+use super::rendered::{AnswerRequest, RenderedAnswer, header};
+use super::reply::{VectorFault, Vectors};
 
 /// The vectors of all texts of the request, with what is to be wrong with them.
-pub(super) fn answer(vectors: &Vectors, asked: &Asked<'_>) -> Rendered {
+pub(super) fn answer(vectors: &Vectors, asked: &AnswerRequest<'_>) -> RenderedAnswer {
     let texts = texts(asked.body);
     let wanted = asked.body.get("dimensions").and_then(Json::as_u64).and_then(|wanted| usize::try_from(wanted).ok());
     let dimensions = wanted.unwrap_or(vectors.dimensions);
@@ -18,20 +18,20 @@ pub(super) fn answer(vectors: &Vectors, asked: &Asked<'_>) -> Rendered {
         None => texts.iter().map(|text| vector(text, dimensions)).enumerate().collect(),
     };
     match vectors.fault {
-        Fault::None => {}
-        Fault::Reversed => all.reverse(),
-        Fault::NotANumber => {
+        VectorFault::None => {}
+        VectorFault::Reversed => all.reverse(),
+        VectorFault::NotANumber => {
             if let Some(number) = all.last_mut().and_then(|(_, vector)| vector.first_mut()) {
                 *number = f32::NAN;
             }
         }
-        Fault::OtherDimension => {
+        VectorFault::OtherDimension => {
             if let Some((_, vector)) = all.last_mut() {
                 vector.push(0.5);
             }
         }
-        Fault::TooFew => _ = all.pop(),
-        Fault::Twice => all.extend(all.first().cloned()),
+        VectorFault::TooFew => _ = all.pop(),
+        VectorFault::Twice => all.extend(all.first().cloned()),
     }
     let packed = asked.body.get("encoding_format").and_then(Json::as_str) == Some("base64");
     let items: Vec<_> = all.iter().map(|(index, vector)| item(*index, vector, packed)).collect();
@@ -40,7 +40,7 @@ pub(super) fn answer(vectors: &Vectors, asked: &Asked<'_>) -> Rendered {
     let (model, usage) = (proem_text::json::quote(asked.model()), proem_text::json::compact(&usage));
     // Written by hand, since a number that is none is no JSON, which servers send all the same.
     let body = format!(r#"{{"data":[{}],"model":{model},"object":"list","usage":{usage}}}"#, items.join(","));
-    let mut rendered = Rendered::whole(200, body.into_bytes());
+    let mut rendered = RenderedAnswer::whole(200, body.into_bytes());
     rendered.headers.push(header("content-type", "application/json"));
     rendered.headers.push(header("x-request-id", &format!("req_{:06}", asked.number)));
     rendered

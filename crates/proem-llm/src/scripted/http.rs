@@ -32,14 +32,14 @@ pub(super) enum Manner {
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct HttpRequest {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
 
-impl Request {
+impl HttpRequest {
     /// The first header of that name, which is lower case.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -56,7 +56,7 @@ impl Requests {
     /// # Errors
     ///
     /// If the connection breaks or what comes is no request.
-    pub(super) fn next(&mut self) -> io::Result<Option<Request>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<HttpRequest>> {
         let Some(head) = self.head()? else { return Ok(None) };
         let mut request = head;
         if request.header("expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue")) {
@@ -73,7 +73,7 @@ impl Requests {
     }
 
     /// Takes what [`Manner::LastByteLeft`] has left, so that the next request can be read.
-    pub(super) fn finish(&mut self, request: &Request) -> io::Result<()> {
+    pub(super) fn finish(&mut self, request: &HttpRequest) -> io::Result<()> {
         if self.manner == Manner::LastByteLeft && !request.body.is_empty() {
             self.fill(1)?;
             self.buffer.clear();
@@ -82,7 +82,7 @@ impl Requests {
     }
 
     /// Everything before the body.
-    fn head(&mut self) -> io::Result<Option<Request>> {
+    fn head(&mut self) -> io::Result<Option<HttpRequest>> {
         let end = loop {
             if let Some(end) = self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
                 break end.saturating_add(4);
@@ -171,7 +171,7 @@ fn wrong(part: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the request's {part} is not HTTP/1.1 or too long"))
 }
 
-fn parse(head: &str) -> Option<Request> {
+fn parse(head: &str) -> Option<HttpRequest> {
     let mut lines = head.split("\r\n").filter(|line| !line.is_empty());
     let mut first = lines.next()?.split(' ');
     let (method, path) = (first.next()?.to_owned(), first.next()?.to_owned());
@@ -183,7 +183,7 @@ fn parse(head: &str) -> Option<Request> {
         Some((name.to_ascii_lowercase(), value.trim().to_owned()))
     };
     let headers = lines.map(header).collect::<Option<_>>()?;
-    Some(Request { method, path, headers, body: Vec::new() })
+    Some(HttpRequest { method, path, headers, body: Vec::new() })
 }
 
 /// The head of an answer.
@@ -246,7 +246,7 @@ mod tests {
             ("GET / HTTP/1.1\r\nno colon\r\n\r\n", None),
             ("\r\n\r\n", None),
         ] {
-            let headers = |request: &Request| {
+            let headers = |request: &HttpRequest| {
                 let pairs: Vec<_> = request.headers.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 pairs.join(" ")
             };

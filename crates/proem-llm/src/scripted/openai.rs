@@ -4,12 +4,12 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::rendered::{self, Asked, Framing, Rendered, header};
-use super::reply::{Answer, Block, Counts, Finish};
+use super::rendered::{self, AnswerRequest, Framing, RenderedAnswer, header};
+use super::reply::{AnswerBlock, ModelAnswer, ScriptedFinish, ScriptedUsage};
 
 /// The answer, whole or streamed as was asked.
-pub(super) fn answer(answer: &Answer, asked: &Asked<'_>) -> Rendered {
-    let message = Message::of(answer, asked);
+pub(super) fn answer(answer: &ModelAnswer, asked: &AnswerRequest<'_>) -> RenderedAnswer {
+    let message = AssistantMessage::of(answer, asked);
     let streamed = asked.body.get("stream") == Some(&Json::Bool(true));
     let mut rendered = if streamed { stream(answer, &message, asked) } else { whole(answer, &message, asked) };
     rendered.headers.push(header("x-request-id", &format!("req_{:06}", asked.number)));
@@ -17,10 +17,10 @@ pub(super) fn answer(answer: &Answer, asked: &Asked<'_>) -> Rendered {
 }
 
 /// What an error of OpenAI's looks like: <https://platform.openai.com/docs/guides/error-codes>.
-pub(super) fn error(status: u16, code: Option<&str>, message: &str, number: usize) -> Rendered {
+pub(super) fn error(status: u16, code: Option<&str>, message: &str, number: usize) -> RenderedAnswer {
     let kind = if status == 500 { "server_error" } else { "invalid_request_error" };
     let body = json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
-    let mut rendered = Rendered::json(status, &body);
+    let mut rendered = RenderedAnswer::json(status, &body);
     rendered.headers.push(header("x-request-id", &format!("req_{number:06}")));
     rendered
 }
@@ -34,50 +34,52 @@ pub(super) fn only(values: &[Json]) -> Option<&Json> {
 }
 
 /// A message of the assistant's.
-struct Message {
+struct AssistantMessage {
     text: Option<String>,
     refusal: Option<String>,
-    calls: Vec<Call>,
+    calls: Vec<AssistantCall>,
     finish: String,
 }
 
-struct Call {
+struct AssistantCall {
     id: String,
     name: String,
     arguments: String,
 }
 
-impl Message {
-    fn of(answer: &Answer, asked: &Asked<'_>) -> Self {
+impl AssistantMessage {
+    fn of(answer: &ModelAnswer, asked: &AnswerRequest<'_>) -> Self {
         let mut message = Self { text: None, refusal: None, calls: Vec::new(), finish: String::new() };
         for block in &answer.content {
             match block {
-                Block::Text(text) => message.text.get_or_insert_default().push_str(text),
-                Block::Refusal(text) => message.refusal.get_or_insert_default().push_str(text),
-                Block::Value(value) => {
+                AnswerBlock::Text(text) => message.text.get_or_insert_default().push_str(text),
+                AnswerBlock::Refusal(text) => message.refusal.get_or_insert_default().push_str(text),
+                AnswerBlock::Value(value) => {
                     let text = proem_text::json::compact(value);
                     match forced(asked.body) {
                         Some(name) => message.call(asked, name, text),
                         None => message.text.get_or_insert_default().push_str(&text),
                     }
                 }
-                Block::Call { name, arguments } => message.call(asked, name, proem_text::json::compact(arguments)),
-                Block::CallText { name, arguments } => message.call(asked, name, arguments.clone()),
+                AnswerBlock::Call { name, arguments } => {
+                    message.call(asked, name, proem_text::json::compact(arguments));
+                }
+                AnswerBlock::CallText { name, arguments } => message.call(asked, name, arguments.clone()),
             }
         }
         message.finish = match &answer.finish {
-            Finish::Natural if message.calls.is_empty() => "stop".to_owned(),
-            Finish::Natural => "tool_calls".to_owned(),
-            Finish::Length => "length".to_owned(),
-            Finish::Filter => "content_filter".to_owned(),
-            Finish::Other(word) => word.clone(),
+            ScriptedFinish::Natural if message.calls.is_empty() => "stop".to_owned(),
+            ScriptedFinish::Natural => "tool_calls".to_owned(),
+            ScriptedFinish::Length => "length".to_owned(),
+            ScriptedFinish::Filter => "content_filter".to_owned(),
+            ScriptedFinish::Other(word) => word.clone(),
         };
         message
     }
 
-    fn call(&mut self, asked: &Asked<'_>, name: &str, arguments: String) {
+    fn call(&mut self, asked: &AnswerRequest<'_>, name: &str, arguments: String) {
         let id = format!("call_{:06}_{}", asked.number, self.calls.len());
-        self.calls.push(Call { id, name: name.to_owned(), arguments });
+        self.calls.push(AssistantCall { id, name: name.to_owned(), arguments });
     }
 
     fn deltas(&self) -> Vec<Json> {
@@ -109,7 +111,7 @@ fn forced(body: &Json) -> Option<&str> {
     tool.get("function")?.get("name")?.as_str()
 }
 
-fn usage(counts: &Counts) -> Json {
+fn usage(counts: &ScriptedUsage) -> Json {
     json!({
         "prompt_tokens": counts.input,
         "completion_tokens": counts.output,
@@ -122,7 +124,7 @@ fn usage(counts: &Counts) -> Json {
 }
 
 /// What all objects of an answer begin with.
-fn object(asked: &Asked<'_>, kind: &str, choices: &[Json]) -> Map<String, Json> {
+fn object(asked: &AnswerRequest<'_>, kind: &str, choices: &[Json]) -> Map<String, Json> {
     let members = [
         ("id", json!(format!("chatcmpl-{:06}", asked.number))),
         ("object", json!(kind)),
@@ -133,13 +135,13 @@ fn object(asked: &Asked<'_>, kind: &str, choices: &[Json]) -> Map<String, Json> 
     members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn whole(answer: &Answer, message: &Message, asked: &Asked<'_>) -> Rendered {
+fn whole(answer: &ModelAnswer, message: &AssistantMessage, asked: &AnswerRequest<'_>) -> RenderedAnswer {
     let mut said = Map::new();
     said.insert("role".to_owned(), json!("assistant"));
     said.insert("content".to_owned(), json!(message.text));
     said.insert("refusal".to_owned(), json!(message.refusal));
     if !message.calls.is_empty() {
-        let call = |call: &Call| {
+        let call = |call: &AssistantCall| {
             let function = json!({ "name": call.name, "arguments": call.arguments });
             json!({ "id": call.id, "type": "function", "function": function })
         };
@@ -148,10 +150,10 @@ fn whole(answer: &Answer, message: &Message, asked: &Asked<'_>) -> Rendered {
     let choice = json!({ "index": 0, "message": said, "logprobs": null, "finish_reason": message.finish });
     let mut body = object(asked, "chat.completion", &[choice]);
     body.extend(answer.usage.as_ref().map(|counts| ("usage".to_owned(), usage(counts))));
-    Rendered::json(200, &Json::Object(body))
+    RenderedAnswer::json(200, &Json::Object(body))
 }
 
-fn stream(answer: &Answer, message: &Message, asked: &Asked<'_>) -> Rendered {
+fn stream(answer: &ModelAnswer, message: &AssistantMessage, asked: &AnswerRequest<'_>) -> RenderedAnswer {
     let counted = asked.body.pointer("/stream_options/include_usage") == Some(&Json::Bool(true));
     let chunk = |choices: &[Json], used: Option<Json>| {
         let mut body = object(asked, "chat.completion.chunk", choices);
@@ -171,7 +173,7 @@ fn stream(answer: &Answer, message: &Message, asked: &Asked<'_>) -> Rendered {
         pieces.push(chunk(&[], Some(usage(counts))));
     }
     pieces.push(event("[DONE]"));
-    Rendered { status: 200, headers: rendered::events(), pieces, framing: Framing::Chunks, again }
+    RenderedAnswer { status: 200, headers: rendered::events(), pieces, framing: Framing::Chunks, again }
 }
 
 fn event(data: &str) -> Vec<u8> {

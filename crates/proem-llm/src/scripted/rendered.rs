@@ -2,17 +2,17 @@
 
 use serde_json::Value as Json;
 
-use super::reply::Raw;
+use super::reply::RawReply;
 
 /// The protocol of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Protocol {
+pub(super) enum PathProtocol {
     Anthropic,
     OpenAi,
     Embeddings,
 }
 
-impl Protocol {
+impl PathProtocol {
     pub(super) fn of(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default();
         let ends =
@@ -23,13 +23,13 @@ impl Protocol {
 
 /// A request that an answer is made for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct AnswerRequest<'a> {
     /// The how manieth it is, from 1.
     pub(super) number: usize,
     pub(super) body: &'a Json,
 }
 
-impl Asked<'_> {
+impl AnswerRequest<'_> {
     /// The model that was asked for.
     pub(super) fn model(&self) -> &str {
         self.body.get("model").and_then(Json::as_str).unwrap_or_default()
@@ -38,7 +38,7 @@ impl Asked<'_> {
 
 /// An answer before it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rendered {
+pub(super) struct RenderedAnswer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     /// The body.
@@ -55,7 +55,7 @@ pub(super) enum Framing {
     Chunks,
 }
 
-impl Rendered {
+impl RenderedAnswer {
     pub(super) fn json(status: u16, body: &Json) -> Self {
         let mut rendered = Self::whole(status, proem_text::json::compact(body).into_bytes());
         rendered.headers.push(header("content-type", "application/json"));
@@ -66,7 +66,7 @@ impl Rendered {
         Self { status, headers: Vec::new(), pieces: vec![body], framing: Framing::Length, again: None }
     }
 
-    pub(super) fn raw(raw: &Raw) -> Self {
+    pub(super) fn raw(raw: &RawReply) -> Self {
         let mut rendered = Self::whole(raw.status, raw.body.clone());
         rendered.headers.clone_from(&raw.headers);
         rendered

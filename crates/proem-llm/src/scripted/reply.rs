@@ -12,43 +12,43 @@ use serde_json::Value as Json;
 #[serde(deny_unknown_fields)]
 pub struct Reply {
     /// What it says.
-    pub say: Say,
+    pub say: ReplyContent,
     /// How it is sent.
     #[serde(default)]
-    pub how: How,
+    pub how: Delivery,
 }
 
 /// What an answer says.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Say {
+pub enum ReplyContent {
     /// What a model answers, in the words of the protocol that was asked, whole or streamed as was
     /// asked.
-    Answer(Answer),
+    Answer(ModelAnswer),
     /// Vectors of the texts that were sent.
     Embeddings(Vectors),
     /// These bytes.
-    Raw(Raw),
+    Raw(RawReply),
 }
 
 /// What a model answers.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct ModelAnswer {
     /// What it wrote.
-    pub content: Vec<Block>,
+    pub content: Vec<AnswerBlock>,
     /// Why it stopped.
     #[serde(default)]
-    pub finish: Finish,
+    pub finish: ScriptedFinish,
     /// What the provider says was used; it says nothing if this is missing.
     #[serde(default)]
-    pub usage: Option<Counts>,
+    pub usage: Option<ScriptedUsage>,
 }
 
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Block {
+pub enum AnswerBlock {
     /// Text.
     Text(String),
     /// One value: the arguments of the tool whose call was forced, else text.
@@ -74,7 +74,7 @@ pub enum Block {
 /// Why an answer ended, in the words of each protocol.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Finish {
+pub enum ScriptedFinish {
     /// As its content says: all was said, tools are wanted, or it refused.
     #[default]
     Natural,
@@ -90,7 +90,7 @@ pub enum Finish {
 /// `input_tokens` is worked out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Counts {
+pub struct ScriptedUsage {
     /// The tokens of the prompt, cached ones included.
     pub input: u64,
     /// Those read from the cache.
@@ -117,13 +117,13 @@ pub struct Vectors {
     pub given: Option<Vec<Vec<f32>>>,
     /// What is wrong with them.
     #[serde(default)]
-    pub fault: Fault,
+    pub fault: VectorFault,
 }
 
 /// What is wrong with vectors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fault {
+pub enum VectorFault {
     /// Nothing.
     #[default]
     None,
@@ -142,7 +142,7 @@ pub enum Fault {
 /// An answer byte by byte.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Raw {
+pub struct RawReply {
     /// The HTTP status.
     pub status: u16,
     /// Its headers; what frames the body is added.
@@ -156,7 +156,7 @@ pub struct Raw {
 /// How an answer is sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct How {
+pub struct Delivery {
     /// How long nothing comes, in milliseconds.
     #[serde(default)]
     pub delay_ms: u64,
@@ -169,7 +169,7 @@ pub struct How {
     pub pause_ms: u64,
     /// How it ends.
     #[serde(default)]
-    pub ending: Ending,
+    pub ending: DeliveryEnd,
     /// What becomes of the connection.
     #[serde(default)]
     pub connection: Connection,
@@ -181,7 +181,7 @@ pub struct How {
 /// How an answer ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ending {
+pub enum DeliveryEnd {
     /// As HTTP says.
     #[default]
     Whole,
@@ -208,52 +208,52 @@ pub enum Connection {
 impl Reply {
     /// An answer of these blocks that reports 100 tokens in and 10 out.
     #[must_use]
-    pub fn answer(content: Vec<Block>) -> Self {
-        let usage = Some(Counts { input: 100, output: 10, ..Counts::default() });
-        Self::new(Say::Answer(Answer { content, finish: Finish::Natural, usage }))
+    pub fn answer(content: Vec<AnswerBlock>) -> Self {
+        let usage = Some(ScriptedUsage { input: 100, output: 10, ..ScriptedUsage::default() });
+        Self::new(ReplyContent::Answer(ModelAnswer { content, finish: ScriptedFinish::Natural, usage }))
     }
 
     /// A text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self::answer(vec![Block::Text(text.into())])
+        Self::answer(vec![AnswerBlock::Text(text.into())])
     }
 
     /// A call of a tool.
     #[must_use]
     pub fn call(name: impl Into<String>, arguments: Json) -> Self {
-        Self::answer(vec![Block::Call { name: name.into(), arguments }])
+        Self::answer(vec![AnswerBlock::Call { name: name.into(), arguments }])
     }
 
     /// A value, as the request asks for it.
     #[must_use]
     pub fn value(value: Json) -> Self {
-        Self::answer(vec![Block::Value(value)])
+        Self::answer(vec![AnswerBlock::Value(value)])
     }
 
     /// A refusal.
     #[must_use]
     pub fn refusal(text: impl Into<String>) -> Self {
-        Self::answer(vec![Block::Refusal(text.into())])
+        Self::answer(vec![AnswerBlock::Refusal(text.into())])
     }
 
     /// Vectors.
     #[must_use]
     pub fn embeddings(vectors: Vectors) -> Self {
-        Self::new(Say::Embeddings(vectors))
+        Self::new(ReplyContent::Embeddings(vectors))
     }
 
     /// Any status and body, as JSON.
     #[must_use]
     pub fn raw(status: u16, body: impl Into<Vec<u8>>) -> Self {
         let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-        Self::new(Say::Raw(Raw { status, headers, body: body.into() }))
+        Self::new(ReplyContent::Raw(RawReply { status, headers, body: body.into() }))
     }
 
     /// The answer for another reason; what is no model's answer stays as it is.
     #[must_use]
-    pub fn finishing(mut self, finish: Finish) -> Self {
-        if let Say::Answer(answer) = &mut self.say {
+    pub fn finishing(mut self, finish: ScriptedFinish) -> Self {
+        if let ReplyContent::Answer(answer) = &mut self.say {
             answer.finish = finish;
         }
         self
@@ -261,8 +261,8 @@ impl Reply {
 
     /// The answer with another account; what is no model's answer stays as it is.
     #[must_use]
-    pub fn using(mut self, counts: Option<Counts>) -> Self {
-        if let Say::Answer(answer) = &mut self.say {
+    pub fn using(mut self, counts: Option<ScriptedUsage>) -> Self {
+        if let ReplyContent::Answer(answer) = &mut self.say {
             answer.usage = counts;
         }
         self
@@ -271,7 +271,7 @@ impl Reply {
     /// The answer with a header more; only a raw one has its own.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        if let Say::Raw(raw) = &mut self.say {
+        if let ReplyContent::Raw(raw) = &mut self.say {
             raw.headers.push((name.into(), value.into()));
         }
         self
@@ -300,7 +300,7 @@ impl Reply {
 
     /// The answer with another end.
     #[must_use]
-    pub const fn ending(mut self, ending: Ending) -> Self {
+    pub const fn ending(mut self, ending: DeliveryEnd) -> Self {
         self.how.ending = ending;
         self
     }
@@ -319,8 +319,8 @@ impl Reply {
         self
     }
 
-    fn new(say: Say) -> Self {
-        Self { say, how: How::default() }
+    fn new(say: ReplyContent) -> Self {
+        Self { say, how: Delivery::default() }
     }
 }
 
@@ -328,12 +328,12 @@ impl Vectors {
     /// Vectors of so many numbers, a function of each text.
     #[must_use]
     pub const fn of(dimensions: usize) -> Self {
-        Self { dimensions, given: None, fault: Fault::None }
+        Self { dimensions, given: None, fault: VectorFault::None }
     }
 
     /// These vectors with something wrong.
     #[must_use]
-    pub const fn with(mut self, fault: Fault) -> Self {
+    pub const fn with(mut self, fault: VectorFault) -> Self {
         self.fault = fault;
         self
     }
@@ -342,14 +342,14 @@ impl Vectors {
 fn body<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "kebab-case")]
-    enum Body {
+    enum RawBody {
         Text(String),
         Base64(String),
         Json(Json),
     }
-    match Body::deserialize(deserializer)? {
-        Body::Text(text) => Ok(text.into_bytes()),
-        Body::Base64(text) => STANDARD.decode(text).map_err(de::Error::custom),
-        Body::Json(value) => Ok(proem_text::json::compact(&value).into_bytes()),
+    match RawBody::deserialize(deserializer)? {
+        RawBody::Text(text) => Ok(text.into_bytes()),
+        RawBody::Base64(text) => STANDARD.decode(text).map_err(de::Error::custom),
+        RawBody::Json(value) => Ok(proem_text::json::compact(&value).into_bytes()),
     }
 }

@@ -8,10 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::http::{self, Manner, Request, Requests};
-use super::rendered::{Asked, Framing, Protocol, Rendered, header};
-use super::reply::{Connection, Ending, How, Reply, Say};
-use super::{After, Received, Rule, Script, anthropic, check, embeddings, openai};
+use super::http::{self, HttpRequest, Manner, Requests};
+use super::rendered::{AnswerRequest, Framing, PathProtocol, RenderedAnswer, header};
+use super::reply::{Connection, Delivery, DeliveryEnd, Reply, ReplyContent};
+use super::{ReceivedRequest, ScriptEnd, ScriptRule, ServerScript, anthropic, check, embeddings, openai};
 
 /// Bytes are collected up to here before they are written.
 const WRITE: usize = 64 * 1024;
@@ -20,11 +20,11 @@ const STACK: usize = 1024 * 1024;
 
 /// What all connections share.
 #[derive(Debug)]
-pub(super) struct Shared {
-    script: Script,
+pub(super) struct SharedScript {
+    script: ServerScript,
     /// How many answers of each rule were given.
     used: Vec<AtomicUsize>,
-    pub(super) received: Mutex<Vec<Received>>,
+    pub(super) received: Mutex<Vec<ReceivedRequest>>,
     answering: AtomicUsize,
     pub(super) most: AtomicUsize,
     pub(super) abandoned: AtomicUsize,
@@ -38,8 +38,8 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
-    pub(super) fn new(script: Script) -> Self {
+impl SharedScript {
+    pub(super) fn new(script: ServerScript) -> Self {
         let used = script.rules.iter().map(|_| AtomicUsize::new(0)).collect();
         Self {
             script,
@@ -81,8 +81,8 @@ impl Shared {
     }
 
     /// Keeps a request and says the how manieth it is, from 1.
-    fn keep(&self, request: &Request) -> usize {
-        let received = Received {
+    fn keep(&self, request: &HttpRequest) -> usize {
+        let received = ReceivedRequest {
             method: request.method.clone(),
             path: request.path.clone(),
             headers: request.headers.clone(),
@@ -95,22 +95,22 @@ impl Shared {
     }
 
     /// What is said to a request.
-    fn answer(&self, request: &Request, number: usize) -> (Rendered, How) {
-        let protocol = Protocol::of(&request.path);
+    fn answer(&self, request: &HttpRequest, number: usize) -> (RenderedAnswer, Delivery) {
+        let protocol = PathProtocol::of(&request.path);
         let body = match check::request(&self.script, protocol, request, number) {
             Ok(body) => body,
-            Err(refused) => return (refused, How::default()),
+            Err(refused) => return (refused, Delivery::default()),
         };
-        let asked = Asked { number, body: &body };
+        let asked = AnswerRequest { number, body: &body };
         let Some(reply) = self.reply(request, number) else {
             let message = "the script has no answer for this request, or its answers are over";
-            return (openai::error(500, Some("script_is_over"), message, number), How::default());
+            return (openai::error(500, Some("script_is_over"), message, number), Delivery::default());
         };
         let mut rendered = match (&reply.say, protocol) {
-            (Say::Raw(raw), _) => Rendered::raw(raw),
-            (Say::Answer(answer), Some(Protocol::Anthropic)) => anthropic::answer(answer, &asked),
-            (Say::Answer(answer), Some(Protocol::OpenAi)) => openai::answer(answer, &asked),
-            (Say::Embeddings(vectors), Some(Protocol::Embeddings)) => embeddings::answer(vectors, &asked),
+            (ReplyContent::Raw(raw), _) => RenderedAnswer::raw(raw),
+            (ReplyContent::Answer(answer), Some(PathProtocol::Anthropic)) => anthropic::answer(answer, &asked),
+            (ReplyContent::Answer(answer), Some(PathProtocol::OpenAi)) => openai::answer(answer, &asked),
+            (ReplyContent::Embeddings(vectors), Some(PathProtocol::Embeddings)) => embeddings::answer(vectors, &asked),
             _ => openai::error(404, Some("unknown_url"), "the script has another kind of answer for this path", number),
         };
         rendered.headers.extend(reply.how.retry_after.as_deref().map(|after| header("retry-after", after)));
@@ -118,10 +118,10 @@ impl Shared {
     }
 
     /// The answer of the first rule that fits.
-    fn reply(&self, request: &Request, number: usize) -> Option<&Reply> {
+    fn reply(&self, request: &HttpRequest, number: usize) -> Option<&Reply> {
         let text = String::from_utf8_lossy(&request.body);
         let path = request.path.split('?').next().unwrap_or_default();
-        let fits = |rule: &Rule| {
+        let fits = |rule: &ScriptRule| {
             rule.when.path.as_deref().is_none_or(|end| path.ends_with(end))
                 && rule.when.body.as_deref().is_none_or(|part| text.contains(part))
                 && rule.when.nth.is_none_or(|nth| nth == number)
@@ -129,14 +129,14 @@ impl Shared {
         let (rule, used) = self.script.rules.iter().zip(&self.used).find(|(rule, _)| fits(rule))?;
         let place = used.fetch_add(1, Ordering::SeqCst);
         match rule.after {
-            After::Repeat => rule.then.get(place).or(rule.then.last()),
-            After::End => rule.then.get(place),
+            ScriptEnd::Repeat => rule.then.get(place).or(rule.then.last()),
+            ScriptEnd::End => rule.then.get(place),
         }
     }
 }
 
 /// Accepts connections until the server stops, and waits for their threads.
-pub(super) fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
+pub(super) fn listen(listener: &TcpListener, shared: &Arc<SharedScript>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     let mut number = 0_usize;
     for stream in listener.incoming() {
@@ -167,9 +167,9 @@ pub(super) fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 /// Answers all requests of one connection.
-fn connection(shared: &Shared, stream: &Arc<TcpStream>) -> io::Result<()> {
+fn connection(shared: &SharedScript, stream: &Arc<TcpStream>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let resets = |reply: &Reply| matches!(reply.how.ending, Ending::ResetAfter(_));
+    let resets = |reply: &Reply| matches!(reply.how.ending, DeliveryEnd::ResetAfter(_));
     let manner = match shared.script.rules.iter().flat_map(|rule| &rule.then).any(resets) {
         true => Manner::LastByteLeft,
         false => Manner::Greedy,
@@ -177,9 +177,9 @@ fn connection(shared: &Shared, stream: &Arc<TcpStream>) -> io::Result<()> {
     let mut requests = Requests::new(Arc::clone(stream), manner);
     while let Some(request) = requests.next()? {
         let number = shared.keep(&request);
-        let answering = Answering::start(shared);
+        let answering = AnsweringCount::start(shared);
         let (rendered, how) = shared.answer(&request, number);
-        if !matches!(how.ending, Ending::ResetAfter(_)) {
+        if !matches!(how.ending, DeliveryEnd::ResetAfter(_)) {
             requests.finish(&request)?;
         }
         let next = send((shared, answering), stream, &rendered, &how);
@@ -195,17 +195,17 @@ fn connection(shared: &Shared, stream: &Arc<TcpStream>) -> io::Result<()> {
 }
 
 /// Counts the requests that are being answered.
-struct Answering<'s>(&'s Shared);
+struct AnsweringCount<'s>(&'s SharedScript);
 
-impl<'s> Answering<'s> {
-    fn start(shared: &'s Shared) -> Self {
+impl<'s> AnsweringCount<'s> {
+    fn start(shared: &'s SharedScript) -> Self {
         let now = shared.answering.fetch_add(1, Ordering::SeqCst).saturating_add(1);
         shared.most.fetch_max(now, Ordering::SeqCst);
         Self(shared)
     }
 }
 
-impl Drop for Answering<'_> {
+impl Drop for AnsweringCount<'_> {
     fn drop(&mut self) {
         self.0.answering.fetch_sub(1, Ordering::SeqCst);
     }
@@ -216,20 +216,20 @@ impl Drop for Answering<'_> {
 /// One that goes out at once counts as given before its last byte is: the client may ask again before
 /// this thread goes on.
 fn send(
-    (shared, answering): (&Shared, Answering<'_>),
+    (shared, answering): (&SharedScript, AnsweringCount<'_>),
     stream: &TcpStream,
-    rendered: &Rendered,
-    how: &How,
+    rendered: &RenderedAnswer,
+    how: &Delivery,
 ) -> io::Result<Connection> {
     if how.delay_ms > 0 {
         shared.pause(how.delay_ms)?;
     }
     let _answering = if how.pause_ms > 0 { Some(answering) } else { None };
     let (most, endless) = match how.ending {
-        Ending::Whole => (usize::MAX, false),
-        Ending::ResetAfter(0) => return Ok(Connection::Closed),
-        Ending::CutAfter(bytes) | Ending::ResetAfter(bytes) => (bytes, false),
-        Ending::Endless(bytes) => (bytes, true),
+        DeliveryEnd::Whole => (usize::MAX, false),
+        DeliveryEnd::ResetAfter(0) => return Ok(Connection::Closed),
+        DeliveryEnd::CutAfter(bytes) | DeliveryEnd::ResetAfter(bytes) => (bytes, false),
+        DeliveryEnd::Endless(bytes) => (bytes, true),
     };
     let framing = if how.chunk_bytes.is_some() || endless { Framing::Chunks } else { rendered.framing };
     let mut headers = rendered.headers.clone();
@@ -244,7 +244,7 @@ fn send(
         headers.push(header("connection", "close"));
     }
     let out = http::head(rendered.status, &headers);
-    let mut writer = Writer { shared, stream, out, left: most, pause_ms: how.pause_ms, framing };
+    let mut writer = AnswerWriter { shared, stream, out, left: most, pause_ms: how.pause_ms, framing };
     let size = how.chunk_bytes.map_or(usize::MAX, core::num::NonZeroUsize::get);
     let said = if endless { rendered.again.unwrap_or(usize::MAX) } else { usize::MAX };
     for piece in rendered.pieces.iter().take(said) {
@@ -257,16 +257,16 @@ fn send(
             writer.piece(last.unwrap_or(&spaces), size)?;
         }
     }
-    if how.ending == Ending::Whole && framing == Framing::Chunks {
+    if how.ending == DeliveryEnd::Whole && framing == Framing::Chunks {
         writer.out.extend(http::LAST_CHUNK);
     }
     writer.flush()?;
-    Ok(if how.ending == Ending::Whole { how.connection } else { Connection::Closed })
+    Ok(if how.ending == DeliveryEnd::Whole { how.connection } else { Connection::Closed })
 }
 
 /// Collects an answer and writes it.
-struct Writer<'a> {
-    shared: &'a Shared,
+struct AnswerWriter<'a> {
+    shared: &'a SharedScript,
     stream: &'a TcpStream,
     out: Vec<u8>,
     /// The bytes of the body that may still be sent.
@@ -275,7 +275,7 @@ struct Writer<'a> {
     framing: Framing,
 }
 
-impl Writer<'_> {
+impl AnswerWriter<'_> {
     /// Sends a piece of the body in chunks of `size` bytes.
     fn piece(&mut self, piece: &[u8], size: usize) -> io::Result<()> {
         for chunk in piece.chunks(size) {

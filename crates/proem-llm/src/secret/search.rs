@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 const SHORTEST_BARE: usize = 12;
 
 /// What is looked for.
-pub(super) struct Search {
+pub(super) struct NeedleSearch {
     needles: Vec<Needle>,
     /// The length of the window: the shortest needle's.
     window: usize,
@@ -27,7 +27,7 @@ struct Needle {
     bytes: Vec<u8>,
 }
 
-impl Search {
+impl NeedleSearch {
     /// A search for secrets of at least two bytes, as they are and in base64.
     pub(super) fn new<'s>(secrets: impl Iterator<Item = &'s [u8]>) -> Self {
         let mut needles = Vec::new();

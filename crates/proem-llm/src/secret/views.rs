@@ -27,13 +27,13 @@ fn layers(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> Option<usize>
 }
 
 /// What an escape says: how many bytes it takes behind its mark, and the bytes that it stands for.
-struct Escape {
+struct EscapeSequence {
     length: usize,
     bytes: [u8; 4],
     used: usize,
 }
 
-impl Escape {
+impl EscapeSequence {
     const fn byte(length: usize, byte: u8) -> Self {
         Self { length, bytes: [byte, 0, 0, 0], used: 1 }
     }
@@ -52,19 +52,19 @@ impl Escape {
 /// The text without JSON's escapes; `None` if it has none.
 fn json(text: &[u8]) -> Option<Vec<u8>> {
     decode(text, b'\\', |rest| match rest {
-        [b'b', ..] => Some(Escape::byte(1, 8)),
-        [b't', ..] => Some(Escape::byte(1, b'\t')),
-        [b'n', ..] => Some(Escape::byte(1, b'\n')),
-        [b'f', ..] => Some(Escape::byte(1, 12)),
-        [b'r', ..] => Some(Escape::byte(1, b'\r')),
-        [byte @ (b'"' | b'\\' | b'/'), ..] => Some(Escape::byte(1, *byte)),
+        [b'b', ..] => Some(EscapeSequence::byte(1, 8)),
+        [b't', ..] => Some(EscapeSequence::byte(1, b'\t')),
+        [b'n', ..] => Some(EscapeSequence::byte(1, b'\n')),
+        [b'f', ..] => Some(EscapeSequence::byte(1, 12)),
+        [b'r', ..] => Some(EscapeSequence::byte(1, b'\r')),
+        [byte @ (b'"' | b'\\' | b'/'), ..] => Some(EscapeSequence::byte(1, *byte)),
         [b'u', ..] => {
             let first = unit(rest)?;
             let second = rest.get(5..).and_then(|rest| unit(rest.strip_prefix(b"\\")?));
             let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
             match pair {
-                Some(c) if u32::from(c) > 0xffff => Some(Escape::char(11, c)),
-                _ => Some(Escape::char(5, char::from_u32(u32::from(first))?)),
+                Some(c) if u32::from(c) > 0xffff => Some(EscapeSequence::char(11, c)),
+                _ => Some(EscapeSequence::char(5, char::from_u32(u32::from(first))?)),
             }
         }
         _ => None,
@@ -84,7 +84,7 @@ fn unit(text: &[u8]) -> Option<u16> {
 /// The text without percent-encoding; `None` if it has none.
 fn percent(text: &[u8]) -> Option<Vec<u8>> {
     decode(text, b'%', |rest| match rest {
-        [high, low, ..] => Some(Escape::byte(2, hexadecimal(*high)?.wrapping_shl(4) | hexadecimal(*low)?)),
+        [high, low, ..] => Some(EscapeSequence::byte(2, hexadecimal(*high)?.wrapping_shl(4) | hexadecimal(*low)?)),
         _ => None,
     })
 }
@@ -94,7 +94,7 @@ fn hexadecimal(digit: u8) -> Option<u8> {
 }
 
 /// Replaces what follows a `mark` by what `read` makes of it. `None` if nothing was replaced.
-fn decode(text: &[u8], mark: u8, read: impl Fn(&[u8]) -> Option<Escape>) -> Option<Vec<u8>> {
+fn decode(text: &[u8], mark: u8, read: impl Fn(&[u8]) -> Option<EscapeSequence>) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
     let mut rest = text;
     // What was not copied yet, from its start.

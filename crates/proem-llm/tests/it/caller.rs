@@ -13,17 +13,17 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use proem_engine::cache::CachePlan;
-use proem_engine::call::{Answering, Arrival, Content, Request};
+use proem_engine::call::{AnswerForm, Arrival, Request, ResponsePart};
 use proem_engine::providers::{Model, Provider};
 use proem_guard::show;
-use proem_llm::caller::gate::{Gate, Open};
-use proem_llm::caller::{Call, Called, Caller, Wire};
+use proem_llm::caller::gate::{Gate, OpenGate};
+use proem_llm::caller::{CallOutcome, Caller, ProviderCall, Wire};
 use proem_llm::client::Client;
-use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
-use proem_llm::retry::Policy;
-use proem_llm::scripted::{Reply, Script, Server};
+use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
+use proem_llm::retry::RetryPolicy;
+use proem_llm::scripted::{Reply, ScriptedServer, ServerScript};
 use proem_llm::secret::Secret;
-use proem_llm::wire::Slot;
+use proem_llm::wire::CallSlot;
 use tokio_util::sync::CancellationToken;
 
 /// A question and whom to ask it.
@@ -32,29 +32,29 @@ pub(crate) struct Asking {
     pub(crate) request: Request,
     pub(crate) model: Model,
     pub(crate) plan: CachePlan,
-    pub(crate) slot: Slot,
+    pub(crate) slot: CallSlot,
 }
 
 impl Asking {
     /// A short question to that address, without a key, without waits between attempts.
     pub(crate) fn at(provider: Provider, base_url: &str) -> Self {
         let limits = EndpointLimits::default();
-        let (name, base_url, key) = ("test".to_owned(), base_url.to_owned(), Key::None);
+        let (name, base_url, key) = ("test".to_owned(), base_url.to_owned(), EndpointKey::None);
         let endpoint = Endpoint { name, provider, base_url, key, limits };
         let (assembly, plan) = sample::parse("system:be_brief user:say_hello");
         let name = if provider == Provider::Anthropic { "claude-haiku-4-5" } else { "gpt-4o" };
         let request = Request {
             model: name.to_owned(),
             assembly,
-            answer: Answering::Text,
+            answer: AnswerForm::Text,
             temperature_percent: None,
             arrival: Arrival::Whole,
         };
-        Self { endpoint, request, model: sample::model(name), plan, slot: Slot { run: 1, effect: 0 } }
+        Self { endpoint, request, model: sample::model(name), plan, slot: CallSlot { run: 1, effect: 0 } }
     }
 
     /// The same to a scripted server.
-    pub(crate) fn of(server: &Server) -> Self {
+    pub(crate) fn of(server: &ScriptedServer) -> Self {
         Self::at(Provider::OpenAi, &server.base_url())
     }
 
@@ -64,7 +64,7 @@ impl Asking {
     }
 
     pub(crate) fn keyed(mut self, key: &str) -> Self {
-        self.endpoint.key = Key::Loaded { variable: "TEST_KEY".into(), secret: Secret::new("TEST_KEY", key) };
+        self.endpoint.key = EndpointKey::Loaded { variable: "TEST_KEY".into(), secret: Secret::new("TEST_KEY", key) };
         self
     }
 
@@ -86,48 +86,49 @@ impl Asking {
     }
 
     pub(crate) fn caller_over(&self, wire: Wire) -> Caller {
-        let policy = Policy { first_backoff: Duration::ZERO, ..Policy::default() };
+        let policy = RetryPolicy { first_backoff: Duration::ZERO, ..RetryPolicy::default() };
         Caller::new(wire, vec![self.endpoint.clone()]).with_policy(policy)
     }
 
-    pub(crate) fn call(&self) -> Call<'_> {
-        self.call_through(&Open)
+    pub(crate) fn call(&self) -> ProviderCall<'_> {
+        self.call_through(&OpenGate)
     }
 
-    pub(crate) fn call_through<'c>(&'c self, gate: &'c dyn Gate) -> Call<'c> {
+    pub(crate) fn call_through<'c>(&'c self, gate: &'c dyn Gate) -> ProviderCall<'c> {
         let Self { endpoint, request, model, plan, slot } = self;
-        Call { endpoint: &endpoint.name, request, model, plan, slot: *slot, gate }
+        ProviderCall { endpoint: &endpoint.name, request, model, plan, slot: *slot, gate }
     }
 
-    pub(crate) async fn ask(&self) -> Called {
+    pub(crate) async fn ask(&self) -> CallOutcome {
         self.caller().call(&self.call(), &CancellationToken::new()).await
     }
 }
 
 /// A server that gives these answers, the last one again and again.
-pub(crate) fn server(replies: impl Into<Vec<Reply>>) -> Server {
-    Server::start(Script::of(replies.into())).unwrap()
+pub(crate) fn server(replies: impl Into<Vec<Reply>>) -> ScriptedServer {
+    ScriptedServer::start(ServerScript::of(replies.into())).unwrap()
 }
 
 /// The text of an answer.
-pub(crate) fn text(called: &Called) -> String {
+pub(crate) fn text(called: &CallOutcome) -> String {
     let response = called.result.as_ref().unwrap();
-    let text = |content: &Content| match content {
-        Content::Text { text } => show::json(text).as_str().unwrap().to_owned(),
+    let text = |content: &ResponsePart| match content {
+        ResponsePart::Text { text } => show::json(text).as_str().unwrap().to_owned(),
         other => format!("{other:?}"),
     };
     response.content.iter().map(text).collect()
 }
 
 /// Every attempt: its status and what failed.
-pub(crate) fn attempts(called: &Called) -> Vec<String> {
+pub(crate) fn attempts(called: &CallOutcome) -> Vec<String> {
     let status = |status: Option<u16>| status.map_or_else(|| "-".to_owned(), |status| status.to_string());
-    let failed = |sent: &proem_llm::caller::Sent| sent.failed.map_or("fine", proem_engine::call::FailureKind::as_str);
+    let failed =
+        |sent: &proem_llm::caller::AttemptReport| sent.failed.map_or("fine", proem_engine::call::FailureKind::as_str);
     called.attempts.iter().map(|sent| format!("{} {}", status(sent.status), failed(sent))).collect()
 }
 
 /// The word and the message of a failure.
-pub(crate) fn failure(called: &Called) -> (&'static str, String) {
+pub(crate) fn failure(called: &CallOutcome) -> (&'static str, String) {
     let failure = called.result.as_ref().unwrap_err();
     (failure.kind.as_str(), failure.message.clone())
 }

@@ -7,14 +7,14 @@ use std::path::Path;
 use proem_engine::call::FailureKind;
 use proem_llm::cassette::{CassetteError, Recorder, Replayer, Tape, TapeEnd};
 use proem_llm::secret::Secret;
-use proem_llm::wire::{Head, Slot, WireRequest};
+use proem_llm::wire::{CallSlot, ResponseHead, WireRequest};
 use proem_text::json::compact;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 const URL: &str = "https://api.anthropic.com/v1/messages";
-const SLOT: Slot = Slot { run: 1, effect: 0 };
+const SLOT: CallSlot = CallSlot { run: 1, effect: 0 };
 const KEY: &str = "sk-ant-api03-0123456789";
 
 fn request(body: Json) -> WireRequest {
@@ -28,7 +28,7 @@ fn tape() -> Tape {
     Tape {
         url: URL.to_owned(),
         request: request(json!({ "model": "m", "messages": [{ "role": "user", "content": "one\ntwo" }] })),
-        head: Some(Head { status: 200, headers }),
+        head: Some(ResponseHead { status: 200, headers }),
         chunks: vec![b"data: \xc3".to_vec(), b"\xa9".to_vec(), b"\n".to_vec(), b"\n".to_vec()],
         end: TapeEnd::Whole,
     }
@@ -146,8 +146,10 @@ fn nothing_is_written_in_which_a_secret_is_found() {
     let percent = KEY.replace('-', "%2D");
     let in_request = |text: &str| Tape { request: request(json!({ "messages": text })), ..tape() };
     let in_answer = |chunks: &[&[u8]]| Tape { chunks: chunks.iter().map(|chunk| chunk.to_vec()).collect(), ..tape() };
-    let in_header =
-        Tape { head: Some(Head { status: 200, headers: vec![("request-id".to_owned(), KEY.to_owned())] }), ..tape() };
+    let in_header = Tape {
+        head: Some(ResponseHead { status: 200, headers: vec![("request-id".to_owned(), KEY.to_owned())] }),
+        ..tape()
+    };
     let (start, end) = KEY.split_at(9);
     for (tape, place) in [
         (in_request(KEY), "the request's body"),
@@ -195,7 +197,7 @@ fn what_could_not_be_read_is_not_written() {
 fn a_replay_gives_each_tape_once() {
     let (_temporary, folder) = folder();
     let recorder = Recorder::open(&folder, Vec::new()).unwrap();
-    let later = Slot { run: 2, effect: 1 };
+    let later = CallSlot { run: 2, effect: 1 };
     recorder.write(SLOT, 0, &tape()).unwrap();
     recorder.write(SLOT, 1, &tape()).unwrap();
     recorder.write(later, 0, &tape()).unwrap();
@@ -213,7 +215,7 @@ fn a_replay_gives_each_tape_once() {
     for (slot, attempt, expected) in [
         (SLOT, 2, "`0001-00-02.json`; its cassettes of this call are `0001-00-00.json`, `0001-00-01.json`"),
         (
-            Slot { run: 3, effect: 0 },
+            CallSlot { run: 3, effect: 0 },
             0,
             "`0003-00-00.json`; its cassettes are `0001-00-00.json`, `0001-00-01.json`, `0002-01-00.json`",
         ),
@@ -360,7 +362,7 @@ prop_compose! {
         chunks in vec(prop_oneof![vec(any::<u8>(), 0..20), "[a-zé日]{0,9}".prop_map(String::into_bytes)], 0..12),
         end in end(),
     ) -> Tape {
-        let head = head.map(|(status, headers)| Head { status, headers });
+        let head = head.map(|(status, headers)| ResponseHead { status, headers });
         Tape { url: URL.to_owned(), request: request(body), head, chunks, end }
     }
 }
@@ -371,7 +373,7 @@ proptest! {
     #[test]
     fn what_is_written_is_replayed(tape in tapes(), attempt in 0u32..3) {
         let (_temporary, folder) = folder();
-        let slot = Slot { run: 7, effect: 3 };
+        let slot = CallSlot { run: 7, effect: 3 };
         Recorder::open(&folder, Vec::new()).unwrap().write(slot, attempt, &tape).unwrap();
         let played = Replayer::open(&folder).unwrap().take(slot, attempt, URL, &tape.request).unwrap();
         let mut expected = tape;

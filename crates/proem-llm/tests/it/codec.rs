@@ -12,13 +12,13 @@ mod openai;
 mod refused;
 mod usage;
 
-use proem_engine::assembly::{Assembly, Placed, PromptId};
-use proem_engine::call::{Answering, Arrival, Choice, Content, Failure, Request, Response, Tool};
+use proem_engine::assembly::{Assembly, PlacedSection, PromptId};
+use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, Response, ResponsePart, Tool, ToolChoice};
 use proem_engine::message::Role;
 use proem_engine::providers::Provider;
-use proem_engine::section::{CacheClass, Layer, Rank, Trust};
+use proem_engine::section::{CacheClass, Layer, SectionGroup, Trust};
 use proem_guard::{Untrusted, show};
-use proem_llm::codec::Reader;
+use proem_llm::codec::AnswerReader;
 use proem_llm::wire::Flow;
 use proem_text::{Label, Source, Span};
 use serde_json::json;
@@ -26,14 +26,14 @@ use serde_json::json;
 const MOST_BYTES: usize = 1 << 24;
 
 /// A request whose prompt holds a text from outside.
-fn request(answer: Answering) -> Request {
-    let section = Placed {
+fn request(answer: AnswerForm) -> Request {
+    let section = PlacedSection {
         name: "task".to_owned(),
         role: Role::User,
         trust: Trust::Untrusted,
         cache: CacheClass::Static,
         layer: Layer::Context,
-        rank: Rank::TrustedStatic,
+        rank: SectionGroup::TrustedStatic,
         text: "What is the weather like?".to_owned(),
         label: Label::from_source(Source::named("mail")),
         tokens: 6,
@@ -53,12 +53,12 @@ fn request(answer: Answering) -> Request {
 /// A request for calls of tools of these names.
 fn tools(names: &[&str]) -> Request {
     let tools = names.iter().map(|name| tool(name)).collect();
-    request(Answering::Tools { tools, choice: Choice::Auto })
+    request(AnswerForm::Tools { tools, choice: ToolChoice::Auto })
 }
 
 /// A request for a value.
 fn value() -> Request {
-    request(Answering::Value { tool: tool("answer") })
+    request(AnswerForm::Value { tool: tool("answer") })
 }
 
 fn tool(name: &str) -> Tool {
@@ -70,8 +70,8 @@ fn read<'b>(
     provider: Provider,
     request: &Request,
     chunks: impl IntoIterator<Item = &'b [u8]>,
-) -> (Result<Response, Failure>, Flow) {
-    let mut reader = Reader::new(provider, request, MOST_BYTES);
+) -> (Result<Response, CallFailure>, Flow) {
+    let mut reader = AnswerReader::new(provider, request, MOST_BYTES);
     let mut flow = Flow::More;
     for chunk in chunks {
         flow = reader.push(chunk);
@@ -99,7 +99,7 @@ fn check(provider: Provider, request: &Request, answer: impl AsRef<[u8]>, expect
 }
 
 /// An answer in one line: its pieces, its end, its usage.
-fn told(result: &Result<Response, Failure>) -> String {
+fn told(result: &Result<Response, CallFailure>) -> String {
     let response = match result {
         Ok(response) => response,
         Err(failure) => {
@@ -126,12 +126,12 @@ fn told(result: &Result<Response, Failure>) -> String {
     parts.join(" | ")
 }
 
-fn piece(content: &Content) -> String {
+fn piece(content: &ResponsePart) -> String {
     match content {
-        Content::Text { text: said } => format!("text {}", text(said)),
-        Content::Refusal { text: said } => format!("refusal {}", text(said)),
-        Content::Other { word } => format!("other {}", text(word)),
-        Content::Call(call) => format!("call {} {} {}", text(&call.id), text(&call.name), text(&call.arguments)),
+        ResponsePart::Text { text: said } => format!("text {}", text(said)),
+        ResponsePart::Refusal { text: said } => format!("refusal {}", text(said)),
+        ResponsePart::Other { word } => format!("other {}", text(word)),
+        ResponsePart::Call(call) => format!("call {} {} {}", text(&call.id), text(&call.name), text(&call.arguments)),
     }
 }
 

@@ -6,7 +6,8 @@ use std::net::TcpStream;
 use std::sync::Barrier;
 
 use proem_llm::scripted::{
-    After, Answer, Block, Counts, Ending, Fault, Finish, Reply, Rule, Say, Script, Server, Vectors, When,
+    AnswerBlock, DeliveryEnd, ModelAnswer, Reply, ReplyContent, ScriptCondition, ScriptEnd, ScriptRule, ScriptedFinish,
+    ScriptedServer, ScriptedUsage, ServerScript, VectorFault, Vectors,
 };
 use serde_json::{Value as Json, json};
 
@@ -54,7 +55,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn to(server: &Server) -> Self {
+    pub(crate) fn to(server: &ScriptedServer) -> Self {
         Self { stream: TcpStream::connect(server.address()).unwrap(), buffer: Vec::new() }
     }
 
@@ -169,7 +170,7 @@ fn streamed() -> Json {
 }
 
 fn ask(reply: Reply, path: &str, body: &Json) -> Got {
-    let server = Server::start(Script::of(vec![reply])).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(vec![reply])).unwrap();
     Client::to(&server).ask(path, body)
 }
 
@@ -188,8 +189,9 @@ fn tools(body: &Json, path: &str) -> Json {
 
 #[test]
 fn anthropic_in_one_piece() {
-    let counts = Counts { input: 100, cache_read: 30, cache_write: 20, cache_write_hour: 10, output: 5 };
-    let blocks = vec![Block::Text("Hi é".into()), Block::Call { name: "sum".into(), arguments: json!({ "a": 1 }) }];
+    let counts = ScriptedUsage { input: 100, cache_read: 30, cache_write: 20, cache_write_hour: 10, output: 5 };
+    let blocks =
+        vec![AnswerBlock::Text("Hi é".into()), AnswerBlock::Call { name: "sum".into(), arguments: json!({ "a": 1 }) }];
     let got = ask(Reply::answer(blocks).using(Some(counts)), ANTHROPIC, &good());
     assert_eq!((got.status, got.end), (200, End::Whole));
     assert!(got.head.contains("content-type: application/json\r\nrequest-id: req_000001\r\n"), "{}", got.head);
@@ -244,8 +246,9 @@ fn anthropic_streamed() {
 
 #[test]
 fn openai_in_one_piece() {
-    let counts = Counts { input: 100, cache_read: 30, output: 5, ..Counts::default() };
-    let blocks = vec![Block::Text("Hi é".into()), Block::CallText { name: "sum".into(), arguments: "{a:".into() }];
+    let counts = ScriptedUsage { input: 100, cache_read: 30, output: 5, ..ScriptedUsage::default() };
+    let blocks =
+        vec![AnswerBlock::Text("Hi é".into()), AnswerBlock::CallText { name: "sum".into(), arguments: "{a:".into() }];
     let got = ask(Reply::answer(blocks).using(Some(counts)), OPENAI, &good());
     let expected = json!({
         "id": "chatcmpl-000001",
@@ -313,9 +316,9 @@ fn reasons_to_stop() {
         (Reply::text("a"), "end_turn", "stop"),
         (Reply::call("sum", json!({})), "tool_use", "tool_calls"),
         (Reply::refusal("no"), "refusal", "stop"),
-        (Reply::text("a").finishing(Finish::Length), "max_tokens", "length"),
-        (Reply::text("a").finishing(Finish::Filter), "refusal", "content_filter"),
-        (Reply::text("a").finishing(Finish::Other("tired".into())), "tired", "tired"),
+        (Reply::text("a").finishing(ScriptedFinish::Length), "max_tokens", "length"),
+        (Reply::text("a").finishing(ScriptedFinish::Filter), "refusal", "content_filter"),
+        (Reply::text("a").finishing(ScriptedFinish::Other("tired".into())), "tired", "tired"),
     ] {
         assert_eq!(ask(reply.clone(), ANTHROPIC, &good()).json()["stop_reason"], anthropic);
         assert_eq!(ask(reply, OPENAI, &good()).json()["choices"][0]["finish_reason"], openai);
@@ -344,24 +347,24 @@ fn chunks_do_not_change_the_bytes() {
 #[test]
 fn bad_ends() {
     for (body, path) in [(good(), ANTHROPIC), (streamed(), ANTHROPIC), (good(), OPENAI), (streamed(), OPENAI)] {
-        let got = ask(Reply::text("hello").ending(Ending::CutAfter(20)), path, &body);
+        let got = ask(Reply::text("hello").ending(DeliveryEnd::CutAfter(20)), path, &body);
         assert_eq!((got.status, got.chunks.concat().len(), got.end), (200, 20, End::Closed), "{path} {body}");
-        let got = ask(Reply::text("hello").ending(Ending::ResetAfter(0)), path, &body);
+        let got = ask(Reply::text("hello").ending(DeliveryEnd::ResetAfter(0)), path, &body);
         assert_eq!((got.status, got.end), (0, End::Reset), "{path} {body}");
-        let got = ask(Reply::text("hello").ending(Ending::ResetAfter(20)), path, &body);
+        let got = ask(Reply::text("hello").ending(DeliveryEnd::ResetAfter(20)), path, &body);
         assert_eq!(got.end, End::Reset, "{path} {body}");
-        let got = ask(Reply::text("hello").ending(Ending::Endless(100_000)), path, &body);
+        let got = ask(Reply::text("hello").ending(DeliveryEnd::Endless(100_000)), path, &body);
         assert_eq!((got.chunks.concat().len(), got.end), (100_000, End::Closed), "{path} {body}");
     }
-    let endless = ask(Reply::text("hello").ending(Ending::Endless(3000)), ANTHROPIC, &streamed()).text();
+    let endless = ask(Reply::text("hello").ending(DeliveryEnd::Endless(3000)), ANTHROPIC, &streamed()).text();
     assert!(endless.matches("text_delta").count() > 3);
     assert!(!endless.contains("message_stop"));
 }
 
 #[test]
 fn a_connection_with_resets_before_it_still_works() {
-    let script = Script::of(vec![Reply::text("one"), Reply::text("two").ending(Ending::ResetAfter(0))]);
-    let server = Server::start(script).unwrap();
+    let script = ServerScript::of(vec![Reply::text("one"), Reply::text("two").ending(DeliveryEnd::ResetAfter(0))]);
+    let server = ScriptedServer::start(script).unwrap();
     let mut client = Client::to(&server);
     assert_eq!(client.ask(ANTHROPIC, &good()).json()["content"][0]["text"], "one");
     assert_eq!(client.ask(ANTHROPIC, &good()).end, End::Reset);
@@ -369,7 +372,9 @@ fn a_connection_with_resets_before_it_still_works() {
 
 #[test]
 fn a_client_that_goes_away_ends_an_endless_answer() {
-    let server = Server::start(Script::of(vec![Reply::text("a").ending(Ending::Endless(usize::MAX))])).unwrap();
+    let server =
+        ScriptedServer::start(ServerScript::of(vec![Reply::text("a").ending(DeliveryEnd::Endless(usize::MAX))]))
+            .unwrap();
     let mut client = Client::to(&server);
     client.send(
         ANTHROPIC,
@@ -386,15 +391,22 @@ fn a_client_that_goes_away_ends_an_endless_answer() {
 
 #[test]
 fn rules_are_tried_in_order() {
-    let rule =
-        |when, then: &[&str], after| Rule { when, then: then.iter().map(|text| Reply::text(*text)).collect(), after };
-    let body = |text: &str| When { body: Some(text.to_owned()), ..When::default() };
-    let script = Script::default()
-        .and(rule(When { nth: Some(2), ..When::default() }, &["second"], After::Repeat))
-        .and(rule(body("alpha"), &["a1", "a2"], After::Repeat))
-        .and(rule(body("beta"), &["b1"], After::End))
-        .and(rule(When { path: Some(OPENAI.into()), ..When::default() }, &["o"], After::Repeat));
-    let server = Server::start(script).unwrap();
+    let rule = |when, then: &[&str], after| ScriptRule {
+        when,
+        then: then.iter().map(|text| Reply::text(*text)).collect(),
+        after,
+    };
+    let body = |text: &str| ScriptCondition { body: Some(text.to_owned()), ..ScriptCondition::default() };
+    let script = ServerScript::default()
+        .and(rule(ScriptCondition { nth: Some(2), ..ScriptCondition::default() }, &["second"], ScriptEnd::Repeat))
+        .and(rule(body("alpha"), &["a1", "a2"], ScriptEnd::Repeat))
+        .and(rule(body("beta"), &["b1"], ScriptEnd::End))
+        .and(rule(
+            ScriptCondition { path: Some(OPENAI.into()), ..ScriptCondition::default() },
+            &["o"],
+            ScriptEnd::Repeat,
+        ));
+    let server = ScriptedServer::start(script).unwrap();
     let mut client = Client::to(&server);
     let mut ask = |path, text: &str| {
         let mut body = good();
@@ -427,7 +439,7 @@ fn rules_are_tried_in_order() {
 #[test]
 fn raw_answers_and_headers() {
     let reply = Reply::raw(429, r#"{"error":{}}"#).header("set-cookie", "a=b").retry_after("2").closing();
-    let server = Server::start(Script::of(vec![reply])).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(vec![reply])).unwrap();
     let mut client = Client::to(&server);
     let got = client.ask("/anything", &json!({}));
     let expected = "HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/json\r\nset-cookie: a=b\r\n\
@@ -438,7 +450,7 @@ fn raw_answers_and_headers() {
 
 #[test]
 fn many_at_once() {
-    let server = Server::start(Script::of(vec![Reply::text("hi").delayed(50)])).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(vec![Reply::text("hi").delayed(50)])).unwrap();
     let barrier = Barrier::new(64);
     std::thread::scope(|scope| {
         for _ in 0..64 {
@@ -457,7 +469,7 @@ fn many_at_once() {
 
 #[test]
 fn dropping_the_server_ends_what_it_does() {
-    let server = Server::start(Script::of(vec![Reply::text("hi").delayed(3_600_000)])).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(vec![Reply::text("hi").delayed(3_600_000)])).unwrap();
     let mut client = Client::to(&server);
     client.send(
         ANTHROPIC,
@@ -481,28 +493,28 @@ fn embeddings() {
         let vector = |item: &Json| item["embedding"].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect();
         got["data"].as_array().unwrap().iter().map(vector).collect()
     };
-    let good = vectors(Fault::None, &body).json();
+    let good = vectors(VectorFault::None, &body).json();
     let all = numbers(&good);
     assert_eq!((all.len(), all[0].len()), (3, 8));
     assert_eq!(all[0], all[1]);
     assert_ne!(all[0], all[2]);
     assert!((all[0].iter().map(|number| number * number).sum::<f64>() - 1.0).abs() < 1e-6);
     assert_eq!(good["usage"], json!({ "prompt_tokens": 8, "total_tokens": 8 }));
-    let reversed = vectors(Fault::Reversed, &body).json();
+    let reversed = vectors(VectorFault::Reversed, &body).json();
     assert_eq!(reversed["data"][0]["index"], 2);
     assert_eq!(reversed["data"][2]["embedding"], good["data"][0]["embedding"]);
-    assert!(vectors(Fault::NotANumber, &body).text().contains("[NaN,"));
-    assert_eq!(numbers(&vectors(Fault::OtherDimension, &body).json())[2].len(), 9);
-    assert_eq!(numbers(&vectors(Fault::TooFew, &body).json()).len(), 2);
-    assert_eq!(vectors(Fault::Twice, &body).json()["data"][3]["index"], 0);
+    assert!(vectors(VectorFault::NotANumber, &body).text().contains("[NaN,"));
+    assert_eq!(numbers(&vectors(VectorFault::OtherDimension, &body).json())[2].len(), 9);
+    assert_eq!(numbers(&vectors(VectorFault::TooFew, &body).json()).len(), 2);
+    assert_eq!(vectors(VectorFault::Twice, &body).json()["data"][3]["index"], 0);
     let packed = json!({ "model": "m", "input": "x", "encoding_format": "base64", "dimensions": 3 });
-    let packed = vectors(Fault::None, &packed).json()["data"][0]["embedding"].as_str().unwrap().to_owned();
+    let packed = vectors(VectorFault::None, &packed).json()["data"][0]["embedding"].as_str().unwrap().to_owned();
     assert_eq!(packed.len(), 16);
 }
 
 #[test]
 fn scripts_are_read_from_json() {
-    let script = Script::from_json(
+    let script = ServerScript::from_json(
         r#"{
             "key": "k", "models": ["m"], "rules": [
                 { "when": { "path": "/messages", "body": "x", "nth": 2 }, "then": [
@@ -517,13 +529,13 @@ fn scripts_are_read_from_json() {
     )
     .unwrap();
     assert_eq!(script.key.as_deref(), Some("k"));
-    let usage = Some(Counts { input: 3, output: 4, ..Counts::default() });
-    let content = vec![Block::Text("t".into()), Block::Call { name: "n".into(), arguments: json!({}) }];
+    let usage = Some(ScriptedUsage { input: 3, output: 4, ..ScriptedUsage::default() });
+    let content = vec![AnswerBlock::Text("t".into()), AnswerBlock::Call { name: "n".into(), arguments: json!({}) }];
     let first = &script.rules[0].then[0];
-    assert_eq!(first.say, Say::Answer(Answer { content, finish: Finish::Length, usage }));
-    assert_eq!((first.how.chunk_bytes.unwrap().get(), first.how.ending), (1, Ending::CutAfter(7)));
+    assert_eq!(first.say, ReplyContent::Answer(ModelAnswer { content, finish: ScriptedFinish::Length, usage }));
+    assert_eq!((first.how.chunk_bytes.unwrap().get(), first.how.ending), (1, DeliveryEnd::CutAfter(7)));
     let raw = |reply: &Reply| match &reply.say {
-        Say::Raw(raw) => raw.body.clone(),
+        ReplyContent::Raw(raw) => raw.body.clone(),
         other => format!("{other:?}").into_bytes(),
     };
     assert_eq!(raw(&script.rules[1].then[0]), [0, 255]);
@@ -536,6 +548,6 @@ fn scripts_are_read_from_json() {
              at line 1 column 15",
         ),
     ] {
-        assert_eq!(Script::from_json(text).unwrap_err().to_string(), expected);
+        assert_eq!(ServerScript::from_json(text).unwrap_err().to_string(), expected);
     }
 }

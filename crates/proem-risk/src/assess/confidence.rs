@@ -1,7 +1,7 @@
 //! How much of an assessment is known.
 
-use super::{Assessment, ScoreOf};
-use crate::metric::{Between, Signal};
+use super::{Assessment, ChangeScore};
+use crate::metric::{ConfidenceInterval, Signal};
 use crate::metrics::counts;
 
 /// See [the module](super).
@@ -21,9 +21,9 @@ pub(super) fn of(assessment: &Assessment) -> Option<f64> {
     Some(confidence.clamp(0.0, 1.0))
 }
 
-fn of_score(score: &ScoreOf, calibration_error: f64) -> Option<f64> {
+fn of_score(score: &ChangeScore, calibration_error: f64) -> Option<f64> {
     let scored = score.scored.as_ref().filter(|_| score.signal != Signal::Unknown)?;
-    let Between { low, high } = score.between?;
+    let ConfidenceInterval { low, high } = score.between?;
     let width = (high - low) / 100.0;
     Some((1.0 - calibration_error).clamp(0.0, 1.0) * (1.0 - width).clamp(0.0, 1.0) * scored.known.clamp(0.0, 1.0))
 }

@@ -5,10 +5,10 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::{Assessment, FileAssessment, Investigate};
-use crate::level::{Level, LevelRules, Reason};
-use crate::metric::{Name, Signal, Tier};
+use crate::level::{Level, LevelReason, LevelRules};
+use crate::metric::{MetricName, Signal, Tier};
 use crate::metrics::counts;
-use crate::path::Role;
+use crate::path::FileRole;
 
 /// The level by how many signals are HIGH.
 const fn by_count(high: usize) -> Level {
@@ -19,7 +19,7 @@ const fn by_count(high: usize) -> Level {
     }
 }
 
-fn with_signal(file: &FileAssessment, signal: Signal) -> Vec<Name> {
+fn with_signal(file: &FileAssessment, signal: Signal) -> Vec<MetricName> {
     file.signals().filter(|(_, other)| *other == signal).map(|(name, _)| name).collect()
 }
 
@@ -36,7 +36,7 @@ pub(super) fn speaks_up(file: &FileAssessment) -> bool {
 
 /// What makes the levels of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum LevelBasis {
     /// The number of HIGH signals; where nothing is known, MEDIUM.
     Count,
     /// The number of HIGH signals; where nothing is known, nothing.
@@ -45,7 +45,7 @@ pub(super) enum By {
     Kind,
 }
 
-impl By {
+impl LevelBasis {
     pub(super) fn of(assessment: &Assessment) -> Self {
         match assessment.rules {
             LevelRules::Seed | LevelRules::RankOrSeed => Self::Count,
@@ -56,14 +56,14 @@ impl By {
 }
 
 /// The level that a file would have with some more HIGH signals.
-pub(super) fn level_with_high(file: &FileAssessment, more: usize, by: By) -> Level {
+pub(super) fn level_with_high(file: &FileAssessment, more: usize, by: LevelBasis) -> Level {
     let high = with_signal(file, Signal::High).len().saturating_add(more);
     let is_blind = counts(file.class.role) && high == 0 && file.signals().all(|(_, signal)| signal == Signal::Unknown);
     let level = match by {
-        By::Count if is_unknown(file) => by_count(high).max(Level::Medium),
-        By::KnownCount | By::Kind if is_blind => Level::Unknown,
-        By::Count | By::KnownCount => by_count(high),
-        By::Kind => Level::Low,
+        LevelBasis::Count if is_unknown(file) => by_count(high).max(Level::Medium),
+        LevelBasis::KnownCount | LevelBasis::Kind if is_blind => Level::Unknown,
+        LevelBasis::Count | LevelBasis::KnownCount => by_count(high),
+        LevelBasis::Kind => Level::Low,
     };
     if file.class.sensitive.is_some() { level.max(Level::Medium) } else { level }
 }
@@ -74,21 +74,22 @@ fn decides(file: &FileAssessment) -> bool {
 }
 
 /// Sets the level and the reasons of a file.
-pub(super) fn settle_file(file: &mut FileAssessment, by: By) {
+pub(super) fn settle_file(file: &mut FileAssessment, by: LevelBasis) {
     let names = with_signal(file, Signal::High);
     file.level = level_with_high(file, 0, by);
     let tier = by_count(names.len());
     let high = u32::try_from(names.len()).unwrap_or(u32::MAX);
-    let is_counted = by != By::Kind && tier == file.level && (high > 0 || !is_unknown(file));
+    let is_counted = by != LevelBasis::Kind && tier == file.level && (high > 0 || !is_unknown(file));
     let reasons = [
-        is_counted.then_some(Reason::Tier { high, names }),
-        file.class.sensitive.is_some().then_some(Reason::Sensitive { file: file.index }),
-        (by == By::Count && is_unknown(file)).then_some(Reason::AllUnknown),
-        (file.level == Level::Unknown).then_some(Reason::NothingKnown),
+        is_counted.then_some(LevelReason::Tier { high, names }),
+        file.class.sensitive.is_some().then_some(LevelReason::Sensitive { file: file.index }),
+        (by == LevelBasis::Count && is_unknown(file)).then_some(LevelReason::AllUnknown),
+        (file.level == Level::Unknown).then_some(LevelReason::NothingKnown),
     ];
     // What would only reach a lower level is no reason.
-    let is_reason =
-        |reason: &Reason| matches!(reason, Reason::Tier { .. } | Reason::NothingKnown) || file.level == Level::Medium;
+    let is_reason = |reason: &LevelReason| {
+        matches!(reason, LevelReason::Tier { .. } | LevelReason::NothingKnown) || file.level == Level::Medium
+    };
     file.reasons = reasons.into_iter().flatten().filter(is_reason).collect();
 }
 
@@ -102,7 +103,7 @@ pub(super) fn order(file: &FileAssessment) -> (Reverse<bool>, Reverse<Level>, Re
 
 /// Sets the level, the reasons and the wish for an investigation of a change whose files are settled and in order.
 pub(super) fn settle(assessment: &mut Assessment) {
-    let raised = assessment.reasons.iter().find(|reason| matches!(reason, Reason::Raised { .. })).cloned();
+    let raised = assessment.reasons.iter().find(|reason| matches!(reason, LevelReason::Raised { .. })).cloned();
     let before = assessment.level;
     (assessment.level, assessment.reasons) = level(assessment);
     if let Some(raised) = raised {
@@ -112,7 +113,7 @@ pub(super) fn settle(assessment: &mut Assessment) {
     assessment.investigate = investigate(assessment);
 }
 
-fn level(assessment: &Assessment) -> (Level, Vec<Reason>) {
+fn level(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
     if !runs(assessment) {
         return (Level::Low, nothing_runs(assessment));
     }
@@ -123,36 +124,36 @@ fn level(assessment: &Assessment) -> (Level, Vec<Reason>) {
     let by_file = worst.map(|file| file.level);
     let Some(level) = by_score.max(by_file) else {
         return match assessment.rules {
-            LevelRules::Rank => (Level::Unknown, alloc::vec![Reason::NothingKnown]),
-            LevelRules::Seed | LevelRules::RankOrSeed => (Level::Medium, alloc::vec![Reason::AllUnknown]),
+            LevelRules::Rank => (Level::Unknown, alloc::vec![LevelReason::NothingKnown]),
+            LevelRules::Seed | LevelRules::RankOrSeed => (Level::Medium, alloc::vec![LevelReason::AllUnknown]),
         };
     };
     let mut reasons = Vec::new();
     if let Some(rank) = assessment.score.rank.filter(|_| by_score == Some(level)) {
-        reasons.push(Reason::Score { percentile: rank.percentile });
+        reasons.push(LevelReason::Score { percentile: rank.percentile });
     }
     if let Some(worst) = worst.filter(|file| file.level == level) {
         if level > Level::Low {
-            reasons.push(Reason::WorstFile { file: worst.index });
+            reasons.push(LevelReason::WorstFile { file: worst.index });
         }
         reasons.extend(worst.reasons.iter().cloned());
     }
-    if By::of(assessment) == By::KnownCount {
-        reasons.push(Reason::Unranked);
+    if LevelBasis::of(assessment) == LevelBasis::KnownCount {
+        reasons.push(LevelReason::Unranked);
     }
     (level, reasons)
 }
 
 /// What changes in a change of which nothing runs; nothing to say of one without files.
-fn nothing_runs(assessment: &Assessment) -> Vec<Reason> {
-    let roles: BTreeSet<Role> = assessment.files.iter().map(|file| file.class.role).collect();
-    let roles: Vec<Role> = roles.into_iter().collect();
-    if roles.is_empty() { Vec::new() } else { alloc::vec![Reason::NothingRuns { roles }] }
+fn nothing_runs(assessment: &Assessment) -> Vec<LevelReason> {
+    let roles: BTreeSet<FileRole> = assessment.files.iter().map(|file| file.class.role).collect();
+    let roles: Vec<FileRole> = roles.into_iter().collect();
+    if roles.is_empty() { Vec::new() } else { alloc::vec![LevelReason::NothingRuns { roles }] }
 }
 
 /// Whether anything in the change runs, or is sensitive.
 fn runs(assessment: &Assessment) -> bool {
-    assessment.files.iter().any(|file| decides(file) || file.class.role == Role::Test)
+    assessment.files.iter().any(|file| decides(file) || file.class.role == FileRole::Test)
 }
 
 fn investigate(assessment: &Assessment) -> Investigate {
@@ -167,7 +168,7 @@ fn investigate(assessment: &Assessment) -> Investigate {
         LevelRules::Seed | LevelRules::RankOrSeed => {
             deciding.any(speaks_up)
                 || assessment.score.signal == Signal::High
-                || assessment.reasons.contains(&Reason::AllUnknown)
+                || assessment.reasons.contains(&LevelReason::AllUnknown)
         }
     };
     if is_wanted { Investigate::Yes } else { Investigate::NothingHigh }

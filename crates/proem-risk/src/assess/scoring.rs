@@ -2,32 +2,34 @@
 
 use alloc::vec::Vec;
 
-use super::ScoreOf;
-use crate::metric::{Between, Fraction, Metric, Rank, Signal};
-use crate::metrics::{Facts, kamei};
-use crate::score::{Features, Model, Scale};
+use super::ChangeScore;
+use crate::metric::{ConfidenceInterval, Fraction, Metric, PercentileRank, Signal};
+use crate::metrics::{AssessmentFacts, kamei};
+use crate::score::{ChangeFeatures, RiskModel, Scale};
 
 /// Scores a change. Without its size there is no signal: size decides most.
-pub(super) fn score(facts: &Facts<'_>, model: &Model) -> (ScoreOf, Vec<Metric>) {
+pub(super) fn score(facts: &AssessmentFacts<'_>, model: &RiskModel) -> (ChangeScore, Vec<Metric>) {
     let features = kamei::of_change(facts.past, facts.change);
     let metrics = kamei::metrics(facts, &features);
     if features.nf.is_none() {
-        let score = ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown };
+        let score = ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown };
         return (score, metrics);
     }
-    let sample: Vec<Features> = facts.sample.commits.iter().map(|sampled| sampled.features).collect();
+    let sample: Vec<ChangeFeatures> = facts.sample.commits.iter().map(|sampled| sampled.features).collect();
     let scale = Scale::of(&sample);
     let scored = model.score(&features, &scale);
     let mut others: Vec<f64> = sample.iter().map(|features| model.log_odds(features, &scale)).collect();
     others.sort_by(f64::total_cmp);
     let below = others.partition_point(|other| *other < scored.log_odds);
-    let rank = Rank::among(&others, scored.log_odds);
+    let rank = PercentileRank::among(&others, scored.log_odds);
     let whole = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let share = Fraction { numerator: whole(below), denominator: whole(others.len()) };
-    let between = share.between().map(|Between { low, high }| Between { low: low * 100.0, high: high * 100.0 });
+    let between = share
+        .between()
+        .map(|ConfidenceInterval { low, high }| ConfidenceInterval { low: low * 100.0, high: high * 100.0 });
     let signal = match rank {
         Some(rank) if scored.given_size.is_some() => facts.thresholds.score_signal(rank.percentile, rank.among),
         _ => Signal::Unknown,
     };
-    (ScoreOf { scored: Some(scored), rank, between, signal }, metrics)
+    (ChangeScore { scored: Some(scored), rank, between, signal }, metrics)
 }

@@ -12,14 +12,14 @@ use crate::Error;
 const DEEPEST: usize = 64;
 
 pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
-    let mut scanner = Scanner { text, at: 0 };
+    let mut scanner = XmlScanner { text, at: 0 };
     let mut drafts = Drafts::default();
     let mut open: Vec<&[u8]> = Vec::new();
     let mut file: Option<Vec<u8>> = None;
     let mut is_begun = false;
     while let Some(tag) = scanner.next_tag()? {
         match tag {
-            Tag::Close(name) => {
+            XmlTag::Close(name) => {
                 if open.pop() != Some(name) {
                     return Err(
                         scanner.error("a closing tag does not match the last open tag; generate the report again")
@@ -29,7 +29,7 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
                     file = None;
                 }
             }
-            Tag::Open(element) => {
+            XmlTag::Open(element) => {
                 if open.is_empty() {
                     scanner.check_root(&element, is_begun)?;
                     is_begun = true;
@@ -68,39 +68,39 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
     Ok(drafts)
 }
 
-enum Tag<'t> {
-    Open(Element<'t>),
+enum XmlTag<'t> {
+    Open(XmlElement<'t>),
     Close(&'t [u8]),
 }
 
-struct Element<'t> {
+struct XmlElement<'t> {
     name: &'t [u8],
     attributes: Vec<(&'t [u8], Vec<u8>)>,
     is_closed: bool,
 }
 
-impl Element<'_> {
+impl XmlElement<'_> {
     fn attribute(&self, name: &[u8]) -> Option<Vec<u8>> {
         self.attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
     }
 
-    fn line(&self) -> Option<(u32, super::Run)> {
+    fn line(&self) -> Option<(u32, super::LineRun)> {
         let number = core::str::from_utf8(&self.attribute(b"number")?).ok()?.parse().ok()?;
         Some((number, lcov::hits(&self.attribute(b"hits")?)?))
     }
 }
 
-struct Scanner<'t> {
+struct XmlScanner<'t> {
     text: &'t [u8],
     at: usize,
 }
 
-impl<'t> Scanner<'t> {
+impl<'t> XmlScanner<'t> {
     fn error(&self, expected: &str) -> Error {
         unreadable(line_at(self.text, self.at), expected)
     }
 
-    fn check_root(&self, root: &Element<'_>, is_begun: bool) -> Result<(), Error> {
+    fn check_root(&self, root: &XmlElement<'_>, is_begun: bool) -> Result<(), Error> {
         if is_begun {
             return Err(self.error("the file contains a second report; give one at a time"));
         }
@@ -129,7 +129,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    fn next_tag(&mut self) -> Result<Option<Tag<'t>>, Error> {
+    fn next_tag(&mut self) -> Result<Option<XmlTag<'t>>, Error> {
         loop {
             let Some(at) = self.rest().iter().position(|&byte| byte == b'<') else { return Ok(None) };
             self.skip(at);
@@ -154,24 +154,24 @@ impl<'t> Scanner<'t> {
     }
 
     /// The tag at whose `<` the scanner stands.
-    fn tag(&mut self) -> Result<Tag<'t>, Error> {
+    fn tag(&mut self) -> Result<XmlTag<'t>, Error> {
         self.skip(1);
         if self.rest().starts_with(b"/") {
             self.skip(1);
             let name = self.name()?;
             self.skip_spaces();
-            return if self.take(b'>') { Ok(Tag::Close(name)) } else { Err(self.error("expected `>`")) };
+            return if self.take(b'>') { Ok(XmlTag::Close(name)) } else { Err(self.error("expected `>`")) };
         }
         let name = self.name()?;
         let mut attributes = Vec::new();
         loop {
             self.skip_spaces();
             if self.take(b'>') {
-                return Ok(Tag::Open(Element { name, attributes, is_closed: false }));
+                return Ok(XmlTag::Open(XmlElement { name, attributes, is_closed: false }));
             }
             if self.take(b'/') {
-                let element = Element { name, attributes, is_closed: true };
-                return if self.take(b'>') { Ok(Tag::Open(element)) } else { Err(self.error("expected `>`")) };
+                let element = XmlElement { name, attributes, is_closed: true };
+                return if self.take(b'>') { Ok(XmlTag::Open(element)) } else { Err(self.error("expected `>`")) };
             }
             attributes.push(self.attribute()?);
         }

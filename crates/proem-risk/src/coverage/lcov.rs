@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Covered, Drafts, Run, unreadable};
+use super::{CoverageCount, Drafts, LineRun, unreadable};
 use crate::Error;
 
 /// What a record may hold besides what is read here: names, functions, branches, conditions.
@@ -11,16 +11,16 @@ const PASSED_OVER: &[&str] =
 
 /// A file's record.
 #[derive(Default)]
-struct Record<'t> {
+struct LcovRecord<'t> {
     path: &'t [u8],
-    lines: Vec<(u32, Run)>,
+    lines: Vec<(u32, LineRun)>,
     found: Option<u32>,
     hit: Option<u32>,
 }
 
 pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
     let mut drafts = Drafts::default();
-    let mut record: Option<Record<'_>> = None;
+    let mut record: Option<LcovRecord<'_>> = None;
     let mut last = 1;
     let mut is_report = false;
     for (line, number) in text.split(|&byte| byte == b'\n').zip(1_usize..) {
@@ -34,17 +34,17 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
             ended.end(&mut drafts).ok_or_else(|| unreadable(number, "`LH` is greater than `LF`"))?;
             continue;
         }
-        let field = Field::read(line).ok_or_else(|| unreadable(number, EXPECTED))?;
+        let field = LcovField::read(line).ok_or_else(|| unreadable(number, EXPECTED))?;
         match (field, &mut record) {
-            (Field::File(_), Some(_)) => return Err(unreadable(number, "a record must end with `end_of_record`")),
-            (Field::File(path), None) => {
-                record = Some(Record { path, ..Record::default() });
+            (LcovField::File(_), Some(_)) => return Err(unreadable(number, "a record must end with `end_of_record`")),
+            (LcovField::File(path), None) => {
+                record = Some(LcovRecord { path, ..LcovRecord::default() });
                 is_report = true;
             }
-            (Field::Other, _) => {}
-            (Field::Line(line, run), Some(record)) => record.lines.push((line, run)),
-            (Field::Found(lines), Some(record)) => record.found = Some(lines),
-            (Field::Hit(lines), Some(record)) => record.hit = Some(lines),
+            (LcovField::Other, _) => {}
+            (LcovField::Line(line, run), Some(record)) => record.lines.push((line, run)),
+            (LcovField::Found(lines), Some(record)) => record.found = Some(lines),
+            (LcovField::Hit(lines), Some(record)) => record.hit = Some(lines),
             (_, None) => return Err(unreadable(number, "lines need a file: write `SF:PATH` before them")),
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
 const EXPECTED: &str = "expected lcov, the XML of Cobertura or the JSON of coverage.py; \
                         write the report in one of these formats";
 
-impl Record<'_> {
+impl LcovRecord<'_> {
     fn end(self, drafts: &mut Drafts) -> Option<()> {
         let draft = drafts.file(self.path);
         draft.lines.extend(self.lines);
@@ -68,21 +68,21 @@ impl Record<'_> {
             if covered > lines {
                 return None;
             }
-            draft.sums = Some(Covered { covered, lines });
+            draft.sums = Some(CoverageCount { covered, lines });
         }
         Some(())
     }
 }
 
-enum Field<'t> {
+enum LcovField<'t> {
     File(&'t [u8]),
-    Line(u32, Run),
+    Line(u32, LineRun),
     Found(u32),
     Hit(u32),
     Other,
 }
 
-impl<'t> Field<'t> {
+impl<'t> LcovField<'t> {
     fn read(line: &'t [u8]) -> Option<Self> {
         let at = line.iter().position(|&byte| byte == b':')?;
         let (name, value) = (core::str::from_utf8(line.get(..at)?).ok()?, line.get(at.saturating_add(1)..)?);
@@ -102,12 +102,12 @@ impl<'t> Field<'t> {
 }
 
 /// Whether a count of runs is above zero; gcov has written negative ones for overflows.
-pub(super) fn hits(text: &[u8]) -> Option<Run> {
+pub(super) fn hits(text: &[u8]) -> Option<LineRun> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
     let is_run = digits.len() == text.len() && digits.iter().any(|&digit| digit != b'0');
-    Some(if is_run { Run::Yes } else { Run::No })
+    Some(if is_run { LineRun::Yes } else { LineRun::No })
 }

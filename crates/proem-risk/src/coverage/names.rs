@@ -3,8 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::path::{RepoPath, Role};
-use crate::tree::{Tree, TreeFile};
+use crate::path::{FileRole, RepoPath};
+use crate::tree::{FileTree, TreeFile};
 
 /// How the tests of a family of languages are named; `*` stands for the name of the tested file.
 struct Family {
@@ -84,8 +84,8 @@ const MOST_FOLDERS: usize = 32;
 
 /// The test files that belong to the file at `path`: those beside it; else those at the same place in a
 /// folder of tests; else those of its name straight in a folder of tests above it, the nearest first.
-pub(super) fn tests_of(tree: &Tree, path: &RepoPath) -> Vec<u32> {
-    let Some(tested) = Tested::of(path) else { return vec![] };
+pub(super) fn tests_of(tree: &FileTree, path: &RepoPath) -> Vec<u32> {
+    let Some(tested) = TestSubject::of(path) else { return vec![] };
     let folders: Vec<&[u8]> = tested.folder.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).collect();
     let beside = tested.beside(tree);
     if !beside.is_empty() {
@@ -117,13 +117,13 @@ pub(super) fn tests_of(tree: &Tree, path: &RepoPath) -> Vec<u32> {
 }
 
 /// A file with how its tests are named.
-struct Tested<'p> {
+struct TestSubject<'p> {
     folder: &'p [u8],
     stem: &'p [u8],
     family: &'static Family,
 }
 
-impl<'p> Tested<'p> {
+impl<'p> TestSubject<'p> {
     fn of(path: &'p RepoPath) -> Option<Self> {
         let name = path.name();
         let dot = name.iter().rposition(|&byte| byte == b'.')?;
@@ -143,7 +143,7 @@ impl<'p> Tested<'p> {
     }
 
     /// Test files in the same folder, in a folder of tests in it, or in the folder of its name.
-    fn beside(&self, tree: &Tree) -> Vec<u32> {
+    fn beside(&self, tree: &FileTree) -> Vec<u32> {
         let mut found = self.tests_in(tree, self.folder, SameName::IsNone);
         let inside = |name: &[u8]| joined([self.folder, name].into_iter().filter(|part| !part.is_empty()));
         for tests in ["__tests__", "tests", "test"] {
@@ -157,7 +157,7 @@ impl<'p> Tested<'p> {
         found
     }
 
-    fn tests_in(&self, tree: &Tree, folder: &[u8], same_name: SameName) -> Vec<u32> {
+    fn tests_in(&self, tree: &FileTree, folder: &[u8], same_name: SameName) -> Vec<u32> {
         let mut found = vec![];
         let (files, first) = below(tree, folder);
         if files.is_empty() {
@@ -191,12 +191,12 @@ fn joined<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
 /// The test file at a path, among files from `first` on.
 fn find(files: &[TreeFile], first: usize, path: &[u8]) -> Option<u32> {
     let at = files.binary_search_by(|file| file.path.as_bytes().cmp(path)).ok()?;
-    let is_test = files.get(at).is_some_and(|file| file.class.role == Role::Test);
+    let is_test = files.get(at).is_some_and(|file| file.class.role == FileRole::Test);
     is_test.then(|| first.checked_add(at)).flatten().and_then(|at| u32::try_from(at).ok())
 }
 
 /// The files in a folder and below it, with the index of the first.
-fn below<'t>(tree: &'t Tree, folder: &[u8]) -> (&'t [TreeFile], usize) {
+fn below<'t>(tree: &'t FileTree, folder: &[u8]) -> (&'t [TreeFile], usize) {
     if folder.is_empty() {
         return (&tree.files, 0);
     }

@@ -4,14 +4,14 @@ use alloc::vec::Vec;
 
 /// Paths, sorted, with their parts also from the last to the first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Places {
+pub(super) struct SuffixIndex {
     paths: Vec<Vec<u8>>,
     /// The parts of each path from the last to the first, each with a `/` behind it, and the path's
     /// number; sorted.
     backwards: Vec<(Vec<u8>, u32)>,
 }
 
-impl Places {
+impl SuffixIndex {
     /// `paths` are sorted and distinct.
     pub(super) fn new(paths: Vec<Vec<u8>>) -> Self {
         let mut backwards: Vec<(Vec<u8>, u32)> =

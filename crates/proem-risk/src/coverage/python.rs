@@ -7,22 +7,22 @@ use alloc::vec::Vec;
 
 use serde::Deserialize;
 
-use super::{Drafts, Run, unreadable};
+use super::{Drafts, LineRun, unreadable};
 use crate::Error;
 
 #[derive(Deserialize)]
-struct Report {
-    files: BTreeMap<String, File>,
+struct PythonCoverage {
+    files: BTreeMap<String, PythonFile>,
 }
 
 #[derive(Deserialize)]
-struct File {
+struct PythonFile {
     executed_lines: Vec<u32>,
     missing_lines: Vec<u32>,
 }
 
 pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
-    let report: Report = serde_json::from_slice(text).map_err(|error| {
+    let report: PythonCoverage = serde_json::from_slice(text).map_err(|error| {
         let what = if error.is_data() {
             "expected `files` with `executed_lines` and `missing_lines`, as `coverage json` writes them"
         } else {
@@ -33,8 +33,8 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
     let mut drafts = Drafts::default();
     for (path, file) in report.files {
         let draft = drafts.file(path.as_bytes());
-        draft.lines.extend(file.executed_lines.into_iter().map(|line| (line, Run::Yes)));
-        draft.lines.extend(file.missing_lines.into_iter().map(|line| (line, Run::No)));
+        draft.lines.extend(file.executed_lines.into_iter().map(|line| (line, LineRun::Yes)));
+        draft.lines.extend(file.missing_lines.into_iter().map(|line| (line, LineRun::No)));
     }
     Ok(drafts)
 }

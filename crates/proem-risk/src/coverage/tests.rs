@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::graph::{Edge, Graph};
-use crate::path::{Attributes, Rules, classify};
+use crate::path::{GitAttributes, PathRules, classify};
 use crate::tree::{Imports, TreeFile};
 
 /// A tree of ten lines a file; edges by path.
-fn tree(paths: &[&str], edges: &[(&str, &str, EdgeKind)]) -> Tree {
-    let rules = Rules::shipped().unwrap();
+fn tree(paths: &[&str], edges: &[(&str, &str, EdgeKind)]) -> FileTree {
+    let rules = PathRules::shipped().unwrap();
     let mut paths = paths.to_vec();
     paths.sort_unstable();
     let at = |path: &str| u32::try_from(paths.iter().position(|known| *known == path).unwrap()).unwrap();
@@ -17,15 +17,15 @@ fn tree(paths: &[&str], edges: &[(&str, &str, EdgeKind)]) -> Tree {
     let graph = Graph::new(u32::try_from(paths.len()).unwrap(), edges.collect::<Vec<_>>());
     let files = paths.iter().map(|path| TreeFile {
         path: RepoPath::new(*path),
-        class: classify(&RepoPath::new(*path), &Attributes::default(), &rules),
+        class: classify(&RepoPath::new(*path), &GitAttributes::default(), &rules),
         lines: Some(10),
         inline_tests: 0,
         imports: Imports::NoParser,
     });
-    Tree { files: files.collect(), graph, gaps: vec![] }
+    FileTree { files: files.collect(), graph, gaps: vec![] }
 }
 
-fn at(tree: &Tree, path: &str) -> u32 {
+fn at(tree: &FileTree, path: &str) -> u32 {
     tree.find(&RepoPath::new(path)).unwrap()
 }
 
@@ -37,7 +37,7 @@ fn check(path: &str, others: &[&str], expected: &[&str]) {
     let found: Vec<String> =
         tests.iter().flat_map(|tests| &tests.files).map(|&file| tree.files[file as usize].path.lossy()).collect();
     assert_eq!(found, expected, "{path}");
-    assert_eq!(tests.as_ref().map(|tests| tests.found), (!expected.is_empty()).then_some(Found::Name));
+    assert_eq!(tests.as_ref().map(|tests| tests.found), (!expected.is_empty()).then_some(TestLink::Name));
 }
 
 #[test]
@@ -93,20 +93,20 @@ fn tests_inside_importing_and_changing_along() {
     let path = |name: &str| at(&tree, name);
     let (a, b, c, x, y) =
         (path("src/a.py"), path("src/b.py"), path("src/c.py"), path("tests/x.py"), path("tests/y.py"));
-    let of = |tree: &Tree, file, along: &[u32]| {
+    let of = |tree: &FileTree, file, along: &[u32]| {
         tests_of(tree, file, along).map(|tests| (tests.files, tests.lines, tests.found))
     };
     let named = path("tests/test_a.py");
-    assert_eq!(of(&tree, a, &[]), Some((vec![named, x], 20, Found::Name)));
-    assert_eq!(of(&tree, b, &[]), Some((vec![x], 10, Found::Import)));
-    assert_eq!(of(&tree, b, &[x, y]), Some((vec![x, y], 20, Found::Import)));
-    assert_eq!(of(&tree, c, &[y, a, 99]), Some((vec![y], 10, Found::CoChange)));
+    assert_eq!(of(&tree, a, &[]), Some((vec![named, x], 20, TestLink::Name)));
+    assert_eq!(of(&tree, b, &[]), Some((vec![x], 10, TestLink::Import)));
+    assert_eq!(of(&tree, b, &[x, y]), Some((vec![x, y], 20, TestLink::Import)));
+    assert_eq!(of(&tree, c, &[y, a, 99]), Some((vec![y], 10, TestLink::CoChange)));
     assert_eq!(of(&tree, c, &[]), None);
     assert_eq!(of(&tree, x, &[y]), None);
     assert_eq!(of(&tree, 99, &[y]), None);
     tree.files[c as usize].inline_tests = 7;
-    assert_eq!(of(&tree, c, &[]), Some((vec![], 7, Found::Inside)));
-    assert_eq!(of(&tree, c, &[y]), Some((vec![y], 17, Found::Inside)));
+    assert_eq!(of(&tree, c, &[]), Some((vec![], 7, TestLink::Inside)));
+    assert_eq!(of(&tree, c, &[y]), Some((vec![y], 17, TestLink::Inside)));
     // What could not be read is not known to be nothing.
     tree.files[x as usize].lines = None;
     assert_eq!(of(&tree, b, &[]), None);

@@ -6,8 +6,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::order::{can_be, order};
-use super::table::{Table, narrow, wide};
-use super::{Commit, CommitIndex, History, Kept, Listed, Mends, Missing, ObjectId, PathId, PersonId, SUBJECT, Touched};
+use super::table::{JaggedTable, narrow, wide};
+use super::{
+    Commit, CommitIndex, History, HistoryGaps, HistoryRecord, ListedCommit, Mends, ObjectId, PathId, PersonId, SUBJECT,
+    UnlinkedTouch,
+};
 use crate::identity::Person;
 use crate::path::RepoPath;
 use crate::{Error, ErrorKind};
@@ -19,12 +22,12 @@ const NOWHERE: u32 = u32::MAX;
 ///
 /// Commits may come in any order and more than once; paths and persons are kept once.
 #[derive(Debug, Default)]
-pub struct Builder {
+pub struct HistoryBuilder {
     ids: Vec<(ObjectId, i64)>,
-    heads: Vec<Head>,
-    parents: Table<ObjectId>,
-    touched: Table<Touched>,
-    subjects: Table<u8>,
+    heads: Vec<CommitHeader>,
+    parents: JaggedTable<ObjectId>,
+    touched: JaggedTable<UnlinkedTouch>,
+    subjects: JaggedTable<u8>,
     paths: BTreeMap<RepoPath, u32>,
     /// By mail address: the number and the longest name.
     persons: BTreeMap<String, (u32, String)>,
@@ -35,7 +38,7 @@ pub struct Builder {
 
 /// What a commit says besides its id, date, parents, files and subject.
 #[derive(Debug, Clone, Copy)]
-struct Head {
+struct CommitHeader {
     author: u32,
     is_merge: bool,
     mends: Mends,
@@ -47,7 +50,7 @@ struct Renumbered<T> {
     numbers: Vec<u32>,
 }
 
-impl Builder {
+impl HistoryBuilder {
     /// A builder that begins with a history, or with nothing.
     #[must_use]
     pub fn new(kept: Option<History>) -> Self {
@@ -56,7 +59,11 @@ impl Builder {
         let id = |index: &CommitIndex| kept.commits.get(wide(index.0)).map(|commit| commit.id);
         for ((commit, &date), parents) in kept.commits.iter().zip(&kept.dates).zip(kept.parents.iter()) {
             builder.ids.push((commit.id, date));
-            builder.heads.push(Head { author: commit.author.0, is_merge: commit.is_merge, mends: commit.mends });
+            builder.heads.push(CommitHeader {
+                author: commit.author.0,
+                is_merge: commit.is_merge,
+                mends: commit.mends,
+            });
             parents.iter().filter_map(id).for_each(|parent| builder.parents.push(parent));
             builder.parents.end();
         }
@@ -90,17 +97,17 @@ impl Builder {
     }
 
     /// Adds a commit.
-    pub fn add(&mut self, listed: Listed) {
-        let Listed { id, parents, at, author, subject, mends, touches } = listed;
+    pub fn add(&mut self, listed: ListedCommit) {
+        let ListedCommit { id, parents, at, author, subject, mends, touches } = listed;
         self.ids.push((id, at));
         let author = self.person(author);
-        self.heads.push(Head { author, is_merge: parents.len() > 1, mends });
+        self.heads.push(CommitHeader { author, is_merge: parents.len() > 1, mends });
         parents.into_iter().for_each(|parent| self.parents.push(parent));
         self.parents.end();
         for touch in touches {
             let path = PathId(self.path(touch.path));
             let from = touch.from.map(|from| PathId(self.path(from)));
-            self.touched.push(Touched { path, from, status: touch.status });
+            self.touched.push(UnlinkedTouch { path, from, status: touch.status });
         }
         self.touched.end();
         let end = subject.floor_char_boundary(SUBJECT);
@@ -127,7 +134,7 @@ impl Builder {
     /// # Errors
     ///
     /// [`ErrorKind::Damaged`] if a commit is its own ancestor.
-    pub fn finish(self, now: i64, ignored: &[ObjectId], missing: Missing) -> Result<History, Error> {
+    pub fn finish(self, now: i64, ignored: &[ObjectId], missing: HistoryGaps) -> Result<History, Error> {
         match self.put_together(now, ignored, missing) {
             (history, 0) => Ok(history),
             (_, circular) => {
@@ -137,7 +144,7 @@ impl Builder {
     }
 
     /// The history, and how many commits are not part of it because they are their own ancestors.
-    pub(super) fn put_together(mut self, now: i64, ignored: &[ObjectId], missing: Missing) -> (History, usize) {
+    pub(super) fn put_together(mut self, now: i64, ignored: &[ObjectId], missing: HistoryGaps) -> (History, usize) {
         let mut by_id: Vec<(ObjectId, u32)> = self.ids.iter().map(|&(id, _)| id).zip(0..).collect();
         by_id.sort_unstable();
         by_id.dedup_by_key(|(id, _)| *id);
@@ -145,7 +152,7 @@ impl Builder {
             let at = by_id.binary_search_by_key(id, |&(id, _)| id).ok()?;
             by_id.get(at).map(|&(_, place)| place)
         };
-        let mut parents = Table::with_capacity(self.ids.len(), self.parents.items());
+        let mut parents = JaggedTable::with_capacity(self.ids.len(), self.parents.items());
         for row in self.parents.iter() {
             row.iter().filter_map(find).for_each(|place| parents.push(place));
             parents.end();
@@ -164,7 +171,7 @@ impl Builder {
     }
 
     /// Drops what is too old or too much, and says what is missing then.
-    fn trim(&self, order: &mut Vec<(u32, i64)>, mut missing: Missing, now: i64) -> Missing {
+    fn trim(&self, order: &mut Vec<(u32, i64)>, mut missing: HistoryGaps, now: i64) -> HistoryGaps {
         if let Some(since) = self.since {
             order.retain(|&(_, at)| at >= since);
             missing.since = Some(since);
@@ -183,10 +190,10 @@ impl Builder {
     fn permute(
         &mut self,
         order: &[(u32, i64)],
-        parents: &Table<u32>,
+        parents: &JaggedTable<u32>,
         ignored: &BTreeSet<ObjectId>,
-        missing: Missing,
-    ) -> Kept {
+        missing: HistoryGaps,
+    ) -> HistoryRecord {
         let mut places = vec![NOWHERE; self.ids.len()];
         for (index, &(place, _)) in order.iter().enumerate() {
             if let Some(new) = places.get_mut(wide(place)) {
@@ -196,12 +203,12 @@ impl Builder {
         let paths = self.renumber_paths(order);
         let persons = self.renumber_persons(order);
         let path = |path: PathId| PathId(number(&paths.numbers, path.0));
-        let mut kept = Kept {
+        let mut kept = HistoryRecord {
             commits: Vec::with_capacity(order.len()),
             dates: Vec::with_capacity(order.len()),
-            parents: Table::with_capacity(order.len(), order.len()),
-            touched: Table::with_capacity(order.len(), self.touched.items()),
-            subjects: Table::with_capacity(order.len(), self.subjects.items()),
+            parents: JaggedTable::with_capacity(order.len(), order.len()),
+            touched: JaggedTable::with_capacity(order.len(), self.touched.items()),
+            subjects: JaggedTable::with_capacity(order.len(), self.subjects.items()),
             paths: Vec::new(),
             persons: persons.kept,
             missing,
@@ -211,14 +218,18 @@ impl Builder {
                 continue;
             };
             let author = PersonId(number(&persons.numbers, head.author));
-            let Head { is_merge, mends, .. } = *head;
+            let CommitHeader { is_merge, mends, .. } = *head;
             kept.commits.push(Commit { id, at, author, is_merge, is_ignored: ignored.contains(&id), mends });
             kept.dates.push(date);
             let parents = parents.row(place).iter().map(|&parent| number(&places, parent));
             parents.filter(|&parent| parent != NOWHERE).for_each(|parent| kept.parents.push(CommitIndex(parent)));
             kept.parents.end();
             for touch in self.touched.row(place) {
-                kept.touched.push(Touched { path: path(touch.path), from: touch.from.map(path), status: touch.status });
+                kept.touched.push(UnlinkedTouch {
+                    path: path(touch.path),
+                    from: touch.from.map(path),
+                    status: touch.status,
+                });
             }
             kept.touched.end();
             self.subjects.row(place).iter().for_each(|&byte| kept.subjects.push(byte));
@@ -267,7 +278,12 @@ impl Builder {
 }
 
 /// Which places some tips reach, themselves included; children stand behind their parents in `order`.
-fn reached(tips: impl Iterator<Item = u32>, order: &[(u32, i64)], parents: &Table<u32>, places: usize) -> Vec<bool> {
+fn reached(
+    tips: impl Iterator<Item = u32>,
+    order: &[(u32, i64)],
+    parents: &JaggedTable<u32>,
+    places: usize,
+) -> Vec<bool> {
     let mut reached = vec![false; places];
     tips.for_each(|tip| mark(&mut reached, tip));
     for &(place, _) in order.iter().rev() {

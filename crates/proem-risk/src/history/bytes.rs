@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::table::{Table, narrow, wide};
-use super::{Commit, CommitIndex, Kept, Mends, Missing, ObjectId, PathId, PersonId, Touched};
-use crate::change::Status;
+use super::table::{JaggedTable, narrow, wide};
+use super::{Commit, CommitIndex, HistoryGaps, HistoryRecord, Mends, ObjectId, PathId, PersonId, UnlinkedTouch};
+use crate::change::FileStatus;
 use crate::identity::Person;
 use crate::path::RepoPath;
 use crate::{Error, ErrorKind};
@@ -16,10 +16,11 @@ const MARK: &[u8; 8] = b"proemh01";
 /// What stands for no path.
 const NONE: u32 = u32::MAX;
 
-const STATUSES: [Status; 5] = [Status::Added, Status::Modified, Status::Deleted, Status::Renamed, Status::TypeChanged];
+const STATUSES: [FileStatus; 5] =
+    [FileStatus::Added, FileStatus::Modified, FileStatus::Deleted, FileStatus::Renamed, FileStatus::TypeChanged];
 const MENDS: [Mends; 3] = [Mends::Nothing, Mends::Fix, Mends::Revert];
 
-pub(super) fn write(kept: &Kept) -> Vec<u8> {
+pub(super) fn write(kept: &HistoryRecord) -> Vec<u8> {
     let mut out = Vec::with_capacity(kept.commits.len() * 128 + kept.touched.items() * 9);
     out.extend_from_slice(MARK);
     out.extend_from_slice(&[0; 8]);
@@ -48,7 +49,7 @@ pub(super) fn write(kept: &Kept) -> Vec<u8> {
         text(&mut out, person.name.as_bytes());
     }
     kept.subjects.iter().for_each(|subject| text(&mut out, subject));
-    let Missing { shallow, partial, capped, since, misdated } = kept.missing;
+    let HistoryGaps { shallow, partial, capped, since, misdated } = kept.missing;
     out.extend_from_slice(&[shallow, partial, capped, since.is_some()].map(u8::from));
     out.extend_from_slice(&since.unwrap_or_default().to_le_bytes());
     out.extend_from_slice(&misdated.to_le_bytes());
@@ -70,7 +71,7 @@ fn text(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-fn rows<T>(out: &mut Vec<u8>, table: &Table<T>, item: impl Fn(&mut Vec<u8>, &T)) {
+fn rows<T>(out: &mut Vec<u8>, table: &JaggedTable<T>, item: impl Fn(&mut Vec<u8>, &T)) {
     for row in table.iter() {
         count(out, row.len());
         row.iter().for_each(|each| item(out, each));
@@ -93,14 +94,14 @@ fn checksum(bytes: &[u8]) -> u64 {
     step(step(sum, last), u64::try_from(bytes.len()).unwrap_or(u64::MAX))
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Kept, Error> {
+pub(super) fn read(bytes: &[u8]) -> Result<HistoryRecord, Error> {
     let damaged = || Error::new(ErrorKind::Damaged, "the cached history is damaged or from another version; remove it");
-    let mut reader = Reader(bytes);
+    let mut reader = HistoryBytes(bytes);
     let kept = kept(&mut reader).ok_or_else(damaged)?;
     if reader.0.is_empty() { Ok(kept) } else { Err(damaged()) }
 }
 
-fn kept(reader: &mut Reader<'_>) -> Option<Kept> {
+fn kept(reader: &mut HistoryBytes<'_>) -> Option<HistoryRecord> {
     if reader.array()? != *MARK || u64::from_le_bytes(reader.array()?) != checksum(reader.0) {
         return None;
     }
@@ -118,7 +119,7 @@ fn kept(reader: &mut Reader<'_>) -> Option<Kept> {
     let touched = reader.rows(count, 9, |reader, _| reader.touched())?;
     let paths: Vec<RepoPath> = reader.list(|reader| Some(RepoPath::new(reader.bytes()?)))?;
     let persons: Vec<Person> = reader.list(|reader| Some(Person { mail: reader.text()?, name: reader.text()? }))?;
-    let mut subjects = Table::with_capacity(wide(count), reader.0.len());
+    let mut subjects = JaggedTable::with_capacity(wide(count), reader.0.len());
     for _ in 0..count {
         let subject = core::str::from_utf8(reader.bytes()?).ok()?;
         subject.bytes().for_each(|byte| subjects.push(byte));
@@ -126,20 +127,21 @@ fn kept(reader: &mut Reader<'_>) -> Option<Kept> {
     }
     let [shallow, partial, capped, has_since] = reader.array()?.map(|flag: u8| flag == 1);
     let since = reader.date()?;
-    let missing = Missing { shallow, partial, capped, since: has_since.then_some(since), misdated: reader.number()? };
+    let missing =
+        HistoryGaps { shallow, partial, capped, since: has_since.then_some(since), misdated: reader.number()? };
     let known = touched
         .iter()
         .flatten()
         .all(|touch| [Some(touch.path), touch.from].into_iter().flatten().all(|path| wide(path.0) < paths.len()));
     let known = known && commits.iter().all(|commit| wide(commit.author.0) < persons.len());
     let sorted = paths.is_sorted_by(|a, b| a < b) && persons.is_sorted_by(|a, b| a.mail < b.mail);
-    (known && sorted).then_some(Kept { commits, dates, parents, touched, paths, persons, subjects, missing })
+    (known && sorted).then_some(HistoryRecord { commits, dates, parents, touched, paths, persons, subjects, missing })
 }
 
 /// What is still to be read.
-struct Reader<'b>(&'b [u8]);
+struct HistoryBytes<'b>(&'b [u8]);
 
-impl<'b> Reader<'b> {
+impl<'b> HistoryBytes<'b> {
     fn take(&mut self, length: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -185,8 +187,14 @@ impl<'b> Reader<'b> {
         Some(list)
     }
 
-    fn rows<T>(&mut self, rows: u32, size: usize, item: impl Fn(&mut Self, u32) -> Option<T>) -> Option<Table<T>> {
-        let mut table = Table::with_capacity(self.room::<u32>(rows, 4).capacity(), self.0.len().checked_div(size)?);
+    fn rows<T>(
+        &mut self,
+        rows: u32,
+        size: usize,
+        item: impl Fn(&mut Self, u32) -> Option<T>,
+    ) -> Option<JaggedTable<T>> {
+        let mut table =
+            JaggedTable::with_capacity(self.room::<u32>(rows, 4).capacity(), self.0.len().checked_div(size)?);
         for row in 0..rows {
             for _ in 0..self.count()? {
                 table.push(item(self, row)?);
@@ -204,10 +212,10 @@ impl<'b> Reader<'b> {
         Some((Commit { id, at, author, is_merge: is_merge == 1, is_ignored: is_ignored == 1, mends }, date))
     }
 
-    fn touched(&mut self) -> Option<Touched> {
+    fn touched(&mut self) -> Option<UnlinkedTouch> {
         let (path, from) = (PathId(self.number()?), self.number()?);
         let [status] = self.array()?;
         let from = (from != NONE).then_some(PathId(from));
-        Some(Touched { path, from, status: *STATUSES.get(usize::from(status))? })
+        Some(UnlinkedTouch { path, from, status: *STATUSES.get(usize::from(status))? })
     }
 }

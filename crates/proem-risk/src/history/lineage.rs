@@ -7,21 +7,21 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::table::{Table, narrow, wide};
-use super::{FileId, PathId, Touch, Touched};
-use crate::change::Status;
+use super::table::{JaggedTable, narrow, wide};
+use super::{FileId, PathId, Touch, UnlinkedTouch};
+use crate::change::FileStatus;
 
 /// Who is who among the touched paths.
 pub(super) struct Lineage {
     /// What each commit touched, oldest first.
-    pub(super) touches: Table<Touch>,
+    pub(super) touches: JaggedTable<Touch>,
     /// The last path of each file.
     pub(super) last_paths: Vec<PathId>,
 }
 
 /// What a path stands for at some point.
 #[derive(Clone, Copy)]
-enum Named {
+enum PathMeaning {
     /// A file.
     File(FileId),
     /// A file that has another name since.
@@ -30,29 +30,29 @@ enum Named {
 
 impl Lineage {
     /// Follows the paths of commits, oldest first.
-    pub(super) fn of(touched: &Table<Touched>, paths: usize) -> Self {
-        let touches = Table::with_capacity(wide(touched.rows()), touched.items());
+    pub(super) fn of(touched: &JaggedTable<UnlinkedTouch>, paths: usize) -> Self {
+        let touches = JaggedTable::with_capacity(wide(touched.rows()), touched.items());
         let mut lineage = Self { touches, last_paths: Vec::new() };
-        let mut named: Vec<Option<Named>> = vec![None; paths];
+        let mut named: Vec<Option<PathMeaning>> = vec![None; paths];
         for row in touched.iter() {
             lineage.commit(row, &mut named);
         }
         lineage
     }
 
-    fn commit(&mut self, row: &[Touched], named: &mut [Option<Named>]) {
+    fn commit(&mut self, row: &[UnlinkedTouch], named: &mut [Option<PathMeaning>]) {
         // All sources are looked up first: two files may have swapped their names.
         let sources: Vec<FileId> = row
             .iter()
             .filter_map(|touch| touch.from)
             .map(|from| match named.get(wide(from.0)).copied().flatten() {
-                Some(Named::File(file) | Named::Moved(file)) => file,
+                Some(PathMeaning::File(file) | PathMeaning::Moved(file)) => file,
                 None => self.begin(from),
             })
             .collect();
         for (touch, &file) in row.iter().filter(|touch| touch.from.is_some()).zip(&sources) {
             if let Some(place) = touch.from.and_then(|from| named.get_mut(wide(from.0))) {
-                *place = Some(Named::Moved(file));
+                *place = Some(PathMeaning::Moved(file));
             }
         }
         for (touch, &file) in row.iter().filter(|touch| touch.from.is_some()).zip(&sources) {
@@ -68,10 +68,10 @@ impl Lineage {
     }
 
     /// The file of a touch that renames nothing.
-    fn plain(&mut self, touch: &Touched, named: &mut [Option<Named>]) -> FileId {
+    fn plain(&mut self, touch: &UnlinkedTouch, named: &mut [Option<PathMeaning>]) -> FileId {
         match named.get(wide(touch.path.0)).copied().flatten() {
-            Some(Named::File(file)) => file,
-            Some(Named::Moved(file)) if touch.status != Status::Added => file,
+            Some(PathMeaning::File(file)) => file,
+            Some(PathMeaning::Moved(file)) if touch.status != FileStatus::Added => file,
             _ => {
                 let file = self.begin(touch.path);
                 self.name(touch.path, file, named);
@@ -86,9 +86,9 @@ impl Lineage {
         file
     }
 
-    fn name(&mut self, path: PathId, file: FileId, named: &mut [Option<Named>]) {
+    fn name(&mut self, path: PathId, file: FileId, named: &mut [Option<PathMeaning>]) {
         if let Some(place) = named.get_mut(wide(path.0)) {
-            *place = Some(Named::File(file));
+            *place = Some(PathMeaning::File(file));
         }
         if let Some(last) = self.last_paths.get_mut(wide(file.0)) {
             *last = path;

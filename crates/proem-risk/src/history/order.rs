@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::ObjectId;
-use super::table::{Table, narrow, wide};
+use super::table::{JaggedTable, narrow, wide};
 
 /// The first second of 1990: CVS, the oldest tool whose histories live on in git, began in that year.
 const FIRST: i64 = 631_152_000;
@@ -23,11 +23,11 @@ pub(super) fn can_be(at: i64, now: i64) -> bool {
 /// with their corrected dates. `parents` are places too. What is its own ancestor is left out.
 ///
 /// This is Kahn's algorithm (Communications of the ACM 5, 1962) with a heap of what is ready.
-pub(super) fn order(commits: &[(ObjectId, i64)], parents: &Table<u32>, now: i64) -> Vec<(u32, i64)> {
+pub(super) fn order(commits: &[(ObjectId, i64)], parents: &JaggedTable<u32>, now: i64) -> Vec<(u32, i64)> {
     let oldest = commits.iter().map(|&(_, at)| at).filter(|&at| can_be(at, now)).min().unwrap_or(0);
     let children =
         parents.iter().enumerate().flat_map(|(child, row)| row.iter().map(move |&parent| (parent, narrow(child))));
-    let children = Table::grouped(narrow(commits.len()), children);
+    let children = JaggedTable::grouped(narrow(commits.len()), children);
     let mut waiting: Vec<usize> = parents.iter().map(<[u32]>::len).collect();
     let mut dates = vec![oldest; commits.len()];
     let mut ready = BinaryHeap::new();

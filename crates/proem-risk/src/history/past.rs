@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::table::{narrow, wide};
 use super::{Commit, CommitIndex, FileId, History, PathId};
-use crate::change::Status;
+use crate::change::FileStatus;
 use crate::path::RepoPath;
 
 /// The part of a history that precedes a change.
@@ -20,7 +20,7 @@ pub struct Past<'h> {
 
 /// Commits of a past that no metric counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct UncountedCommits {
     /// Commits with more than one parent.
     pub merges: u32,
     /// Commits of programs.
@@ -99,13 +99,13 @@ impl<'h> Past<'h> {
     /// What a path stands for after a commit that names it.
     fn last_of(&self, commit: CommitIndex, path: PathId) -> Option<FileId> {
         let mut touches = self.history.touches(commit).iter();
-        touches.find(|touch| touch.path == path && touch.status != Status::Deleted).map(|touch| touch.file)
+        touches.find(|touch| touch.path == path && touch.status != FileStatus::Deleted).map(|touch| touch.file)
     }
 
     /// What no metric counts.
     #[must_use]
-    pub fn left_out(&self) -> LeftOut {
-        let mut left_out = LeftOut::default();
+    pub fn left_out(&self) -> UncountedCommits {
+        let mut left_out = UncountedCommits::default();
         for (_, commit) in self.all() {
             match self.why_not(commit) {
                 Some(Why::Merge) => left_out.merges += 1,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 /// Rows of items: two allocations however many rows there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table<T> {
+pub(super) struct JaggedTable<T> {
     /// Where each row ends.
     ends: Vec<u32>,
     items: Vec<T>,
@@ -21,13 +21,13 @@ pub(super) fn wide(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for JaggedTable<T> {
     fn default() -> Self {
         Self { ends: Vec::new(), items: Vec::new() }
     }
 }
 
-impl<T> Table<T> {
+impl<T> JaggedTable<T> {
     pub(super) fn with_capacity(rows: usize, items: usize) -> Self {
         Self { ends: Vec::with_capacity(rows), items: Vec::with_capacity(items) }
     }
@@ -66,7 +66,7 @@ impl<T> Table<T> {
     }
 }
 
-impl<T: Copy + Default> Table<T> {
+impl<T: Copy + Default> JaggedTable<T> {
     /// Puts each item into its row; within a row the order stays.
     pub(super) fn grouped(rows: u32, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut counts = vec![0_u32; wide(rows)];
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn items_are_grouped_in_order() {
         let pairs = [(2, 'a'), (0, 'b'), (2, 'c'), (9, 'x')];
-        let table = Table::grouped(3, pairs.into_iter());
+        let table = JaggedTable::grouped(3, pairs.into_iter());
         let rows: Vec<&[char]> = table.iter().collect();
         assert_eq!(rows, [&['b'][..], &[], &['a', 'c']]);
         assert_eq!((table.row(3), table.items()), (&[][..], 3));

@@ -18,19 +18,19 @@ fn id(number: u32) -> ObjectId {
 }
 
 /// A commit made on `day` by `author`; touches are words such as `A:new`, `M:changed`, `D:gone`, `R:old:new`.
-fn commit(number: u32, parents: &[u32], day: i64, author: &str, touches: &str) -> Listed {
+fn commit(number: u32, parents: &[u32], day: i64, author: &str, touches: &str) -> ListedCommit {
     let touch = |word: &str| {
         let parts: Vec<&str> = word.split(':').collect();
         let (path, from, status) = match *parts {
-            ["A", path] => (path, None, Status::Added),
-            ["M", path] => (path, None, Status::Modified),
-            ["D", path] => (path, None, Status::Deleted),
-            ["R", from, path] => (path, Some(RepoPath::new(from)), Status::Renamed),
+            ["A", path] => (path, None, FileStatus::Added),
+            ["M", path] => (path, None, FileStatus::Modified),
+            ["D", path] => (path, None, FileStatus::Deleted),
+            ["R", from, path] => (path, Some(RepoPath::new(from)), FileStatus::Renamed),
             _ => panic!("{word}"),
         };
         ListedTouch { path: RepoPath::new(path), from, status }
     };
-    Listed {
+    ListedCommit {
         id: id(number),
         parents: parents.iter().map(|&parent| id(parent)).collect(),
         at: START + day * DAY,
@@ -93,7 +93,7 @@ fn a_branch_that_goes_on_with_the_old_name_means_the_renamed_file() {
     assert_eq!(history.last_path(FileId(0)).lossy(), "b");
     let merged = history.past(history.find(&id(3)).unwrap());
     assert_eq!(merged.file(&RepoPath::new("b")), Some(FileId(0)));
-    assert_eq!(merged.left_out(), LeftOut { merges: 1, bots: 0, ignored: 0 });
+    assert_eq!(merged.left_out(), UncountedCommits { merges: 1, bots: 0, ignored: 0 });
 }
 
 #[test]
@@ -146,11 +146,11 @@ fn what_no_metric_counts_is_left_out_and_counted() {
     bot.author.name = "dependabot[bot]".to_string();
     let commits =
         [commit(0, &[], 0, "ann", "A:a"), commit(1, &[0], 1, "ann", "M:a"), commit(2, &[0, 1], 2, "ann", ""), bot];
-    let mut builder = Builder::new(None);
+    let mut builder = HistoryBuilder::new(None);
     commits.into_iter().for_each(|commit| builder.add(commit));
-    let history = builder.finish(NOW, &[id(1), id(77)], Missing::default()).unwrap();
+    let history = builder.finish(NOW, &[id(1), id(77)], HistoryGaps::default()).unwrap();
     let past = history.past(CommitIndex(3));
-    assert_eq!(past.left_out(), LeftOut { merges: 1, bots: 1, ignored: 1 });
+    assert_eq!(past.left_out(), UncountedCommits { merges: 1, bots: 1, ignored: 1 });
     assert_eq!(past.commits().map(|(index, _)| index).collect::<Vec<_>>(), [CommitIndex(0)]);
     assert_eq!(past.touching(FileId(0)).count(), 1);
     assert_eq!(history.touching(FileId(0)).len(), 3);
@@ -161,28 +161,28 @@ fn what_no_metric_counts_is_left_out_and_counted() {
 #[test]
 fn a_history_can_be_cut_to_the_newest() {
     let commits = || (0..10).map(|n: u32| commit(n, &[n.saturating_sub(1)], i64::from(n), "ann", &format!("A:f{n}")));
-    let build = |builder: Builder| {
+    let build = |builder: HistoryBuilder| {
         let mut builder = builder;
         commits().skip(1).for_each(|commit| builder.add(commit));
-        builder.finish(NOW, &[], Missing::default()).unwrap()
+        builder.finish(NOW, &[], HistoryGaps::default()).unwrap()
     };
-    let most = build(Builder::new(None).most(3));
+    let most = build(HistoryBuilder::new(None).most(3));
     assert_eq!((most.commits().len(), most.missing().capped, most.files()), (3, true, 3));
     assert_eq!(most.subject(CommitIndex(0)), "commit 7");
-    let since = build(Builder::new(None).since(START + 5 * DAY));
+    let since = build(HistoryBuilder::new(None).since(START + 5 * DAY));
     assert_eq!((since.commits().len(), since.missing().since), (5, Some(START + 5 * DAY)));
-    assert!(!build(Builder::new(None).most(9)).missing().capped);
-    let tip = build(Builder::new(None).tips(vec![id(4)]));
+    assert!(!build(HistoryBuilder::new(None).most(9)).missing().capped);
+    let tip = build(HistoryBuilder::new(None).tips(vec![id(4)]));
     assert_eq!((tip.commits().len(), tip.files(), tip.missing().capped), (4, 4, false));
-    assert!(build(Builder::new(None).tips(vec![id(99)])).commits().is_empty());
+    assert!(build(HistoryBuilder::new(None).tips(vec![id(99)])).commits().is_empty());
 }
 
 #[test]
 fn a_commit_that_is_its_own_ancestor_is_refused() {
-    let mut builder = Builder::new(None);
+    let mut builder = HistoryBuilder::new(None);
     builder.add(commit(1, &[2], 1, "ann", "A:a"));
     builder.add(commit(2, &[1], 2, "ann", "M:a"));
-    let error = builder.finish(NOW, &[], Missing::default()).unwrap_err();
+    let error = builder.finish(NOW, &[], HistoryGaps::default()).unwrap_err();
     assert_eq!(error.to_string(), "2 commits are their own ancestors");
 }
 
@@ -195,7 +195,7 @@ fn a_long_subject_is_cut_between_characters() {
 }
 
 /// Up to 40 commits, each with up to three older parents, with dates of all kinds and names from a small set.
-fn histories() -> impl Strategy<Value = Vec<Listed>> {
+fn histories() -> impl Strategy<Value = Vec<ListedCommit>> {
     let day = prop_oneof![8 => 0_i64..100, 1 => Just(-20_000_i64), 1 => Just(60_000_i64)];
     let touch = (0_u8..4, "[a-d]", "[a-d]").prop_map(|(kind, one, other)| match kind {
         0 => format!("A:{one}"),
@@ -221,17 +221,17 @@ fn histories() -> impl Strategy<Value = Vec<Listed>> {
 }
 
 /// The numbers of a commit and its ancestors, the slow way.
-fn ancestors(commits: &[Listed], tip: &ObjectId, found: &mut BTreeSet<ObjectId>) {
+fn ancestors(commits: &[ListedCommit], tip: &ObjectId, found: &mut BTreeSet<ObjectId>) {
     if found.insert(*tip) {
         let commit = commits.iter().find(|commit| commit.id == *tip).unwrap();
         commit.parents.iter().for_each(|parent| ancestors(commits, parent, found));
     }
 }
 
-fn built(kept: Option<History>, commits: impl Iterator<Item = Listed>) -> History {
-    let mut builder = Builder::new(kept);
+fn built(kept: Option<History>, commits: impl Iterator<Item = ListedCommit>) -> History {
+    let mut builder = HistoryBuilder::new(kept);
     commits.for_each(|commit| builder.add(commit));
-    builder.finish(NOW, &[id(3)], Missing::default()).unwrap()
+    builder.finish(NOW, &[id(3)], HistoryGaps::default()).unwrap()
 }
 
 proptest! {

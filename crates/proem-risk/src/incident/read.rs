@@ -93,7 +93,7 @@ fn incident(value: &Value, number: usize) -> Result<Incident, String> {
         };
         in_object(object).or_else(|| inner.and_then(in_object))
     };
-    let fields = Fields {
+    let fields = IncidentFields {
         id: match get(ID) {
             Some(Value::Number(number)) => Some(number.to_string()),
             Some(Value::String(id)) => Some(id),
@@ -148,7 +148,7 @@ fn text_of(value: &Value) -> String {
 }
 
 /// What a row or an object says.
-struct Fields {
+struct IncidentFields {
     id: Option<String>,
     title: Option<String>,
     body: Option<String>,
@@ -156,7 +156,7 @@ struct Fields {
     date: Option<String>,
 }
 
-impl Fields {
+impl IncidentFields {
     fn incident(self, number: usize) -> Result<Incident, String> {
         let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let at = match filled(self.date) {
@@ -206,7 +206,7 @@ fn table(text: &[u8]) -> Result<Vec<Incident>, Error> {
         }
         let [id, title, body, paths, date] = columns.map(|column| row.fields.get(column?).cloned());
         let paths = paths.map(|paths| split_paths(&paths)).unwrap_or_default();
-        let fields = Fields { id, title, body, paths, date };
+        let fields = IncidentFields { id, title, body, paths, date };
         incidents.push(fields.incident(number).map_err(|expected| unreadable(&place, expected))?);
     }
     Ok(incidents)

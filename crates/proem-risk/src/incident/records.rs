@@ -6,22 +6,22 @@ use alloc::vec::Vec;
 
 /// A row with the line that it begins in, counted from 1.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct CsvRow {
     pub(super) line: usize,
     pub(super) fields: Vec<String>,
 }
 
 /// Why a text is no table.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Broken {
+pub(super) struct CsvError {
     pub(super) line: usize,
     pub(super) expected: &'static str,
 }
 
 /// Reads rows; lines end with LF or CRLF, and empty ones are passed over. What is no UTF-8 becomes U+FFFD.
-pub(super) fn read(text: &[u8]) -> Result<Vec<Row>, Broken> {
+pub(super) fn read(text: &[u8]) -> Result<Vec<CsvRow>, CsvError> {
     let mut rows = vec![];
-    let mut reader = Reader { rest: text, line: 1 };
+    let mut reader = CsvReader { rest: text, line: 1 };
     while !reader.rest.is_empty() {
         let line = reader.line;
         if reader.end_of_row() {
@@ -32,22 +32,22 @@ pub(super) fn read(text: &[u8]) -> Result<Vec<Row>, Broken> {
             fields.push(reader.field()?);
         }
         if !reader.rest.is_empty() && !reader.end_of_row() {
-            return Err(Broken {
+            return Err(CsvError {
                 line: reader.line,
                 expected: "expected `,` after a closing quote; a quote inside is written `\"\"`",
             });
         }
-        rows.push(Row { line, fields });
+        rows.push(CsvRow { line, fields });
     }
     Ok(rows)
 }
 
-struct Reader<'t> {
+struct CsvReader<'t> {
     rest: &'t [u8],
     line: usize,
 }
 
-impl Reader<'_> {
+impl CsvReader<'_> {
     fn take(&mut self, byte: u8) -> bool {
         match self.rest.split_first() {
             Some((first, after)) if *first == byte => {
@@ -67,7 +67,7 @@ impl Reader<'_> {
         after.is_some()
     }
 
-    fn field(&mut self) -> Result<String, Broken> {
+    fn field(&mut self) -> Result<String, CsvError> {
         if self.take(b'"') {
             return self.quoted();
         }
@@ -80,7 +80,7 @@ impl Reader<'_> {
         Ok(String::from_utf8_lossy(field).into_owned())
     }
 
-    fn quoted(&mut self) -> Result<String, Broken> {
+    fn quoted(&mut self) -> Result<String, CsvError> {
         let begun = self.line;
         let mut field = vec![];
         while let Some((&byte, after)) = self.rest.split_first() {
@@ -94,7 +94,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Err(Broken { line: begun, expected: "a field in quotes begins here and has no end" })
+        Err(CsvError { line: begun, expected: "a field in quotes begins here and has no end" })
     }
 }
 

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ErrorKind;
-use crate::change::Status;
-use crate::history::{CommitIndex, History, Listed, ListedTouch, ObjectId};
+use crate::change::FileStatus;
+use crate::history::{CommitIndex, History, ListedCommit, ListedTouch, ObjectId};
 use crate::identity::Person;
 use crate::path::RepoPath;
 
@@ -107,12 +107,12 @@ fn incident(title: &str, body: &str, paths: &[&str]) -> Incident {
     Incident { id: title.into(), title: title.into(), body: body.into(), paths, at: None }
 }
 
-fn query<'q>(subject: &'q str, paths: &'q [&'q str], identifiers: &'q [String]) -> Query<'q> {
-    Query { subject, paths, identifiers }
+fn query<'q>(subject: &'q str, paths: &'q [&'q str], identifiers: &'q [String]) -> IncidentQuery<'q> {
+    IncidentQuery { subject, paths, identifiers }
 }
 
 #[track_caller]
-fn finds(corpus: &Corpus, query: &Query<'_>, most: usize, expected: &[&str]) {
+fn finds(corpus: &Corpus, query: &IncidentQuery<'_>, most: usize, expected: &[&str]) {
     let found: Vec<&str> = corpus.like(query, most).into_iter().map(|(incident, _)| incident.title.as_str()).collect();
     assert_eq!(found, expected, "{query:?}");
 }
@@ -125,7 +125,7 @@ fn similar_incidents_come_best_first() {
         incident("Slow start", "", &["cmd/server.go"]),
         incident("Another slow start", "", &["cmd/server.go"]),
     ]);
-    assert_eq!((corpus.len(), corpus.is_empty(), corpus.cut()), (4, false, Cut::default()));
+    assert_eq!((corpus.len(), corpus.is_empty(), corpus.cut()), (4, false, CorpusTruncation::default()));
     finds(&corpus, &query("Retry charges", &["billing/chargeCard.py"], &[]), 3, &["Payment declined twice"]);
     finds(&corpus, &query("", &[], &["sessionCookie".into()]), 3, &["Login loops forever"]);
     finds(&corpus, &query("", &["cmd/server.go"], &[]), 9, &["Slow start", "Another slow start"]);
@@ -156,7 +156,7 @@ fn the_score_is_that_of_the_formula() {
 fn too_much_is_cut_and_counted() {
     let long = "é".repeat(LONGEST_BODY) + " needle";
     let corpus = Corpus::new(vec![incident("a", &long, &[]), incident("b", "needle", &[])]);
-    assert_eq!(corpus.cut(), Cut { incidents: 0, shortened: 1 });
+    assert_eq!(corpus.cut(), CorpusTruncation { incidents: 0, shortened: 1 });
     assert_eq!(corpus.like(&query("needle", &[], &[]), 9).len(), 1);
     let corpus = Corpus::new(vec![incident("a", "", &[]); MOST_INCIDENTS + 3]);
     assert_eq!((corpus.len(), corpus.cut().incidents), (MOST_INCIDENTS, 3));
@@ -165,14 +165,14 @@ fn too_much_is_cut_and_counted() {
 #[test]
 fn fixes_and_reverts_of_the_past_are_incidents() {
     let id = |number: u8| ObjectId::parse(format!("{number:02x}").repeat(20).as_bytes()).unwrap();
-    let listed = |number: u8, subject: &str, mends, path: &str| Listed {
+    let listed = |number: u8, subject: &str, mends, path: &str| ListedCommit {
         id: id(number),
         parents: number.checked_sub(1).map(id).into_iter().collect(),
         at: 1_700_000_000 + i64::from(number),
         author: Person { mail: "a@b".into(), name: "A".into() },
         subject: subject.into(),
         mends,
-        touches: vec![ListedTouch { path: RepoPath::new(path), from: None, status: Status::Modified }],
+        touches: vec![ListedTouch { path: RepoPath::new(path), from: None, status: FileStatus::Modified }],
     };
     let commits = vec![
         listed(0, "Begin", Mends::Nothing, "a.rs"),
@@ -182,7 +182,7 @@ fn fixes_and_reverts_of_the_past_are_incidents() {
     ];
     let history = History::of(commits, 1_800_000_000);
     let past = history.past(CommitIndex(2));
-    let mut mended = Mended::default();
+    let mut mended = MendIncidents::default();
     let incidents: Vec<Incident> = mended.corpus(&past, 9).incidents().cloned().collect();
     assert_eq!(
         incidents,
@@ -204,7 +204,7 @@ fn fixes_and_reverts_of_the_past_are_incidents() {
         ]
     );
     let mut check = |past: &Past<'_>, most| {
-        let (known, anew) = (mended.corpus(past, most), Mended::default().corpus(past, most));
+        let (known, anew) = (mended.corpus(past, most), MendIncidents::default().corpus(past, most));
         assert!(known.incidents().eq(anew.incidents()), "{most} of what was read for another past");
         let query = query("lock of the beginning", &["lock.rs"], &[]);
         assert_eq!(known.like(&query, 9), anew.like(&query, 9));

@@ -6,7 +6,7 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{Name, Signal};
+use crate::metric::{MetricName, Signal};
 use crate::{Error, ErrorKind};
 
 /// Where a signal of a metric begins. `data/thresholds.json` has the defaults with their sources.
@@ -42,7 +42,7 @@ pub struct Steps {
 /// The file's form. What is missing keeps its default.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ThresholdsForm {
     coupling: Option<Steps>,
     co_change: Option<Steps>,
     test_ratio: Option<Steps>,
@@ -127,13 +127,13 @@ impl Thresholds {
     /// What the rules make of a value of a metric; [`Signal::None`] for a metric without thresholds,
     /// [`Signal::Unknown`] for what is no number. For co-change the value is the lower bound of the share.
     #[must_use]
-    pub fn signal(&self, name: Name, value: f64) -> Signal {
+    pub fn signal(&self, name: MetricName, value: f64) -> Signal {
         let (is_high, is_medium) = match name {
-            Name::Coupling => (value > self.coupling.second, value > self.coupling.first),
-            Name::CoChange => (value > self.co_change.second, value > self.co_change.first),
-            Name::TestRatio => (value < self.test_ratio.second, value < self.test_ratio.first),
-            Name::OwnershipChurn => (value < self.ownership_churn.second, value <= self.ownership_churn.first),
-            Name::IncidentSimilarity => {
+            MetricName::Coupling => (value > self.coupling.second, value > self.coupling.first),
+            MetricName::CoChange => (value > self.co_change.second, value > self.co_change.first),
+            MetricName::TestRatio => (value < self.test_ratio.second, value < self.test_ratio.first),
+            MetricName::OwnershipChurn => (value < self.ownership_churn.second, value <= self.ownership_churn.first),
+            MetricName::IncidentSimilarity => {
                 (value >= self.incident_similarity.second, value >= self.incident_similarity.first)
             }
             _ => return Signal::None,
@@ -163,7 +163,7 @@ fn stepped(value: f64, is_high: bool, is_medium: bool) -> Signal {
     }
 }
 
-fn parse(json: &str) -> Result<File, Error> {
+fn parse(json: &str) -> Result<ThresholdsForm, Error> {
     serde_json::from_str(json).map_err(|error| {
         let hint = "each metric takes `{\"first\": …, \"second\": …}`";
         Error::new(ErrorKind::Unreadable, format!("the thresholds are not readable: {error}; {hint}"))
@@ -191,7 +191,7 @@ fn in_order(name: &str, steps: Steps, worse: Worse, most: f64) -> Result<(), Err
 mod tests {
     use super::*;
 
-    fn check(name: Name, value: f64, expected: Signal) {
+    fn check(name: MetricName, value: f64, expected: Signal) {
         assert_eq!(Thresholds::shipped().unwrap().signal(name, value), expected, "{name:?} {value}");
     }
 
@@ -199,22 +199,22 @@ mod tests {
     fn signals_begin_where_the_thresholds_say() {
         use Signal::{High, Low, Medium};
         for (value, expected) in [(0.0, Low), (5.0, Low), (6.0, Medium), (10.0, Medium), (11.0, High)] {
-            check(Name::Coupling, value, expected);
+            check(MetricName::Coupling, value, expected);
         }
         for (value, expected) in [(0.3, Low), (0.300_001, Medium), (0.7, Medium), (0.700_001, High), (1.0, High)] {
-            check(Name::CoChange, value, expected);
+            check(MetricName::CoChange, value, expected);
         }
         for (value, expected) in [(0.8, Low), (0.799, Medium), (0.3, Medium), (0.299, High), (0.0, High)] {
-            check(Name::TestRatio, value, expected);
+            check(MetricName::TestRatio, value, expected);
         }
         for (value, expected) in [(91.0, Low), (90.0, Medium), (30.0, Medium), (29.0, High), (0.0, High)] {
-            check(Name::OwnershipChurn, value, expected);
+            check(MetricName::OwnershipChurn, value, expected);
         }
         for (value, expected) in [(79.9, Low), (80.0, Medium), (94.9, Medium), (95.0, High), (100.0, High)] {
-            check(Name::IncidentSimilarity, value, expected);
+            check(MetricName::IncidentSimilarity, value, expected);
         }
-        check(Name::LinesAdded, 1e9, Signal::None);
-        check(Name::Coupling, f64::NAN, Signal::Unknown);
+        check(MetricName::LinesAdded, 1e9, Signal::None);
+        check(MetricName::Coupling, f64::NAN, Signal::Unknown);
     }
 
     #[test]

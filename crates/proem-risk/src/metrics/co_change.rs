@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 use super::words::{commits, files, narrow, period};
 use super::{DETAILS, RECENT_DAYS, Survey, WIDE, counts};
 use crate::history::{FileId, PathId};
-use crate::metric::{Excluded, Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
-use crate::path::Role;
+use crate::metric::{Exclusion, Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart, Signal};
+use crate::path::FileRole;
 
 /// The fewest commits of a file for a share.
 const FEWEST: u32 = 5;
@@ -35,7 +35,7 @@ pub(crate) struct Partnership {
     /// Its place in the tree.
     pub(crate) tree: Option<u32>,
     /// What it is for; `None` without a tree.
-    pub(crate) role: Option<Role>,
+    pub(crate) role: Option<FileRole>,
     /// n(a, b) of n(a).
     pub(crate) together: Fraction,
     /// The lower bound of the share.
@@ -117,7 +117,7 @@ fn count(survey: &Survey<'_>, file: FileId) -> CoChange {
 
 /// The metric of a file of the change.
 pub(super) fn metric(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Metric {
-    let unknown = |because: String| Metric::unknown(Name::CoChange, Sentence::ours(because));
+    let unknown = |because: String| Metric::unknown(MetricName::CoChange, Sentence::ours(because));
     let window = survey.facts().window_days;
     let mut metric = match (survey.reach(), co_change.file) {
         (_, None) => unknown("the file has no history yet, so nothing changes with it usually".to_string()),
@@ -150,13 +150,13 @@ fn known(survey: &Survey<'_>, (file, own): (u32, FileId), co_change: &CoChange) 
             of: Some(of),
             signal: Signal::Low,
             evidence: Sentence::ours(evidence),
-            rank: Rank::among(survey.usual(), 0.0),
-            ..Metric::of(Name::CoChange, 0.0)
+            rank: PercentileRank::among(survey.usual(), 0.0),
+            ..Metric::of(MetricName::CoChange, 0.0)
         };
     };
     let share = most.together.share().unwrap_or_default();
     let recent = recently(survey, own, most.file);
-    let evidence = Sentence::default().then(Piece::Path(history.path(most.path).lossy())).and(format!(
+    let evidence = Sentence::default().then(SentencePart::Path(history.path(most.path).lossy())).and(format!(
         " changed in {} of the {} that touched this file in {window} ({share:.2}, at least {:.2}); in the last {RECENT_DAYS} days in {} of {}",
         most.together.numerator,
         commits(co_change.commits),
@@ -167,12 +167,12 @@ fn known(survey: &Survey<'_>, (file, own): (u32, FileId), co_change: &CoChange) 
     Metric {
         of: Some(most.together),
         between: most.together.between(),
-        rank: Rank::among(survey.usual(), most.low),
-        signal: survey.facts().thresholds.signal(Name::CoChange, most.low),
+        rank: PercentileRank::among(survey.usual(), most.low),
+        signal: survey.facts().thresholds.signal(MetricName::CoChange, most.low),
         evidence,
         details: counting().take(DETAILS).map(|partner| detail(survey, file, partner)).collect(),
         total: Some(narrow(counting().count())),
-        ..Metric::of(Name::CoChange, share)
+        ..Metric::of(MetricName::CoChange, share)
     }
 }
 
@@ -202,7 +202,7 @@ fn detail(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Sentence {
     let index = |part: u64, whole: u64| Fraction { numerator: part, denominator: whole }.share().unwrap_or_default();
     let jaccard = index(both, all.saturating_sub(both));
     let degree = index(both.saturating_mul(2), all);
-    let path = Piece::Path(history.path(partner.path).lossy());
+    let path = SentencePart::Path(history.path(partner.path).lossy());
     let sentence =
         Sentence::default().then(path).and(format!(": {both} of {own}, Jaccard {jaccard:.2}, degree {degree:.2}"));
     match imported(survey, file, partner) {
@@ -233,13 +233,13 @@ pub(super) fn gap(survey: &Survey<'_>, co_change: &CoChange) -> Metric {
     let missing: Vec<&Partnership> = missing(survey, co_change).collect();
     if co_change.commits < FEWEST {
         let because = too_few(co_change, survey.facts().window_days);
-        return Metric::unknown(Name::CoChangeGap, Sentence::ours(because));
+        return Metric::unknown(MetricName::CoChangeGap, Sentence::ours(because));
     }
     let number = narrow(missing.len());
     let history = survey.facts().past.history();
     let detail = |partner: &&Partnership| {
         let Fraction { numerator, denominator } = partner.together;
-        let path = Piece::Path(history.path(partner.path).lossy());
+        let path = SentencePart::Path(history.path(partner.path).lossy());
         Sentence::default().then(path).and(format!(": {numerator} of {denominator}"))
     };
     Metric {
@@ -250,7 +250,7 @@ pub(super) fn gap(survey: &Survey<'_>, co_change: &CoChange) -> Metric {
         )),
         details: missing.iter().take(DETAILS).map(detail).collect(),
         total: Some(number),
-        ..Metric::of(Name::CoChangeGap, f64::from(number))
+        ..Metric::of(MetricName::CoChangeGap, f64::from(number))
     }
 }
 
@@ -259,7 +259,7 @@ pub(crate) fn missing<'c>(survey: &Survey<'_>, co_change: &'c CoChange) -> impl 
     co_change.partners.iter().filter(|partner| partner.is_missed(survey))
 }
 
-fn excluded(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Vec<Excluded> {
+fn excluded(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Vec<Exclusion> {
     let mut excluded = survey.left_out();
     let not_counted = co_change.partners.iter().filter(|partner| !partner.counts()).count();
     let own = [
@@ -267,7 +267,7 @@ fn excluded(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Vec<Exclude
         ("partners that are tests, documentation, generated or vendored".to_string(), narrow(not_counted)),
     ];
     let some = own.into_iter().filter(|(_, count)| *count > 0 && survey.file(file).is_some());
-    excluded.extend(some.map(|(what, count)| Excluded { what, count: u64::from(count) }));
+    excluded.extend(some.map(|(what, count)| Exclusion { what, count: u64::from(count) }));
     excluded
 }
 

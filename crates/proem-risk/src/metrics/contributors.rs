@@ -12,31 +12,31 @@ use alloc::vec::Vec;
 use super::words::{commits, count, narrow, period};
 use super::{DETAILS, RECENT_DAYS, Survey};
 use crate::history::PersonId;
-use crate::metric::{Fraction, Metric, Name, Piece, Rank, Sentence};
+use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart};
 
 /// The fewest commits for shares of them to mean something.
 pub(super) const FEWEST: u32 = 20;
 
 /// A metric of this file.
-pub(super) fn contributors(survey: &Survey<'_>, file: u32, name: Name) -> Metric {
+pub(super) fn contributors(survey: &Survey<'_>, file: u32, name: MetricName) -> Metric {
     let unknown = |because: &str| Metric::unknown(name, Sentence::ours(because));
     let Some(own) = survey.history_of(file) else {
         return match name {
-            Name::RecentCommits => {
-                Metric { evidence: Sentence::ours("the file is new"), ..Metric::of(Name::RecentCommits, 0.0) }
+            MetricName::RecentCommits => {
+                Metric { evidence: Sentence::ours("the file is new"), ..Metric::of(MetricName::RecentCommits, 0.0) }
             }
             _ => unknown("the file has no history yet"),
         };
     };
     let window = survey.facts().window_days;
-    let needed = if name == Name::RecentCommits { RECENT_DAYS } else { window };
+    let needed = if name == MetricName::RecentCommits { RECENT_DAYS } else { window };
     if let Some(reach) = survey.reach().filter(|reach| *reach < needed) {
         return unknown(&format!("the history goes back {reach} days only, {needed} are needed"));
     }
-    if name == Name::RecentCommits {
+    if name == MetricName::RecentCommits {
         let number = narrow(survey.within(own, RECENT_DAYS).count());
         return Metric {
-            rank: Rank::among(survey.recent(), number),
+            rank: PercentileRank::among(survey.recent(), number),
             excluded: survey.left_out(),
             evidence: Sentence::ours(format!("{} touched it in {RECENT_DAYS} days", commits(number))),
             ..Metric::of(name, f64::from(number))
@@ -48,7 +48,8 @@ pub(super) fn contributors(survey: &Survey<'_>, file: u32, name: Name) -> Metric
         let few = commits(total);
         return unknown(&format!("{few} in {} touched the file, {FEWEST} are needed", period(window)));
     }
-    let metric = if name == Name::OwnerShare { owner(survey, &authors, total) } else { minor(survey, &authors, total) };
+    let metric =
+        if name == MetricName::OwnerShare { owner(survey, &authors, total) } else { minor(survey, &authors, total) };
     Metric { excluded: survey.left_out(), ..metric }
 }
 
@@ -66,10 +67,10 @@ pub(super) fn authors(commits: impl Iterator<Item = PersonId>) -> Vec<(PersonId,
 
 fn owner(survey: &Survey<'_>, authors: &[(PersonId, u32)], total: u32) -> Metric {
     let Some((owner, number)) = authors.first() else {
-        return Metric::unknown(Name::OwnerShare, Sentence::ours("nobody touched the file"));
+        return Metric::unknown(MetricName::OwnerShare, Sentence::ours("nobody touched the file"));
     };
     let of = Fraction { numerator: u64::from(*number), denominator: u64::from(total) };
-    let person = Piece::Person(survey.facts().past.history().person(*owner).mail.clone());
+    let person = SentencePart::Person(survey.facts().past.history().person(*owner).mail.clone());
     let window = period(survey.facts().window_days);
     Metric {
         of: Some(of),
@@ -78,7 +79,7 @@ fn owner(survey: &Survey<'_>, authors: &[(PersonId, u32)], total: u32) -> Metric
             .then(person)
             .and(format!(" wrote {number} of the {} that touched it in {window}", commits(total))),
         details: details(survey, authors),
-        ..Metric::of(Name::OwnerShare, of.share().unwrap_or_default())
+        ..Metric::of(MetricName::OwnerShare, of.share().unwrap_or_default())
     }
 }
 
@@ -97,14 +98,14 @@ fn minor(survey: &Survey<'_>, authors: &[(PersonId, u32)], total: u32) -> Metric
     Metric {
         evidence: Sentence::ours(words),
         details: details(survey, &minor),
-        ..Metric::of(Name::MinorContributors, f64::from(number))
+        ..Metric::of(MetricName::MinorContributors, f64::from(number))
     }
 }
 
 fn details(survey: &Survey<'_>, authors: &[(PersonId, u32)]) -> Vec<Sentence> {
     let history = survey.facts().past.history();
     let sentence = |(author, number): &(PersonId, u32)| {
-        let person = Piece::Person(history.person(*author).mail.clone());
+        let person = SentencePart::Person(history.person(*author).mail.clone());
         Sentence::default().then(person).and(format!(": {}", commits(*number)))
     };
     authors.iter().take(DETAILS).map(sentence).collect()

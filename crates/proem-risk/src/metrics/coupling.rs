@@ -12,15 +12,15 @@ use alloc::vec::Vec;
 
 use super::words::{count, files};
 use super::{DETAILS, Survey};
-use crate::change::Status;
+use crate::change::FileStatus;
 use crate::graph::EdgeKind;
-use crate::metric::{Excluded, Metric, Name, Piece, Rank, Sentence, Signal};
-use crate::path::{Language, Role};
-use crate::tree::{Imports, Tree};
+use crate::metric::{Exclusion, Metric, MetricName, PercentileRank, Sentence, SentencePart, Signal};
+use crate::path::{FileRole, Language};
+use crate::tree::{FileTree, Imports};
 
 /// What could hide importers, for a family of languages.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Hidden {
+pub(super) struct HiddenImporters {
     /// Files whose imports were not read.
     files: u32,
     /// Imports that lead nowhere, though they should.
@@ -40,9 +40,9 @@ fn family(language: &Language) -> &str {
 }
 
 /// Counts what could hide importers, by family.
-pub(super) fn hidden(tree: &Tree) -> BTreeMap<&str, Hidden> {
-    let mut all: BTreeMap<&str, Hidden> = BTreeMap::new();
-    for file in tree.files.iter().filter(|file| file.class.role == Role::Code) {
+pub(super) fn hidden(tree: &FileTree) -> BTreeMap<&str, HiddenImporters> {
+    let mut all: BTreeMap<&str, HiddenImporters> = BTreeMap::new();
+    for file in tree.files.iter().filter(|file| file.class.role == FileRole::Code) {
         let Some(language) = &file.class.language else { continue };
         let hidden = all.entry(family(language)).or_default();
         match file.imports {
@@ -59,7 +59,7 @@ pub(super) fn fan_ins(survey: &Survey<'_>) -> Vec<u32> {
     let Some(tree) = survey.facts().tree else { return Vec::new() };
     let read = (0..)
         .zip(&tree.files)
-        .filter(|(_, file)| file.class.role == Role::Code && matches!(file.imports, Imports::Read { .. }));
+        .filter(|(_, file)| file.class.role == FileRole::Code && matches!(file.imports, Imports::Read { .. }));
     let mut all: Vec<u32> = read
         .map(|(index, _): (u32, _)| tree.graph.fan_in(index, |other| survey.is_product(other)).weighted())
         .collect();
@@ -68,9 +68,9 @@ pub(super) fn fan_ins(survey: &Survey<'_>) -> Vec<u32> {
 }
 
 /// Where a file of the change stands in the graph, or why it stands nowhere.
-fn place<'f>(survey: &Survey<'f>, file: u32) -> Result<(&'f Tree, u32), &'static str> {
+fn place<'f>(survey: &Survey<'f>, file: u32) -> Result<(&'f FileTree, u32), &'static str> {
     let tree = survey.facts().tree.ok_or("the files of the repository could not be read")?;
-    if survey.file(file).is_some_and(|file| file.status == Status::Deleted) {
+    if survey.file(file).is_some_and(|file| file.status == FileStatus::Deleted) {
         return Err("the file is gone, so who imported it can't be counted after the change");
     }
     let index = survey.tree_index(file).ok_or("the file is not among those that could be read")?;
@@ -87,32 +87,32 @@ fn place<'f>(survey: &Survey<'f>, file: u32) -> Result<(&'f Tree, u32), &'static
 pub(super) fn coupling(survey: &Survey<'_>, file: u32) -> Metric {
     let (tree, index) = match place(survey, file) {
         Ok(place) => place,
-        Err(because) => return Metric::unknown(Name::Coupling, Sentence::ours(because)),
+        Err(because) => return Metric::unknown(MetricName::Coupling, Sentence::ours(because)),
     };
     let fan_in = tree.graph.fan_in(index, |other| survey.is_product(other));
     let value = fan_in.weighted();
     let language = survey.class(index).and_then(|class| class.language.as_ref());
     let hidden = language.map(|language| survey.hidden(family(language))).unwrap_or_default();
     let thresholds = survey.facts().thresholds;
-    let signal = thresholds.signal(Name::Coupling, f64::from(value));
-    let most = thresholds.signal(Name::Coupling, f64::from(value.saturating_add(hidden.files)));
+    let signal = thresholds.signal(MetricName::Coupling, f64::from(value));
+    let most = thresholds.signal(MetricName::Coupling, f64::from(value.saturating_add(hidden.files)));
     if signal == Signal::Low && hidden.files > 0 && (value == 0 || most != Signal::Low) {
-        return Metric::unknown(Name::Coupling, hides(value, hidden));
+        return Metric::unknown(MetricName::Coupling, hides(value, hidden));
     }
     let all = tree.graph.importers(index);
     let details = all.iter().filter(|importer| is_import(importer.kind) && survey.is_product(importer.file));
     let path =
         |index: u32| usize::try_from(index).ok().and_then(|index| tree.files.get(index)).map(|file| file.path.lossy());
     let details =
-        details.filter_map(|importer| path(importer.file).map(|path| Sentence(alloc::vec![Piece::Path(path)])));
+        details.filter_map(|importer| path(importer.file).map(|path| Sentence(alloc::vec![SentencePart::Path(path)])));
     Metric {
-        rank: Rank::among(survey.fan_ins(), value),
+        rank: PercentileRank::among(survey.fan_ins(), value),
         signal,
         excluded: excluded(survey, tree, index),
         evidence: sentence(survey, index, (fan_in.importers, fan_in.type_only), hidden),
         details: details.take(DETAILS).collect(),
         total: Some(fan_in.importers),
-        ..Metric::of(Name::Coupling, f64::from(value))
+        ..Metric::of(MetricName::Coupling, f64::from(value))
     }
 }
 
@@ -120,13 +120,13 @@ fn is_import(kind: EdgeKind) -> bool {
     matches!(kind, EdgeKind::Import | EdgeKind::TypeOnly)
 }
 
-fn hides(value: u32, hidden: Hidden) -> Sentence {
+fn hides(value: u32, hidden: HiddenImporters) -> Sentence {
     let known =
         if value == 0 { "no file is known to import it".to_string() } else { format!("{} import it", files(value)) };
     Sentence::ours(format!("{known}, but {} of its language could not be read", files(hidden.files)))
 }
 
-fn sentence(survey: &Survey<'_>, index: u32, (importers, type_only): (u32, u32), hidden: Hidden) -> Sentence {
+fn sentence(survey: &Survey<'_>, index: u32, (importers, type_only): (u32, u32), hidden: HiddenImporters) -> Sentence {
     let mut words = match importers {
         0 => "no file imports it".to_string(),
         1 => "1 file imports it".to_string(),
@@ -152,26 +152,26 @@ fn sentence(survey: &Survey<'_>, index: u32, (importers, type_only): (u32, u32),
     Sentence::ours(words)
 }
 
-fn excluded(survey: &Survey<'_>, tree: &Tree, index: u32) -> Vec<Excluded> {
+fn excluded(survey: &Survey<'_>, tree: &FileTree, index: u32) -> Vec<Exclusion> {
     let importers = tree.graph.importers(index).iter();
     let tests = importers.filter(|importer| {
         importer.kind == EdgeKind::Test || (is_import(importer.kind) && !survey.is_product(importer.file))
     });
     let count = u64::from(super::words::narrow(tests.count()));
     let what = "importers that are tests, generated or vendored".to_string();
-    if count > 0 { alloc::vec![Excluded { what, count }] } else { Vec::new() }
+    if count > 0 { alloc::vec![Exclusion { what, count }] } else { Vec::new() }
 }
 
 /// Files that reach a file of the change over imports.
 pub(super) fn transitive(survey: &Survey<'_>, file: u32) -> Metric {
     match place(survey, file) {
-        Err(because) => Metric::unknown(Name::TransitiveCoupling, Sentence::ours(because)),
+        Err(because) => Metric::unknown(MetricName::TransitiveCoupling, Sentence::ours(because)),
         Ok((tree, index)) => {
             let reached = tree.graph.transitive(index, |other| survey.is_product(other));
             let verb = if reached == 1 { "reaches" } else { "reach" };
             Metric {
                 evidence: Sentence::ours(format!("{} {verb} it over imports, directly or not", files(reached))),
-                ..Metric::of(Name::TransitiveCoupling, f64::from(reached))
+                ..Metric::of(MetricName::TransitiveCoupling, f64::from(reached))
             }
         }
     }
@@ -184,10 +184,10 @@ pub(super) fn call_sites(survey: &Survey<'_>, file: u32) -> Metric {
         fan_in.calls.ok_or("calls can't be counted in one of its importers")
     });
     match calls {
-        Err(because) => Metric::unknown(Name::CallSites, Sentence::ours(because)),
+        Err(because) => Metric::unknown(MetricName::CallSites, Sentence::ours(because)),
         Ok(calls) => Metric {
             evidence: Sentence::ours(format!("its importers call it in {}", count(calls, "place", "places"))),
-            ..Metric::of(Name::CallSites, f64::from(calls))
+            ..Metric::of(MetricName::CallSites, f64::from(calls))
         },
     }
 }

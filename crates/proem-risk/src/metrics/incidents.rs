@@ -14,8 +14,8 @@ use alloc::vec::Vec;
 use super::words::{count, narrow};
 use super::{DETAILS, Survey};
 use crate::history::{CommitIndex, ObjectId};
-use crate::incident::{Incident, Query};
-use crate::metric::{Metric, Name, Piece, Rank, Sentence};
+use crate::incident::{Incident, IncidentQuery};
+use crate::metric::{Metric, MetricName, PercentileRank, Sentence, SentencePart};
 use crate::sample::draw;
 
 /// The most past commits that are asked about.
@@ -32,11 +32,11 @@ const DIGITS: usize = 7;
 
 /// The best scores of past commits, ascending.
 #[derive(Debug, Default)]
-pub(super) struct Null {
+pub(super) struct NullDistribution {
     scores: Vec<f32>,
 }
 
-impl Null {
+impl NullDistribution {
     /// Asks about past commits as about the change: with a subject if it has one, and with as many names.
     pub(super) fn of(survey: &Survey<'_>) -> Self {
         let (past, change) = (survey.facts().past, survey.facts().change);
@@ -50,7 +50,7 @@ impl Null {
             let subject = past.history().subject(*index);
             let start = at.saturating_mul(step).checked_rem(names.len()).unwrap_or_default();
             let identifiers: Vec<String> = names.iter().cycle().skip(start).take(step).cloned().collect();
-            let query = Query {
+            let query = IncidentQuery {
                 subject: if change.subject.is_empty() { "" } else { subject },
                 paths: &[&path],
                 identifiers: &identifiers,
@@ -87,7 +87,7 @@ fn is_named(incident: &Incident, id: &ObjectId) -> bool {
 
 /// The metric of a file of the change.
 pub(super) fn similarity(survey: &Survey<'_>, file: u32) -> Metric {
-    let unknown = |because: String| Metric::unknown(Name::IncidentSimilarity, Sentence::ours(because));
+    let unknown = |because: String| Metric::unknown(MetricName::IncidentSimilarity, Sentence::ours(because));
     let (change, thresholds) = (survey.facts().change, survey.facts().thresholds);
     if survey.facts().incidents.is_empty() {
         return unknown("no incident is known to compare with".to_string());
@@ -99,7 +99,7 @@ pub(super) fn similarity(survey: &Survey<'_>, file: u32) -> Metric {
     }
     let Some(changed) = survey.file(file) else { return unknown("the file is not part of the change".to_string()) };
     let path = changed.path.lossy();
-    let query = Query { subject: &change.subject, paths: &[&path], identifiers: &change.identifiers };
+    let query = IncidentQuery { subject: &change.subject, paths: &[&path], identifiers: &change.identifiers };
     let mut matches = survey.facts().incidents.like(&query, MATCHES);
     matches.retain(|(incident, _)| {
         let is_past = incident.at.is_none_or(|at| at <= survey.at());
@@ -107,23 +107,25 @@ pub(super) fn similarity(survey: &Survey<'_>, file: u32) -> Metric {
     });
     let Some((best, score)) = matches.first() else {
         return Metric {
-            rank: Rank::among(scores, 0.0),
-            signal: thresholds.signal(Name::IncidentSimilarity, 0.0),
+            rank: PercentileRank::among(scores, 0.0),
+            signal: thresholds.signal(MetricName::IncidentSimilarity, 0.0),
             evidence: Sentence::ours("no incident has a word in common with it"),
-            ..Metric::of(Name::IncidentSimilarity, 0.0)
+            ..Metric::of(MetricName::IncidentSimilarity, 0.0)
         };
     };
-    let Some(rank) = Rank::among(scores, *score) else { return unknown("no past commit is known".to_string()) };
+    let Some(rank) = PercentileRank::among(scores, *score) else {
+        return unknown("no past commit is known".to_string());
+    };
     Metric {
         rank: Some(rank),
-        signal: thresholds.signal(Name::IncidentSimilarity, rank.percentile),
+        signal: thresholds.signal(MetricName::IncidentSimilarity, rank.percentile),
         evidence: sentence(survey, best, rank),
         details: matches.iter().take(DETAILS).map(|(incident, score)| detail(survey, incident, *score)).collect(),
-        ..Metric::of(Name::IncidentSimilarity, rank.percentile)
+        ..Metric::of(MetricName::IncidentSimilarity, rank.percentile)
     }
 }
 
-fn sentence(survey: &Survey<'_>, incident: &Incident, rank: Rank) -> Sentence {
+fn sentence(survey: &Survey<'_>, incident: &Incident, rank: PercentileRank) -> Sentence {
     let compared = format!(
         ": nearer than {:.0} % of {} are to any",
         rank.percentile,
@@ -136,8 +138,8 @@ fn detail(survey: &Survey<'_>, incident: &Incident, score: f32) -> Sentence {
     Sentence::default().then(name(incident)).and(format!(": BM25 {score:.1}{}", ago(survey, incident)))
 }
 
-fn name(incident: &Incident) -> Piece {
-    Piece::Message(format!("{} {}", incident.id, incident.title))
+fn name(incident: &Incident) -> SentencePart {
+    SentencePart::Message(format!("{} {}", incident.id, incident.title))
 }
 
 fn ago(survey: &Survey<'_>, incident: &Incident) -> String {

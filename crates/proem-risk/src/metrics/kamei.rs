@@ -28,11 +28,11 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::survey::time_of;
-use crate::change::{Change, ChangedFile, FileKind, Lines};
+use crate::change::{Change, ChangedFile, FileKind, LineCounts};
 use crate::history::{CommitIndex, FileId, History, Mends, Past, PersonId};
-use crate::path::{RepoPath, Role};
-use crate::sample::{Drawn, Sampled};
-use crate::score::Features;
+use crate::path::{FileRole, RepoPath};
+use crate::sample::{DrawnCommit, SampledCommit};
+use crate::score::ChangeFeatures;
 
 mod metrics;
 
@@ -40,11 +40,11 @@ pub(crate) use self::metrics::metrics;
 
 /// A file of a change, as far as these metrics want to know it.
 #[derive(Debug, Clone, Copy)]
-pub struct Touched<'t> {
+pub struct KameiFile<'t> {
     /// Its path before the change.
     pub path: &'t RepoPath,
     /// Lines added and removed; `None` for binary files and missing blobs.
-    pub lines: Option<Lines>,
+    pub lines: Option<LineCounts>,
     /// Lines before; `None` if unknown.
     pub before: Option<u32>,
 }
@@ -62,9 +62,9 @@ pub enum Author {
 
 /// What the metrics of a change are made from.
 #[derive(Debug, Clone, Copy)]
-pub struct Made<'m> {
+pub struct KameiInputs<'m> {
     /// The files that count.
-    pub files: &'m [Touched<'m>],
+    pub files: &'m [KameiFile<'m>],
     /// Who made it.
     pub author: Author,
     /// When, in seconds since 1970.
@@ -75,13 +75,13 @@ pub struct Made<'m> {
 
 /// Whether a file with this role counts in these metrics.
 #[must_use]
-pub const fn counts(role: Role) -> bool {
-    matches!(role, Role::Code | Role::Test | Role::Configuration)
+pub const fn counts(role: FileRole) -> bool {
+    matches!(role, FileRole::Code | FileRole::Test | FileRole::Configuration)
 }
 
 /// The metrics of a change that stands on `past`. Without files that count nothing is known.
 #[must_use]
-pub fn features(past: &Past<'_>, made: &Made<'_>) -> Features {
+pub fn features(past: &Past<'_>, made: &KameiInputs<'_>) -> ChangeFeatures {
     let mut experience = Experience::default();
     if let Author::Known(person) = made.author {
         let commits = past.history().by(person).iter().filter(|commit| past.contains(**commit));
@@ -92,8 +92,8 @@ pub fn features(past: &Past<'_>, made: &Made<'_>) -> Features {
 
 /// The metrics of the files of `change` that count.
 #[must_use]
-pub fn of_change(past: &Past<'_>, change: &Change) -> Features {
-    let files: Vec<Touched<'_>> = change.files.iter().filter(|file| counts(file.class.role)).map(touched).collect();
+pub fn of_change(past: &Past<'_>, change: &Change) -> ChangeFeatures {
+    let files: Vec<KameiFile<'_>> = change.files.iter().filter(|file| counts(file.class.role)).map(touched).collect();
     let author = change
         .author
         .as_ref()
@@ -102,14 +102,14 @@ pub fn of_change(past: &Past<'_>, change: &Change) -> Features {
     let id = change.id.filter(|_| change.commits == 1);
     let commit = id.and_then(|id| past.history().find(&id)).and_then(|index| past.history().commit(index));
     let fix = commit.map(|commit| commit.mends != Mends::Nothing);
-    features(past, &Made { files: &files, author, at: time_of(past, change), fix })
+    features(past, &KameiInputs { files: &files, author, at: time_of(past, change), fix })
 }
 
-fn touched(file: &ChangedFile) -> Touched<'_> {
+fn touched(file: &ChangedFile) -> KameiFile<'_> {
     let is_file = file.kind == FileKind::Regular;
-    Touched {
+    KameiFile {
         path: file.base_path(),
-        lines: if is_file { file.lines } else { Some(Lines::default()) },
+        lines: if is_file { file.lines } else { Some(LineCounts::default()) },
         before: if is_file { file.lines_before } else { Some(0) },
     }
 }
@@ -120,16 +120,16 @@ fn touched(file: &ChangedFile) -> Touched<'_> {
 #[must_use]
 pub fn sampled(
     history: &History,
-    drawn: &[Drawn],
+    drawn: &[DrawnCommit],
     is_counted: &dyn Fn(&RepoPath) -> bool,
-) -> Vec<(CommitIndex, Sampled)> {
+) -> Vec<(CommitIndex, SampledCommit)> {
     let known = drawn.iter().filter_map(|drawn| {
         let index = history.find(&drawn.id)?;
         Some((history.commit(index)?.author, index, drawn))
     });
-    let mut known: Vec<(PersonId, CommitIndex, &Drawn)> = known.collect();
+    let mut known: Vec<(PersonId, CommitIndex, &DrawnCommit)> = known.collect();
     known.sort_by_key(|(author, index, _)| (*author, *index));
-    let mut sampled: Vec<(CommitIndex, Sampled)> = Vec::new();
+    let mut sampled: Vec<(CommitIndex, SampledCommit)> = Vec::new();
     for of_one in known.chunk_by(|(one, ..), (other, ..)| one == other) {
         // One walk over an author's commits serves all that were drawn of them.
         let mut experience = Experience::default();
@@ -139,7 +139,7 @@ pub fn sampled(
                 experience.add(history, *earlier);
             }
             if let Some(features) = at_its_time(history, (*author, *index), drawn, &experience, is_counted) {
-                sampled.push((*index, Sampled { features }));
+                sampled.push((*index, SampledCommit { features }));
             }
         }
     }
@@ -150,16 +150,16 @@ pub fn sampled(
 fn at_its_time(
     history: &History,
     (author, index): (PersonId, CommitIndex),
-    drawn: &Drawn,
+    drawn: &DrawnCommit,
     experience: &Experience<'_>,
     is_counted: &dyn Fn(&RepoPath) -> bool,
-) -> Option<Features> {
+) -> Option<ChangeFeatures> {
     let commit = history.commit(index)?;
     let files = drawn.files.iter().filter(|file| is_counted(&file.path));
-    let files: Vec<Touched<'_>> =
-        files.map(|file| Touched { path: &file.path, lines: file.lines, before: file.before }).collect();
+    let files: Vec<KameiFile<'_>> =
+        files.map(|file| KameiFile { path: &file.path, lines: file.lines, before: file.before }).collect();
     let fix = Some(commit.mends != Mends::Nothing);
-    let made = Made { files: &files, author: Author::Known(author), at: commit.at, fix };
+    let made = KameiInputs { files: &files, author: Author::Known(author), at: commit.at, fix };
     (!files.is_empty()).then(|| with_experience(&history.before(index), &made, experience))
 }
 
@@ -201,13 +201,13 @@ pub(super) fn is_whole(past: &Past<'_>) -> bool {
     !missing.shallow && !missing.capped && missing.since.is_none()
 }
 
-fn with_experience(past: &Past<'_>, made: &Made<'_>, experience: &Experience<'_>) -> Features {
+fn with_experience(past: &Past<'_>, made: &KameiInputs<'_>, experience: &Experience<'_>) -> ChangeFeatures {
     if made.files.is_empty() {
-        return Features::default();
+        return ChangeFeatures::default();
     }
     let paths = || made.files.iter().map(|file| file.path);
     let subsystems: BTreeSet<&[u8]> = paths().map(RepoPath::subsystem).collect();
-    let size = Features {
+    let size = ChangeFeatures {
         ns: Some(number(subsystems.len())),
         nd: Some(number(paths().map(RepoPath::folder).collect::<BTreeSet<_>>().len())),
         nf: Some(number(made.files.len())),
@@ -220,7 +220,7 @@ fn with_experience(past: &Past<'_>, made: &Made<'_>, experience: &Experience<'_>
     let files: Vec<Option<FileId>> = paths().map(|path| past.file(path)).collect();
     let history = of_files(past, made, &files);
     if made.author == Author::Unknown {
-        return Features { ndev: history.ndev, age: history.age, nuc: history.nuc, ..size };
+        return ChangeFeatures { ndev: history.ndev, age: history.age, nuc: history.nuc, ..size };
     }
     let own = number(made.files.len());
     let earlier = || experience.changes.iter().map(|(at, files)| (*at, f64::from(*files)));
@@ -229,7 +229,7 @@ fn with_experience(past: &Past<'_>, made: &Made<'_>, experience: &Experience<'_>
         let seen = experience.files.get(touched.path.subsystem());
         !file.is_some_and(|file| seen.is_some_and(|seen| seen.contains(&file)))
     });
-    Features {
+    ChangeFeatures {
         ndev: history.ndev,
         age: history.age,
         nuc: history.nuc,
@@ -241,21 +241,21 @@ fn with_experience(past: &Past<'_>, made: &Made<'_>, experience: &Experience<'_>
 }
 
 /// LA, LD, LT and entropy. A file without lines is a binary one, unless blobs are missing: then nobody knows.
-fn lines(past: &Past<'_>, made: &Made<'_>) -> Features {
+fn lines(past: &Past<'_>, made: &KameiInputs<'_>) -> ChangeFeatures {
     let is_partial = past.history().missing().partial;
-    let of = |file: &Touched<'_>| file.lines.or_else(|| (!is_partial).then(Lines::default));
-    let Some(lines) = made.files.iter().map(of).collect::<Option<Vec<Lines>>>() else {
-        return Features::default();
+    let of = |file: &KameiFile<'_>| file.lines.or_else(|| (!is_partial).then(LineCounts::default));
+    let Some(lines) = made.files.iter().map(of).collect::<Option<Vec<LineCounts>>>() else {
+        return ChangeFeatures::default();
     };
-    let before = |file: &Touched<'_>| if file.lines.is_none() { Some(0) } else { file.before };
+    let before = |file: &KameiFile<'_>| if file.lines.is_none() { Some(0) } else { file.before };
     let before = made.files.iter().map(before).collect::<Option<Vec<u32>>>();
     let changed: Vec<f64> = lines.iter().map(|lines| f64::from(lines.added) + f64::from(lines.removed)).collect();
-    Features {
+    ChangeFeatures {
         entropy: Some(entropy(&changed)),
         la: Some(lines.iter().map(|lines| f64::from(lines.added)).sum()),
         ld: Some(lines.iter().map(|lines| f64::from(lines.removed)).sum()),
         lt: before.map(|before| before.into_iter().map(f64::from).sum()),
-        ..Features::default()
+        ..ChangeFeatures::default()
     }
 }
 
@@ -274,7 +274,7 @@ fn entropy(changed: &[f64]) -> f64 {
 }
 
 /// NDEV, AGE and NUC.
-fn of_files(past: &Past<'_>, made: &Made<'_>, files: &[Option<FileId>]) -> Features {
+fn of_files(past: &Past<'_>, made: &KameiInputs<'_>, files: &[Option<FileId>]) -> ChangeFeatures {
     let mut persons: BTreeSet<PersonId> = BTreeSet::new();
     let (mut age, mut changes) = (0.0, 0.0);
     for file in files {
@@ -291,10 +291,10 @@ fn of_files(past: &Past<'_>, made: &Made<'_>, files: &[Option<FileId>]) -> Featu
         persons.insert(author);
     }
     let unnamed = f64::from(u8::from(!matches!(made.author, Author::Known(_))));
-    Features {
+    ChangeFeatures {
         ndev: Some(number(persons.len()) + unnamed),
         age: Some(age / number(files.len())),
         nuc: Some(changes),
-        ..Features::default()
+        ..ChangeFeatures::default()
     }
 }

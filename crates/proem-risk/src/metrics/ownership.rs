@@ -15,7 +15,7 @@ use super::contributors::{FEWEST, authors};
 use super::words::{commits, count, narrow, period};
 use super::{RANKED, RECENT_DAYS, Survey};
 use crate::history::{FileId, PersonId};
-use crate::metric::{Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
+use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart, Signal};
 
 /// The fewest commits of an owner in a period.
 const LEAST: u32 = 3;
@@ -47,10 +47,10 @@ impl Leaders {
 /// The metric of a file of the change.
 pub(super) fn churn(survey: &Survey<'_>, file: u32) -> Metric {
     let Some(own) = survey.history_of(file) else {
-        return Metric::unknown(Name::OwnershipChurn, Sentence::ours("the file has no history yet"));
+        return Metric::unknown(MetricName::OwnershipChurn, Sentence::ours("the file has no history yet"));
     };
     let metric = of_file(survey, own);
-    let rank = metric.value.and_then(|days| Rank::among(survey.churns(), days));
+    let rank = metric.value.and_then(|days| PercentileRank::among(survey.churns(), days));
     Metric { rank, ..metric }
 }
 
@@ -67,7 +67,7 @@ pub(super) fn churns(survey: &Survey<'_>) -> Vec<f64> {
 
 /// The metric of any file.
 fn of_file(survey: &Survey<'_>, own: FileId) -> Metric {
-    let unknown = |because: String| Metric::unknown(Name::OwnershipChurn, Sentence::ours(because));
+    let unknown = |because: String| Metric::unknown(MetricName::OwnershipChurn, Sentence::ours(because));
     let (window, at) = (survey.facts().window_days, survey.at());
     let needed = window.saturating_add(RECENT_DAYS);
     if let Some(reach) = survey.reach().filter(|reach| *reach < needed) {
@@ -119,7 +119,7 @@ fn kept(survey: &Survey<'_>, owner: PersonId, (old, new): (&Leaders, &Leaders), 
             old.of,
             count(days, "day", "days")
         )),
-        ..Metric::of(Name::OwnershipChurn, f64::from(days))
+        ..Metric::of(MetricName::OwnershipChurn, f64::from(days))
     }
 }
 
@@ -137,15 +137,15 @@ fn changed(survey: &Survey<'_>, owner: PersonId, (old, new): (&Leaders, &Leaders
     let sentence = Sentence::default().then(person(survey, owner)).and(leads);
     Metric {
         of: Some(Fraction { numerator: u64::from(new.commits), denominator: u64::from(new.of) }),
-        signal: survey.facts().thresholds.signal(Name::OwnershipChurn, f64::from(days)),
+        signal: survey.facts().thresholds.signal(MetricName::OwnershipChurn, f64::from(days)),
         evidence: predecessor
             .map_or_else(|| sentence.clone(), |old| sentence.clone().then(person(survey, old)).and(led)),
-        ..Metric::of(Name::OwnershipChurn, f64::from(days))
+        ..Metric::of(MetricName::OwnershipChurn, f64::from(days))
     }
 }
 
-fn person(survey: &Survey<'_>, person: PersonId) -> Piece {
-    Piece::Person(survey.facts().past.history().person(person).mail.clone())
+fn person(survey: &Survey<'_>, person: PersonId) -> SentencePart {
+    SentencePart::Person(survey.facts().past.history().person(person).mail.clone())
 }
 
 /// When a person began to lead without a break until `at`: who leads changes only when a commit comes into

@@ -7,16 +7,16 @@ use alloc::vec::Vec;
 use super::words::{commits, narrow};
 use super::{DETAILS, Survey};
 use crate::history::{FileId, Mends, Past};
-use crate::metric::{Fraction, Metric, Name, Piece, Rank, Sentence};
+use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart};
 
 /// The fixes and the reverts of each file that has any, ascending.
 #[derive(Debug, Default)]
-pub(super) struct All {
+pub(super) struct MendTimes {
     fixes: Vec<u32>,
     reverts: Vec<u32>,
 }
 
-impl All {
+impl MendTimes {
     /// Counts them over all counted commits of a past.
     pub(super) fn of(past: &Past<'_>) -> Self {
         let (mut fixes, mut reverts) = (BTreeMap::new(), BTreeMap::new());
@@ -42,9 +42,9 @@ fn ascending(counts: BTreeMap<FileId, u32>) -> Vec<u32> {
 }
 
 /// The earlier fixes or reverts of a file of the change.
-pub(super) fn mended(survey: &Survey<'_>, file: u32, name: Name) -> Metric {
+pub(super) fn mended(survey: &Survey<'_>, file: u32, name: MetricName) -> Metric {
     let (wanted, verb) = match name {
-        Name::PriorReverts => (Mends::Revert, "reverted"),
+        MetricName::PriorReverts => (Mends::Revert, "reverted"),
         _ => (Mends::Fix, "fixed"),
     };
     if survey.reach().is_some() {
@@ -59,10 +59,11 @@ pub(super) fn mended(survey: &Survey<'_>, file: u32, name: Name) -> Metric {
     let number = narrow(mended.len());
     let of = Fraction { numerator: u64::from(number), denominator: u64::from(total) };
     let others = if wanted == Mends::Fix { &survey.mended().fixes } else { &survey.mended().reverts };
-    let subject = |index| Sentence(alloc::vec![Piece::Message(alloc::string::String::from(history.subject(index)))]);
+    let subject =
+        |index| Sentence(alloc::vec![SentencePart::Message(alloc::string::String::from(history.subject(index)))]);
     Metric {
         of: Some(of),
-        rank: Rank::among(others, number),
+        rank: PercentileRank::among(others, number),
         excluded: survey.left_out(),
         evidence: Sentence::ours(format!("{number} of the {} that touched it {verb} something", commits(total))),
         details: mended.iter().take(DETAILS).map(|(index, _)| subject(*index)).collect(),

@@ -5,11 +5,11 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
-use super::{Facts, RECENT_DAYS, coupling, incidents, prior};
-use crate::change::{Change, ChangedFile, Status};
+use super::{AssessmentFacts, RECENT_DAYS, coupling, incidents, prior};
+use crate::change::{Change, ChangedFile, FileStatus};
 use crate::history::{Commit, CommitIndex, FileId, ObjectId, Past, PathId};
-use crate::metric::Excluded;
-use crate::path::{Class, Role};
+use crate::metric::Exclusion;
+use crate::path::{FileRole, PathClass};
 
 /// Seconds of a day.
 const DAY: i64 = 86_400;
@@ -17,24 +17,24 @@ const DAY: i64 = 86_400;
 /// The facts of a change with what is counted over the whole repository.
 #[derive(Debug)]
 pub(crate) struct Survey<'f> {
-    facts: Facts<'f>,
+    facts: AssessmentFacts<'f>,
     /// When the change was made.
     at: i64,
     changed: OnceCell<BTreeSet<FileId>>,
-    left_out: OnceCell<Vec<Excluded>>,
+    left_out: OnceCell<Vec<Exclusion>>,
     reach: OnceCell<Option<u32>>,
     recent: OnceCell<Vec<u32>>,
-    mended: OnceCell<prior::All>,
+    mended: OnceCell<prior::MendTimes>,
     fan_ins: OnceCell<Vec<u32>>,
-    hidden: OnceCell<BTreeMap<&'f str, coupling::Hidden>>,
+    hidden: OnceCell<BTreeMap<&'f str, coupling::HiddenImporters>>,
     usual: OnceCell<Vec<f64>>,
     test_ratios: OnceCell<Vec<f64>>,
     churns: OnceCell<Vec<f64>>,
-    null: OnceCell<incidents::Null>,
+    null: OnceCell<incidents::NullDistribution>,
 }
 
 impl<'f> Survey<'f> {
-    pub(crate) fn new(facts: Facts<'f>) -> Self {
+    pub(crate) fn new(facts: AssessmentFacts<'f>) -> Self {
         Self {
             facts,
             at: time_of(facts.past, facts.change),
@@ -52,7 +52,7 @@ impl<'f> Survey<'f> {
         }
     }
 
-    pub(crate) const fn facts(&self) -> &Facts<'f> {
+    pub(crate) const fn facts(&self) -> &AssessmentFacts<'f> {
         &self.facts
     }
 
@@ -77,14 +77,14 @@ impl<'f> Survey<'f> {
     }
 
     /// What a file of the tree is.
-    pub(crate) fn class(&self, index: u32) -> Option<&'f Class> {
+    pub(crate) fn class(&self, index: u32) -> Option<&'f PathClass> {
         let file = self.facts.tree?.files.get(usize::try_from(index).ok()?)?;
         Some(&file.class)
     }
 
     /// Whether a file of the tree is product code, which fan-in counts.
     pub(super) fn is_product(&self, index: u32) -> bool {
-        self.class(index).is_none_or(|class| matches!(class.role, Role::Code | Role::Configuration))
+        self.class(index).is_none_or(|class| matches!(class.role, FileRole::Code | FileRole::Configuration))
     }
 
     /// The files that the change touches.
@@ -100,7 +100,7 @@ impl<'f> Survey<'f> {
         let (past, history) = (self.facts.past, self.facts.past.history());
         let last = history.touching(file).iter().rev().find(|&&commit| past.contains(commit))?;
         let touch = history.touches(*last).iter().rev().find(|touch| touch.file == file)?;
-        (touch.status != Status::Deleted).then_some(touch.path)
+        (touch.status != FileStatus::Deleted).then_some(touch.path)
     }
 
     /// The days from a commit to the change; one with a later date counts as of the same day.
@@ -127,7 +127,7 @@ impl<'f> Survey<'f> {
     }
 
     /// What no metric over commits counts.
-    pub(super) fn left_out(&self) -> Vec<Excluded> {
+    pub(super) fn left_out(&self) -> Vec<Exclusion> {
         let count = || {
             let left_out = self.facts.past.left_out();
             let named = [
@@ -136,7 +136,7 @@ impl<'f> Survey<'f> {
                 ("commits that .git-blame-ignore-revs names", left_out.ignored),
             ];
             let some = named.into_iter().filter(|(_, count)| *count > 0);
-            some.map(|(what, count)| Excluded { what: what.to_string(), count: u64::from(count) }).collect()
+            some.map(|(what, count)| Exclusion { what: what.to_string(), count: u64::from(count) }).collect()
         };
         self.left_out.get_or_init(count).clone()
     }
@@ -159,8 +159,8 @@ impl<'f> Survey<'f> {
     }
 
     /// The fixes and reverts of each file that ever had one.
-    pub(super) fn mended(&self) -> &prior::All {
-        self.mended.get_or_init(|| prior::All::of(self.facts.past))
+    pub(super) fn mended(&self) -> &prior::MendTimes {
+        self.mended.get_or_init(|| prior::MendTimes::of(self.facts.past))
     }
 
     /// The fan-in of each file of product code, ascending.
@@ -169,7 +169,7 @@ impl<'f> Survey<'f> {
     }
 
     /// What could hide importers, by family of languages.
-    pub(super) fn hidden(&self, family: &str) -> coupling::Hidden {
+    pub(super) fn hidden(&self, family: &str) -> coupling::HiddenImporters {
         let all = self.hidden.get_or_init(|| self.facts.tree.map(coupling::hidden).unwrap_or_default());
         all.get(family).copied().unwrap_or_default()
     }
@@ -190,8 +190,8 @@ impl<'f> Survey<'f> {
     }
 
     /// How like past incidents past commits are.
-    pub(super) fn null(&self) -> &incidents::Null {
-        self.null.get_or_init(|| incidents::Null::of(self))
+    pub(super) fn null(&self) -> &incidents::NullDistribution {
+        self.null.get_or_init(|| incidents::NullDistribution::of(self))
     }
 }
 

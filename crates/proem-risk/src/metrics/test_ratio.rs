@@ -11,21 +11,21 @@ use alloc::vec::Vec;
 
 use super::words::{count, files, narrow};
 use super::{CoChange, DETAILS, RANKED, Survey};
-use crate::change::Status;
-use crate::coverage::{Found, Tests, tests_of};
-use crate::metric::{Fraction, Metric, Name, Piece, Rank, Sentence};
-use crate::path::{RepoPath, Role};
-use crate::tree::{Tree, TreeFile};
+use crate::change::FileStatus;
+use crate::coverage::{TestLink, Tests, tests_of};
+use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart};
+use crate::path::{FileRole, RepoPath};
+use crate::tree::{FileTree, TreeFile};
 
 /// The metric of a file of the change; `None` for a file that is gone, which needs no tests.
 pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Option<Metric> {
     let changed = survey.file(file)?;
-    if changed.status == Status::Deleted {
+    if changed.status == FileStatus::Deleted {
         return None;
     }
     let unknown = |because: String| {
         let because = Sentence::ours(because + &covered(survey, file).unwrap_or_default());
-        Some(Metric::unknown(Name::TestRatio, because))
+        Some(Metric::unknown(MetricName::TestRatio, because))
     };
     let Some(tree) = survey.facts().tree else {
         return unknown("the files of the repository could not be read".to_string());
@@ -35,7 +35,7 @@ pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -
     let Some((index, own, lines)) = place.zip(own).and_then(|(index, own)| Some((index, own, own.lines?))) else {
         return unknown("its lines could not be counted".to_string());
     };
-    let changes_with = co_change.partners.iter().filter(|partner| partner.role == Some(Role::Test));
+    let changes_with = co_change.partners.iter().filter(|partner| partner.role == Some(FileRole::Test));
     let usual = changes_with.filter(|partner| partner.low >= super::co_change::USUAL);
     let usual: Vec<u32> = usual.filter_map(|partner| partner.tree).collect();
     let tests = tests_of(tree, index, &usual);
@@ -50,12 +50,12 @@ pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -
     let (details, total) = tests.as_ref().map_or((Vec::new(), 0), |tests| (details(tree, tests), tests.files.len()));
     Some(Metric {
         of: Some(Fraction { numerator: u64::from(all), denominator: u64::from(code) }),
-        rank: Rank::among(survey.test_ratios(), ratio),
-        signal: survey.facts().thresholds.signal(Name::TestRatio, ratio),
+        rank: PercentileRank::among(survey.test_ratios(), ratio),
+        signal: survey.facts().thresholds.signal(MetricName::TestRatio, ratio),
         evidence: Sentence::ours(words),
         details,
         total: Some(narrow(total)),
-        ..Metric::of(Name::TestRatio, ratio)
+        ..Metric::of(MetricName::TestRatio, ratio)
     })
 }
 
@@ -66,7 +66,7 @@ fn added(survey: &Survey<'_>, tests: Option<&Tests>) -> u32 {
         index.is_some_and(|index| tests.is_some_and(|tests| tests.files.binary_search(&index).is_ok()))
     };
     let files = survey.facts().change.files.iter();
-    let others = files.filter(|file| file.class.role == Role::Test && !belongs(&file.path));
+    let others = files.filter(|file| file.class.role == FileRole::Test && !belongs(&file.path));
     others.filter_map(|file| file.lines).fold(0, |sum, lines| sum.saturating_add(lines.added))
 }
 
@@ -76,9 +76,9 @@ fn ratio_of(tests: u32, code: u32) -> f64 {
 
 /// The ratios of some files of code that have tests by name, import or inside them, ascending. The files are
 /// spread evenly over the tree.
-pub(super) fn ratios(tree: &Tree) -> Vec<f64> {
+pub(super) fn ratios(tree: &FileTree) -> Vec<f64> {
     let code = |(index, file): (usize, &TreeFile)| {
-        let lines = file.lines.filter(|_| file.class.role == Role::Code)?;
+        let lines = file.lines.filter(|_| file.class.role == FileRole::Code)?;
         Some((u32::try_from(index).ok()?, lines.saturating_sub(file.inline_tests)))
     };
     let all: Vec<(u32, u32)> = tree.files.iter().enumerate().filter_map(code).collect();
@@ -96,10 +96,10 @@ fn sentence(tests: Option<&Tests>, added: u32, code: u32) -> String {
     };
     let along = if added > 0 { format!(" and {added} added along with it") } else { String::new() };
     let how = match tests.found {
-        Found::Inside => "inside it",
-        Found::Name => "that have its name",
-        Found::Import => "that import it",
-        Found::CoChange => "that change with it",
+        TestLink::Inside => "inside it",
+        TestLink::Name => "that have its name",
+        TestLink::Import => "that import it",
+        TestLink::CoChange => "that change with it",
     };
     let number = narrow(tests.files.len());
     let lines = count(tests.lines, "line", "lines");
@@ -110,9 +110,9 @@ fn sentence(tests: Option<&Tests>, added: u32, code: u32) -> String {
     }
 }
 
-fn details(tree: &Tree, tests: &Tests) -> Vec<Sentence> {
+fn details(tree: &FileTree, tests: &Tests) -> Vec<Sentence> {
     let found = tests.files.iter().filter_map(|&index| tree.files.get(usize::try_from(index).ok()?));
-    found.take(DETAILS).map(|file| Sentence(alloc::vec![Piece::Path(file.path.lossy())])).collect()
+    found.take(DETAILS).map(|file| Sentence(alloc::vec![SentencePart::Path(file.path.lossy())])).collect()
 }
 
 /// What a report of coverage says of the file.

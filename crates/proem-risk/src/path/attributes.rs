@@ -19,30 +19,30 @@ const LONGEST_LINE: usize = 2_048;
 /// `linguist-generated`, `linguist-vendored` and `linguist-documentation` (GitHub's Linguist),
 /// `gitlab-generated` (GitLab), `generated`, and `binary`, the macro that git has built in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Attributes {
+pub struct GitAttributes {
     /// Sorted by the folder they are for, outer folders first; in one folder in their order.
-    rules: Vec<Rule>,
+    rules: Vec<AttributeLine>,
     /// What the macros of the repository stand for.
-    macros: BTreeMap<String, Vec<Setting>>,
+    macros: BTreeMap<String, Vec<AttributeSetting>>,
 }
 
 /// A line: for which paths, and what of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Rule {
+struct AttributeLine {
     folder: Vec<u8>,
     glob: Glob,
-    settings: Vec<Setting>,
+    settings: Vec<AttributeSetting>,
 }
 
 /// What a line says of one attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Setting {
+struct AttributeSetting {
     name: String,
-    state: State,
+    state: AttributeState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum AttributeState {
     /// `attr` or `attr=value`.
     Set,
     /// `-attr` or `attr=false`.
@@ -53,14 +53,14 @@ enum State {
 
 /// What is known of a path; `None` for an attribute that no line decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct PathAttributes {
     pub(super) generated: Option<bool>,
     pub(super) vendored: Option<bool>,
     pub(super) documentation: Option<bool>,
     pub(super) binary: Option<bool>,
 }
 
-impl Attributes {
+impl GitAttributes {
     /// Adds a `.gitattributes` file; `folder` is where it lies, empty at the root. Lines that can't be
     /// read are left out, as git does.
     pub fn add(&mut self, folder: &RepoPath, text: &[u8]) {
@@ -101,7 +101,7 @@ impl Attributes {
         }
         let (Some(glob), Some(settings)) = (Glob::new(&pattern), settings(rest)) else { return };
         if !settings.is_empty() {
-            self.rules.push(Rule { folder: folder.to_vec(), glob, settings });
+            self.rules.push(AttributeLine { folder: folder.to_vec(), glob, settings });
         }
     }
 
@@ -118,8 +118,8 @@ impl Attributes {
     }
 
     /// What is said of a path.
-    pub(super) fn of(&self, path: &RepoPath) -> Found {
-        let mut states: BTreeMap<&str, State> = BTreeMap::new();
+    pub(super) fn of(&self, path: &RepoPath) -> PathAttributes {
+        let mut states: BTreeMap<&str, AttributeState> = BTreeMap::new();
         for rule in self.rules.iter().rev() {
             let Some(below) = below(path.as_bytes(), &rule.folder) else { continue };
             if rule.glob.matches(below) {
@@ -127,11 +127,11 @@ impl Attributes {
             }
         }
         let of = |name| match states.get(name) {
-            Some(State::Set) => Some(true),
-            Some(State::Unset) => Some(false),
-            Some(State::Unspecified) | None => None,
+            Some(AttributeState::Set) => Some(true),
+            Some(AttributeState::Unset) => Some(false),
+            Some(AttributeState::Unspecified) | None => None,
         };
-        Found {
+        PathAttributes {
             generated: of("linguist-generated").or_else(|| of("gitlab-generated")).or_else(|| of("generated")),
             vendored: of("linguist-vendored"),
             documentation: of("linguist-documentation"),
@@ -140,14 +140,14 @@ impl Attributes {
     }
 
     /// Takes over what no stronger line has decided; a macro that becomes set brings what it stands for.
-    fn decide<'a>(&'a self, settings: &'a [Setting], states: &mut BTreeMap<&'a str, State>) {
-        let mut waiting: Vec<&Setting> = settings.iter().collect();
+    fn decide<'a>(&'a self, settings: &'a [AttributeSetting], states: &mut BTreeMap<&'a str, AttributeState>) {
+        let mut waiting: Vec<&AttributeSetting> = settings.iter().collect();
         while let Some(setting) = waiting.pop() {
             if states.contains_key(setting.name.as_str()) {
                 continue;
             }
             states.insert(&setting.name, setting.state);
-            if setting.state == State::Set {
+            if setting.state == AttributeState::Set {
                 waiting.extend(self.macros.get(&setting.name).into_iter().flatten());
             }
         }
@@ -168,22 +168,22 @@ const fn is_blank(byte: u8) -> bool {
 }
 
 /// The settings of a line; `None` if one has no proper name, for which git leaves out the line.
-fn settings(text: &[u8]) -> Option<Vec<Setting>> {
+fn settings(text: &[u8]) -> Option<Vec<AttributeSetting>> {
     text.split(|&byte| is_blank(byte)).filter(|word| !word.is_empty()).map(setting).collect()
 }
 
-fn setting(word: &[u8]) -> Option<Setting> {
+fn setting(word: &[u8]) -> Option<AttributeSetting> {
     let (name, value) = match word.iter().position(|&byte| byte == b'=') {
         Some(at) => (word.get(..at)?, word.get(at.saturating_add(1)..)),
         None => (word, None),
     };
     let (name, state) = match name.split_first()? {
-        (b'-', name) => (name, State::Unset),
-        (b'!', name) => (name, State::Unspecified),
-        _ if value == Some(b"false") => (name, State::Unset),
-        _ => (name, State::Set),
+        (b'-', name) => (name, AttributeState::Unset),
+        (b'!', name) => (name, AttributeState::Unspecified),
+        _ if value == Some(b"false") => (name, AttributeState::Unset),
+        _ => (name, AttributeState::Set),
     };
-    Some(Setting { name: attribute(name)?, state })
+    Some(AttributeSetting { name: attribute(name)?, state })
 }
 
 /// A proper name of an attribute.
@@ -239,8 +239,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(files: &[(&str, &str)]) -> Attributes {
-        let mut attributes = Attributes::default();
+    fn read(files: &[(&str, &str)]) -> GitAttributes {
+        let mut attributes = GitAttributes::default();
         for (folder, text) in files {
             attributes.add(&RepoPath::new(*folder), text.as_bytes());
         }
@@ -265,8 +265,8 @@ mod tests {
         assert_eq!(of("*.c\tlinguist-vendored eol=lf").vendored, Some(true));
         assert_eq!(of("*.c linguist-documentation").documentation, Some(true));
         assert_eq!(of("*.c binary").binary, Some(true));
-        assert_eq!(of("*.c"), Found::default());
-        assert_eq!(of(""), Found::default());
+        assert_eq!(of("*.c"), PathAttributes::default());
+        assert_eq!(of(""), PathAttributes::default());
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_can_be_added(text in proptest::collection::vec(any::<u8>(), 0..300), path in proptest::collection::vec(any::<u8>(), 0..40)) {
-            let mut attributes = Attributes::default();
+            let mut attributes = GitAttributes::default();
             attributes.add(&RepoPath::new("a"), &text);
             attributes.add(&RepoPath::new(""), &text);
             attributes.of(&RepoPath::new(path));

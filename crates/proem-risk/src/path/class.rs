@@ -4,9 +4,9 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use super::attributes::Found;
+use super::attributes::PathAttributes;
 use super::rules::Matches;
-use super::{Attributes, RepoPath, Rules};
+use super::{GitAttributes, PathRules, RepoPath};
 
 /// A programming language, by its usual name: `Python`, `TypeScript`, `C++`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Language(pub String);
 /// What a file is for. Tests, generated, vendored and lock files never count in a metric of coupling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
+pub enum FileRole {
     /// Code that runs.
     Code,
     /// Code that only tests run.
@@ -52,11 +52,11 @@ pub struct Framework(pub String);
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Class {
+pub struct PathClass {
     /// Its language; `None` if the name doesn't tell.
     pub language: Option<Language>,
     /// What it is for.
-    pub role: Role,
+    pub role: FileRole,
     /// Whether it is sensitive.
     pub sensitive: Option<Sensitive>,
     /// The framework that couples it by design.
@@ -69,10 +69,10 @@ pub struct Class {
 /// unset keeps the rules from giving that role. A file that no rule knows is code, so that nothing is
 /// overlooked. `binary` turns what would be code, configuration or documentation into an asset.
 #[must_use]
-pub fn classify(path: &RepoPath, attributes: &Attributes, rules: &Rules) -> Class {
+pub fn classify(path: &RepoPath, attributes: &GitAttributes, rules: &PathRules) -> PathClass {
     let matches = rules.of(path);
     let role = role(attributes.of(path), &matches);
-    Class {
+    PathClass {
         language: matches.language().map(|name| Language(name.into())),
         role,
         sensitive: sensitive(role, path, &matches),
@@ -80,32 +80,35 @@ pub fn classify(path: &RepoPath, attributes: &Attributes, rules: &Rules) -> Clas
     }
 }
 
-fn role(found: Found, matches: &Matches<'_>) -> Role {
+fn role(found: PathAttributes, matches: &Matches<'_>) -> FileRole {
     let set = [
-        (found.vendored, Role::Vendored),
-        (found.generated, Role::Generated),
-        (found.documentation, Role::Documentation),
+        (found.vendored, FileRole::Vendored),
+        (found.generated, FileRole::Generated),
+        (found.documentation, FileRole::Documentation),
     ];
-    let is_denied = |role| set.contains(&(Some(false), role)) || (role == Role::Asset && found.binary == Some(false));
-    let by_rules = matches.role(is_denied).unwrap_or(Role::Code);
-    if by_rules == Role::Lock {
+    let is_denied =
+        |role| set.contains(&(Some(false), role)) || (role == FileRole::Asset && found.binary == Some(false));
+    let by_rules = matches.role(is_denied).unwrap_or(FileRole::Code);
+    if by_rules == FileRole::Lock {
         return by_rules;
     }
     if let Some((_, role)) = set.into_iter().find(|(value, _)| *value == Some(true)) {
         return role;
     }
     match by_rules {
-        Role::Code | Role::Configuration | Role::Documentation if found.binary == Some(true) => Role::Asset,
+        FileRole::Code | FileRole::Configuration | FileRole::Documentation if found.binary == Some(true) => {
+            FileRole::Asset
+        }
         role => role,
     }
 }
 
 /// What runs in production can be sensitive; the words of an asset's name say nothing about it.
-fn sensitive(role: Role, path: &RepoPath, matches: &Matches<'_>) -> Option<Sensitive> {
+fn sensitive(role: FileRole, path: &RepoPath, matches: &Matches<'_>) -> Option<Sensitive> {
     match role {
-        Role::Test | Role::Documentation | Role::Generated | Role::Lock => None,
-        Role::Asset => matches.sensitive(),
-        Role::Code | Role::Configuration | Role::Vendored => {
+        FileRole::Test | FileRole::Documentation | FileRole::Generated | FileRole::Lock => None,
+        FileRole::Asset => matches.sensitive(),
+        FileRole::Code | FileRole::Configuration | FileRole::Vendored => {
             let by_words = matches.sensitive_by_words(path);
             // Security goes before production.
             [matches.sensitive(), by_words].into_iter().flatten().min()
@@ -117,15 +120,15 @@ fn sensitive(role: Role, path: &RepoPath, matches: &Matches<'_>) -> Option<Sensi
 mod tests {
     use super::*;
 
-    fn class(path: &[u8], attributes: &str) -> Class {
-        let mut read = Attributes::default();
+    fn class(path: &[u8], attributes: &str) -> PathClass {
+        let mut read = GitAttributes::default();
         read.add(&RepoPath::new(""), attributes.as_bytes());
-        classify(&RepoPath::new(path), &read, &Rules::shipped().unwrap())
+        classify(&RepoPath::new(path), &read, &PathRules::shipped().unwrap())
     }
 
     #[track_caller]
     fn check(path: &str, expected: &str) {
-        let Class { language, role, sensitive, framework } = class(path.as_bytes(), "");
+        let PathClass { language, role, sensitive, framework } = class(path.as_bytes(), "");
         let mut said = format!("{role:?} {}", language.map_or("-".into(), |language| language.0));
         if let Some(sensitive) = sensitive {
             said += &format!(" {sensitive:?}");
@@ -178,7 +181,7 @@ mod tests {
             "tests/fixtures/data.yml",
             "app/src/androidTest/kotlin/A.kt",
         ] {
-            assert_eq!(class(path.as_bytes(), "").role, Role::Test, "{path}");
+            assert_eq!(class(path.as_bytes(), "").role, FileRole::Test, "{path}");
         }
         for path in [
             "src/contest.py",
@@ -196,34 +199,34 @@ mod tests {
             "src/testing.rs",
             "src/coverage/lcov.rs",
         ] {
-            assert_eq!(class(path.as_bytes(), "").role, Role::Code, "{path}");
+            assert_eq!(class(path.as_bytes(), "").role, FileRole::Code, "{path}");
         }
     }
 
     #[test]
     fn what_nobody_wrote_by_hand() {
         for (path, role) in [
-            ("api/users.pb.go", Role::Generated),
-            ("api/users_pb2.py", Role::Generated),
-            ("static/app.min.js", Role::Generated),
-            ("dist/app.js", Role::Generated),
-            ("src/__snapshots__/a.test.ts.snap", Role::Generated),
-            ("tests/snapshots/a.snap", Role::Generated),
-            ("db/schema.rb", Role::Generated),
-            ("vendor/github.com/x/y.go", Role::Vendored),
-            ("third_party/zlib/inflate.c", Role::Vendored),
-            ("web/node_modules/x/index.js", Role::Vendored),
-            ("gradlew", Role::Vendored),
-            ("Cargo.lock", Role::Lock),
-            ("web/package-lock.json", Role::Lock),
-            ("go.sum", Role::Lock),
-            ("docs/logo.png", Role::Asset),
-            ("x.woff2", Role::Asset),
-            ("src/distance/a.py", Role::Code),
-            ("src/vendoring.rs", Role::Code),
-            ("lockfile.rs", Role::Code),
-            ("src/minjs.js", Role::Code),
-            ("app/generate.go", Role::Code),
+            ("api/users.pb.go", FileRole::Generated),
+            ("api/users_pb2.py", FileRole::Generated),
+            ("static/app.min.js", FileRole::Generated),
+            ("dist/app.js", FileRole::Generated),
+            ("src/__snapshots__/a.test.ts.snap", FileRole::Generated),
+            ("tests/snapshots/a.snap", FileRole::Generated),
+            ("db/schema.rb", FileRole::Generated),
+            ("vendor/github.com/x/y.go", FileRole::Vendored),
+            ("third_party/zlib/inflate.c", FileRole::Vendored),
+            ("web/node_modules/x/index.js", FileRole::Vendored),
+            ("gradlew", FileRole::Vendored),
+            ("Cargo.lock", FileRole::Lock),
+            ("web/package-lock.json", FileRole::Lock),
+            ("go.sum", FileRole::Lock),
+            ("docs/logo.png", FileRole::Asset),
+            ("x.woff2", FileRole::Asset),
+            ("src/distance/a.py", FileRole::Code),
+            ("src/vendoring.rs", FileRole::Code),
+            ("lockfile.rs", FileRole::Code),
+            ("src/minjs.js", FileRole::Code),
+            ("app/generate.go", FileRole::Code),
         ] {
             assert_eq!(class(path.as_bytes(), "").role, role, "{path}");
         }
@@ -357,24 +360,24 @@ mod tests {
     #[test]
     fn attributes_go_before_rules() {
         let role = |path: &str, attributes: &str| class(path.as_bytes(), attributes).role;
-        assert_eq!(role("a.c", "a.c linguist-generated"), Role::Generated);
-        assert_eq!(role("tests/a.c", "tests/** linguist-vendored"), Role::Vendored);
-        assert_eq!(role("src/a.c", "src/** linguist-documentation"), Role::Documentation);
-        assert_eq!(role("dist/a.js", "dist/** -linguist-generated"), Role::Code);
-        assert_eq!(role("vendor/a/test/x.js", "vendor/** linguist-vendored=false"), Role::Test);
-        assert_eq!(role("Cargo.lock", "*.lock linguist-generated"), Role::Lock);
-        assert_eq!(role("a.c", "a.c binary"), Role::Asset);
-        assert_eq!(role("tests/a.c", "*.c binary"), Role::Test);
-        assert_eq!(role("a.svg", "*.svg -binary"), Role::Configuration);
+        assert_eq!(role("a.c", "a.c linguist-generated"), FileRole::Generated);
+        assert_eq!(role("tests/a.c", "tests/** linguist-vendored"), FileRole::Vendored);
+        assert_eq!(role("src/a.c", "src/** linguist-documentation"), FileRole::Documentation);
+        assert_eq!(role("dist/a.js", "dist/** -linguist-generated"), FileRole::Code);
+        assert_eq!(role("vendor/a/test/x.js", "vendor/** linguist-vendored=false"), FileRole::Test);
+        assert_eq!(role("Cargo.lock", "*.lock linguist-generated"), FileRole::Lock);
+        assert_eq!(role("a.c", "a.c binary"), FileRole::Asset);
+        assert_eq!(role("tests/a.c", "*.c binary"), FileRole::Test);
+        assert_eq!(role("a.svg", "*.svg -binary"), FileRole::Configuration);
         assert_eq!(class(b"auth.py", "auth.py linguist-generated").sensitive, None);
     }
 
     #[test]
     fn bytes_that_are_no_text_are_classified_by_the_rest() {
-        let Class { language, role, sensitive, .. } = class(b"\xff\xfe/auth/\xc3(.py", "");
-        assert_eq!((language, role), (Some(Language("Python".into())), Role::Code));
+        let PathClass { language, role, sensitive, .. } = class(b"\xff\xfe/auth/\xc3(.py", "");
+        assert_eq!((language, role), (Some(Language("Python".into())), FileRole::Code));
         assert_eq!(sensitive, Some(Sensitive::Security));
-        assert_eq!(class(b"tests/\xff.rs", "").role, Role::Test);
-        assert_eq!(class(b"a\nb/\"c.test.ts", "").role, Role::Test);
+        assert_eq!(class(b"tests/\xff.rs", "").role, FileRole::Test);
+        assert_eq!(class(b"a\nb/\"c.test.ts", "").role, FileRole::Test);
     }
 }

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 /// A pattern for whole paths or for file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Glob {
-    parts: Vec<Part>,
+    parts: Vec<GlobPart>,
     /// Whether it has a `/` and so is for whole paths.
     is_path: bool,
     /// The bytes that everything it matches ends with.
@@ -19,15 +19,15 @@ pub(super) struct Glob {
 
 /// What stands between two slashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum GlobPart {
     /// `**`: any number of whole parts.
     Parts,
     /// Anything else: one part.
-    Tokens(Vec<Token>),
+    Tokens(Vec<GlobToken>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+enum GlobToken {
     Literal(u8),
     /// `?`
     One,
@@ -48,16 +48,16 @@ impl Glob {
         let pattern = pattern.strip_prefix(b"/").unwrap_or(pattern);
         let mut parts = vec![];
         for tokens in read(pattern)? {
-            let is_any = tokens.len() > 1 && tokens.iter().all(|token| *token == Token::Many);
+            let is_any = tokens.len() > 1 && tokens.iter().all(|token| *token == GlobToken::Many);
             match tokens {
                 tokens if tokens.is_empty() => return None,
-                _ if is_any && is_path => parts.push(Part::Parts),
-                tokens => parts.push(Part::Tokens(tokens)),
+                _ if is_any && is_path => parts.push(GlobPart::Parts),
+                tokens => parts.push(GlobPart::Tokens(tokens)),
             }
         }
         // `a/**` is what lies in `a`, and not `a`.
-        if parts.last() == Some(&Part::Parts) {
-            parts.push(Part::Tokens(vec![Token::Many]));
+        if parts.last() == Some(&GlobPart::Parts) {
+            parts.push(GlobPart::Tokens(vec![GlobToken::Many]));
         }
         let tail = tail(parts.last()?);
         Some(Self { parts, is_path, tail })
@@ -71,8 +71,8 @@ impl Glob {
     /// Whether the first byte of a file's name lets it match; cheap, to pass over most patterns.
     pub(super) fn may_match(&self, name: &[u8]) -> bool {
         match self.parts.first() {
-            Some(Part::Tokens(tokens)) if !self.is_path => match tokens.first() {
-                Some(Token::Literal(byte)) => name.first() == Some(byte),
+            Some(GlobPart::Tokens(tokens)) if !self.is_path => match tokens.first() {
+                Some(GlobToken::Literal(byte)) => name.first() == Some(byte),
                 _ => true,
             },
             _ => true,
@@ -89,7 +89,7 @@ impl Glob {
         }
         let name = path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at.saturating_add(1));
         match self.parts.as_slice() {
-            [Part::Tokens(tokens)] => matches_part(tokens, path.get(name..).unwrap_or_default()),
+            [GlobPart::Tokens(tokens)] => matches_part(tokens, path.get(name..).unwrap_or_default()),
             _ => false,
         }
     }
@@ -106,12 +106,12 @@ impl Glob {
                 None => return false,
             };
             match self.parts.get(at) {
-                Some(Part::Parts) => {
+                Some(GlobPart::Parts) => {
                     at = at.saturating_add(1);
                     retry = rest.map(|rest| (at, rest));
                     continue;
                 }
-                Some(Part::Tokens(tokens)) if matches_part(tokens, head) => {
+                Some(GlobPart::Tokens(tokens)) if matches_part(tokens, head) => {
                     (rest, at) = (tail, at.saturating_add(1));
                     continue;
                 }
@@ -132,13 +132,13 @@ fn split(path: &[u8]) -> (&[u8], Option<&[u8]>) {
     (head, end.and_then(|end| path.get(end.saturating_add(1)..)))
 }
 
-fn matches_part(tokens: &[Token], text: &[u8]) -> bool {
+fn matches_part(tokens: &[GlobToken], text: &[u8]) -> bool {
     let (mut token, mut byte) = (0_usize, 0_usize);
     let mut retry: Option<(usize, usize)> = None;
     loop {
         match (tokens.get(token), text.get(byte)) {
             (None, None) => return true,
-            (Some(Token::Many), _) => {
+            (Some(GlobToken::Many), _) => {
                 token = token.saturating_add(1);
                 retry = Some((token, byte));
                 continue;
@@ -160,7 +160,7 @@ fn matches_part(tokens: &[Token], text: &[u8]) -> bool {
     }
 }
 
-impl Token {
+impl GlobToken {
     fn matches(&self, byte: u8) -> bool {
         match self {
             Self::Literal(literal) => *literal == byte,
@@ -174,24 +174,24 @@ impl Token {
 }
 
 /// The literal bytes at the end of a part.
-fn tail(part: &Part) -> Vec<u8> {
-    let Part::Tokens(tokens) = part else { return vec![] };
-    let literal = |token: &Token| if let Token::Literal(byte) = token { Some(*byte) } else { None };
+fn tail(part: &GlobPart) -> Vec<u8> {
+    let GlobPart::Tokens(tokens) = part else { return vec![] };
+    let literal = |token: &GlobToken| if let GlobToken::Literal(byte) = token { Some(*byte) } else { None };
     let mut tail: Vec<u8> = tokens.iter().rev().map_while(literal).collect();
     tail.reverse();
     tail
 }
 
 /// The tokens of every part.
-fn read(pattern: &[u8]) -> Option<Vec<Vec<Token>>> {
+fn read(pattern: &[u8]) -> Option<Vec<Vec<GlobToken>>> {
     let mut parts = vec![];
     let mut tokens = vec![];
     let mut rest = pattern;
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
         let token = match byte {
-            b'?' => Token::One,
-            b'*' => Token::Many,
+            b'?' => GlobToken::One,
+            b'*' => GlobToken::Many,
             b'[' => {
                 let (class, after) = read_class(rest)?;
                 rest = after;
@@ -200,11 +200,11 @@ fn read(pattern: &[u8]) -> Option<Vec<Vec<Token>>> {
             b'\\' => {
                 let (&escaped, after) = rest.split_first()?;
                 rest = after;
-                Token::Literal(escaped)
+                GlobToken::Literal(escaped)
             }
-            other => Token::Literal(other),
+            other => GlobToken::Literal(other),
         };
-        if token == Token::Literal(b'/') {
+        if token == GlobToken::Literal(b'/') {
             parts.push(core::mem::take(&mut tokens));
         } else {
             tokens.push(token);
@@ -215,7 +215,7 @@ fn read(pattern: &[u8]) -> Option<Vec<Vec<Token>>> {
 }
 
 /// A class behind its opening bracket, and what follows the closing one.
-fn read_class(text: &[u8]) -> Option<(Token, &[u8])> {
+fn read_class(text: &[u8]) -> Option<(GlobToken, &[u8])> {
     let (negated, mut rest) = match text.split_first()? {
         (b'!' | b'^', rest) => (true, rest),
         _ => (false, text),
@@ -226,7 +226,7 @@ fn read_class(text: &[u8]) -> Option<(Token, &[u8])> {
         let (&byte, after) = rest.split_first()?;
         rest = after;
         match byte {
-            b']' if !is_first => return Some((Token::Class { negated, ranges }, rest)),
+            b']' if !is_first => return Some((GlobToken::Class { negated, ranges }, rest)),
             b'[' if rest.starts_with(b":") => {
                 let end = rest.windows(2).position(|two| two == b":]")?;
                 ranges.extend_from_slice(named(rest.get(1..end)?)?);

@@ -7,13 +7,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::glob::Glob;
-use super::{Framework, RepoPath, Role, Sensitive};
+use super::{FileRole, Framework, RepoPath, Sensitive};
 use crate::{Error, ErrorKind};
 
 /// The rules by which paths are classified. `data/paths.tsv` says what they are and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules {
-    rules: Vec<Rule>,
+pub struct PathRules {
+    rules: Vec<PathRule>,
     /// By extension, in lower case.
     extensions: BTreeMap<Vec<u8>, Vec<usize>>,
     /// By the whole name.
@@ -31,8 +31,8 @@ pub struct Rules {
 
 /// A line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Rule {
-    says: Says,
+struct PathRule {
+    says: PathClaim,
     /// The extensions that it is for, in lower case; empty for all.
     only: Vec<Vec<u8>>,
     /// Words that take it back.
@@ -41,9 +41,9 @@ struct Rule {
 
 /// What a line says of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Says {
-    Language(String, Role),
-    Role(Role),
+enum PathClaim {
+    Language(String, FileRole),
+    Role(FileRole),
     Sensitive(Sensitive),
     /// Production is not concerned, whatever other rules say.
     Harmless,
@@ -57,7 +57,7 @@ struct Globs {
     others: Vec<(Glob, usize)>,
 }
 
-impl Rules {
+impl PathRules {
     /// The rules that Proem ships.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl Rules {
             patterns.split(' ').partition(|pattern| *how == "word" && pattern.starts_with('-'));
         let except = except.iter().filter_map(|word| word.strip_prefix('-')).map(String::from).collect();
         let number = self.rules.len();
-        self.rules.push(Rule { says: says(what, value)?, only: only.collect(), except });
+        self.rules.push(PathRule { says: says(what, value)?, only: only.collect(), except });
         patterns.iter().try_for_each(|pattern| self.add_pattern(how, pattern, number))
     }
 
@@ -173,33 +173,33 @@ impl Rules {
         !path.is_ascii() || lower.iter().enumerate().any(begins)
     }
 
-    fn says<'r>(&'r self, found: &'r [usize]) -> impl DoubleEndedIterator<Item = &'r Says> {
+    fn says<'r>(&'r self, found: &'r [usize]) -> impl DoubleEndedIterator<Item = &'r PathClaim> {
         found.iter().filter_map(|&rule| self.rules.get(rule)).map(|rule| &rule.says)
     }
 }
 
-impl Rule {
+impl PathRule {
     fn is_for(&self, extension: &[u8]) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == extension)
     }
 }
 
-fn says(what: &str, value: &str) -> Option<Says> {
+fn says(what: &str, value: &str) -> Option<PathClaim> {
     Some(match what {
-        "code" => Says::Language(value.into(), Role::Code),
-        "data" => Says::Language(value.into(), Role::Configuration),
-        "prose" => Says::Language(value.into(), Role::Documentation),
-        "lock" => Says::Role(Role::Lock),
-        "vendored" => Says::Role(Role::Vendored),
-        "generated" => Says::Role(Role::Generated),
-        "asset" => Says::Role(Role::Asset),
-        "test" => Says::Role(Role::Test),
-        "documentation" => Says::Role(Role::Documentation),
-        "configuration" => Says::Role(Role::Configuration),
-        "security" => Says::Sensitive(Sensitive::Security),
-        "production" => Says::Sensitive(Sensitive::Production),
-        "harmless" => Says::Harmless,
-        "framework" => Says::Framework(value.into()),
+        "code" => PathClaim::Language(value.into(), FileRole::Code),
+        "data" => PathClaim::Language(value.into(), FileRole::Configuration),
+        "prose" => PathClaim::Language(value.into(), FileRole::Documentation),
+        "lock" => PathClaim::Role(FileRole::Lock),
+        "vendored" => PathClaim::Role(FileRole::Vendored),
+        "generated" => PathClaim::Role(FileRole::Generated),
+        "asset" => PathClaim::Role(FileRole::Asset),
+        "test" => PathClaim::Role(FileRole::Test),
+        "documentation" => PathClaim::Role(FileRole::Documentation),
+        "configuration" => PathClaim::Role(FileRole::Configuration),
+        "security" => PathClaim::Sensitive(Sensitive::Security),
+        "production" => PathClaim::Sensitive(Sensitive::Production),
+        "harmless" => PathClaim::Harmless,
+        "framework" => PathClaim::Framework(value.into()),
         _ => return None,
     })
 }
@@ -229,45 +229,48 @@ impl Globs {
 /// The rules that match a path.
 #[derive(Debug)]
 pub(super) struct Matches<'r> {
-    rules: &'r Rules,
+    rules: &'r PathRules,
     /// In the order of the file.
     found: Vec<usize>,
 }
 
 impl<'r> Matches<'r> {
-    fn says(&self) -> impl DoubleEndedIterator<Item = &Says> {
+    fn says(&self) -> impl DoubleEndedIterator<Item = &PathClaim> {
         self.rules.says(&self.found)
     }
 
     /// The language: the last one, as names stand behind extensions.
     pub(super) fn language(&self) -> Option<&str> {
-        self.says().rev().find_map(|says| if let Says::Language(name, _) = says { Some(name.as_str()) } else { None })
+        self.says()
+            .rev()
+            .find_map(|says| if let PathClaim::Language(name, _) = says { Some(name.as_str()) } else { None })
     }
 
     /// The first role that is not denied, else that of the language.
-    pub(super) fn role(&self, is_denied: impl Fn(Role) -> bool) -> Option<Role> {
+    pub(super) fn role(&self, is_denied: impl Fn(FileRole) -> bool) -> Option<FileRole> {
         let by_rule = self.says().find_map(|says| match says {
-            Says::Role(role) if !is_denied(*role) => Some(*role),
+            PathClaim::Role(role) if !is_denied(*role) => Some(*role),
             _ => None,
         });
-        let by_language =
-            || self.says().rev().find_map(|says| if let Says::Language(_, role) = says { Some(*role) } else { None });
+        let by_language = || {
+            self.says().rev().find_map(|says| if let PathClaim::Language(_, role) = says { Some(*role) } else { None })
+        };
         by_rule.or_else(by_language)
     }
 
     pub(super) fn framework(&self) -> Option<&str> {
-        self.says().find_map(|says| if let Says::Framework(name) = says { Some(name.as_str()) } else { None })
+        self.says().find_map(|says| if let PathClaim::Framework(name) = says { Some(name.as_str()) } else { None })
     }
 
     /// Why the path is sensitive, but for its words.
     pub(super) fn sensitive(&self) -> Option<Sensitive> {
-        let is_harmless = self.says().any(|says| *says == Says::Harmless);
+        let is_harmless = self.says().any(|says| *says == PathClaim::Harmless);
         self.says().filter_map(sensitive).filter(|what| !is_harmless || *what != Sensitive::Production).min()
     }
 
     /// Why the words of the path make it sensitive.
     pub(super) fn sensitive_by_words(&self, path: &RepoPath) -> Option<Sensitive> {
-        let rules: &'r Rules = self.rules;
+        let rules: &'r PathRules = self.rules;
         if !rules.may_have_words(path.as_bytes()) {
             return None;
         }
@@ -279,8 +282,8 @@ impl<'r> Matches<'r> {
     }
 }
 
-fn sensitive(says: &Says) -> Option<Sensitive> {
-    if let Says::Sensitive(sensitive) = says { Some(*sensitive) } else { None }
+fn sensitive(says: &PathClaim) -> Option<Sensitive> {
+    if let PathClaim::Sensitive(sensitive) = says { Some(*sensitive) } else { None }
 }
 
 #[cfg(test)]
@@ -289,12 +292,12 @@ mod tests {
 
     #[test]
     fn the_shipped_rules_are_rules() {
-        assert!(Rules::shipped().unwrap().rules.len() > 100);
+        assert!(PathRules::shipped().unwrap().rules.len() > 100);
     }
 
     #[track_caller]
     fn check(line: &str) {
-        let error = Rules::read(&format!("# x\n{line}")).unwrap_err();
+        let error = PathRules::read(&format!("# x\n{line}")).unwrap_err();
         assert_eq!(
             error.to_string(),
             "line 2 of the path rules is not a rule; write what, value, how, patterns and reason, separated by tabs",

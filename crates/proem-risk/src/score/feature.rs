@@ -106,7 +106,7 @@ impl Feature {
 /// The numbers are counts or days, finite and 0 or more; any other number counts as unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Features {
+pub struct ChangeFeatures {
     /// See [`Feature::Ns`].
     pub ns: Option<f64>,
     /// See [`Feature::Nd`].
@@ -138,7 +138,7 @@ pub struct Features {
     pub sexp: Option<f64>,
 }
 
-impl Features {
+impl ChangeFeatures {
     /// One metric; `None` if it is unknown or isn't a finite number of 0 or more. Being a fix is
     /// 1, not being one 0.
     #[must_use]

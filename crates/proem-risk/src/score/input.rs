@@ -1,11 +1,11 @@
 //! What trees may ask about: the metrics, and what is computed from two of them.
 
-use super::feature::{Feature, Features};
+use super::feature::{ChangeFeatures, Feature};
 use super::scale::Scale;
 
 /// How an input comes from metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum InputDerivation {
     /// The metric itself.
     Value(Feature),
     /// The metric's place in the project, 0 to 1.
@@ -20,34 +20,34 @@ enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Input(usize);
 
-const INPUTS: [(&str, Kind); 27] = [
-    ("ns", Kind::Value(Feature::Ns)),
-    ("nd", Kind::Value(Feature::Nd)),
-    ("nf", Kind::Value(Feature::Nf)),
-    ("entropy", Kind::Value(Feature::Entropy)),
-    ("la", Kind::Value(Feature::La)),
-    ("ld", Kind::Value(Feature::Ld)),
-    ("lt", Kind::Value(Feature::Lt)),
-    ("fix", Kind::Value(Feature::Fix)),
-    ("ndev", Kind::Value(Feature::Ndev)),
-    ("age", Kind::Value(Feature::Age)),
-    ("nuc", Kind::Value(Feature::Nuc)),
-    ("place of exp", Kind::Place(Feature::Exp)),
-    ("place of rexp", Kind::Place(Feature::Rexp)),
-    ("place of sexp", Kind::Place(Feature::Sexp)),
-    ("la + ld", Kind::Sum(Feature::La, Feature::Ld)),
-    ("la / (nf + 1)", Kind::Ratio(Feature::La, Feature::Nf)),
-    ("la / (lt + 1)", Kind::Ratio(Feature::La, Feature::Lt)),
-    ("ld / (lt + 1)", Kind::Ratio(Feature::Ld, Feature::Lt)),
-    ("lt / (nf + 1)", Kind::Ratio(Feature::Lt, Feature::Nf)),
-    ("nuc / (nf + 1)", Kind::Ratio(Feature::Nuc, Feature::Nf)),
-    ("ndev / (nf + 1)", Kind::Ratio(Feature::Ndev, Feature::Nf)),
-    ("nuc / (ndev + 1)", Kind::Ratio(Feature::Nuc, Feature::Ndev)),
-    ("rexp / (exp + 1)", Kind::Ratio(Feature::Rexp, Feature::Exp)),
-    ("sexp / (exp + 1)", Kind::Ratio(Feature::Sexp, Feature::Exp)),
-    ("age / (nuc + 1)", Kind::Ratio(Feature::Age, Feature::Nuc)),
-    ("la / (nuc + 1)", Kind::Ratio(Feature::La, Feature::Nuc)),
-    ("lt / (nuc + 1)", Kind::Ratio(Feature::Lt, Feature::Nuc)),
+const INPUTS: [(&str, InputDerivation); 27] = [
+    ("ns", InputDerivation::Value(Feature::Ns)),
+    ("nd", InputDerivation::Value(Feature::Nd)),
+    ("nf", InputDerivation::Value(Feature::Nf)),
+    ("entropy", InputDerivation::Value(Feature::Entropy)),
+    ("la", InputDerivation::Value(Feature::La)),
+    ("ld", InputDerivation::Value(Feature::Ld)),
+    ("lt", InputDerivation::Value(Feature::Lt)),
+    ("fix", InputDerivation::Value(Feature::Fix)),
+    ("ndev", InputDerivation::Value(Feature::Ndev)),
+    ("age", InputDerivation::Value(Feature::Age)),
+    ("nuc", InputDerivation::Value(Feature::Nuc)),
+    ("place of exp", InputDerivation::Place(Feature::Exp)),
+    ("place of rexp", InputDerivation::Place(Feature::Rexp)),
+    ("place of sexp", InputDerivation::Place(Feature::Sexp)),
+    ("la + ld", InputDerivation::Sum(Feature::La, Feature::Ld)),
+    ("la / (nf + 1)", InputDerivation::Ratio(Feature::La, Feature::Nf)),
+    ("la / (lt + 1)", InputDerivation::Ratio(Feature::La, Feature::Lt)),
+    ("ld / (lt + 1)", InputDerivation::Ratio(Feature::Ld, Feature::Lt)),
+    ("lt / (nf + 1)", InputDerivation::Ratio(Feature::Lt, Feature::Nf)),
+    ("nuc / (nf + 1)", InputDerivation::Ratio(Feature::Nuc, Feature::Nf)),
+    ("ndev / (nf + 1)", InputDerivation::Ratio(Feature::Ndev, Feature::Nf)),
+    ("nuc / (ndev + 1)", InputDerivation::Ratio(Feature::Nuc, Feature::Ndev)),
+    ("rexp / (exp + 1)", InputDerivation::Ratio(Feature::Rexp, Feature::Exp)),
+    ("sexp / (exp + 1)", InputDerivation::Ratio(Feature::Sexp, Feature::Exp)),
+    ("age / (nuc + 1)", InputDerivation::Ratio(Feature::Age, Feature::Nuc)),
+    ("la / (nuc + 1)", InputDerivation::Ratio(Feature::La, Feature::Nuc)),
+    ("lt / (nuc + 1)", InputDerivation::Ratio(Feature::Lt, Feature::Nuc)),
 ];
 
 impl Input {
@@ -75,22 +75,22 @@ impl Input {
     pub fn sources(self) -> impl Iterator<Item = Feature> {
         let (first, second) = match INPUTS.get(self.0).map(|(_, kind)| *kind) {
             None => (None, None),
-            Some(Kind::Value(one) | Kind::Place(one)) => (Some(one), None),
-            Some(Kind::Ratio(one, other) | Kind::Sum(one, other)) => (Some(one), Some(other)),
+            Some(InputDerivation::Value(one) | InputDerivation::Place(one)) => (Some(one), None),
+            Some(InputDerivation::Ratio(one, other) | InputDerivation::Sum(one, other)) => (Some(one), Some(other)),
         };
         first.into_iter().chain(second)
     }
 
     /// Its value for a change; `None` if a metric that it needs, or the project's scale, is unknown.
     #[must_use]
-    pub fn value(self, features: &Features, scale: &Scale) -> Option<f64> {
+    pub fn value(self, features: &ChangeFeatures, scale: &Scale) -> Option<f64> {
         let (_, kind) = INPUTS.get(self.0)?;
         let known = |feature: Feature| features.get(feature).filter(|_| !scale.lacks(feature));
         match *kind {
-            Kind::Value(one) => known(one),
-            Kind::Place(one) => scale.place(one, known(one)?),
-            Kind::Ratio(one, other) => Some(known(one)? / (known(other)? + 1.0)),
-            Kind::Sum(one, other) => Some(known(one)? + known(other)?),
+            InputDerivation::Value(one) => known(one),
+            InputDerivation::Place(one) => scale.place(one, known(one)?),
+            InputDerivation::Ratio(one, other) => Some(known(one)? / (known(other)? + 1.0)),
+            InputDerivation::Sum(one, other) => Some(known(one)? + known(other)?),
         }
     }
 

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::{Error, ErrorKind};
-use super::feature::{Feature, Features};
+use super::feature::{ChangeFeatures, Feature};
 use super::input::Input;
 use super::scale::Scale;
-use super::trees::{Forest, Test, Tree, Values};
+use super::trees::{DecisionTree, Forest, InputVector, Test};
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -35,7 +35,7 @@ pub struct Contribution {
 
 /// How risky a change is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Scored {
+pub struct RiskScore {
     /// The probability that the change needs a fix, 0 to 1: calibrated on the training projects.
     /// Projects differ in how often changes do, so compare it with other changes of the project.
     pub probability: f64,
@@ -59,7 +59,7 @@ pub struct Scored {
 
 /// What a model is made of.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Parts {
+pub struct RiskModelParts {
     /// The projects that it was learned from.
     pub projects: Vec<String>,
     /// How many commits it was learned from.
@@ -79,11 +79,11 @@ pub struct Parts {
 
 /// A learned score.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Model {
-    parts: Parts,
+pub struct RiskModel {
+    parts: RiskModelParts,
 }
 
-impl Model {
+impl RiskModel {
     /// The model that ships.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Model {
     /// [`ErrorKind::Syntax`], [`ErrorKind::Version`] and [`ErrorKind::UnknownInput`] for a file
     /// that isn't one of this program, otherwise as for [`Model::new`].
     pub fn read(text: &str) -> Result<Self, Error> {
-        let file: File = serde_json::from_str(text)
+        let file: RiskModelForm = serde_json::from_str(text)
             .map_err(|error| Error::new(ErrorKind::Syntax, format!("its file is not readable: {error}")))?;
         if file.version != VERSION {
             let problem = format!("its file has version {}, this program reads {VERSION}", file.version);
@@ -113,7 +113,7 @@ impl Model {
                 || Error::new(ErrorKind::Shape, format!("the importance of `{}` is missing", feature.as_str()));
             *slot = weight(feature).ok_or_else(missing)?;
         }
-        Self::new(Parts {
+        Self::new(RiskModelParts {
             projects: file.projects,
             commits: file.commits,
             bugs: file.bugs,
@@ -130,7 +130,7 @@ impl Model {
     ///
     /// [`ErrorKind::Shape`] if the numbers of a tree don't belong together,
     /// [`ErrorKind::Number`] if one is not finite or out of its range.
-    pub fn new(parts: Parts) -> Result<Self, Error> {
+    pub fn new(parts: RiskModelParts) -> Result<Self, Error> {
         let out_of_range = |what: &str| Err(Error::new(ErrorKind::Number, format!("the {what} is out of range")));
         if !(0.0..=1.0).contains(&parts.calibration_error) {
             return out_of_range("calibration error");
@@ -147,7 +147,7 @@ impl Model {
     /// The model's file: the same model makes the same bytes.
     #[must_use]
     pub fn write(&self) -> String {
-        let Parts { projects, commits, bugs, calibration_error, importance, all, size } = &self.parts;
+        let RiskModelParts { projects, commits, bugs, calibration_error, importance, all, size } = &self.parts;
         let importance: BTreeMap<&str, f64> =
             Feature::ALL.iter().map(|feature| feature.as_str()).zip(importance.iter().copied()).collect();
         let fields = [
@@ -193,14 +193,14 @@ impl Model {
 
     /// The log-odds of a change: what [`Model::score`] says, without the explanation.
     #[must_use]
-    pub fn log_odds(&self, features: &Features, scale: &Scale) -> f64 {
+    pub fn log_odds(&self, features: &ChangeFeatures, scale: &Scale) -> f64 {
         self.parts.all.log_odds(features, scale)
     }
 
     /// The score of a change in a project.
     #[must_use]
-    pub fn score(&self, features: &Features, scale: &Scale) -> Scored {
-        let values = Values::of(features, scale);
+    pub fn score(&self, features: &ChangeFeatures, scale: &Scale) -> RiskScore {
+        let values = InputVector::of(features, scale);
         let log_odds = self.parts.all.sum(&values);
         let (intercept, sums) = self.parts.all.explain(&values);
         let is_unknown = |feature: &Feature| features.get(*feature).is_none() || scale.lacks(*feature);
@@ -208,7 +208,7 @@ impl Model {
         let contributions = Feature::ALL.into_iter().zip(sums);
         let is_sized = SIZE.into_iter().all(|feature| features.get(feature).is_some());
         let known: f64 = Feature::ALL.into_iter().filter(|f| !unknown.contains(f)).map(|f| self.importance(f)).sum();
-        Scored {
+        RiskScore {
             probability: logistic(log_odds),
             log_odds,
             intercept,
@@ -223,7 +223,7 @@ impl Model {
 /// The file's form.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct RiskModelForm {
     version: u32,
     projects: Vec<String>,
     commits: u64,
@@ -251,7 +251,7 @@ impl Trees {
             Ok(Test { input: Input::named(&name).ok_or_else(unknown)?, above })
         };
         let tree = |(tests, cover, leaves): WrittenTree| {
-            Ok(Tree { tests: tests.into_iter().map(test).collect::<Result<_, _>>()?, cover, leaves })
+            Ok(DecisionTree { tests: tests.into_iter().map(test).collect::<Result<_, _>>()?, cover, leaves })
         };
         Ok(Forest { intercept: self.intercept, trees: self.trees.into_iter().map(tree).collect::<Result<_, Error>>()? })
     }
@@ -259,7 +259,7 @@ impl Trees {
 
 /// A forest with one tree on each line, so that a difference can be read.
 fn written(forest: &Forest) -> String {
-    let tree = |tree: &Tree| {
+    let tree = |tree: &DecisionTree| {
         let tests: Vec<Value> = tree.tests.iter().map(|test| json!([test.input.name(), test.above])).collect();
         json::compact(&json!([tests, tree.cover, tree.leaves]))
     };

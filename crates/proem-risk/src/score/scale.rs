@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::feature::{Feature, Features};
+use super::feature::{ChangeFeatures, Feature};
 
 /// Where numbers stand among those of a project's past commits.
 ///
@@ -28,7 +28,7 @@ impl Scale {
     /// A metric that fewer than [`Scale::FEWEST`] commits have gets no scale: the model then
     /// treats it as unknown. [`Scale::default`] has none at all.
     #[must_use]
-    pub fn of(sample: &[Features]) -> Self {
+    pub fn of(sample: &[ChangeFeatures]) -> Self {
         let column = |feature: Feature| {
             let mut values: Vec<f64> = sample.iter().filter_map(|features| features.get(feature)).collect();
             values.sort_by(f64::total_cmp);

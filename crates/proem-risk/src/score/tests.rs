@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::*;
 
 /// An ordinary change: a small fix by somebody who knows the code.
-fn ordinary() -> Features {
-    Features {
+fn ordinary() -> ChangeFeatures {
+    ChangeFeatures {
         ns: Some(1.0),
         nd: Some(1.0),
         nf: Some(2.0),
@@ -26,25 +26,30 @@ fn ordinary() -> Features {
 
 /// A project of 200 commits whose authors' experience is 1 to 200.
 fn project() -> Scale {
-    let sample: Vec<Features> = (1..=200)
-        .map(|n| Features { exp: Some(f64::from(n)), rexp: Some(f64::from(n)), sexp: Some(f64::from(n)), ..ordinary() })
+    let sample: Vec<ChangeFeatures> = (1..=200)
+        .map(|n| ChangeFeatures {
+            exp: Some(f64::from(n)),
+            rexp: Some(f64::from(n)),
+            sexp: Some(f64::from(n)),
+            ..ordinary()
+        })
         .collect();
     Scale::of(&sample)
 }
 
-fn shipped() -> Model {
-    Model::shipped().unwrap()
+fn shipped() -> RiskModel {
+    RiskModel::shipped().unwrap()
 }
 
 /// A model with one tree over lines added and being a fix.
-fn one_tree() -> Parts {
+fn one_tree() -> RiskModelParts {
     let test = |name: &str, above: f64| Test { input: Input::named(name).unwrap(), above };
-    let tree = Tree {
+    let tree = DecisionTree {
         tests: vec![test("la", 10.0), test("fix", 0.5)],
         cover: vec![40, 20, 10, 30],
         leaves: vec![-1.0, 0.5, 0.0, 2.0],
     };
-    Parts {
+    RiskModelParts {
         projects: vec!["one".into()],
         commits: 100,
         bugs: 30,
@@ -55,13 +60,13 @@ fn one_tree() -> Parts {
     }
 }
 
-fn of(scored: &Scored, feature: Feature) -> f64 {
+fn of(scored: &RiskScore, feature: Feature) -> f64 {
     scored.contributions.iter().find(|one| one.feature == feature).unwrap().log_odds
 }
 
 #[test]
 fn contributions_are_the_shapley_values_of_the_tree() {
-    let model = Model::new(one_tree()).unwrap();
+    let model = RiskModel::new(one_tree()).unwrap();
     let scored = model.score(&ordinary(), &Scale::default());
     // Worth of nothing, of `la`, of `fix` and of both, each weighted by the commits in the leaves.
     let none = (-40.0 + 10.0 + 60.0) / 100.0;
@@ -75,12 +80,12 @@ fn contributions_are_the_shapley_values_of_the_tree() {
 
 #[test]
 fn an_unknown_metric_takes_both_branches() {
-    let model = Model::new(one_tree()).unwrap();
-    let scored = model.score(&Features { la: None, ..ordinary() }, &Scale::default());
+    let model = RiskModel::new(one_tree()).unwrap();
+    let scored = model.score(&ChangeFeatures { la: None, ..ordinary() }, &Scale::default());
     assert!((scored.log_odds - (60.0 / 40.0 - 1.0)).abs() < 1e-12, "{scored:?}");
     assert_eq!((of(&scored, Feature::La), scored.given_size), (0.0, None));
     assert_eq!(scored.unknown, [Feature::La, Feature::Exp, Feature::Rexp, Feature::Sexp]);
-    let nothing = model.score(&Features::default(), &Scale::default());
+    let nothing = model.score(&ChangeFeatures::default(), &Scale::default());
     assert_eq!(nothing.log_odds, nothing.intercept);
     assert_eq!((nothing.unknown.as_slice(), nothing.known), (Feature::ALL.as_slice(), 0.0));
 }
@@ -107,11 +112,11 @@ fn unknown_is_not_zero() {
 #[test]
 fn what_is_no_count_is_unknown() {
     let model = shipped();
-    let expected = model.score(&Features { age: None, ..ordinary() }, &project());
+    let expected = model.score(&ChangeFeatures { age: None, ..ordinary() }, &project());
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0] {
-        assert_eq!(model.score(&Features { age: Some(bad), ..ordinary() }, &project()), expected, "{bad}");
+        assert_eq!(model.score(&ChangeFeatures { age: Some(bad), ..ordinary() }, &project()), expected, "{bad}");
     }
-    let huge = Features { la: Some(f64::MAX), ld: Some(f64::MAX), lt: Some(f64::MAX), ..ordinary() };
+    let huge = ChangeFeatures { la: Some(f64::MAX), ld: Some(f64::MAX), lt: Some(f64::MAX), ..ordinary() };
     let scored = model.score(&huge, &project());
     assert!(scored.probability > 0.0 && scored.probability < 1.0, "{scored:?}");
 }
@@ -131,22 +136,22 @@ fn experience_needs_a_project() {
 #[test]
 fn size_raises_the_shipped_score_and_what_is_beyond_it_stays_apart() {
     let model = shipped();
-    let score = |la: f64| model.score(&Features { la: Some(la), ..ordinary() }, &project());
+    let score = |la: f64| model.score(&ChangeFeatures { la: Some(la), ..ordinary() }, &project());
     let (small, large) = (score(1.0), score(300.0));
     assert!(large.probability > small.probability + 0.1, "{small:?} {large:?}");
-    let beyond = |scored: &Scored| scored.given_size.unwrap();
+    let beyond = |scored: &RiskScore| scored.given_size.unwrap();
     assert!((beyond(&large) - beyond(&small)).abs() < large.log_odds - small.log_odds);
 }
 
 #[test]
 fn the_shipped_scores_are_these() {
     let model = shipped();
-    let of = |features: Features, scale: &Scale| {
+    let of = |features: ChangeFeatures, scale: &Scale| {
         let scored = model.score(&features, scale);
         alloc::format!("{:.4} {:+.4}", scored.probability, scored.given_size.unwrap())
     };
-    let large = Features { la: Some(400.0), nf: Some(20.0), fix: Some(false), ..ordinary() };
-    let rested = Features { la: Some(1.0), ld: Some(0.0), age: Some(900.0), nuc: Some(4.0), ..ordinary() };
+    let large = ChangeFeatures { la: Some(400.0), nf: Some(20.0), fix: Some(false), ..ordinary() };
+    let rested = ChangeFeatures { la: Some(1.0), ld: Some(0.0), age: Some(900.0), nuc: Some(4.0), ..ordinary() };
     let scores =
         [of(ordinary(), &project()), of(ordinary(), &Scale::default()), of(large, &project()), of(rested, &project())];
     assert_eq!(scores, ["0.3919 +0.5514", "0.4099 +0.6263", "0.6778 -0.1606", "0.0862 -0.4753"]);
@@ -162,15 +167,15 @@ fn the_shipped_model_says_where_it_comes_from() {
     assert!(error > 0.0 && error < 0.5, "{error}");
     let total: f64 = Feature::ALL.into_iter().map(|feature| model.importance(feature)).sum();
     assert!((total - 1.0).abs() < 1e-12);
-    assert_eq!(Model::read(&model.write()).unwrap(), model);
+    assert_eq!(RiskModel::read(&model.write()).unwrap(), model);
     assert_eq!(model.write(), include_str!("../../data/score-1.json"));
 }
 
 #[test]
 fn a_damaged_file_is_refused() {
-    let good = Model::new(one_tree()).unwrap().write();
+    let good = RiskModel::new(one_tree()).unwrap().write();
     let check = |from: &str, to: &str, kind: ErrorKind, problem: &str| {
-        let error = Model::read(&good.replace(from, to)).unwrap_err();
+        let error = RiskModel::read(&good.replace(from, to)).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         let expected = format!("the risk model can't be used: {problem}; train it again with `cargo lab train risk`");
         assert_eq!(error.to_string(), expected);
@@ -191,8 +196,8 @@ fn a_damaged_file_is_refused() {
         ErrorKind::Number,
         "the calibration error is out of range",
     );
-    assert_eq!(Model::read("{").unwrap_err().kind(), ErrorKind::Syntax);
-    assert_eq!(Model::read(&good.replace("\"bugs\"", "\"bugs2\"")).unwrap_err().kind(), ErrorKind::Syntax);
+    assert_eq!(RiskModel::read("{").unwrap_err().kind(), ErrorKind::Syntax);
+    assert_eq!(RiskModel::read(&good.replace("\"bugs\"", "\"bugs2\"")).unwrap_err().kind(), ErrorKind::Syntax);
 }
 
 #[test]
@@ -208,7 +213,7 @@ fn names_are_read_back() {
     assert_eq!(Input::named(""), None);
 }
 
-fn any_features() -> impl Strategy<Value = Features> {
+fn any_features() -> impl Strategy<Value = ChangeFeatures> {
     let number = || {
         prop_oneof![
             3 => (0.0..5000.0_f64).prop_map(Some),
@@ -218,7 +223,7 @@ fn any_features() -> impl Strategy<Value = Features> {
     };
     (prop::array::uniform13(number()), prop::option::of(any::<bool>())).prop_map(|(values, fix)| {
         let [ns, nd, nf, entropy, la, ld, lt, ndev, age, nuc, exp, rexp, sexp] = values;
-        Features { ns, nd, nf, entropy, la, ld, lt, fix, ndev, age, nuc, exp, rexp, sexp }
+        ChangeFeatures { ns, nd, nf, entropy, la, ld, lt, fix, ndev, age, nuc, exp, rexp, sexp }
     })
 }
 

@@ -3,7 +3,7 @@
 use alloc::{format, string::String, vec::Vec};
 
 use super::error::{Error, ErrorKind};
-use super::feature::{Feature, Features};
+use super::feature::{ChangeFeatures, Feature};
 use super::input::Input;
 use super::scale::Scale;
 
@@ -25,7 +25,7 @@ pub struct Test {
 ///
 /// Leaf `Σ 2ⁱ` over the questions `i` that are answered with yes holds the log-odds.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tree {
+pub struct DecisionTree {
     /// One to three questions.
     pub tests: Vec<Test>,
     /// How many commits of the training sets each leaf stands for.
@@ -40,15 +40,15 @@ pub struct Forest {
     /// The log-odds before any tree.
     pub intercept: f64,
     /// The trees, at most 2,000.
-    pub trees: Vec<Tree>,
+    pub trees: Vec<DecisionTree>,
 }
 
 /// The inputs of one change.
 #[derive(Debug, Clone)]
-pub(super) struct Values([Option<f64>; Input::COUNT]);
+pub(super) struct InputVector([Option<f64>; Input::COUNT]);
 
-impl Values {
-    pub(super) fn of(features: &Features, scale: &Scale) -> Self {
+impl InputVector {
+    pub(super) fn of(features: &ChangeFeatures, scale: &Scale) -> Self {
         let mut values = [None; Input::COUNT];
         for (slot, input) in values.iter_mut().zip(Input::all()) {
             *slot = input.value(features, scale);
@@ -62,7 +62,7 @@ impl Values {
     }
 }
 
-impl Tree {
+impl DecisionTree {
     /// Refuses a tree whose numbers don't belong together.
     fn check(&self) -> Result<(), Error> {
         let problem = |kind, problem: &str| Err(Error::new(kind, String::from(problem)));
@@ -103,7 +103,7 @@ impl Tree {
         if weight > 0.0 { sum / weight } else { plain / open }
     }
 
-    fn value(&self, values: &Values) -> f64 {
+    fn value(&self, values: &InputVector) -> f64 {
         let mut answers = [None; DEEPEST];
         for (answer, test) in answers.iter_mut().zip(&self.tests) {
             *answer = values.answer(test);
@@ -117,7 +117,7 @@ impl Tree {
     /// is the tree's value when only the metrics in it are known (Shapley, *A Value for n-Person
     /// Games*, 1953; for trees Lundberg et al., *From Local Explanations to Global Understanding
     /// with Explainable AI for Trees*, 2020, whose path-dependent worth this is).
-    fn explain(&self, values: &Values, sums: &mut [f64; Feature::ALL.len()]) -> f64 {
+    fn explain(&self, values: &InputVector, sums: &mut [f64; Feature::ALL.len()]) -> f64 {
         let answers: Vec<Option<bool>> = self.tests.iter().map(|test| values.answer(test)).collect();
         let known = self.tests.iter().zip(&answers).filter(|(_, answer)| answer.is_some());
         let mut players: Vec<Feature> = known.flat_map(|(test, _)| test.input.sources()).collect();
@@ -166,17 +166,17 @@ fn share(before: u32, players: usize) -> f64 {
 impl Forest {
     /// The log-odds of a change.
     #[must_use]
-    pub fn log_odds(&self, features: &Features, scale: &Scale) -> f64 {
-        self.sum(&Values::of(features, scale))
+    pub fn log_odds(&self, features: &ChangeFeatures, scale: &Scale) -> f64 {
+        self.sum(&InputVector::of(features, scale))
     }
 
-    pub(super) fn sum(&self, values: &Values) -> f64 {
+    pub(super) fn sum(&self, values: &InputVector) -> f64 {
         self.trees.iter().fold(self.intercept, |sum, tree| sum + tree.value(values))
     }
 
     /// The log-odds when nothing is known, and what each metric adds, in the order of
     /// [`Feature::ALL`].
-    pub(super) fn explain(&self, values: &Values) -> (f64, [f64; Feature::ALL.len()]) {
+    pub(super) fn explain(&self, values: &InputVector) -> (f64, [f64; Feature::ALL.len()]) {
         let mut sums = [0.0; Feature::ALL.len()];
         let intercept = self.trees.iter().fold(self.intercept, |sum, tree| sum + tree.explain(values, &mut sums));
         (intercept, sums)
@@ -190,6 +190,6 @@ impl Forest {
         if self.trees.len() > MOST_TREES {
             return Err(Error::new(ErrorKind::Shape, format!("there are more than {MOST_TREES} trees")));
         }
-        self.trees.iter().try_for_each(Tree::check)
+        self.trees.iter().try_for_each(DecisionTree::check)
     }
 }

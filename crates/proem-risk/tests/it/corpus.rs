@@ -4,8 +4,8 @@
 
 use proem_risk::coverage::Coverage;
 use proem_risk::identity::Mailmap;
-use proem_risk::incident::{Corpus, Query};
-use proem_risk::path::{Attributes, RepoPath, Rules, classify};
+use proem_risk::incident::{Corpus, IncidentQuery};
+use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify};
 
 #[test]
 fn every_input_is_read_or_refused() {
@@ -26,9 +26,9 @@ fn every_input_is_read_or_refused() {
 }
 
 fn attributes(bytes: &[u8]) {
-    let rules = Rules::shipped().unwrap();
+    let rules = PathRules::shipped().unwrap();
     let (text, path) = bytes.split_at(bytes.len() / 2);
-    let mut attributes = Attributes::default();
+    let mut attributes = GitAttributes::default();
     attributes.add(&RepoPath::new(""), text);
     attributes.add(&RepoPath::new("a"), text);
     let path = RepoPath::new(path);
@@ -58,6 +58,6 @@ fn incidents(bytes: &[u8]) {
     let Ok(incidents) = Corpus::read(bytes) else { return };
     assert!(incidents.iter().all(|incident| !incident.id.is_empty() && !incident.title.trim().is_empty()));
     let corpus = Corpus::new(incidents);
-    let found = corpus.like(&Query { subject: "a crash", paths: &["src/a.py"], identifiers: &[] }, 5);
+    let found = corpus.like(&IncidentQuery { subject: "a crash", paths: &["src/a.py"], identifiers: &[] }, 5);
     assert!(found.len() <= 5 && found.iter().all(|(_, score)| score.is_finite() && *score > 0.0));
 }

@@ -8,17 +8,17 @@ use proem_select::catalogue::MAX_FILE_BYTES;
 
 use crate::Error;
 use crate::error::shown;
-use crate::files::{Content, read_beneath, read_regular};
+use crate::files::{FileContent, read_beneath, read_regular};
 
 /// The most entries of one folder that are looked at.
 const MAX_LISTED: usize = 2000;
 
 /// Why something can't be read, and what to do about it.
-type Unread = (String, String);
+type FolderProblem = (String, String);
 
 /// What is in a folder.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct FolderNames {
     /// Names, sorted.
     pub(super) names: Vec<String>,
     /// How many more there are than are looked at.
@@ -64,7 +64,7 @@ impl<'p> Folder<'p> {
     }
 
     /// The bytes of a file and where it really is; `None` if there is nothing.
-    pub(super) fn read(&self, path: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, Unread> {
+    pub(super) fn read(&self, path: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, FolderProblem> {
         let (real, content) = if self.is_project() {
             (self.path.join(path), read_beneath(self.path, path, MAX_FILE_BYTES))
         } else {
@@ -77,8 +77,8 @@ impl<'p> Folder<'p> {
             }
         };
         match content {
-            Ok(Some(Content::Whole(bytes))) => Ok(Some((real, bytes))),
-            Ok(Some(Content::Cut(_))) => {
+            Ok(Some(FileContent::Whole(bytes))) => Ok(Some((real, bytes))),
+            Ok(Some(FileContent::Cut(_))) => {
                 Err((format!("larger than {MAX_FILE_BYTES} bytes and left out"), "split it".into()))
             }
             Ok(None) => Ok(None),
@@ -87,8 +87,8 @@ impl<'p> Folder<'p> {
     }
 
     /// The names in a folder, sorted, but for hidden ones; none if there is no folder.
-    pub(super) fn list(&self, path: &Path) -> Result<Listed, Unread> {
-        let mut listed = Listed::default();
+    pub(super) fn list(&self, path: &Path) -> Result<FolderNames, FolderProblem> {
+        let mut listed = FolderNames::default();
         if !self.holds_folder(path)? {
             return Ok(listed);
         }
@@ -107,7 +107,7 @@ impl<'p> Folder<'p> {
     }
 
     /// Whether there is a folder; in a project a link on the way is an error.
-    pub(super) fn holds_folder(&self, path: &Path) -> Result<bool, Unread> {
+    pub(super) fn holds_folder(&self, path: &Path) -> Result<bool, FolderProblem> {
         if !self.is_project() {
             return Ok(self.path.join(path).is_dir());
         }
@@ -133,7 +133,7 @@ impl<'p> Folder<'p> {
     }
 
     /// Whether there is anything at a path that configuration names.
-    pub(super) fn holds(&self, path: &Path) -> Result<bool, Unread> {
+    pub(super) fn holds(&self, path: &Path) -> Result<bool, FolderProblem> {
         match self.path.join(path).symlink_metadata() {
             Ok(_) => Ok(true),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
@@ -142,7 +142,7 @@ impl<'p> Folder<'p> {
     }
 }
 
-fn why(error: &Error) -> Unread {
+fn why(error: &Error) -> FolderProblem {
     match error {
         Error::Link { .. } => {
             ("a symbolic link, and links are not followed here".into(), "replace it with what it points to".into())
@@ -156,6 +156,6 @@ fn why(error: &Error) -> Unread {
     }
 }
 
-fn unread(error: &std::io::Error) -> Unread {
+fn unread(error: &std::io::Error) -> FolderProblem {
     (format!("could not be read: {error}"), "check its permissions".into())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_risk::history::ObjectId;
 use proem_risk::identity::{Mailmap, Person};
 
-use super::listing::{Fields, split_fields};
+use super::listing::{NulFields, split_fields};
 use super::{ANSWER, resolve::verify};
 use crate::{
     Error,
@@ -18,7 +18,7 @@ const MOST_LOOKED_AT: &str = "--max-count=200000";
 
 /// Which commits are listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Batch {
+pub enum CommitSelection {
     /// Those that the second revision reaches and the first doesn't.
     Range(String, String),
     /// Those that HEAD reaches and that were committed at or after this time, in seconds since 1970.
@@ -27,7 +27,7 @@ pub enum Batch {
 
 /// Listed commits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Listing {
+pub struct CommitListing {
     /// The commits, newest first, without merges.
     pub commits: Vec<ObjectId>,
     /// How many merges were left out.
@@ -41,19 +41,24 @@ pub struct Listing {
 /// # Errors
 ///
 /// What [`super::resolve`] reports of a revision; what git refuses.
-pub fn commits_since(git: &GitProgram, repository: &Repository, batch: &Batch, most: usize) -> Result<Listing, Error> {
+pub fn commits_since(
+    git: &GitProgram,
+    repository: &Repository,
+    batch: &CommitSelection,
+    most: usize,
+) -> Result<CommitListing, Error> {
     let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), ANSWER);
     let (mut more, since) = match batch {
-        Batch::Range(from, to) => {
+        CommitSelection::Range(from, to) => {
             let (from, to) = (verify(&session, from)?, verify(&session, to)?);
             (vec![to.to_string(), format!("^{from}")], i64::MIN)
         }
-        Batch::Since(since) => (vec![verify(&session, "HEAD")?.to_string()], *since),
+        CommitSelection::Since(since) => (vec![verify(&session, "HEAD")?.to_string()], *since),
     };
     more.insert(0, MOST_LOOKED_AT.to_owned());
     more.push("--".to_owned());
     let more: Vec<&str> = more.iter().map(String::as_str).collect();
-    let mut listing = Listing::default();
+    let mut listing = CommitListing::default();
     let mut result = Ok(());
     let mut rest = Vec::new();
     // The dates are looked at here: git would end its list at the first commit with a wrong one.
@@ -68,7 +73,7 @@ pub fn commits_since(git: &GitProgram, repository: &Repository, batch: &Batch, m
     result.map(|()| listing)
 }
 
-fn list(line: &[u8], since: i64, most: usize, listing: &mut Listing) -> Option<()> {
+fn list(line: &[u8], since: i64, most: usize, listing: &mut CommitListing) -> Option<()> {
     let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
     let id = ObjectId::parse(words.next()?)?;
     let at: i64 = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
@@ -96,7 +101,7 @@ pub(super) fn only_author(
     let more: Vec<&str> = ends.iter().flatten().map(String::as_str).collect();
     let format = "--format=tformat:%an%x00%ae";
     let answer = session.ask_about(&["log", "-z", "--no-color", "--no-merges", format], &more, &[0])?;
-    let mut fields = Fields(&answer.stdout);
+    let mut fields = NulFields(&answer.stdout);
     let mut authors = BTreeSet::new();
     while let (Some(name), Some(mail)) = (fields.next(), fields.next()) {
         authors.insert(mailmap.person(name, mail).mail);
@@ -104,6 +109,6 @@ pub(super) fn only_author(
             return Ok(None);
         }
     }
-    let mut fields = Fields(&answer.stdout);
+    let mut fields = NulFields(&answer.stdout);
     Ok(fields.next().zip(fields.next()).map(|(name, mail)| mailmap.person(name, mail)))
 }

@@ -44,10 +44,10 @@ fn parse(bytes: &[u8]) -> Option<RawCommit> {
 }
 
 /// A name with a mail address.
-type Names = (Vec<u8>, Vec<u8>);
+type AuthorName = (Vec<u8>, Vec<u8>);
 
 /// Name, mail address and time of `Ann <ann@example.org> 1700000000 +0100`.
-fn person(line: &[u8]) -> Option<(Names, Option<i64>)> {
+fn person(line: &[u8]) -> Option<(AuthorName, Option<i64>)> {
     let end = line.iter().rposition(|&byte| byte == b'>')?;
     let (who, rest) = line.split_at_checked(end)?;
     let start = who.iter().position(|&byte| byte == b'<')?;
@@ -57,7 +57,7 @@ fn person(line: &[u8]) -> Option<(Names, Option<i64>)> {
 }
 
 /// Whom git would name as the author of a commit made here; `None` if it doesn't know.
-pub(super) fn user(session: &Session<'_>) -> Option<Names> {
+pub(super) fn user(session: &Session<'_>) -> Option<AuthorName> {
     let answer = session.ask_about(&["var", "GIT_AUTHOR_IDENT"], &[], &[0]).ok()?;
     person(answer.stdout.trim_ascii_end()).map(|(names, _)| names)
 }

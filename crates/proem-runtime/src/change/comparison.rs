@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_risk::change::{Lines, Status};
+use proem_risk::change::{FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 
-use super::identifiers::Names;
-use super::listing::{self, Entry, Raw};
-use super::{Blobs, Found, Resolved, work_tree};
+use super::identifiers::PatchIdentifiers;
+use super::listing::{self, RawDiff, RawDiffEntry};
+use super::{Blobs, ChangeListing, ResolvedChange, work_tree};
 use crate::{
     Error,
     git::{IdLength, Session},
@@ -22,7 +22,7 @@ const PAIRS: usize = 200;
 
 /// What is compared with the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum ComparisonTarget {
     /// A commit.
     Trees,
     /// What is staged.
@@ -43,7 +43,7 @@ enum Renames {
 /// Two states that are compared.
 #[derive(Debug)]
 pub(super) struct Comparison {
-    side: Side,
+    side: ComparisonTarget,
     base: String,
     end: Option<String>,
     renames: Renames,
@@ -63,7 +63,7 @@ const OPTIONS: [&str; 9] = [
 ];
 
 impl Comparison {
-    pub(super) fn of(resolved: &Resolved, ids: IdLength) -> Self {
+    pub(super) fn of(resolved: &ResolvedChange, ids: IdLength) -> Self {
         Self {
             side: resolved.kind.into(),
             base: resolved.base.map_or_else(|| ids.empty_tree().to_owned(), |base| base.to_string()),
@@ -73,12 +73,12 @@ impl Comparison {
     }
 
     /// The changed files with their lines.
-    pub(super) fn find(&mut self, session: &Session<'_>) -> Result<(Found, Blobs), Error> {
+    pub(super) fn find(&mut self, session: &Session<'_>) -> Result<(ChangeListing, Blobs), Error> {
         let mut gaps = Vec::new();
         let mut raw = self.raw(session)?;
-        let blobs = Blobs::look(session, raw.entries.iter().flat_map(Entry::blobs))?;
+        let blobs = Blobs::look(session, raw.entries.iter().flat_map(RawDiffEntry::blobs))?;
         let count = |status| raw.entries.iter().filter(|entry| entry.status == status).count();
-        let (added, deleted) = (count(Status::Added), count(Status::Deleted));
+        let (added, deleted) = (count(FileStatus::Added), count(FileStatus::Deleted));
         if added > 0 && deleted > 0 {
             if blobs.any_missing() || added.saturating_mul(deleted) > RENAMES {
                 gaps.push(
@@ -92,7 +92,7 @@ impl Comparison {
             }
         }
         let mut unmerged = BTreeSet::new();
-        if self.side == Side::WorkTree {
+        if self.side == ComparisonTarget::WorkTree {
             unmerged = work_tree::drop_untouched(session, &mut raw.entries)?;
         }
         if let count @ 1.. = raw.unmerged.max(unmerged.len()) {
@@ -106,22 +106,22 @@ impl Comparison {
             let answer = session.ask_about(&[self.command()], &refs(&args), &[0])?;
             let lines = listing::numstat(&answer.stdout, self.command())?;
             // What was staged and taken back differs from the index and not from the base.
-            let differs = |entry: &Entry| lines.contains_key(entry.path.as_bytes());
-            raw.entries.retain(|entry| self.side != Side::WorkTree || differs(entry));
+            let differs = |entry: &RawDiffEntry| lines.contains_key(entry.path.as_bytes());
+            raw.entries.retain(|entry| self.side != ComparisonTarget::WorkTree || differs(entry));
             lines
         };
         lines.retain(|path, _| !unmerged.contains(path));
-        Ok((Found { entries: raw.entries, lines, gaps }, blobs))
+        Ok((ChangeListing { entries: raw.entries, lines, gaps }, blobs))
     }
 
-    fn raw(&self, session: &Session<'_>) -> Result<Raw, Error> {
+    fn raw(&self, session: &Session<'_>) -> Result<RawDiff, Error> {
         let args = self.args("--raw");
         let answer = session.ask_about(&[self.command()], &refs(&args), &[0])?;
         listing::raw(&answer.stdout, self.command())
     }
 
     /// Hands the changed lines over, until enough names are found.
-    pub(super) fn patch(&self, session: &Session<'_>, names: &mut Names<'_>) -> Result<(), Error> {
+    pub(super) fn patch(&self, session: &Session<'_>, names: &mut PatchIdentifiers<'_>) -> Result<(), Error> {
         let mut args = ["--src-prefix=a/", "--dst-prefix=b/", "--no-indent-heuristic"].map(str::to_owned).to_vec();
         args.extend(self.args("--unified=0").into_iter().filter(|arg| arg != "-z"));
         let result = session.stream(&[self.command()], &refs(&args), Vec::new(), &mut |piece| {
@@ -132,8 +132,8 @@ impl Comparison {
 
     const fn command(&self) -> &'static str {
         match self.side {
-            Side::Trees => "diff-tree",
-            Side::Index | Side::WorkTree => "diff-index",
+            ComparisonTarget::Trees => "diff-tree",
+            ComparisonTarget::Index | ComparisonTarget::WorkTree => "diff-index",
         }
     }
 
@@ -145,7 +145,7 @@ impl Comparison {
             Renames::Similar => "--find-renames=50%".to_owned(),
         });
         args.push("-l400".to_owned());
-        if self.side == Side::Index {
+        if self.side == ComparisonTarget::Index {
             // A path that is only intended to be added has no content that could be committed.
             args.extend(["--cached", "--ita-invisible-in-index"].map(str::to_owned));
         }
@@ -163,23 +163,27 @@ fn refs(args: &[String]) -> Vec<&str> {
 /// Counts the lines of each file on its own, where some blobs are missing: a comparison of all would fail.
 fn one_by_one(
     session: &Session<'_>,
-    entries: &[Entry],
+    entries: &[RawDiffEntry],
     blobs: &Blobs,
     gaps: &mut Vec<String>,
-) -> Result<BTreeMap<Vec<u8>, Option<Lines>>, Error> {
+) -> Result<BTreeMap<Vec<u8>, Option<LineCounts>>, Error> {
     let here = |id: &Option<ObjectId>| id.filter(|id| blobs.has(id));
     let alone = entries.iter().filter_map(|entry| match entry.status {
-        Status::Added => here(&entry.new),
-        Status::Deleted => here(&entry.old),
+        FileStatus::Added => here(&entry.new),
+        FileStatus::Deleted => here(&entry.old),
         _ => None,
     });
     let counted = blobs.count_lines(session, alone)?;
     let mut pairs = 0_usize;
-    let mut lines_of = |entry: &Entry| match (entry.status, here(&entry.old), here(&entry.new)) {
-        (Status::Added, _, Some(new)) => Some(Lines { added: counted.get(&new).copied().flatten()?, removed: 0 }),
-        (Status::Deleted, Some(old), _) => Some(Lines { added: 0, removed: counted.get(&old).copied().flatten()? }),
-        (_, Some(old), Some(new)) if old == new => Some(Lines::default()),
-        (Status::Modified | Status::Renamed, Some(old), Some(new)) => {
+    let mut lines_of = |entry: &RawDiffEntry| match (entry.status, here(&entry.old), here(&entry.new)) {
+        (FileStatus::Added, _, Some(new)) => {
+            Some(LineCounts { added: counted.get(&new).copied().flatten()?, removed: 0 })
+        }
+        (FileStatus::Deleted, Some(old), _) => {
+            Some(LineCounts { added: 0, removed: counted.get(&old).copied().flatten()? })
+        }
+        (_, Some(old), Some(new)) if old == new => Some(LineCounts::default()),
+        (FileStatus::Modified | FileStatus::Renamed, Some(old), Some(new)) => {
             pairs = pairs.saturating_add(1);
             if pairs > PAIRS { None } else { pair(session, &old, &new) }
         }
@@ -192,7 +196,7 @@ fn one_by_one(
     Ok(lines)
 }
 
-fn pair(session: &Session<'_>, old: &ObjectId, new: &ObjectId) -> Option<Lines> {
+fn pair(session: &Session<'_>, old: &ObjectId, new: &ObjectId) -> Option<LineCounts> {
     let args = ["diff", "--numstat", "-z", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"];
     let answer = session.ask_about(&args, &[&old.to_string(), &new.to_string(), "--"], &[0]).ok()?;
     listing::numstat(&answer.stdout, "diff").ok()?.into_values().next().flatten()

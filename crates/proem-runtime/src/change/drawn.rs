@@ -7,17 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use proem_risk::change::{FileKind, Lines, Status};
+use proem_risk::change::{FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 use proem_risk::path::RepoPath;
-use proem_risk::sample::{Drawn, DrawnFile};
+use proem_risk::sample::{DrawnCommit, DrawnFile};
 use sha2::{Digest as _, Sha256};
 
-use super::listing::{self, Entry, Fields, Raw};
+use super::listing::{self, NulFields, RawDiff, RawDiffEntry};
 use super::{ANSWER, Blobs};
 use crate::{
     Error,
-    files::{Access, Content, read_regular, replace},
+    files::{FileAccess, FileContent, read_regular, replace},
     git::{GitProgram, IdLength, Repository, Session},
     history::{cache_name, listed, shallow},
     process::Deadline,
@@ -45,7 +45,7 @@ pub fn drawn(
     repository: &Repository,
     ids: &[ObjectId],
     cache: Option<&Path>,
-) -> Result<Vec<Drawn>, Error> {
+) -> Result<Vec<DrawnCommit>, Error> {
     let name = cache_name("drawn", repository);
     let mut known = cache.map_or_else(BTreeMap::new, |folder| kept(&folder.join(&name)).unwrap_or_default());
     let alone: BTreeSet<ObjectId> = listed(&shallow(repository)?).into_iter().collect();
@@ -65,7 +65,7 @@ pub fn drawn(
         }
     }
     let files = |id: &ObjectId| known.get(id).or_else(|| passing.get(id)).cloned().unwrap_or_default();
-    Ok(ids.iter().map(|id| Drawn { id: *id, files: files(id) }).collect())
+    Ok(ids.iter().map(|id| DrawnCommit { id: *id, files: files(id) }).collect())
 }
 
 /// Files by commit.
@@ -78,18 +78,18 @@ fn read(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, Files), Error
         return Err(UNREADABLE);
     }
     let listed = list(session, ids)?;
-    let blobs = Blobs::look(session, listed.values().flatten().flat_map(Entry::blobs))?;
-    let is_here = |entries: &[Entry]| entries.iter().flat_map(Entry::blobs).all(|blob| blobs.has(&blob));
+    let blobs = Blobs::look(session, listed.values().flatten().flat_map(RawDiffEntry::blobs))?;
+    let is_here = |entries: &[RawDiffEntry]| entries.iter().flat_map(RawDiffEntry::blobs).all(|blob| blobs.has(&blob));
     let here: Vec<ObjectId> = ids.iter().filter(|id| listed.get(id).is_none_or(|all| is_here(all))).copied().collect();
     let mut lines = count(session, &here)?;
     let before = listed.iter().filter(|(id, _)| lines.contains_key(id)).flat_map(|(_, entries)| entries);
-    let before = blobs.count_lines(session, before.filter_map(Entry::counted_before))?;
+    let before = blobs.count_lines(session, before.filter_map(RawDiffEntry::counted_before))?;
     let (mut whole, mut partial) = (Files::new(), Files::new());
     for id in ids {
         let entries = listed.get(id).map(Vec::as_slice).unwrap_or_default();
         let is_whole = is_here(entries);
         let mut counted = lines.remove(id).unwrap_or_default();
-        let file = |entry: &Entry| {
+        let file = |entry: &RawDiffEntry| {
             let lines = counted.remove(entry.path.as_bytes()).flatten().filter(|_| is_whole);
             drawn_file(entry, lines.filter(|_| entry.kind() == FileKind::Regular), &before)
         };
@@ -103,10 +103,10 @@ fn read(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, Files), Error
     Ok((whole, partial))
 }
 
-fn drawn_file(entry: &Entry, lines: Option<Lines>, before: &BTreeMap<ObjectId, Option<u32>>) -> DrawnFile {
+fn drawn_file(entry: &RawDiffEntry, lines: Option<LineCounts>, before: &BTreeMap<ObjectId, Option<u32>>) -> DrawnFile {
     let known = match (entry.status, lines) {
-        (Status::Added, _) => Some(0),
-        (Status::Deleted, Some(lines)) => Some(lines.removed),
+        (FileStatus::Added, _) => Some(0),
+        (FileStatus::Deleted, Some(lines)) => Some(lines.removed),
         (_, Some(_)) => entry.old.as_ref().and_then(|old| before.get(old).copied().flatten()),
         (_, None) => None,
     };
@@ -138,15 +138,15 @@ fn ask(session: &Session<'_>, form: &str, ids: &[ObjectId]) -> Result<Vec<u8>, E
 const UNREADABLE: Error = Error::GitAnswer { command: "diff-tree" };
 
 /// The files of each commit. A commit is introduced by its id; one without a change isn't.
-fn list(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Vec<Entry>>, Error> {
+fn list(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Vec<RawDiffEntry>>, Error> {
     let answer = ask(session, "--raw", ids)?;
-    let mut fields = Fields(&answer);
-    let mut listed: BTreeMap<ObjectId, Vec<Entry>> = BTreeMap::new();
+    let mut fields = NulFields(&answer);
+    let mut listed: BTreeMap<ObjectId, Vec<RawDiffEntry>> = BTreeMap::new();
     let mut current = None;
     while let Some(first) = fields.0.first() {
         if *first == b':' {
             let entries = current.and_then(|id| listed.get_mut(&id)).ok_or(UNREADABLE)?;
-            let mut raw = Raw::default();
+            let mut raw = RawDiff::default();
             listing::entry(&mut fields, &mut raw).ok_or(UNREADABLE)?;
             entries.append(&mut raw.entries);
         } else {
@@ -159,15 +159,15 @@ fn list(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Ve
 }
 
 /// The lines of a commit by path.
-type Counted = BTreeMap<Vec<u8>, Option<Lines>>;
+type CommitLines = BTreeMap<Vec<u8>, Option<LineCounts>>;
 
-fn count(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Counted>, Error> {
+fn count(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, CommitLines>, Error> {
     let answer = ask(session, "--numstat", ids)?;
-    let mut fields = Fields(&answer);
-    let mut counted: BTreeMap<ObjectId, Counted> = ids.iter().map(|id| (*id, Counted::new())).collect();
+    let mut fields = NulFields(&answer);
+    let mut counted: BTreeMap<ObjectId, CommitLines> = ids.iter().map(|id| (*id, CommitLines::new())).collect();
     let mut current = None;
     while !fields.0.is_empty() {
-        let line = Fields(fields.0).next().ok_or(UNREADABLE)?;
+        let line = NulFields(fields.0).next().ok_or(UNREADABLE)?;
         if let Some(id) = ObjectId::parse(line) {
             fields.next();
             current = Some(id);
@@ -181,13 +181,13 @@ fn count(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, C
 
 /// What was kept; `None` if there is nothing, or it is no such file.
 fn kept(path: &Path) -> Option<Files> {
-    let Ok(Some(Content::Whole(bytes))) = read_regular(path, LARGEST) else { return None };
+    let Ok(Some(FileContent::Whole(bytes))) = read_regular(path, LARGEST) else { return None };
     let (sum, payload) = bytes.strip_prefix(FORM)?.split_at_checked(SUM)?;
     if Sha256::digest(payload).as_slice() != sum {
         return None;
     }
     let mut files = Files::new();
-    let mut reader = Bytes(payload);
+    let mut reader = ByteCursor(payload);
     while !reader.0.is_empty() {
         let id = ObjectId::from_bytes(reader.text()?)?;
         let count = reader.number()?;
@@ -215,7 +215,7 @@ fn keep(folder: &Path, name: &str, ids: &[ObjectId], known: &Files) -> Result<()
     bytes.extend_from_slice(&Sha256::digest(&payload));
     bytes.append(&mut payload);
     std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-    replace(folder, Path::new(name), &bytes, Access::Private)
+    replace(folder, Path::new(name), &bytes, FileAccess::Private)
 }
 
 fn number(out: &mut Vec<u8>, number: usize) {
@@ -227,9 +227,9 @@ fn text(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-struct Bytes<'b>(&'b [u8]);
+struct ByteCursor<'b>(&'b [u8]);
 
-impl<'b> Bytes<'b> {
+impl<'b> ByteCursor<'b> {
     fn number(&mut self) -> Option<u32> {
         let (number, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
@@ -247,7 +247,7 @@ impl<'b> Bytes<'b> {
         let path = RepoPath::new(self.text()?);
         let mut known = || self.number().map(|number| (number != u32::MAX).then_some(number));
         let (added, removed, before) = (known()?, known()?, known()?);
-        let lines = added.zip(removed).map(|(added, removed)| Lines { added, removed });
+        let lines = added.zip(removed).map(|(added, removed)| LineCounts { added, removed });
         Some(DrawnFile { path, lines, before })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proem_risk::path::{Class, RepoPath, Role};
+use proem_risk::path::{FileRole, PathClass, RepoPath};
 use proem_text::words;
 
 use super::pins::Pins;
@@ -14,7 +14,7 @@ const SHORTEST: usize = 3;
 const LONGEST_LINE: usize = 2000;
 
 /// Collects names from a patch that comes in pieces.
-pub(super) struct Names<'r> {
+pub(super) struct PatchIdentifiers<'r> {
     found: Vec<String>,
     known: BTreeSet<String>,
     most: usize,
@@ -29,11 +29,11 @@ pub(super) struct Names<'r> {
 }
 
 /// Whether people write such files.
-pub(super) const fn is_written(class: &Class) -> bool {
-    !matches!(class.role, Role::Generated | Role::Vendored | Role::Lock | Role::Asset)
+pub(super) const fn is_written(class: &PathClass) -> bool {
+    !matches!(class.role, FileRole::Generated | FileRole::Vendored | FileRole::Lock | FileRole::Asset)
 }
 
-impl<'r> Names<'r> {
+impl<'r> PatchIdentifiers<'r> {
     /// Looks at `bytes` bytes for `most` names in files that are wanted by their paths.
     pub(super) fn new(bytes: usize, most: usize, is_wanted: impl Fn(&RepoPath) -> bool + 'r) -> Self {
         Self {
@@ -136,7 +136,7 @@ mod tests {
         \\ No newline at end of file\n";
 
     fn names(pieces: &[&[u8]], bytes: usize, most: usize) -> Vec<String> {
-        let mut names = Names::new(bytes, most, |path| !path.as_bytes().ends_with(b".lock"));
+        let mut names = PatchIdentifiers::new(bytes, most, |path| !path.as_bytes().ends_with(b".lock"));
         let _ = pieces.iter().all(|piece| names.take(piece));
         names.into_found().0
     }

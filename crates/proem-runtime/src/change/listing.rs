@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_risk::change::{FileKind, Lines, Status};
+use proem_risk::change::{FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 use proem_risk::path::RepoPath;
 
@@ -13,12 +13,12 @@ use crate::{
 
 /// A changed path (git-diff(1), "Raw output format").
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct RawDiffEntry {
     pub(super) path: RepoPath,
     pub(super) from: Option<RepoPath>,
-    pub(super) status: Status,
+    pub(super) status: FileStatus,
     /// What it is after the change, before it for a deleted one.
-    mode: Mode,
+    mode: GitFileMode,
     /// The blob before; `None` if there was none.
     pub(super) old: Option<ObjectId>,
     /// The blob after; `None` if there is none or git didn't compute it.
@@ -27,38 +27,38 @@ pub(super) struct Entry {
 
 /// The kinds of modes that git stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum GitFileMode {
     File,
     Link,
     Submodule,
 }
 
-impl Entry {
+impl RawDiffEntry {
     pub(super) const fn kind(&self) -> FileKind {
         match self.mode {
-            Mode::File => FileKind::Regular,
-            Mode::Link => FileKind::Link,
-            Mode::Submodule => FileKind::Submodule,
+            GitFileMode::File => FileKind::Regular,
+            GitFileMode::Link => FileKind::Link,
+            GitFileMode::Submodule => FileKind::Submodule,
         }
     }
 
     /// The blob whose lines are worth counting: that of a file that was there before and is after.
     pub(super) fn counted_before(&self) -> Option<ObjectId> {
-        let stays = matches!(self.status, Status::Modified | Status::Renamed | Status::TypeChanged);
-        self.old.filter(|_| stays && self.mode == Mode::File)
+        let stays = matches!(self.status, FileStatus::Modified | FileStatus::Renamed | FileStatus::TypeChanged);
+        self.old.filter(|_| stays && self.mode == GitFileMode::File)
     }
 
     /// The blobs that a comparison of its contents reads.
     pub(super) fn blobs(&self) -> impl Iterator<Item = ObjectId> {
-        let blobs = if self.mode == Mode::Submodule { [None, None] } else { [self.old, self.new] };
+        let blobs = if self.mode == GitFileMode::Submodule { [None, None] } else { [self.old, self.new] };
         blobs.into_iter().flatten()
     }
 }
 
 /// What a list of paths says.
 #[derive(Debug, Default)]
-pub(super) struct Raw {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct RawDiff {
+    pub(super) entries: Vec<RawDiffEntry>,
     /// How many paths are in conflict, and in no entry.
     pub(super) unmerged: usize,
 }
@@ -81,9 +81,9 @@ pub(super) fn split_fields(rest: &mut Vec<u8>, piece: &[u8], field: &mut dyn FnM
 }
 
 /// Reads the paths of one comparison.
-pub(super) fn raw(bytes: &[u8], command: &'static str) -> Result<Raw, Error> {
-    let mut fields = Fields(bytes);
-    let mut raw = Raw::default();
+pub(super) fn raw(bytes: &[u8], command: &'static str) -> Result<RawDiff, Error> {
+    let mut fields = NulFields(bytes);
+    let mut raw = RawDiff::default();
     while !fields.0.is_empty() {
         entry(&mut fields, &mut raw).ok_or(Error::GitAnswer { command })?;
     }
@@ -91,9 +91,9 @@ pub(super) fn raw(bytes: &[u8], command: &'static str) -> Result<Raw, Error> {
 }
 
 /// Fields that end in NUL.
-pub(super) struct Fields<'b>(pub(super) &'b [u8]);
+pub(super) struct NulFields<'b>(pub(super) &'b [u8]);
 
-impl<'b> Fields<'b> {
+impl<'b> NulFields<'b> {
     pub(super) fn next(&mut self) -> Option<&'b [u8]> {
         let (field, rest) = split(self.0, 0)?;
         self.0 = rest;
@@ -102,17 +102,17 @@ impl<'b> Fields<'b> {
 }
 
 /// Reads a path with its modes, ids and status; what is in conflict is only counted.
-pub(super) fn entry(fields: &mut Fields<'_>, raw: &mut Raw) -> Option<()> {
+pub(super) fn entry(fields: &mut NulFields<'_>, raw: &mut RawDiff) -> Option<()> {
     let mut words = fields.next()?.strip_prefix(b":")?.split(|&byte| byte == b' ');
     let (before, after) = (words.next()?, words.next()?);
     let (old, new) = (ObjectId::parse(words.next()?)?, ObjectId::parse(words.next()?)?);
     let letter = *words.next()?.first()?;
     let status = match letter {
-        b'A' => Status::Added,
-        b'M' => Status::Modified,
-        b'D' => Status::Deleted,
-        b'T' => Status::TypeChanged,
-        b'R' => Status::Renamed,
+        b'A' => FileStatus::Added,
+        b'M' => FileStatus::Modified,
+        b'D' => FileStatus::Deleted,
+        b'T' => FileStatus::TypeChanged,
+        b'R' => FileStatus::Renamed,
         b'U' => {
             fields.next()?;
             raw.unmerged = raw.unmerged.saturating_add(1);
@@ -120,21 +120,21 @@ pub(super) fn entry(fields: &mut Fields<'_>, raw: &mut Raw) -> Option<()> {
         }
         _ => return None,
     };
-    let from = if status == Status::Renamed { Some(RepoPath::new(fields.next()?)) } else { None };
+    let from = if status == FileStatus::Renamed { Some(RepoPath::new(fields.next()?)) } else { None };
     let path = RepoPath::new(fields.next()?);
-    let mode = match if status == Status::Deleted { before } else { after } {
-        b"120000" => Mode::Link,
-        b"160000" => Mode::Submodule,
-        _ => Mode::File,
+    let mode = match if status == FileStatus::Deleted { before } else { after } {
+        b"120000" => GitFileMode::Link,
+        b"160000" => GitFileMode::Submodule,
+        _ => GitFileMode::File,
     };
     let there = |id: ObjectId| Some(id).filter(|id| id.as_bytes().iter().any(|&byte| byte != 0));
-    raw.entries.push(Entry { path, from, status, mode, old: there(old), new: there(new) });
+    raw.entries.push(RawDiffEntry { path, from, status, mode, old: there(old), new: there(new) });
     Some(())
 }
 
 /// Reads the lines of one comparison, by the path after it.
-pub(super) fn numstat(bytes: &[u8], command: &'static str) -> Result<BTreeMap<Vec<u8>, Option<Lines>>, Error> {
-    let mut fields = Fields(bytes);
+pub(super) fn numstat(bytes: &[u8], command: &'static str) -> Result<BTreeMap<Vec<u8>, Option<LineCounts>>, Error> {
+    let mut fields = NulFields(bytes);
     let mut lines = BTreeMap::new();
     while !fields.0.is_empty() {
         let (path, counted) = counted(&mut fields).ok_or(Error::GitAnswer { command })?;
@@ -144,12 +144,12 @@ pub(super) fn numstat(bytes: &[u8], command: &'static str) -> Result<BTreeMap<Ve
 }
 
 /// Reads a path with its lines: `1 TAB 2 TAB path`, or nothing for the path and two more fields for a rename.
-pub(super) fn counted(fields: &mut Fields<'_>) -> Option<(Vec<u8>, Option<Lines>)> {
+pub(super) fn counted(fields: &mut NulFields<'_>) -> Option<(Vec<u8>, Option<LineCounts>)> {
     let (added, rest) = split(fields.next()?, b'\t')?;
     let (removed, path) = split(rest, b'\t')?;
     let lines = match (added, removed) {
         (b"-", b"-") => None,
-        _ => Some(Lines { added: count(added)?, removed: count(removed)? }),
+        _ => Some(LineCounts { added: count(added)?, removed: count(removed)? }),
     };
     let path = if path.is_empty() { fields.next().and_then(|_| fields.next())? } else { path };
     Some((path.to_vec(), lines))

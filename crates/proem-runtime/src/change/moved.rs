@@ -6,22 +6,22 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use proem_risk::change::{FileKind, Lines, Status};
+use proem_risk::change::{FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 use proem_risk::path::RepoPath;
 
-use super::Found;
-use super::listing::Entry;
-use super::work_tree::Untracked;
+use super::ChangeListing;
+use super::listing::RawDiffEntry;
+use super::work_tree::UntrackedFile;
 use crate::{Error, git::Session};
 
 const COMMAND: &str = "hash-object";
 
 /// Turns deleted entries of `found` whose content an untracked file has into renames, and takes those files
 /// out of `untracked`. What could be a rename still, and what couldn't be found out, becomes a gap.
-pub(super) fn pair(session: &Session<'_>, found: &mut Found, untracked: &mut Vec<Untracked>) {
-    let is_gone = |entry: &Entry| entry.status == Status::Deleted && entry.kind() == FileKind::Regular;
-    if !found.entries.iter().any(is_gone) || !untracked.iter().any(Untracked::is_read) {
+pub(super) fn pair(session: &Session<'_>, found: &mut ChangeListing, untracked: &mut Vec<UntrackedFile>) {
+    let is_gone = |entry: &RawDiffEntry| entry.status == FileStatus::Deleted && entry.kind() == FileKind::Regular;
+    if !found.entries.iter().any(is_gone) || !untracked.iter().any(UntrackedFile::is_read) {
         return;
     }
     match ids(session, untracked) {
@@ -36,7 +36,7 @@ pub(super) fn pair(session: &Session<'_>, found: &mut Found, untracked: &mut Vec
             found.gaps.push(format!("rename_incomplete: untracked files can't be compared with deleted ones: {error}"));
         }
     }
-    if found.entries.iter().any(is_gone) && untracked.iter().any(Untracked::is_file) {
+    if found.entries.iter().any(is_gone) && untracked.iter().any(UntrackedFile::is_file) {
         found.gaps.push(
             "rename_incomplete: an untracked file may be a deleted file that was renamed and edited; stage \
                          both so that the rename is detected"
@@ -45,7 +45,7 @@ pub(super) fn pair(session: &Session<'_>, found: &mut Found, untracked: &mut Vec
     }
 }
 
-impl Found {
+impl ChangeListing {
     /// Makes a rename of each deleted path that has a new one; one that is there still didn't change.
     fn moved(&mut self, pairs: &BTreeMap<RepoPath, RepoPath>) {
         self.entries.retain(|entry| pairs.get(&entry.path).is_none_or(|to| *to != entry.path));
@@ -53,17 +53,17 @@ impl Found {
             let Some(to) = pairs.get(&entry.path) else { continue };
             let from = std::mem::replace(&mut entry.path, to.clone());
             // A file without lines stays one.
-            let lines = self.lines.remove(from.as_bytes()).flatten().map(|_| Lines::default());
+            let lines = self.lines.remove(from.as_bytes()).flatten().map(|_| LineCounts::default());
             self.lines.insert(to.as_bytes().to_vec(), lines);
             entry.from = Some(from);
-            entry.status = Status::Renamed;
+            entry.status = FileStatus::Renamed;
             entry.new = entry.old;
         }
     }
 }
 
 /// The ids that git would give to the untracked files that could be read, with their paths.
-fn ids<'u>(session: &Session<'_>, untracked: &'u [Untracked]) -> Result<Vec<(ObjectId, &'u RepoPath)>, Error> {
+fn ids<'u>(session: &Session<'_>, untracked: &'u [UntrackedFile]) -> Result<Vec<(ObjectId, &'u RepoPath)>, Error> {
     let read: Vec<&RepoPath> = untracked.iter().filter(|file| file.is_read()).map(|file| &file.path).collect();
     let input = read.iter().flat_map(|path| quoted(path.as_bytes())).collect();
     let answer = session.answer(&[COMMAND, "--stdin-paths"], &[], input)?;

@@ -11,7 +11,7 @@ use proem_risk::path::RepoPath;
 
 /// What was seen of one pipeline.
 #[derive(Debug, Default)]
-struct Seen {
+struct PipelineUses {
     /// How many more lines use an action after the change than before, by its name.
     uses: BTreeMap<Vec<u8>, i64>,
     /// Whether another line changed.
@@ -21,7 +21,7 @@ struct Seen {
 /// The pipelines of a patch.
 #[derive(Debug, Default)]
 pub(super) struct Pins {
-    seen: BTreeMap<RepoPath, Seen>,
+    seen: BTreeMap<RepoPath, PipelineUses>,
     /// The file whose lines come.
     current: Option<RepoPath>,
 }
@@ -49,7 +49,8 @@ impl Pins {
 
     /// The pipelines of which only versions changed.
     pub(super) fn only_versions(self) -> impl Iterator<Item = RepoPath> {
-        let is_only = |(_, seen): &(RepoPath, Seen)| !seen.others && seen.uses.values().all(|count| *count == 0);
+        let is_only =
+            |(_, seen): &(RepoPath, PipelineUses)| !seen.others && seen.uses.values().all(|count| *count == 0);
         self.seen.into_iter().filter(is_only).map(|(path, _)| path)
     }
 }

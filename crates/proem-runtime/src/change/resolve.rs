@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use proem_risk::change::Kind;
+use proem_risk::change::ChangeKind;
 use proem_risk::history::ObjectId;
 
 use super::{ANSWER, commit};
 use crate::{
     Error, Extent,
-    git::{GitProgram, Place, Repository, Session, SetUp, filters, parse_status, status::split},
+    git::{GitProgram, Repository, RepositoryKind, Session, SetUp, filters, parse_status, status::split},
     process::Deadline,
 };
 
@@ -42,9 +42,9 @@ const HEAD: &str = "HEAD, because nothing is uncommitted";
 
 /// What is meant, in commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedChange {
     /// Where the change comes from.
-    pub kind: Kind,
+    pub kind: ChangeKind,
     /// The commit that it is or ends with; `None` for what is not committed.
     pub id: Option<ObjectId>,
     /// The commit that it stands on; `None` if it begins the history.
@@ -65,29 +65,30 @@ pub struct Resolved {
 ///
 /// [`Error::NoRevision`], [`Error::AmbiguousRevision`], [`Error::NoCommits`], [`Error::NoMergeBase`],
 /// [`Error::MissingParent`], [`Error::BareRepository`] or [`Error::InConflict`]; what git refuses otherwise.
-pub fn resolve(git: &GitProgram, repository: &Repository, spec: &Spec, now: i64) -> Result<Resolved, Error> {
+pub fn resolve(git: &GitProgram, repository: &Repository, spec: &Spec, now: i64) -> Result<ResolvedChange, Error> {
     let mut session = Session::new(git, repository.folder(), Deadline::after(git.limits().question), ANSWER);
     match spec {
         Spec::Auto => {
-            if matches!(repository.place, Place::WorkTree(_)) && is_dirty(&mut session, &repository.set_up())? {
-                return uncommitted(&session, Kind::WorkTree, now, "the work tree with untracked files");
+            if matches!(repository.place, RepositoryKind::WorkTree(_)) && is_dirty(&mut session, &repository.set_up())?
+            {
+                return uncommitted(&session, ChangeKind::WorkTree, now, "the work tree with untracked files");
             }
             single(&session, "HEAD", HEAD)
         }
         Spec::Rev(revision) => single(&session, revision, "the commit"),
         Spec::Range(from, to) => range(&session, from, to),
-        Spec::Staged | Spec::WorkTree if repository.place == Place::Bare => {
+        Spec::Staged | Spec::WorkTree if repository.place == RepositoryKind::Bare => {
             Err(Error::BareRepository { git_dir: repository.common_dir.clone() })
         }
         Spec::Staged => {
             without_conflicts(&session)?;
-            uncommitted(&session, Kind::Staged, now, "what is staged")
+            uncommitted(&session, ChangeKind::Staged, now, "what is staged")
         }
-        Spec::WorkTree => uncommitted(&session, Kind::WorkTree, now, "the work tree with untracked files"),
+        Spec::WorkTree => uncommitted(&session, ChangeKind::WorkTree, now, "the work tree with untracked files"),
     }
 }
 
-fn single(session: &Session<'_>, revision: &str, said: &'static str) -> Result<Resolved, Error> {
+fn single(session: &Session<'_>, revision: &str, said: &'static str) -> Result<ResolvedChange, Error> {
     let id = verify(session, revision)?;
     let commit = commit::read(session, &id)?;
     let base = commit.parents.first().copied();
@@ -102,10 +103,10 @@ fn single(session: &Session<'_>, revision: &str, said: &'static str) -> Result<R
         (true, _) => "the merge, against its first parent",
         (false, said) => said,
     };
-    Ok(Resolved { kind: Kind::Commit, id: Some(id), base, commits: 1, is_merge, at: commit.at, said })
+    Ok(ResolvedChange { kind: ChangeKind::Commit, id: Some(id), base, commits: 1, is_merge, at: commit.at, said })
 }
 
-fn range(session: &Session<'_>, from: &str, to: &str) -> Result<Resolved, Error> {
+fn range(session: &Session<'_>, from: &str, to: &str) -> Result<ResolvedChange, Error> {
     let (first, last) = (verify(session, from)?, verify(session, to)?);
     let ends = [first.to_string(), last.to_string()];
     let answer = session.ask_about(&["merge-base"], &[&ends[0], &ends[1]], &[0, 1])?;
@@ -118,16 +119,16 @@ fn range(session: &Session<'_>, from: &str, to: &str) -> Result<Resolved, Error>
     let commits = commits.ok_or(Error::GitAnswer { command: "rev-list" })?;
     let at = commit::read(session, &last)?.at;
     let said = "the changes of the second revision since the common ancestor";
-    Ok(Resolved { kind: Kind::Range, id: Some(last), base: Some(base), commits, is_merge: false, at, said })
+    Ok(ResolvedChange { kind: ChangeKind::Range, id: Some(last), base: Some(base), commits, is_merge: false, at, said })
 }
 
-fn uncommitted(session: &Session<'_>, kind: Kind, at: i64, said: &'static str) -> Result<Resolved, Error> {
+fn uncommitted(session: &Session<'_>, kind: ChangeKind, at: i64, said: &'static str) -> Result<ResolvedChange, Error> {
     let base = match verify(session, "HEAD") {
         Ok(base) => Some(base),
         Err(Error::NoCommits) => None,
         Err(error) => return Err(error),
     };
-    Ok(Resolved { kind, id: None, base, commits: 0, is_merge: false, at, said })
+    Ok(ResolvedChange { kind, id: None, base, commits: 0, is_merge: false, at, said })
 }
 
 /// Refuses an index of which nothing can be committed.

@@ -5,15 +5,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use proem_risk::change::{ChangedFile, FileKind, Lines, Status};
-use proem_risk::path::{Class, RepoPath};
+use proem_risk::change::{ChangedFile, FileKind, FileStatus, LineCounts};
+use proem_risk::path::{PathClass, RepoPath};
 
 use super::blobs::count_lines;
-use super::listing::Entry;
+use super::listing::RawDiffEntry;
 use crate::{
     Error, Extent,
-    files::{Content, read_beneath},
-    git::{Place, Repository, Session, StatusKind, parse_status},
+    files::{FileContent, read_beneath},
+    git::{Repository, RepositoryKind, Session, StatusKind, parse_status},
 };
 
 /// The most untracked files that are looked at.
@@ -21,7 +21,10 @@ const UNTRACKED: usize = 5_000;
 
 /// Drops files whose time changed and whose content didn't: a comparison lists them, the status doesn't.
 /// Returns the paths in conflict, whose content is that of both sides with marks in between.
-pub(super) fn drop_untouched(session: &Session<'_>, entries: &mut Vec<Entry>) -> Result<BTreeSet<Vec<u8>>, Error> {
+pub(super) fn drop_untouched(
+    session: &Session<'_>,
+    entries: &mut Vec<RawDiffEntry>,
+) -> Result<BTreeSet<Vec<u8>>, Error> {
     let status =
         ["status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"];
     let listing = parse_status(&session.ask_whole(&status, &[0])?.stdout);
@@ -37,15 +40,15 @@ pub(super) fn drop_untouched(session: &Session<'_>, entries: &mut Vec<Entry>) ->
 
 /// A file that git doesn't track and doesn't ignore.
 #[derive(Debug)]
-pub(super) struct Untracked {
+pub(super) struct UntrackedFile {
     pub(super) path: RepoPath,
     kind: FileKind,
-    content: Seen,
+    content: ContentKind,
 }
 
 /// What was seen of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum ContentKind {
     /// A text of so many lines.
     Text(u32),
     /// What git takes for binary.
@@ -54,7 +57,7 @@ enum Seen {
     Nothing,
 }
 
-impl Untracked {
+impl UntrackedFile {
     /// Whether it is a regular file.
     pub(super) const fn is_file(&self) -> bool {
         matches!(self.kind, FileKind::Regular)
@@ -62,26 +65,26 @@ impl Untracked {
 
     /// Whether its content was read.
     pub(super) const fn is_read(&self) -> bool {
-        !matches!(self.content, Seen::Nothing)
+        !matches!(self.content, ContentKind::Nothing)
     }
 
     const fn lines(&self) -> Option<u32> {
         match self.content {
-            Seen::Text(lines) => Some(lines),
-            Seen::Binary | Seen::Nothing => None,
+            ContentKind::Text(lines) => Some(lines),
+            ContentKind::Binary | ContentKind::Nothing => None,
         }
     }
 
     /// It as a file of a change.
-    pub(super) fn added(self, class: impl Fn(&RepoPath) -> Class) -> ChangedFile {
+    pub(super) fn added(self, class: impl Fn(&RepoPath) -> PathClass) -> ChangedFile {
         let lines = self.lines();
         ChangedFile {
             class: class(&self.path),
             path: self.path,
             before: None,
-            status: Status::Added,
+            status: FileStatus::Added,
             kind: self.kind,
-            lines: lines.map(|added| Lines { added, removed: 0 }),
+            lines: lines.map(|added| LineCounts { added, removed: 0 }),
             lines_before: Some(0),
             lines_after: lines,
         }
@@ -94,8 +97,8 @@ pub(super) fn untracked(
     repository: &Repository,
     largest: usize,
     gaps: &mut Vec<String>,
-) -> Result<Vec<Untracked>, Error> {
-    let Place::WorkTree(root) = &repository.place else { return Ok(Vec::new()) };
+) -> Result<Vec<UntrackedFile>, Error> {
+    let RepositoryKind::WorkTree(root) = &repository.place else { return Ok(Vec::new()) };
     let listing = session.ask_whole(&["ls-files", "-z", "--others", "--exclude-standard"], &[0])?;
     let set_up = repository.set_up();
     let paths = listing.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
@@ -111,25 +114,25 @@ pub(super) fn untracked(
         // Another repository in a folder of this one.
         let is_repository = bytes.ends_with(b"/");
         let (kind, content) =
-            if is_repository { (FileKind::Submodule, Seen::Nothing) } else { look(root, bytes, largest) };
-        Untracked { path: RepoPath::new(*bytes), kind, content }
+            if is_repository { (FileKind::Submodule, ContentKind::Nothing) } else { look(root, bytes, largest) };
+        UntrackedFile { path: RepoPath::new(*bytes), kind, content }
     };
     Ok(paths.iter().map(look).collect())
 }
 
 /// What could not be counted of untracked files, in our words.
-pub(super) fn uncounted(untracked: &[Untracked]) -> Option<String> {
+pub(super) fn uncounted(untracked: &[UntrackedFile]) -> Option<String> {
     let unread = untracked.iter().filter(|file| file.is_file() && file.lines().is_none()).count();
     (unread > 0).then(|| format!("lines: {unread} untracked files are binary, too large or could not be read"))
 }
 
 /// What an untracked path is, and its content; links are not followed.
-fn look(root: &Path, path: &[u8], largest: usize) -> (FileKind, Seen) {
+fn look(root: &Path, path: &[u8], largest: usize) -> (FileKind, ContentKind) {
     match read_beneath(root, Path::new(OsStr::from_bytes(path)), largest) {
-        Ok(Some(Content::Whole(content))) => {
-            (FileKind::Regular, count_lines(&content).map_or(Seen::Binary, Seen::Text))
+        Ok(Some(FileContent::Whole(content))) => {
+            (FileKind::Regular, count_lines(&content).map_or(ContentKind::Binary, ContentKind::Text))
         }
-        Err(Error::Link { .. }) => (FileKind::Link, Seen::Nothing),
-        _ => (FileKind::Regular, Seen::Nothing),
+        Err(Error::Link { .. }) => (FileKind::Link, ContentKind::Nothing),
+        _ => (FileKind::Regular, ContentKind::Nothing),
     }
 }

@@ -5,13 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use proem_engine::cache::plan_request;
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::providers::Model;
-use proem_engine::run::{Effect, EffectId, Performed};
-use proem_llm::caller::gate::{Gate, Open};
-use proem_llm::caller::{Call, Caller, Sent};
-use proem_llm::projection::Dropped;
-use proem_llm::wire::Slot;
+use proem_engine::run::{Effect, EffectId, EffectResult};
+use proem_llm::caller::gate::{Gate, OpenGate};
+use proem_llm::caller::{AttemptReport, Caller, ProviderCall};
+use proem_llm::projection::Omission;
+use proem_llm::wire::CallSlot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +19,7 @@ use super::Perform;
 
 /// A model and the endpoint that serves it.
 #[derive(Debug, Clone)]
-pub struct Served {
+pub struct ServedModel {
     /// The model that is asked, with its prices and limits.
     pub model: Model,
     /// The endpoint's name in configuration.
@@ -27,24 +27,24 @@ pub struct Served {
 }
 
 /// The models that may be called, by the name that requests give.
-pub type Directory = BTreeMap<String, Served>;
+pub type Directory = BTreeMap<String, ServedModel>;
 
 /// What a call took on the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct CallTrace {
     /// Which effect it was.
     pub effect: EffectId,
     /// Every attempt.
-    pub attempts: Vec<Sent>,
+    pub attempts: Vec<AttemptReport>,
     /// What was not sent to the provider.
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<Omission>,
     /// How long it took in all, waiting included.
     pub took: Duration,
 }
 
 /// Performs the calls of one run.
 #[derive(Debug)]
-pub struct Calls<'c> {
+pub struct CallPerformer<'c> {
     caller: &'c Caller,
     directory: &'c Directory,
     /// The run's place among those of one command, from 1.
@@ -53,14 +53,14 @@ pub struct Calls<'c> {
     gate: &'c dyn Gate,
     /// When the run is over, whatever is still to be done.
     end: Option<Instant>,
-    made: Mutex<Vec<Made>>,
+    made: Mutex<Vec<CallTrace>>,
 }
 
-impl<'c> Calls<'c> {
+impl<'c> CallPerformer<'c> {
     /// The calls of the run with that place among those of one command, from 1.
     #[must_use]
     pub const fn new(caller: &'c Caller, directory: &'c Directory, run: u32) -> Self {
-        Self { caller, directory, run, gate: &Open, end: None, made: Mutex::new(Vec::new()) }
+        Self { caller, directory, run, gate: &OpenGate, end: None, made: Mutex::new(Vec::new()) }
     }
 
     /// The same with somebody who is asked before each attempt.
@@ -79,40 +79,46 @@ impl<'c> Calls<'c> {
 
     /// What went over the wire, in the order of the effects.
     #[must_use]
-    pub fn into_made(self) -> Vec<Made> {
+    pub fn into_made(self) -> Vec<CallTrace> {
         let mut made = self.made.into_inner().unwrap_or_else(PoisonError::into_inner);
         made.sort_by_key(|made| made.effect);
         made
     }
 }
 
-impl Perform for Calls<'_> {
-    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+impl Perform for CallPerformer<'_> {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> EffectResult {
         let Effect::Call { request } = effect else {
-            let failure = Failure::new(FailureKind::Refused, "this step is not supported here");
-            return Performed::Failed { failure };
+            let failure = CallFailure::new(FailureKind::Refused, "this step is not supported here");
+            return EffectResult::Failed { failure };
         };
         let Some(served) = self.directory.get(&request.model) else {
             let problem = format!(
                 "no configured provider has the model `{}`; choose another with --model or --provider",
                 request.model
             );
-            return Performed::Failed { failure: Failure::new(FailureKind::UnknownModel, problem) };
+            return EffectResult::Failed { failure: CallFailure::new(FailureKind::UnknownModel, problem) };
         };
         let plan = plan_request(request, &served.model, served.model.counter().as_ref());
-        let slot = Slot { run: self.run, effect: id.0 };
-        let call =
-            Call { endpoint: &served.endpoint, request, model: &served.model, plan: &plan, slot, gate: self.gate };
+        let slot = CallSlot { run: self.run, effect: id.0 };
+        let call = ProviderCall {
+            endpoint: &served.endpoint,
+            request,
+            model: &served.model,
+            plan: &plan,
+            slot,
+            gate: self.gate,
+        };
         let began = Instant::now();
         let called = match self.end {
             Some(end) => self.caller.call_before(end, &call, stop).await,
             None => self.caller.call(&call, stop).await,
         };
-        let made = Made { effect: id, attempts: called.attempts, dropped: called.dropped, took: began.elapsed() };
+        let made = CallTrace { effect: id, attempts: called.attempts, dropped: called.dropped, took: began.elapsed() };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(made);
         match called.result {
-            Ok(response) => Performed::Response { response: Box::new(response) },
-            Err(failure) => Performed::Failed { failure },
+            Ok(response) => EffectResult::Response { response: Box::new(response) },
+            Err(failure) => EffectResult::Failed { failure },
         }
     }
 }

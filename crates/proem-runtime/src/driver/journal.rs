@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 /// What a run pauses for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pausing<'q> {
+pub enum PauseReason<'q> {
     /// A person's answers to these.
     Asks(&'q [Question]),
     /// A time.
@@ -39,15 +39,15 @@ pub trait Journal {
     fn pauses(
         &self,
         state: &dyn Fn() -> Result<Json, Error>,
-        pausing: Pausing<'_>,
+        pausing: PauseReason<'_>,
     ) -> impl Future<Output = Result<(), Error>>;
 }
 
 /// Writes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unwritten;
+pub struct NullJournal;
 
-impl Journal for Unwritten {
+impl Journal for NullJournal {
     fn stepped(&self, _event: &Event) {}
 
     async fn intends(
@@ -58,7 +58,7 @@ impl Journal for Unwritten {
         Ok(())
     }
 
-    async fn pauses(&self, _state: &dyn Fn() -> Result<Json, Error>, _pausing: Pausing<'_>) -> Result<(), Error> {
+    async fn pauses(&self, _state: &dyn Fn() -> Result<Json, Error>, _pausing: PauseReason<'_>) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use std::sync::Mutex;
 
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::{Error, ErrorKind};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -44,7 +44,7 @@ fn a_call() -> Effect {
         request: Box::new(proem_engine::call::Request {
             model: "m".into(),
             assembly,
-            answer: proem_engine::call::Answering::Text,
+            answer: proem_engine::call::AnswerForm::Text,
             temperature_percent: None,
             arrival: proem_engine::call::Arrival::Whole,
         }),
@@ -56,19 +56,19 @@ impl Machine for Scripted {
 
     fn step(&mut self, event: Event) -> Result<Step<Self::Outcome>, Error> {
         match event.what {
-            What::Performed { results } => {
+            EventKind::Performed { results } => {
                 for (id, performed) in results {
-                    let Performed::Failed { failure } = performed else { continue };
+                    let EffectResult::Failed { failure } = performed else { continue };
                     self.seen.push(format!("{}:{}", id.0, failure.message));
                 }
             }
-            What::Cancelled { why } => {
+            EventKind::Cancelled { why } => {
                 self.seen.push(format!("{why:?}"));
                 return Ok(Step::Done(self.seen.clone()));
             }
-            What::Woken => self.seen.push("woken".into()),
-            What::Started => self.seen.push("started".into()),
-            What::Answered { .. } => return Err(Error::new(ErrorKind::OutOfStep, "nothing was asked")),
+            EventKind::Woken => self.seen.push("woken".into()),
+            EventKind::Started => self.seen.push("started".into()),
+            EventKind::Answered { .. } => return Err(Error::new(ErrorKind::OutOfStep, "nothing was asked")),
         }
         Ok(match self.script.pop() {
             None => Step::Done(self.seen.clone()),
@@ -95,14 +95,14 @@ struct Delayed {
 }
 
 impl Perform for Delayed {
-    async fn perform(&self, id: EffectId, _: &Effect, stop: &CancellationToken) -> Performed {
+    async fn perform(&self, id: EffectId, _: &Effect, stop: &CancellationToken) -> EffectResult {
         let millis = self.millis.get(id.0 as usize).copied().unwrap_or(0);
         tokio::select! {
             () = stop.cancelled() => {}
             () = tokio::time::sleep(Duration::from_millis(millis)) => {}
         }
         self.done.lock().unwrap().push(id.0);
-        Performed::Failed { failure: Failure::new(FailureKind::Server, format!("effect {}", id.0)) }
+        EffectResult::Failed { failure: CallFailure::new(FailureKind::Server, format!("effect {}", id.0)) }
     }
 }
 
@@ -111,15 +111,15 @@ fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(work)
 }
 
-fn bounds(time: Option<Duration>) -> Bounds {
-    Bounds { stop: CancellationToken::new(), time }
+fn bounds(time: Option<Duration>) -> RunBounds {
+    RunBounds { stop: CancellationToken::new(), time }
 }
 
 /// What a machine ended with.
-fn done(driven: Driven<Vec<String>>) -> Vec<String> {
+fn done(driven: DriveResult<Vec<String>>) -> Vec<String> {
     match driven.reached {
-        Reached::Done(seen) => seen,
-        Reached::Asked(questions) => panic!("it asked {questions:?}"),
+        DriveEnd::Done(seen) => seen,
+        DriveEnd::Asked(questions) => panic!("it asked {questions:?}"),
     }
 }
 
@@ -128,7 +128,7 @@ proptest! {
     fn completions_in_any_order_give_the_same_run(delays in proptest::collection::vec(0u64..1000, 6)) {
         let script = [Stage::Do(3), Stage::Wait(5), Stage::Do(2), Stage::Do(1)];
         let world = Delayed { millis: delays, ..Delayed::default() };
-        let seen = run(drive(&mut Scripted::new(&script), What::Started, &world, &bounds(None))).unwrap();
+        let seen = run(drive(&mut Scripted::new(&script), EventKind::Started, &world, &bounds(None))).unwrap();
         let expected = ["started", "0:effect 0", "1:effect 1", "2:effect 2", "woken", "3:effect 3", "4:effect 4", "5:effect 5"];
         prop_assert_eq!(done(seen), expected);
     }
@@ -137,7 +137,7 @@ proptest! {
     fn a_transcript_replays_to_the_same_end(delays in proptest::collection::vec(0u64..1000, 6)) {
         let script = [Stage::Do(3), Stage::Wait(5), Stage::Do(2)];
         let world = Delayed { millis: delays, ..Delayed::default() };
-        let driven = run(drive(&mut Scripted::new(&script), What::Started, &world, &bounds(None))).unwrap();
+        let driven = run(drive(&mut Scripted::new(&script), EventKind::Started, &world, &bounds(None))).unwrap();
         let mut again = Scripted::new(&script);
         let mut last = None;
         for event in driven.transcript.clone() {
@@ -154,7 +154,7 @@ proptest! {
 #[test]
 fn effects_of_one_step_are_performed_together() {
     let world = Delayed { millis: vec![300, 200, 100], ..Delayed::default() };
-    run(drive(&mut Scripted::new(&[Stage::Do(3)]), What::Started, &world, &bounds(None))).unwrap();
+    run(drive(&mut Scripted::new(&[Stage::Do(3)]), EventKind::Started, &world, &bounds(None))).unwrap();
     assert_eq!(*world.done.lock().unwrap(), [2, 1, 0]);
 }
 
@@ -162,9 +162,9 @@ fn effects_of_one_step_are_performed_together() {
 fn the_deadline_ends_a_run_that_is_told_once() {
     let world = Delayed { millis: vec![10_000], ..Delayed::default() };
     let limited = bounds(Some(Duration::from_millis(50)));
-    let driven = run(drive(&mut Scripted::new(&[Stage::Do(1)]), What::Started, &world, &limited)).unwrap();
+    let driven = run(drive(&mut Scripted::new(&[Stage::Do(1)]), EventKind::Started, &world, &limited)).unwrap();
     assert_eq!(done(driven), ["started", "Deadline"]);
-    let driven = run(drive(&mut Scripted::new(&[Stage::Wait(90_000)]), What::Started, &world, &limited)).unwrap();
+    let driven = run(drive(&mut Scripted::new(&[Stage::Wait(90_000)]), EventKind::Started, &world, &limited)).unwrap();
     assert_eq!(done(driven), ["started", "Deadline"]);
 }
 
@@ -178,7 +178,7 @@ fn a_caller_who_gives_up_is_heard() {
             tokio::time::sleep(Duration::from_millis(5)).await;
             stop.cancel();
         });
-        drive(&mut Scripted::new(&[Stage::Do(1)]), What::Started, &world, &limits).await
+        drive(&mut Scripted::new(&[Stage::Do(1)]), EventKind::Started, &world, &limits).await
     });
     assert_eq!(done(driven.unwrap()), ["started", "Asked"]);
 }
@@ -186,8 +186,8 @@ fn a_caller_who_gives_up_is_heard() {
 #[test]
 fn questions_go_to_the_caller() {
     let driven =
-        run(drive(&mut Scripted::new(&[Stage::Ask]), What::Started, &Delayed::default(), &bounds(None))).unwrap();
-    assert!(matches!(driven.reached, Reached::Asked(questions) if questions[0].text == "go on?"));
+        run(drive(&mut Scripted::new(&[Stage::Ask]), EventKind::Started, &Delayed::default(), &bounds(None))).unwrap();
+    assert!(matches!(driven.reached, DriveEnd::Asked(questions) if questions[0].text == "go on?"));
 }
 
 /// A machine that asks for more when it is given up.
@@ -200,7 +200,7 @@ impl Machine for Stubborn {
     type Outcome = u32;
 
     fn step(&mut self, event: Event) -> Result<Step<u32>, Error> {
-        if matches!(event.what, What::Performed { .. }) {
+        if matches!(event.what, EventKind::Performed { .. }) {
             return Ok(Step::Done(self.asked));
         }
         self.asked += 1;
@@ -218,10 +218,10 @@ fn a_run_that_asks_for_more_after_its_time_gets_no_more_of_it() {
     let limited = bounds(Some(Duration::from_millis(50)));
     let (driven, took) = run(async {
         let began = Instant::now();
-        let driven = drive(&mut Stubborn::default(), What::Started, &world, &limited).await;
+        let driven = drive(&mut Stubborn::default(), EventKind::Started, &world, &limited).await;
         (driven.unwrap(), began.elapsed())
     });
-    assert_eq!(driven.reached, Reached::Done(2));
+    assert_eq!(driven.reached, DriveEnd::Done(2));
     assert_eq!(took.as_secs(), 0, "nothing is waited for on the clock that jumps");
 }
 
@@ -259,11 +259,11 @@ impl Journal for Book {
         self.note(format!("intends {ids:?} from {}", state()?))
     }
 
-    async fn pauses(&self, state: &dyn Fn() -> Result<Json, Error>, pausing: Pausing<'_>) -> Result<(), Error> {
+    async fn pauses(&self, state: &dyn Fn() -> Result<Json, Error>, pausing: PauseReason<'_>) -> Result<(), Error> {
         let state = state()?;
         match pausing {
-            Pausing::Asks(questions) => self.note(format!("asks {} from {state}", questions[0].text)),
-            Pausing::Waits { .. } => self.note(format!("waits from {state}")),
+            PauseReason::Asks(questions) => self.note(format!("asks {} from {state}", questions[0].text)),
+            PauseReason::Waits { .. } => self.note(format!("waits from {state}")),
         }
     }
 }
@@ -272,7 +272,7 @@ impl Journal for Book {
 fn a_journal_is_told_before_anything_is_done() {
     let (world, book) = (Delayed::default(), Book::default());
     let mut machine = Scripted::new(&[Stage::Do(2), Stage::Wait(5), Stage::Ask]);
-    let from = Onward::Event(What::Started);
+    let from = DriveStart::Event(EventKind::Started);
     run(go_on(&mut machine, from, &world, &bounds(None), &book)).unwrap();
     assert_eq!(
         book.lines(),
@@ -292,7 +292,7 @@ fn what_cannot_be_written_down_is_not_done() {
     for (start, script) in [("intends", Stage::Do(1)), ("waits", Stage::Wait(90_000)), ("asks", Stage::Ask)] {
         let (world, book) = (Delayed::default(), Book { fails_at: Some(start), ..Book::default() });
         let mut machine = Scripted::new(&[script]);
-        let from = Onward::Event(What::Started);
+        let from = DriveStart::Event(EventKind::Started);
         let error = run(go_on(&mut machine, from, &world, &bounds(None), &book)).unwrap_err();
         assert_eq!(error.to_string(), "the disk is full", "{start}");
         assert!(world.done.lock().unwrap().is_empty(), "{start}");
@@ -301,16 +301,16 @@ fn what_cannot_be_written_down_is_not_done() {
 
 #[test]
 fn a_run_goes_on_by_what_it_waits_for() {
-    let go_on_from = |from: Onward| {
+    let go_on_from = |from: DriveStart| {
         let (world, book) = (Delayed::default(), Book::default());
         let mut machine = Scripted { effects: 3, ..Scripted::new(&[]) };
         let driven = run(go_on(&mut machine, from, &world, &bounds(None), &book)).unwrap();
         (done(driven), book.lines())
     };
-    let (seen, lines) = go_on_from(Onward::Effects(vec![(EffectId(1), a_call()), (EffectId(2), a_call())]));
+    let (seen, lines) = go_on_from(DriveStart::Effects(vec![(EffectId(1), a_call()), (EffectId(2), a_call())]));
     assert_eq!(seen, ["1:effect 1", "2:effect 2"]);
     assert_eq!(lines, ["intends [1, 2] from []", "took performed"]);
-    let (seen, lines) = go_on_from(Onward::Until(Time(0)));
+    let (seen, lines) = go_on_from(DriveStart::Until(Time(0)));
     assert_eq!(seen, ["woken"]);
     assert_eq!(lines, ["waits from []", "took woken"]);
 }

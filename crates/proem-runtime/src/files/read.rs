@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     Error, Extent,
-    files::{FILE, Missing, named, unexpected, walk},
+    files::{FILE, MissingFolder, named, unexpected, walk},
     process::read_capped,
 };
 
@@ -56,7 +56,7 @@ fn regular(found: FileType) -> io::Result<()> {
 
 /// The bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum FileContent {
     /// All of them.
     Whole(Vec<u8>),
     /// As many as the cap allows, from the beginning; the file has more.
@@ -68,7 +68,7 @@ pub enum Content {
 /// # Errors
 ///
 /// [`Error::Link`] or [`Error::NotRegular`] if it is something else; [`Error::Io`] if it can't be read.
-pub fn read_regular(path: &Path, cap: usize) -> Result<Option<Content>, Error> {
+pub fn read_regular(path: &Path, cap: usize) -> Result<Option<FileContent>, Error> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => metadata,
         Ok(metadata) => return Err(unexpected(path, metadata.file_type(), FILE)),
@@ -89,17 +89,17 @@ pub fn read_regular(path: &Path, cap: usize) -> Result<Option<Content>, Error> {
 /// # Errors
 ///
 /// [`Error::NotBeneath`] if `relative` isn't a plain path below `root`; what [`read_regular`] reports.
-pub fn read_beneath(root: &Path, relative: &Path, cap: usize) -> Result<Option<Content>, Error> {
-    match walk(root, relative, &Missing::Report)? {
+pub fn read_beneath(root: &Path, relative: &Path, cap: usize) -> Result<Option<FileContent>, Error> {
+    match walk(root, relative, &MissingFolder::Report)? {
         Some(walked) => read_regular(&walked.path, cap),
         None => Ok(None),
     }
 }
 
-fn read(file: &File, path: &Path, cap: usize) -> Result<Content, Error> {
+fn read(file: &File, path: &Path, cap: usize) -> Result<FileContent, Error> {
     let (bytes, extent) = read_capped(file, cap).map_err(Error::io("read", path))?;
     Ok(match extent {
-        Extent::Whole => Content::Whole(bytes),
-        Extent::Cut => Content::Cut(bytes),
+        Extent::Whole => FileContent::Whole(bytes),
+        Extent::Cut => FileContent::Cut(bytes),
     })
 }

@@ -9,19 +9,19 @@ use std::{
 
 use crate::{
     Error,
-    files::{FILE, Missing, Walked, named, unexpected, walk},
+    files::{FILE, MissingFolder, Walked, named, unexpected, walk},
 };
 
 /// Who may read a file that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum FileAccess {
     /// The user alone: mode 0600, new folders 0700.
     Private,
     /// Everybody: mode 0644, new folders 0755, both less the user's umask.
     Shared,
 }
 
-impl Access {
+impl FileAccess {
     const fn file_mode(self) -> u32 {
         match self {
             Self::Private => 0o600,
@@ -45,7 +45,7 @@ impl Access {
 ///
 /// [`Error::Exists`] if there is something; [`Error::Link`] or [`Error::NotRegular`] if a folder on
 /// the way is something else; [`Error::NotBeneath`] or [`Error::Io`].
-pub fn write_new(root: &Path, relative: &Path, bytes: &[u8], access: Access) -> Result<(), Error> {
+pub fn write_new(root: &Path, relative: &Path, bytes: &[u8], access: FileAccess) -> Result<(), Error> {
     let walked = prepare(root, relative, access)?;
     let temporary = Temporary::write(&walked, bytes, access)?;
     match fs::hard_link(&temporary.0, &walked.path) {
@@ -63,7 +63,7 @@ pub fn write_new(root: &Path, relative: &Path, bytes: &[u8], access: Access) -> 
 ///
 /// [`Error::Link`] or [`Error::NotRegular`] if there, or on the way, is something else;
 /// [`Error::NotBeneath`] or [`Error::Io`].
-pub fn replace(root: &Path, relative: &Path, bytes: &[u8], access: Access) -> Result<(), Error> {
+pub fn replace(root: &Path, relative: &Path, bytes: &[u8], access: FileAccess) -> Result<(), Error> {
     let walked = prepare(root, relative, access)?;
     match walked.path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => return Err(unexpected(&walked.path, metadata.file_type(), FILE)),
@@ -94,9 +94,9 @@ pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
 
-fn prepare(root: &Path, relative: &Path, access: Access) -> Result<Walked, Error> {
+fn prepare(root: &Path, relative: &Path, access: FileAccess) -> Result<Walked, Error> {
     let create = |path: &Path| DirBuilder::new().mode(access.folder_mode()).create(path);
-    let walked = walk(root, relative, &Missing::Create(&create))?;
+    let walked = walk(root, relative, &MissingFolder::Create(&create))?;
     walked.ok_or_else(|| Error::NotBeneath { path: relative.to_path_buf() })
 }
 
@@ -108,7 +108,7 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
 struct Temporary(PathBuf);
 
 impl Temporary {
-    fn write(walked: &Walked, bytes: &[u8], access: Access) -> Result<Self, Error> {
+    fn write(walked: &Walked, bytes: &[u8], access: FileAccess) -> Result<Self, Error> {
         let path = walked.folder.join(temporary_name()?);
         let opened = OpenOptions::new().write(true).create_new(true).mode(access.file_mode()).open(&path);
         let mut file = opened.map_err(Error::io("create", &path))?;

@@ -3,16 +3,16 @@
 //! They go before anything else is done with a text, so that what is sent, counted, shown and kept is one
 //! text. What a caller passes is not gathered and stays.
 
-use proem_agents::assemble::gathered::{Entry, Gap, Gathered, Head, RuleText};
+use proem_agents::assemble::gathered::{Gap, GitHead, PlaceFacts, RememberedEntry, RuleText};
 use proem_guard::{Untrusted, credential};
 
 use crate::gaps::gap;
 
 /// Takes them out of every text; a gap says of how many.
-pub(super) fn cut(gathered: &mut Gathered) {
+pub(super) fn cut(gathered: &mut PlaceFacts) {
     let mut count = 0_usize;
     if let Some(git) = &mut gathered.git {
-        if let Head::Branch(name) | Head::Unborn(name) = &mut git.head {
+        if let GitHead::Branch(name) | GitHead::Unborn(name) = &mut git.head {
             outside(name, &mut count);
         }
         let changes = git.work_tree.iter_mut().filter_map(|work_tree| work_tree.changes.as_mut());
@@ -25,7 +25,7 @@ pub(super) fn cut(gathered: &mut Gathered) {
             RuleText::Outside(text) => outside(text, &mut count),
         }
     }
-    for Entry { text, kind, .. } in gathered.memories.iter_mut().chain(&mut gathered.activity) {
+    for RememberedEntry { text, kind, .. } in gathered.memories.iter_mut().chain(&mut gathered.activity) {
         outside(text, &mut count);
         outside(kind, &mut count);
     }

@@ -7,13 +7,13 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use proem_agents::assemble::gathered::{Entry, Gap};
+use proem_agents::assemble::gathered::{Gap, RememberedEntry};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 use serde_json::{Map, Value};
 
 use crate::{
-    files::{Content, read_beneath},
+    files::{FileContent, read_beneath},
     gaps::{gap, gap_of},
 };
 
@@ -38,11 +38,11 @@ pub(super) const FILES: [EntriesFile; 2] = [
 ];
 
 /// The entries of `file` below `root`, none if it doesn't exist.
-pub(super) fn read(root: &Path, file: EntriesFile, cap: usize, gaps: &mut Vec<Gap>) -> Vec<Entry> {
+pub(super) fn read(root: &Path, file: EntriesFile, cap: usize, gaps: &mut Vec<Gap>) -> Vec<RememberedEntry> {
     let bytes = match read_beneath(root, Path::new(file.path), cap) {
         Ok(None) => return Vec::new(),
-        Ok(Some(Content::Whole(bytes))) => bytes,
-        Ok(Some(Content::Cut(bytes))) => {
+        Ok(Some(FileContent::Whole(bytes))) => bytes,
+        Ok(Some(FileContent::Cut(bytes))) => {
             gaps.push(gap(file.path, format!("only its first {cap} bytes are read; remove entries you don't need")));
             up_to_last_line(bytes)
         }
@@ -65,9 +65,9 @@ fn up_to_last_line(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// A line that is no entry, and why.
-type Unreadable = (usize, &'static str);
+type BadLine = (usize, &'static str);
 
-fn parse(bytes: &[u8], source: &'static str) -> (Vec<Entry>, Vec<Unreadable>) {
+fn parse(bytes: &[u8], source: &'static str) -> (Vec<RememberedEntry>, Vec<BadLine>) {
     let label = Label::from_source(Source::named(source));
     let mut entries = Vec::new();
     let mut unreadable = Vec::new();
@@ -83,7 +83,7 @@ fn parse(bytes: &[u8], source: &'static str) -> (Vec<Entry>, Vec<Unreadable>) {
     (entries, unreadable)
 }
 
-fn entry(bytes: &[u8], line: usize, label: &Label) -> Result<Entry, &'static str> {
+fn entry(bytes: &[u8], line: usize, label: &Label) -> Result<RememberedEntry, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8")?;
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else { return Err("not a JSON object") };
     let text = string(&fields, "text").ok_or("`text` is not a string")?;
@@ -92,7 +92,12 @@ fn entry(bytes: &[u8], line: usize, label: &Label) -> Result<Entry, &'static str
         Some(_) => string(&fields, "kind").ok_or("`kind` is not a string")?,
     };
     let time = time(fields.get("time"))?;
-    Ok(Entry { text: Untrusted::new(text, label.clone()), time, kind: Untrusted::new(kind, label.clone()), line })
+    Ok(RememberedEntry {
+        text: Untrusted::new(text, label.clone()),
+        time,
+        kind: Untrusted::new(kind, label.clone()),
+        line,
+    })
 }
 
 fn string(fields: &Map<String, Value>, name: &str) -> Option<String> {
@@ -109,7 +114,7 @@ fn time(value: Option<&Value>) -> Result<Option<i64>, &'static str> {
     timestamp.map(|timestamp| Some(timestamp.as_second())).ok_or(WHY)
 }
 
-fn complaint(unreadable: &[Unreadable]) -> String {
+fn complaint(unreadable: &[BadLine]) -> String {
     let named: Vec<String> = unreadable.iter().take(NAMED).map(|(line, why)| format!("line {line}: {why}")).collect();
     let more = unreadable.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
@@ -123,7 +128,7 @@ mod tests {
     use super::*;
 
     /// Lines of the entries with their times, then the lines left out with the reasons.
-    fn check(text: &[u8], entries: &[(usize, Option<i64>)], unreadable: &[Unreadable]) {
+    fn check(text: &[u8], entries: &[(usize, Option<i64>)], unreadable: &[BadLine]) {
         let (found, left_out) = parse(text, "memory");
         let found: Vec<_> = found.iter().map(|entry| (entry.line, entry.time)).collect();
         assert_eq!((found.as_slice(), left_out.as_slice()), (entries, unreadable), "{}", text.escape_ascii());
@@ -163,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_gap_names_five_lines() {
-        let lines: Vec<Unreadable> = (1..=7).map(|line| (line, "not UTF-8")).collect();
+        let lines: Vec<BadLine> = (1..=7).map(|line| (line, "not UTF-8")).collect();
         assert_eq!(
             complaint(lines.get(..1).unwrap()),
             "1 line is left out (line 1: not UTF-8); correct or remove what is wrong"

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     Error,
-    files::{Content, read_regular},
+    files::{FileContent, read_regular},
     gaps::{gap, gap_of},
     gather::{GatherOptions, TrustedFile},
 };
@@ -43,18 +43,18 @@ fn rule_file(
     let outside = |text| RuleText::Outside(Untrusted::new(text, Label::from_source(source.clone())));
     let content = match content(root, name, options.limits.rule_file_bytes) {
         Ok(content) => content?,
-        Err(Unread::Leads(why)) => {
+        Err(RuleFileProblem::Leads(why)) => {
             gaps.push(gap(name, why));
             return None;
         }
-        Err(Unread::Failed(error)) => {
+        Err(RuleFileProblem::Failed(error)) => {
             gaps.push(gap_of(name, &error));
             return None;
         }
     };
     let (bytes, whole) = match content {
-        Content::Whole(bytes) => (bytes, true),
-        Content::Cut(bytes) => {
+        FileContent::Whole(bytes) => (bytes, true),
+        FileContent::Cut(bytes) => {
             gaps.push(gap(name, format!("only its first {} bytes are read; make it shorter", bytes.len())));
             (without_half_character(bytes), false)
         }
@@ -73,13 +73,13 @@ fn rule_file(
 }
 
 /// Why a rule file isn't read.
-enum Unread {
+enum RuleFileProblem {
     /// A link that isn't followed, and why.
     Leads(&'static str),
     Failed(Error),
 }
 
-fn content(root: &Path, name: &str, cap: usize) -> Result<Option<Content>, Unread> {
+fn content(root: &Path, name: &str, cap: usize) -> Result<Option<FileContent>, RuleFileProblem> {
     let path = root.join(name);
     if let Err(error) = path.symlink_metadata()
         && matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
@@ -87,30 +87,32 @@ fn content(root: &Path, name: &str, cap: usize) -> Result<Option<Content>, Unrea
         return Ok(None);
     }
     let real = real_path(root, &path)?;
-    read_regular(&real, cap).map_err(Unread::Failed)
+    read_regular(&real, cap).map_err(RuleFileProblem::Failed)
 }
 
 /// The path without links, if none leads where it must not.
-fn real_path(root: &Path, path: &Path) -> Result<PathBuf, Unread> {
-    let failed = |error| Unread::Failed(Error::io("follow", path)(error));
+fn real_path(root: &Path, path: &Path) -> Result<PathBuf, RuleFileProblem> {
+    let failed = |error| RuleFileProblem::Failed(Error::io("follow", path)(error));
     let root = fs::canonicalize(root).map_err(failed)?;
     let real = match fs::canonicalize(path) {
         Ok(real) => real,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Unread::Leads("it is a broken link; remove it"));
+            return Err(RuleFileProblem::Leads("it is a broken link; remove it"));
         }
         Err(error) if path.is_symlink() && !matches!(error.kind(), io::ErrorKind::PermissionDenied) => {
-            return Err(Unread::Leads("it is a circular link; remove it"));
+            return Err(RuleFileProblem::Leads("it is a circular link; remove it"));
         }
         Err(error) => return Err(failed(error)),
     };
     let Ok(inside) = real.strip_prefix(&root) else {
-        return Err(Unread::Leads("it is a link to a file outside the repository; replace it with the file"));
+        return Err(RuleFileProblem::Leads("it is a link to a file outside the repository; replace it with the file"));
     };
     let in_git = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
     let markdown = inside.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if in_git || !markdown {
-        return Err(Unread::Leads("it is a link to something that is not a Markdown file; replace it with a file"));
+        return Err(RuleFileProblem::Leads(
+            "it is a link to something that is not a Markdown file; replace it with a file",
+        ));
     }
     Ok(real)
 }

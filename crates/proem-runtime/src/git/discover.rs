@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     Error, TrustedFile,
-    files::{Content, read_regular},
+    files::{FileContent, read_regular},
     git::{GitProgram, Session, printed_path, special},
     process::Deadline,
 };
@@ -25,14 +25,14 @@ pub struct Repository {
     /// The absolute path of the git folder that all linked work trees share.
     pub common_dir: PathBuf,
     /// Where its files are.
-    pub place: Place,
+    pub place: RepositoryKind,
     /// What Proem itself wrote into the work tree; as long as nobody edits or commits it, it is no change.
     pub set_up: BTreeSet<TrustedFile>,
 }
 
 /// Where the files of a repository are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum RepositoryKind {
     /// Below this absolute path, the root of the work tree.
     WorkTree(PathBuf),
     /// Nowhere: the repository is bare, or the folder is inside its git folder.
@@ -76,9 +76,9 @@ pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Opti
         return Err(Error::GitTooOld);
     }
     let place = match [bare, in_git_dir, in_work_tree].map(|answer| answer == b"true") {
-        [false, _, true] => Place::WorkTree(work_tree(&session)?),
+        [false, _, true] => RepositoryKind::WorkTree(work_tree(&session)?),
         [false, false, false] => return Err(Error::ForeignWorkTree { git_dir: common_dir }),
-        _ => Place::Bare,
+        _ => RepositoryKind::Bare,
     };
     Ok(Some(Repository { common_dir, place, set_up: BTreeSet::new() }))
 }
@@ -109,7 +109,7 @@ fn named_by(dot_git: &Path) -> io::Result<Option<PathBuf>> {
     if real.is_dir() {
         return Ok(Some(real));
     }
-    let Ok(Some(Content::Whole(bytes))) = read_regular(&real, PATHS) else { return Ok(None) };
+    let Ok(Some(FileContent::Whole(bytes))) = read_regular(&real, PATHS) else { return Ok(None) };
     let Some(target) = bytes.strip_prefix(b"gitdir: ") else { return Ok(None) };
     let target = Path::new(OsStr::from_bytes(target.trim_ascii_end()));
     let Some(folder) = real.parent() else { return Ok(None) };

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     TrustedFile,
-    files::{Content, read_beneath},
+    files::{FileContent, read_beneath},
     git::{StatusKind, status::StatusEntry},
 };
 
@@ -44,7 +44,7 @@ impl<'s> SetUp<'s> {
             return false;
         }
         match read_beneath(self.root, Path::new(OsStr::from_bytes(path)), LARGEST) {
-            Ok(Some(Content::Whole(bytes))) => {
+            Ok(Some(FileContent::Whole(bytes))) => {
                 let hash = hex::encode(Sha256::digest(&bytes));
                 written.iter().any(|file| file.hash == hash)
             }

@@ -19,7 +19,7 @@ use std::{
 
 use crate::{
     Error,
-    files::{Content, FILE, named, read_regular},
+    files::{FILE, FileContent, named, read_regular},
     git::Session,
 };
 
@@ -103,7 +103,7 @@ pub(super) fn waited_for(folder: &Path) -> Option<Error> {
         Ok(found) => found?,
         Err(error) => return Some(error),
     };
-    let mut search = Search { entries: 0, until: Instant::now().checked_add(LONGEST)? };
+    let mut search = FolderSearch { entries: 0, until: Instant::now().checked_add(LONGEST)? };
     let everywhere = |git_dir: &PathBuf| search.special(git_dir, &|_| true);
     let path = found.git_dirs.iter().find_map(everywhere).or_else(|| {
         let opened = |name: &OsStr| IN_TREE.iter().any(|known| name == *known);
@@ -113,14 +113,14 @@ pub(super) fn waited_for(folder: &Path) -> Option<Error> {
 }
 
 /// A repository, found without git.
-struct Found {
+struct RepositoryLayout {
     /// The root of its work tree, unless it is bare.
     root: Option<PathBuf>,
     /// The git folder of the work tree, and the one that work trees share if that is another.
     git_dirs: Vec<PathBuf>,
 }
 
-fn around(folder: &Path) -> Result<Option<Found>, Error> {
+fn around(folder: &Path) -> Result<Option<RepositoryLayout>, Error> {
     let folder = fs::canonicalize(folder).map_err(Error::io("find", folder))?;
     for ancestor in folder.ancestors() {
         let dot_git = ancestor.join(".git");
@@ -134,7 +134,7 @@ fn around(folder: &Path) -> Result<Option<Found>, Error> {
             check_entries(&git_dir)?;
             let shared = line(&git_dir.join("commondir")).map(|common| git_dir.join(common));
             let git_dirs = [Some(git_dir), shared].into_iter().flatten().collect();
-            return Ok(Some(Found { root, git_dirs }));
+            return Ok(Some(RepositoryLayout { root, git_dirs }));
         }
     }
     Ok(None)
@@ -154,13 +154,15 @@ fn named_by(dot_git: &Path) -> Option<PathBuf> {
 
 /// The only line of a small file, as a path.
 fn line(path: &Path) -> Option<PathBuf> {
-    let Ok(Some(Content::Whole(bytes))) = read_regular(path, SMALL) else { return None };
+    let Ok(Some(FileContent::Whole(bytes))) = read_regular(path, SMALL) else { return None };
     Some(PathBuf::from(OsString::from_vec(bytes.trim_ascii_end().to_vec())))
 }
 
 fn check_alternates(objects: &Path, deeper: usize) -> Result<(), Error> {
     let Some(deeper) = deeper.checked_sub(1) else { return Ok(()) };
-    let Ok(Some(Content::Whole(list))) = read_regular(&objects.join("info/alternates"), SMALL) else { return Ok(()) };
+    let Ok(Some(FileContent::Whole(list))) = read_regular(&objects.join("info/alternates"), SMALL) else {
+        return Ok(());
+    };
     for alternate in list.split(|&byte| byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#")) {
         let alternate = objects.join(OsStr::from_bytes(alternate));
         ["info", "pack"].iter().try_for_each(|below| check_entries(&alternate.join(below)))?;
@@ -197,12 +199,12 @@ fn is_waited_for(found: &fs::Metadata) -> bool {
 }
 
 /// A search with bounds.
-struct Search {
+struct FolderSearch {
     entries: usize,
     until: Instant,
 }
 
-impl Search {
+impl FolderSearch {
     /// The first path below `folder` that `opened` names and that git would wait for. No link to a folder is
     /// followed, and no other repository is entered.
     fn special(&mut self, folder: &Path, opened: &dyn Fn(&OsStr) -> bool) -> Option<PathBuf> {

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use proem_agents::assemble::gathered::{Divergence, Gap, Git, Head, WorkTree};
+use proem_agents::assemble::gathered::{Divergence, Gap, Git, GitHead, WorkTree};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
@@ -12,10 +12,10 @@ use crate::{
     Error, Extent,
     gaps::{gap, gap_of},
     git::{
-        GitProgram, Place, Repository, Session, SetUp, StatusListing, Upstream,
+        GitProgram, Repository, RepositoryKind, Session, SetUp, StatusListing, Upstream,
         by_hand::{Errand, by_hand},
         filters, parse_numstat, parse_status,
-        state::changes::{Lines, changes, diff_stat},
+        state::changes::{LinesByPath, changes, diff_stat},
     },
     process::Deadline,
 };
@@ -37,7 +37,7 @@ pub struct StateLimits {
 
 /// The state of a repository and what is missing of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct RepositoryState {
     /// What was found out.
     pub git: Git,
     /// What was not.
@@ -53,32 +53,32 @@ pub struct State {
 ///
 /// Whatever kept git from saying what HEAD is, and [`Error::NotRegular`] if it waited for a named pipe or a device.
 /// What else is missing of the rest is a gap.
-pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) -> Result<State, Error> {
+pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) -> Result<RepositoryState, Error> {
     let folder = repository.folder();
     let (head, commit) = head(&Session::new(git, folder, Deadline::after(limits.head), limits.bytes))?;
     let mut git_state = Git { head, commit, upstream: None, work_tree: None };
     let mut gaps = Vec::new();
-    if let Place::WorkTree(_) = repository.place {
+    if let RepositoryKind::WorkTree(_) = repository.place {
         let mut session = Session::new(git, folder, Deadline::after(limits.changes), limits.bytes);
         let (upstream, work_tree) = work_tree(&mut session, limits.paths, &repository.set_up(), &mut gaps)?;
         git_state.upstream = upstream;
         git_state.work_tree = Some(work_tree);
     }
-    Ok(State { git: git_state, gaps })
+    Ok(RepositoryState { git: git_state, gaps })
 }
 
-fn head(session: &Session<'_>) -> Result<(Head, Option<String>), Error> {
+fn head(session: &Session<'_>) -> Result<(GitHead, Option<String>), Error> {
     let unreadable = || Error::GitAnswer { command: "rev-parse" };
     let reference = session.ask_whole(&["symbolic-ref", "-q", "HEAD"], &[0, 1])?;
     let commit = session.ask_whole(&["rev-parse", "-q", "--verify", "HEAD"], &[0, 1])?;
     let commit = (commit.code == 0).then(|| object_id(&commit.stdout).ok_or_else(unreadable)).transpose()?;
     if reference.code == 1 {
-        return commit.map(|commit| (Head::Detached, Some(commit))).ok_or_else(unreadable);
+        return commit.map(|commit| (GitHead::Detached, Some(commit))).ok_or_else(unreadable);
     }
     let name = reference.stdout.strip_suffix(b"\n").unwrap_or(&reference.stdout);
     let name = String::from_utf8_lossy(name.strip_prefix(b"refs/heads/").unwrap_or(name)).into_owned();
     let name = Untrusted::new(name, Label::from_source(Source::named("git/branch")));
-    Ok((if commit.is_some() { Head::Branch(name) } else { Head::Unborn(name) }, commit))
+    Ok((if commit.is_some() { GitHead::Branch(name) } else { GitHead::Unborn(name) }, commit))
 }
 
 fn object_id(line: &[u8]) -> Option<String> {
@@ -127,19 +127,19 @@ fn work_tree(
     let session = &*session;
     let Some(mut status) = status(session, gaps)? else {
         let untracked = untracked(session, set_up, gaps)?;
-        return Ok((None, WorkTree { untracked: untracked.and_then(Untracked::count), ..nothing }));
+        return Ok((None, WorkTree { untracked: untracked.and_then(UntrackedPaths::count), ..nothing }));
     };
     status.entries.retain(|entry| !set_up.is_new(entry));
     let upstream = upstream(status.upstream, gaps);
-    let staged = numstat(session, Side::Staged, &status, gaps)?;
-    let unstaged = numstat(session, Side::Unstaged, &status, gaps)?;
+    let staged = numstat(session, DiffSide::Staged, &status, gaps)?;
+    let unstaged = numstat(session, DiffSide::Unstaged, &status, gaps)?;
     let untracked = untracked(session, set_up, gaps)?;
     let found = untracked.as_ref().map_or(&[][..], |untracked| &untracked.paths);
     let work_tree = WorkTree {
         staged: staged.as_ref().map(diff_stat),
         unstaged: unstaged.as_ref().map(diff_stat),
         changes: Some(changes(&status, found, [staged.as_ref(), unstaged.as_ref()], paths, gaps)),
-        untracked: untracked.and_then(Untracked::count),
+        untracked: untracked.and_then(UntrackedPaths::count),
     };
     Ok((upstream, work_tree))
 }
@@ -188,7 +188,7 @@ fn upstream(upstream: Upstream, gaps: &mut Vec<Gap>) -> Option<Divergence> {
 
 /// Which of the two diffs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum DiffSide {
     /// HEAD to index.
     Staged,
     /// Index to work tree.
@@ -201,13 +201,13 @@ enum Side {
 /// conflict, which belong to neither side.
 fn numstat(
     session: &Session<'_>,
-    side: Side,
+    side: DiffSide,
     status: &StatusListing,
     gaps: &mut Vec<Gap>,
-) -> Result<Option<Lines>, Error> {
+) -> Result<Option<LinesByPath>, Error> {
     let (what, more) = match side {
-        Side::Staged => ("staged lines", &["--cached"][..]),
-        Side::Unstaged => ("unstaged lines", &[][..]),
+        DiffSide::Staged => ("staged lines", &["--cached"][..]),
+        DiffSide::Unstaged => ("unstaged lines", &[][..]),
     };
     if status.extent == Extent::Cut {
         gaps.push(gap(what, "the list of changed files is not complete"));
@@ -231,19 +231,19 @@ fn numstat(
 }
 
 /// Untracked paths, perhaps not all.
-struct Untracked {
+struct UntrackedPaths {
     paths: Vec<Vec<u8>>,
     extent: Extent,
 }
 
-impl Untracked {
+impl UntrackedPaths {
     /// How many there are, if that is known.
     fn count(self) -> Option<u64> {
         (self.extent == Extent::Whole).then(|| u64::try_from(self.paths.len()).ok())?
     }
 }
 
-fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> Result<Option<Untracked>, Error> {
+fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> Result<Option<UntrackedPaths>, Error> {
     match session.ask(&UNTRACKED, &[0]) {
         Ok(answer) => {
             let mut paths: Vec<Vec<u8>> = answer.stdout.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect();
@@ -254,7 +254,7 @@ fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> 
                 gaps.push(gap("untracked files", why));
             }
             paths.retain(|path| !set_up.wrote(path));
-            Ok(Some(Untracked { paths, extent: answer.extent }))
+            Ok(Some(UntrackedPaths { paths, extent: answer.extent }))
         }
         Err(error) => missing("untracked files", error, gaps).map(|()| None),
     }

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     Error,
-    files::{Access, Content, read_regular, replace},
+    files::{FileAccess, FileContent, read_regular, replace},
     git::Repository,
 };
 
@@ -25,7 +25,7 @@ const BEFORE: &[u8] = b"proem history 1\n";
 const LARGEST: usize = 2 << 30;
 
 /// What a kept history depends on besides the commits.
-pub(super) struct Key {
+pub(super) struct HistoryCacheKey {
     /// The name of the file.
     name: String,
     /// What must be the same.
@@ -33,19 +33,19 @@ pub(super) struct Key {
 }
 
 /// A history that was kept.
-pub(super) struct Kept {
+pub(super) struct CachedHistory {
     /// The commits that it was read for.
     pub(super) tips: Vec<ObjectId>,
     pub(super) history: History,
 }
 
 /// The file of one repository.
-pub(super) struct Cache<'a> {
+pub(super) struct HistoryCache<'a> {
     folder: &'a Path,
-    key: &'a Key,
+    key: &'a HistoryCacheKey,
 }
 
-impl Key {
+impl HistoryCacheKey {
     /// The key of a repository with this mailmap and this list of commits without parents. A history that is
     /// cut holds for one number of commits only.
     pub(super) fn of(repository: &Repository, mailmap: &[u8], shallow: &[u8], most: u32) -> Self {
@@ -63,18 +63,18 @@ fn hash(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes)).chars().take(32).collect()
 }
 
-impl<'a> Cache<'a> {
-    pub(super) const fn new(folder: &'a Path, key: &'a Key) -> Self {
+impl<'a> HistoryCache<'a> {
+    pub(super) const fn new(folder: &'a Path, key: &'a HistoryCacheKey) -> Self {
         Self { folder, key }
     }
 
     /// What was kept; `None` if there is nothing of use, with a note if that is news.
-    pub(super) fn read(&self, notes: &mut Vec<String>) -> Option<Kept> {
+    pub(super) fn read(&self, notes: &mut Vec<String>) -> Option<CachedHistory> {
         let path: PathBuf = self.folder.join(&self.key.name);
         let bytes = match read_regular(&path, LARGEST) {
-            Ok(Some(Content::Whole(bytes))) => bytes,
+            Ok(Some(FileContent::Whole(bytes))) => bytes,
             Ok(None) => return None,
-            Ok(Some(Content::Cut(_))) => {
+            Ok(Some(FileContent::Cut(_))) => {
                 notes.push("the cached history is too large, so the history was read again".to_owned());
                 return None;
             }
@@ -93,13 +93,13 @@ impl<'a> Cache<'a> {
         kept
     }
 
-    fn parse(&self, bytes: &[u8]) -> Option<Kept> {
+    fn parse(&self, bytes: &[u8]) -> Option<CachedHistory> {
         let rest = bytes.strip_prefix(self.key.lines.as_bytes())?;
         let end = rest.iter().position(|&byte| byte == 0)?;
         let (tips, history) = rest.split_at_checked(end)?;
         let tips = tips.split(|&byte| byte == b' ').map(ObjectId::parse).collect::<Option<Vec<_>>>()?;
         let history = History::from_bytes(history.get(1..)?).ok()?;
-        tips.iter().all(|tip| history.find(tip).is_some()).then_some(Kept { tips, history })
+        tips.iter().all(|tip| history.find(tip).is_some()).then_some(CachedHistory { tips, history })
     }
 
     pub(super) fn write(&self, tips: &[ObjectId], history: &History) -> Result<(), Error> {
@@ -107,6 +107,6 @@ impl<'a> Cache<'a> {
         let mut bytes = format!("{}{}\0", self.key.lines, tips.join(" ")).into_bytes();
         bytes.append(&mut history.to_bytes());
         std::fs::create_dir_all(self.folder).map_err(Error::io("create", self.folder))?;
-        replace(self.folder, Path::new(&self.key.name), &bytes, Access::Private)
+        replace(self.folder, Path::new(&self.key.name), &bytes, FileAccess::Private)
     }
 }

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use proem_risk::change::Status;
-use proem_risk::history::{Builder, Listed, ListedTouch, Mends, ObjectId};
+use proem_risk::change::FileStatus;
+use proem_risk::history::{HistoryBuilder, ListedCommit, ListedTouch, Mends, ObjectId};
 use proem_risk::identity::Mailmap;
-use proem_risk::path::{RepoPath, Rules};
+use proem_risk::path::{PathRules, RepoPath};
 
 use super::mends::{is_described, mends};
 use crate::Error;
@@ -62,17 +62,17 @@ enum Expected {
     /// What a file is, or the id of the next commit.
     FileOrCommit,
     /// A path of a touched file.
-    Path(Status),
+    Path(FileStatus),
     /// The path before a rename; the one after it follows.
     From,
 }
 
 /// A log that is being read.
 pub(super) struct Log<'p> {
-    builder: Builder,
+    builder: HistoryBuilder,
     mailmap: Mailmap,
     /// What tells documentation from the product.
-    rules: Rules,
+    rules: PathRules,
     progress: &'p dyn Fn(u64),
     parents: Parents,
     /// Commits whose parents are not here.
@@ -88,7 +88,11 @@ pub(super) struct Log<'p> {
 
 impl<'p> Log<'p> {
     /// A log whose commits go to `builder`.
-    pub(super) fn new(builder: Builder, (mailmap, rules): (Mailmap, Rules), progress: &'p dyn Fn(u64)) -> Self {
+    pub(super) fn new(
+        builder: HistoryBuilder,
+        (mailmap, rules): (Mailmap, PathRules),
+        progress: &'p dyn Fn(u64),
+    ) -> Self {
         Self {
             builder,
             mailmap,
@@ -136,7 +140,7 @@ impl<'p> Log<'p> {
     }
 
     /// The builder with all commits, and how many were read.
-    pub(super) fn end(mut self) -> Result<(Builder, u32), Error> {
+    pub(super) fn end(mut self) -> Result<(HistoryBuilder, u32), Error> {
         if !self.begun.is_empty() {
             return Err(unreadable());
         }
@@ -174,7 +178,7 @@ impl<'p> Log<'p> {
             },
             Expected::From => {
                 self.from = Some(path(field)?);
-                Expected::Path(Status::Renamed)
+                Expected::Path(FileStatus::Renamed)
             }
             Expected::Path(status) => {
                 self.touches.push(ListedTouch { path: path(field)?, from: self.from.take(), status });
@@ -211,7 +215,7 @@ impl<'p> Log<'p> {
         let subject = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let mends = mends(&message);
         let is_nothing = mends != Mends::Nothing && is_described(&self.touches, &self.rules);
-        self.builder.add(Listed {
+        self.builder.add(ListedCommit {
             id,
             parents,
             at,
@@ -232,10 +236,10 @@ impl<'p> Log<'p> {
 fn what(file: &[u8]) -> Result<Expected, Error> {
     let letter = file.rsplit(|&byte| byte == b' ').next().and_then(|word| word.first());
     Ok(match letter {
-        Some(b'A') => Expected::Path(Status::Added),
-        Some(b'M' | b'U' | b'X') => Expected::Path(Status::Modified),
-        Some(b'D') => Expected::Path(Status::Deleted),
-        Some(b'T') => Expected::Path(Status::TypeChanged),
+        Some(b'A') => Expected::Path(FileStatus::Added),
+        Some(b'M' | b'U' | b'X') => Expected::Path(FileStatus::Modified),
+        Some(b'D') => Expected::Path(FileStatus::Deleted),
+        Some(b'T') => Expected::Path(FileStatus::TypeChanged),
         Some(b'R') => Expected::From,
         _ => return Err(unreadable()),
     })
@@ -253,7 +257,7 @@ fn unreadable() -> Error {
 mod tests {
     use std::cell::Cell;
 
-    use proem_risk::history::{CommitIndex, Missing};
+    use proem_risk::history::{CommitIndex, HistoryGaps};
 
     use super::*;
 
@@ -271,8 +275,8 @@ mod tests {
         .into_bytes()
     }
 
-    fn read(pieces: &[&[u8]]) -> Result<(Builder, u32), Error> {
-        let mut log = Log::new(Builder::new(None), (Mailmap::default(), Rules::shipped().unwrap()), &|_| ());
+    fn read(pieces: &[&[u8]]) -> Result<(HistoryBuilder, u32), Error> {
+        let mut log = Log::new(HistoryBuilder::new(None), (Mailmap::default(), PathRules::shipped().unwrap()), &|_| ());
         pieces.iter().try_for_each(|piece| log.take(piece))?;
         log.end()
     }
@@ -284,7 +288,7 @@ mod tests {
             let (first, second) = log.split_at(cut);
             let (builder, count) = read(&[first, second]).unwrap();
             assert_eq!(count, 2, "{cut}");
-            let history = builder.finish(1_700_000_000, &[], Missing::default()).unwrap();
+            let history = builder.finish(1_700_000_000, &[], HistoryGaps::default()).unwrap();
             let names = |index| {
                 let touches = history.touches(CommitIndex(index)).iter();
                 touches.map(|touch| history.path(touch.path).lossy()).collect::<Vec<_>>()
@@ -318,7 +322,8 @@ mod tests {
         let text = format!("{ONE}|||||{message}||").replace('|', "\0");
         let heard = Cell::new(0);
         let progress = |count| heard.set(count);
-        let mut log = Log::new(Builder::new(None), (Mailmap::default(), Rules::shipped().unwrap()), &progress);
+        let mut log =
+            Log::new(HistoryBuilder::new(None), (Mailmap::default(), PathRules::shipped().unwrap()), &progress);
         text.as_bytes().chunks(1000).for_each(|piece| log.take(piece).unwrap());
         assert_eq!(log.end().unwrap().1, 1);
         assert_eq!(heard.get(), 1);

@@ -1,7 +1,7 @@
 //! What a commit says about mending.
 
 use proem_risk::history::{ListedTouch, Mends};
-use proem_risk::path::{Attributes, Role, Rules, classify};
+use proem_risk::path::{FileRole, GitAttributes, PathRules, classify};
 
 /// Words of a first line that say that something is mended: those of Kamei et al. (2013) for FIX, "bug",
 /// "fix", "defect" and "patch", in their forms, without "patch", which the projects that mail their changes
@@ -113,9 +113,9 @@ pub(super) fn mends(message: &str) -> Mends {
 
 /// Whether all that a commit touched describes the product and none of it is the product: then it mends
 /// nothing, whatever its message says.
-pub(super) fn is_described(touches: &[ListedTouch], rules: &Rules) -> bool {
-    let role = |touch: &ListedTouch| classify(&touch.path, &Attributes::default(), rules).role;
-    let is_described = |touch: &ListedTouch| matches!(role(touch), Role::Documentation | Role::Lock);
+pub(super) fn is_described(touches: &[ListedTouch], rules: &PathRules) -> bool {
+    let role = |touch: &ListedTouch| classify(&touch.path, &GitAttributes::default(), rules).role;
+    let is_described = |touch: &ListedTouch| matches!(role(touch), FileRole::Documentation | FileRole::Lock);
     !touches.is_empty() && touches.iter().all(is_described)
 }
 
@@ -179,7 +179,7 @@ fn is_issue(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proem_risk::change::Status;
+    use proem_risk::change::FileStatus;
     use proem_risk::path::RepoPath;
 
     use super::*;
@@ -258,11 +258,11 @@ mod tests {
 
     #[test]
     fn a_commit_of_documentation_alone_mends_nothing() {
-        let rules = Rules::shipped().unwrap();
+        let rules = PathRules::shipped().unwrap();
         let check = |paths: &[&str], expected: bool| {
             let touch = |path: &&str| {
                 let path = RepoPath::new(*path);
-                ListedTouch { path, from: None, status: Status::Modified }
+                ListedTouch { path, from: None, status: FileStatus::Modified }
             };
             let touches: Vec<ListedTouch> = paths.iter().map(touch).collect();
             assert_eq!(is_described(&touches, &rules), expected, "{paths:?}");

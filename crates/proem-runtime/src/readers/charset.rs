@@ -9,7 +9,7 @@ use mail_parser::decoders::charsets::map::charset_decoder;
 
 /// A text, and how it was made.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Decoded {
+pub(super) struct CharsetDecoding {
     pub(super) text: String,
     /// The number of bytes before the text if it stands in the bytes as it is.
     pub(super) verbatim_from: Option<usize>,
@@ -21,7 +21,7 @@ pub(super) struct Decoded {
 
 /// The text of `bytes`, in the `declared` character set unless a mark at the start says otherwise.
 /// Without either, UTF-8, or UTF-16 if every second byte of Latin text would be zero.
-pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> Decoded {
+pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> CharsetDecoding {
     if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
         return utf8(rest, 3);
     }
@@ -42,7 +42,7 @@ pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> Decoded {
     }
 }
 
-fn utf8(bytes: &[u8], before: usize) -> Decoded {
+fn utf8(bytes: &[u8], before: usize) -> CharsetDecoding {
     let (text, replaced) = match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(text) => (text.to_owned(), 0),
         Cow::Owned(text) => {
@@ -51,12 +51,12 @@ fn utf8(bytes: &[u8], before: usize) -> Decoded {
             (text, replaced)
         }
     };
-    Decoded { text, verbatim_from: (replaced == 0).then_some(before), replaced, unknown: false }
+    CharsetDecoding { text, verbatim_from: (replaced == 0).then_some(before), replaced, unknown: false }
 }
 
-fn other(bytes: &[u8], name: &str) -> Decoded {
+fn other(bytes: &[u8], name: &str) -> CharsetDecoding {
     let Some(decoder) = charset_decoder(name.as_bytes()) else {
-        return Decoded { unknown: true, ..utf8(bytes, 0) };
+        return CharsetDecoding { unknown: true, ..utf8(bytes, 0) };
     };
     let is_utf7 = name.to_ascii_lowercase().ends_with("utf-7") || name.eq_ignore_ascii_case("csutf7");
     let mut text = if is_utf7 { decoder(&[bytes, b"\n"].concat()) } else { decoder(bytes) };
@@ -66,7 +66,7 @@ fn other(bytes: &[u8], name: &str) -> Decoded {
     }
     let half = name.to_ascii_lowercase().starts_with("utf-16") && !bytes.len().is_multiple_of(2);
     let replaced = replacements(&text).saturating_add(usize::from(half));
-    Decoded { text, verbatim_from: None, replaced, unknown: false }
+    CharsetDecoding { text, verbatim_from: None, replaced, unknown: false }
 }
 
 fn replacements(text: &str) -> usize {
@@ -91,7 +91,7 @@ fn utf16_without_mark(bytes: &[u8]) -> Option<&'static str> {
 
 /// Whether bytes of no declared character set are something other than text: more than a tenth of
 /// what they decode to is U+FFFD or a control character.
-pub(super) fn is_binary(bytes: &[u8], decoded: &Decoded) -> bool {
+pub(super) fn is_binary(bytes: &[u8], decoded: &CharsetDecoding) -> bool {
     if decoded.replaced == 0 && !bytes.contains(&0) {
         return false;
     }
@@ -111,7 +111,7 @@ mod tests {
 
     #[track_caller]
     fn check(bytes: &[u8], declared: Option<&str>, text: &str, verbatim_from: Option<usize>, replaced: usize) {
-        let expected = Decoded { text: text.to_owned(), verbatim_from, replaced, unknown: false };
+        let expected = CharsetDecoding { text: text.to_owned(), verbatim_from, replaced, unknown: false };
         assert_eq!(decode(bytes, declared), expected, "{bytes:?} {declared:?}");
     }
 

@@ -4,8 +4,8 @@ use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
 use super::{
-    Field, Gap, GapReason, Limits, Place,
-    charset::{self, Decoded},
+    DocumentField, DocumentGap, DocumentLimits, DocumentPosition, GapReason,
+    charset::{self, CharsetDecoding},
     sized,
 };
 
@@ -13,22 +13,22 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Collector<'a> {
     label: Label,
-    limits: Limits,
-    lines: Lines<'a>,
-    fields: Vec<Field>,
-    gaps: Vec<Gap>,
+    limits: DocumentLimits,
+    lines: LineFinder<'a>,
+    fields: Vec<DocumentField>,
+    gaps: Vec<DocumentGap>,
     /// How many gaps are not among them.
     untold: usize,
 }
 
 impl<'a> Collector<'a> {
     /// For the file that `bytes` are.
-    pub(super) fn new(bytes: &'a [u8], source: Source, limits: Limits) -> Self {
+    pub(super) fn new(bytes: &'a [u8], source: Source, limits: DocumentLimits) -> Self {
         let (fields, gaps) = (Vec::new(), Vec::new());
-        Self { label: Label::from_source(source), limits, lines: Lines::new(bytes), fields, gaps, untold: 0 }
+        Self { label: Label::from_source(source), limits, lines: LineFinder::new(bytes), fields, gaps, untold: 0 }
     }
 
-    pub(super) const fn limits(&self) -> Limits {
+    pub(super) const fn limits(&self) -> DocumentLimits {
         self.limits
     }
 
@@ -51,20 +51,20 @@ impl<'a> Collector<'a> {
             return;
         }
         let place = at.map(|offset| self.lines.place(offset));
-        self.fields.push(Field { name, text: Untrusted::new(text, self.label.clone()), place });
+        self.fields.push(DocumentField { name, text: Untrusted::new(text, self.label.clone()), place });
     }
 
     /// Adds a gap.
     pub(super) fn gap(&mut self, reason: GapReason, field: &str, about: impl Into<String>) {
         if self.gaps.len() < self.limits.fields {
-            self.gaps.push(Gap { reason, field: field.to_owned(), about: about.into() });
+            self.gaps.push(DocumentGap { reason, field: field.to_owned(), about: about.into() });
         } else {
             self.untold = self.untold.saturating_add(1);
         }
     }
 
     /// The text of bytes, with gaps for what is wrong with it; `None` if it is none.
-    pub(super) fn decode(&mut self, field: &str, bytes: &[u8], declared: Option<&str>) -> Option<Decoded> {
+    pub(super) fn decode(&mut self, field: &str, bytes: &[u8], declared: Option<&str>) -> Option<CharsetDecoding> {
         let decoded = charset::decode(bytes, declared);
         if charset::is_binary(bytes, &decoded) {
             self.gap(GapReason::NotText, field, format!("{} that are not text", sized(bytes.len())));
@@ -75,7 +75,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Adds gaps for what is wrong with a decoded text.
-    pub(super) fn tell(&mut self, field: &str, decoded: &Decoded) {
+    pub(super) fn tell(&mut self, field: &str, decoded: &CharsetDecoding) {
         if decoded.unknown {
             self.gap(GapReason::Unknown, field, "unknown character set; read as UTF-8");
         }
@@ -91,10 +91,10 @@ impl<'a> Collector<'a> {
     }
 
     /// The fields and the gaps.
-    pub(super) fn finish(mut self) -> (Vec<Field>, Vec<Gap>) {
+    pub(super) fn finish(mut self) -> (Vec<DocumentField>, Vec<DocumentGap>) {
         if self.untold > 0 {
             let about = format!("{} more that are not listed", self.untold);
-            self.gaps.push(Gap { reason: GapReason::TooMany, field: String::new(), about });
+            self.gaps.push(DocumentGap { reason: GapReason::TooMany, field: String::new(), about });
         }
         (self.fields, self.gaps)
     }
@@ -102,19 +102,19 @@ impl<'a> Collector<'a> {
 
 /// Finds lines and columns; in constant time for each byte as long as offsets rise.
 #[derive(Debug)]
-struct Lines<'a> {
+struct LineFinder<'a> {
     bytes: &'a [u8],
-    last: Place,
+    last: DocumentPosition,
 }
 
-impl<'a> Lines<'a> {
-    const START: Place = Place { offset: 0, line: 1, column: 1 };
+impl<'a> LineFinder<'a> {
+    const START: DocumentPosition = DocumentPosition { offset: 0, line: 1, column: 1 };
 
     const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, last: Self::START }
     }
 
-    fn place(&mut self, offset: usize) -> Place {
+    fn place(&mut self, offset: usize) -> DocumentPosition {
         if offset < self.last.offset {
             self.last = Self::START;
         }
@@ -128,7 +128,7 @@ impl<'a> Lines<'a> {
                 _ => column = column.saturating_add(1),
             }
         }
-        self.last = Place { offset, line, column };
+        self.last = DocumentPosition { offset, line, column };
         self.last
     }
 }
@@ -139,15 +139,15 @@ mod tests {
 
     #[test]
     fn places_are_lines_and_columns() {
-        let mut lines = Lines::new("a\nb\u{e9}c\n".as_bytes());
+        let mut lines = LineFinder::new("a\nb\u{e9}c\n".as_bytes());
         for (offset, line, column) in [(0, 1, 1), (1, 1, 2), (2, 2, 1), (5, 2, 3), (2, 2, 1), (7, 3, 1)] {
-            assert_eq!(lines.place(offset), Place { offset, line, column }, "{offset}");
+            assert_eq!(lines.place(offset), DocumentPosition { offset, line, column }, "{offset}");
         }
     }
 
     #[test]
     fn fields_and_gaps_are_bounded() {
-        let limits = Limits { fields: 2, ..Limits::default() };
+        let limits = DocumentLimits { fields: 2, ..DocumentLimits::default() };
         let mut collector = Collector::new(b"", Source::named("file/text"), limits);
         for text in ["a", "", "b", "c", "d", "e"] {
             collector.push(text.to_owned(), text.to_owned(), None);

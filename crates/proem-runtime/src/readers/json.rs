@@ -7,7 +7,7 @@
 mod walk;
 
 use super::{GapReason, collect::Collector, push_whole};
-use walk::{Fault, FaultKind, Found, Role, Walk};
+use walk::{FaultKind, JsonFault, JsonString, JsonStringRole, JsonWalk};
 
 /// The longest name of a field in bytes; what is longer is told apart by its number.
 const LONGEST_NAME: usize = 200;
@@ -39,15 +39,15 @@ pub(super) fn is_valid(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| check(text, DEPTH).is_ok())
 }
 
-fn check(text: &str, depth: usize) -> Result<(), Fault> {
-    Walk::new(text, depth).run(&mut |_| {})
+fn check(text: &str, depth: usize) -> Result<(), JsonFault> {
+    JsonWalk::new(text, depth).run(&mut |_| {})
 }
 
 fn strings(text: &str, base: Option<usize>, collector: &mut Collector<'_>) {
     let mut number = 0_usize;
     let mut left_out = 0_usize;
     // The text was checked: there is no fault in it.
-    _ = Walk::new(text, collector.limits().depth).run(&mut |found| {
+    _ = JsonWalk::new(text, collector.limits().depth).run(&mut |found| {
         number = number.saturating_add(1);
         if !collector.has_room() {
             left_out = left_out.saturating_add(1);
@@ -67,12 +67,12 @@ fn strings(text: &str, base: Option<usize>, collector: &mut Collector<'_>) {
     }
 }
 
-fn name(found: &Found<'_>, number: usize) -> String {
+fn name(found: &JsonString<'_>, number: usize) -> String {
     let mut name = match found.pointer.get(..LONGEST_NAME) {
         Some(start) if found.pointer.len() > LONGEST_NAME => format!("{start}...#{number}"),
         _ => found.pointer.to_owned(),
     };
-    if found.role == Role::Key {
+    if found.role == JsonStringRole::Key {
         name.push_str(" key");
     }
     name
@@ -128,10 +128,10 @@ mod tests {
     use proem_text::Source;
 
     use super::*;
-    use crate::readers::Limits;
+    use crate::readers::DocumentLimits;
 
     /// Each field as `name = "text" @offset`, each gap as `! about`.
-    fn fields_of(json: &str, limits: Limits) -> Vec<String> {
+    fn fields_of(json: &str, limits: DocumentLimits) -> Vec<String> {
         let mut collector = Collector::new(json.as_bytes(), Source::named("file/json"), limits);
         read(json.as_bytes(), &mut collector);
         let (fields, gaps) = collector.finish();
@@ -146,7 +146,7 @@ mod tests {
 
     #[track_caller]
     fn check(json: &str, expected: &[&str]) {
-        assert_eq!(fields_of(json, Limits::default()), expected, "{json}");
+        assert_eq!(fields_of(json, DocumentLimits::default()), expected, "{json}");
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         );
         let key = "k".repeat(65);
         let long = format!(r#"{{"{key}": {{"{key}": {{"{key}": {{"{key}": "x"}}}}}}}}"#);
-        let fields = fields_of(&long, Limits::default());
+        let fields = fields_of(&long, DocumentLimits::default());
         assert!(fields.iter().any(|field| field.starts_with(&format!("/{key}/{key}/{key}/k...#5 = "))), "{fields:?}");
     }
 
@@ -203,7 +203,7 @@ mod tests {
             ("\"a", "1, column 3"),
         ] {
             let gap = format!("!  not valid JSON at line {at}; read as plain text");
-            let fields = fields_of(json, Limits::default());
+            let fields = fields_of(json, DocumentLimits::default());
             assert_eq!(fields.get(1), Some(&gap), "{json}");
             assert!(fields.len() == 2 && fields[0].starts_with(" = "), "{fields:?}");
         }
@@ -212,11 +212,11 @@ mod tests {
     #[test]
     fn depth_and_number_are_bounded() {
         let deep = |levels: usize| format!("{}\"x\"{}", "[".repeat(levels), "]".repeat(levels));
-        assert_eq!(fields_of(&deep(128), Limits::default()).len(), 1);
-        let fields = fields_of(&deep(129), Limits::default());
+        assert_eq!(fields_of(&deep(128), DocumentLimits::default()).len(), 1);
+        let fields = fields_of(&deep(129), DocumentLimits::default());
         assert!(fields[1].starts_with("!  values are nested too deeply at line 1, column 129"), "{fields:?}");
-        assert_eq!(fields_of(&"[".repeat(1_000_000), Limits::default()).len(), 2);
-        let limits = Limits { fields: 2, ..Limits::default() };
+        assert_eq!(fields_of(&"[".repeat(1_000_000), DocumentLimits::default()).len(), 2);
+        let limits = DocumentLimits { fields: 2, ..DocumentLimits::default() };
         let fields = fields_of(r#"["a", "b", "c", "d"]"#, limits);
         assert_eq!(fields[2], "!  2 strings not read, after the limit of 2");
     }

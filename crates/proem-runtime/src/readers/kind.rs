@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use proem_guard::Syntax;
+use proem_guard::LanguageFamily;
 
 use super::{json, mail, syntax};
 
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DocumentKind {
     /// One text.
     Text,
     /// One text; the guard knows what Markdown hides.
@@ -23,7 +23,7 @@ pub enum Kind {
     Source,
 }
 
-impl Kind {
+impl DocumentKind {
     /// The word used in reports and on the command line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -56,27 +56,27 @@ impl Kind {
 /// A known ending decides. Without one, a page begins with its document type or `<html`, a mail
 /// with headers of which at least two are a mail's, and JSON is what parses as it.
 #[must_use]
-pub fn recognise(name: Option<&Path>, bytes: &[u8]) -> Kind {
+pub fn recognise(name: Option<&Path>, bytes: &[u8]) -> DocumentKind {
     if let Some(kind) = name.and_then(by_ending) {
         return kind;
     }
     let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     if [&b"<!doctype html"[..], b"<html"].iter().any(|page| starts_with(start, page)) {
-        return Kind::Html;
+        return DocumentKind::Html;
     }
     if matches!(start.first(), Some(b'{' | b'[')) && json::is_valid(start) {
-        return Kind::Json;
+        return DocumentKind::Json;
     }
-    if mail::looks_like_one(bytes) { Kind::Mail } else { Kind::Text }
+    if mail::looks_like_one(bytes) { DocumentKind::Mail } else { DocumentKind::Text }
 }
 
-fn by_ending(name: &Path) -> Option<Kind> {
+fn by_ending(name: &Path) -> Option<DocumentKind> {
     let ending = name.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     Some(match ending.as_str() {
-        "eml" | "mbox" => Kind::Mail,
-        "html" | "htm" | "xhtml" => Kind::Html,
-        "md" | "markdown" | "mdx" => Kind::Markdown,
-        "json" => Kind::Json,
+        "eml" | "mbox" => DocumentKind::Mail,
+        "html" | "htm" | "xhtml" => DocumentKind::Html,
+        "md" | "markdown" | "mdx" => DocumentKind::Markdown,
+        "json" => DocumentKind::Json,
         _ => {
             return by_syntax(name);
         }
@@ -84,10 +84,10 @@ fn by_ending(name: &Path) -> Option<Kind> {
 }
 
 /// Documents that are no Markdown, and settings, are one text; all else with a known name is source.
-fn by_syntax(name: &Path) -> Option<Kind> {
+fn by_syntax(name: &Path) -> Option<DocumentKind> {
     Some(match syntax(name)? {
-        Syntax::Plain | Syntax::Document => Kind::Text,
-        _ => Kind::Source,
+        LanguageFamily::Plain | LanguageFamily::Document => DocumentKind::Text,
+        _ => DocumentKind::Source,
     })
 }
 
@@ -102,29 +102,29 @@ mod tests {
     #[test]
     fn the_ending_decides_then_the_beginning() {
         for (name, bytes, expected) in [
-            ("a.eml", "anything", Kind::Mail),
-            ("a.EML", "", Kind::Mail),
-            ("a.md", "{}", Kind::Markdown),
-            ("a.json", "not json", Kind::Json),
-            ("a.txt", "<!doctype html>", Kind::Text),
-            ("a.jsonl", "{}\n{}", Kind::Text),
-            ("a", "\u{feff}\n <!DocType HTML>", Kind::Html),
-            ("a", "<html lang=en>", Kind::Html),
-            ("a", "<p>no page of its own", Kind::Text),
-            ("a.unknown", "{\"a\": 1}", Kind::Json),
-            ("a", "[1, 2]\n", Kind::Json),
-            ("a", "[1, 2] and a note", Kind::Text),
-            ("a", "From: a@example.org\nSubject: x\n\nbody", Kind::Mail),
-            ("a", "From x@example.org Mon Jan 1\nFrom: a@example.org\r\nTo: b\r\n", Kind::Mail),
-            ("a", "Received: by x\n\tfor y\nfrom: a\n\n", Kind::Mail),
-            ("a", "Subject: a note\nthat goes on", Kind::Text),
-            ("a", "Note: this\nTodo: that\n\n", Kind::Text),
-            ("a", "", Kind::Text),
-            ("a.rs", "<html>", Kind::Source),
-            ("a.toml", "", Kind::Source),
-            ("Makefile", "", Kind::Source),
-            ("a.rst", "", Kind::Text),
-            ("README", "From: a@example.org\nTo: b\n\n", Kind::Text),
+            ("a.eml", "anything", DocumentKind::Mail),
+            ("a.EML", "", DocumentKind::Mail),
+            ("a.md", "{}", DocumentKind::Markdown),
+            ("a.json", "not json", DocumentKind::Json),
+            ("a.txt", "<!doctype html>", DocumentKind::Text),
+            ("a.jsonl", "{}\n{}", DocumentKind::Text),
+            ("a", "\u{feff}\n <!DocType HTML>", DocumentKind::Html),
+            ("a", "<html lang=en>", DocumentKind::Html),
+            ("a", "<p>no page of its own", DocumentKind::Text),
+            ("a.unknown", "{\"a\": 1}", DocumentKind::Json),
+            ("a", "[1, 2]\n", DocumentKind::Json),
+            ("a", "[1, 2] and a note", DocumentKind::Text),
+            ("a", "From: a@example.org\nSubject: x\n\nbody", DocumentKind::Mail),
+            ("a", "From x@example.org Mon Jan 1\nFrom: a@example.org\r\nTo: b\r\n", DocumentKind::Mail),
+            ("a", "Received: by x\n\tfor y\nfrom: a\n\n", DocumentKind::Mail),
+            ("a", "Subject: a note\nthat goes on", DocumentKind::Text),
+            ("a", "Note: this\nTodo: that\n\n", DocumentKind::Text),
+            ("a", "", DocumentKind::Text),
+            ("a.rs", "<html>", DocumentKind::Source),
+            ("a.toml", "", DocumentKind::Source),
+            ("Makefile", "", DocumentKind::Source),
+            ("a.rst", "", DocumentKind::Text),
+            ("README", "From: a@example.org\nTo: b\n\n", DocumentKind::Text),
         ] {
             assert_eq!(recognise(Some(Path::new(name)), bytes.as_bytes()), expected, "{name} {bytes:?}");
         }

@@ -15,8 +15,8 @@ mod transfer;
 use mail_parser::ContentType;
 
 use super::{GapReason, collect::Collector, html, sized};
-use headers::{Block, Headers};
-use parts::{Chunk, Parts};
+use headers::{HeaderBlock, MimeHeaders};
+use parts::{Chunk, MultipartBody};
 
 /// How deep parts may stand in one another, whatever the limit says: each level recurses.
 const DEPTH: usize = 32;
@@ -29,7 +29,7 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
 /// Adds the fields of a mail.
 pub(super) fn read(bytes: &[u8], collector: &mut Collector<'_>) {
     let chunk = without_envelope(Chunk::whole(bytes));
-    let mut message = Message::new(String::new());
+    let mut message = MailNaming::new(String::new());
     message.read(chunk, 0, collector);
 }
 
@@ -44,7 +44,7 @@ fn without_envelope(chunk: Chunk<'_>) -> Chunk<'_> {
 }
 
 /// Names the fields of one message.
-struct Message {
+struct MailNaming {
     /// Empty, or `message[0]/`.
     prefix: String,
     bodies: usize,
@@ -59,7 +59,7 @@ enum Implied {
     Message,
 }
 
-impl Message {
+impl MailNaming {
     const fn new(prefix: String) -> Self {
         Self { prefix, bodies: 0, attachments: 0, messages: 0 }
     }
@@ -95,7 +95,7 @@ impl Message {
     /// Reads a part: its own headers, and what they say of its body.
     fn part(
         &mut self,
-        (block, body): (&Block<'_>, Chunk<'_>),
+        (block, body): (&HeaderBlock<'_>, Chunk<'_>),
         default: Implied,
         depth: usize,
         collector: &mut Collector<'_>,
@@ -130,7 +130,7 @@ impl Message {
         depth: usize,
         collector: &mut Collector<'_>,
     ) {
-        let found = Parts::split(body, boundary, collector.limits().fields);
+        let found = MultipartBody::split(body, boundary, collector.limits().fields);
         if found.parts.is_empty() {
             let name = self.next_body();
             collector.gap(GapReason::Malformed, &name, "a multipart message has no boundary; read as plain text");
@@ -158,7 +158,7 @@ impl Message {
     }
 
     /// A mail in a mail.
-    fn message(&mut self, headers: &Headers<'_>, body: Chunk<'_>, depth: usize, collector: &mut Collector<'_>) {
+    fn message(&mut self, headers: &MimeHeaders<'_>, body: Chunk<'_>, depth: usize, collector: &mut Collector<'_>) {
         let prefix = format!("{}message[{}]/", self.prefix, self.messages);
         self.messages = self.messages.saturating_add(1);
         let decoded = transfer::decode(body, headers.encoding());
@@ -168,7 +168,7 @@ impl Message {
         Self::new(prefix).read(decoded.chunk(), depth.saturating_add(1), collector);
     }
 
-    fn leaf(&mut self, headers: &Headers<'_>, body: Chunk<'_>, collector: &mut Collector<'_>) {
+    fn leaf(&mut self, headers: &MimeHeaders<'_>, body: Chunk<'_>, collector: &mut Collector<'_>) {
         let file = headers.file_name();
         let name = if file.is_some() || headers.is_attachment() || !headers.is_text() {
             let name = format!("{}attachment[{}]", self.prefix, self.attachments);
@@ -234,7 +234,7 @@ enum PartKind {
 }
 
 impl PartKind {
-    fn of(headers: &Headers<'_>, default: Implied) -> Self {
+    fn of(headers: &MimeHeaders<'_>, default: Implied) -> Self {
         let Some(content_type) = &headers.content_type else {
             return if default == Implied::Message { Self::Message } else { Self::Leaf };
         };

@@ -2,51 +2,53 @@
 
 use std::path::Path;
 
-use proem_guard::Syntax;
+use proem_guard::LanguageFamily;
 
 /// The family that a file of this name is read as; `None` if its name doesn't say.
 ///
 /// Names say it, never contents: whoever wrote a file must not choose how little of it is read by its
 /// first line.
 #[must_use]
-pub fn syntax(name: &Path) -> Option<Syntax> {
+pub fn syntax(name: &Path) -> Option<LanguageFamily> {
     by_ending(name).or_else(|| by_name(name))
 }
 
-fn by_ending(name: &Path) -> Option<Syntax> {
+fn by_ending(name: &Path) -> Option<LanguageFamily> {
     let ending = name.extension()?.to_str()?.to_ascii_lowercase();
     Some(match ending.as_str() {
         "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" | "m" | "mm" | "ino" | "java" | "kt" | "kts"
         | "scala" | "cs" | "fs" | "go" | "swift" | "zig" | "proto" | "thrift" | "v" | "sv" | "cu" | "glsl" | "wgsl" => {
-            Syntax::C
+            LanguageFamily::C
         }
         "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" | "vue" | "svelte" | "dart" | "groovy"
-        | "gradle" | "php" | "css" | "scss" | "sass" | "less" | "json5" | "jsonc" | "styl" => Syntax::Script,
-        "rs" => Syntax::Rust,
-        "py" | "pyi" | "pyx" | "bzl" | "star" | "nim" | "gd" => Syntax::Python,
+        | "gradle" | "php" | "css" | "scss" | "sass" | "less" | "json5" | "jsonc" | "styl" => LanguageFamily::Script,
+        "rs" => LanguageFamily::Rust,
+        "py" | "pyi" | "pyx" | "bzl" | "star" | "nim" | "gd" => LanguageFamily::Python,
         "sh" | "bash" | "zsh" | "fish" | "ksh" | "ps1" | "rb" | "rake" | "gemspec" | "pl" | "pm" | "t" | "r"
         | "tcl" | "ex" | "exs" | "jl" | "awk" | "mk" | "cmake" | "toml" | "tf" | "nix" | "coffee" | "cr"
-        | "feature" => Syntax::Hash,
-        "sql" => Syntax::Sql,
-        "lua" => Syntax::Lua,
-        "hs" | "elm" | "adb" | "ads" | "vhd" | "vhdl" | "agda" => Syntax::Dashes,
-        "lisp" | "el" | "clj" | "cljs" | "edn" | "scm" | "rkt" | "asm" | "s" | "ini" => Syntax::Semicolon,
-        "tex" | "sty" | "cls" | "bib" | "erl" | "hrl" => Syntax::Percent,
-        "md" | "markdown" | "mdx" | "rst" | "adoc" | "asciidoc" | "textile" | "org" => Syntax::Document,
+        | "feature" => LanguageFamily::Hash,
+        "sql" => LanguageFamily::Sql,
+        "lua" => LanguageFamily::Lua,
+        "hs" | "elm" | "adb" | "ads" | "vhd" | "vhdl" | "agda" => LanguageFamily::Dashes,
+        "lisp" | "el" | "clj" | "cljs" | "edn" | "scm" | "rkt" | "asm" | "s" | "ini" => LanguageFamily::Semicolon,
+        "tex" | "sty" | "cls" | "bib" | "erl" | "hrl" => LanguageFamily::Percent,
+        "md" | "markdown" | "mdx" | "rst" | "adoc" | "asciidoc" | "textile" | "org" => LanguageFamily::Document,
         "txt" | "text" | "log" | "csv" | "tsv" | "ics" | "jsonl" | "ndjson" | "yaml" | "yml" | "xml" | "svg"
-        | "properties" | "cfg" | "conf" => Syntax::Plain,
+        | "properties" | "cfg" | "conf" => LanguageFamily::Plain,
         _ => return None,
     })
 }
 
-fn by_name(name: &Path) -> Option<Syntax> {
+fn by_name(name: &Path) -> Option<LanguageFamily> {
     let name = name.file_name()?.to_str()?;
     Some(match name {
         "Makefile" | "GNUmakefile" | "Dockerfile" | "Containerfile" | "Gemfile" | "Rakefile" | "Vagrantfile"
-        | "Procfile" | "Brewfile" | ".gitignore" | ".gitattributes" | ".dockerignore" | ".editorconfig" => Syntax::Hash,
-        "Jenkinsfile" => Syntax::Script,
+        | "Procfile" | "Brewfile" | ".gitignore" | ".gitattributes" | ".dockerignore" | ".editorconfig" => {
+            LanguageFamily::Hash
+        }
+        "Jenkinsfile" => LanguageFamily::Script,
         "README" | "LICENSE" | "LICENCE" | "COPYING" | "NOTICE" | "AUTHORS" | "CONTRIBUTORS" | "CHANGELOG"
-        | "CHANGES" | "NEWS" | "TODO" | "INSTALL" | "THANKS" | "HACKING" => Syntax::Plain,
+        | "CHANGES" | "NEWS" | "TODO" | "INSTALL" | "THANKS" | "HACKING" => LanguageFamily::Plain,
         _ => return None,
     })
 }
@@ -58,13 +60,13 @@ mod tests {
     #[test]
     fn the_name_says_it() {
         for (name, expected) in [
-            ("src/a.RS", Some(Syntax::Rust)),
-            ("a.test.tsx", Some(Syntax::Script)),
-            ("lib/a.h", Some(Syntax::C)),
-            ("setup.py", Some(Syntax::Python)),
-            ("Makefile", Some(Syntax::Hash)),
-            ("docs/a.rst", Some(Syntax::Document)),
-            ("LICENSE", Some(Syntax::Plain)),
+            ("src/a.RS", Some(LanguageFamily::Rust)),
+            ("a.test.tsx", Some(LanguageFamily::Script)),
+            ("lib/a.h", Some(LanguageFamily::C)),
+            ("setup.py", Some(LanguageFamily::Python)),
+            ("Makefile", Some(LanguageFamily::Hash)),
+            ("docs/a.rst", Some(LanguageFamily::Document)),
+            ("LICENSE", Some(LanguageFamily::Plain)),
             ("a.eml", None),
             ("a.html", None),
             ("configure", None),

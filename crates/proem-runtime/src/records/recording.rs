@@ -12,30 +12,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proem_engine::ErrorKind;
-use proem_engine::ledger::{Cap, Priced};
-use proem_engine::ordered::Ordered;
+use proem_engine::ledger::{Cap, Pricing};
+use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profiles;
 use proem_engine::report::Report;
-use proem_engine::run::{Answer, Effect, EffectId, Event, Question, Time};
+use proem_engine::run::{Effect, EffectId, Event, Question, QuestionAnswer, Time};
 use proem_llm::caller::wall_clock;
 use proem_llm::secret::Secret;
 use proem_store::record::{
-    Actor, Content, Evaluation, Finish, NewApproval, NewRun, NewStep, Numbers, Project, RunId, RunOutcome, Settlement,
-    Snapshot,
+    Actor, Evaluation, HashedContent, NewApproval, NewRun, NewStep, Numbers, Project, RunFinish, RunId, RunOutcome,
+    Settlement, Snapshot,
 };
 use proem_store::{Pause, Store, Unusable};
 use serde_json::Value as Json;
 
 use self::clean::Cleaner;
 use self::passing::Pass;
-use self::rows::{Asked, Common};
-use super::resume::{Waits, Written};
-use super::sealed::{Binding, SealKey, seal};
-use crate::driver::{Journal, Pausing};
+use self::rows::{CallContext, SendState};
+use super::resume::{FoldedState, Waits};
+use super::sealed::{SealBinding, SealKey, seal};
+use crate::driver::{Journal, PauseReason};
 
 /// How much of a run is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeping {
+pub enum RecordDepth {
     /// Every text, but for credentials: such a run can be shown, replayed and resumed.
     Content,
     /// Hashes, counts and times, and no text: such a run can't be shown in full, replayed or resumed.
@@ -48,18 +48,18 @@ pub struct Ledger {
     /// What may not be exceeded; empty if no budget is configured.
     pub caps: Vec<Cap>,
     /// Whether the model's price is known.
-    pub priced: Priced,
+    pub priced: Pricing,
 }
 
 /// What all runs of a command have in common.
 #[derive(Debug)]
-pub struct Kept<'k> {
+pub struct RecordingContext<'k> {
     /// Where they are written.
     pub store: &'k Store,
     /// Seals states.
     pub seal: &'k SealKey,
     /// How much is kept.
-    pub keeping: Keeping,
+    pub keeping: RecordDepth,
     /// What bounds what they may cost.
     pub ledger: &'k Ledger,
     /// Credentials that must not be written.
@@ -92,7 +92,7 @@ pub struct Start<'s> {
     /// Everything that its request can be rebuilt from, by name.
     pub files: &'s BTreeMap<String, String>,
     /// Its inputs, kept in their order.
-    pub inputs: &'s Ordered,
+    pub inputs: &'s OrderedJson,
     /// Everything else that it was started with.
     pub settings: &'s Json,
     /// The hash of the rules that it is held to.
@@ -113,20 +113,20 @@ pub struct Start<'s> {
 /// written with the attempt's booking, in one transaction.
 #[derive(Debug)]
 pub struct Recording<'k> {
-    kept: &'k Kept<'k>,
+    kept: &'k RecordingContext<'k>,
     id: RunId,
     closure: String,
     policy: String,
     resumed: bool,
     cleaner: Cleaner<'k>,
-    common: Common,
+    common: CallContext,
     counter: String,
-    held: Mutex<Held>,
+    held: Mutex<PendingRecords>,
 }
 
 /// What is not written yet, and what of the run is.
 #[derive(Debug)]
-struct Held {
+struct PendingRecords {
     begins: Option<Box<NewRun>>,
     steps: Vec<NewStep>,
     /// The next event's place.
@@ -139,21 +139,22 @@ struct Held {
     /// What became of the last attempt, to be written with what follows.
     settles: Option<Box<Settlement>>,
     /// Where every token of a call's request went, where each has an account of its own.
-    accounts: BTreeMap<EffectId, Content>,
+    accounts: BTreeMap<EffectId, HashedContent>,
     /// Attempts that are at the gate or behind it.
     passes: BTreeMap<(EffectId, u32), Pass>,
     /// How many attempts of each call an earlier process has made.
     earlier: Option<BTreeMap<EffectId, u32>>,
-    asked: Asked,
+    asked: SendState,
     trouble: Option<String>,
 }
 
 impl<'k> Recording<'k> {
     /// A recording of a run; nothing is written yet.
     #[must_use]
-    pub fn new(kept: &'k Kept<'k>, start: &Start<'_>) -> Self {
+    pub fn new(kept: &'k RecordingContext<'k>, start: &Start<'_>) -> Self {
         let cleaner = Cleaner::new(kept.secrets, kept.keeping);
-        let common = Common { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
+        let common =
+            CallContext { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
         let begins = Some(Box::new(rows::run(kept, start, &cleaner)));
         Self {
             kept,
@@ -164,7 +165,7 @@ impl<'k> Recording<'k> {
             cleaner,
             common,
             counter: counter(start),
-            held: Mutex::new(Held {
+            held: Mutex::new(PendingRecords {
                 begins,
                 steps: Vec::new(),
                 next: start.steps,
@@ -175,7 +176,7 @@ impl<'k> Recording<'k> {
                 accounts: BTreeMap::new(),
                 passes: BTreeMap::new(),
                 earlier: None,
-                asked: Asked::Nothing,
+                asked: SendState::Nothing,
                 trouble: None,
             }),
         }
@@ -188,12 +189,12 @@ impl<'k> Recording<'k> {
     }
 
     /// Writes the run's end.
-    pub async fn finish(&self, ended: End) {
+    pub async fn finish(&self, ended: RunEnd) {
         let (begins, steps, asked, settles) = {
             let mut held = self.held();
             (held.begins.take(), std::mem::take(&mut held.steps), held.asked, held.settles.take())
         };
-        let End { at, outcome, assembly, numbers, evaluations } = ended;
+        let RunEnd { at, outcome, assembly, numbers, evaluations } = ended;
         let (how, because, value) = rows::ended(&outcome, asked, &self.cleaner);
         // A call keeps its assembly itself; a run that was resumed may have called in another process.
         let assembly = assembly.filter(|_| self.held().called.is_empty() && !self.resumed);
@@ -202,7 +203,7 @@ impl<'k> Recording<'k> {
             made.counter.clone_from(&self.counter);
             Box::new(made)
         });
-        let finish = Finish {
+        let finish = RunFinish {
             settles,
             run: self.id.clone(),
             at,
@@ -237,14 +238,14 @@ impl<'k> Recording<'k> {
     /// # Errors
     ///
     /// [`proem_store::Error`] if it can't be written; the run must not go on with the answer then.
-    pub async fn answered(&self, questions: &[Question], answers: &[Answer]) -> Result<(), proem_store::Error> {
+    pub async fn answered(&self, questions: &[Question], answers: &[QuestionAnswer]) -> Result<(), proem_store::Error> {
         // The answer is the next event: its approval is written first, under that event's number.
         let step = self.held().next;
         let words = |text: &String| match self.kept.keeping {
-            Keeping::Content => self.cleaner.text(text),
-            Keeping::Hashes => self.cleaner.content(text).hash,
+            RecordDepth::Content => self.cleaner.text(text),
+            RecordDepth::Hashes => self.cleaner.content(text).hash,
         };
-        let approval = |(question, answer): (&Question, &Answer)| NewApproval {
+        let approval = |(question, answer): (&Question, &QuestionAnswer)| NewApproval {
             run: self.id.clone(),
             actor: self.kept.actor.clone(),
             at: wall_clock(),
@@ -262,7 +263,7 @@ impl<'k> Recording<'k> {
         self.held().trouble.clone()
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, PendingRecords> {
         // A panic elsewhere can't have left half a change: each is one assignment.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -271,8 +272,8 @@ impl<'k> Recording<'k> {
     fn remember(&self, why: &str) {
         let mut held = self.held();
         let what = match held.asked {
-            Asked::Nothing => "the run",
-            Asked::Something => "what came back",
+            SendState::Nothing => "the run",
+            SendState::Something => "what came back",
         };
         held.trouble.get_or_insert_with(|| format!("{what} could not be recorded: {why}"));
     }
@@ -285,7 +286,7 @@ impl<'k> Recording<'k> {
             _ => None,
         });
         let sections = requests.flat_map(|request| &request.assembly.sections);
-        let text = |section: &'s proem_engine::assembly::Placed| {
+        let text = |section: &'s proem_engine::assembly::PlacedSection| {
             let content = self.cleaner.content(&section.text);
             // A text that was cleaned of a credential is not the text that was sent: a state that named its hash
             // would go on with other words.
@@ -297,16 +298,16 @@ impl<'k> Recording<'k> {
     /// The state, sealed; nothing where a run is not to be resumed.
     fn sealed(&self, machine: Json, waits: Waits<'_>, step: u32) -> Result<Option<Snapshot>, proem_engine::Error> {
         // A state holds every text of the run, sealed or not.
-        if self.kept.keeping == Keeping::Hashes {
+        if self.kept.keeping == RecordDepth::Hashes {
             return Ok(None);
         }
         let state = waits.of(machine).map_err(|error| unwritable(&error))?;
         let kept = self.kept_texts(waits.effects);
         let kept: Vec<(&str, &str)> = kept.iter().map(|(text, hash)| (*text, hash.as_str())).collect();
-        let written = serde_json::to_vec(&Written::new(&state, &kept)).map_err(|error| unwritable(&error))?;
+        let written = serde_json::to_vec(&FoldedState::new(&state, &kept)).map_err(|error| unwritable(&error))?;
         // Bound to what it belongs to, so that a state can't be put in place of another run's, or of an earlier
         // one of this run.
-        let binding = Binding {
+        let binding = SealBinding {
             project: &self.kept.project.0,
             run: &self.id.0,
             step,
@@ -331,7 +332,7 @@ fn unanswerable(why: &dyn std::fmt::Display) -> proem_engine::Error {
 
 /// How a run ended, for its record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct End {
+pub struct RunEnd {
     /// When it ended, by the machine's clock.
     pub at: Time,
     /// How: outcome, value, repairs and problems of each call are read off it.
@@ -367,7 +368,7 @@ impl Journal for Recording<'_> {
         let step = self.held().next;
         // Of several calls one may take minutes longer; what the others cost must not wait in memory for it.
         self.held().alone = effects.len() == 1;
-        if self.kept.keeping == Keeping::Content {
+        if self.kept.keeping == RecordDepth::Content {
             let snapshot = self.sealed(state()?, Waits { effects, ..Waits::default() }, step)?;
             self.held().snapshot = snapshot;
         }
@@ -381,11 +382,11 @@ impl Journal for Recording<'_> {
     async fn pauses(
         &self,
         state: &dyn Fn() -> Result<Json, proem_engine::Error>,
-        pausing: Pausing<'_>,
+        pausing: PauseReason<'_>,
     ) -> Result<(), proem_engine::Error> {
         let (questions, until) = match pausing {
-            Pausing::Asks(questions) => (questions, None),
-            Pausing::Waits { until } => ([].as_slice(), Some(until)),
+            PauseReason::Asks(questions) => (questions, None),
+            PauseReason::Waits { until } => ([].as_slice(), Some(until)),
         };
         let asked = questions.iter().map(|question| self.cleaner.text(&question.text)).collect();
         let step = self.held().next;
@@ -445,8 +446,8 @@ impl Recording<'_> {
 }
 
 /// A run's end as it would be recorded: how, why without a value of a model's, and the value.
-pub(super) fn replayed_end(outcome: &proem_engine::run::Outcome) -> (RunOutcome, Option<Json>, Option<Content>) {
-    rows::ended(outcome, Asked::Something, &Cleaner::new(&[], Keeping::Content))
+pub(super) fn replayed_end(outcome: &proem_engine::run::Outcome) -> (RunOutcome, Option<Json>, Option<HashedContent>) {
+    rows::ended(outcome, SendState::Something, &Cleaner::new(&[], RecordDepth::Content))
 }
 
 /// What counted a run's tokens.
@@ -461,18 +462,18 @@ pub const ASSEMBLED_ONLY: &str = "it called no model, and the state of its folde
 /// it.
 #[must_use]
 pub fn assembled(
-    kept: &Kept<'_>,
+    kept: &RecordingContext<'_>,
     start: &Start<'_>,
     assembly: &proem_engine::assembly::Assembly,
     numbers: Numbers,
-) -> Option<Finish> {
+) -> Option<RunFinish> {
     let cleaner = Cleaner::new(kept.secrets, kept.keeping);
-    let common = Common { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
+    let common = CallContext { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
     let mut made = rows::assembly(assembly, None, &common, &cleaner);
     made.counter = counter(start);
     // What the texts held is known by now.
     let begins = Box::new(rows::run(kept, start, &cleaner));
-    Some(Finish {
+    Some(RunFinish {
         settles: None,
         run: start.id.clone(),
         at: wall_clock(),

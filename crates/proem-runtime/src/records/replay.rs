@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use proem_engine::cache::plan_request;
 use proem_engine::call::{FailureKind, Request};
 use proem_engine::providers::Model;
-use proem_engine::run::{Effect, EffectId, Event, Machine, Outcome, Performed, Step, What};
-use proem_engine::versions::{Changed, in_words};
+use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Machine, Outcome, Step};
+use proem_engine::versions::{VersionChange, in_words};
 use proem_llm::codec::encode;
 use proem_store::Store;
 use proem_store::body::unfold;
 use proem_store::query::{CallRow, RunDetail, RunState};
-use proem_store::record::{Content, RunId, RunOutcome};
+use proem_store::record::{HashedContent, RunId, RunOutcome};
 use proem_text::json;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -47,7 +47,7 @@ pub struct Difference {
 
 /// What a replay gave.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Replayed {
+pub struct ReplayReport {
     /// How many calls were rebuilt.
     pub calls: u32,
     /// How many bytes of requests are the same.
@@ -75,9 +75,9 @@ pub async fn replay<M: Machine>(
     model: &Model,
     machine: &mut M,
     as_kept: impl Fn(&M::Outcome) -> Outcome,
-) -> Result<Replayed, Error> {
-    let record = Record::of(store, detail).await?;
-    let mut replayed = Replayed { calls: 0, bytes: 0, difference: None, outcome: None };
+) -> Result<ReplayReport, Error> {
+    let record = RunRecord::of(store, detail).await?;
+    let mut replayed = ReplayReport { calls: 0, bytes: 0, difference: None, outcome: None };
     let mut events = record.events.iter().peekable();
     while let Some(event) = events.next() {
         let step = match machine.step(event.clone()) {
@@ -122,11 +122,11 @@ pub async fn replay<M: Machine>(
     Ok(replayed)
 }
 
-impl Replayed {
+impl ReplayReport {
     /// Names the versions of what made the requests, where those have changed since: then that is the difference,
     /// whichever byte it shows in first. How a run ended is no matter of theirs.
     #[must_use]
-    pub fn between(mut self, changed: &[Changed]) -> Self {
+    pub fn between(mut self, changed: &[VersionChange]) -> Self {
         let Some(difference) = self.difference.as_mut().filter(|difference| difference.what != "outcome") else {
             return self;
         };
@@ -164,14 +164,14 @@ fn without(fork: &RunId, parent: &RunId, error: proem_store::Error) -> Error {
 }
 
 /// What is recorded of a run and its parents.
-struct Record {
+struct RunRecord {
     run: String,
     events: Vec<Event>,
     calls: BTreeMap<EffectId, CallRow>,
     texts: BTreeMap<String, Vec<u8>>,
 }
 
-impl Record {
+impl RunRecord {
     async fn of(store: &Store, detail: &RunDetail) -> Result<Self, Error> {
         let mut steps: BTreeMap<u32, String> = BTreeMap::new();
         let mut calls: BTreeMap<EffectId, CallRow> = BTreeMap::new();
@@ -221,7 +221,7 @@ impl Record {
     /// Compares a request with the recorded one; `next` is what came of it.
     fn compare(
         &self,
-        replayed: &mut Replayed,
+        replayed: &mut ReplayReport,
         (id, request): (EffectId, &Request),
         model: &Model,
         next: Option<&Event>,
@@ -243,7 +243,7 @@ impl Record {
         };
         let body = unfold(&call.pieces, &|hash| self.text(hash)).ok_or_else(|| self.missing("a text of a request"))?;
         let recorded = json::compact(&body);
-        if Content::new(recorded.as_str()).hash != call.body {
+        if HashedContent::new(recorded.as_str()).hash != call.body {
             return Err(Error::NotReplayable {
                 run: self.run.clone(),
                 why: "the hash of a request differs from that of the bytes sent".to_owned(),
@@ -278,7 +278,7 @@ impl Record {
             let (before, today) = (recorded.get(place), found.get(place));
             if before.is_some_and(|row| {
                 today.is_some_and(|section| {
-                    row.name == section.name && row.text == Content::new(section.text.as_str()).hash
+                    row.name == section.name && row.text == HashedContent::new(section.text.as_str()).hash
                 })
             }) {
                 continue;
@@ -305,7 +305,7 @@ impl Record {
     }
 
     /// Compares the end.
-    fn end(&self, replayed: &Replayed, outcome: &Outcome, detail: &RunDetail) -> Option<Difference> {
+    fn end(&self, replayed: &ReplayReport, outcome: &Outcome, detail: &RunDetail) -> Option<Difference> {
         let RunState::Ended(recorded) = detail.row.state else { return None };
         let (how, because, value) = replayed_end(outcome);
         // Whether it was the budget that nobody was asked for is in the record alone.
@@ -333,11 +333,11 @@ impl Record {
 /// may have been before that.
 fn was_unsent(id: EffectId, next: Option<&Event>) -> bool {
     match next.map(|event| &event.what) {
-        Some(What::Performed { results }) => results.iter().any(|(effect, performed)| {
-            *effect == id && matches!(performed, Performed::Failed { failure } if failure.kind.is_unsent() || is_given_up(failure.kind))
+        Some(EventKind::Performed { results }) => results.iter().any(|(effect, performed)| {
+            *effect == id && matches!(performed, EffectResult::Failed { failure } if failure.kind.is_unsent() || is_given_up(failure.kind))
         }),
         // The record ends here, or the run was given up.
-        None | Some(What::Cancelled { .. }) => true,
+        None | Some(EventKind::Cancelled { .. }) => true,
         Some(_) => false,
     }
 }
@@ -375,14 +375,14 @@ mod tests {
 
     #[test]
     fn versions_that_changed_stand_for_the_bytes() {
-        let check = |what: &str, changed: &[Changed], expected: (Option<usize>, &str, &str)| {
+        let check = |what: &str, changed: &[VersionChange], expected: (Option<usize>, &str, &str)| {
             let (recorded, found) = ("\"a\"".to_owned(), "\"b\"".to_owned());
             let difference = Some(Difference { call: 1, what: what.to_owned(), byte: Some(3), recorded, found });
-            let replayed = Replayed { calls: 2, bytes: 9, difference, outcome: None }.between(changed);
+            let replayed = ReplayReport { calls: 2, bytes: 9, difference, outcome: None }.between(changed);
             let Difference { byte, recorded, found, .. } = replayed.difference.unwrap();
             assert_eq!((byte, recorded.as_str(), found.as_str()), expected, "{what}");
         };
-        let changed = [Changed { what: "containment", recorded: 1, today: 2 }];
+        let changed = [VersionChange { what: "containment", recorded: 1, today: 2 }];
         check("section report", &[], (Some(3), "\"a\"", "\"b\""));
         check("section report", &changed, (None, "containment 1", "containment 2"));
         check("body", &changed, (None, "containment 1", "containment 2"));

@@ -6,24 +6,24 @@
 use std::collections::BTreeMap;
 
 use proem_engine::call::Response;
-use proem_engine::run::{Answer, Effect, EffectId, Machine, Performed, Question, Time, What};
+use proem_engine::run::{Effect, EffectId, EffectResult, EventKind, Machine, Question, QuestionAnswer, Time};
 use proem_llm::caller::wall_clock;
 use proem_store::Store;
 use proem_store::body::{fold, unfold};
 use proem_store::query::{RunDetail, RunState};
-use proem_store::record::{CallState, Content, Project, Replayable, RunId};
+use proem_store::record::{CallState, HashedContent, Project, Replayable, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::Recording;
-use super::sealed::{Binding, SealKey, Sealed, open};
+use super::sealed::{SealBinding, SealKey, SealedState, open};
 use crate::Error;
-use crate::driver::{Bounds, Journal as _, Onward, Pausing, Perform, Reached, go_on};
+use crate::driver::{DriveEnd, DriveStart, Journal as _, PauseReason, Perform, RunBounds, go_on};
 
 /// What a snapshot holds: a machine's state with what it waits for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct SnapshotState {
     /// The machine's own state.
     pub machine: Json,
     /// Effects that it asked for.
@@ -59,18 +59,18 @@ impl Waits<'_> {
 /// A state as it is sealed: the texts of its requests are kept beside it, once each, and only their
 /// hashes are sealed. They bind the texts as firmly as the texts themselves would.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Written {
+pub(super) struct FoldedState {
     /// The state's JSON, as [`fold`] takes it apart.
     pieces: Json,
     /// Texts that are not kept elsewhere, by hash.
     texts: BTreeMap<String, String>,
 }
 
-impl Written {
+impl FoldedState {
     /// Takes a state apart along texts that are kept, given as text and hash.
     pub(super) fn new(state: &Json, kept: &[(&str, &str)]) -> Self {
         let folded = fold(state, kept);
-        let text = |content: Content| {
+        let text = |content: HashedContent| {
             let bytes = content.bytes.unwrap_or_default();
             (content.hash, String::from_utf8_lossy(&bytes).into_owned())
         };
@@ -84,7 +84,7 @@ impl Written {
                 Some(text) => text.clone(),
                 None => String::from_utf8(kept.get(hash)?.clone()).ok()?,
             };
-            (Content::new(text.as_str()).hash == hash).then_some(text)
+            (HashedContent::new(text.as_str()).hash == hash).then_some(text)
         };
         unfold(&self.pieces, &text)
     }
@@ -92,18 +92,18 @@ impl Written {
 
 /// A run that can go on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resumed {
+pub struct ResumableRun {
     /// What is kept of it.
     pub detail: RunDetail,
     /// How many events it had taken.
     pub step: u32,
     /// Where it stands.
-    pub state: State,
+    pub state: SnapshotState,
     /// What is known already of the effects that it waits for.
-    pub known: BTreeMap<EffectId, Performed>,
+    pub known: BTreeMap<EffectId, EffectResult>,
 }
 
-impl Resumed {
+impl ResumableRun {
     /// How many attempts were made before of which nobody knows what they used: they may have been answered and
     /// paid for.
     #[must_use]
@@ -114,11 +114,11 @@ impl Resumed {
 
     /// What the run waits for; `answers` are those to its questions, if it asked any.
     #[must_use]
-    pub fn onward(&self, answers: Vec<Answer>) -> Onward {
+    pub fn onward(&self, answers: Vec<QuestionAnswer>) -> DriveStart {
         match self.state.until {
-            Some(until) => Onward::Until(until),
-            None if !self.state.questions.is_empty() => Onward::Event(What::Answered { answers }),
-            None => Onward::Effects(self.state.effects.clone()),
+            Some(until) => DriveStart::Until(until),
+            None if !self.state.questions.is_empty() => DriveStart::Event(EventKind::Answered { answers }),
+            None => DriveStart::Effects(self.state.effects.clone()),
         }
     }
 
@@ -134,9 +134,9 @@ impl Resumed {
     pub async fn to_the_end<M: Machine, E>(
         &self,
         machine: &mut M,
-        (world, bounds): (&(impl Perform + Sync), &Bounds),
+        (world, bounds): (&(impl Perform + Sync), &RunBounds),
         recording: &Recording<'_>,
-        mut ask: impl AsyncFnMut(&[Question]) -> Result<Vec<Answer>, E>,
+        mut ask: impl AsyncFnMut(&[Question]) -> Result<Vec<QuestionAnswer>, E>,
     ) -> Result<M::Outcome, E>
     where
         E: From<proem_engine::Error> + From<proem_store::Error>,
@@ -144,7 +144,7 @@ impl Resumed {
         let world = self.remembering(world);
         let mut asked = self.state.questions.clone();
         if !asked.is_empty() {
-            recording.pauses(&|| machine.state(), Pausing::Asks(&asked)).await?;
+            recording.pauses(&|| machine.state(), PauseReason::Asks(&asked)).await?;
         }
         loop {
             let from = if asked.is_empty() {
@@ -152,31 +152,31 @@ impl Resumed {
             } else {
                 let answers = ask(&asked).await?;
                 recording.answered(&asked, &answers).await?;
-                Onward::Event(What::Answered { answers })
+                DriveStart::Event(EventKind::Answered { answers })
             };
             match go_on(machine, from, &world, bounds, recording).await?.reached {
-                Reached::Done(outcome) => return Ok(outcome),
-                Reached::Asked(questions) => asked = questions,
+                DriveEnd::Done(outcome) => return Ok(outcome),
+                DriveEnd::Asked(questions) => asked = questions,
             }
         }
     }
 
     /// `world`, in which nothing is performed that is known already.
     #[must_use]
-    pub const fn remembering<'w, W>(&'w self, world: &'w W) -> Remembering<'w, W> {
-        Remembering { known: &self.known, world }
+    pub const fn remembering<'w, W>(&'w self, world: &'w W) -> RememberedWorld<'w, W> {
+        RememberedWorld { known: &self.known, world }
     }
 }
 
 /// A world in which some effects were performed before.
 #[derive(Debug)]
-pub struct Remembering<'w, W> {
-    known: &'w BTreeMap<EffectId, Performed>,
+pub struct RememberedWorld<'w, W> {
+    known: &'w BTreeMap<EffectId, EffectResult>,
     world: &'w W,
 }
 
-impl<W: Perform + Sync> Perform for Remembering<'_, W> {
-    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+impl<W: Perform + Sync> Perform for RememberedWorld<'_, W> {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> EffectResult {
         match self.known.get(&id) {
             Some(performed) => performed.clone(),
             None => self.world.perform(id, effect, stop).await,
@@ -186,7 +186,7 @@ impl<W: Perform + Sync> Perform for Remembering<'_, W> {
 
 /// Under which id a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Going {
+pub enum ResumeIdentity {
     /// Its own.
     On,
     /// A fork's; the run itself stays as it is.
@@ -227,17 +227,17 @@ pub async fn resume(
     store: &Store,
     seal: &SealKey,
     project: &Project,
-    (run, going): (&RunId, Going),
+    (run, going): (&RunId, ResumeIdentity),
     policy: &str,
-) -> Result<Resumed, Error> {
+) -> Result<ResumableRun, Error> {
     let detail = store.run(run).await?;
     resumable(&detail, project)?;
     let refused = |why: String| refused(run, why);
     let snapshot = match going {
-        Going::On => store.take_over(run, wall_clock()).await?,
-        Going::Apart => store.fork(run, wall_clock()).await?,
+        ResumeIdentity::On => store.take_over(run, wall_clock()).await?,
+        ResumeIdentity::Apart => store.fork(run, wall_clock()).await?,
     };
-    let binding = Binding {
+    let binding = SealBinding {
         project: &project.0,
         run: &run.0,
         step: snapshot.step,
@@ -249,23 +249,27 @@ pub async fn resume(
          run again"
             .to_owned()
     };
-    let bytes = open(seal, &binding, &Sealed(snapshot.sealed)).ok_or_else(|| refused(unsealed()))?;
+    let bytes = open(seal, &binding, &SealedState(snapshot.sealed)).ok_or_else(|| refused(unsealed()))?;
     let form =
         |error: serde_json::Error| refused(format!("its state has another format ({error}); start the run again"));
-    let written: Written = serde_json::from_slice(&bytes).map_err(form)?;
+    let written: FoldedState = serde_json::from_slice(&bytes).map_err(form)?;
     let sections = detail.calls.iter().flat_map(|call| &call.sections);
     let hashes: Vec<String> = sections.map(|section| section.text.clone()).collect();
     let state = written.state(&store.contents(&hashes).await?);
     let state =
         state.ok_or_else(|| refused("part of its state is missing or was changed; start the run again".to_owned()))?;
-    let state: State = serde_json::from_value(state).map_err(form)?;
+    let state: SnapshotState = serde_json::from_value(state).map_err(form)?;
     let known = known(store, &detail, &state).await?;
-    Ok(Resumed { detail, step: snapshot.step, state, known })
+    Ok(ResumableRun { detail, step: snapshot.step, state, known })
 }
 
 /// The recorded answers to what a state waits for; none of a run of whose texts something was taken
 /// out, since its answers may not be what was answered.
-async fn known(store: &Store, detail: &RunDetail, state: &State) -> Result<BTreeMap<EffectId, Performed>, Error> {
+async fn known(
+    store: &Store,
+    detail: &RunDetail,
+    state: &SnapshotState,
+) -> Result<BTreeMap<EffectId, EffectResult>, Error> {
     let mut known = BTreeMap::new();
     if detail.replayable != Replayable::Yes {
         return Ok(known);
@@ -279,7 +283,7 @@ async fn known(store: &Store, detail: &RunDetail, state: &State) -> Result<BTree
         else {
             continue;
         };
-        known.insert(*effect, Performed::Response { response: Box::new(response) });
+        known.insert(*effect, EffectResult::Response { response: Box::new(response) });
     }
     Ok(known)
 }
@@ -288,7 +292,7 @@ async fn known(store: &Store, detail: &RunDetail, state: &State) -> Result<BTree
 mod tests {
     use super::*;
     use proem_engine::assembly::{Assembly, PromptId};
-    use proem_engine::call::{Answering, Arrival, Request};
+    use proem_engine::call::{AnswerForm, Arrival, Request};
     use serde_json::json;
 
     #[test]
@@ -300,13 +304,13 @@ mod tests {
             closure: "c".to_owned(),
         };
         let assembly = Assembly { prompt, sections: Vec::new(), boundaries: Vec::new(), output_tokens: 9 };
-        let (answer, arrival) = (Answering::Text, Arrival::Whole);
+        let (answer, arrival) = (AnswerForm::Text, Arrival::Whole);
         let request = Request { model: "m".to_owned(), assembly, answer, temperature_percent: None, arrival };
         let effects = [(EffectId(3), Effect::Call { request: Box::new(request) })];
         let questions = [Question { text: "Which?".to_owned(), options: vec!["this".to_owned()] }];
         let machine = json!({ "at": [1, "two"] });
         let waits = Waits { effects: &effects, questions: &questions, until: Some(Time(7)) };
-        let state = State {
+        let state = SnapshotState {
             machine: machine.clone(),
             effects: effects.to_vec(),
             questions: questions.to_vec(),
@@ -314,6 +318,6 @@ mod tests {
         };
         let sealed = waits.of(machine).unwrap();
         assert_eq!(sealed, serde_json::to_value(&state).unwrap());
-        assert_eq!(serde_json::from_value::<State>(sealed).unwrap(), state);
+        assert_eq!(serde_json::from_value::<SnapshotState>(sealed).unwrap(), state);
     }
 }

@@ -29,7 +29,7 @@ impl fmt::Debug for SealKey {
 impl SealKey {
     /// The key that belongs to an installation's.
     #[must_use]
-    pub fn derived(key: &proem_guard::Key) -> Self {
+    pub fn derived(key: &proem_guard::InstallationKey) -> Self {
         Self(key.seal("state of a run", b""))
     }
 
@@ -45,7 +45,7 @@ impl SealKey {
 
 /// What a sealed state is bound to: it opens for nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Binding<'b> {
+pub struct SealBinding<'b> {
     /// The id of the project that the run belongs to.
     pub project: &'b str,
     /// The run's id.
@@ -58,7 +58,7 @@ pub struct Binding<'b> {
     pub policy: &'b str,
 }
 
-impl Binding<'_> {
+impl SealBinding<'_> {
     /// The binding in bytes; each text stands behind its length, so that no two bindings are alike.
     fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![FORM];
@@ -73,7 +73,7 @@ impl Binding<'_> {
 
 /// A sealed state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sealed(pub Vec<u8>);
+pub struct SealedState(pub Vec<u8>);
 
 /// Seals a state.
 ///
@@ -81,17 +81,17 @@ pub struct Sealed(pub Vec<u8>);
 ///
 /// [`Error::Random`] if the system gives no random bytes, [`Error::Seal`] for a state of more than
 /// 256 GiB.
-pub fn seal(key: &SealKey, binding: &Binding<'_>, state: &[u8]) -> Result<Sealed, Error> {
+pub fn seal(key: &SealKey, binding: &SealBinding<'_>, state: &[u8]) -> Result<SealedState, Error> {
     let mut nonce = [0; NONCE_BYTES];
     getrandom::fill(&mut nonce).map_err(Error::Random)?;
     let payload = Payload { msg: state, aad: &binding.bytes() };
     let text = cipher(key).encrypt(&XNonce::from(nonce), payload).map_err(|_| Error::Seal)?;
-    Ok(Sealed([&[FORM], nonce.as_slice(), &text].concat()))
+    Ok(SealedState([&[FORM], nonce.as_slice(), &text].concat()))
 }
 
 /// Opens a sealed state; `None` if it was made elsewhere, for something else, or changed.
 #[must_use]
-pub fn open(key: &SealKey, binding: &Binding<'_>, sealed: &Sealed) -> Option<Vec<u8>> {
+pub fn open(key: &SealKey, binding: &SealBinding<'_>, sealed: &SealedState) -> Option<Vec<u8>> {
     let (&form, rest) = sealed.0.split_first()?;
     let (nonce, text) = rest.split_first_chunk::<NONCE_BYTES>()?;
     let payload = Payload { msg: text, aad: &binding.bytes() };
@@ -108,11 +108,11 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     fn key(byte: u8) -> SealKey {
-        SealKey::derived(&proem_guard::Key::new([byte; 32]))
+        SealKey::derived(&proem_guard::InstallationKey::new([byte; 32]))
     }
 
-    const BINDING: Binding<'_> =
-        Binding { project: "/home/a/project", run: "0123", step: 7, definition: "closure", policy: "rules" };
+    const BINDING: SealBinding<'_> =
+        SealBinding { project: "/home/a/project", run: "0123", step: 7, definition: "closure", policy: "rules" };
 
     #[test]
     fn what_is_sealed_opens_for_the_same_binding_alone() {
@@ -120,14 +120,14 @@ mod tests {
         assert_eq!(open(&key(1), &BINDING, &sealed).as_deref(), Some(&b"state"[..]));
         assert_eq!(open(&key(2), &BINDING, &sealed), None);
         let others = [
-            Binding { project: "/home/a/projec", ..BINDING },
-            Binding { run: "0124", ..BINDING },
-            Binding { step: 8, ..BINDING },
-            Binding { definition: "closurf", ..BINDING },
-            Binding { policy: "", ..BINDING },
+            SealBinding { project: "/home/a/projec", ..BINDING },
+            SealBinding { run: "0124", ..BINDING },
+            SealBinding { step: 8, ..BINDING },
+            SealBinding { definition: "closurf", ..BINDING },
+            SealBinding { policy: "", ..BINDING },
             // The same bytes, cut elsewhere.
-            Binding { project: "/home/a/project0", run: "123", ..BINDING },
-            Binding { definition: "closur", policy: "erules", ..BINDING },
+            SealBinding { project: "/home/a/project0", run: "123", ..BINDING },
+            SealBinding { definition: "closur", policy: "erules", ..BINDING },
         ];
         for other in others {
             assert_eq!(open(&key(1), &other, &sealed), None, "{other:?}");
@@ -157,9 +157,9 @@ mod tests {
         #[test]
         fn a_cut_or_any_other_text_opens_nothing(state in vec(any::<u8>(), 0..100), length in any::<prop::sample::Index>(), noise in vec(any::<u8>(), 0..100)) {
             let sealed = seal(&key(1), &BINDING, &state).unwrap();
-            let cut = Sealed(sealed.0[..length.index(sealed.0.len())].to_vec());
+            let cut = SealedState(sealed.0[..length.index(sealed.0.len())].to_vec());
             prop_assert_eq!(open(&key(1), &BINDING, &cut), None);
-            prop_assert_eq!(open(&key(1), &BINDING, &Sealed(noise)), None);
+            prop_assert_eq!(open(&key(1), &BINDING, &SealedState(noise)), None);
         }
 
         #[test]

@@ -1,6 +1,6 @@
 //! Says why nothing was sent although somebody asked for it: the records are on and can't be kept.
 
-use proem_engine::ledger::{Cap, Period, Scope, Unit};
+use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit};
 
 /// Whether a run could do without its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,16 +33,16 @@ pub fn unsent(why: &str, necessity: Necessity, caps: &[Cap]) -> String {
 /// Where a cap is declared.
 fn declared(cap: &Cap) -> String {
     let scope = match cap.scope {
-        Scope::User => "user",
-        Scope::Project => "project",
+        CapScope::User => "user",
+        CapScope::Project => "project",
     };
     let key = match (cap.period, cap.unit) {
-        (Period::Day, Unit::NanoDollars) => "day",
-        (Period::Month, Unit::NanoDollars) => "month",
-        (Period::Run, Unit::NanoDollars) => "run",
-        (Period::Day, Unit::Tokens) => "day_tokens",
-        (Period::Month, Unit::Tokens) => "month_tokens",
-        (Period::Run, Unit::Tokens) => "run_tokens",
+        (CapPeriod::Day, CapUnit::NanoDollars) => "day",
+        (CapPeriod::Month, CapUnit::NanoDollars) => "month",
+        (CapPeriod::Run, CapUnit::NanoDollars) => "run",
+        (CapPeriod::Day, CapUnit::Tokens) => "day_tokens",
+        (CapPeriod::Month, CapUnit::Tokens) => "month_tokens",
+        (CapPeriod::Run, CapUnit::Tokens) => "run_tokens",
     };
     // What a caller allows one run is a cap of its project's.
     let option = if (scope, key) == ("project", "run") { " or `--max-cost`" } else { "" };
@@ -62,7 +62,7 @@ mod tests {
                  reason, `--no-record` is refused"
             )
         };
-        let money = Unit::NanoDollars;
+        let money = CapUnit::NanoDollars;
         for (necessity, caps, expected) in [
             (
                 Necessity::Configured,
@@ -73,18 +73,18 @@ mod tests {
             ),
             (
                 Necessity::Required,
-                cap(Scope::User, Period::Day, money),
+                cap(CapScope::User, CapPeriod::Day, money),
                 "full; nothing was sent, because a resumed run must be recorded".to_owned(),
             ),
-            (Necessity::Configured, cap(Scope::User, Period::Day, money), budget("`budget.user.day`")),
+            (Necessity::Configured, cap(CapScope::User, CapPeriod::Day, money), budget("`budget.user.day`")),
             (
                 Necessity::Configured,
-                cap(Scope::Project, Period::Month, Unit::Tokens),
+                cap(CapScope::Project, CapPeriod::Month, CapUnit::Tokens),
                 budget("`budget.project.month_tokens`"),
             ),
             (
                 Necessity::Configured,
-                cap(Scope::Project, Period::Run, money),
+                cap(CapScope::Project, CapPeriod::Run, money),
                 budget("`budget.project.run` or `--max-cost`"),
             ),
         ] {

@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_llm::caller::{chance, last, wall_clock};
 use proem_llm::client::Client;
-use proem_llm::codec::{Names, refused};
+use proem_llm::codec::{EndpointNames, refused};
 use proem_llm::embeddings::{decode_embeddings, encode_embeddings};
 use proem_llm::endpoint::Endpoint;
 use proem_llm::pace::Pace;
-use proem_llm::retry::{Advice, Failed, Next, Policy, advice};
-use proem_llm::wire::{Head, WireRequest};
+use proem_llm::retry::{Advice, FailedAttempt, RetryDecision, RetryPolicy, advice};
+use proem_llm::wire::{ResponseHead, WireRequest};
 use proem_text::json;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{Limits, MAX_REQUEST_BYTES, MAX_TEXTS};
+use super::{EmbedderLimits, MAX_REQUEST_BYTES, MAX_TEXTS};
 use crate::task_vectors::MAX_DIMENSION;
 
 /// The most bytes of an answer that is no success.
@@ -31,12 +31,12 @@ const USUAL_DIMENSIONS: usize = 3072;
 
 /// Asks one model at one server.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct EmbeddingClient {
     endpoint: Endpoint,
     model: String,
     dimensions: Option<u32>,
-    limits: Limits,
-    policy: Policy,
+    limits: EmbedderLimits,
+    policy: RetryPolicy,
     pace: Pace,
     client: Client,
     sent: Arc<AtomicUsize>,
@@ -44,24 +44,24 @@ pub(super) struct Asking {
 
 /// What was heard of an attempt, whether it failed or not.
 #[derive(Debug, Default)]
-struct Heard {
-    head: Option<Head>,
+struct AttemptTrace {
+    head: Option<ResponseHead>,
     bytes: usize,
 }
 
-impl Asking {
+impl EmbeddingClient {
     pub(super) fn new(
         endpoint: Endpoint,
         (model, dimensions): (&str, Option<u32>),
-        limits: Limits,
+        limits: EmbedderLimits,
         sent: Arc<AtomicUsize>,
     ) -> Self {
-        let (model, policy, pace) = (model.to_owned(), Policy::default(), Pace::new(&endpoint.limits));
+        let (model, policy, pace) = (model.to_owned(), RetryPolicy::default(), Pace::new(&endpoint.limits));
         Self { endpoint, model, dimensions, limits, policy, pace, client: Client::new(), sent }
     }
 
     /// The vectors of all texts, in their order.
-    pub(super) async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
+    pub(super) async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, CallFailure> {
         self.endpoint.check()?;
         let now = Instant::now();
         // An end that lies beyond all times is none that could be missed in a day.
@@ -86,14 +86,14 @@ impl Asking {
     }
 
     /// Asks for the vectors of one batch until they come or a failure stays.
-    async fn batch(&self, texts: &[&str], end: Instant) -> Result<Vec<Vec<f32>>, Failure> {
+    async fn batch(&self, texts: &[&str], end: Instant) -> Result<Vec<Vec<f32>>, CallFailure> {
         let request = encode_embeddings(&self.model, texts, self.dimensions);
         let most = self.endpoint.limits.attempts;
         let mut attempt = 0_u32;
         loop {
             attempt = attempt.saturating_add(1);
             let permit = self.pace.enter().await;
-            let mut heard = Heard::default();
+            let mut heard = AttemptTrace::default();
             let failure = match self.attempt(&request, texts.len(), &mut heard).await {
                 Ok(vectors) => return Ok(vectors),
                 Err(failure) => failure,
@@ -103,13 +103,13 @@ impl Asking {
             let advice = heard.head.as_ref().map_or_else(Advice::default, |head| advice(head, wall_clock()));
             let (kind, status, bytes) = (failure.kind, failure.status, heard.bytes);
             let left = Some(end.saturating_duration_since(now));
-            let failed = Failed { kind, status, bytes, advice, attempt, most, left };
+            let failed = FailedAttempt { kind, status, bytes, advice, attempt, most, left };
             if let Some(hold) = self.policy.hold(&failed).and_then(|hold| now.checked_add(hold)) {
                 self.pace.hold(hold);
             }
             match self.policy.next(&failed, chance()) {
-                Next::Wait(wait) => sleep(wait).await,
-                Next::Over(over) => {
+                RetryDecision::Wait(wait) => sleep(wait).await,
+                RetryDecision::Over(over) => {
                     let attempts = usize::try_from(attempt).unwrap_or(usize::MAX);
                     return Err(last(failure, attempts, over));
                 }
@@ -117,7 +117,12 @@ impl Asking {
         }
     }
 
-    async fn attempt(&self, request: &WireRequest, count: usize, heard: &mut Heard) -> Result<Vec<Vec<f32>>, Failure> {
+    async fn attempt(
+        &self,
+        request: &WireRequest,
+        count: usize,
+        heard: &mut AttemptTrace,
+    ) -> Result<Vec<Vec<f32>>, CallFailure> {
         self.sent.fetch_add(1, Ordering::Relaxed);
         let mut answer = self.client.send(&self.endpoint, request, json::compact(&request.body).into()).await?;
         let head = heard.head.insert(answer.head().clone());
@@ -130,14 +135,14 @@ impl Asking {
                 Ok(None) => break,
                 // What a server says before it breaks off is more exact than that it did.
                 Err(_) if !is_answer => break,
-                Err(failure) => return Err(Failure { status: Some(status), ..failure }),
+                Err(failure) => return Err(CallFailure { status: Some(status), ..failure }),
             };
             heard.bytes = heard.bytes.saturating_add(chunk.len());
             let room = most.saturating_sub(body.len());
             body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
             if chunk.len() > room {
                 if is_answer {
-                    return Err(Failure { status: Some(status), ..self.too_large(most) });
+                    return Err(CallFailure { status: Some(status), ..self.too_large(most) });
                 }
                 break;
             }
@@ -146,20 +151,20 @@ impl Asking {
             return Err(self.advised(refused(self.endpoint.provider, head, &body, &self.names())));
         }
         let vectors = decode_embeddings(&body, count, self.dimensions)
-            .map_err(|failure| Failure { status: failure.status.or(Some(status)), ..failure })?;
+            .map_err(|failure| CallFailure { status: failure.status.or(Some(status)), ..failure })?;
         match vectors.iter().map(Vec::len).find(|length| *length > MAX_DIMENSION) {
             Some(length) => Err(Self::too_long(length)),
             None => Ok(vectors),
         }
     }
 
-    fn names(&self) -> Names<'_> {
+    fn names(&self) -> EndpointNames<'_> {
         let Endpoint { name, key, .. } = &self.endpoint;
-        Names { endpoint: name, variable: key.variable(), model: &self.model }
+        EndpointNames { endpoint: name, variable: key.variable(), model: &self.model }
     }
 
     /// The failure with what is to be done about it here.
-    fn advised(&self, failure: Failure) -> Failure {
+    fn advised(&self, failure: CallFailure) -> CallFailure {
         let message = match (failure.kind, self.dimensions) {
             (FailureKind::TooLong, _) => format!(
                 "a text is longer than the model accepts; lower `text_bytes` under `[embedding]`, which is {}",
@@ -172,33 +177,33 @@ impl Asking {
             ),
             _ => return failure,
         };
-        Failure { message, ..failure }
+        CallFailure { message, ..failure }
     }
 
-    fn late(&self) -> Failure {
+    fn late(&self) -> CallFailure {
         let seconds = self.limits.all.as_secs_f64();
         let message = format!(
             "the vectors did not arrive within {seconds} s; raise `seconds` under `[embedding]`, or choose a faster \
              server"
         );
-        Failure::new(FailureKind::TimedOut, message)
+        CallFailure::new(FailureKind::TimedOut, message)
     }
 
-    fn too_large(&self, most: usize) -> Failure {
+    fn too_large(&self, most: usize) -> CallFailure {
         let name = &self.endpoint.name;
         let message = format!(
             "the answer is longer than {most} bytes; raise `providers.{name}.answer_bytes`, or set `dimensions` under \
              `[embedding]`"
         );
-        Failure::new(FailureKind::TooLarge, message)
+        CallFailure::new(FailureKind::TooLarge, message)
     }
 
-    fn too_long(length: usize) -> Failure {
+    fn too_long(length: usize) -> CallFailure {
         let message = format!(
             "its vectors have {length} numbers, and at most {MAX_DIMENSION} are read; set `dimensions` under \
              `[embedding]`, or choose another model"
         );
-        Failure::new(FailureKind::Malformed, message)
+        CallFailure::new(FailureKind::Malformed, message)
     }
 }
 

@@ -6,47 +6,47 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use proem_risk::change::{Change, Kind};
+use proem_risk::change::{Change, ChangeKind};
 use proem_risk::coverage::Coverage;
 use proem_risk::history::{History, ObjectId, Past};
 use proem_risk::metrics::kamei::{counts, sampled};
-use proem_risk::path::{Attributes, Framework, RepoPath, Role, Rules, classify};
-use proem_risk::sample::{Drawn, MOST, Sample, Sampled, newest};
-use proem_risk::tree::{Imports, Tree, TreeFile};
+use proem_risk::path::{FileRole, Framework, GitAttributes, PathRules, RepoPath, classify};
+use proem_risk::sample::{DrawnCommit, MOST, Sample, SampledCommit, newest};
+use proem_risk::tree::{FileTree, Imports, TreeFile};
 
 use crate::Error;
-use crate::change::{Resolved, attributes_at};
+use crate::change::{ResolvedChange, attributes_at};
 use crate::git::{GitProgram, Repository};
-use crate::structure::{At, Structure, StructureFile, StructureReader, Unread};
+use crate::structure::{SourceGap, Structure, StructureFile, StructureReader, TreeState};
 
 /// How many grounds are held, so that whoever looks at a change again needn't read them again.
 const HELD: usize = 8;
 
 /// Where a change stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stand {
-    kind: Kind,
+pub(super) struct ChangeKey {
+    kind: ChangeKind,
     id: Option<ObjectId>,
     pub(super) base: Option<ObjectId>,
 }
 
-impl From<&Change> for Stand {
+impl From<&Change> for ChangeKey {
     fn from(change: &Change) -> Self {
         Self { kind: change.kind, id: change.id, base: change.base }
     }
 }
 
-impl From<&Resolved> for Stand {
-    fn from(resolved: &Resolved) -> Self {
+impl From<&ResolvedChange> for ChangeKey {
+    fn from(resolved: &ResolvedChange) -> Self {
         Self { kind: resolved.kind, id: resolved.id, base: resolved.base }
     }
 }
 
 /// What one change is assessed with besides its past.
 #[derive(Debug, Default)]
-pub(super) struct Ground {
+pub(super) struct AssessmentGround {
     /// The files with the change in them; `None` if they can't be read.
-    pub(super) tree: Option<Tree>,
+    pub(super) tree: Option<FileTree>,
     pub(super) coverage: Option<Coverage>,
     pub(super) sample: Sample,
     /// What is missing, in our words.
@@ -54,26 +54,26 @@ pub(super) struct Ground {
 }
 
 /// Commits of samples with their features, for paths that are told apart by these attributes.
-type Rows = (Attributes, Arc<BTreeMap<ObjectId, Sampled>>);
+type SampleRows = (GitAttributes, Arc<BTreeMap<ObjectId, SampledCommit>>);
 
 /// Reads grounds.
 #[derive(Debug)]
-pub(super) struct Grounds {
+pub(super) struct GroundReader {
     pub(super) git: GitProgram,
     pub(super) repository: Repository,
     pub(super) structures: StructureReader,
     /// The commits that any of the changes is compared with; `None` if they can't be looked at.
-    pub(super) drawn: Option<Vec<Drawn>>,
+    pub(super) drawn: Option<Vec<DrawnCommit>>,
     pub(super) coverage: Option<Coverage>,
-    rows: Mutex<Vec<Rows>>,
-    held: Mutex<VecDeque<(Stand, Arc<Ground>)>>,
+    rows: Mutex<Vec<SampleRows>>,
+    held: Mutex<VecDeque<(ChangeKey, Arc<AssessmentGround>)>>,
 }
 
-impl Grounds {
+impl GroundReader {
     pub(super) fn new(
         (git, repository): (GitProgram, Repository),
         structures: StructureReader,
-        drawn: Option<Vec<Drawn>>,
+        drawn: Option<Vec<DrawnCommit>>,
         coverage: Option<Coverage>,
     ) -> Self {
         let (rows, held) = (Mutex::new(Vec::new()), Mutex::new(VecDeque::new()));
@@ -87,10 +87,10 @@ impl Grounds {
     /// What keeps git from telling the attributes of the base.
     pub(super) fn of(
         &self,
-        stand: &Stand,
-        (past, rules): (&Past<'_>, &Rules),
+        stand: &ChangeKey,
+        (past, rules): (&Past<'_>, &PathRules),
         told: &dyn Fn(usize, usize),
-    ) -> Result<Arc<Ground>, Error> {
+    ) -> Result<Arc<AssessmentGround>, Error> {
         if let Some((_, ground)) = lock(&self.held).iter().find(|(held, _)| held == stand) {
             return Ok(Arc::clone(ground));
         }
@@ -100,7 +100,7 @@ impl Grounds {
         let tree = self.tree(stand, (&attributes, rules), told, &mut notes);
         let coverage = self.coverage.as_ref();
         let coverage = coverage.map(|report| tree.as_ref().map_or_else(|| report.clone(), |tree| report.placed(tree)));
-        let ground = Arc::new(Ground { tree, coverage, sample, notes });
+        let ground = Arc::new(AssessmentGround { tree, coverage, sample, notes });
         let mut held = lock(&self.held);
         held.push_back((stand.clone(), Arc::clone(&ground)));
         if held.len() > HELD {
@@ -109,7 +109,12 @@ impl Grounds {
         Ok(ground)
     }
 
-    fn sample(&self, past: &Past<'_>, (attributes, rules): (&Attributes, &Rules), notes: &mut Vec<String>) -> Sample {
+    fn sample(
+        &self,
+        past: &Past<'_>,
+        (attributes, rules): (&GitAttributes, &PathRules),
+        notes: &mut Vec<String>,
+    ) -> Sample {
         let of = u32::try_from(past.commits().count()).unwrap_or(u32::MAX);
         let Some(drawn) = &self.drawn else { return Sample { commits: Vec::new(), of } };
         let wanted = picked(past);
@@ -126,9 +131,9 @@ impl Grounds {
     fn rows(
         &self,
         history: &History,
-        drawn: &[Drawn],
-        (attributes, rules): (&Attributes, &Rules),
-    ) -> Arc<BTreeMap<ObjectId, Sampled>> {
+        drawn: &[DrawnCommit],
+        (attributes, rules): (&GitAttributes, &PathRules),
+    ) -> Arc<BTreeMap<ObjectId, SampledCommit>> {
         let mut all = lock(&self.rows);
         if let Some((_, rows)) = all.iter().find(|(known, _)| known == attributes) {
             return Arc::clone(rows);
@@ -143,16 +148,16 @@ impl Grounds {
 
     fn tree(
         &self,
-        stand: &Stand,
-        (attributes, rules): (&Attributes, &Rules),
+        stand: &ChangeKey,
+        (attributes, rules): (&GitAttributes, &PathRules),
         told: &dyn Fn(usize, usize),
         notes: &mut Vec<String>,
-    ) -> Option<Tree> {
+    ) -> Option<FileTree> {
         let commit = stand.id.as_ref().map(ObjectId::to_string);
         let at = match (stand.kind, commit.as_deref()) {
-            (Kind::Staged, _) => At::Index,
-            (Kind::WorkTree, _) | (_, None) => At::WorkTree,
-            (_, Some(commit)) => At::Commit(commit),
+            (ChangeKind::Staged, _) => TreeState::Index,
+            (ChangeKind::WorkTree, _) | (_, None) => TreeState::WorkTree,
+            (_, Some(commit)) => TreeState::Commit(commit),
         };
         match self.structures.read(at, told) {
             Ok(structure) => Some(as_tree(structure, attributes, rules)),
@@ -175,7 +180,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn as_tree(structure: Structure, attributes: &Attributes, rules: &Rules) -> Tree {
+fn as_tree(structure: Structure, attributes: &GitAttributes, rules: &PathRules) -> FileTree {
     let packages = structure.packages;
     // A name alone proves no framework.
     let is_imported = |framework: &Framework| {
@@ -186,23 +191,23 @@ fn as_tree(structure: Structure, attributes: &Attributes, rules: &Rules) -> Tree
         let path = RepoPath::new(path);
         let mut class = classify(&path, attributes, rules);
         class.framework = class.framework.filter(is_imported);
-        if file.test_module && class.role == Role::Code {
-            class.role = Role::Test;
+        if file.test_module && class.role == FileRole::Code {
+            class.role = FileRole::Test;
         }
         let imports = imports(&file, class.role);
         TreeFile { path, class, lines: file.lines, inline_tests: file.inline_test_lines, imports }
     });
-    Tree { files: files.collect(), graph: structure.graph, gaps: structure.gaps }
+    FileTree { files: files.collect(), graph: structure.graph, gaps: structure.gaps }
 }
 
-fn imports(file: &StructureFile, role: Role) -> Imports {
+fn imports(file: &StructureFile, role: FileRole) -> Imports {
     match (file.language, file.unread) {
         (Some(_), None) => {
             Imports::Read { resolved: file.resolved, unresolved: file.unresolved, external: file.external }
         }
-        (_, Some(Unread::NoParser)) => Imports::NoParser,
+        (_, Some(SourceGap::NoParser)) => Imports::NoParser,
         (_, Some(_)) => Imports::Unread,
-        (None, None) if matches!(role, Role::Code | Role::Test) => Imports::NoParser,
+        (None, None) if matches!(role, FileRole::Code | FileRole::Test) => Imports::NoParser,
         (None, None) => Imports::None,
     }
 }

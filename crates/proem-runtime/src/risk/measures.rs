@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use proem_agents::risk::investigation::{EXPAND, MEASURE};
-use proem_engine::call::{Failure, FailureKind};
-use proem_engine::run::{Effect, EffectId, Performed};
-use proem_risk::metric::Name;
+use proem_engine::call::{CallFailure, FailureKind};
+use proem_engine::run::{Effect, EffectId, EffectResult};
+use proem_risk::metric::MetricName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::Look;
+use super::ChangeView;
 use crate::driver::Perform;
 
 /// Performs what an investigation asks for.
 #[derive(Debug)]
 pub struct Measures<'m, W> {
-    look: &'m Look<'m>,
+    look: &'m ChangeView<'m>,
     calls: W,
     /// The most time for one call.
     each: Duration,
@@ -25,7 +25,7 @@ pub struct Measures<'m, W> {
 impl<'m, W> Measures<'m, W> {
     /// Measures by looking at a change; calls are made by `calls` and given up after `each`.
     #[must_use]
-    pub const fn new(look: &'m Look<'m>, calls: W, each: Duration) -> Self {
+    pub const fn new(look: &'m ChangeView<'m>, calls: W, each: Duration) -> Self {
         Self { look, calls, each }
     }
 
@@ -37,11 +37,11 @@ impl<'m, W> Measures<'m, W> {
 
     /// What came of a call that was told to end. Nobody cancelled it unless the run is: its time was up, and the
     /// run goes on with what there is.
-    fn given_up(&self, performed: Performed, stop: &CancellationToken) -> Performed {
+    fn given_up(&self, performed: EffectResult, stop: &CancellationToken) -> EffectResult {
         match performed {
-            Performed::Failed { failure } if failure.kind == FailureKind::Cancelled && !stop.is_cancelled() => {
+            EffectResult::Failed { failure } if failure.kind == FailureKind::Cancelled && !stop.is_cancelled() => {
                 let message = format!("it took longer than the time limit of {} s for a step", self.each.as_secs_f64());
-                Performed::Failed { failure: Failure { kind: FailureKind::TimedOut, message, ..failure } }
+                EffectResult::Failed { failure: CallFailure { kind: FailureKind::TimedOut, message, ..failure } }
             }
             other => other,
         }
@@ -50,7 +50,7 @@ impl<'m, W> Measures<'m, W> {
     fn measured(&self, what: &str, of: &Json) -> Option<Json> {
         match what {
             MEASURE => {
-                let Wanted { metric, file } = Wanted::deserialize(of).ok()?;
+                let MeasureRequest { metric, file } = MeasureRequest::deserialize(of).ok()?;
                 serde_json::to_value(self.look.measure(file, metric)?).ok()
             }
             EXPAND => serde_json::to_value(self.look.neighbours(Around::deserialize(of).ok()?.file)?).ok(),
@@ -61,8 +61,8 @@ impl<'m, W> Measures<'m, W> {
 
 /// What is to be measured.
 #[derive(Debug, Serialize, Deserialize)]
-struct Wanted {
-    metric: Name,
+struct MeasureRequest {
+    metric: MetricName,
     file: u32,
 }
 
@@ -73,12 +73,12 @@ struct Around {
 }
 
 impl<W: Perform + Sync> Perform for Measures<'_, W> {
-    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> EffectResult {
         if let Effect::Measure { what, of } = effect {
             return match self.measured(what, of) {
-                Some(value) => Performed::Measured { value },
-                None => Performed::Failed {
-                    failure: Failure::new(FailureKind::Refused, format!("`{what}` of {of} is unknown")),
+                Some(value) => EffectResult::Measured { value },
+                None => EffectResult::Failed {
+                    failure: CallFailure::new(FailureKind::Refused, format!("`{what}` of {of} is unknown")),
                 },
             };
         }

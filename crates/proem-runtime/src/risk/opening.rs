@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 
 use proem_risk::coverage::Coverage;
 use proem_risk::history::{History, ObjectId, Past};
-use proem_risk::incident::{Corpus, Incident, Mended};
+use proem_risk::incident::{Corpus, Incident, MendIncidents};
 use proem_risk::level::{LevelRules, Thresholds};
-use proem_risk::path::Rules;
-use proem_risk::sample::Drawn;
-use proem_risk::score::Model;
+use proem_risk::path::PathRules;
+use proem_risk::sample::DrawnCommit;
+use proem_risk::score::RiskModel;
 
-use super::ground::{Grounds, Stand, picked};
-use super::{About, Assessor};
+use super::ground::{ChangeKey, GroundReader, picked};
+use super::{Assessor, AssessorAccount};
 use crate::Error;
-use crate::change::{Resolved, drawn};
+use crate::change::{ResolvedChange, drawn};
 use crate::git::{GitProgram, Repository, Session, special};
 use crate::history::{HistoryWanted, history};
 use crate::process::Deadline;
@@ -28,7 +28,7 @@ const SETTINGS: usize = 64 * 1024;
 #[derive(Debug, Clone)]
 pub struct AssessorOptions {
     /// The changes that will be looked at, newest first.
-    pub changes: Vec<Resolved>,
+    pub changes: Vec<ResolvedChange>,
     /// Whether merges are followed by their first parent only.
     pub first_parent: bool,
     /// How many days before a change others count as made together.
@@ -49,7 +49,7 @@ pub struct AssessorOptions {
 
 /// How far the reading is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum AssessorProgress {
     /// So many commits were read.
     History(u64),
     /// So many of so many sources were read.
@@ -58,7 +58,7 @@ pub enum Progress {
     Sample(usize),
 }
 
-impl Progress {
+impl AssessorProgress {
     /// It in our words.
     #[must_use]
     pub fn in_words(self) -> String {
@@ -81,7 +81,7 @@ impl Assessor {
         git: &GitProgram,
         repository: &Repository,
         options: AssessorOptions,
-        progress: &dyn Fn(Progress),
+        progress: &dyn Fn(AssessorProgress),
     ) -> Result<Self, Error> {
         special::refuse_named(&Session::new(
             git,
@@ -89,17 +89,17 @@ impl Assessor {
             Deadline::after(git.limits().question),
             SETTINGS,
         ))?;
-        let rules = Rules::shipped().map_err(Error::Assessment)?;
-        let model = Model::shipped().map_err(Error::Score)?;
-        let reading = Reading { git, repository, options: &options, progress };
-        let mut about = About::default();
+        let rules = PathRules::shipped().map_err(Error::Assessment)?;
+        let model = RiskModel::shipped().map_err(Error::Score)?;
+        let reading = AssessorReading { git, repository, options: &options, progress };
+        let mut about = AssessorAccount::default();
         let history = reading.history(&mut about)?;
         let drawn = reading.drawn(&history, &mut about);
         let cache = options.cache.as_deref();
         let structures = StructureReader::open(git, repository, (cache, StructureLimits::default()));
         let structures = structures.asking_for(rules.all_packages());
-        let newest = options.changes.first().map(Stand::from);
-        let grounds = Grounds::new((git.clone(), repository.clone()), structures, drawn, options.coverage);
+        let newest = options.changes.first().map(ChangeKey::from);
+        let grounds = GroundReader::new((git.clone(), repository.clone()), structures, drawn, options.coverage);
         let mut assessor = Self {
             history,
             grounds,
@@ -109,12 +109,12 @@ impl Assessor {
             level_rules: options.level_rules,
             window_days: options.window_days,
             incidents: options.incidents.map(|incidents| Arc::new(Corpus::new(incidents))),
-            mended: Mutex::new(Mended::default()),
+            mended: Mutex::new(MendIncidents::default()),
             about,
         };
         // The others have most of their sources in common with it.
         if let Some(newest) = newest {
-            assessor.ground(&newest, &|done, all| progress(Progress::Sources(done, all)))?;
+            assessor.ground(&newest, &|done, all| progress(AssessorProgress::Sources(done, all)))?;
             assessor.about.notes.extend(assessor.keep());
         }
         Ok(assessor)
@@ -122,16 +122,16 @@ impl Assessor {
 }
 
 /// What is read, and how.
-struct Reading<'r> {
+struct AssessorReading<'r> {
     git: &'r GitProgram,
     repository: &'r Repository,
     options: &'r AssessorOptions,
-    progress: &'r dyn Fn(Progress),
+    progress: &'r dyn Fn(AssessorProgress),
 }
 
-impl Reading<'_> {
+impl AssessorReading<'_> {
     /// The history that all changes stand in.
-    fn history(&self, about: &mut About) -> Result<History, Error> {
+    fn history(&self, about: &mut AssessorAccount) -> Result<History, Error> {
         let options = self.options;
         let tips: Vec<ObjectId> = options.changes.iter().filter_map(|change| change.id.or(change.base)).collect();
         if tips.is_empty() {
@@ -144,7 +144,7 @@ impl Reading<'_> {
             now: options.now,
             ..HistoryWanted::default()
         };
-        let told = |commits| (self.progress)(Progress::History(commits));
+        let told = |commits| (self.progress)(AssessorProgress::History(commits));
         let read = history(self.git, self.repository, &wanted, options.cache.as_deref(), &told)?;
         about.commits = u64::from(read.cached).saturating_add(u64::from(read.new));
         about.cached = u64::from(read.cached);
@@ -155,11 +155,11 @@ impl Reading<'_> {
 
     /// The commits that any of the changes is compared with; `None` with a note if they can't be looked at:
     /// without them a change has no percentile, which is unknown, and the rest can be known.
-    fn drawn(&self, history: &History, about: &mut About) -> Option<Vec<Drawn>> {
+    fn drawn(&self, history: &History, about: &mut AssessorAccount) -> Option<Vec<DrawnCommit>> {
         let pasts = self.options.changes.iter().map(|change| past_of(history, change.base.as_ref()));
         let ids: BTreeSet<ObjectId> = pasts.flat_map(|past| picked(&past)).collect();
         let ids: Vec<ObjectId> = ids.into_iter().collect();
-        (self.progress)(Progress::Sample(ids.len()));
+        (self.progress)(AssessorProgress::Sample(ids.len()));
         let drawn = drawn(self.git, self.repository, &ids, self.options.cache.as_deref());
         drawn
             .map_err(|error| {

@@ -18,14 +18,14 @@ pub(super) enum Object {
 
 /// Cuts git's output, however it comes in pieces, into objects.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct ObjectCutter {
     /// The longest content that is kept, in bytes.
     cap: usize,
-    at: At,
+    at: CutterState,
 }
 
 #[derive(Debug)]
-enum At {
+enum CutterState {
     Line(Vec<u8>),
     /// In a content, of which so many bytes are still to come, and then a line feed.
     Content {
@@ -35,9 +35,9 @@ enum At {
     End(Object),
 }
 
-impl Batch {
+impl ObjectCutter {
     pub(super) const fn new(cap: usize) -> Self {
-        Self { cap, at: At::Line(Vec::new()) }
+        Self { cap, at: CutterState::Line(Vec::new()) }
     }
 
     /// Takes a piece of the output, and hands every object that ends in it to `take`.
@@ -53,7 +53,7 @@ impl Batch {
         let mut rest = piece;
         while let Some((&first, after)) = rest.split_first() {
             match &mut self.at {
-                At::Line(line) => {
+                CutterState::Line(line) => {
                     let end = rest.iter().position(|&byte| byte == b'\n');
                     let (head, tail) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, &[]));
                     line.extend_from_slice(head);
@@ -67,7 +67,7 @@ impl Batch {
                         self.answer(&line, take)?;
                     }
                 }
-                At::Content { object, left } => {
+                CutterState::Content { object, left } => {
                     let length = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                     let (head, tail) = rest.split_at_checked(length).unwrap_or((rest, &[]));
                     if let Object::Blob(content) = object {
@@ -76,16 +76,16 @@ impl Batch {
                     *left = left.saturating_sub(u64::try_from(length).unwrap_or(u64::MAX));
                     rest = tail;
                     if *left == 0 {
-                        self.at = At::End(std::mem::replace(object, Object::Missing));
+                        self.at = CutterState::End(std::mem::replace(object, Object::Missing));
                     }
                 }
-                At::End(object) => {
+                CutterState::End(object) => {
                     if first != b'\n' {
                         return Err(unreadable());
                     }
                     rest = after;
                     let object = std::mem::replace(object, Object::Missing);
-                    self.at = At::Line(Vec::new());
+                    self.at = CutterState::Line(Vec::new());
                     take(object)?;
                 }
             }
@@ -95,7 +95,7 @@ impl Batch {
 
     /// Whether the output may end here.
     pub(super) fn is_between(&self) -> bool {
-        matches!(&self.at, At::Line(line) if line.is_empty())
+        matches!(&self.at, CutterState::Line(line) if line.is_empty())
     }
 
     fn answer(&mut self, line: &[u8], take: &mut dyn FnMut(Object) -> Result<(), Error>) -> Result<(), Error> {
@@ -111,7 +111,7 @@ impl Batch {
             Ok(length) if length <= self.cap => Object::Blob(Vec::with_capacity(length)),
             _ => Object::TooLarge,
         };
-        self.at = if left == 0 { At::End(object) } else { At::Content { object, left } };
+        self.at = if left == 0 { CutterState::End(object) } else { CutterState::Content { object, left } };
         Ok(())
     }
 }
@@ -127,7 +127,7 @@ mod tests {
     /// Reads `bytes` in pieces of every length; whether that went well to the end.
     fn check(bytes: &[u8], expected: &[Object], whole: bool) {
         for length in 1..=bytes.len().max(1) {
-            let (mut batch, mut found) = (Batch::new(4), Vec::new());
+            let (mut batch, mut found) = (ObjectCutter::new(4), Vec::new());
             let mut take = |object| {
                 found.push(object);
                 Ok(())

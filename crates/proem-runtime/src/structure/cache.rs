@@ -10,12 +10,12 @@ use std::{
     sync::Arc,
 };
 
-use proem_imports::Extracted;
+use proem_imports::SourceFacts;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    files::{self, Access},
-    structure::{Found, listing::Content, reading::Want},
+    files::{self, FileAccess},
+    structure::{SourceReading, listing::SourceContent, reading::Want},
 };
 
 /// The file's name; another form gets another one.
@@ -28,16 +28,16 @@ const SPARE: usize = 10_000;
 
 /// A content, and what is wanted of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key(Vec<u8>);
+pub(super) struct StructureCacheKey(Vec<u8>);
 
-impl Key {
+impl StructureCacheKey {
     /// `apart` tells files of the same content apart.
-    pub(super) fn new(want: Want, content: &Content, apart: Option<usize>) -> Self {
+    pub(super) fn new(want: Want, content: &SourceContent, apart: Option<usize>) -> Self {
         let mut key = vec![want.code()];
         match content {
-            Content::Blob(id) => key.extend_from_slice(id.as_bytes()),
-            Content::Bytes(bytes) => key.extend_from_slice(&Sha256::digest(bytes)),
-            Content::Unread(_) => {}
+            SourceContent::Blob(id) => key.extend_from_slice(id.as_bytes()),
+            SourceContent::Bytes(bytes) => key.extend_from_slice(&Sha256::digest(bytes)),
+            SourceContent::Unread(_) => {}
         }
         key.extend(apart.into_iter().flat_map(usize::to_le_bytes));
         Self(key)
@@ -46,31 +46,31 @@ impl Key {
 
 /// The cache of one repository.
 #[derive(Debug, Default)]
-pub(super) struct Cache {
+pub(super) struct StructureCache {
     folder: Option<PathBuf>,
     entries: BTreeMap<Vec<u8>, Vec<u8>>,
     /// What this run had use for.
-    used: BTreeMap<Vec<u8>, Found>,
+    used: BTreeMap<Vec<u8>, SourceReading>,
     changed: bool,
     /// Why one that is there isn't used.
     note: Option<String>,
 }
 
-impl Cache {
+impl StructureCache {
     /// Opens the cache in `folder`; without one it holds what this run reads.
     pub(super) fn open(folder: Option<&Path>) -> Self {
         let Some(folder) = folder else { return Self::default() };
         let mut cache = Self { folder: Some(folder.to_path_buf()), ..Self::default() };
         cache.note = match files::read_regular(&folder.join(NAME), MAX_BYTES) {
             Ok(None) => None,
-            Ok(Some(files::Content::Whole(bytes))) => match parse(&bytes) {
+            Ok(Some(files::FileContent::Whole(bytes))) => match parse(&bytes) {
                 Some(entries) => {
                     cache.entries = entries;
                     None
                 }
                 None => Some("the cached imports were damaged; the sources are read again".to_owned()),
             },
-            Ok(Some(files::Content::Cut(_))) => {
+            Ok(Some(files::FileContent::Cut(_))) => {
                 Some("the cache of imports was too large; the sources are read again".to_owned())
             }
             Err(error) => Some(format!("the stored imports are not used: {error}")),
@@ -85,31 +85,31 @@ impl Cache {
         self.note.take()
     }
 
-    pub(super) fn get(&mut self, key: &Key, want: Want) -> Option<Found> {
+    pub(super) fn get(&mut self, key: &StructureCacheKey, want: Want) -> Option<SourceReading> {
         if let Some(found) = self.used.get(&key.0) {
             return Some(found.clone());
         }
         let value = self.entries.get(&key.0)?;
         let found = match want {
             Want::Facts(language) => {
-                let facts = Extracted::from_bytes(value).ok().filter(|facts| facts.language == language)?;
-                Found::Facts(Arc::new(facts))
+                let facts = SourceFacts::from_bytes(value).ok().filter(|facts| facts.language == language)?;
+                SourceReading::Facts(Arc::new(facts))
             }
-            Want::Lines => Found::Lines(u32::from_le_bytes(value.as_slice().try_into().ok()?)),
+            Want::Lines => SourceReading::Lines(u32::from_le_bytes(value.as_slice().try_into().ok()?)),
             Want::Manifest => return None,
         };
         self.used.insert(key.0.clone(), found.clone());
         Some(found)
     }
 
-    pub(super) fn put(&mut self, key: &Key, found: &Found) {
+    pub(super) fn put(&mut self, key: &StructureCacheKey, found: &SourceReading) {
         self.used.insert(key.0.clone(), found.clone());
         if self.folder.is_none() {
             return;
         }
         let value = match found {
-            Found::Facts(facts) => facts.to_bytes(),
-            Found::Lines(lines) => lines.to_le_bytes().to_vec(),
+            SourceReading::Facts(facts) => facts.to_bytes(),
+            SourceReading::Lines(lines) => lines.to_le_bytes().to_vec(),
         };
         self.entries.insert(key.0.clone(), value);
         self.changed = true;
@@ -131,7 +131,7 @@ impl Cache {
         let bytes = written(&self.entries);
         let saved = std::fs::create_dir_all(&folder)
             .map_err(crate::Error::io("create", &folder))
-            .and_then(|()| files::replace(&folder, Path::new(NAME), &bytes, Access::Private));
+            .and_then(|()| files::replace(&folder, Path::new(NAME), &bytes, FileAccess::Private));
         saved.err().map(|error| format!("the imports could not be stored: {error}"))
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     Error,
     files::{self, read_beneath},
     git::{Session, filters},
-    structure::{StructureLimits, Unread, reading::Want},
+    structure::{SourceGap, StructureLimits, reading::Want},
 };
 
 /// The most bytes of files that differ from what git has, which are held until they are parsed.
@@ -19,45 +19,45 @@ const CHANGED: usize = 64 << 20;
 
 /// A file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct SourceEntry {
     pub(super) path: Vec<u8>,
-    pub(super) content: Content,
+    pub(super) content: SourceContent,
 }
 
 /// Where the content of a file is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum SourceContent {
     /// In the object with this id, in hexadecimal digits.
     Blob(String),
     /// It is read already.
     Bytes(Vec<u8>),
     /// Nowhere that it is read from.
-    Unread(Unread),
+    Unread(SourceGap),
 }
 
 /// The files, sorted by path, and what was left out.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Listing {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct SourceListing {
+    pub(super) entries: Vec<SourceEntry>,
     links: usize,
     submodules: usize,
 }
 
 /// What git has of a path.
-enum Recorded {
+enum TreeEntryKind {
     File(String),
     Link,
     Submodule,
 }
 
-impl Listing {
-    fn new(recorded: BTreeMap<Vec<u8>, Recorded>) -> Self {
+impl SourceListing {
+    fn new(recorded: BTreeMap<Vec<u8>, TreeEntryKind>) -> Self {
         let mut listing = Self::default();
         for (path, recorded) in recorded {
             match recorded {
-                Recorded::File(id) => listing.entries.push(Entry { path, content: Content::Blob(id) }),
-                Recorded::Link => listing.links = listing.links.saturating_add(1),
-                Recorded::Submodule => listing.submodules = listing.submodules.saturating_add(1),
+                TreeEntryKind::File(id) => listing.entries.push(SourceEntry { path, content: SourceContent::Blob(id) }),
+                TreeEntryKind::Link => listing.links = listing.links.saturating_add(1),
+                TreeEntryKind::Submodule => listing.submodules = listing.submodules.saturating_add(1),
             }
         }
         listing
@@ -77,7 +77,7 @@ pub(super) fn name_of(path: &[u8]) -> &[u8] {
 }
 
 /// Lists the files of `commit`.
-pub(super) fn of_commit(session: &Session<'_>, commit: &str) -> Result<Listing, Error> {
+pub(super) fn of_commit(session: &Session<'_>, commit: &str) -> Result<SourceListing, Error> {
     let args = ["ls-tree", "-r", "-z", "--full-tree", "--end-of-options"];
     let listed = session.ask_about(&args, &[commit], &[0])?.stdout;
     let mut recorded = BTreeMap::new();
@@ -85,11 +85,11 @@ pub(super) fn of_commit(session: &Session<'_>, commit: &str) -> Result<Listing, 
         let (path, [mode, _, id]) = fields(line).ok_or(Error::GitAnswer { command: "ls-tree" })?;
         recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-tree" })?);
     }
-    Ok(Listing::new(recorded))
+    Ok(SourceListing::new(recorded))
 }
 
 /// Lists the files of the index, as what it adds to nothing: what is only intended to be added is in no commit.
-pub(super) fn of_index(session: &Session<'_>) -> Result<Listing, Error> {
+pub(super) fn of_index(session: &Session<'_>) -> Result<SourceListing, Error> {
     const COMMAND: &str = "diff-index";
     let args = [COMMAND, "--cached", "--ita-invisible-in-index", "--raw", "-r", "-z"];
     let form = ["--no-abbrev", "--no-renames", "--no-relative", "--no-color", "-O/dev/null"];
@@ -108,11 +108,19 @@ pub(super) fn of_index(session: &Session<'_>) -> Result<Listing, Error> {
             recorded.insert(path.to_vec(), recorded_of(mode, id).ok_or_else(unreadable)?);
         }
     }
-    if conflicts.is_empty() { Ok(Listing::new(recorded)) } else { Err(Error::InConflict { paths: conflicts.len() }) }
+    if conflicts.is_empty() {
+        Ok(SourceListing::new(recorded))
+    } else {
+        Err(Error::InConflict { paths: conflicts.len() })
+    }
 }
 
 /// Lists the files of the work tree below `root`: what git would commit of it if all were added.
-pub(super) fn of_work_tree(session: &mut Session<'_>, root: &Path, limits: &StructureLimits) -> Result<Listing, Error> {
+pub(super) fn of_work_tree(
+    session: &mut Session<'_>,
+    root: &Path,
+    limits: &StructureLimits,
+) -> Result<SourceListing, Error> {
     filters::overrides(session)?;
     let mut recorded = BTreeMap::new();
     let mut changed: BTreeSet<Vec<u8>> = BTreeSet::new();
@@ -132,16 +140,16 @@ pub(super) fn of_work_tree(session: &mut Session<'_>, root: &Path, limits: &Stru
         let listed = session.ask_whole(args, &[0])?.stdout;
         changed.extend(listed.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec));
     }
-    let mut listing = Listing::new(
+    let mut listing = SourceListing::new(
         recorded
             .into_iter()
-            .filter(|(path, kind)| matches!(kind, Recorded::Submodule) || !changed.contains(path))
+            .filter(|(path, kind)| matches!(kind, TreeEntryKind::Submodule) || !changed.contains(path))
             .collect(),
     );
     let mut room = CHANGED;
     for path in changed {
         if let Some(content) = on_disk(root, &path, limits, &mut room)? {
-            listing.entries.push(Entry { path, content });
+            listing.entries.push(SourceEntry { path, content });
         }
     }
     listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
@@ -149,7 +157,12 @@ pub(super) fn of_work_tree(session: &mut Session<'_>, root: &Path, limits: &Stru
 }
 
 /// The content of a file in the work tree; `None` if there is none, or something else.
-fn on_disk(root: &Path, path: &[u8], limits: &StructureLimits, room: &mut usize) -> Result<Option<Content>, Error> {
+fn on_disk(
+    root: &Path,
+    path: &[u8],
+    limits: &StructureLimits,
+    room: &mut usize,
+) -> Result<Option<SourceContent>, Error> {
     let relative = Path::new(OsStr::from_bytes(path));
     // A folder that is a repository of its own is listed with a slash.
     if path.ends_with(b"/") {
@@ -157,17 +170,17 @@ fn on_disk(root: &Path, path: &[u8], limits: &StructureLimits, room: &mut usize)
     }
     let cap = if Want::of_path(path).is_some() { limits.source.bytes.min(*room) } else { 0 };
     match read_beneath(root, relative, cap) {
-        Ok(Some(files::Content::Whole(bytes))) => {
+        Ok(Some(files::FileContent::Whole(bytes))) => {
             *room = room.saturating_sub(bytes.len());
-            Ok(Some(Content::Bytes(bytes)))
+            Ok(Some(SourceContent::Bytes(bytes)))
         }
-        Ok(Some(files::Content::Cut(_))) => {
-            let why = if cap < limits.source.bytes { Unread::NotReached } else { Unread::TooLarge };
-            Ok(Some(Content::Unread(why)))
+        Ok(Some(files::FileContent::Cut(_))) => {
+            let why = if cap < limits.source.bytes { SourceGap::NotReached } else { SourceGap::TooLarge };
+            Ok(Some(SourceContent::Unread(why)))
         }
         Ok(None) | Err(Error::Link { .. } | Error::NotRegular { .. }) => Ok(None),
         // A file that its owner keeps from being read is there all the same.
-        Err(Error::Io { .. }) => Ok(Some(Content::Unread(Unread::Missing))),
+        Err(Error::Io { .. }) => Ok(Some(SourceContent::Unread(SourceGap::Missing))),
         Err(error) => Err(error),
     }
 }
@@ -180,12 +193,12 @@ fn fields(line: &[u8]) -> Option<(Vec<u8>, [&[u8]; 3])> {
     Some((path.get(1..)?.to_vec(), <[&[u8]; 3]>::try_from(parts).ok()?))
 }
 
-fn recorded_of(mode: &[u8], id: &[u8]) -> Option<Recorded> {
+fn recorded_of(mode: &[u8], id: &[u8]) -> Option<TreeEntryKind> {
     let hexadecimal = matches!(id.len(), 40 | 64) && id.iter().all(u8::is_ascii_hexdigit);
     match mode {
         _ if !hexadecimal => None,
-        b"120000" => Some(Recorded::Link),
-        b"160000" => Some(Recorded::Submodule),
-        _ => Some(Recorded::File(String::from_utf8_lossy(id).into_owned())),
+        b"120000" => Some(TreeEntryKind::Link),
+        b"160000" => Some(TreeEntryKind::Submodule),
+        _ => Some(TreeEntryKind::File(String::from_utf8_lossy(id).into_owned())),
     }
 }

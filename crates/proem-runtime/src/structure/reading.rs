@@ -12,16 +12,16 @@ use std::{
     time::Instant,
 };
 
-use proem_imports::{Extracted, Language, Manifests, extract};
+use proem_imports::{Manifests, SourceFacts, SourceLanguage, extract};
 
 use crate::{
     Error,
     git::Session,
     structure::{
-        StructureLimits, Unread,
-        batch::{Batch, Object},
+        SourceGap, StructureLimits,
+        batch::{Object, ObjectCutter},
         languages,
-        listing::Content,
+        listing::SourceContent,
     },
 };
 
@@ -36,7 +36,7 @@ const COMMAND: &str = "cat-file";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Want {
     /// What a source says.
-    Facts(Language),
+    Facts(SourceLanguage),
     /// How many lines it has.
     Lines,
     /// The bytes of a project file.
@@ -50,14 +50,14 @@ impl Want {
             return Some(Self::Manifest);
         }
         let lines = || languages::without_parser(path).map(|_| Self::Lines);
-        Language::of_path(path).map(Self::Facts).or_else(lines)
+        SourceLanguage::of_path(path).map(Self::Facts).or_else(lines)
     }
 
     /// A number for it.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Facts(language) => {
-                let at = Language::ALL.iter().position(|known| *known == language).unwrap_or_default();
+                let at = SourceLanguage::ALL.iter().position(|known| *known == language).unwrap_or_default();
                 u8::try_from(at).unwrap_or_default()
             }
             Self::Lines => 0xff,
@@ -68,32 +68,32 @@ impl Want {
 
 /// A content to read.
 #[derive(Debug)]
-pub(super) struct Job<'a> {
+pub(super) struct ReadingJob<'a> {
     pub(super) want: Want,
-    pub(super) content: &'a Content,
+    pub(super) content: &'a SourceContent,
 }
 
 /// What was read of a content.
 #[derive(Debug, Clone)]
-pub(super) enum Read {
-    Facts(Extracted),
+pub(super) enum ContentReading {
+    Facts(SourceFacts),
     Lines(u32),
     Bytes(Vec<u8>),
 }
 
 /// What became of a job.
-type Outcome = Result<Read, Unread>;
+type ReadingResult = Result<ContentReading, SourceGap>;
 
 /// An outcome, with the place of its job.
-type Done = (usize, Outcome);
+type NumberedReading = (usize, ReadingResult);
 
 /// Does all jobs within the limits and before `until`; the outcome of one that was not reached is `None`.
 pub(super) fn read(
     session: &Session<'_>,
-    jobs: &[Job<'_>],
+    jobs: &[ReadingJob<'_>],
     (limits, until): (&StructureLimits, Instant),
     progress: &dyn Fn(usize, usize),
-) -> Result<Vec<Option<Outcome>>, Error> {
+) -> Result<Vec<Option<ReadingResult>>, Error> {
     let (queue, waiting) = mpsc::sync_channel(QUEUE);
     let waiting = Mutex::new(waiting);
     let (sender, done) = mpsc::channel();
@@ -127,8 +127,8 @@ fn threads() -> usize {
 /// Between git and the threads that parse.
 struct Belt<'a> {
     queue: SyncSender<(usize, Vec<u8>)>,
-    done: Receiver<Done>,
-    outcomes: Vec<Option<Outcome>>,
+    done: Receiver<NumberedReading>,
+    outcomes: Vec<Option<ReadingResult>>,
     /// How many outcomes there are.
     count: usize,
     /// How many bytes may still be read.
@@ -151,7 +151,7 @@ impl Belt<'_> {
         true
     }
 
-    fn settle(&mut self, job: usize, outcome: Outcome) {
+    fn settle(&mut self, job: usize, outcome: ReadingResult) {
         if let Some(slot) = self.outcomes.get_mut(job) {
             *slot = Some(outcome);
         }
@@ -161,36 +161,41 @@ impl Belt<'_> {
 }
 
 /// Feeds the contents of `jobs` to the threads: those that are here, and then git's.
-fn feed(session: &Session<'_>, jobs: &[Job<'_>], limits: &StructureLimits, belt: &mut Belt<'_>) -> Result<(), Error> {
+fn feed(
+    session: &Session<'_>,
+    jobs: &[ReadingJob<'_>],
+    limits: &StructureLimits,
+    belt: &mut Belt<'_>,
+) -> Result<(), Error> {
     (belt.progress)(0, jobs.len());
     let mut ids = Vec::new();
     let mut asked = Vec::new();
     for (at, job) in jobs.iter().enumerate().take(limits.files) {
         match job.content {
-            Content::Blob(id) => {
+            SourceContent::Blob(id) => {
                 ids.extend_from_slice(id.as_bytes());
                 ids.push(b'\n');
                 asked.push(at);
             }
-            Content::Bytes(bytes) => {
+            SourceContent::Bytes(bytes) => {
                 if !belt.content(at, bytes.clone()) {
                     return Ok(());
                 }
             }
-            Content::Unread(why) => belt.settle(at, Err(*why)),
+            SourceContent::Unread(why) => belt.settle(at, Err(*why)),
         }
     }
     if asked.is_empty() {
         return Ok(());
     }
-    let mut batch = Batch::new(limits.source.bytes);
+    let mut batch = ObjectCutter::new(limits.source.bytes);
     let (mut asked, mut full) = (asked.into_iter(), false);
     let mut take = |object: Object| {
         let at = asked.next().ok_or(Error::GitAnswer { command: COMMAND })?;
         match object {
             Object::Blob(bytes) => full = !belt.content(at, bytes),
-            Object::TooLarge => belt.settle(at, Err(Unread::TooLarge)),
-            Object::Missing => belt.settle(at, Err(Unread::Missing)),
+            Object::TooLarge => belt.settle(at, Err(SourceGap::TooLarge)),
+            Object::Missing => belt.settle(at, Err(SourceGap::Missing)),
         }
         // Any error ends git; this one is not reported.
         if full { Err(Error::TooMuchOutput { command: COMMAND, cap: 0 }) } else { Ok(()) }
@@ -208,10 +213,10 @@ fn feed(session: &Session<'_>, jobs: &[Job<'_>], limits: &StructureLimits, belt:
 
 /// Parses what is delivered until nothing more comes; after `until` it is thrown away.
 fn parse(
-    jobs: &[Job<'_>],
+    jobs: &[ReadingJob<'_>],
     (limits, until): (&StructureLimits, Instant),
     waiting: &Mutex<Receiver<(usize, Vec<u8>)>>,
-    done: &Sender<Done>,
+    done: &Sender<NumberedReading>,
 ) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -219,23 +224,23 @@ fn parse(
         let Some(job) = jobs.get(at).filter(|_| Instant::now() < until) else { continue };
         let outcome = match job.want {
             Want::Facts(language) => facts(language, &bytes, limits, until),
-            Want::Lines => Ok(Read::Lines(lines(&bytes))),
-            Want::Manifest => Ok(Read::Bytes(bytes)),
+            Want::Lines => Ok(ContentReading::Lines(lines(&bytes))),
+            Want::Manifest => Ok(ContentReading::Bytes(bytes)),
         };
         // The receiver stays until the threads have ended.
         let _ = done.send((at, outcome));
     }
 }
 
-fn facts(language: Language, bytes: &[u8], limits: &StructureLimits, until: Instant) -> Outcome {
+fn facts(language: SourceLanguage, bytes: &[u8], limits: &StructureLimits, until: Instant) -> ReadingResult {
     let now = Instant::now();
     let end = now.checked_add(limits.parse_time).unwrap_or(until);
     let mut give_up = || Instant::now() >= end.min(until);
-    extract(language, bytes, &limits.source, &mut give_up).map(Read::Facts).map_err(|unread| match unread {
-        proem_imports::Unread::TooLarge => Unread::TooLarge,
-        proem_imports::Unread::TimedOut if end < until => Unread::TimedOut,
-        proem_imports::Unread::TimedOut => Unread::NotReached,
-        _ => Unread::NoParser,
+    extract(language, bytes, &limits.source, &mut give_up).map(ContentReading::Facts).map_err(|unread| match unread {
+        proem_imports::ExtractError::TooLarge => SourceGap::TooLarge,
+        proem_imports::ExtractError::TimedOut if end < until => SourceGap::TimedOut,
+        proem_imports::ExtractError::TimedOut => SourceGap::NotReached,
+        _ => SourceGap::NoParser,
     })
 }
 

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use proem_select::catalogue::Hash;
+use proem_select::catalogue::Sha256Hash;
 use proem_text::json;
 use serde_json::{Map, Value, json};
 
-use super::{Kept, MAX_TASKS, keepable};
+use super::{MAX_TASKS, TaskVectorEntry, keepable};
 
 /// The form of the file; another number is another form.
 const VERSION: u64 = 1;
@@ -15,8 +15,8 @@ const VERSION: u64 = 1;
 /// Hexadecimal digits of a coordinate.
 const DIGITS: usize = 8;
 
-pub(super) fn write(tasks: &BTreeMap<Hash, Kept>) -> String {
-    let entry = |(key, kept): (&Hash, &Kept)| {
+pub(super) fn write(tasks: &BTreeMap<Sha256Hash, TaskVectorEntry>) -> String {
+    let entry = |(key, kept): (&Sha256Hash, &TaskVectorEntry)| {
         let parts: Vec<Value> = kept.parts.iter().map(|part| part.as_deref().map_or(Value::Null, bits)).collect();
         (key.to_string(), json!({ "used": kept.used, "texts": kept.texts.to_string(), "parts": parts }))
     };
@@ -25,7 +25,7 @@ pub(super) fn write(tasks: &BTreeMap<Hash, Kept>) -> String {
 }
 
 /// Reads the whole file or nothing of it; the error says what it is, as in "the file ERROR".
-pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<Hash, Kept>, &'static str> {
+pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<Sha256Hash, TaskVectorEntry>, &'static str> {
     let root: Value = serde_json::from_slice(bytes).map_err(|_| "are not valid JSON")?;
     if root.get("version").and_then(Value::as_u64) != Some(VERSION) {
         return Err("were written by another version of Proem");
@@ -34,14 +34,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<Hash, Kept>, &'static str> {
     if tasks.len() > MAX_TASKS {
         return Err("are too many");
     }
-    let entry = |(key, kept): (&String, &Value)| Some((Hash::parse(key)?, read_kept(kept)?));
-    let tasks: Option<BTreeMap<Hash, Kept>> = tasks.iter().map(entry).collect();
+    let entry = |(key, kept): (&String, &Value)| Some((Sha256Hash::parse(key)?, read_kept(kept)?));
+    let tasks: Option<BTreeMap<Sha256Hash, TaskVectorEntry>> = tasks.iter().map(entry).collect();
     Ok(renumbered(tasks.ok_or("are damaged")?))
 }
 
 /// The same order of use in small numbers, so that counting on never reaches an end.
-fn renumbered(mut tasks: BTreeMap<Hash, Kept>) -> BTreeMap<Hash, Kept> {
-    let mut order: Vec<(&Hash, &mut Kept)> = tasks.iter_mut().collect();
+fn renumbered(mut tasks: BTreeMap<Sha256Hash, TaskVectorEntry>) -> BTreeMap<Sha256Hash, TaskVectorEntry> {
+    let mut order: Vec<(&Sha256Hash, &mut TaskVectorEntry)> = tasks.iter_mut().collect();
     order.sort_by_key(|(key, kept)| (kept.used, **key));
     for (used, (_, kept)) in (1_u64..).zip(order) {
         kept.used = used;
@@ -49,11 +49,11 @@ fn renumbered(mut tasks: BTreeMap<Hash, Kept>) -> BTreeMap<Hash, Kept> {
     tasks
 }
 
-fn read_kept(value: &Value) -> Option<Kept> {
+fn read_kept(value: &Value) -> Option<TaskVectorEntry> {
     let used = value.get("used")?.as_u64()?;
-    let texts = Hash::parse(value.get("texts")?.as_str()?)?;
+    let texts = Sha256Hash::parse(value.get("texts")?.as_str()?)?;
     let parts: Option<Vec<Option<Vec<f32>>>> = value.get("parts")?.as_array()?.iter().map(read_part).collect();
-    parts.filter(|parts| keepable(parts)).map(|parts| Kept { used, texts, parts })
+    parts.filter(|parts| keepable(parts)).map(|parts| TaskVectorEntry { used, texts, parts })
 }
 
 fn read_part(value: &Value) -> Option<Option<Vec<f32>>> {

@@ -10,8 +10,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use proem_runtime::catalogue::{Discovered, Holds, NamedBy, NamedSource, Sources, discover};
-use proem_select::catalogue::{Approvals, Catalogue, Standing};
+use proem_runtime::catalogue::{
+    CatalogueDiscovery, CatalogueLocations, ConfigOwner, NamedSource, SourceFormat, discover,
+};
+use proem_select::catalogue::{Approvals, Catalogue, SourceTrust};
 use tempfile::TempDir;
 
 const SKILL: &str = "---\nname: NAME\ndescription: Does NAME.\n---\nbody\n";
@@ -21,7 +23,7 @@ const TOOLS: &str = r#"{"tools": [{"name": "t", "description": "Does t."}]}"#;
 struct Places {
     _folder: TempDir,
     base: PathBuf,
-    sources: Sources,
+    sources: CatalogueLocations,
 }
 
 impl Places {
@@ -32,7 +34,7 @@ impl Places {
             fs::create_dir_all(base.join(path)).unwrap();
             Some(base.join(path))
         };
-        let sources = Sources {
+        let sources = CatalogueLocations {
             root: at("repo"),
             home: at("home"),
             config: at("home/.config"),
@@ -52,16 +54,16 @@ impl Places {
         self.write(path, SKILL.replace("NAME", name));
     }
 
-    fn name(&mut self, by: NamedBy, path: &str, holds: Holds) {
+    fn name(&mut self, by: ConfigOwner, path: &str, holds: SourceFormat) {
         self.sources.named.push(NamedSource { by, path: path.into(), holds });
     }
 
-    fn discover(&self) -> Discovered {
+    fn discover(&self) -> CatalogueDiscovery {
         discover(&self.sources, &|path, bytes| {
             if path == ".proem/catalogue.toml" && bytes.starts_with(b"# trusted") {
-                Standing::Trusted
+                SourceTrust::Trusted
             } else {
-                Standing::Outside
+                SourceTrust::Outside
             }
         })
     }
@@ -95,9 +97,9 @@ fn every_place_is_looked_at() {
     places.write("home/elsewhere/wiki.json", TOOLS);
     places.write("repo/tools.jsonl", "{\"name\": \"line\"}\n");
     let wiki = places.base.join("home/elsewhere/wiki.json");
-    places.name(NamedBy::User, wiki.to_str().unwrap(), Holds::Manifest { server: "wiki".into() });
-    places.name(NamedBy::Project, "docs/skills", Holds::Skills);
-    places.name(NamedBy::Project, "tools.jsonl", Holds::Lines);
+    places.name(ConfigOwner::User, wiki.to_str().unwrap(), SourceFormat::Manifest { server: "wiki".into() });
+    places.name(ConfigOwner::Project, "docs/skills", SourceFormat::Skills);
+    places.name(ConfigOwner::Project, "tools.jsonl", SourceFormat::Lines);
     places.check(&[
         "a Outside .claude/skills/a/SKILL.md",
         "b Outside .agents/skills/b/SKILL.md",
@@ -112,7 +114,7 @@ fn every_place_is_looked_at() {
     ]);
     places.write("repo/.proem/catalogue.toml", "# trusted\n[[tool]]\nname = 'own'\n");
     let own = places.discover().parsed.entries.into_iter().find(|entry| entry.name.as_str() == "own").unwrap();
-    assert_eq!(own.standing, Standing::Trusted);
+    assert_eq!(own.standing, SourceTrust::Trusted);
 }
 
 #[test]
@@ -150,8 +152,8 @@ fn what_is_no_regular_file_below_the_project_is_not_read() {
     places.write("repo/.claude/skills/odd/SKILL.md", b"---\nname: \xff\n---\n");
     fs::create_dir(places.base.join("repo/.claude/skills").join(std::ffi::OsStr::from_bytes(b"n\xff"))).unwrap();
     places.skill("repo/.claude/skills/good/SKILL.md", "good");
-    places.name(NamedBy::Project, "../outside", Holds::Skills);
-    places.name(NamedBy::Project, "gone.jsonl", Holds::Lines);
+    places.name(ConfigOwner::Project, "../outside", SourceFormat::Skills);
+    places.name(ConfigOwner::Project, "gone.jsonl", SourceFormat::Lines);
     let link = "a symbolic link, and links are not followed here; replace it with what it points to";
     places.check(&[
         "good Outside .claude/skills/good/SKILL.md",
@@ -206,8 +208,8 @@ fn a_project_in_the_home_folder_is_read_once() {
 
 #[test]
 fn nothing_anywhere_is_nothing() {
-    let found = discover(&Sources::default(), &|_, _| Standing::Own);
+    let found = discover(&CatalogueLocations::default(), &|_, _| SourceTrust::Own);
     assert!(found.parsed.entries.is_empty() && found.parsed.problems.is_empty());
-    let sources = Sources { root: Some(Path::new("/nowhere").into()), ..Sources::default() };
-    assert!(discover(&sources, &|_, _| Standing::Own).parsed.problems.is_empty());
+    let sources = CatalogueLocations { root: Some(Path::new("/nowhere").into()), ..CatalogueLocations::default() };
+    assert!(discover(&sources, &|_, _| SourceTrust::Own).parsed.problems.is_empty());
 }

@@ -11,13 +11,13 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-use proem_risk::change::{Change, ChangedFile, FileKind, Kind};
+use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind};
 use proem_risk::history::ObjectId;
-use proem_risk::path::Rules;
-use proem_risk::sample::Drawn;
+use proem_risk::path::PathRules;
+use proem_risk::sample::DrawnCommit;
 use proem_runtime::Error;
 use proem_runtime::change::{
-    Batch, ChangeLimits, Resolved, Spec, attributes, change, commits_since, drawn, parse, resolve,
+    ChangeLimits, CommitSelection, ResolvedChange, Spec, attributes, change, commits_since, drawn, parse, resolve,
 };
 use proem_runtime::git::{GitProgram, Repository, discover};
 use proem_runtime::history::{HistoryWanted, history};
@@ -32,7 +32,7 @@ fn git(fixture: &Fixture) -> (GitProgram, Repository) {
     (git, repository)
 }
 
-fn resolved(fixture: &Fixture, spec: &Spec) -> Result<Resolved, Error> {
+fn resolved(fixture: &Fixture, spec: &Spec) -> Result<ResolvedChange, Error> {
     let (git, repository) = git(fixture);
     resolve(&git, &repository, spec, NOW)
 }
@@ -40,7 +40,7 @@ fn resolved(fixture: &Fixture, spec: &Spec) -> Result<Resolved, Error> {
 fn read(fixture: &Fixture, spec: &Spec) -> Change {
     let (git, repository) = git(fixture);
     let resolved = resolve(&git, &repository, spec, NOW).unwrap();
-    change(&git, &repository, &resolved, &Rules::shipped().unwrap(), &ChangeLimits::default()).unwrap()
+    change(&git, &repository, &resolved, &PathRules::shipped().unwrap(), &ChangeLimits::default()).unwrap()
 }
 
 fn head(fixture: &Fixture) -> Change {
@@ -119,7 +119,7 @@ fn every_kind_of_change_in_a_commit() {
     );
     assert_eq!(
         (change.kind, change.commits, change.is_merge, change.subject.as_str()),
-        (Kind::Commit, 1, false, "the change")
+        (ChangeKind::Commit, 1, false, "the change")
     );
     assert_eq!(change.author.unwrap().mail, "ann@example.org");
     assert_eq!(
@@ -145,7 +145,7 @@ fn roots_merges_ranges_and_empty_changes() {
     for text in ["main..side", "main...side"] {
         let range = read(&fixture, &parse(text));
         assert_eq!(shown(&range), ["Added side.txt +2 -0 0..2"], "{text}");
-        assert_eq!((range.kind, range.commits, range.base), (Kind::Range, 2, Some(id(&fixture, "HEAD~1"))));
+        assert_eq!((range.kind, range.commits, range.base), (ChangeKind::Range, 2, Some(id(&fixture, "HEAD~1"))));
         assert_eq!((range.subject.as_str(), range.author.unwrap().mail.as_str()), ("side two", "ann@example.org"));
     }
     fixture.git(&["merge", "-q", "-m", "merged", "side"]);
@@ -205,7 +205,7 @@ fn revisions() {
         let text = resolved(&fixture, &spec).unwrap_err().to_string();
         assert!(text.ends_with("is a bare repository, which has nothing uncommitted; name a commit"), "{text}");
     }
-    assert_eq!(resolved(&fixture, &Spec::Auto).unwrap().kind, Kind::Commit);
+    assert_eq!(resolved(&fixture, &Spec::Auto).unwrap().kind, ChangeKind::Commit);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn what_is_not_committed() {
     fixture.write("binary", b"\0");
     let staged = read(&fixture, &Spec::Staged);
     assert_eq!(shown(&staged), ["Modified back +1 -1 1..1", "Modified both +1 -0 10..11", "Added staged +2 -0 0..2"]);
-    assert_eq!((staged.kind, staged.id, staged.commits, staged.at), (Kind::Staged, None, 0, NOW));
+    assert_eq!((staged.kind, staged.id, staged.commits, staged.at), (ChangeKind::Staged, None, 0, NOW));
     let auto = read(&fixture, &Spec::Auto);
     assert_eq!(
         shown(&auto),
@@ -265,7 +265,7 @@ fn what_is_not_committed() {
         ]
     );
     assert_eq!(auto.gaps, ["lines: 1 untracked files are binary, too large or could not be read"]);
-    assert_eq!((auto.kind, auto.base), (Kind::WorkTree, Some(id(&fixture, "HEAD"))));
+    assert_eq!((auto.kind, auto.base), (ChangeKind::WorkTree, Some(id(&fixture, "HEAD"))));
 }
 
 #[test]
@@ -335,11 +335,11 @@ fn a_change_does_not_hide_its_own_lines() {
     let attributes = attributes(&program, &repository, &resolved).unwrap();
     let role = |path: &str| {
         let path = proem_risk::path::RepoPath::new(path);
-        proem_risk::path::classify(&path, &attributes, &Rules::shipped().unwrap()).role
+        proem_risk::path::classify(&path, &attributes, &PathRules::shipped().unwrap()).role
     };
     assert_eq!(
         (role("src/a.rs"), role("src/gen.rs")),
-        (proem_risk::path::Role::Code, proem_risk::path::Role::Generated)
+        (proem_risk::path::FileRole::Code, proem_risk::path::FileRole::Generated)
     );
 }
 
@@ -514,19 +514,19 @@ fn batches_are_listed_newest_first() {
     assert!(child.wait().unwrap().success());
     fixture.git(&["checkout", "-q", "-f", "dates"]);
     let (git, repository) = git(&fixture);
-    let list = |batch: &Batch, most| commits_since(&git, &repository, batch, most).unwrap();
-    let range = Batch::Range("HEAD~3".to_owned(), "HEAD".to_owned());
+    let list = |batch: &CommitSelection, most| commits_since(&git, &repository, batch, most).unwrap();
+    let range = CommitSelection::Range("HEAD~3".to_owned(), "HEAD".to_owned());
     let all = list(&range, 10);
     assert_eq!((all.commits, all.merges, all.more), (vec![id(&fixture, "HEAD~1"), id(&fixture, "HEAD~2")], 1, false));
     let first = list(&range, 1);
     assert_eq!((first.commits.len(), first.more), (1, true));
     // A commit with a wrong date ends nothing.
-    let since = list(&Batch::Since(1_500_000_000), 10);
+    let since = list(&CommitSelection::Since(1_500_000_000), 10);
     assert_eq!(since.commits, [id(&fixture, "HEAD~1"), id(&fixture, "HEAD~3")]);
-    assert!(commits_since(&git, &repository, &Batch::Range("-x".to_owned(), "HEAD".to_owned()), 1).is_err());
+    assert!(commits_since(&git, &repository, &CommitSelection::Range("-x".to_owned(), "HEAD".to_owned()), 1).is_err());
 }
 
-fn numbers(drawn: &Drawn) -> Vec<String> {
+fn numbers(drawn: &DrawnCommit) -> Vec<String> {
     let file = |file: &proem_risk::sample::DrawnFile| {
         let lines = file.lines.map(|lines| (lines.added, lines.removed));
         format!("{} {lines:?} {:?}", file.path.lossy(), file.before)
@@ -646,13 +646,13 @@ fn nothing_of_a_hostile_repository_runs() {
             history(&git, &repository, &wanted, Some(&fixture.base.join("cache")), &|_| ()).unwrap();
         }
         drawn(&git, &repository, &ids, None).unwrap();
-        for batch in [Batch::Since(0), Batch::Range("HEAD~2".to_owned(), "HEAD".to_owned())] {
+        for batch in [CommitSelection::Since(0), CommitSelection::Range("HEAD~2".to_owned(), "HEAD".to_owned())] {
             assert!(commits_since(&git, &repository, &batch, 10).unwrap().commits.len() >= 2);
         }
         for spec in [Spec::Auto, Spec::Staged, Spec::WorkTree, parse("HEAD"), parse("HEAD~2"), parse("HEAD~2..HEAD")] {
             let resolved = resolve(&git, &repository, &spec, NOW).unwrap();
             attributes(&git, &repository, &resolved).unwrap();
-            let rules = Rules::shipped().unwrap();
+            let rules = PathRules::shipped().unwrap();
             let change = change(&git, &repository, &resolved, &rules, &ChangeLimits::default());
             if spec == Spec::WorkTree {
                 let files = change.unwrap().files;

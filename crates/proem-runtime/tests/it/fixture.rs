@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use proem_agents::assemble::gathered::{Gap, Gathered, Git};
+use proem_agents::assemble::gathered::{Gap, Git, PlaceFacts};
 use proem_guard::Untrusted;
 use proem_runtime::{Environment, GatherOptions, gather};
 use tempfile::TempDir;
@@ -80,7 +80,7 @@ impl Fixture {
         options
     }
 
-    pub(crate) fn gather(&self) -> Gathered {
+    pub(crate) fn gather(&self) -> PlaceFacts {
         gather(&self.repo, &self.options()).unwrap()
     }
 
@@ -166,7 +166,7 @@ impl Canary {
     }
 }
 
-pub(crate) fn git_of(gathered: &Gathered) -> &Git {
+pub(crate) fn git_of(gathered: &PlaceFacts) -> &Git {
     gathered.git.as_ref().unwrap_or_else(|| panic!("no repository: {:?}", gathered.gaps))
 }
 

@@ -13,7 +13,7 @@ use proem_risk::history::{History, Mends, ObjectId};
 use proem_risk::path::RepoPath;
 use proem_runtime::Error;
 use proem_runtime::git::{GitLimits, GitProgram, Repository, discover};
-use proem_runtime::history::{HistoryWanted, Read, history};
+use proem_runtime::history::{HistoryReading, HistoryWanted, history};
 
 use fixture::Fixture;
 
@@ -57,7 +57,7 @@ impl Scene {
         HistoryWanted { tips: vec![tip], base: Some(tip), now: NOW, ..HistoryWanted::default() }
     }
 
-    fn try_read(&self, wanted: &HistoryWanted) -> Result<Read, Error> {
+    fn try_read(&self, wanted: &HistoryWanted) -> Result<HistoryReading, Error> {
         history(&self.git, &self.repository(), wanted, None, &|_| ())
     }
 
@@ -65,7 +65,7 @@ impl Scene {
         self.try_read(&self.wanted(revision)).unwrap().history
     }
 
-    fn read_cached(&self, revision: &str) -> Read {
+    fn read_cached(&self, revision: &str) -> HistoryReading {
         history(&self.git, &self.repository(), &self.wanted(revision), Some(&self.cache), &|_| ()).unwrap()
     }
 
@@ -242,7 +242,7 @@ fn replacements_and_grafts_are_not_believed() {
 #[test]
 fn a_kept_history_never_changes_the_answer() {
     let scene = grown();
-    let counts = |read: &Read| (read.cached, read.new);
+    let counts = |read: &HistoryReading| (read.cached, read.new);
     assert_eq!(counts(&scene.read_cached("HEAD~2")), (0, 3));
     let next = scene.read_cached("HEAD");
     assert_eq!((counts(&next), next.history == scene.read("HEAD")), ((3, 4), true));
@@ -378,7 +378,7 @@ fn incomplete_clones_are_labelled() {
     let history = partial.read("HEAD");
     assert!(history.missing().partial && !history.missing().shallow);
     assert_eq!(shown(&history), shown(&grown().read("HEAD")));
-    assert_eq!(grown().read("HEAD").missing(), proem_risk::history::Missing::default());
+    assert_eq!(grown().read("HEAD").missing(), proem_risk::history::HistoryGaps::default());
 }
 
 #[test]

@@ -6,33 +6,35 @@ use std::time::Duration;
 
 use proem_engine::providers::Provider;
 use proem_engine::{Error, ErrorKind};
-use proem_llm::endpoint::{Endpoint, EndpointLimits, Key};
-use proem_llm::scripted::{Ending, Fault, How, Reply, Say, Script, Server, Vectors};
+use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
+use proem_llm::scripted::{
+    Delivery, DeliveryEnd, Reply, ReplyContent, ScriptedServer, ServerScript, VectorFault, Vectors,
+};
 use proem_llm::secret::Secret;
-use proem_runtime::remote_embedder::{Limits, MAX_TEXTS, RemoteEmbedder};
+use proem_runtime::remote_embedder::{EmbedderLimits, MAX_TEXTS, RemoteEmbedder};
 use proem_select::embedding::{Embedder as _, ModelId, embed};
 
 fn endpoint(base_url: &str) -> Endpoint {
     let limits = EndpointLimits { attempts: NonZeroU32::MIN, ..EndpointLimits::default() };
     let (name, base_url) = ("local".to_owned(), base_url.to_owned());
-    Endpoint { name, provider: Provider::OpenAi, base_url, key: Key::None, limits }
+    Endpoint { name, provider: Provider::OpenAi, base_url, key: EndpointKey::None, limits }
 }
 
 fn embedder(endpoint: Endpoint) -> RemoteEmbedder {
-    RemoteEmbedder::new(endpoint, "small", Some(8), Limits::default()).unwrap()
+    RemoteEmbedder::new(endpoint, "small", Some(8), EmbedderLimits::default()).unwrap()
 }
 
-fn vectors(fault: Fault) -> Reply {
+fn vectors(fault: VectorFault) -> Reply {
     Reply::embeddings(Vectors { dimensions: 8, given: None, fault })
 }
 
-fn start(reply: Reply) -> Server {
-    Server::start(Script::of(vec![reply])).unwrap()
+fn start(reply: Reply) -> ScriptedServer {
+    ScriptedServer::start(ServerScript::of(vec![reply])).unwrap()
 }
 
 /// The failure of embedding two texts, with the server's address blanked.
 #[track_caller]
-fn fails(server: &Server, embedder: &RemoteEmbedder, kind: ErrorKind, expected: &str) {
+fn fails(server: &ScriptedServer, embedder: &RemoteEmbedder, kind: ErrorKind, expected: &str) {
     let error = embed(embedder, &["one", "two"]).unwrap_err();
     let text = error.to_string().replace(&server.address().to_string(), "HOST");
     let text = text.replace("embedding with `small` at provider `local`: ", "");
@@ -48,7 +50,7 @@ fn check(reply: Reply, kind: ErrorKind, expected: &str) {
 
 #[test]
 fn each_text_has_its_vector_and_silent_ones_have_none() {
-    for fault in [Fault::None, Fault::Reversed] {
+    for fault in [VectorFault::None, VectorFault::Reversed] {
         let server = start(vectors(fault));
         let embedder = embedder(endpoint(&server.base_url()));
         let all = embed(&embedder, &["a b", "", "c", " \n", "a b"]).unwrap();
@@ -64,7 +66,7 @@ fn each_text_has_its_vector_and_silent_ones_have_none() {
 
 #[test]
 fn many_texts_are_several_requests_in_order() {
-    let server = start(vectors(Fault::None));
+    let server = start(vectors(VectorFault::None));
     let embedder = embedder(endpoint(&server.base_url()));
     let texts: Vec<String> = (0..500).map(|number| format!("text {number}")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -79,18 +81,18 @@ fn many_texts_are_several_requests_in_order() {
 
 #[test]
 fn a_request_is_as_small_as_its_answer_must_be() {
-    let server = start(vectors(Fault::None));
+    let server = start(vectors(VectorFault::None));
     let mut endpoint = endpoint(&server.base_url());
     endpoint.limits.answer_bytes = 1_000;
-    let embedder = RemoteEmbedder::new(endpoint, "small", Some(8), Limits::default()).unwrap();
+    let embedder = RemoteEmbedder::new(endpoint, "small", Some(8), EmbedderLimits::default()).unwrap();
     embed(&embedder, &["a", "b", "c", "d"]).unwrap();
     assert_eq!(server.requests().len(), 2, "three vectors of eight numbers fit into an answer");
 }
 
 #[test]
 fn a_long_text_is_cut_between_two_characters() {
-    let server = start(vectors(Fault::None));
-    let limits = Limits { text_bytes: NonZeroUsize::new(5).unwrap(), ..Limits::default() };
+    let server = start(vectors(VectorFault::None));
+    let limits = EmbedderLimits { text_bytes: NonZeroUsize::new(5).unwrap(), ..EmbedderLimits::default() };
     let embedder = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, limits).unwrap();
     embed(&embedder, &["éééé"]).unwrap();
     assert_eq!(server.requests()[0].json().unwrap()["input"][0], "éé");
@@ -101,16 +103,16 @@ fn useless_answers() {
     let invalid = ErrorKind::InvalidVector;
     let finite = "vector 1 contains a value that is not a finite number; check the server";
     check(
-        vectors(Fault::NotANumber),
+        vectors(VectorFault::NotANumber),
         invalid,
         "a vector contains a value that is not a finite number; check the server",
     );
     let null = br#"{"data":[{"embedding":[1,2,3,4,5,6,7,8]},{"embedding":[null,2,3,4,5,6,7,8]}]}"#.to_vec();
     check(Reply::raw(200, null), invalid, finite);
     let dimension = "vector 1 has 9 numbers where 8 are expected; check the model and `dimensions`";
-    check(vectors(Fault::OtherDimension), invalid, dimension);
-    check(vectors(Fault::TooFew), invalid, "the server sent 1 vectors for 2 texts; check the model");
-    check(vectors(Fault::Twice), invalid, "the server sent 3 vectors for 2 texts; check the model");
+    check(vectors(VectorFault::OtherDimension), invalid, dimension);
+    check(vectors(VectorFault::TooFew), invalid, "the server sent 1 vectors for 2 texts; check the model");
+    check(vectors(VectorFault::Twice), invalid, "the server sent 3 vectors for 2 texts; check the model");
     let page = "the answer is a web page, not JSON; check `base_url`";
     check(Reply::raw(200, "<!doctype html>"), invalid, page);
 }
@@ -118,13 +120,17 @@ fn useless_answers() {
 #[test]
 fn a_vector_of_zeros_or_of_too_many_numbers_is_of_no_use() {
     let given = |vector: Vec<f32>| {
-        Reply::embeddings(Vectors { dimensions: 8, given: Some(vec![vector.clone(), vector]), fault: Fault::None })
+        Reply::embeddings(Vectors {
+            dimensions: 8,
+            given: Some(vec![vector.clone(), vector]),
+            fault: VectorFault::None,
+        })
     };
     let server = start(given(vec![0.0; 8]));
     let error = embed(&embedder(endpoint(&server.base_url())), &["one", "two"]).unwrap_err();
     assert!(error.to_string().ends_with("gave a vector of length zero"), "{error}");
     let server = start(given(vec![1.0; 5_000]));
-    let any = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, Limits::default()).unwrap();
+    let any = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, EmbedderLimits::default()).unwrap();
     let expected = "its vectors have 5000 numbers, and at most 4096 are read; set `dimensions` under `[embedding]`, or \
                     choose another model";
     fails(&server, &any, ErrorKind::InvalidVector, expected);
@@ -159,13 +165,13 @@ fn an_answer_of_ten_megabytes_is_not_read() {
 
 #[test]
 fn a_wrong_key_is_named_by_its_variable() {
-    let server = Server::start(Script::embeddings(8).with_key("sk-right")).unwrap();
-    let keyed = |key: Key| embedder(Endpoint { key, ..endpoint(&server.base_url()) });
+    let server = ScriptedServer::start(ServerScript::embeddings(8).with_key("sk-right")).unwrap();
+    let keyed = |key: EndpointKey| embedder(Endpoint { key, ..endpoint(&server.base_url()) });
     let variable = || "LOCAL_KEY".to_owned();
-    let wrong = Key::Loaded { variable: variable(), secret: Secret::new("LOCAL_KEY", "sk-wrong") };
+    let wrong = EndpointKey::Loaded { variable: variable(), secret: Secret::new("LOCAL_KEY", "sk-wrong") };
     let expected = "provider `local` refused the key in `LOCAL_KEY`; set it to a valid key";
     fails(&server, &keyed(wrong), ErrorKind::Embedding, expected);
-    let missing = keyed(Key::Missing { variable: variable() });
+    let missing = keyed(EndpointKey::Missing { variable: variable() });
     fails(
         &server,
         &missing,
@@ -173,13 +179,13 @@ fn a_wrong_key_is_named_by_its_variable() {
         "no key for provider `local`; set the environment variable LOCAL_KEY",
     );
     assert_eq!((missing.requests(), server.requests().len()), (0, 1));
-    let right = Key::Loaded { variable: variable(), secret: Secret::new("LOCAL_KEY", "sk-right") };
+    let right = EndpointKey::Loaded { variable: variable(), secret: Secret::new("LOCAL_KEY", "sk-right") };
     assert!(embed(&keyed(right), &["one"]).is_ok());
 }
 
 #[test]
 fn nobody_listens() {
-    let server = start(vectors(Fault::None));
+    let server = start(vectors(VectorFault::None));
     let (address, base_url) = (server.address().to_string(), server.base_url());
     drop(server);
     let error = embed(&embedder(endpoint(&base_url)), &["one"]).unwrap_err();
@@ -192,7 +198,8 @@ fn nobody_listens() {
 
 #[test]
 fn what_fails_for_a_moment_is_asked_again() {
-    let server = Server::start(Script::of(vec![Reply::raw(500, ""), vectors(Fault::None)])).unwrap();
+    let server =
+        ScriptedServer::start(ServerScript::of(vec![Reply::raw(500, ""), vectors(VectorFault::None)])).unwrap();
     let mut endpoint = endpoint(&server.base_url());
     endpoint.limits.attempts = NonZeroU32::new(2).unwrap();
     let embedder = embedder(endpoint);
@@ -202,9 +209,9 @@ fn what_fails_for_a_moment_is_asked_again() {
 
 #[test]
 fn time_is_up_whatever_the_endpoint_allows() {
-    let say = Say::Embeddings(Vectors { dimensions: 8, given: None, fault: Fault::None });
-    let server = start(Reply { say, how: How { delay_ms: 60_000, ..How::default() } });
-    let limits = Limits { all: Duration::from_millis(100), ..Limits::default() };
+    let say = ReplyContent::Embeddings(Vectors { dimensions: 8, given: None, fault: VectorFault::None });
+    let server = start(Reply { say, how: Delivery { delay_ms: 60_000, ..Delivery::default() } });
+    let limits = EmbedderLimits { all: Duration::from_millis(100), ..EmbedderLimits::default() };
     let embedder = RemoteEmbedder::new(endpoint(&server.base_url()), "small", Some(8), limits).unwrap();
     let expected =
         "the vectors did not arrive within 0.1 s; raise `seconds` under `[embedding]`, or choose a faster server";
@@ -213,8 +220,8 @@ fn time_is_up_whatever_the_endpoint_allows() {
 
 #[test]
 fn an_answer_that_never_ends_is_left() {
-    let say = Say::Embeddings(Vectors { dimensions: 8, given: None, fault: Fault::None });
-    let how = How { ending: Ending::Endless(usize::MAX), ..How::default() };
+    let say = ReplyContent::Embeddings(Vectors { dimensions: 8, given: None, fault: VectorFault::None });
+    let how = Delivery { ending: DeliveryEnd::Endless(usize::MAX), ..Delivery::default() };
     check(
         Reply { say, how },
         ErrorKind::Embedding,
@@ -225,7 +232,7 @@ fn an_answer_that_never_ends_is_left() {
 
 #[test]
 fn who_failed_is_left_alone_and_who_answered_badly_is_not() {
-    for (reply, requests) in [(Reply::raw(401, ""), 1), (vectors(Fault::NotANumber), 3)] {
+    for (reply, requests) in [(Reply::raw(401, ""), 1), (vectors(VectorFault::NotANumber), 3)] {
         let server = start(reply);
         let embedder = embedder(endpoint(&server.base_url()));
         let errors: Vec<Error> = (0..3).map(|_| embed(&embedder, &["one"]).unwrap_err()).collect();
@@ -237,7 +244,7 @@ fn who_failed_is_left_alone_and_who_answered_badly_is_not() {
 #[test]
 fn ids_follow_address_model_and_dimensions() {
     let id = |base_url: &str, model: &str, dimensions: Option<u32>| {
-        let embedder = RemoteEmbedder::new(endpoint(base_url), model, dimensions, Limits::default()).unwrap();
+        let embedder = RemoteEmbedder::new(endpoint(base_url), model, dimensions, EmbedderLimits::default()).unwrap();
         embedder.model().to_string()
     };
     let first = id("https://host.example/v1", "small", Some(8));
@@ -259,7 +266,7 @@ fn ids_follow_address_model_and_dimensions() {
 #[test]
 fn what_can_never_work_is_no_embedder() {
     let fails = |endpoint: Endpoint, expected: &str| {
-        let error = RemoteEmbedder::new(endpoint, "small", None, Limits::default()).unwrap_err().to_string();
+        let error = RemoteEmbedder::new(endpoint, "small", None, EmbedderLimits::default()).unwrap_err().to_string();
         assert_eq!(error, format!("embedding with `small` at provider `local`: {expected}"));
     };
     let expected = "its protocol has no embeddings; choose a provider of protocol `openai`";
@@ -269,7 +276,7 @@ fn what_can_never_work_is_no_embedder() {
 
 #[test]
 fn it_may_be_asked_and_dropped_within_an_asynchronous_runtime() {
-    let server = start(vectors(Fault::None));
+    let server = start(vectors(VectorFault::None));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let embedder = embedder(endpoint(&server.base_url()));

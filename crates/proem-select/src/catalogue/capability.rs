@@ -7,12 +7,12 @@ use proem_text::json;
 use serde_json::Value as Json;
 
 use super::Approvals;
-use super::collide::Named;
+use super::collide::NamedEntry;
 use super::embedded::text_hash;
-use super::entry::{Definition, Kind, Origin, Overlay, Standing};
-use super::hash::Hash;
+use super::entry::{CatalogueEntryKind, Definition, EntryLocation, Overlay, SourceTrust};
+use super::hash::Sha256Hash;
 use super::modes::Modes;
-use super::name::Name;
+use super::name::CatalogueName;
 use super::signature::signature;
 use super::{MAX_EXAMPLES, MAX_TAGS};
 
@@ -28,15 +28,15 @@ pub enum Approval {
 /// A tool or skill that may be selected.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Capability {
-    name: Name,
-    kind: Kind,
-    server: Option<Name>,
+    name: CatalogueName,
+    kind: CatalogueEntryKind,
+    server: Option<CatalogueName>,
     own_name: Untrusted<String>,
     definition: Definition,
-    origin: Origin,
-    standing: Standing,
+    origin: EntryLocation,
+    standing: SourceTrust,
     written: Untrusted<String>,
-    hash: Hash,
+    hash: Sha256Hash,
     approval: Approval,
     collided: bool,
     renamed: bool,
@@ -46,7 +46,7 @@ pub struct Capability {
 
 /// A definition that a person approved: text that may stand where ours does.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Approved {
+pub struct ApprovedDefinition {
     /// What the entry does.
     pub description: String,
     /// The JSON schema of its parameters.
@@ -56,15 +56,15 @@ pub struct Approved {
 }
 
 impl Capability {
-    pub(super) fn new(named: Named, approvals: &Approvals) -> Self {
-        let Named { name, entry, collided } = named;
+    pub(super) fn new(named: NamedEntry, approvals: &Approvals) -> Self {
+        let NamedEntry { name, entry, collided } = named;
         let written = entry.written(name.as_str());
         let hash = text_hash(&written);
-        let vouched = entry.standing > Standing::Outside || approvals.covers(name.as_str(), &hash);
-        let renamed = !entry.own_name.measure(|own| Name::new(own).is_some());
+        let vouched = entry.standing > SourceTrust::Outside || approvals.covers(name.as_str(), &hash);
+        let renamed = !entry.own_name.measure(|own| CatalogueName::new(own).is_some());
         Self {
             kind: entry.kind,
-            server: entry.server.as_deref().map(Name::server),
+            server: entry.server.as_deref().map(CatalogueName::server),
             own_name: entry.own_name,
             definition: entry.definition,
             origin: entry.origin,
@@ -82,19 +82,19 @@ impl Capability {
 
     /// Its name in the catalogue, unique there.
     #[must_use]
-    pub const fn name(&self) -> &Name {
+    pub const fn name(&self) -> &CatalogueName {
         &self.name
     }
 
     /// What it is.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> CatalogueEntryKind {
         self.kind
     }
 
     /// The server it belongs to, reduced to a name.
     #[must_use]
-    pub const fn server(&self) -> Option<&Name> {
+    pub const fn server(&self) -> Option<&CatalogueName> {
         self.server.as_ref()
     }
 
@@ -112,13 +112,13 @@ impl Capability {
 
     /// Where it was read.
     #[must_use]
-    pub const fn origin(&self) -> &Origin {
+    pub const fn origin(&self) -> &EntryLocation {
         &self.origin
     }
 
     /// Whose words it holds.
     #[must_use]
-    pub const fn standing(&self) -> Standing {
+    pub const fn standing(&self) -> SourceTrust {
         self.standing
     }
 
@@ -130,7 +130,7 @@ impl Capability {
 
     /// The SHA-256 of [`Self::written`].
     #[must_use]
-    pub const fn hash(&self) -> &Hash {
+    pub const fn hash(&self) -> &Sha256Hash {
         &self.hash
     }
 
@@ -168,13 +168,13 @@ impl Capability {
     ///
     /// This is the one way in which a definition stops being untrusted.
     #[must_use]
-    pub fn approved(&self) -> Option<Approved> {
+    pub fn approved(&self) -> Option<ApprovedDefinition> {
         if self.approval != Approval::Approved {
             return None;
         }
         let text = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
         let parameters = self.definition.parameters.clone().map(|schema| schema.map(|schema| json::compact(&schema)));
-        Some(Approved {
+        Some(ApprovedDefinition {
             description: text(&self.definition.description),
             parameters: parameters.and_then(|schema| serde_json::from_str(&text(&schema)).ok()),
             signature: text(&signature(self)),
@@ -190,7 +190,7 @@ impl Capability {
     /// Lays an overlay over it; what somebody else wrote may only restrict.
     pub(super) fn apply(&mut self, overlay: Overlay) {
         let Overlay { modes, tags, examples, standing, .. } = overlay;
-        if standing == Standing::Outside {
+        if standing == SourceTrust::Outside {
             self.definition.modes = self.definition.modes.and(modes.unwrap_or(Modes::ANY));
             return;
         }

@@ -8,26 +8,26 @@
 use std::collections::BTreeMap;
 
 use super::MAX_ENTRIES;
-use super::entry::{Entry, Standing};
-use super::hash::Hash;
-use super::name::Name;
-use super::problem::{At, Problem};
+use super::entry::{CatalogueEntry, SourceTrust};
+use super::hash::Sha256Hash;
+use super::name::CatalogueName;
+use super::problem::{CatalogueProblem, FilePosition};
 
 /// An entry with its name.
 #[derive(Debug)]
-pub(super) struct Named {
-    pub(super) name: Name,
-    pub(super) entry: Entry,
+pub(super) struct NamedEntry {
+    pub(super) name: CatalogueName,
+    pub(super) entry: CatalogueEntry,
     pub(super) collided: bool,
 }
 
 /// Names the entries; what that costs is a problem each, however many entries it concerns.
-pub(super) fn resolve(entries: Vec<Entry>, problems: &mut Vec<Problem>) -> Vec<Named> {
-    let mut wanted: BTreeMap<Name, Vec<(Hash, Entry)>> = BTreeMap::new();
+pub(super) fn resolve(entries: Vec<CatalogueEntry>, problems: &mut Vec<CatalogueProblem>) -> Vec<NamedEntry> {
+    let mut wanted: BTreeMap<CatalogueName, Vec<(Sha256Hash, CatalogueEntry)>> = BTreeMap::new();
     for (hash, entry) in distinct(entries, problems) {
         wanted.entry(entry.name.clone()).or_default().push((hash, entry));
     }
-    let mut named: BTreeMap<Name, Vec<Named>> = BTreeMap::new();
+    let mut named: BTreeMap<CatalogueName, Vec<NamedEntry>> = BTreeMap::new();
     for (name, group) in wanted {
         if group.len() > 1 {
             problems.push(collision(&name, &group));
@@ -36,14 +36,14 @@ pub(super) fn resolve(entries: Vec<Entry>, problems: &mut Vec<Problem>) -> Vec<N
         let winner = best(group.iter().map(|(_, entry)| entry.standing));
         for (index, (hash, entry)) in group.into_iter().enumerate() {
             let own = if !collided || winner == Some(index) { name.clone() } else { name.suffixed(&hash) };
-            named.entry(own.clone()).or_default().push(Named { name: own, entry, collided });
+            named.entry(own.clone()).or_default().push(NamedEntry { name: own, entry, collided });
         }
     }
     bounded(named.into_iter().filter_map(|(name, group)| only(&name, group, problems)).collect(), problems)
 }
 
 /// The only one of the best standing.
-fn best(standings: impl Iterator<Item = Standing> + Clone) -> Option<usize> {
+fn best(standings: impl Iterator<Item = SourceTrust> + Clone) -> Option<usize> {
     let most = standings.clone().max()?;
     let mut of_most = standings.enumerate().filter(|(_, standing)| *standing == most);
     let (index, _) = of_most.next()?;
@@ -51,15 +51,15 @@ fn best(standings: impl Iterator<Item = Standing> + Clone) -> Option<usize> {
 }
 
 /// Each entry once, by its hash, the best vouched for and then the first by place.
-fn distinct(entries: Vec<Entry>, problems: &mut Vec<Problem>) -> Vec<(Hash, Entry)> {
-    let mut sorted: Vec<(Hash, Entry)> =
+fn distinct(entries: Vec<CatalogueEntry>, problems: &mut Vec<CatalogueProblem>) -> Vec<(Sha256Hash, CatalogueEntry)> {
+    let mut sorted: Vec<(Sha256Hash, CatalogueEntry)> =
         entries.into_iter().map(|entry| (entry.hash(entry.server.as_deref().unwrap_or_default()), entry)).collect();
     sorted.sort_by(|(a, x), (b, y)| {
-        let key = |entry: &Entry| (std::cmp::Reverse(entry.standing), entry.server.clone());
+        let key = |entry: &CatalogueEntry| (std::cmp::Reverse(entry.standing), entry.server.clone());
         a.cmp(b).then_with(|| key(x).cmp(&key(y))).then_with(|| x.origin.cmp(&y.origin))
     });
     let mut repeated: BTreeMap<String, usize> = BTreeMap::new();
-    let mut kept: Vec<(Hash, Entry)> = Vec::new();
+    let mut kept: Vec<(Sha256Hash, CatalogueEntry)> = Vec::new();
     for (hash, entry) in sorted {
         match kept.last() {
             Some((last, same)) if *last == hash && same.server == entry.server => {
@@ -71,16 +71,16 @@ fn distinct(entries: Vec<Entry>, problems: &mut Vec<Problem>) -> Vec<(Hash, Entr
             _ => kept.push((hash, entry)),
         }
     }
-    problems.extend(repeated.into_iter().map(|(file, count)| Problem {
+    problems.extend(repeated.into_iter().map(|(file, count)| CatalogueProblem {
         file,
-        at: At::Whole,
+        at: FilePosition::Whole,
         message: format!("{count} entries repeat another one word for word; one of each is kept"),
         remedy: "remove the copies".into(),
     }));
     kept
 }
 
-fn collision(name: &Name, group: &[(Hash, Entry)]) -> Problem {
+fn collision(name: &CatalogueName, group: &[(Sha256Hash, CatalogueEntry)]) -> CatalogueProblem {
     let mut files: Vec<&str> = group.iter().map(|(_, entry)| entry.origin.file.as_str()).collect();
     files.sort_unstable();
     files.dedup();
@@ -91,9 +91,9 @@ fn collision(name: &Name, group: &[(Hash, Entry)]) -> Problem {
         Some(_) => "the approved one keeps the name, the others get a suffix",
         None => "each gets a suffix",
     };
-    Problem {
+    CatalogueProblem {
         file: files.first().map(|file| (*file).to_owned()).unwrap_or_default(),
-        at: At::Whole,
+        at: FilePosition::Whole,
         message: format!("{} different entries have the name `{name}` ({shown}{and}); {keeps}", group.len()),
         remedy: "rename or remove all but one".into(),
     }
@@ -101,15 +101,15 @@ fn collision(name: &Name, group: &[(Hash, Entry)]) -> Problem {
 
 /// The entry that has a name for itself. Where a suffix meets a name that somebody chose, the best
 /// vouched for stays and the others are left out.
-fn only(name: &Name, mut group: Vec<Named>, problems: &mut Vec<Problem>) -> Option<Named> {
+fn only(name: &CatalogueName, mut group: Vec<NamedEntry>, problems: &mut Vec<CatalogueProblem>) -> Option<NamedEntry> {
     if group.len() == 1 {
         return group.pop();
     }
     let winner = best(group.iter().map(|named| named.entry.standing));
     let lost = group.len().saturating_sub(usize::from(winner.is_some()));
-    problems.push(Problem {
+    problems.push(CatalogueProblem {
         file: group.iter().map(|named| named.entry.origin.file.clone()).min().unwrap_or_default(),
-        at: At::Whole,
+        at: FilePosition::Whole,
         message: format!(
             "{lost} entries have the same name `{name}` as another entry even with a suffix, and are left out"
         ),
@@ -119,16 +119,16 @@ fn only(name: &Name, mut group: Vec<Named>, problems: &mut Vec<Problem>) -> Opti
 }
 
 /// At most [`MAX_ENTRIES`], the best vouched for first.
-fn bounded(mut named: Vec<Named>, problems: &mut Vec<Problem>) -> Vec<Named> {
+fn bounded(mut named: Vec<NamedEntry>, problems: &mut Vec<CatalogueProblem>) -> Vec<NamedEntry> {
     let over = named.len().saturating_sub(MAX_ENTRIES);
     if over == 0 {
         return named;
     }
     named.sort_by(|a, b| b.entry.standing.cmp(&a.entry.standing).then_with(|| a.name.cmp(&b.name)));
     named.truncate(MAX_ENTRIES);
-    problems.push(Problem {
+    problems.push(CatalogueProblem {
         file: "the catalogue".into(),
-        at: At::Whole,
+        at: FilePosition::Whole,
         message: format!("{over} entries beyond {MAX_ENTRIES} are left out"),
         remedy: "split the catalogue by project, or remove unused entries".into(),
     });

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_guard::{Untrusted, show};
 
 use super::capability::Capability;
-use super::hash::Hash;
-use super::manifest::{Manifest, Quantised};
+use super::hash::Sha256Hash;
+use super::manifest::{Manifest, QuantisedVector};
 use super::{Catalogue, MAX_EXAMPLES};
 use crate::embedding::{self, Embedder};
 use proem_engine::error::{Error, ErrorKind};
@@ -16,7 +16,7 @@ const BATCH: usize = 256;
 
 /// Which vectors are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Embed {
+pub enum EmbeddingScope {
     /// Those that are missing.
     Missing,
     /// All of them.
@@ -25,7 +25,7 @@ pub enum Embed {
 
 /// What embedding did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Vectorised {
+pub struct EmbeddingTally {
     /// Texts that were embedded.
     pub made: usize,
     /// Texts whose vector was there.
@@ -67,8 +67,8 @@ fn spoken(name: &str) -> String {
 
 /// The hash that a text's vector is kept under.
 #[must_use]
-pub fn text_hash(text: &Untrusted<String>) -> Hash {
-    Hash::of(show::json(text).as_str().unwrap_or_default().as_bytes())
+pub fn text_hash(text: &Untrusted<String>) -> Sha256Hash {
+    Sha256Hash::of(show::json(text).as_str().unwrap_or_default().as_bytes())
 }
 
 /// Makes the vectors of a catalogue's texts and keeps them in its manifest; those of other texts
@@ -82,9 +82,9 @@ pub fn vectorise(
     manifest: &mut Manifest,
     catalogue: &Catalogue,
     embedder: &dyn Embedder,
-    embed: Embed,
+    embed: EmbeddingScope,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Vectorised, Error> {
+) -> Result<EmbeddingTally, Error> {
     vectorise_texts(manifest, catalogue.entries().iter().flat_map(texts), embedder, embed, progress)
 }
 
@@ -97,19 +97,19 @@ pub fn vectorise_texts(
     manifest: &mut Manifest,
     texts: impl Iterator<Item = Untrusted<String>>,
     embedder: &dyn Embedder,
-    embed: Embed,
+    embed: EmbeddingScope,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Vectorised, Error> {
-    let wanted: BTreeMap<Hash, Untrusted<String>> = texts.map(|text| (text_hash(&text), text)).collect();
+) -> Result<EmbeddingTally, Error> {
+    let wanted: BTreeMap<Sha256Hash, Untrusted<String>> = texts.map(|text| (text_hash(&text), text)).collect();
     let model = embedder.model();
     let mut vectors = match embed {
-        Embed::Missing => manifest.vectors(model).cloned().unwrap_or_default(),
-        Embed::All => BTreeMap::new(),
+        EmbeddingScope::Missing => manifest.vectors(model).cloned().unwrap_or_default(),
+        EmbeddingScope::All => BTreeMap::new(),
     };
-    let all: BTreeSet<Hash> = wanted.keys().copied().collect();
+    let all: BTreeSet<Sha256Hash> = wanted.keys().copied().collect();
     let before = manifest.vectors(model).map_or(0, |old| old.keys().filter(|hash| !all.contains(*hash)).count());
     vectors.retain(|hash, _| all.contains(hash));
-    let missing: Vec<(Hash, String)> = wanted
+    let missing: Vec<(Sha256Hash, String)> = wanted
         .into_iter()
         .filter(|(hash, _)| !vectors.contains_key(hash))
         .map(|(hash, text)| (hash, show::json(&text).as_str().unwrap_or_default().to_owned()))
@@ -119,16 +119,19 @@ pub fn vectorise_texts(
         progress(index.saturating_mul(BATCH), missing.len());
         let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
         for ((hash, _), vector) in batch.iter().zip(embedding::embed(embedder, &texts)?) {
-            vectors.insert(*hash, vector.as_ref().map(Quantised::of));
+            vectors.insert(*hash, vector.as_ref().map(QuantisedVector::of));
         }
     }
     same_dimension(embedder, &vectors)?;
     let silent = vectors.values().filter(|vector| vector.is_none()).count();
     manifest.set_vectors(model, vectors);
-    Ok(Vectorised { made: missing.len(), kept, silent, removed: before })
+    Ok(EmbeddingTally { made: missing.len(), kept, silent, removed: before })
 }
 
-fn same_dimension(embedder: &dyn Embedder, vectors: &BTreeMap<Hash, Option<Quantised>>) -> Result<(), Error> {
+fn same_dimension(
+    embedder: &dyn Embedder,
+    vectors: &BTreeMap<Sha256Hash, Option<QuantisedVector>>,
+) -> Result<(), Error> {
     let sizes: BTreeSet<usize> = vectors.values().flatten().map(|vector| vector.values.len()).collect();
     let (Some(least), Some(most)) = (sizes.first(), sizes.last()) else { return Ok(()) };
     if least == most && *most <= super::manifest::MAX_DIMENSION {

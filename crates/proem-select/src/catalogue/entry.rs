@@ -5,22 +5,22 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 
 use super::embedded::text_hash;
-use super::hash::Hash;
+use super::hash::Sha256Hash;
 use super::modes::Modes;
-use super::name::Name;
-use super::problem::{At, Problem};
-use super::servers::Server;
+use super::name::CatalogueName;
+use super::problem::{CatalogueProblem, FilePosition};
+use super::servers::McpServer;
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum CatalogueEntryKind {
     /// A function that a model may ask to have called.
     Tool,
     /// Instructions that a model may ask to read.
     Skill,
 }
 
-impl Kind {
+impl CatalogueEntryKind {
     /// The word used in files and on the command line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -33,7 +33,7 @@ impl Kind {
 
 /// Whose words a file holds, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum SourceTrust {
     /// Somebody else's: each definition has to be approved.
     Outside,
     /// A project's, in exactly the bytes that this user trusts.
@@ -48,18 +48,18 @@ pub struct SourceFile {
     /// Its path as a person would name it, escaped; problems and origins name it so.
     pub path: String,
     /// Whose words it holds.
-    pub standing: Standing,
+    pub standing: SourceTrust,
     /// Its text.
     pub text: String,
 }
 
 /// Where an entry stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Origin {
+pub struct EntryLocation {
     /// The file, as a person would name it.
     pub file: String,
     /// Where in it.
-    pub at: At,
+    pub at: FilePosition,
 }
 
 /// What an entry says about itself.
@@ -74,28 +74,28 @@ pub struct Definition {
     /// The modes it may be used in.
     pub modes: Modes,
     /// Plain words to group it by, sorted.
-    pub tags: Vec<Name>,
+    pub tags: Vec<CatalogueName>,
 }
 
 /// One entry as a file has it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// What it is.
-    pub kind: Kind,
+    pub kind: CatalogueEntryKind,
     /// The server it belongs to, as configured.
     pub server: Option<String>,
     /// Its name in the file, at most 200 bytes, of any characters.
     pub own_name: Untrusted<String>,
     /// The name it wants in the catalogue.
-    pub name: Name,
+    pub name: CatalogueName,
     /// What it says about itself.
     pub definition: Definition,
     /// Where it stands.
-    pub origin: Origin,
+    pub origin: EntryLocation,
     /// Whose words it holds.
-    pub standing: Standing,
+    pub standing: SourceTrust,
     /// The hash of what belongs to it and is not part of the definition: a skill's body.
-    pub body: Option<Hash>,
+    pub body: Option<Sha256Hash>,
     /// The limits that cut it, in words.
     pub cut: Vec<&'static str>,
 }
@@ -108,29 +108,29 @@ pub struct Overlay {
     /// The modes it may be used in, if they are named.
     pub modes: Option<Modes>,
     /// More tags.
-    pub tags: Vec<Name>,
+    pub tags: Vec<CatalogueName>,
     /// More examples.
     pub examples: Vec<Untrusted<String>>,
     /// Where it stands.
-    pub origin: Origin,
+    pub origin: EntryLocation,
     /// Whose words it holds; somebody else's may only restrict.
-    pub standing: Standing,
+    pub standing: SourceTrust,
 }
 
 /// What was read.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Parsed {
+pub struct CatalogueContents {
     /// The entries in the order in which they were read.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<CatalogueEntry>,
     /// The configured servers.
-    pub servers: Vec<Server>,
+    pub servers: Vec<McpServer>,
     /// What is said about entries elsewhere.
     pub overlays: Vec<Overlay>,
     /// Everything that was wrong.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<CatalogueProblem>,
 }
 
-impl Parsed {
+impl CatalogueContents {
     /// Adds what another file held.
     pub fn add(&mut self, mut other: Self) {
         self.entries.append(&mut other.entries);
@@ -140,7 +140,7 @@ impl Parsed {
     }
 }
 
-impl Entry {
+impl CatalogueEntry {
     /// All that it says under `name`, as canonical JSON on many lines; its hash is the entry's.
     ///
     /// Overlays are not part of it: it is what the entry's author wrote.
@@ -148,7 +148,7 @@ impl Entry {
         let definition = &self.definition;
         let examples: Vec<Json> = definition.examples.iter().map(show::json).collect();
         let modes: Vec<&str> = definition.modes.iter().map(crate::mode::Mode::as_str).collect();
-        let tags: Vec<&str> = definition.tags.iter().map(Name::as_str).collect();
+        let tags: Vec<&str> = definition.tags.iter().map(CatalogueName::as_str).collect();
         let all = json!({
             "kind": self.kind.as_str(),
             "name": name,
@@ -171,7 +171,7 @@ impl Entry {
     }
 
     /// The hash of all that it says under `name`.
-    pub(super) fn hash(&self, name: &str) -> Hash {
+    pub(super) fn hash(&self, name: &str) -> Sha256Hash {
         text_hash(&self.written(name))
     }
 }

@@ -2,25 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_guard::{FindingKind as Noticed, Guard, Key, Part, Severity, Tag, Untrusted, contain};
+use proem_guard::{ContainmentPart, FindingKind as Noticed, Guard, InstallationKey, Severity, Tag, Untrusted, contain};
 use serde_json::Value as Json;
 
 use super::Catalogue;
 use super::capability::Capability;
-use super::name::{JOINER, Name};
+use super::name::{CatalogueName, JOINER};
 
 /// One thing about one entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct EntryConcern {
     /// The entry that it is about.
-    pub name: Name,
+    pub name: CatalogueName,
     /// What it is.
-    pub kind: FindingKind,
+    pub kind: EntryConcernKind,
 }
 
 /// What may be the matter with an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FindingKind {
+pub enum EntryConcernKind {
     /// It was approved, and says something else since.
     Changed,
     /// Hidden characters, or markup that imitates the structure of a prompt.
@@ -44,12 +44,12 @@ pub enum FindingKind {
     /// Its description names a tool of another server.
     NamesAnother {
         /// That tool.
-        other: Name,
+        other: CatalogueName,
     },
     /// It has no server, and its name begins like the tools of one.
     ImitatesServer {
         /// That server.
-        server: Name,
+        server: CatalogueName,
     },
     /// Another entry wants its name.
     Collides,
@@ -64,7 +64,7 @@ pub enum FindingKind {
     },
 }
 
-impl FindingKind {
+impl EntryConcernKind {
     /// The word used in JSON.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
@@ -103,28 +103,28 @@ impl FindingKind {
 
 /// Looks at every entry; by name, the gravest first. Without a guard, words are not looked at.
 #[must_use]
-pub fn findings(catalogue: &Catalogue, guard: Option<&Guard>) -> Vec<Finding> {
+pub fn findings(catalogue: &Catalogue, guard: Option<&Guard>) -> Vec<EntryConcern> {
     let others = Others::of(catalogue);
-    let mut all: Vec<Finding> = Vec::new();
+    let mut all: Vec<EntryConcern> = Vec::new();
     for entry in catalogue.entries() {
-        let mut kinds: Vec<FindingKind> = Vec::new();
-        let mut add = |is: bool, kind: FindingKind| {
+        let mut kinds: Vec<EntryConcernKind> = Vec::new();
+        let mut add = |is: bool, kind: EntryConcernKind| {
             if is {
                 kinds.push(kind);
             }
         };
-        add(entry.changed(), FindingKind::Changed);
-        add(entry.collided(), FindingKind::Collides);
-        add(entry.renamed(), FindingKind::NameDoesNotFit);
+        add(entry.changed(), EntryConcernKind::Changed);
+        add(entry.collided(), EntryConcernKind::Collides);
+        add(entry.renamed(), EntryConcernKind::NameDoesNotFit);
         let empty = entry.definition().description.measure(|text| text.trim().is_empty());
-        add(empty, FindingKind::NoDescription);
-        kinds.extend(entry.cut().iter().map(|what| FindingKind::OverLimit { what }));
+        add(empty, EntryConcernKind::NoDescription);
+        kinds.extend(entry.cut().iter().map(|what| EntryConcernKind::OverLimit { what }));
         kinds.extend(markup(entry));
         kinds.extend(guard.into_iter().flat_map(|guard| steering(entry, guard)));
         kinds.extend(others.named_by(entry));
         kinds.extend(others.imitated_by(entry));
         kinds.sort();
-        all.extend(kinds.into_iter().map(|kind| Finding { name: entry.name().clone(), kind }));
+        all.extend(kinds.into_iter().map(|kind| EntryConcern { name: entry.name().clone(), kind }));
     }
     all
 }
@@ -142,7 +142,7 @@ fn places(entry: &Capability) -> [(&'static str, Vec<Untrusted<String>>); 3] {
 
 /// What rules say about the words of the entry's texts. A description of a tool speaks about using
 /// it, so requests for tools count for nothing here, and a learned score of prose neither.
-fn steering(entry: &Capability, guard: &Guard) -> BTreeSet<FindingKind> {
+fn steering(entry: &Capability, guard: &Guard) -> BTreeSet<EntryConcernKind> {
     let mut found = BTreeSet::new();
     for (place, texts) in places(entry) {
         for scan in texts.iter().map(|text| guard.scan(text)) {
@@ -151,14 +151,14 @@ fn steering(entry: &Capability, guard: &Guard) -> BTreeSet<FindingKind> {
                 matches!(kind, Encoded | Exfiltration | Extraction | Override | Persona | SocialEngineering)
             };
             let grave = scan.findings.iter().filter(|found| found.severity > Severity::Low && steers(found.kind));
-            found.extend(grave.map(|found| FindingKind::Steering { place, kind: found.kind, rule: found.rule }));
+            found.extend(grave.map(|found| EntryConcernKind::Steering { place, kind: found.kind, rule: found.rule }));
         }
     }
     found
 }
 
 /// What containment would have to neutralise in the entry's texts.
-fn markup(entry: &Capability) -> Vec<FindingKind> {
+fn markup(entry: &Capability) -> Vec<EntryConcernKind> {
     let mut found = Vec::new();
     for (place, texts) in places(entry) {
         let mut counts: BTreeMap<Noticed, usize> = BTreeMap::new();
@@ -168,7 +168,7 @@ fn markup(entry: &Capability) -> Vec<FindingKind> {
                 *count = count.saturating_add(1);
             }
         }
-        found.extend(counts.into_iter().map(|(kind, count)| FindingKind::Markup { place, kind, count }));
+        found.extend(counts.into_iter().map(|(kind, count)| EntryConcernKind::Markup { place, kind, count }));
     }
     found
 }
@@ -176,13 +176,13 @@ fn markup(entry: &Capability) -> Vec<FindingKind> {
 fn noticed_in(text: &Untrusted<String>) -> Vec<Noticed> {
     // Only what is found matters; the result is thrown away, so any key does.
     let Some(tag) = Tag::new("catalogue") else { return Vec::new() };
-    let contained = contain(&[Part::Outside(text)], &tag, &Key::new([0; 32]));
+    let contained = contain(&[ContainmentPart::Outside(text)], &tag, &InstallationKey::new([0; 32]));
     contained.findings().iter().map(|finding| finding.kind).collect()
 }
 
 /// Every text of a schema, keys included, one on each line.
 fn strings(schema: &Json) -> String {
-    let schema = proem_engine::ordered::Ordered::from(schema.clone());
+    let schema = proem_engine::ordered::OrderedJson::from(schema.clone());
     let mut texts = Vec::new();
     proem_engine::input::collect_ordered(&schema, &mut texts);
     texts.join("\n")
@@ -211,11 +211,11 @@ impl<'c> Others<'c> {
                 }
             }
         }
-        Self { servers: tools.filter_map(Capability::server).map(Name::as_str).collect(), names }
+        Self { servers: tools.filter_map(Capability::server).map(CatalogueName::as_str).collect(), names }
     }
 
     /// The first other server's tool that the description names.
-    fn named_by(&self, entry: &Capability) -> Option<FindingKind> {
+    fn named_by(&self, entry: &Capability) -> Option<EntryConcernKind> {
         let server = entry.server();
         let mut other: Option<&Capability> = None;
         entry.definition().description.measure(|text| {
@@ -225,13 +225,13 @@ impl<'c> Others<'c> {
                 if is_own { None } else { owners.first().copied() }
             });
         });
-        other.map(|other| FindingKind::NamesAnother { other: other.name().clone() })
+        other.map(|other| EntryConcernKind::NamesAnother { other: other.name().clone() })
     }
 
-    fn imitated_by(&self, entry: &Capability) -> Option<FindingKind> {
+    fn imitated_by(&self, entry: &Capability) -> Option<EntryConcernKind> {
         let server = entry.name().server_part().filter(|_| entry.server().is_none())?;
-        let server = Name::new(server).filter(|server| self.servers.contains(server.as_str()))?;
-        Some(FindingKind::ImitatesServer { server })
+        let server = CatalogueName::new(server).filter(|server| self.servers.contains(server.as_str()))?;
+        Some(EntryConcernKind::ImitatesServer { server })
     }
 }
 

@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 
 /// A SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Hash([u8; 32]);
+pub struct Sha256Hash([u8; 32]);
 
-impl Hash {
+impl Sha256Hash {
     /// The hash of these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
@@ -35,13 +35,13 @@ impl Hash {
     }
 }
 
-impl From<[u8; 32]> for Hash {
+impl From<[u8; 32]> for Sha256Hash {
     fn from(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 }
 
-impl fmt::Display for Hash {
+impl fmt::Display for Sha256Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))
     }
@@ -53,12 +53,12 @@ mod tests {
 
     #[test]
     fn hexadecimal_both_ways() {
-        let hash = Hash::of(b"");
+        let hash = Sha256Hash::of(b"");
         assert_eq!(hash.to_string(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-        assert_eq!(Hash::parse(&hash.to_string()), Some(hash));
+        assert_eq!(Sha256Hash::parse(&hash.to_string()), Some(hash));
         assert_eq!(hash.short(6), "e3b0c4");
         for text in ["", "e3", &"E".repeat(64), &"g".repeat(64), &"é".repeat(32)] {
-            assert_eq!(Hash::parse(text), None, "{text}");
+            assert_eq!(Sha256Hash::parse(text), None, "{text}");
         }
     }
 }

@@ -5,20 +5,20 @@
 
 use serde_json::Value as Json;
 
-use super::entry::{Kind, Parsed, SourceFile, Standing};
-use super::problem::{At, quoted};
-use super::reading::{Reading, draft};
+use super::entry::{CatalogueContents, CatalogueEntryKind, SourceFile, SourceTrust};
+use super::problem::{FilePosition, quoted};
+use super::reading::{EntryCollector, draft};
 
 /// Reads a text that a person named; its entries are from outside.
 #[must_use]
-pub fn parse_lines(path: &str, text: &str) -> Parsed {
-    parse(&SourceFile { path: path.to_owned(), standing: Standing::Outside, text: text.to_owned() })
+pub fn parse_lines(path: &str, text: &str) -> CatalogueContents {
+    parse(&SourceFile { path: path.to_owned(), standing: SourceTrust::Outside, text: text.to_owned() })
 }
 
 /// Reads a file, in time linear in its size.
 #[must_use]
-pub fn parse(file: &SourceFile) -> Parsed {
-    let mut reading = Reading::new(file, None);
+pub fn parse(file: &SourceFile) -> CatalogueContents {
+    let mut reading = EntryCollector::new(file, None);
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
     for (index, line) in text.lines().enumerate() {
         let number = index.saturating_add(1);
@@ -26,9 +26,9 @@ pub fn parse(file: &SourceFile) -> Parsed {
             continue;
         }
         match serde_json::from_str::<Json>(line) {
-            Ok(json) => add(&json, At::Line { line: number, column: 1 }, &mut reading),
+            Ok(json) => add(&json, FilePosition::Line { line: number, column: 1 }, &mut reading),
             Err(error) => {
-                let at = At::Line { line: number, column: error.column().max(1) };
+                let at = FilePosition::Line { line: number, column: error.column().max(1) };
                 reading.problems.add(at, "not valid JSON", "write one object on each line");
             }
         }
@@ -36,7 +36,7 @@ pub fn parse(file: &SourceFile) -> Parsed {
     reading.finish()
 }
 
-fn add(json: &Json, at: At, reading: &mut Reading<'_>) {
+fn add(json: &Json, at: FilePosition, reading: &mut EntryCollector<'_>) {
     let Json::Object(fields) = json else {
         reading.problems.add(at, "not an object", "write one object with `name` and `description` on each line");
         return;
@@ -46,9 +46,9 @@ fn add(json: &Json, at: At, reading: &mut Reading<'_>) {
         return;
     };
     let kind = match fields.get("kind").and_then(Json::as_str) {
-        None if fields.get("kind").is_none() => Kind::Tool,
-        Some("tool") => Kind::Tool,
-        Some("skill") => Kind::Skill,
+        None if fields.get("kind").is_none() => CatalogueEntryKind::Tool,
+        Some("tool") => CatalogueEntryKind::Tool,
+        Some("skill") => CatalogueEntryKind::Skill,
         _ => {
             let message = format!("`kind` of {} is neither tool nor skill; the entry is left out", quoted(name));
             reading.problems.add(at, message, "use `tool` or `skill`, or leave it out for a tool");

@@ -10,10 +10,10 @@ use proem_text::{Label, Source, json};
 use serde_json::{Map, Value as Json, json};
 
 use super::capability::Capability;
-use super::entry::Kind;
-use super::hash::Hash;
+use super::entry::CatalogueEntryKind;
+use super::hash::Sha256Hash;
 use super::modes::Modes;
-use super::name::Name;
+use super::name::CatalogueName;
 use super::{Catalogue, MAX_ENTRIES, MAX_EXAMPLE_BYTES, MAX_EXAMPLES, MAX_TAGS};
 use crate::embedding::{ModelId, Vector};
 use proem_engine::error::{Error, ErrorKind};
@@ -30,14 +30,14 @@ const MAX_MODELS: usize = 16;
 
 /// A vector with one byte for each coordinate, which is `value × scale`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Quantised {
+pub struct QuantisedVector {
     /// What one step stands for; positive and finite.
     pub scale: f32,
     /// The steps, −127 to 127.
     pub values: Vec<i8>,
 }
 
-impl Quantised {
+impl QuantisedVector {
     /// The nearest steps; the largest coordinate is 127 of them.
     #[must_use]
     pub fn of(vector: &Vector) -> Self {
@@ -66,15 +66,15 @@ fn rounded(value: f32) -> f32 {
 
 /// One entry as it was.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stored {
+pub struct ManifestEntry {
     /// What it is.
-    pub kind: Kind,
+    pub kind: CatalogueEntryKind,
     /// The hash of all that its author wrote.
-    pub hash: Hash,
+    pub hash: Sha256Hash,
     /// The modes it may be used in.
     pub modes: Modes,
     /// Its tags.
-    pub tags: Vec<Name>,
+    pub tags: Vec<CatalogueName>,
     /// Its examples.
     pub examples: Vec<Untrusted<String>>,
     /// The file it was read from.
@@ -85,35 +85,35 @@ pub struct Stored {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Entries that weren't there.
-    pub new: Vec<Name>,
+    pub new: Vec<CatalogueName>,
     /// Entries that say something else.
-    pub changed: Vec<Name>,
+    pub changed: Vec<CatalogueName>,
     /// Entries that are no longer there.
-    pub gone: Vec<Name>,
+    pub gone: Vec<CatalogueName>,
 }
 
 /// The catalogue as it was last looked at.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Manifest {
-    entries: BTreeMap<Name, Stored>,
-    vectors: BTreeMap<ModelId, BTreeMap<Hash, Option<Quantised>>>,
+    entries: BTreeMap<CatalogueName, ManifestEntry>,
+    vectors: BTreeMap<ModelId, BTreeMap<Sha256Hash, Option<QuantisedVector>>>,
 }
 
 impl Manifest {
     /// The entries by name.
     #[must_use]
-    pub const fn entries(&self) -> &BTreeMap<Name, Stored> {
+    pub const fn entries(&self) -> &BTreeMap<CatalogueName, ManifestEntry> {
         &self.entries
     }
 
     /// The vectors of one model by the hash of the embedded text; `None` for a text that says
     /// nothing to the model.
     #[must_use]
-    pub fn vectors(&self, model: &ModelId) -> Option<&BTreeMap<Hash, Option<Quantised>>> {
+    pub fn vectors(&self, model: &ModelId) -> Option<&BTreeMap<Sha256Hash, Option<QuantisedVector>>> {
         self.vectors.get(model)
     }
 
-    pub(super) fn set_vectors(&mut self, model: &ModelId, vectors: BTreeMap<Hash, Option<Quantised>>) {
+    pub(super) fn set_vectors(&mut self, model: &ModelId, vectors: BTreeMap<Sha256Hash, Option<QuantisedVector>>) {
         self.vectors.insert(model.clone(), vectors);
         // Nothing tells which is the oldest, so the first by id go.
         while self.vectors.len() > MAX_MODELS {
@@ -125,7 +125,7 @@ impl Manifest {
 
     /// Takes the entries of a catalogue, keeps the vectors, and says what differs.
     pub fn update(&mut self, catalogue: &Catalogue) -> Changes {
-        let entries: BTreeMap<Name, Stored> =
+        let entries: BTreeMap<CatalogueName, ManifestEntry> =
             catalogue.entries().iter().map(|entry| (entry.name().clone(), stored(entry))).collect();
         let mut changes = Changes::default();
         for (name, entry) in &entries {
@@ -181,7 +181,7 @@ impl Manifest {
         }
         let mut manifest = Self::default();
         for (name, entry) in entries {
-            let pair = Name::new(name).zip(read_entry(entry));
+            let pair = CatalogueName::new(name).zip(read_entry(entry));
             let (name, entry) = pair.ok_or_else(|| wrong("is damaged"))?;
             manifest.entries.insert(name, entry);
         }
@@ -194,10 +194,10 @@ impl Manifest {
 }
 
 /// Everything in a cache is from outside, whoever said it first.
-fn stored(capability: &Capability) -> Stored {
+fn stored(capability: &Capability) -> ManifestEntry {
     let definition = capability.definition();
     let plain = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
-    Stored {
+    ManifestEntry {
         kind: capability.kind(),
         hash: *capability.hash(),
         modes: definition.modes,
@@ -211,10 +211,10 @@ fn label() -> Label {
     Label::from_source(Source::named("catalogue/manifest"))
 }
 
-fn entry_json(entry: &Stored) -> Json {
+fn entry_json(entry: &ManifestEntry) -> Json {
     let examples: Vec<Json> = entry.examples.iter().map(show::json).collect();
     let modes: Vec<&str> = entry.modes.iter().map(crate::mode::Mode::as_str).collect();
-    let tags: Vec<&str> = entry.tags.iter().map(Name::as_str).collect();
+    let tags: Vec<&str> = entry.tags.iter().map(CatalogueName::as_str).collect();
     json!({
         "kind": entry.kind.as_str(),
         "hash": entry.hash.to_string(),
@@ -225,23 +225,23 @@ fn entry_json(entry: &Stored) -> Json {
     })
 }
 
-fn read_entry(entry: &Json) -> Option<Stored> {
+fn read_entry(entry: &Json) -> Option<ManifestEntry> {
     let text = |key: &str| entry.get(key)?.as_str();
     let list = |key: &str| -> Option<Vec<&str>> { entry.get(key)?.as_array()?.iter().map(Json::as_str).collect() };
     let modes: Vec<_> = list("modes")?.into_iter().map(Modes::named).collect::<Option<_>>()?;
-    let tags: Vec<Name> = list("tags")?.into_iter().map(Name::new).collect::<Option<_>>()?;
+    let tags: Vec<CatalogueName> = list("tags")?.into_iter().map(CatalogueName::new).collect::<Option<_>>()?;
     let examples = list("examples")?;
     let bounded = tags.len() <= MAX_TAGS
         && examples.len() <= MAX_EXAMPLES
         && examples.iter().all(|e| e.len() <= MAX_EXAMPLE_BYTES);
     bounded.then_some(())?;
-    Some(Stored {
+    Some(ManifestEntry {
         kind: match text("kind")? {
-            "tool" => Kind::Tool,
-            "skill" => Kind::Skill,
+            "tool" => CatalogueEntryKind::Tool,
+            "skill" => CatalogueEntryKind::Skill,
             _ => return None,
         },
-        hash: Hash::parse(text("hash")?)?,
+        hash: Sha256Hash::parse(text("hash")?)?,
         modes: if modes.is_empty() { Modes::NONE } else { Modes::of(&modes) },
         tags,
         examples: examples.into_iter().map(|text| Untrusted::new(text.to_owned(), label())).collect(),
@@ -250,14 +250,14 @@ fn read_entry(entry: &Json) -> Option<Stored> {
 }
 
 /// Four bytes of scale, then one for each coordinate, in hexadecimal.
-fn vector_json(vector: Option<&Quantised>) -> Json {
+fn vector_json(vector: Option<&QuantisedVector>) -> Json {
     let Some(vector) = vector else { return Json::Null };
     let values = vector.values.iter().flat_map(|value| value.to_le_bytes());
     let bytes: Vec<u8> = vector.scale.to_le_bytes().into_iter().chain(values).collect();
     Json::String(proem_text::hex::encode(&bytes))
 }
 
-fn read_vectors(texts: &Json) -> Option<BTreeMap<Hash, Option<Quantised>>> {
+fn read_vectors(texts: &Json) -> Option<BTreeMap<Sha256Hash, Option<QuantisedVector>>> {
     let texts = texts.as_object()?;
     let most = MAX_ENTRIES.saturating_mul(MAX_EXAMPLES.saturating_add(1));
     if texts.len() > most {
@@ -276,15 +276,15 @@ fn read_vectors(texts: &Json) -> Option<BTreeMap<Hash, Option<Quantised>>> {
         {
             return None;
         }
-        vectors.insert(Hash::parse(hash)?, vector);
+        vectors.insert(Sha256Hash::parse(hash)?, vector);
     }
     Some(vectors)
 }
 
-fn read_vector(digits: &str) -> Option<Quantised> {
+fn read_vector(digits: &str) -> Option<QuantisedVector> {
     let bytes = proem_text::hex::decode(digits)?;
     let (scale, values) = bytes.split_first_chunk::<4>()?;
     let scale = f32::from_le_bytes(*scale);
     let fits = scale.is_finite() && scale > 0.0 && (1..=MAX_DIMENSION).contains(&values.len());
-    fits.then(|| Quantised { scale, values: values.iter().map(|byte| i8::from_le_bytes([*byte])).collect() })
+    fits.then(|| QuantisedVector { scale, values: values.iter().map(|byte| i8::from_le_bytes([*byte])).collect() })
 }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::hash::Hash;
+use super::hash::Sha256Hash;
 
 /// What stands between a server's name and its tool's.
 ///
@@ -19,9 +19,9 @@ const DIGITS: usize = 10;
 
 /// A name that matches `[A-Za-z0-9_-]{1,64}`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name(String);
+pub struct CatalogueName(String);
 
-impl Name {
+impl CatalogueName {
     /// Takes a name as it is; `None` if it doesn't match the rule.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
@@ -42,7 +42,7 @@ impl Name {
         let says_something = reduced(own).bytes().any(|byte| byte.is_ascii_alphanumeric());
         match Self::new(&full) {
             Some(name) if says_something => name,
-            _ => Self(full).suffixed(&Hash::of(format!("{}\0{own}", server.unwrap_or_default()).as_bytes())),
+            _ => Self(full).suffixed(&Sha256Hash::of(format!("{}\0{own}", server.unwrap_or_default()).as_bytes())),
         }
     }
 
@@ -60,14 +60,14 @@ impl Name {
             Some(name) if name.0.len() <= MAX / 2 => name,
             _ => {
                 let short: String = trimmed.chars().take(MAX / 2 - DIGITS - 1).collect();
-                let hash = Hash::of(name.as_bytes()).short(DIGITS);
+                let hash = Sha256Hash::of(name.as_bytes()).short(DIGITS);
                 Self(if short.is_empty() { hash } else { format!("{}-{hash}", short.trim_end_matches('_')) })
             }
         }
     }
 
     /// The same name, cut if need be, with a part of `hash` behind it.
-    pub(super) fn suffixed(&self, hash: &Hash) -> Self {
+    pub(super) fn suffixed(&self, hash: &Sha256Hash) -> Self {
         let room = MAX.saturating_sub(DIGITS).saturating_sub(1);
         let short: String = self.0.chars().take(room).collect();
         Self(format!("{short}-{}", hash.short(DIGITS)))
@@ -86,7 +86,7 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for CatalogueName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
@@ -106,9 +106,9 @@ mod tests {
 
     #[track_caller]
     fn check(server: Option<&str>, own: &str, expected: &str) {
-        let name = Name::joined(server, own);
+        let name = CatalogueName::joined(server, own);
         assert_eq!(name.as_str(), expected, "{server:?} {own:?}");
-        assert_eq!(Name::new(expected), Some(name));
+        assert_eq!(CatalogueName::new(expected), Some(name));
     }
 
     #[test]
@@ -123,21 +123,21 @@ mod tests {
 
     #[test]
     fn names_that_are_too_long_or_say_nothing_end_in_a_hash() {
-        let long = Name::joined(Some("server"), &"x".repeat(100));
+        let long = CatalogueName::joined(Some("server"), &"x".repeat(100));
         assert_eq!(long.as_str().len(), 64);
         assert!(long.as_str().starts_with("server__xxx"));
-        assert_ne!(long, Name::joined(Some("server"), &"x".repeat(101)));
-        assert_ne!(Name::joined(None, "検索"), Name::joined(None, "削除"));
-        assert_eq!(Name::server(&"s".repeat(90)).as_str().len(), 32);
-        assert_ne!(Name::server("検索"), Name::server("削除"));
-        assert!(Name::new(Name::server("").as_str()).is_some());
+        assert_ne!(long, CatalogueName::joined(Some("server"), &"x".repeat(101)));
+        assert_ne!(CatalogueName::joined(None, "検索"), CatalogueName::joined(None, "削除"));
+        assert_eq!(CatalogueName::server(&"s".repeat(90)).as_str().len(), 32);
+        assert_ne!(CatalogueName::server("検索"), CatalogueName::server("削除"));
+        assert!(CatalogueName::new(CatalogueName::server("").as_str()).is_some());
     }
 
     #[test]
     fn the_first_joiner_ends_the_server() {
         for server in ["a", "a_", "__a__b__", "a b", "_", &"ab_".repeat(40)] {
-            let name = Name::joined(Some(server), "_x__y");
-            assert_eq!(name.server_part(), Some(Name::server(server).as_str()), "{server}");
+            let name = CatalogueName::joined(Some(server), "_x__y");
+            assert_eq!(name.server_part(), Some(CatalogueName::server(server).as_str()), "{server}");
         }
     }
 }

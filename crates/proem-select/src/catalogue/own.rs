@@ -24,10 +24,10 @@ use serde_json::{Map, Value as Json};
 use toml::Value as Toml;
 
 use super::capability::Capability;
-use super::entry::{Kind, Origin, Overlay, Parsed, SourceFile, Standing};
-use super::name::Name;
-use super::problem::{At, Problem, quoted};
-use super::reading::{Reading, draft, modes, texts};
+use super::entry::{CatalogueContents, CatalogueEntryKind, EntryLocation, Overlay, SourceFile, SourceTrust};
+use super::name::CatalogueName;
+use super::problem::{CatalogueProblem, FilePosition, quoted};
+use super::reading::{EntryCollector, draft, modes, texts};
 
 /// The file's name.
 pub const FILE: &str = "catalogue.toml";
@@ -37,43 +37,47 @@ const OVERLAY_KEYS: [&str; 3] = ["examples", "modes", "tags"];
 
 /// Reads one file.
 #[must_use]
-pub fn parse(file: &SourceFile) -> Parsed {
-    let mut reading = Reading::new(file, None);
+pub fn parse(file: &SourceFile) -> CatalogueContents {
+    let mut reading = EntryCollector::new(file, None);
     let mut overlays = Vec::new();
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
     match text.parse::<toml::Table>() {
         Ok(table) => {
             for (key, value) in table {
                 match (key.as_str(), value) {
-                    ("tool", Toml::Array(items)) => entries(Kind::Tool, items, &mut reading),
-                    ("skill", Toml::Array(items)) => entries(Kind::Skill, items, &mut reading),
+                    ("tool", Toml::Array(items)) => entries(CatalogueEntryKind::Tool, items, &mut reading),
+                    ("skill", Toml::Array(items)) => entries(CatalogueEntryKind::Skill, items, &mut reading),
                     ("capability", Toml::Table(table)) => overlays = read_overlays(table, &mut reading),
                     (key @ ("tool" | "skill"), _) => {
-                        let at = At::Pointer(format!("/{key}"));
+                        let at = FilePosition::Pointer(format!("/{key}"));
                         reading.problems.add(at, format!("`{key}` is not a list"), format!("write `[[{key}]]`"));
                     }
                     (key, _) => {
                         let remedy = "use `[[tool]]`, `[[skill]]` and `[capability.\"NAME\"]`";
-                        reading.problems.add(At::Whole, format!("{} is not a known key", quoted(key)), remedy);
+                        reading.problems.add(
+                            FilePosition::Whole,
+                            format!("{} is not a known key", quoted(key)),
+                            remedy,
+                        );
                     }
                 }
             }
         }
         Err(error) => {
-            let at = error.span().map_or(At::Whole, |span| {
+            let at = error.span().map_or(FilePosition::Whole, |span| {
                 let (line, column) = line_column(text, span.start);
-                At::Line { line, column }
+                FilePosition::Line { line, column }
             });
             let why = error.message().lines().next().unwrap_or_default();
             reading.problems.add(at, format!("not valid TOML: {why}"), "correct it; nothing of the file is used");
         }
     }
-    Parsed { overlays, ..reading.finish() }
+    CatalogueContents { overlays, ..reading.finish() }
 }
 
-fn entries(kind: Kind, items: Vec<Toml>, reading: &mut Reading<'_>) {
+fn entries(kind: CatalogueEntryKind, items: Vec<Toml>, reading: &mut EntryCollector<'_>) {
     for (index, item) in items.into_iter().enumerate() {
-        let at = At::Pointer(format!("/{}/{index}", kind.as_str()));
+        let at = FilePosition::Pointer(format!("/{}/{index}", kind.as_str()));
         let Json::Object(fields) = to_json(item) else {
             reading.problems.add(at, "not a table", format!("write `[[{}]]`", kind.as_str()));
             continue;
@@ -88,10 +92,10 @@ fn entries(kind: Kind, items: Vec<Toml>, reading: &mut Reading<'_>) {
     }
 }
 
-fn read_overlays(table: toml::Table, reading: &mut Reading<'_>) -> Vec<Overlay> {
+fn read_overlays(table: toml::Table, reading: &mut EntryCollector<'_>) -> Vec<Overlay> {
     let mut overlays = Vec::new();
     for (name, value) in table.into_iter().take(super::MAX_ENTRIES) {
-        let at = At::Pointer(format!("/capability/{}", pointer_token(&name)));
+        let at = FilePosition::Pointer(format!("/capability/{}", pointer_token(&name)));
         let Json::Object(fields) = to_json(value) else {
             reading.problems.add(at, "not a table", "write `[capability.\"NAME\"]`");
             continue;
@@ -107,7 +111,7 @@ fn read_overlays(table: toml::Table, reading: &mut Reading<'_>) -> Vec<Overlay> 
             modes: modes(fields.get("modes"), &at, &mut reading.problems),
             tags,
             examples: examples.into_iter().map(|text| Untrusted::new(text, label.clone())).collect(),
-            origin: Origin { file: reading.file.path.clone(), at },
+            origin: EntryLocation { file: reading.file.path.clone(), at },
             standing: reading.file.standing,
             name,
         });
@@ -115,7 +119,7 @@ fn read_overlays(table: toml::Table, reading: &mut Reading<'_>) -> Vec<Overlay> 
     overlays
 }
 
-fn unknown(fields: &Map<String, Json>, known: &[&str], at: &At, reading: &mut Reading<'_>) {
+fn unknown(fields: &Map<String, Json>, known: &[&str], at: &FilePosition, reading: &mut EntryCollector<'_>) {
     for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {
         let remedy = format!("the keys are {}", known.join(", "));
         reading.problems.add(at.clone(), format!("{} is not a known key and is ignored", quoted(key)), remedy);
@@ -142,29 +146,29 @@ fn to_json(value: Toml) -> Json {
 /// Lays overlays over the entries: what is trusted first, then the user's own, then what others
 /// wrote, which may only restrict.
 pub(super) fn overlay(
-    entries: &mut BTreeMap<Name, Capability>,
+    entries: &mut BTreeMap<CatalogueName, Capability>,
     mut overlays: Vec<Overlay>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<CatalogueProblem>,
 ) {
-    let rank = |standing: Standing| match standing {
-        Standing::Trusted => 0,
-        Standing::Own => 1,
-        Standing::Outside => 2,
+    let rank = |standing: SourceTrust| match standing {
+        SourceTrust::Trusted => 0,
+        SourceTrust::Own => 1,
+        SourceTrust::Outside => 2,
     };
     overlays.sort_by(|a, b| rank(a.standing).cmp(&rank(b.standing)).then_with(|| a.origin.cmp(&b.origin)));
     for overlay in overlays {
         let mut problem = |message: String, remedy: &str| {
-            let Origin { file, at } = overlay.origin.clone();
-            problems.push(Problem { file, at, message, remedy: remedy.to_owned() });
+            let EntryLocation { file, at } = overlay.origin.clone();
+            problems.push(CatalogueProblem { file, at, message, remedy: remedy.to_owned() });
         };
         let adds = !overlay.tags.is_empty() || !overlay.examples.is_empty();
-        match Name::new(&overlay.name).and_then(|name| entries.get_mut(&name)) {
+        match CatalogueName::new(&overlay.name).and_then(|name| entries.get_mut(&name)) {
             None => problem(
                 format!("there is no entry called {}", quoted(&overlay.name)),
                 "`proem catalogue list` shows the names",
             ),
             Some(capability) => {
-                if overlay.standing == Standing::Outside && adds {
+                if overlay.standing == SourceTrust::Outside && adds {
                     problem(
                         format!("tags and examples for {} are ignored", quoted(&overlay.name)),
                         "trust the file with `proem trust`; until then it may only restrict modes",

@@ -18,7 +18,7 @@ const MAX_QUOTED: usize = 60;
 
 /// Where in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum At {
+pub enum FilePosition {
     /// The file as a whole.
     Whole,
     /// Counted from 1, columns in characters.
@@ -34,24 +34,24 @@ pub enum At {
 
 /// One thing that is wrong, with what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
+pub struct CatalogueProblem {
     /// The file, as a person would name it, escaped.
     pub file: String,
     /// Where in it.
-    pub at: At,
+    pub at: FilePosition,
     /// What is wrong: lower case, no full stop; others' words in it are quoted, escaped and cut.
     pub message: String,
     /// What to do about it.
     pub remedy: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for CatalogueProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         match &self.at {
-            At::Whole => {}
-            At::Line { line, column } => write!(f, ":{line}:{column}")?,
-            At::Pointer(pointer) => write!(f, " at {pointer}")?,
+            FilePosition::Whole => {}
+            FilePosition::Line { line, column } => write!(f, ":{line}:{column}")?,
+            FilePosition::Pointer(pointer) => write!(f, " at {pointer}")?,
         }
         write!(f, ": {}; {}", self.message, self.remedy)
     }
@@ -59,46 +59,51 @@ impl fmt::Display for Problem {
 
 /// The problems of one file.
 #[derive(Debug)]
-pub(super) struct Problems {
+pub(super) struct FileProblems {
     file: String,
-    list: Vec<Problem>,
+    list: Vec<CatalogueProblem>,
     more: usize,
 }
 
-impl Problems {
+impl FileProblems {
     pub(super) fn of(file: &str) -> Self {
         Self { file: file.to_owned(), list: Vec::new(), more: 0 }
     }
 
-    pub(super) fn add(&mut self, at: At, message: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn add(&mut self, at: FilePosition, message: impl Into<String>, remedy: impl Into<String>) {
         if self.list.len() >= MAX_LISTED {
             self.more = self.more.saturating_add(1);
             return;
         }
-        let problem = Problem { file: self.file.clone(), at, message: message.into(), remedy: remedy.into() };
+        let problem = CatalogueProblem { file: self.file.clone(), at, message: message.into(), remedy: remedy.into() };
         self.list.push(problem);
     }
 
-    pub(super) fn into_list(mut self) -> Vec<Problem> {
+    pub(super) fn into_list(mut self) -> Vec<CatalogueProblem> {
         if self.more > 0 {
             let message = format!("{} more problems", self.more);
-            self.list.push(Problem { file: self.file, at: At::Whole, message, remedy: REMEDY.into() });
+            self.list.push(CatalogueProblem {
+                file: self.file,
+                at: FilePosition::Whole,
+                message,
+                remedy: REMEDY.into(),
+            });
         }
         self.list
     }
 }
 
 /// The problems in order, each once, and at most [`MAX_OF_FILE`] of one file; the others are counted.
-pub(super) fn bounded(mut problems: Vec<Problem>) -> Vec<Problem> {
+pub(super) fn bounded(mut problems: Vec<CatalogueProblem>) -> Vec<CatalogueProblem> {
     problems.sort();
     problems.dedup();
-    let mut out: Vec<Problem> = Vec::new();
+    let mut out: Vec<CatalogueProblem> = Vec::new();
     for of_file in problems.chunk_by(|a, b| a.file == b.file) {
         out.extend(of_file.iter().take(MAX_OF_FILE).cloned());
         let more = of_file.len().saturating_sub(MAX_OF_FILE);
         if let Some(last) = out.last().filter(|_| more > 0) {
             let (file, message) = (last.file.clone(), format!("{more} more problems"));
-            out.push(Problem { file, at: At::Whole, message, remedy: REMEDY.into() });
+            out.push(CatalogueProblem { file, at: FilePosition::Whole, message, remedy: REMEDY.into() });
         }
     }
     out

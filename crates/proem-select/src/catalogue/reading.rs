@@ -4,11 +4,13 @@ use proem_guard::Untrusted;
 use proem_text::{Label, Source, json};
 use serde_json::{Map, Value as Json};
 
-use super::entry::{Definition, Entry, Kind, Origin, Parsed, SourceFile, Standing};
-use super::hash::Hash;
+use super::entry::{
+    CatalogueContents, CatalogueEntry, CatalogueEntryKind, Definition, EntryLocation, SourceFile, SourceTrust,
+};
+use super::hash::Sha256Hash;
 use super::modes::Modes;
-use super::name::Name;
-use super::problem::{At, Problems, quoted};
+use super::name::CatalogueName;
+use super::problem::{FilePosition, FileProblems, quoted};
 use super::{
     MAX_DESCRIPTION_BYTES, MAX_ENTRIES, MAX_EXAMPLE_BYTES, MAX_EXAMPLES, MAX_OWN_NAME_BYTES, MAX_PARAMETERS_BYTES,
     MAX_TAGS,
@@ -16,36 +18,36 @@ use super::{
 
 /// An entry in the making: plain values of one file, not yet checked.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct EntryDraft {
     pub(super) description: String,
     pub(super) parameters: Option<Json>,
     pub(super) examples: Vec<String>,
     pub(super) modes: Modes,
     pub(super) tags: Vec<String>,
-    pub(super) body: Option<Hash>,
+    pub(super) body: Option<Sha256Hash>,
 }
 
 /// What all entries of one file share.
-pub(super) struct Reading<'f> {
+pub(super) struct EntryCollector<'f> {
     pub(super) file: &'f SourceFile,
     pub(super) server: Option<&'f str>,
-    pub(super) problems: Problems,
-    pub(super) entries: Vec<Entry>,
+    pub(super) problems: FileProblems,
+    pub(super) entries: Vec<CatalogueEntry>,
     /// How many entries were left out because there are too many.
     pub(super) over: usize,
 }
 
-impl<'f> Reading<'f> {
+impl<'f> EntryCollector<'f> {
     pub(super) fn new(file: &'f SourceFile, server: Option<&'f str>) -> Self {
-        Self { file, server, problems: Problems::of(&file.path), entries: Vec::new(), over: 0 }
+        Self { file, server, problems: FileProblems::of(&file.path), entries: Vec::new(), over: 0 }
     }
 
     /// The label of what this file says.
     pub(super) fn label(&self) -> Label {
         match self.file.standing {
-            Standing::Own | Standing::Trusted => Label::trusted(),
-            Standing::Outside => {
-                let server = self.server.map(|server| Name::server(server).as_str().to_ascii_lowercase());
+            SourceTrust::Own | SourceTrust::Trusted => Label::trusted(),
+            SourceTrust::Outside => {
+                let server = self.server.map(|server| CatalogueName::server(server).as_str().to_ascii_lowercase());
                 let source = server.and_then(|server| Source::parse(&format!("catalogue/{server}")));
                 Label::from_source(source.unwrap_or(Source::named("catalogue")))
             }
@@ -53,7 +55,7 @@ impl<'f> Reading<'f> {
     }
 
     /// Checks an entry and adds it; limits cut, and every cut is a problem.
-    pub(super) fn add(&mut self, kind: Kind, own_name: &str, draft: Draft, at: At) {
+    pub(super) fn add(&mut self, kind: CatalogueEntryKind, own_name: &str, draft: EntryDraft, at: FilePosition) {
         if self.entries.len() >= MAX_ENTRIES {
             self.over = self.over.saturating_add(1);
             return;
@@ -81,20 +83,20 @@ impl<'f> Reading<'f> {
             modes: draft.modes,
             tags,
         };
-        self.entries.push(Entry {
+        self.entries.push(CatalogueEntry {
             kind,
             server: self.server.map(str::to_owned),
             own_name: Untrusted::new(own_name.to_owned(), label.clone()),
-            name: Name::joined(self.server, own_name),
+            name: CatalogueName::joined(self.server, own_name),
             definition,
-            origin: Origin { file: self.file.path.clone(), at },
+            origin: EntryLocation { file: self.file.path.clone(), at },
             standing: self.file.standing,
             body: draft.body,
             cut,
         });
     }
 
-    fn description(&mut self, name: &str, mut text: String, at: &At, cut: &mut Vec<&'static str>) -> String {
+    fn description(&mut self, name: &str, mut text: String, at: &FilePosition, cut: &mut Vec<&'static str>) -> String {
         if text.len() > MAX_DESCRIPTION_BYTES {
             let bytes = text.len();
             text.truncate(text.floor_char_boundary(MAX_DESCRIPTION_BYTES));
@@ -105,7 +107,13 @@ impl<'f> Reading<'f> {
         text
     }
 
-    fn parameters(&mut self, name: &str, schema: Option<Json>, at: &At, cut: &mut Vec<&'static str>) -> Option<Json> {
+    fn parameters(
+        &mut self,
+        name: &str,
+        schema: Option<Json>,
+        at: &FilePosition,
+        cut: &mut Vec<&'static str>,
+    ) -> Option<Json> {
         match schema {
             None | Some(Json::Null) => None,
             Some(schema @ Json::Object(_)) => {
@@ -130,7 +138,7 @@ impl<'f> Reading<'f> {
         &mut self,
         name: &str,
         examples: Vec<String>,
-        at: &At,
+        at: &FilePosition,
         cut: &mut Vec<&'static str>,
     ) -> Vec<String> {
         let all = examples.len();
@@ -146,8 +154,14 @@ impl<'f> Reading<'f> {
         kept
     }
 
-    pub(super) fn tags(&mut self, name: &str, tags: &[String], at: &At, cut: &mut Vec<&'static str>) -> Vec<Name> {
-        let mut kept: Vec<Name> = tags.iter().filter_map(|tag| Name::new(tag)).collect();
+    pub(super) fn tags(
+        &mut self,
+        name: &str,
+        tags: &[String],
+        at: &FilePosition,
+        cut: &mut Vec<&'static str>,
+    ) -> Vec<CatalogueName> {
+        let mut kept: Vec<CatalogueName> = tags.iter().filter_map(|tag| CatalogueName::new(tag)).collect();
         let odd = tags.len().saturating_sub(kept.len());
         kept.sort();
         kept.dedup();
@@ -163,12 +177,12 @@ impl<'f> Reading<'f> {
     }
 
     /// All that was read.
-    pub(super) fn finish(mut self) -> Parsed {
+    pub(super) fn finish(mut self) -> CatalogueContents {
         if self.over > 0 {
             let message = format!("{} entries beyond the first {} are left out", self.over, MAX_ENTRIES);
-            self.problems.add(At::Whole, message, "split the catalogue by project, or remove unused entries");
+            self.problems.add(FilePosition::Whole, message, "split the catalogue by project, or remove unused entries");
         }
-        Parsed { entries: self.entries, problems: self.problems.into_list(), ..Parsed::default() }
+        CatalogueContents { entries: self.entries, problems: self.problems.into_list(), ..CatalogueContents::default() }
     }
 }
 
@@ -185,7 +199,7 @@ pub(super) fn texts(value: Option<&Json>) -> (Vec<String>, usize) {
 }
 
 /// The fields that our own formats share, in JSON.
-pub(super) fn draft(fields: &Map<String, Json>, at: &At, problems: &mut Problems) -> Draft {
+pub(super) fn draft(fields: &Map<String, Json>, at: &FilePosition, problems: &mut FileProblems) -> EntryDraft {
     let description = match fields.get("description") {
         None | Some(Json::Null) => String::new(),
         Some(Json::String(text)) => text.clone(),
@@ -206,11 +220,11 @@ pub(super) fn draft(fields: &Map<String, Json>, at: &At, problems: &mut Problems
         }
     }
     let modes = modes(fields.get("modes"), at, problems).unwrap_or_default();
-    Draft { description, parameters: fields.get("parameters").cloned(), examples, modes, tags, body: None }
+    EntryDraft { description, parameters: fields.get("parameters").cloned(), examples, modes, tags, body: None }
 }
 
 /// The modes that a list names; one that is unknown restricts to those that are known.
-pub(super) fn modes(value: Option<&Json>, at: &At, problems: &mut Problems) -> Option<Modes> {
+pub(super) fn modes(value: Option<&Json>, at: &FilePosition, problems: &mut FileProblems) -> Option<Modes> {
     let (names, odd) = texts(value);
     let known: Vec<_> = names.iter().filter_map(|name| Modes::named(name)).collect();
     if odd > 0 || known.len() < names.len() {

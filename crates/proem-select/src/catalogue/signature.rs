@@ -4,8 +4,8 @@ use proem_guard::Untrusted;
 use serde_json::Value as Json;
 
 use super::capability::Capability;
-use super::entry::Kind;
-use super::name::Name;
+use super::entry::CatalogueEntryKind;
+use super::name::CatalogueName;
 
 /// The most parameters that a signature names.
 const MAX_PARAMETERS: usize = 12;
@@ -26,8 +26,8 @@ pub fn signature(capability: &Capability) -> Untrusted<String> {
     let name = capability.name().as_str().to_owned();
     match (&capability.definition().parameters, capability.kind()) {
         (Some(schema), _) => schema.clone().map(|schema| format!("{name}({})", parameters(&schema))),
-        (None, Kind::Tool) => capability.own_name().clone().map(|_| format!("{name}()")),
-        (None, Kind::Skill) => capability.own_name().clone().map(|_| name),
+        (None, CatalogueEntryKind::Tool) => capability.own_name().clone().map(|_| format!("{name}()")),
+        (None, CatalogueEntryKind::Skill) => capability.own_name().clone().map(|_| name),
     }
 }
 
@@ -38,7 +38,7 @@ fn parameters(schema: &Json) -> String {
     let required: std::collections::BTreeSet<&str> = required.into_iter().collect();
     let mut named: Vec<(bool, &str, String)> = properties
         .iter()
-        .filter(|(name, _)| Name::new(name).is_some())
+        .filter(|(name, _)| CatalogueName::new(name).is_some())
         .map(|(name, schema)| (!required.contains(name.as_str()), name.as_str(), type_of(schema, 0)))
         .collect();
     named.sort();

@@ -6,10 +6,10 @@
 use proem_text::{Span, line_column};
 use serde_json::Value as Json;
 
-use super::entry::{Kind, Parsed, SourceFile};
-use super::hash::Hash;
-use super::problem::At;
-use super::reading::{Draft, Reading};
+use super::entry::{CatalogueContents, CatalogueEntryKind, SourceFile};
+use super::hash::Sha256Hash;
+use super::problem::FilePosition;
+use super::reading::{EntryCollector, EntryDraft};
 use proem_engine::prompt::yaml;
 
 /// The name of a skill's file.
@@ -26,13 +26,13 @@ const MAX_FRONT_BYTES: usize = 64 * 1024;
 
 /// Reads one skill; `folder` is the name of the folder it stands in.
 #[must_use]
-pub fn parse(file: &SourceFile, folder: &str) -> Parsed {
-    let mut reading = Reading::new(file, None);
+pub fn parse(file: &SourceFile, folder: &str) -> CatalogueContents {
+    let mut reading = EntryCollector::new(file, None);
     match front(&file.text) {
         Ok((start, front)) => add(start, front, folder, &mut reading),
         Err(why) => {
             let remedy = "begin the file with `---`, `name: …`, `description: …`, `---`";
-            reading.problems.add(At::Line { line: 1, column: 1 }, why, remedy);
+            reading.problems.add(FilePosition::Line { line: 1, column: 1 }, why, remedy);
         }
     }
     reading.finish()
@@ -60,18 +60,18 @@ fn front(text: &str) -> Result<(usize, &str), &'static str> {
     Err("its front matter has no end")
 }
 
-fn add(start: usize, front: &str, folder: &str, reading: &mut Reading<'_>) {
+fn add(start: usize, front: &str, folder: &str, reading: &mut EntryCollector<'_>) {
     let place = |span: Option<Span>| match span {
         Some(span) => {
             let (line, column) = line_column(&reading.file.text, span.start);
-            At::Line { line, column }
+            FilePosition::Line { line, column }
         }
-        None => At::Whole,
+        None => FilePosition::Whole,
     };
     let root = match yaml::parse(front, start) {
         Ok(Some(root)) => root,
         Ok(None) => {
-            let at = At::Line { line: 1, column: 1 };
+            let at = FilePosition::Line { line: 1, column: 1 };
             reading.problems.add(at, "its front matter is empty", "give it `name` and `description`");
             return;
         }
@@ -83,7 +83,7 @@ fn add(start: usize, front: &str, folder: &str, reading: &mut Reading<'_>) {
         }
     };
     let at = place(Some(root.span));
-    let text = |key: &str| match root.get(key).map(yaml::Node::to_json) {
+    let text = |key: &str| match root.get(key).map(yaml::YamlNode::to_json) {
         None | Some(Json::Null) => Ok(None),
         Some(Json::String(text)) => Ok(Some(text)),
         Some(Json::Number(number)) => Ok(Some(number.to_string())),
@@ -98,6 +98,6 @@ fn add(start: usize, front: &str, folder: &str, reading: &mut Reading<'_>) {
     // The folder's name is the skill's where nothing else is said.
     let name = name.ok().flatten().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| folder.to_owned());
     let description = description.ok().flatten().unwrap_or_default();
-    let body = Some(Hash::of(reading.file.text.as_bytes()));
-    reading.add(Kind::Skill, name.trim(), Draft { description, body, ..Draft::default() }, at);
+    let body = Some(Sha256Hash::of(reading.file.text.as_bytes()));
+    reading.add(CatalogueEntryKind::Skill, name.trim(), EntryDraft { description, body, ..EntryDraft::default() }, at);
 }

@@ -5,29 +5,29 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::entry::{Kind, Parsed, SourceFile};
+use super::entry::{CatalogueContents, CatalogueEntryKind, SourceFile};
 use super::jsonc;
 use super::modes::Modes;
-use super::problem::At;
-use super::reading::{Draft, Reading};
+use super::problem::FilePosition;
+use super::reading::{EntryCollector, EntryDraft};
 use crate::mode::Mode;
 
 /// Reads `{"tools": […]}`, the answer `{"result": {"tools": […]}}`, or a bare list.
 #[must_use]
-pub fn parse(file: &SourceFile, server: &str) -> Parsed {
-    let mut reading = Reading::new(file, Some(server));
+pub fn parse(file: &SourceFile, server: &str) -> CatalogueContents {
+    let mut reading = EntryCollector::new(file, Some(server));
     let text = jsonc::plain(&file.text);
     match serde_json::from_str::<Json>(&text) {
         Ok(json) => read(&json, &mut reading),
         Err(error) => {
-            let at = At::Line { line: error.line().max(1), column: error.column().max(1) };
+            let at = FilePosition::Line { line: error.line().max(1), column: error.column().max(1) };
             reading.problems.add(at, "not valid JSON", "save the server's answer to `tools/list` again");
         }
     }
     reading.finish()
 }
 
-fn read(json: &Json, reading: &mut Reading<'_>) {
+fn read(json: &Json, reading: &mut EntryCollector<'_>) {
     let (holder, path) = match json.get("result") {
         Some(result) => (result, "/result"),
         None => (json, ""),
@@ -35,12 +35,16 @@ fn read(json: &Json, reading: &mut Reading<'_>) {
     if let Some(error) = json.get("error").filter(|_| json.get("result").is_none()) {
         let code = error.get("code").and_then(Json::as_i64).map(|code| format!(" {code}")).unwrap_or_default();
         let message = format!("the server answered with an error{code}, not with tools");
-        reading.problems.add(At::Pointer("/error".into()), message, "send the request again and save the answer");
+        reading.problems.add(
+            FilePosition::Pointer("/error".into()),
+            message,
+            "send the request again and save the answer",
+        );
         return;
     }
     if holder.get("nextCursor").is_some_and(|cursor| !cursor.is_null()) {
         let remedy = "request the other pages and merge all tools into one list";
-        let at = At::Pointer(format!("{path}/nextCursor"));
+        let at = FilePosition::Pointer(format!("{path}/nextCursor"));
         reading.problems.add(at, "the manifest is only one page of several", remedy);
     }
     let (tools, path) = match (holder, holder.get("tools")) {
@@ -48,12 +52,12 @@ fn read(json: &Json, reading: &mut Reading<'_>) {
         (_, Some(Json::Array(tools))) => (tools, format!("{path}/tools")),
         _ => {
             let remedy = "save the server's answer to `tools/list`";
-            reading.problems.add(At::Whole, "no list of tools in it", remedy);
+            reading.problems.add(FilePosition::Whole, "no list of tools in it", remedy);
             return;
         }
     };
     for (index, tool) in tools.iter().enumerate() {
-        let at = At::Pointer(format!("{path}/{index}"));
+        let at = FilePosition::Pointer(format!("{path}/{index}"));
         match tool {
             Json::Object(tool) => add(tool, at, reading),
             _ => reading.problems.add(at, "not a tool", "a tool is an object with `name` and `inputSchema`"),
@@ -61,7 +65,7 @@ fn read(json: &Json, reading: &mut Reading<'_>) {
     }
 }
 
-fn add(tool: &Map<String, Json>, at: At, reading: &mut Reading<'_>) {
+fn add(tool: &Map<String, Json>, at: FilePosition, reading: &mut EntryCollector<'_>) {
     let name = match tool.get("name") {
         Some(Json::String(name)) => name.as_str(),
         None => "",
@@ -83,8 +87,8 @@ fn add(tool: &Map<String, Json>, at: At, reading: &mut Reading<'_>) {
     let description = text("description").filter(says_something).or_else(|| text("title").filter(says_something));
     let description = description.or_else(|| text("description")).unwrap_or_default().to_owned();
     let parameters = tool.get("inputSchema").or_else(|| tool.get("input_schema")).cloned();
-    let draft = Draft { description, parameters, modes: modes(tool.get("annotations")), ..Draft::default() };
-    reading.add(Kind::Tool, name, draft, at);
+    let draft = EntryDraft { description, parameters, modes: modes(tool.get("annotations")), ..EntryDraft::default() };
+    reading.add(CatalogueEntryKind::Tool, name, draft, at);
 }
 
 /// A tool that says that it changes something is for acting; one that says nothing is for any mode.

@@ -8,7 +8,7 @@ use super::phrases::fold;
 
 /// How a clause ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ClauseEnd {
     /// With a question mark.
     Question,
     /// With any other end of a sentence.
@@ -19,7 +19,7 @@ pub(super) enum End {
     Colon,
 }
 
-impl End {
+impl ClauseEnd {
     /// Whether the sentence goes on.
     pub(super) const fn goes_on(self) -> bool {
         matches!(self, Self::Comma | Self::Colon)
@@ -28,7 +28,7 @@ impl End {
 
 /// A word of a clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct ClauseWord {
     /// Folded; [`CODE`] stands for what is no word.
     pub(super) text: String,
     /// Whether it begins with a capital letter.
@@ -38,18 +38,18 @@ pub(super) struct Word {
 /// Words between two marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Clause {
-    pub(super) words: Vec<Word>,
-    pub(super) end: End,
+    pub(super) words: Vec<ClauseWord>,
+    pub(super) end: ClauseEnd,
 }
 
 /// A task's clauses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct ClauseList {
     pub(super) clauses: Vec<Clause>,
     /// Whether the task shows what a program printed when it failed.
     pub(super) trace: bool,
     /// The words of the clause that is not closed yet.
-    open: Vec<Word>,
+    open: Vec<ClauseWord>,
 }
 
 /// The most bytes of a task that are looked at from either end.
@@ -80,7 +80,7 @@ const QUOTES: [(char, char); 6] = [('`', '`'), ('"', '"'), ('“', '”'), ('«'
 /// Characters that no word has.
 const CODE_MARKS: &str = "/\\_=<>@#$%{}|+*~`.";
 
-impl Cut {
+impl ClauseList {
     pub(super) fn new(task: &str) -> Self {
         let mut cut = Self::default();
         if task.len() > MOST.saturating_mul(2) {
@@ -110,7 +110,7 @@ impl Cut {
                 unquoted(trimmed).split_whitespace().for_each(|chunk| self.chunk(chunk));
             }
             // An item of a list and a title end with their line; a wrapped sentence loses little.
-            self.close(End::Sentence);
+            self.close(ClauseEnd::Sentence);
         }
     }
 
@@ -125,7 +125,7 @@ impl Cut {
         let aside =
             chunk.starts_with(['(', '[', '¿', '¡', '—', '–']) || matches!(chunk, "-" | "•" | "*" | "--" | "->" | "=>");
         if aside {
-            self.close(End::Comma);
+            self.close(ClauseEnd::Comma);
         }
         if !core.trim_matches('-').is_empty() {
             let quoted = chunk.starts_with('\'') && chunk.trim_end_matches(['.', ',', '?', '!', ':']).ends_with('\'');
@@ -133,41 +133,41 @@ impl Cut {
         }
         let marks = begun.get(core.len()..).unwrap_or(chunk);
         if marks.contains(['?', '？']) || core.is_empty() && chunk.contains(['?', '？']) {
-            self.close(End::Question);
+            self.close(ClauseEnd::Question);
         } else if marks.contains(['.', '!', ';', '…']) {
-            self.close(End::Sentence);
+            self.close(ClauseEnd::Sentence);
         } else if marks.starts_with(':') || chunk == ":" {
-            self.close(End::Colon);
+            self.close(ClauseEnd::Colon);
         } else if marks.contains([',', ':', ')', ']', '—', '–']) {
-            self.close(End::Comma);
+            self.close(ClauseEnd::Comma);
         }
     }
 
     fn core(&mut self, core: &str) {
         if is_code(core) || core.ends_with(')') {
             self.trace |= ERROR_NAMES.iter().any(|name| core.ends_with(name));
-            self.open.push(Word { text: CODE.to_owned(), capital: false });
+            self.open.push(ClauseWord { text: CODE.to_owned(), capital: false });
             return;
         }
         let capital = core.starts_with(char::is_uppercase);
         // `fix(parser)` is two clauses' words; `don't` and `peux-tu` are one's.
         for (place, part) in core.split([',', ':', ';', '(', ')', '!', '?', '…', '—', '–']).enumerate() {
             if place > 0 {
-                self.close(End::Comma);
+                self.close(ClauseEnd::Comma);
             }
             let folded = fold(part);
             let words = folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-            self.open.extend(words.map(|word| Word { text: word.to_owned(), capital }));
+            self.open.extend(words.map(|word| ClauseWord { text: word.to_owned(), capital }));
         }
     }
 
-    fn close(&mut self, end: End) {
+    fn close(&mut self, end: ClauseEnd) {
         if !self.open.is_empty() {
             let words = std::mem::take(&mut self.open);
             self.clauses.push(Clause { words, end });
         } else if let Some(last) = self.clauses.last_mut() {
             // In `why ?` and `why?!` the mark stands apart.
-            if last.end.goes_on() || end == End::Question {
+            if last.end.goes_on() || end == ClauseEnd::Question {
                 last.end = end;
             }
         }
@@ -248,14 +248,14 @@ mod tests {
     use super::*;
 
     fn check(task: &str, expected: &str) {
-        let cut = Cut::new(task);
+        let cut = ClauseList::new(task);
         let clauses = cut.clauses.iter().map(|clause| {
             let words: Vec<&str> = clause.words.iter().map(|word| word.text.as_str()).collect();
             let end = match clause.end {
-                End::Question => "?",
-                End::Sentence => ".",
-                End::Comma => ",",
-                End::Colon => ":",
+                ClauseEnd::Question => "?",
+                ClauseEnd::Sentence => ".",
+                ClauseEnd::Comma => ",",
+                ClauseEnd::Colon => ":",
             };
             format!("{}{end}", words.join(" "))
         });

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Basis, Inferred, Mode};
+use super::{Mode, ModeBasis, ModeInference};
 use crate::embedding::Vector;
 use proem_engine::error::{Error, ErrorKind};
 
 /// Sentences that show what each mode is about, as vectors of one model.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Examples(BTreeMap<Mode, Vec<Vector>>);
+pub struct ModeExamples(BTreeMap<Mode, Vec<Vector>>);
 
 /// How many of a mode's nearest examples count.
 const NEAREST: usize = 3;
@@ -21,7 +21,7 @@ struct ExampleFile {
     examples: Vec<String>,
 }
 
-impl Examples {
+impl ModeExamples {
     /// The sentences of an example file, `[mode.language] examples = […]`, with their modes.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Examples {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidVector`] if the task's vector is of another model.
-    pub fn nearest(&self, task: &Vector, least: f32, lead: f32) -> Result<Option<Inferred>, Error> {
+    pub fn nearest(&self, task: &Vector, least: f32, lead: f32) -> Result<Option<ModeInference>, Error> {
         let mut best: Option<(f32, Mode)> = None;
         let mut second = -1.0_f32;
         for mode in Mode::ALL {
@@ -67,9 +67,9 @@ impl Examples {
                 }
             }
         }
-        Ok(best.filter(|(mean, _)| *mean >= least && mean - second >= lead).map(|(mean, mode)| Inferred {
+        Ok(best.filter(|(mean, _)| *mean >= least && mean - second >= lead).map(|(mean, mode)| ModeInference {
             mode,
-            basis: Basis::Meaning,
+            basis: ModeBasis::Meaning,
             reason: format!("examples of {} are nearest in meaning ({mean:.2})", mode.as_str()),
         }))
     }

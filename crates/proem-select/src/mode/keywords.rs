@@ -18,7 +18,7 @@ pub struct Keywords {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Language {
+struct KeywordSet {
     words: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl Keywords {
     ///
     /// [`ErrorKind::InvalidFile`] if the file is not of that form.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let file: BTreeMap<Mode, BTreeMap<String, Language>> = toml::from_str(text)
+        let file: BTreeMap<Mode, BTreeMap<String, KeywordSet>> = toml::from_str(text)
             .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("keywords: {}", e.to_string().trim_end())))?;
         let mut words = BTreeMap::new();
         for (mode, languages) in file {

@@ -116,24 +116,24 @@ pub(super) enum Cue {
 /// The phrases of all languages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Phrases {
-    pub(super) languages: Vec<Language>,
+    pub(super) languages: Vec<LanguagePhrases>,
 }
 
 /// The phrases of one language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Language {
+pub(super) struct LanguagePhrases {
     /// Its two letters.
     pub(super) name: String,
     /// By their first word.
-    words: BTreeMap<String, Vec<Phrase>>,
+    words: BTreeMap<String, Vec<PhraseTail>>,
     /// By what their first word begins with.
-    stems: BTreeMap<String, Vec<Phrase>>,
+    stems: BTreeMap<String, Vec<PhraseTail>>,
     /// Pronouns that are written onto the end of verbs.
     clitics: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Phrase {
+struct PhraseTail {
     /// The words behind the first one.
     rest: Vec<String>,
     cue: Cue,
@@ -141,7 +141,7 @@ struct Phrase {
 
 /// A phrase that was found in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hit {
+pub(super) struct PhraseMatch {
     pub(super) cue: Cue,
     /// How many words it has.
     pub(super) length: usize,
@@ -159,12 +159,12 @@ impl Phrases {
     ///
     /// [`ErrorKind::InvalidFile`] if a file is not of that form or a phrase could never match.
     pub fn parse(files: &[(&str, &str)]) -> Result<Self, Error> {
-        let languages = files.iter().map(|(name, text)| Language::parse(name, text));
+        let languages = files.iter().map(|(name, text)| LanguagePhrases::parse(name, text));
         Ok(Self { languages: languages.collect::<Result<_, _>>()? })
     }
 }
 
-impl Language {
+impl LanguagePhrases {
     fn parse(name: &str, text: &str) -> Result<Self, Error> {
         let invalid = |problem: String| Error::new(ErrorKind::InvalidFile, format!("phrases ({name}): {problem}"));
         let file: BTreeMap<Cue, String> =
@@ -205,7 +205,7 @@ impl Language {
                 return Err(format!("`{phrase}` is not made of words and would never match"));
             }
             let phrases = by.entry(first).or_default();
-            let phrase = Phrase { rest, cue };
+            let phrase = PhraseTail { rest, cue };
             if !phrases.contains(&phrase) {
                 phrases.push(phrase);
             }
@@ -219,7 +219,7 @@ impl Language {
     }
 
     /// The phrases that begin at a text's first word.
-    pub(super) fn at(&self, words: &[&str]) -> Vec<Hit> {
+    pub(super) fn at(&self, words: &[&str]) -> Vec<PhraseMatch> {
         let Some((first, behind)) = words.split_first() else { return Vec::new() };
         let whole = self.words.get(*first).or_else(|| self.without_clitic(first)).into_iter();
         let stems = (SHORTEST_STEM..=first.len().min(LONGEST_STEM)).filter_map(|end| self.stems.get(first.get(..end)?));
@@ -228,11 +228,11 @@ impl Language {
             behind.len() >= phrase.rest.len()
                 && phrase.rest.iter().zip(behind).all(|(wanted, word)| matches(wanted, word))
         });
-        found.map(|phrase| Hit { cue: phrase.cue, length: phrase.rest.len().saturating_add(1) }).collect()
+        found.map(|phrase| PhraseMatch { cue: phrase.cue, length: phrase.rest.len().saturating_add(1) }).collect()
     }
 
     /// The phrases that begin with a verb that has a pronoun at its end.
-    fn without_clitic(&self, word: &str) -> Option<&Vec<Phrase>> {
+    fn without_clitic(&self, word: &str) -> Option<&Vec<PhraseTail>> {
         let verbs = self.clitics.iter().filter_map(|clitic| word.strip_suffix(clitic.as_str()));
         verbs.filter(|verb| verb.len() >= SHORTEST_VERB).find_map(|verb| self.words.get(verb))
     }
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn phrases_match_in_every_spelling() {
         let file = "change = 'ajout|e|ez, änder||e, get rid of'\njudgement = 'vulnérab*'\nnot = \"don't, n’écris\"\nwish = '''carry\non, go'''";
-        let language = Language::parse("xx", file).unwrap();
+        let language = LanguagePhrases::parse("xx", file).unwrap();
         let found = |text: &str| {
             let folded = fold(text);
             let words: Vec<&str> = folded.split([' ', '\'']).collect();

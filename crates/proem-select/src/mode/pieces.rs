@@ -1,36 +1,36 @@
 //! A task's clauses as they are meant: put together where one depends on the other, and divided
 //! where "and" begins another.
 
-use super::clauses::{Clause, End, Word};
-use super::phrases::{Cue, Language, Phrases};
-use super::reading::{Reading, languages};
+use super::clauses::{Clause, ClauseEnd, ClauseWord};
+use super::phrases::{Cue, LanguagePhrases, Phrases};
+use super::reading::{ClauseReading, languages};
 
 /// A clause with its language and its place behind the one before it.
 #[derive(Debug, Clone)]
-pub(super) struct Piece<'p> {
+pub(super) struct LinkedClause<'p> {
     pub(super) clause: Clause,
-    pub(super) language: Option<&'p Language>,
-    pub(super) joined: Joined,
+    pub(super) language: Option<&'p LanguagePhrases>,
+    pub(super) joined: ClauseLink,
 }
 
 /// What stands between a clause and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Joined {
+pub(super) enum ClauseLink {
     Mark,
     And,
 }
 
 /// The pieces of a task, from its clauses.
-pub(super) fn pieces(phrases: &Phrases, clauses: Vec<Clause>) -> Vec<Piece<'_>> {
+pub(super) fn pieces(phrases: &Phrases, clauses: Vec<Clause>) -> Vec<LinkedClause<'_>> {
     let languages = languages(phrases, &clauses);
     let pieces = clauses.into_iter().zip(languages);
-    let pieces = pieces.map(|(clause, language)| Piece { clause, language, joined: Joined::Mark }).collect();
+    let pieces = pieces.map(|(clause, language)| LinkedClause { clause, language, joined: ClauseLink::Mark }).collect();
     joined(pieces).into_iter().flat_map(divided).collect()
 }
 
 /// Puts a clause that depends on the verb before its comma back: "tell me, why it fails".
-fn joined(pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
-    let mut out: Vec<Piece<'_>> = Vec::new();
+fn joined(pieces: Vec<LinkedClause<'_>>) -> Vec<LinkedClause<'_>> {
+    let mut out: Vec<LinkedClause<'_>> = Vec::new();
     let mut governs = false;
     for piece in pieces {
         let Some(language) = piece.language else {
@@ -38,7 +38,7 @@ fn joined(pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
             out.push(piece);
             continue;
         };
-        let reading = Reading::new(language, &piece.clause);
+        let reading = ClauseReading::new(language, &piece.clause);
         let head = reading.head();
         let opens = |cues: &[Cue]| cues.iter().any(|cue| reading.at(head, *cue).is_some());
         let depends = opens(&[Cue::Question, Cue::Whether, Cue::HowTo]);
@@ -63,25 +63,29 @@ fn joined(pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
 }
 
 /// Takes "and fix it" off the words before it.
-fn divided(piece: Piece<'_>) -> Vec<Piece<'_>> {
+fn divided(piece: LinkedClause<'_>) -> Vec<LinkedClause<'_>> {
     let Some(language) = piece.language else { return vec![piece] };
-    let cuts = cuts(&Reading::new(language, &piece.clause));
+    let cuts = cuts(&ClauseReading::new(language, &piece.clause));
     let Clause { mut words, end } = piece.clause;
     let mut out = Vec::new();
     let mut end = end;
     for (last, begin) in cuts.into_iter().rev() {
-        let behind: Vec<Word> = words.split_off(begin.min(words.len()));
+        let behind: Vec<ClauseWord> = words.split_off(begin.min(words.len()));
         words.truncate(last);
-        out.push(Piece { clause: Clause { words: behind, end }, language: Some(language), joined: Joined::And });
-        end = End::Comma;
+        out.push(LinkedClause {
+            clause: Clause { words: behind, end },
+            language: Some(language),
+            joined: ClauseLink::And,
+        });
+        end = ClauseEnd::Comma;
     }
-    out.push(Piece { clause: Clause { words, end }, language: Some(language), joined: piece.joined });
+    out.push(LinkedClause { clause: Clause { words, end }, language: Some(language), joined: piece.joined });
     out.reverse();
     out
 }
 
 /// Where a clause ends and the next one begins, in order.
-fn cuts(reading: &Reading<'_>) -> Vec<(usize, usize)> {
+fn cuts(reading: &ClauseReading<'_>) -> Vec<(usize, usize)> {
     let opens = [Cue::Request, Cue::Question, Cue::Not, Cue::HandsOff, Cue::Wish, Cue::Wonder];
     let mut cuts = Vec::new();
     // "The difference between load and save" is one clause.

@@ -1,21 +1,21 @@
 //! A clause, read with the phrases of its language.
 
-use super::clauses::{CODE, Clause, End, Word};
-use super::phrases::{Cue, Hit, Language, Phrases};
+use super::clauses::{CODE, Clause, ClauseEnd, ClauseWord};
+use super::phrases::{Cue, LanguagePhrases, PhraseMatch, Phrases};
 
 /// A clause's words with the phrases that begin at each.
 #[derive(Debug)]
-pub(super) struct Reading<'c> {
+pub(super) struct ClauseReading<'c> {
     pub(super) language: &'c str,
     words: Vec<Heard<'c>>,
-    pub(super) end: End,
+    pub(super) end: ClauseEnd,
 }
 
 /// A word and the phrases that begin at it.
 #[derive(Debug)]
 struct Heard<'c> {
-    word: &'c Word,
-    hits: Vec<Hit>,
+    word: &'c ClauseWord,
+    hits: Vec<PhraseMatch>,
 }
 
 /// A verb at the head of something: where, what it orders, how many words it has.
@@ -43,8 +43,8 @@ const HEADS: [Cue; 9] = [
 /// Languages in which a noun stands before its adjectives.
 const NOUN_FIRST: [&str; 3] = ["pt", "fr", "es"];
 
-impl<'c> Reading<'c> {
-    pub(super) fn new(language: &'c Language, clause: &'c Clause) -> Self {
+impl<'c> ClauseReading<'c> {
+    pub(super) fn new(language: &'c LanguagePhrases, clause: &'c Clause) -> Self {
         let texts: Vec<&str> = clause.words.iter().map(|word| word.text.as_str()).collect();
         let hear = |(at, word)| Heard { word, hits: language.at(texts.get(at..).unwrap_or_default()) };
         let words = clause.words.iter().enumerate().map(hear).collect();
@@ -55,7 +55,7 @@ impl<'c> Reading<'c> {
         self.words.len()
     }
 
-    fn word(&self, at: usize) -> Option<&'c Word> {
+    fn word(&self, at: usize) -> Option<&'c ClauseWord> {
         self.words.get(at).map(|heard| heard.word)
     }
 
@@ -130,7 +130,7 @@ impl<'c> Reading<'c> {
     pub(super) fn is_nominal(&self, verb: Verb) -> bool {
         let word = |at: usize| self.word(at).map_or("", |word| word.text.as_str());
         let purpose = verb.at.checked_sub(1).is_some_and(|before| PURPOSE.contains(&word(before)));
-        if self.end == End::Colon || purpose && self.end == End::Comma {
+        if self.end == ClauseEnd::Colon || purpose && self.end == ClauseEnd::Comma {
             return true;
         }
         let gerund = word(verb.at).len() > "bring".len() && word(verb.at).ends_with("ing");
@@ -191,8 +191,9 @@ impl<'c> Reading<'c> {
 
     /// Whether a noun phrase ends before a word.
     fn ends_noun(&self, at: usize) -> bool {
-        let ends =
-            |word: &Word| word.text == CODE || self.at(at, Cue::Small).is_some() || self.at(at, Cue::Filler).is_some();
+        let ends = |word: &ClauseWord| {
+            word.text == CODE || self.at(at, Cue::Small).is_some() || self.at(at, Cue::Filler).is_some()
+        };
         self.word(at).is_none_or(ends)
     }
 }
@@ -207,14 +208,14 @@ const NOUN_REACH: usize = 7;
 
 /// The language of each clause: what its own words say counts twice, those of the whole task once.
 /// `None` where no word is known.
-pub(super) fn languages<'p>(phrases: &'p Phrases, clauses: &[Clause]) -> Vec<Option<&'p Language>> {
+pub(super) fn languages<'p>(phrases: &'p Phrases, clauses: &[Clause]) -> Vec<Option<&'p LanguagePhrases>> {
     let own: Vec<Vec<usize>> = clauses.iter().map(|clause| scores(phrases, clause)).collect();
     let sum =
         |place: usize| own.iter().filter_map(|scores| scores.get(place)).fold(0_usize, |a, b| a.saturating_add(*b));
     let whole: Vec<usize> = (0..phrases.languages.len()).map(sum).collect();
     let pick = |scores: &Vec<usize>| {
         let both = scores.iter().zip(&whole).map(|(own, whole)| own.saturating_mul(2).saturating_add(*whole));
-        let mut best: Option<(usize, &Language)> = None;
+        let mut best: Option<(usize, &LanguagePhrases)> = None;
         for (score, language) in both.zip(&phrases.languages) {
             if score > best.map_or(0, |(most, _)| most) {
                 best = Some((score, language));
@@ -228,7 +229,7 @@ pub(super) fn languages<'p>(phrases: &'p Phrases, clauses: &[Clause]) -> Vec<Opt
 /// How much a clause looks like each language: small words count twice.
 fn scores(phrases: &Phrases, clause: &Clause) -> Vec<usize> {
     let texts: Vec<&str> = clause.words.iter().map(|word| word.text.as_str()).collect();
-    let score = |language: &Language| {
+    let score = |language: &LanguagePhrases| {
         (0..texts.len()).fold(0_usize, |sum, at| {
             let hits = language.at(texts.get(at..).unwrap_or_default());
             let small = hits.iter().any(|hit| hit.cue == Cue::Small);

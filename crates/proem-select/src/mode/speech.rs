@@ -4,14 +4,14 @@
 //! question that opens with "could you" is an order, an order behind "don't" is none, what stands
 //! behind "how do I" is asked about and not ordered, and the object of a verb is only a topic.
 
-use super::clauses::{Cut, End};
+use super::clauses::{ClauseEnd, ClauseList};
 use super::phrases::{Cue, Phrases};
-use super::pieces::{Joined, Piece, pieces};
-use super::reading::{Reading, Verb};
+use super::pieces::{ClauseLink, LinkedClause, pieces};
+use super::reading::{ClauseReading, Verb};
 
 /// What a clause says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum SpeechAct {
     /// A change is ordered.
     Order,
     /// Something is wrong or wanted, which is an order if nothing is asked.
@@ -32,16 +32,16 @@ pub(super) enum Says {
 
 /// Whether a clause forbids every change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Forbids {
+pub(super) enum Prohibition {
     Changes,
     Nothing,
 }
 
 /// A clause's part in the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) says: Says,
-    pub(super) forbids: Forbids,
+pub(super) struct InterpretedClause {
+    pub(super) says: SpeechAct,
+    pub(super) forbids: Prohibition,
     /// The words that decided, if some did.
     pub(super) words: Option<String>,
     pub(super) language: String,
@@ -50,69 +50,78 @@ pub(super) struct Part {
 }
 
 /// What each clause of a task says, and whether the task shows an error's trace.
-pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<Part>, bool) {
-    let Cut { clauses, trace, .. } = Cut::new(task);
+pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<InterpretedClause>, bool) {
+    let ClauseList { clauses, trace, .. } = ClauseList::new(task);
     let pieces = pieces(phrases, clauses);
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<InterpretedClause> = Vec::new();
     // What the sentence said so far, and whether it asked for a way.
-    let mut before: Option<Before> = None;
+    let mut before: Option<PrecedingClause> = None;
     for (piece, asked) in pieces.iter().zip(ends_as_question(&pieces)) {
         let Some(language) = piece.language else {
             before = None;
             continue;
         };
-        let reading = Reading::new(language, &piece.clause);
+        let reading = ClauseReading::new(language, &piece.clause);
         let goes_on = before.filter(|before| match piece.joined {
-            Joined::And => before.way || before.asks || asked && !before.orders,
-            Joined::Mark => before.supposes || before.asks && (asked || reading.is_infinitive()),
+            ClauseLink::And => before.way || before.asks || asked && !before.orders,
+            ClauseLink::Mark => before.supposes || before.asks && (asked || reading.is_infinitive()),
         });
-        let (mut says, mut words) = if language.is_read() { says(&reading) } else { (Says::Nothing, None) };
-        if goes_on.is_some() && says == Says::Order && reading.at(reading.head(), Cue::Request).is_none() {
-            (says, words) = (Says::Nothing, None);
+        let (mut says, mut words) = if language.is_read() { says(&reading) } else { (SpeechAct::Nothing, None) };
+        if goes_on.is_some() && says == SpeechAct::Order && reading.at(reading.head(), Cue::Request).is_none() {
+            (says, words) = (SpeechAct::Nothing, None);
         }
-        let asks = |part: &Part| matches!(part.says, Says::Question | Says::Tell | Says::Find | Says::Judge);
-        if says == Says::Thing && asked {
-            says = Says::Question;
+        let asks = |part: &InterpretedClause| {
+            matches!(part.says, SpeechAct::Question | SpeechAct::Tell | SpeechAct::Find | SpeechAct::Judge)
+        };
+        if says == SpeechAct::Thing && asked {
+            says = SpeechAct::Question;
         }
         // "Delete or archive the runs?" asks about both.
-        if says == Says::Order && asked && reading.len() == 1 {
-            (says, words) = (Says::Question, None);
+        if says == SpeechAct::Order && asked && reading.len() == 1 {
+            (says, words) = (SpeechAct::Question, None);
         }
         if before.is_some() && !asked && copula(&reading) {
-            (says, words) = (Says::Nothing, None);
+            (says, words) = (SpeechAct::Nothing, None);
         }
-        if says == Says::Order && before.is_some() && reading.is_infinitive() {
-            says = Says::Want;
+        if says == SpeechAct::Order && before.is_some() && reading.is_infinitive() {
+            says = SpeechAct::Want;
         }
-        if says == Says::Order && reports(&reading) && parts.iter().any(asks) {
-            says = Says::Tell;
+        if says == SpeechAct::Order && reports(&reading) && parts.iter().any(asks) {
+            says = SpeechAct::Tell;
         }
         let way = reading.has(Cue::HowTo) || goes_on.is_some_and(|before| before.way);
-        let asks = interrogates(&reading, says) || goes_on.is_some_and(|before| before.asks && says == Says::Nothing);
+        let asks =
+            interrogates(&reading, says) || goes_on.is_some_and(|before| before.asks && says == SpeechAct::Nothing);
         let orders = begins_with_order(&reading);
-        let supposes = says == Says::Question && reading.at(reading.head(), Cue::Suppose).is_some();
-        before = piece.clause.end.goes_on().then_some(Before { asks, orders, way, supposes });
+        let supposes = says == SpeechAct::Question && reading.at(reading.head(), Cue::Suppose).is_some();
+        before = piece.clause.end.goes_on().then_some(PrecedingClause { asks, orders, way, supposes });
         let is_read = language.is_read() && reading.len() > 1;
-        parts.push(Part { says, forbids: forbids(&reading), words, language: language.name.clone(), is_read });
+        parts.push(InterpretedClause {
+            says,
+            forbids: forbids(&reading),
+            words,
+            language: language.name.clone(),
+            is_read,
+        });
     }
     (parts, trace)
 }
 
 /// Whether an order is to write down what was asked for: "review it and leave comments".
-fn reports(reading: &Reading<'_>) -> bool {
+fn reports(reading: &ClauseReading<'_>) -> bool {
     let behind = reading.verb(reading.head()).map(|verb| verb.at.saturating_add(verb.length));
     behind.is_some_and(|behind| reading.find(Cue::Report, behind..behind.saturating_add(4)).is_some())
 }
 
 /// Of each piece, whether its sentence ends with a question mark.
-fn ends_as_question(pieces: &[Piece<'_>]) -> Vec<bool> {
+fn ends_as_question(pieces: &[LinkedClause<'_>]) -> Vec<bool> {
     let mut asked = Vec::with_capacity(pieces.len());
-    let mut end = End::Sentence;
+    let mut end = ClauseEnd::Sentence;
     for piece in pieces.iter().rev() {
         if !piece.clause.end.goes_on() {
             end = piece.clause.end;
         }
-        asked.push(end == End::Question);
+        asked.push(end == ClauseEnd::Question);
     }
     asked.reverse();
     asked
@@ -120,7 +129,7 @@ fn ends_as_question(pieces: &[Piece<'_>]) -> Vec<bool> {
 
 /// What the clause before said in the same sentence.
 #[derive(Debug, Clone, Copy)]
-struct Before {
+struct PrecedingClause {
     /// Whether it was a question.
     asks: bool,
     /// Whether it began with a verb or a request.
@@ -132,34 +141,34 @@ struct Before {
 }
 
 /// Whether a clause goes on with "is" and a subject that Romance languages leave out: "…, é 12 de março".
-fn copula(reading: &Reading<'_>) -> bool {
+fn copula(reading: &ClauseReading<'_>) -> bool {
     let asks = [Cue::Opinion, Cue::Wonder].into_iter().any(|cue| reading.has(cue));
     reading.noun_stands_first() && reading.at(reading.head(), Cue::Inversion) == Some(1) && !asks
 }
 
-fn begins_with_order(reading: &Reading<'_>) -> bool {
+fn begins_with_order(reading: &ClauseReading<'_>) -> bool {
     let head = reading.head();
     reading.at(head, Cue::Request).is_some() || reading.verb(head).is_some()
 }
 
 /// Whether a clause is a question, and not an order to answer.
-fn interrogates(reading: &Reading<'_>, says: Says) -> bool {
-    says == Says::Question || says == Says::Judge && !begins_with_order(reading)
+fn interrogates(reading: &ClauseReading<'_>, says: SpeechAct) -> bool {
+    says == SpeechAct::Question || says == SpeechAct::Judge && !begins_with_order(reading)
 }
 
-fn says(reading: &Reading<'_>) -> (Says, Option<String>) {
+fn says(reading: &ClauseReading<'_>) -> (SpeechAct, Option<String>) {
     let head = reading.head();
     let at = |cue: Cue| reading.at(head, cue);
     let asks = |cue: Cue| at(cue).is_some();
-    let question = reading.end == End::Question;
+    let question = reading.end == ClauseEnd::Question;
     if hands_off(reading) == Some(HandsOff::Alone) {
-        return (Says::Nothing, None);
+        return (SpeechAct::Nothing, None);
     }
     if at(Cue::Request) > at(Cue::NotRequest) && at(Cue::Request) > at(Cue::Wonder) {
         return requested(reading, head.saturating_add(at(Cue::Request).unwrap_or(0)));
     }
     if asks(Cue::Suppose) {
-        return (Says::Question, None);
+        return (SpeechAct::Question, None);
     }
     if asks(Cue::Wonder) || asks(Cue::Doubt) || asks(Cue::NotRequest) || asks(Cue::Question) || asks(Cue::Opinion) {
         return asked(reading);
@@ -188,7 +197,7 @@ fn says(reading: &Reading<'_>) -> (Says, Option<String>) {
         return asked(reading);
     }
     if negated(reading) {
-        return (Says::Nothing, None);
+        return (SpeechAct::Nothing, None);
     }
     match reading.final_verb() {
         Some(verb) if !reading.has(Cue::Finite) && !asks(Cue::Subordinate) => ordered(reading, verb),
@@ -197,7 +206,7 @@ fn says(reading: &Reading<'_>) -> (Says, Option<String>) {
 }
 
 /// Whether a clause ends with what it asks for: "ça implique quoi", "este test prueba algo".
-fn ends_asking(reading: &Reading<'_>) -> bool {
+fn ends_asking(reading: &ClauseReading<'_>) -> bool {
     let Some(last) = reading.len().checked_sub(1) else { return false };
     let question = reading.at(last, Cue::Question) == Some(1) && reading.at(last, Cue::That).is_none();
     let indefinite = (last.saturating_sub(1)..=last)
@@ -206,14 +215,14 @@ fn ends_asking(reading: &Reading<'_>) -> bool {
 }
 
 /// Whether a clause that begins like a question is none: "doesn't work", without a mark.
-fn states(reading: &Reading<'_>) -> bool {
+fn states(reading: &ClauseReading<'_>) -> bool {
     let judged =
         (0..reading.len()).any(|at| reading.at(at, Cue::Judgement).is_some() && reading.at(at, Cue::Trouble).is_none());
     reading.has(Cue::Trouble) && !judged && !reading.has(Cue::Opinion)
 }
 
 /// Whether what looks like an order names a thing: "build is red".
-fn names(reading: &Reading<'_>, verb: Verb) -> bool {
+fn names(reading: &ClauseReading<'_>, verb: Verb) -> bool {
     if reading.language != "en" || verb.length > 1 {
         return false;
     }
@@ -230,69 +239,69 @@ fn names(reading: &Reading<'_>, verb: Verb) -> bool {
 }
 
 /// What a polite question wants.
-fn requested(reading: &Reading<'_>, begin: usize) -> (Says, Option<String>) {
+fn requested(reading: &ClauseReading<'_>, begin: usize) -> (SpeechAct, Option<String>) {
     let near = reading.verb_in(begin..begin.saturating_add(4));
     let any = || if reading.language == "de" { reading.verb_in(begin..reading.len()) } else { None };
     match near.or_else(any) {
         Some(verb) => ordered(reading, verb),
         None if reading.has(Cue::Opinion) => asked(reading),
-        None => (Says::Want, None),
+        None => (SpeechAct::Want, None),
     }
 }
 
 /// What a wish is for: a change, or an answer.
-fn wished(reading: &Reading<'_>, begin: usize) -> (Says, Option<String>) {
+fn wished(reading: &ClauseReading<'_>, begin: usize) -> (SpeechAct, Option<String>) {
     let begin = reading.skip_fillers(begin);
     if let Some(verb) = reading.verb(begin) {
         return planned(ordered(reading, verb));
     }
     match reading.noun(begin) {
-        Some((Cue::JudgeNoun, at)) => (Says::Judge, Some(reading.quote(at, 1))),
-        Some((_, at)) => (Says::Find, Some(reading.quote(at, 1))),
+        Some((Cue::JudgeNoun, at)) => (SpeechAct::Judge, Some(reading.quote(at, 1))),
+        Some((_, at)) => (SpeechAct::Find, Some(reading.quote(at, 1))),
         None => match reading.final_verb() {
             Some(verb) => planned(ordered(reading, verb)),
-            None => (Says::Want, reading.phrase(Cue::Wish)),
+            None => (SpeechAct::Want, reading.phrase(Cue::Wish)),
         },
     }
 }
 
 /// What a person wants to change is an order only if they don't ask about it.
-fn planned((says, words): (Says, Option<String>)) -> (Says, Option<String>) {
-    (if says == Says::Order { Says::Want } else { says }, words)
+fn planned((says, words): (SpeechAct, Option<String>)) -> (SpeechAct, Option<String>) {
+    (if says == SpeechAct::Order { SpeechAct::Want } else { says }, words)
 }
 
 /// What a verb orders, by what it is done to.
-fn ordered(reading: &Reading<'_>, verb: Verb) -> (Says, Option<String>) {
+fn ordered(reading: &ClauseReading<'_>, verb: Verb) -> (SpeechAct, Option<String>) {
     let behind = verb.at.saturating_add(verb.length);
     let words = Some(reading.quote(verb.at, verb.length));
     let noun = || reading.noun(behind).map(|(cue, at)| (cue, Some(reading.quote(at, 1))));
     let judges = reading.has(Cue::Opinion) || reading.has(Cue::Whether) && reading.has(Cue::Judgement);
     let says = match verb.cue {
-        Cue::Change if not_behind(reading, verb) => Says::Nothing,
+        Cue::Change if not_behind(reading, verb) => SpeechAct::Nothing,
         Cue::Make | Cue::Give => {
             return match noun() {
-                Some((Cue::JudgeNoun, noun)) => (Says::Judge, noun),
-                Some((_, noun)) => (Says::Find, noun),
-                None if verb.cue == Cue::Make && not_behind(reading, verb) => (Says::Nothing, None),
-                None if verb.cue == Cue::Make && asks_way(reading, behind) => (Says::Tell, words),
-                None if verb.cue == Cue::Make => (Says::Order, words),
-                None if judges => (Says::Judge, words),
-                None => (Says::Tell, words),
+                Some((Cue::JudgeNoun, noun)) => (SpeechAct::Judge, noun),
+                Some((_, noun)) => (SpeechAct::Find, noun),
+                None if verb.cue == Cue::Make && not_behind(reading, verb) => (SpeechAct::Nothing, None),
+                None if verb.cue == Cue::Make && asks_way(reading, behind) => (SpeechAct::Tell, words),
+                None if verb.cue == Cue::Make => (SpeechAct::Order, words),
+                None if judges => (SpeechAct::Judge, words),
+                None => (SpeechAct::Tell, words),
             };
         }
-        Cue::Judge if asks_way(reading, behind) && !reading.has(Cue::Opinion) => Says::Find,
-        Cue::Judge => Says::Judge,
-        Cue::Find if judges || looks_for_problems(reading) => Says::Judge,
-        Cue::Find => Says::Find,
-        Cue::Tell if judges || looks_for_problems(reading) || unknown_problems(reading, verb) => Says::Judge,
-        Cue::Tell => Says::Tell,
-        _ => Says::Order,
+        Cue::Judge if asks_way(reading, behind) && !reading.has(Cue::Opinion) => SpeechAct::Find,
+        Cue::Judge => SpeechAct::Judge,
+        Cue::Find if judges || looks_for_problems(reading) => SpeechAct::Judge,
+        Cue::Find => SpeechAct::Find,
+        Cue::Tell if judges || looks_for_problems(reading) || unknown_problems(reading, verb) => SpeechAct::Judge,
+        Cue::Tell => SpeechAct::Tell,
+        _ => SpeechAct::Order,
     };
     (says, words)
 }
 
 /// Whether a judging verb wants to know how things are: "check why it fails".
-fn asks_way(reading: &Reading<'_>, behind: usize) -> bool {
+fn asks_way(reading: &ClauseReading<'_>, behind: usize) -> bool {
     let question = reading.find(Cue::Question, behind..behind.saturating_add(2));
     question.is_some_and(|at| {
         reading.at(at, Cue::Whether).is_none() && reading.at(at, Cue::That) != reading.at(at, Cue::Question)
@@ -300,7 +309,7 @@ fn asks_way(reading: &Reading<'_>, behind: usize) -> bool {
 }
 
 /// "for security holes" behind what is looked at.
-fn looks_for_problems(reading: &Reading<'_>) -> bool {
+fn looks_for_problems(reading: &ClauseReading<'_>) -> bool {
     (0..reading.len()).any(|at| {
         let behind = reading.at(at, Cue::LookingFor).map(|length| at.saturating_add(length));
         behind.is_some_and(|behind| reading.find(Cue::Problems, behind..behind.saturating_add(3)).is_some())
@@ -308,7 +317,7 @@ fn looks_for_problems(reading: &Reading<'_>) -> bool {
 }
 
 /// Whether problems are looked for that nobody named so far: "bugs", and not "the bugs".
-fn unknown_problems(reading: &Reading<'_>, verb: Verb) -> bool {
+fn unknown_problems(reading: &ClauseReading<'_>, verb: Verb) -> bool {
     if reading.at(verb.at, Cue::Seek).is_none() {
         return false;
     }
@@ -318,18 +327,18 @@ fn unknown_problems(reading: &Reading<'_>, verb: Verb) -> bool {
 }
 
 /// What a question wants: an answer or a judgement.
-fn asked(reading: &Reading<'_>) -> (Says, Option<String>) {
+fn asked(reading: &ClauseReading<'_>) -> (SpeechAct, Option<String>) {
     let head = reading.head();
     if let Some(words) = reading.phrase(Cue::Opinion) {
-        return (Says::Judge, Some(words));
+        return (SpeechAct::Judge, Some(words));
     }
     if let Some((Cue::JudgeNoun, at)) = reading.noun(head) {
-        return (Says::Judge, Some(reading.quote(at, 1)));
+        return (SpeechAct::Judge, Some(reading.quote(at, 1)));
     }
     let open = reading.at(head, Cue::Question).is_some()
         && reading.at(head, Cue::Inversion) <= reading.at(head, Cue::Question);
     if reading.has(Cue::Doubt) {
-        return (Says::Judge, reading.phrase(Cue::Doubt));
+        return (SpeechAct::Judge, reading.phrase(Cue::Doubt));
     }
     // "Not sure this is right" doubts it, "not sure where the right one is" doesn't.
     let doubts = reading.at(head, Cue::Unsure).is_some_and(|length| {
@@ -338,17 +347,17 @@ fn asked(reading: &Reading<'_>) -> (Says, Option<String>) {
     });
     let wonders = reading.has(Cue::Wonder) && !doubts;
     if open || reading.has(Cue::Feasible) || wonders && !reading.has(Cue::Whether) {
-        return (Says::Question, None);
+        return (SpeechAct::Question, None);
     }
     let judged = [Cue::Judgement, Cue::Problem, Cue::Problems].into_iter().find_map(|cue| reading.phrase(cue));
     match judged {
-        Some(words) => (Says::Judge, Some(words)),
-        None => (Says::Question, None),
+        Some(words) => (SpeechAct::Judge, Some(words)),
+        None => (SpeechAct::Question, None),
     }
 }
 
 /// What a statement or a noun phrase says.
-fn stated(reading: &Reading<'_>) -> (Says, Option<String>) {
+fn stated(reading: &ClauseReading<'_>) -> (SpeechAct, Option<String>) {
     if let Some(verb) = passive(reading) {
         return ordered(reading, verb);
     }
@@ -358,28 +367,28 @@ fn stated(reading: &Reading<'_>) -> (Says, Option<String>) {
     }
     let unknown = orders_unknown(reading, head);
     if let Some((cue, at)) = reading.noun(head.saturating_add(1)).filter(|_| unknown) {
-        return (if cue == Cue::JudgeNoun { Says::Judge } else { Says::Find }, Some(reading.quote(at, 1)));
+        return (if cue == Cue::JudgeNoun { SpeechAct::Judge } else { SpeechAct::Find }, Some(reading.quote(at, 1)));
     }
     if let Some(words) = reading.phrase(Cue::Trouble).or_else(|| reading.phrase(Cue::Problem)) {
-        return (Says::Want, Some(words));
+        return (SpeechAct::Want, Some(words));
     }
     match reading.noun(head) {
-        Some((Cue::JudgeNoun, at)) => (Says::Judge, Some(reading.quote(at, 1))),
-        Some((_, at)) => (Says::Find, Some(reading.quote(at, 1))),
+        Some((Cue::JudgeNoun, at)) => (SpeechAct::Judge, Some(reading.quote(at, 1))),
+        Some((_, at)) => (SpeechAct::Find, Some(reading.quote(at, 1))),
         None => match reading.phrase(Cue::Should) {
-            Some(words) => (Says::Want, Some(words)),
-            None if unknown => (Says::Want, Some(reading.quote(head, 1))),
+            Some(words) => (SpeechAct::Want, Some(words)),
+            None if unknown => (SpeechAct::Want, Some(reading.quote(head, 1))),
             None if names_thing(reading) => match reading.phrase(Cue::Judgement) {
-                Some(words) if reading.at(head, Cue::Definite).is_some() => (Says::Thing, Some(words)),
-                _ => (Says::Thing, None),
+                Some(words) if reading.at(head, Cue::Definite).is_some() => (SpeechAct::Thing, Some(words)),
+                _ => (SpeechAct::Thing, None),
             },
-            None => (Says::Nothing, None),
+            None => (SpeechAct::Nothing, None),
         },
     }
 }
 
 /// Whether a statement names a thing and asks nothing about it: "dark mode for the settings".
-fn names_thing(reading: &Reading<'_>) -> bool {
+fn names_thing(reading: &ClauseReading<'_>) -> bool {
     reading.len() >= SHORTEST_STATEMENT
         && reading.has(Cue::Small)
         && !reading.has(Cue::Question)
@@ -390,12 +399,12 @@ fn names_thing(reading: &Reading<'_>) -> bool {
 const SHORTEST_STATEMENT: usize = 3;
 
 /// Whether an unknown word stands where a verb would: "beautify the output".
-fn orders_unknown(reading: &Reading<'_>, head: usize) -> bool {
+fn orders_unknown(reading: &ClauseReading<'_>, head: usize) -> bool {
     reading.is_unknown(head) && reading.at(head.saturating_add(1), Cue::Article).is_some()
 }
 
 /// "Should be reviewed": an order to nobody.
-fn passive(reading: &Reading<'_>) -> Option<Verb> {
+fn passive(reading: &ClauseReading<'_>) -> Option<Verb> {
     let should = reading.find(Cue::Should, 0..reading.len())?;
     let verbs = (should..reading.len()).filter_map(|at| reading.verb(at));
     verbs.into_iter().find(|verb| verb.length > 1 && matches!(verb.cue, Cue::Judge | Cue::Find))
@@ -406,7 +415,7 @@ fn changes(verb: Verb) -> bool {
 }
 
 /// Whether a verb is negated by what stands behind it: "ändere nichts".
-fn not_behind(reading: &Reading<'_>, verb: Verb) -> bool {
+fn not_behind(reading: &ClauseReading<'_>, verb: Verb) -> bool {
     let behind = verb.at.saturating_add(verb.length);
     let german = reading.language == "de"
         && reading.len().checked_sub(1).is_some_and(|last| reading.at(last, Cue::NotBehind).is_some());
@@ -414,7 +423,7 @@ fn not_behind(reading: &Reading<'_>, verb: Verb) -> bool {
 }
 
 /// Whether a clause says that something is not to be changed.
-fn negated(reading: &Reading<'_>) -> bool {
+fn negated(reading: &ClauseReading<'_>) -> bool {
     let head = reading.head();
     let german = reading.language == "de";
     let before = reading.at(head, Cue::Not).is_some_and(|length| {
@@ -428,7 +437,7 @@ fn negated(reading: &Reading<'_>) -> bool {
 }
 
 /// Whether a clause names anything but the verb and that it is negated.
-fn has_object(reading: &Reading<'_>) -> bool {
+fn has_object(reading: &ClauseReading<'_>) -> bool {
     let mut at = 0;
     while at < reading.len() {
         let known = [Cue::Filler, Cue::Not, Cue::NotBehind].into_iter().filter_map(|cue| reading.at(at, cue)).max();
@@ -440,14 +449,14 @@ fn has_object(reading: &Reading<'_>) -> bool {
 }
 
 /// Whether a clause rules changes out like "without changing".
-fn without(reading: &Reading<'_>) -> bool {
+fn without(reading: &ClauseReading<'_>) -> bool {
     let Some(at) = reading.find(Cue::Without, 0..reading.len()) else { return false };
     let reach = if reading.language == "de" { reading.len() } else { at.saturating_add(4) };
     reading.verb_in(at.saturating_add(1)..reach).is_some_and(changes)
 }
 
 /// A phrase that forbids changes, at the head of a clause that says little else.
-fn hands_off(reading: &Reading<'_>) -> Option<HandsOff> {
+fn hands_off(reading: &ClauseReading<'_>) -> Option<HandsOff> {
     let head = reading.head();
     (0..reading.len()).find_map(|begin| {
         let length =
@@ -471,16 +480,20 @@ enum HandsOff {
 /// Phrases of so many words forbid changes whatever follows.
 const LONG_PHRASE: usize = 3;
 
-fn forbids(reading: &Reading<'_>) -> Forbids {
+fn forbids(reading: &ClauseReading<'_>) -> Prohibition {
     let everything = reading.has(Cue::Nothing) && !reading.has(Cue::Except);
     let question = reading.at(reading.head(), Cue::Question).is_some();
     let denied = everything && !question && (negated(reading) || without(reading));
     let denied = denied || !question && negated(reading) && !has_object(reading);
-    if denied || hands_off(reading).is_some() || only_answers(reading) { Forbids::Changes } else { Forbids::Nothing }
+    if denied || hands_off(reading).is_some() || only_answers(reading) {
+        Prohibition::Changes
+    } else {
+        Prohibition::Nothing
+    }
 }
 
 /// "Just tell me".
-fn only_answers(reading: &Reading<'_>) -> bool {
+fn only_answers(reading: &ClauseReading<'_>) -> bool {
     let head = reading.head();
     let Some(verb) = reading.verb(head).filter(|verb| matches!(verb.cue, Cue::Tell | Cue::Find)) else { return false };
     let near = head.saturating_sub(3)..head.saturating_add(verb.length).saturating_add(3);

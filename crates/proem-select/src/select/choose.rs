@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::rank::Ranking;
-use crate::catalogue::{Capability, Kind};
+use crate::catalogue::{Capability, CatalogueEntryKind};
 use crate::mode::Mode;
 
 /// How much may be chosen.
@@ -25,16 +25,16 @@ pub struct Caps {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Selection {
     /// Chosen entries, tools and skills, the likeliest first.
-    pub chosen: Vec<Chosen>,
+    pub chosen: Vec<SelectedEntry>,
     /// The best of those that were not, in the order of the ranking.
-    pub cut: Vec<Cut>,
+    pub cut: Vec<RejectedEntry>,
     /// Whether nothing of the catalogue fits the task.
     pub abstained: bool,
 }
 
 /// A chosen entry.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chosen {
+pub struct SelectedEntry {
     /// Its place in the catalogue.
     pub entry: usize,
     /// Its place in the ranking.
@@ -43,18 +43,18 @@ pub struct Chosen {
 
 /// An entry that was not chosen.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cut {
+pub struct RejectedEntry {
     /// Its place in the catalogue.
     pub entry: usize,
     /// Its place in the ranking.
     pub rank: usize,
     /// What kept it out.
-    pub reason: Reason,
+    pub reason: RejectionReason,
 }
 
 /// Why an entry was not chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
+pub enum RejectionReason {
     /// It is unlikely to fit.
     Unlikely,
     /// It may not be used in this mode.
@@ -67,7 +67,7 @@ pub enum Reason {
     Named,
 }
 
-impl Reason {
+impl RejectionReason {
     /// Why, in words.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
@@ -111,22 +111,22 @@ pub fn choose(capabilities: &[Capability], ranking: &Ranking, caps: &Caps, named
     let least = caps.min_score.unwrap_or(ranking.threshold);
     let mut selection = Selection { abstained: true, ..Selection::default() };
     let (mut tools, mut skills) =
-        (Room::new(caps.tools, named.tools.len()), Room::new(caps.skills, named.skills.len()));
+        (RemainingPlaces::new(caps.tools, named.tools.len()), RemainingPlaces::new(caps.skills, named.skills.len()));
     for (rank, ranked) in ranking.ranked.iter().enumerate() {
         let Some(capability) = capabilities.get(ranked.entry) else { continue };
         let likely = ranked.probability >= least;
         selection.abstained &= !likely;
-        let room = if capability.kind() == Kind::Tool { &mut tools } else { &mut skills };
+        let room = if capability.kind() == CatalogueEntryKind::Tool { &mut tools } else { &mut skills };
         let reason = if !likely {
-            Some(Reason::Unlikely)
+            Some(RejectionReason::Unlikely)
         } else if named.contains(capability.name().as_str()) {
-            Some(Reason::Named)
+            Some(RejectionReason::Named)
         } else if !capability.definition().modes.allow(caps.mode) {
-            Some(Reason::Mode)
+            Some(RejectionReason::Mode)
         } else if room.found >= caps.results {
-            Some(Reason::Results)
+            Some(RejectionReason::Results)
         } else if room.left == 0 {
-            Some(Reason::Cap)
+            Some(RejectionReason::Cap)
         } else {
             None
         };
@@ -134,10 +134,10 @@ pub fn choose(capabilities: &[Capability], ranking: &Ranking, caps: &Caps, named
             None => {
                 room.found = room.found.saturating_add(1);
                 room.left = room.left.saturating_sub(1);
-                selection.chosen.push(Chosen { entry: ranked.entry, rank });
+                selection.chosen.push(SelectedEntry { entry: ranked.entry, rank });
             }
             Some(reason) if selection.cut.len() < MAX_CUT => {
-                selection.cut.push(Cut { entry: ranked.entry, rank, reason });
+                selection.cut.push(RejectedEntry { entry: ranked.entry, rank, reason });
             }
             Some(_) => {}
         }
@@ -148,12 +148,12 @@ pub fn choose(capabilities: &[Capability], ranking: &Ranking, caps: &Caps, named
     selection
 }
 
-struct Room {
+struct RemainingPlaces {
     left: usize,
     found: usize,
 }
 
-impl Room {
+impl RemainingPlaces {
     const fn new(cap: usize, named: usize) -> Self {
         Self { left: cap.saturating_sub(named), found: 0 }
     }

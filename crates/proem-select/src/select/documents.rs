@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proem_guard::Untrusted;
 
 use super::arithmetic::idf;
-use crate::embedding::Pieces;
+use crate::embedding::PieceVocabulary;
 
 /// The pieces of each entry's text.
 #[derive(Debug, Clone, Default)]
@@ -38,7 +38,7 @@ struct Held {
 }
 
 impl DocumentPieces {
-    pub(super) fn of(texts: &[Untrusted<String>], pieces: &dyn Pieces) -> Self {
+    pub(super) fn of(texts: &[Untrusted<String>], pieces: &dyn PieceVocabulary) -> Self {
         let mut entries: Vec<Vec<u32>> = Vec::with_capacity(texts.len());
         for text in texts {
             let mut cut = Vec::new();

@@ -6,20 +6,20 @@
 use proem_score::bm25;
 
 use super::arithmetic::dot;
-use super::index::{Index, Meaning};
-use super::kinds::{FEATURES, Features, GRAMS, MEANING, NAME, USED, USED_MEANING, USED_WORDS, WORDS};
-use super::late::Late;
-use super::query::Part;
+use super::index::{CatalogueIndex, CatalogueVectors};
+use super::kinds::{EntryEvidence, FEATURES, GRAMS, MEANING, NAME, USED, USED_MEANING, USED_WORDS, WORDS};
+use super::late::LateInteraction;
+use super::query::QueryPart;
 use crate::embedding::Vector;
 
 /// The evidence for each entry, from one part of a request, its vector and its pieces.
 pub(super) fn features(
-    index: &Index,
-    part: &Part,
+    index: &CatalogueIndex,
+    part: &QueryPart,
     vector: Option<&Vector>,
-    late: Option<&mut Late<'_>>,
-    first_sum: &dyn Fn(&Features) -> f32,
-) -> Vec<Features> {
+    late: Option<&mut LateInteraction<'_>>,
+    first_sum: &dyn Fn(&EntryEvidence) -> f32,
+) -> Vec<EntryEvidence> {
     let mut all = vec![[0.0_f32; FEATURES]; index.entries];
     let stems = weighted(part, |word| &word.stems);
     let grams = weighted(part, |word| &word.grams);
@@ -38,7 +38,7 @@ pub(super) fn features(
     all
 }
 
-fn put(all: &mut [Features], feature: usize, values: &[f32]) {
+fn put(all: &mut [EntryEvidence], feature: usize, values: &[f32]) {
     for (features, value) in all.iter_mut().zip(values) {
         if let Some(slot) = features.get_mut(feature) {
             *slot = *value;
@@ -48,7 +48,7 @@ fn put(all: &mut [Features], feature: usize, values: &[f32]) {
 
 /// The terms of a request with their weights; a term of several words has the greatest, and the
 /// terms of one word share its weight by the root of their number.
-fn weighted(part: &Part, terms: impl Fn(&super::query::Word) -> &Vec<u64>) -> Vec<(u64, f32)> {
+fn weighted(part: &QueryPart, terms: impl Fn(&super::query::QueryWord) -> &Vec<u64>) -> Vec<(u64, f32)> {
     let mut weighted: Vec<(u64, f32)> = Vec::new();
     for word in part.words.iter().filter(|word| word.weight > 0.0) {
         let terms = terms(word);
@@ -78,7 +78,7 @@ fn scaled(mut scores: Vec<f32>, mass: f32) -> Vec<f32> {
     scores
 }
 
-impl Meaning {
+impl CatalogueVectors {
     fn cosines(&self, vector: &Vector) -> Vec<f32> {
         self.vectors.chunks_exact(self.dimension.max(1)).map(|row| dot(row, vector.values())).collect()
     }

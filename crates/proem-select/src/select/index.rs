@@ -10,14 +10,14 @@ use serde_json::Value as Json;
 
 use super::Selector;
 use super::documents::DocumentPieces;
-use super::late::Late;
+use super::late::LateInteraction;
 use super::query::Query;
 use super::terms::{bare_words, gram_ids, stem_id};
-use super::usage::{Usage, Used};
-use super::used::UsedIndex;
-use crate::catalogue::manifest::Quantised;
-use crate::catalogue::{Capability, Hash, text_hash, texts};
-use crate::embedding::{Embedder, ModelId, Pieces, Vector, embed};
+use super::usage::{CapabilityUsage, UsageHistory};
+use super::used::UsageIndex;
+use crate::catalogue::manifest::QuantisedVector;
+use crate::catalogue::{Capability, Sha256Hash, text_hash, texts};
+use crate::embedding::{Embedder, ModelId, PieceVocabulary, Vector, embed};
 use proem_engine::error::{Error, ErrorKind};
 
 /// What a word of a parameter counts beside one of the description.
@@ -29,20 +29,20 @@ const BATCH: usize = 256;
 
 /// A catalogue, ready to be ranked.
 #[derive(Debug, Clone)]
-pub struct Index {
+pub struct CatalogueIndex {
     pub(super) entries: usize,
     /// The entries in the order of their names.
     pub(super) by_name: Vec<u32>,
     pub(super) words: bm25::Index,
     pub(super) grams: bm25::Index,
     pub(super) names: bm25::Index,
-    pub(super) used: UsedIndex,
-    pub(super) meaning: Option<Meaning>,
+    pub(super) used: UsageIndex,
+    pub(super) meaning: Option<CatalogueVectors>,
 }
 
 /// The vectors of a catalogue.
 #[derive(Debug, Clone)]
-pub(super) struct Meaning {
+pub(super) struct CatalogueVectors {
     pub(super) model: ModelId,
     pub(super) dimension: usize,
     /// One row after the other; zeros for an entry that says nothing to the model.
@@ -50,23 +50,23 @@ pub(super) struct Meaning {
     pub(super) pieces: Option<DocumentPieces>,
 }
 
-impl Index {
+impl CatalogueIndex {
     /// Prepares a catalogue for ranking by words; [`Self::embed`] adds meaning.
     #[must_use]
-    pub fn new(capabilities: &[Capability], usage: &Usage, selector: &Selector) -> Self {
-        let mut words = bm25::Builder::new(bm25::Parameters::default());
-        let mut grams = bm25::Builder::new(bm25::Parameters::default());
-        let mut names = bm25::Builder::new(bm25::Parameters::default());
+    pub fn new(capabilities: &[Capability], usage: &UsageHistory, selector: &Selector) -> Self {
+        let mut words = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
+        let mut grams = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
+        let mut names = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
         let mut used = Vec::new();
         for capability in capabilities {
-            let terms = Terms::of(capability);
+            let terms = EntryTerms::of(capability);
             words.add(&terms.stems);
             grams.add(&terms.grams);
             names.add(&terms.name);
             used.push(used_by(capability, usage, selector));
         }
         let words = words.build();
-        let used = UsedIndex::new(&used, &words);
+        let used = UsageIndex::new(&used, &words);
         let name = |entry: &u32| capabilities.get(*entry as usize).map(|capability| capability.name().as_str());
         let mut by_name: Vec<u32> = (0..).take(capabilities.len()).collect();
         by_name.sort_by(|a, b| name(a).cmp(&name(b)));
@@ -87,9 +87,9 @@ impl Index {
     }
 
     /// What compares pieces with those of the entries, where both are known.
-    pub(super) fn late<'a>(&'a self, pieces: Option<&'a dyn Pieces>) -> Option<Late<'a>> {
+    pub(super) fn late<'a>(&'a self, pieces: Option<&'a dyn PieceVocabulary>) -> Option<LateInteraction<'a>> {
         let documents = self.meaning.as_ref()?.pieces.as_ref()?;
-        Some(Late::new(documents, pieces?))
+        Some(LateInteraction::new(documents, pieces?))
     }
 
     /// Adds the vectors of all entries; those in `stored` are not made again.
@@ -102,7 +102,7 @@ impl Index {
         &mut self,
         capabilities: &[Capability],
         embedder: &dyn Embedder,
-        stored: Option<&BTreeMap<Hash, Option<Quantised>>>,
+        stored: Option<&BTreeMap<Sha256Hash, Option<QuantisedVector>>>,
     ) -> Result<(), Error> {
         let texts: Vec<Untrusted<String>> = capabilities.iter().filter_map(|c| texts(c).into_iter().next()).collect();
         let mut rows: Vec<Option<Vec<f32>>> = Vec::with_capacity(texts.len());
@@ -112,14 +112,14 @@ impl Index {
             if known.is_none() {
                 missing.push(place);
             }
-            rows.push(known.and_then(|known| known.as_ref().map(Quantised::coordinates)));
+            rows.push(known.and_then(|known| known.as_ref().map(QuantisedVector::coordinates)));
         }
         for batch in missing.chunks(BATCH) {
             let texts: Vec<&Untrusted<String>> = batch.iter().filter_map(|place| texts.get(*place)).collect();
             for (place, vector) in batch.iter().zip(embed_all(embedder, &texts)?) {
                 if let Some(row) = rows.get_mut(*place) {
                     // Coarse like stored ones, so that a cache changes no score.
-                    *row = vector.map(|vector| Quantised::of(&vector).coordinates());
+                    *row = vector.map(|vector| QuantisedVector::of(&vector).coordinates());
                 }
             }
         }
@@ -140,7 +140,7 @@ impl Index {
             vectors.extend(row.unwrap_or_else(|| vec![0.0; dimension]));
         }
         let pieces = embedder.pieces().map(|pieces| DocumentPieces::of(&texts, pieces));
-        self.meaning = Some(Meaning { model: model.clone(), dimension, vectors, pieces });
+        self.meaning = Some(CatalogueVectors { model: model.clone(), dimension, vectors, pieces });
         Ok(())
     }
 }
@@ -156,7 +156,7 @@ fn exact(text: &Untrusted<String>) -> String {
     proem_guard::show::json(text).as_str().unwrap_or_default().to_owned()
 }
 
-fn used_by(capability: &Capability, usage: &Usage, selector: &Selector) -> Used {
+fn used_by(capability: &Capability, usage: &UsageHistory, selector: &Selector) -> CapabilityUsage {
     let mut used = usage.of(capability);
     for example in &capability.definition().examples {
         example.measure(|example| used.add(&Query::new(example, selector.lexicon(), selector.words()), None));
@@ -166,13 +166,13 @@ fn used_by(capability: &Capability, usage: &Usage, selector: &Selector) -> Used 
 
 /// The terms of one entry.
 #[derive(Default)]
-struct Terms {
+struct EntryTerms {
     stems: Vec<(u64, f32)>,
     grams: Vec<(u64, f32)>,
     name: Vec<(u64, f32)>,
 }
 
-impl Terms {
+impl EntryTerms {
     fn of(capability: &Capability) -> Self {
         let mut terms = Self::default();
         let definition = capability.definition();

@@ -8,7 +8,7 @@ pub const FEATURE_NAMES: [&str; FEATURES] =
     ["words", "grams", "name", "meaning", "near", "covered", "used words", "used meaning", "used"];
 
 /// The evidence of one entry, in the order of [`FEATURE_NAMES`].
-pub type Features = [f32; FEATURES];
+pub type EntryEvidence = [f32; FEATURES];
 
 pub(super) const WORDS: usize = 0;
 pub(super) const GRAMS: usize = 1;

@@ -6,9 +6,9 @@
 //! whole of it.
 
 use super::documents::DocumentPieces;
-use super::kinds::{COVERED, Features, NEAR};
-use super::query::{MAX_WORDS, Part};
-use crate::embedding::Pieces;
+use super::kinds::{COVERED, EntryEvidence, NEAR};
+use super::query::{MAX_WORDS, QueryPart};
+use crate::embedding::PieceVocabulary;
 
 /// Entries whose pieces are compared one by one: those that other evidence puts first.
 const CANDIDATES: usize = 256;
@@ -18,23 +18,23 @@ const MAX_SIMILARITIES: usize = 1 << 20;
 const NONE: u32 = u32::MAX;
 
 /// The pieces of a catalogue beside those of a task.
-pub(super) struct Late<'a> {
+pub(super) struct LateInteraction<'a> {
     documents: &'a DocumentPieces,
-    pieces: &'a dyn Pieces,
-    whole: Option<Compared>,
+    pieces: &'a dyn PieceVocabulary,
+    whole: Option<PieceSimilarities>,
 }
 
 /// Similarities, sharpened: a row for each column of the vocabulary, a place in it for each piece
 /// asked for.
-struct Compared {
+struct PieceSimilarities {
     /// Ascending.
     asked: Vec<u32>,
-    columns: Columns,
+    columns: VocabularyColumns,
     similarities: Vec<f32>,
 }
 
 /// The places of the vocabulary that some entries have, each numbered once.
-struct Columns {
+struct VocabularyColumns {
     /// The number of each place, or [`NONE`].
     of_place: Vec<u32>,
     /// The piece of each column.
@@ -43,7 +43,7 @@ struct Columns {
     places: Vec<usize>,
 }
 
-impl Columns {
+impl VocabularyColumns {
     fn of(documents: &DocumentPieces, entries: &[usize]) -> Self {
         let (mut of_place, mut pieces, mut places) = (vec![NONE; documents.vocabulary.len()], Vec::new(), Vec::new());
         for (place, _) in entries.iter().flat_map(|entry| documents.entry(*entry)) {
@@ -63,18 +63,23 @@ impl Columns {
     }
 }
 
-impl<'a> Late<'a> {
-    pub(super) const fn new(documents: &'a DocumentPieces, pieces: &'a dyn Pieces) -> Self {
+impl<'a> LateInteraction<'a> {
+    pub(super) const fn new(documents: &'a DocumentPieces, pieces: &'a dyn PieceVocabulary) -> Self {
         Self { documents, pieces, whole: None }
     }
 
     /// Adds how near the request is to the entries that come first, and how much of them it covers.
     ///
     /// The first part must be the whole task.
-    pub(super) fn add(&mut self, all: &mut [Features], part: &Part, first_sum: &dyn Fn(&Features) -> f32) {
+    pub(super) fn add(
+        &mut self,
+        all: &mut [EntryEvidence],
+        part: &QueryPart,
+        first_sum: &dyn Fn(&EntryEvidence) -> f32,
+    ) {
         let asked = self.asked(part);
         let candidates = candidates(all, first_sum);
-        let columns = Columns::of(self.documents, &candidates);
+        let columns = VocabularyColumns::of(self.documents, &candidates);
         let mut near = vec![0.0_f32; candidates.len()];
         let mut best = vec![0.0_f32; columns.pieces.len()];
         // A long task times hundreds of entries makes a table of many millions; the sums are the same when a slice
@@ -112,12 +117,12 @@ impl<'a> Late<'a> {
         // Sentences are made of the whole task's pieces, so that most similarities are known when their turn
         // comes; of a table that was made in slices only the last one is here.
         if self.whole.is_none() && asked.len() <= at_once {
-            self.whole = Some(Compared { asked, columns, similarities });
+            self.whole = Some(PieceSimilarities { asked, columns, similarities });
         }
     }
 
     /// The pieces of a request that weigh something, ascending.
-    fn asked(&self, part: &Part) -> Vec<u32> {
+    fn asked(&self, part: &QueryPart) -> Vec<u32> {
         let mut asked = self.pieces.cut(&part.text);
         asked.retain(|piece| self.pieces.weight(*piece) > 0.0);
         asked.sort_unstable();
@@ -127,7 +132,7 @@ impl<'a> Late<'a> {
     }
 
     /// Writes the sharpened similarity of each column to each piece asked for.
-    fn compare(&self, asked: &[u32], columns: &Columns, similarities: &mut Vec<f32>) {
+    fn compare(&self, asked: &[u32], columns: &VocabularyColumns, similarities: &mut Vec<f32>) {
         let known = self.whole.as_ref().and_then(|whole| {
             let places = asked.iter().map(|piece| whole.asked.binary_search(piece).ok());
             places.collect::<Option<Vec<usize>>>().map(|places| (whole, places))
@@ -166,7 +171,7 @@ fn row(similarities: &[f32], column: usize, length: usize) -> &[f32] {
     similarities.get(start..start.saturating_add(length)).unwrap_or_default()
 }
 
-fn put(features: &mut Features, feature: usize, part: f32, whole: f32) {
+fn put(features: &mut EntryEvidence, feature: usize, part: f32, whole: f32) {
     if let Some(slot) = features.get_mut(feature) {
         *slot = if whole > 0.0 { part / whole } else { 0.0 };
     }
@@ -179,7 +184,7 @@ fn sharpened(cosine: f32) -> f32 {
 }
 
 /// The entries that come first by the evidence so far, in order of their places.
-fn candidates(all: &[Features], first_sum: &dyn Fn(&Features) -> f32) -> Vec<usize> {
+fn candidates(all: &[EntryEvidence], first_sum: &dyn Fn(&EntryEvidence) -> f32) -> Vec<usize> {
     if all.len() <= CANDIDATES {
         return (0..all.len()).collect();
     }

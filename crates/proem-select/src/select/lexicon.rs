@@ -15,7 +15,7 @@ const SHORTEST_PREFIX: usize = 4;
 
 /// English words for words of other languages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lexicon {
+pub struct TranslationLexicon {
     concepts: Vec<Vec<String>>,
     /// Whole words and beginnings of words, with the concepts that each language's column gives.
     exact: BTreeMap<String, Vec<(usize, usize)>>,
@@ -26,7 +26,7 @@ pub struct Lexicon {
 
 /// Which language a text seems to be in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
+pub(super) enum DetectedLanguage {
     English,
     /// A column of the lexicon.
     Other(usize),
@@ -34,7 +34,7 @@ pub(super) enum Language {
     Unknown,
 }
 
-impl Lexicon {
+impl TranslationLexicon {
     /// Reads a lexicon: lines of English words, then one cell for each language, separated by tabs.
     ///
     /// # Errors
@@ -86,34 +86,34 @@ impl Lexicon {
     }
 
     /// The language whose silent words occur most; English wins a tie.
-    pub(super) fn language(&self, words: &[impl AsRef<str>]) -> Language {
+    pub(super) fn language(&self, words: &[impl AsRef<str>]) -> DetectedLanguage {
         let count = |silent: &BTreeSet<String>| words.iter().filter(|word| silent.contains(word.as_ref())).count();
         let counts: Vec<usize> = self.silent.iter().map(count).collect();
         let most = counts.iter().copied().max().unwrap_or(0);
         if most == 0 {
-            return Language::Unknown;
+            return DetectedLanguage::Unknown;
         }
         match counts.iter().position(|count| *count == most) {
-            Some(0) | None => Language::English,
-            Some(column) => Language::Other(column.saturating_sub(1)),
+            Some(0) | None => DetectedLanguage::English,
+            Some(column) => DetectedLanguage::Other(column.saturating_sub(1)),
         }
     }
 
     /// Whether a word says nothing in a language.
-    pub(super) fn is_silent(&self, word: &str, language: Language) -> bool {
+    pub(super) fn is_silent(&self, word: &str, language: DetectedLanguage) -> bool {
         let column = match language {
-            Language::English | Language::Unknown => 0,
-            Language::Other(column) => column.saturating_add(1),
+            DetectedLanguage::English | DetectedLanguage::Unknown => 0,
+            DetectedLanguage::Other(column) => column.saturating_add(1),
         };
         self.silent.get(column).is_some_and(|silent| silent.contains(word))
     }
 
     /// The English words for a word of a language, or of any if none is known; at most eight, without repetition.
-    pub(super) fn english(&self, word: &str, language: Language) -> Vec<&str> {
+    pub(super) fn english(&self, word: &str, language: DetectedLanguage) -> Vec<&str> {
         let fits = |column: usize| match language {
-            Language::English => false,
-            Language::Other(wanted) => wanted == column,
-            Language::Unknown => true,
+            DetectedLanguage::English => false,
+            DetectedLanguage::Other(wanted) => wanted == column,
+            DetectedLanguage::Unknown => true,
         };
         let beginnings = (SHORTEST_PREFIX..=word.len()).rev().filter_map(|end| word.get(..end));
         let longest = |beginning: &str| self.prefixes.get(beginning).filter(|found| found.iter().any(|f| fits(f.0)));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn words_lead_to_english_ones() {
-        let lexicon = Lexicon::parse(TEXT).expect("well formed");
+        let lexicon = TranslationLexicon::parse(TEXT).expect("well formed");
         for (text, word, expected) in [
             ("traduzir o texto", "traduzir", "translate"),
             ("bitte", "ubersetzung", "translate"),
@@ -158,13 +158,17 @@ mod tests {
             let language = lexicon.language(&text.split(' ').collect::<Vec<_>>());
             assert_eq!(lexicon.english(word, language).join(" "), expected, "{text}: {word}");
         }
-        assert_eq!(lexicon.language(&["por", "el"]), Language::Other(2));
-        assert!(lexicon.is_silent("bitte", Language::Other(3)) && !lexicon.is_silent("bitte", Language::English));
+        assert_eq!(lexicon.language(&["por", "el"]), DetectedLanguage::Other(2));
+        assert!(
+            lexicon.is_silent("bitte", DetectedLanguage::Other(3))
+                && !lexicon.is_silent("bitte", DetectedLanguage::English)
+        );
     }
 
     #[test]
     fn every_bad_line_is_named() {
-        let error = Lexicon::parse("a\tb\nab\tc*\t\t\t\t\nstop\ta\tb\tc\td\te\n").expect_err("three bad lines");
+        let error =
+            TranslationLexicon::parse("a\tb\nab\tc*\t\t\t\t\nstop\ta\tb\tc\td\te\n").expect_err("three bad lines");
         assert_eq!(error.problems().len(), 3);
         assert!(error.to_string().starts_with("lexicon: line 1 is not `english<TAB>pt"), "{error}");
     }

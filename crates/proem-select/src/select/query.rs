@@ -3,7 +3,7 @@
 //! Invariants: at most [`MAX_BYTES`] of a task are looked at, in at most [`MAX_PARTS`] parts of
 //! [`MAX_WORDS`] different words each.
 
-use super::lexicon::{Language, Lexicon};
+use super::lexicon::{DetectedLanguage, TranslationLexicon};
 use super::terms::{bare_words, gram_ids, stem, stem_id};
 use super::weights::WordWeights;
 
@@ -19,21 +19,21 @@ const SHORTEST_SENTENCE: usize = 3;
 /// A task, prepared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<QueryPart>,
     cut: bool,
 }
 
 /// The whole task or one of its sentences.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Part {
+pub(super) struct QueryPart {
     /// The text with words of other languages replaced by English ones.
     pub(super) text: String,
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<QueryWord>,
 }
 
 /// A word of the task.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Word {
+pub(super) struct QueryWord {
     /// As it stands in the task, folded.
     pub(super) text: String,
     /// How telling it is, 0 to 1.
@@ -47,10 +47,10 @@ pub(super) struct Word {
 impl Query {
     /// Prepares a task.
     #[must_use]
-    pub fn new(task: &str, lexicon: &Lexicon, weights: &WordWeights) -> Self {
+    pub fn new(task: &str, lexicon: &TranslationLexicon, weights: &WordWeights) -> Self {
         let looked_at = task.get(..task.floor_char_boundary(MAX_BYTES)).unwrap_or(task);
         let language = language(looked_at, lexicon);
-        let part = |text: &str| Part::new(text, language, lexicon, weights);
+        let part = |text: &str| QueryPart::new(text, language, lexicon, weights);
         let mut parts = vec![part(looked_at)];
         let sentences: Vec<&str> = sentences(looked_at).take(MAX_PARTS).collect();
         if sentences.len() > 1 {
@@ -72,7 +72,7 @@ impl Query {
     }
 }
 
-fn language(text: &str, lexicon: &Lexicon) -> Language {
+fn language(text: &str, lexicon: &TranslationLexicon) -> DetectedLanguage {
     let words: Vec<String> = bare_words(text).take(MAX_WORDS).collect();
     lexicon.language(&words)
 }
@@ -90,9 +90,9 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split(ends).filter(|sentence| bare_words(sentence).take(SHORTEST_SENTENCE).count() == SHORTEST_SENTENCE)
 }
 
-impl Part {
-    fn new(text: &str, language: Language, lexicon: &Lexicon, weights: &WordWeights) -> Self {
-        let mut words: Vec<Word> = Vec::new();
+impl QueryPart {
+    fn new(text: &str, language: DetectedLanguage, lexicon: &TranslationLexicon, weights: &WordWeights) -> Self {
+        let mut words: Vec<QueryWord> = Vec::new();
         let mut written = String::new();
         for text in bare_words(text) {
             let english = lexicon.english(&text, language);
@@ -100,11 +100,16 @@ impl Part {
             // A model of English words takes another language's small words for rare, telling ones.
             if !english.is_empty() {
                 english.iter().for_each(|word| written.push_str(&format!("{word} ")));
-            } else if !silent || !matches!(language, Language::Other(_)) {
+            } else if !silent || !matches!(language, DetectedLanguage::Other(_)) {
                 written.push_str(&format!("{text} "));
             }
             if words.len() < MAX_WORDS && !words.iter().any(|known| known.text == text) {
-                words.push(Word::new(text, &english, if silent { Silence::Silent } else { Silence::Telling }, weights));
+                words.push(QueryWord::new(
+                    text,
+                    &english,
+                    if silent { Silence::Silent } else { Silence::Telling },
+                    weights,
+                ));
             }
         }
         Self { text: written, words }
@@ -117,7 +122,7 @@ enum Silence {
     Telling,
 }
 
-impl Word {
+impl QueryWord {
     fn new(text: String, english: &[&str], silence: Silence, weights: &WordWeights) -> Self {
         let forms: Vec<&str> = if english.is_empty() { vec![text.as_str()] } else { english.to_vec() };
         let telling = forms.iter().map(|form| weights.of(stem(form))).fold(0.0_f32, f32::max);

@@ -1,11 +1,11 @@
 //! The order of a catalogue for a task.
 
 use super::features::features;
-use super::index::Index;
-use super::kinds::Features;
+use super::index::CatalogueIndex;
+use super::kinds::EntryEvidence;
 use super::query::Query;
-use super::weights::Calibration;
-use super::{Meant, Selector};
+use super::weights::SelectionWeights;
+use super::{Selector, TaskEmbedding};
 use crate::catalogue::Capability;
 use crate::embedding::Vector;
 use proem_engine::error::{Error, ErrorKind};
@@ -19,7 +19,7 @@ const MAX_WORDS_NAMED: usize = 6;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking {
     /// All entries, by probability, then name.
-    pub ranked: Vec<Ranked>,
+    pub ranked: Vec<RankedEntry>,
     /// The probability below which an entry doesn't fit.
     pub threshold: f32,
     /// Why words alone decided; `None` if meaning did too.
@@ -30,13 +30,13 @@ pub struct Ranking {
 
 /// One entry with what speaks for it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
+pub struct RankedEntry {
     /// Its place in the catalogue.
     pub entry: usize,
     /// How likely the task, or a sentence of it, needs it: 0 to 1, calibrated.
     pub probability: f32,
     /// The evidence of the part of the task that speaks most for it.
-    pub features: Features,
+    pub features: EntryEvidence,
     /// The sentence that does, from 1; 0 for the whole task.
     pub part: usize,
 }
@@ -62,9 +62,9 @@ impl Selector {
     pub fn rank(
         &self,
         capabilities: &[Capability],
-        index: &Index,
+        index: &CatalogueIndex,
         query: &Query,
-        meant: Option<&Meant<'_>>,
+        meant: Option<&TaskEmbedding<'_>>,
     ) -> Result<Ranking, Error> {
         if capabilities.len() != index.entries {
             let problem =
@@ -84,15 +84,19 @@ impl Selector {
         };
         let calibration = calibrated.map_or(&self.calibrations.lexical, |(_, found)| found);
         let mut late = index.late(calibrated.and_then(|(meant, _)| meant.pieces));
-        let mut best: Vec<Ranked> = Vec::new();
+        let mut best: Vec<RankedEntry> = Vec::new();
         for (number, part) in query.parts.iter().enumerate() {
             // `fits` saw to it that there is a place for each part.
             let vector = calibrated.and_then(|(meant, _)| meant.vectors.get(number)).and_then(Option::as_ref);
             let evidence = features(index, part, vector, late.as_mut(), &|features| calibration.sum(features));
             let probabilities = probabilities(calibration, &evidence);
             let ranked = (0..).zip(evidence).zip(probabilities);
-            let ranked =
-                ranked.map(|((entry, features), probability)| Ranked { entry, probability, features, part: number });
+            let ranked = ranked.map(|((entry, features), probability)| RankedEntry {
+                entry,
+                probability,
+                features,
+                part: number,
+            });
             if best.is_empty() {
                 best = ranked.collect();
                 continue;
@@ -110,7 +114,7 @@ impl Selector {
 
     /// The words of the task that an entry has too, the most telling first.
     #[must_use]
-    pub fn shared_words(&self, index: &Index, query: &Query, ranked: &Ranked) -> Vec<String> {
+    pub fn shared_words(&self, index: &CatalogueIndex, query: &Query, ranked: &RankedEntry) -> Vec<String> {
         let Some(part) = query.parts.get(ranked.part) else { return Vec::new() };
         let mut shared: Vec<(f32, &str)> = part
             .words
@@ -146,7 +150,7 @@ impl Selector {
     }
 }
 
-fn fits(index: &Index, query: &Query, meant: &Meant<'_>) -> Result<(), Error> {
+fn fits(index: &CatalogueIndex, query: &Query, meant: &TaskEmbedding<'_>) -> Result<(), Error> {
     let invalid = |problem: String| Err(Error::new(ErrorKind::InvalidVector, problem));
     let Some(meaning) = &index.meaning else {
         return invalid("the catalogue has no vectors to compare the task with; run `proem catalogue refresh`".into());
@@ -172,7 +176,7 @@ fn fits(index: &Index, query: &Query, meant: &Meant<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn probabilities(calibration: &Calibration, evidence: &[Features]) -> Vec<f32> {
+fn probabilities(calibration: &SelectionWeights, evidence: &[EntryEvidence]) -> Vec<f32> {
     let sums: Vec<f32> = evidence.iter().map(|features| calibration.sum(features)).collect();
     // Taken out before the exponential and put back behind the logarithm, or large sums would be infinite.
     let most = sums.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -183,7 +187,7 @@ fn probabilities(calibration: &Calibration, evidence: &[Features]) -> Vec<f32> {
 }
 
 /// By probability, then name. `entries` stand in the order of the index.
-fn ordered(index: &Index, entries: &[Ranked]) -> Vec<Ranked> {
+fn ordered(index: &CatalogueIndex, entries: &[RankedEntry]) -> Vec<RankedEntry> {
     let key = |(rank, entry): (u64, &u32)| {
         // A probability is never negative, so its bits have the order of its value.
         let bits = entries.get(*entry as usize).map_or(0, |ranked| ranked.probability.to_bits());

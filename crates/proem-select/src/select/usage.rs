@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::query::Query;
 use super::weights::WordWeights;
-use crate::catalogue::{Capability, Hash};
+use crate::catalogue::{Capability, Sha256Hash};
 use crate::embedding::{ModelId, Vector};
 use proem_engine::error::{Error, ErrorKind};
 
@@ -16,7 +16,7 @@ const HALF: f32 = 10.0;
 
 /// The requests of one capability, in sum.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Used {
+pub struct CapabilityUsage {
     /// How many requests.
     pub requests: u32,
     /// In how many of them each stem occurs, by the stem's number.
@@ -25,7 +25,7 @@ pub struct Used {
     pub direction: Option<(ModelId, Vec<f32>)>,
 }
 
-impl Used {
+impl CapabilityUsage {
     /// Adds a request.
     pub fn add(&mut self, query: &Query, vector: Option<&Vector>) {
         self.requests = self.requests.saturating_add(1);
@@ -80,23 +80,23 @@ impl Used {
 
 /// Usage of many capabilities.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Usage {
-    by_key: BTreeMap<Hash, Used>,
-    by_name: BTreeMap<Hash, Used>,
+pub struct UsageHistory {
+    by_key: BTreeMap<Sha256Hash, CapabilityUsage>,
+    by_name: BTreeMap<Sha256Hash, CapabilityUsage>,
 }
 
 /// What the shipped table calls a capability: the hash of its own name and its description.
 #[must_use]
-pub fn key(capability: &Capability) -> Hash {
-    let mut key = Hash::of(&[]);
+pub fn key(capability: &Capability) -> Sha256Hash {
+    let mut key = Sha256Hash::of(&[]);
     let description = &capability.definition().description;
     capability.own_name().measure(|name| {
-        description.measure(|description| key = Hash::of(format!("{name}\n{description}").as_bytes()));
+        description.measure(|description| key = Sha256Hash::of(format!("{name}\n{description}").as_bytes()));
     });
     key
 }
 
-impl Usage {
+impl UsageHistory {
     /// Reads a table: lines of `key<TAB>requests<TAB>stem:count …<TAB>model<TAB>direction`, numbers
     /// of stems in base 36, directions as hexadecimal bytes of signed integers.
     ///
@@ -128,28 +128,28 @@ impl Usage {
     }
 
     /// Adds requests to a capability known by its key.
-    pub fn add(&mut self, key: Hash, used: &Used) {
+    pub fn add(&mut self, key: Sha256Hash, used: &CapabilityUsage) {
         self.by_key.entry(key).or_default().join(used);
     }
 
     /// Adds a request that a capability was used for, by its name.
     pub fn add_request(&mut self, name: &str, query: &Query, vector: Option<&Vector>) {
-        self.by_name.entry(Hash::of(name.as_bytes())).or_default().add(query, vector);
+        self.by_name.entry(Sha256Hash::of(name.as_bytes())).or_default().add(query, vector);
     }
 
     /// All that is known about a capability, by key, full name and own name.
-    pub(super) fn of(&self, capability: &Capability) -> Used {
+    pub(super) fn of(&self, capability: &Capability) -> CapabilityUsage {
         let mut used = self.by_key.get(&key(capability)).cloned().unwrap_or_default();
         // A file of usage may call it by either name.
-        let mut names = vec![Hash::of(capability.name().as_str().as_bytes())];
-        capability.own_name().measure(|own| names.push(Hash::of(own.as_bytes())));
+        let mut names = vec![Sha256Hash::of(capability.name().as_str().as_bytes())];
+        capability.own_name().measure(|own| names.push(Sha256Hash::of(own.as_bytes())));
         names.dedup();
         names.iter().filter_map(|name| self.by_name.get(name)).for_each(|more| used.join(more));
         used
     }
 }
 
-fn parse_line(line: &str) -> Option<(Hash, Used)> {
+fn parse_line(line: &str) -> Option<(Sha256Hash, CapabilityUsage)> {
     let mut cells = line.split('\t');
     let (key, requests, stems) = (cells.next()?, cells.next()?, cells.next()?);
     let (model, direction) = (cells.next()?, cells.next()?);
@@ -167,7 +167,7 @@ fn parse_line(line: &str) -> Option<(Hash, Used)> {
         // The sum of as many unit vectors as there were requests is about as long.
         (model, direction) => Some((ModelId::new(model).ok()?, scaled_to(integers(direction)?, requests))),
     };
-    Some((Hash::parse(key)?, Used { requests, stems, direction }))
+    Some((Sha256Hash::parse(key)?, CapabilityUsage { requests, stems, direction }))
 }
 
 /// Letters and digits only: the standard parsers take a sign too.
@@ -196,7 +196,7 @@ fn scaled_to(mut values: Vec<f32>, requests: u32) -> Vec<f32> {
     values
 }
 
-fn write_line(key: &Hash, used: &Used) -> String {
+fn write_line(key: &Sha256Hash, used: &CapabilityUsage) -> String {
     let stems: Vec<String> = used.stems.iter().map(|(stem, count)| format!("{}:{count}", base36(*stem))).collect();
     let (model, direction) = used.direction.as_ref().map_or((String::from("-"), String::new()), |(model, sum)| {
         let most = sum.iter().fold(0.0_f32, |most, value| most.max(value.abs()));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_score::bm25;
 
 use super::arithmetic::{dot, idf};
-use super::usage::Used;
+use super::usage::CapabilityUsage;
 use crate::embedding::{ModelId, Vector};
 
 /// BM25's saturation and discount of length, as for descriptions.
@@ -14,7 +14,7 @@ const B: f32 = 0.75;
 
 /// The usage of each entry.
 #[derive(Debug, Clone, Default)]
-pub(super) struct UsedIndex {
+pub(super) struct UsageIndex {
     entries: usize,
     /// Sorted by stem, then entry: what a stem adds to an entry.
     postings: Vec<(u64, u32, f32)>,
@@ -26,9 +26,9 @@ pub(super) struct UsedIndex {
     directions: Vec<Option<(ModelId, Vec<f32>)>>,
 }
 
-impl UsedIndex {
-    pub(super) fn new(used: &[Used], words: &bm25::Index) -> Self {
-        let length = |used: &Used| used.stems.values().map(|count| f64::from(*count)).sum::<f64>();
+impl UsageIndex {
+    pub(super) fn new(used: &[CapabilityUsage], words: &bm25::Index) -> Self {
+        let length = |used: &CapabilityUsage| used.stems.values().map(|count| f64::from(*count)).sum::<f64>();
         let lengths: Vec<f64> = used.iter().map(length).collect();
         let known = lengths.iter().filter(|length| **length > 0.0).count();
         #[expect(clippy::cast_precision_loss, reason = "a count of entries")]
@@ -55,7 +55,7 @@ impl UsedIndex {
             entries: used.len(),
             postings,
             with,
-            amounts: used.iter().map(Used::amount).collect(),
+            amounts: used.iter().map(CapabilityUsage::amount).collect(),
             directions: used.iter().map(unit).collect(),
         }
     }
@@ -105,7 +105,7 @@ impl UsedIndex {
     }
 }
 
-fn unit(used: &Used) -> Option<(ModelId, Vec<f32>)> {
+fn unit(used: &CapabilityUsage) -> Option<(ModelId, Vec<f32>)> {
     let (model, sum) = used.direction.as_ref()?;
     let vector = Vector::new(model, sum.clone()).ok()?;
     Some((model.clone(), vector.values().to_vec()))

@@ -90,7 +90,7 @@ pub fn rarity(with: usize, all: usize) -> f32 {
 /// The weights for one embedding model, or for none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Calibration {
+pub struct SelectionWeights {
     /// A weight for each of [`FEATURE_NAMES`].
     pub weights: [f32; FEATURES],
     /// From a candidate's sum, and its logarithm of the share among all candidates, to log-odds.
@@ -101,7 +101,7 @@ pub struct Calibration {
     pub threshold: f32,
 }
 
-impl Calibration {
+impl SelectionWeights {
     /// The sum of weighted evidence.
     pub(super) fn sum(&self, features: &[f32; FEATURES]) -> f32 {
         self.weights.iter().zip(features).fold(0.0, |sum, (weight, feature)| sum + weight * feature)
@@ -116,18 +116,18 @@ impl Calibration {
 /// All calibrations, by the id of the embedding model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Calibrations {
+pub struct SelectionWeightSet {
     /// The version of this form.
     pub version: u32,
     /// Without an embedding model.
-    pub lexical: Calibration,
+    pub lexical: SelectionWeights,
     /// With one.
-    pub models: BTreeMap<String, Calibration>,
+    pub models: BTreeMap<String, SelectionWeights>,
     /// For memories: the least cosine that counts as related, by model.
     pub related: BTreeMap<String, f32>,
 }
 
-impl Calibrations {
+impl SelectionWeightSet {
     /// The version that is read.
     pub const VERSION: u32 = 1;
 
@@ -142,7 +142,7 @@ impl Calibrations {
         if read.version != Self::VERSION {
             return Err(invalid(format!("version {} is not {}", read.version, Self::VERSION)));
         }
-        let finite = |c: &Calibration| {
+        let finite = |c: &SelectionWeights| {
             let numbers = c.weights.iter().chain(&c.slope).chain([&c.offset]);
             numbers.into_iter().all(|number| number.is_finite()) && (0.0..=1.0).contains(&c.threshold)
         };
@@ -154,7 +154,7 @@ impl Calibrations {
 
     /// The calibration for a model; `None` if it was never calibrated.
     #[must_use]
-    pub fn of(&self, model: &ModelId) -> Option<&Calibration> {
+    pub fn of(&self, model: &ModelId) -> Option<&SelectionWeights> {
         self.models.get(model.as_str())
     }
 }
@@ -183,9 +183,9 @@ mod tests {
                 r#"{{"version":{version},"lexical":{{"weights":[0,0,0,0,0,0,0,0,0],"slope":[1,1],"offset":{offset},"threshold":0.5}},"models":{{}},"related":{{}}}}"#
             )
         };
-        assert!(Calibrations::parse(&text(1, "0")).is_ok());
+        assert!(SelectionWeightSet::parse(&text(1, "0")).is_ok());
         for bad in [text(2, "0"), text(1, "1e999"), "{}".into()] {
-            assert_eq!(Calibrations::parse(&bad).expect_err("bad").kind(), ErrorKind::InvalidFile);
+            assert_eq!(SelectionWeightSet::parse(&bad).expect_err("bad").kind(), ErrorKind::InvalidFile);
         }
     }
 }

@@ -7,32 +7,32 @@
 use std::fmt::Write as _;
 
 use proem_guard::show;
-use proem_select::catalogue::servers::{Syntax, parse as parse_servers};
+use proem_select::catalogue::servers::{ConfigSyntax, parse as parse_servers};
 use proem_select::catalogue::{
-    Approval, Approvals, Capability, Catalogue, FindingKind, Parsed, SourceFile, Standing, findings, lines, own,
-    parse_lines, signature, skill, tools_list,
+    Approval, Approvals, Capability, Catalogue, CatalogueContents, EntryConcernKind, SourceFile, SourceTrust, findings,
+    lines, own, parse_lines, signature, skill, tools_list,
 };
 use proem_select::mode::Mode;
 
-fn file(path: &str, standing: Standing, text: &str) -> SourceFile {
+fn file(path: &str, standing: SourceTrust, text: &str) -> SourceFile {
     SourceFile { path: path.to_owned(), standing, text: text.to_owned() }
 }
 
 fn outside(path: &str, text: &str) -> SourceFile {
-    file(path, Standing::Outside, text)
+    file(path, SourceTrust::Outside, text)
 }
 
-fn catalogue(parts: Vec<Parsed>) -> Catalogue {
+fn catalogue(parts: Vec<CatalogueContents>) -> Catalogue {
     approved(parts, &Approvals::default())
 }
 
-fn approved(parts: Vec<Parsed>, approvals: &Approvals) -> Catalogue {
-    let mut all = Parsed::default();
+fn approved(parts: Vec<CatalogueContents>, approvals: &Approvals) -> Catalogue {
+    let mut all = CatalogueContents::default();
     parts.into_iter().for_each(|part| all.add(part));
     Catalogue::new(all, approvals)
 }
 
-fn tools(server: &str, text: &str) -> Parsed {
+fn tools(server: &str, text: &str) -> CatalogueContents {
     tools_list::parse(&outside(&format!("{server}.json"), text), server)
 }
 
@@ -52,12 +52,12 @@ fn sketch(catalogue: &Catalogue) -> String {
 }
 
 #[track_caller]
-fn check(parsed: Parsed, expected: &str) {
+fn check(parsed: CatalogueContents, expected: &str) {
     assert_eq!(sketch(&catalogue(vec![parsed])).trim_end(), expected);
 }
 
 #[track_caller]
-fn check_servers(syntax: Syntax, key: &'static str, text: &str, names: &[&str], problems: &[&str]) {
+fn check_servers(syntax: ConfigSyntax, key: &'static str, text: &str, names: &[&str], problems: &[&str]) {
     let parsed = parse_servers(&outside("f", text), syntax, key);
     assert_eq!(parsed.servers.iter().map(|server| server.name.as_str()).collect::<Vec<_>>(), names, "{text}");
     assert_eq!(parsed.problems.iter().map(ToString::to_string).collect::<Vec<_>>(), problems, "{text}");
@@ -68,7 +68,7 @@ fn check_servers(syntax: Syntax, key: &'static str, text: &str, names: &[&str], 
 #[test]
 fn configured_servers_are_read_by_name_only() {
     let json = |text: &str, names: &[&str], problems: &[&str]| {
-        check_servers(Syntax::Json, "mcpServers", text, names, problems);
+        check_servers(ConfigSyntax::Json, "mcpServers", text, names, problems);
     };
     let secret = r#"{"hunter2": "hunter2", "mcpServers": {"b": {"command": "hunter2", "args": ["hunter2"],
         "env": {"TOKEN": "hunter2"}, "headers": {"hunter2": "hunter2"}}, "a": null}}"#;
@@ -91,7 +91,7 @@ fn configured_servers_are_read_by_name_only() {
     json(&format!(r#"{{"mcpServers": {{"": {{}}, "{}": 1, "ok": 2}}}}"#, "x".repeat(251)), &["ok"], &[lost]);
 
     let toml = |text: &str, names: &[&str], problems: &[&str]| {
-        check_servers(Syntax::Toml, "mcp_servers", text, names, problems);
+        check_servers(ConfigSyntax::Toml, "mcp_servers", text, names, problems);
     };
     toml(
         "model = 'hunter2'\n[mcp_servers.docs]\nenv = { A = 'hunter2' }\n[mcp_servers.\"b c\"]\n",
@@ -243,7 +243,7 @@ examples = ["abre um chamado"]
 fn a_catalogue_of_ones_own() {
     let there = || tools("s", r#"[{"name": "t", "description": "d"}]"#);
     let with = |standing| catalogue(vec![there(), own::parse(&file("c.toml", standing, OWN))]);
-    let trusted = with(Standing::Own);
+    let trusted = with(SourceTrust::Own);
     assert_eq!(
         sketch(&trusted),
         "deploy(branch: string) [act, approved] Deploys.\nhaiku [any, approved] \ns__t() [plan, outside] d\n"
@@ -252,9 +252,9 @@ fn a_catalogue_of_ones_own() {
     assert_eq!(deploy.definition().tags.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(), ["ops", "release"]);
     assert_eq!(deploy.approved().unwrap().parameters.unwrap()["required"][0], "branch");
     assert_eq!(trusted.get("s__t").unwrap().definition().examples.len(), 1);
-    assert_eq!(sketch(&with(Standing::Trusted)), sketch(&trusted));
+    assert_eq!(sketch(&with(SourceTrust::Trusted)), sketch(&trusted));
     // Untrusted, it may only restrict.
-    let untrusted = with(Standing::Outside);
+    let untrusted = with(SourceTrust::Outside);
     assert_eq!(
         sketch(&untrusted),
         "deploy(branch: string) [act, outside] Deploys.\nhaiku [any, outside] \ns__t() [plan, outside] d\n\
@@ -272,11 +272,11 @@ fn restricting_twice_leaves_nothing_and_never_everything() {
         own::parse(&file(name, standing, &format!("[capability.s__t]\nmodes = {modes}\n")))
     };
     let there = || tools("s", r#"[{"name": "t", "description": "d"}]"#);
-    let modes = |parts: Vec<Parsed>| {
-        let all: Vec<Parsed> = [there()].into_iter().chain(parts).collect();
+    let modes = |parts: Vec<CatalogueContents>| {
+        let all: Vec<CatalogueContents> = [there()].into_iter().chain(parts).collect();
         catalogue(all).get("s__t").unwrap().definition().modes.in_words()
     };
-    let (own, outside) = (Standing::Own, Standing::Outside);
+    let (own, outside) = (SourceTrust::Own, SourceTrust::Outside);
     assert_eq!(modes(vec![overlay("a", outside, "['act']"), overlay("b", own, "['plan', 'act']")]), "act");
     assert_eq!(modes(vec![overlay("a", outside, "['act']"), overlay("b", own, "['plan']")]), "none");
     assert_eq!(modes(vec![overlay("a", outside, "[]")]), "any");
@@ -319,7 +319,7 @@ fn what_is_wrong_with_a_catalogue_of_ones_own() {
             "! c.toml at /capability/gone: there is no entry called `gone`; `proem catalogue list` shows the names",
         ),
     ] {
-        check(own::parse(&file("c.toml", Standing::Own, text)), expected);
+        check(own::parse(&file("c.toml", SourceTrust::Own, text)), expected);
     }
 }
 
@@ -382,7 +382,7 @@ fn limits_cut_and_say_so() {
 
 #[test]
 fn of_entries_with_one_name_none_takes_the_place_of_another() {
-    let trusted = || own::parse(&file("own.toml", Standing::Own, "[[tool]]\nname = 's__t'\ndescription = 'mine'\n"));
+    let trusted = || own::parse(&file("own.toml", SourceTrust::Own, "[[tool]]\nname = 's__t'\ndescription = 'mine'\n"));
     let theirs = || tools("s", r#"[{"name": "t", "description": "theirs"}]"#);
     let others = || lines::parse(&outside("x.jsonl", r#"{"name": "s__t", "description": "others"}"#));
     let all = catalogue(vec![theirs(), trusted(), others()]);
@@ -469,8 +469,8 @@ fn deep_nesting_is_refused_and_stops_nothing() {
                 &outside("f", &format!("---\nname: {}\n---\n", text.chars().take(60_000).collect::<String>())),
                 "s",
             ),
-            parse_servers(&file, Syntax::Json, "mcpServers"),
-            parse_servers(&file, Syntax::Toml, "mcp_servers"),
+            parse_servers(&file, ConfigSyntax::Json, "mcpServers"),
+            parse_servers(&file, ConfigSyntax::Toml, "mcp_servers"),
         ] {
             assert!(parsed.entries.is_empty(), "{:?}", parsed.problems);
         }
@@ -493,7 +493,7 @@ fn approval_is_of_exactly_what_was_shown() {
     let changed = with("two", &approvals);
     let entry = changed.get("s__t").unwrap();
     assert!(entry.approved().is_none() && entry.changed());
-    assert_eq!(findings(&changed, None)[0].kind, FindingKind::Changed);
+    assert_eq!(findings(&changed, None)[0].kind, EntryConcernKind::Changed);
     // Approved under another name is not approved.
     let elsewhere = approved(vec![tools("r", r#"[{"name": "t", "description": "one"}]"#)], &approvals);
     assert_eq!(elsewhere.get("r__t").unwrap().approval(), Approval::Outside);

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use proem_engine::error::{Error, ErrorKind};
 use proem_select::catalogue::{
-    Approvals, Catalogue, Embed, Hash, Manifest, Name, Parsed, SourceFile, Standing, Vectorised, lines, own, servers,
-    skill, text_hash, texts, tools_list, vectorise,
+    Approvals, Catalogue, CatalogueContents, CatalogueName, EmbeddingScope, EmbeddingTally, Manifest, Sha256Hash,
+    SourceFile, SourceTrust, lines, own, servers, skill, text_hash, texts, tools_list, vectorise,
 };
 use proem_select::embedding::{Embedder, ModelId, Vector};
 use proptest::prelude::*;
@@ -32,12 +32,13 @@ fn tool() -> impl Strategy<Value = Json> {
 }
 
 /// One file of any kind.
-fn part() -> impl Strategy<Value = (u8, Standing, Vec<Json>, String)> {
-    let standing = prop_oneof![3 => Just(Standing::Outside), 1 => Just(Standing::Trusted), 1 => Just(Standing::Own)];
+fn part() -> impl Strategy<Value = (u8, SourceTrust, Vec<Json>, String)> {
+    let standing =
+        prop_oneof![3 => Just(SourceTrust::Outside), 1 => Just(SourceTrust::Trusted), 1 => Just(SourceTrust::Own)];
     (0u8..4, standing, proptest::collection::vec(tool(), 0..5), name())
 }
 
-fn parse(index: usize, (kind, standing, tools, server): &(u8, Standing, Vec<Json>, String)) -> Parsed {
+fn parse(index: usize, (kind, standing, tools, server): &(u8, SourceTrust, Vec<Json>, String)) -> CatalogueContents {
     let file = |text: String| SourceFile { path: format!("f{index}"), standing: *standing, text };
     match kind {
         0 => tools_list::parse(&file(json!(tools).to_string()), server),
@@ -50,8 +51,8 @@ fn parse(index: usize, (kind, standing, tools, server): &(u8, Standing, Vec<Json
     }
 }
 
-fn lay(parts: impl IntoIterator<Item = Parsed>) -> Catalogue {
-    let mut all = Parsed::default();
+fn lay(parts: impl IntoIterator<Item = CatalogueContents>) -> Catalogue {
+    let mut all = CatalogueContents::default();
     parts.into_iter().for_each(|part| all.add(part));
     Catalogue::new(all, &Approvals::default())
 }
@@ -59,7 +60,7 @@ fn lay(parts: impl IntoIterator<Item = Parsed>) -> Catalogue {
 proptest! {
     #[test]
     fn the_order_of_files_does_not_matter(parts in proptest::collection::vec(part(), 0..6), seed in any::<prop::sample::Index>()) {
-        let parsed: Vec<Parsed> = parts.iter().enumerate().map(|(index, part)| parse(index, part)).collect();
+        let parsed: Vec<CatalogueContents> = parts.iter().enumerate().map(|(index, part)| parse(index, part)).collect();
         let mut turned = parsed.clone();
         let by = seed.index(turned.len().max(1)).min(turned.len());
         turned.rotate_left(by);
@@ -72,28 +73,28 @@ proptest! {
         let all = lay(parts.iter().enumerate().map(|(index, part)| parse(index, part)));
         let names: Vec<&str> = all.entries().iter().map(|entry| entry.name().as_str()).collect();
         prop_assert!(names.is_sorted_by(|a, b| a < b), "{:?}", names);
-        prop_assert!(names.iter().all(|name| Name::new(name).is_some()), "{:?}", names);
+        prop_assert!(names.iter().all(|name| CatalogueName::new(name).is_some()), "{:?}", names);
         prop_assert!(names.iter().all(|name| all.get(name).is_some()));
     }
 
     #[test]
     fn an_outsider_never_takes_a_trusted_name(trusted in tool(), others in proptest::collection::vec(part(), 0..5)) {
         let text = json!(trusted).to_string();
-        let file = SourceFile { path: "own".into(), standing: Standing::Own, text };
+        let file = SourceFile { path: "own".into(), standing: SourceTrust::Own, text };
         let alone = lay([lines::parse(&file)]);
-        let outside = others.iter().map(|(kind, _, tools, server)| (*kind, Standing::Outside, tools.clone(), server.clone()));
-        let parsed: Vec<Parsed> = outside.enumerate().map(|(index, part)| parse(index, &part)).collect();
+        let outside = others.iter().map(|(kind, _, tools, server)| (*kind, SourceTrust::Outside, tools.clone(), server.clone()));
+        let parsed: Vec<CatalogueContents> = outside.enumerate().map(|(index, part)| parse(index, &part)).collect();
         let all = lay([lines::parse(&file)].into_iter().chain(parsed));
         for entry in alone.entries() {
             let kept = all.get(entry.name().as_str());
-            prop_assert_eq!(kept.map(|kept| (kept.hash(), kept.standing())), Some((entry.hash(), Standing::Own)));
+            prop_assert_eq!(kept.map(|kept| (kept.hash(), kept.standing())), Some((entry.hash(), SourceTrust::Own)));
         }
     }
 
     #[test]
     fn the_hash_changes_exactly_with_the_content(a in tool(), b in tool()) {
         let hash = |tool: &Json| {
-            let file = SourceFile { path: "f".into(), standing: Standing::Outside, text: json!([tool]).to_string() };
+            let file = SourceFile { path: "f".into(), standing: SourceTrust::Outside, text: json!([tool]).to_string() };
             let all = lay([tools_list::parse(&file, "s")]);
             all.entries().first().map(|entry| *entry.hash())
         };
@@ -105,7 +106,7 @@ proptest! {
 
     #[test]
     fn no_text_stops_a_reader(text in any::<String>(), server in any::<String>()) {
-        let file = SourceFile { path: "f".into(), standing: Standing::Outside, text };
+        let file = SourceFile { path: "f".into(), standing: SourceTrust::Outside, text };
         let parts = [tools_list::parse(&file, &server), lines::parse(&file), own::parse(&file), skill::parse(&file, &server)];
         for part in &parts {
             prop_assert!(part.problems.len() <= 21);
@@ -118,7 +119,7 @@ proptest! {
         let all = lay(parts.iter().enumerate().map(|(index, part)| parse(index, part)));
         let mut manifest = Manifest::default();
         manifest.update(&all);
-        vectorise(&mut manifest, &all, &Letters::new("letters-1"), Embed::Missing, &mut |_, _| {}).unwrap();
+        vectorise(&mut manifest, &all, &Letters::new("letters-1"), EmbeddingScope::Missing, &mut |_, _| {}).unwrap();
         let text = manifest.write();
         let read = Manifest::read(&text).unwrap();
         prop_assert_eq!(&read, &manifest);
@@ -127,10 +128,10 @@ proptest! {
 
     #[test]
     fn a_broken_manifest_is_an_error_and_nothing_else(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let all = lay([parse(0, &(0, Standing::Outside, vec![json!({ "name": "a", "description": "b" })], "s".into()))]);
+        let all = lay([parse(0, &(0, SourceTrust::Outside, vec![json!({ "name": "a", "description": "b" })], "s".into()))]);
         let mut manifest = Manifest::default();
         manifest.update(&all);
-        vectorise(&mut manifest, &all, &Letters::new("letters-1"), Embed::Missing, &mut |_, _| {}).unwrap();
+        vectorise(&mut manifest, &all, &Letters::new("letters-1"), EmbeddingScope::Missing, &mut |_, _| {}).unwrap();
         let mut bytes = manifest.write().into_bytes();
         let at = at.index(bytes.len());
         bytes[at] = byte;
@@ -183,7 +184,7 @@ impl Embedder for Wrong {
 
 fn three() -> Catalogue {
     let text = "{\"name\": \"aTool\", \"description\": \"b\", \"examples\": [\"ab\", \"zzz\"]}\n{\"name\": \"b_c\"}\n";
-    lay([lines::parse(&SourceFile { path: "f".into(), standing: Standing::Outside, text: text.into() })])
+    lay([lines::parse(&SourceFile { path: "f".into(), standing: SourceTrust::Outside, text: text.into() })])
 }
 
 #[test]
@@ -197,9 +198,18 @@ fn texts_are_embedded_once_and_forgotten_with_their_entry() {
     let run = |manifest: &mut Manifest, all: &Catalogue, embed| {
         vectorise(manifest, all, &letters, embed, &mut |_, _| {}).unwrap()
     };
-    assert_eq!(run(&mut manifest, &all, Embed::Missing), Vectorised { made: 4, kept: 0, silent: 1, removed: 0 });
-    assert_eq!(run(&mut manifest, &all, Embed::Missing), Vectorised { made: 0, kept: 4, silent: 1, removed: 0 });
-    assert_eq!(run(&mut manifest, &all, Embed::All), Vectorised { made: 4, kept: 0, silent: 1, removed: 0 });
+    assert_eq!(
+        run(&mut manifest, &all, EmbeddingScope::Missing),
+        EmbeddingTally { made: 4, kept: 0, silent: 1, removed: 0 }
+    );
+    assert_eq!(
+        run(&mut manifest, &all, EmbeddingScope::Missing),
+        EmbeddingTally { made: 0, kept: 4, silent: 1, removed: 0 }
+    );
+    assert_eq!(
+        run(&mut manifest, &all, EmbeddingScope::All),
+        EmbeddingTally { made: 4, kept: 0, silent: 1, removed: 0 }
+    );
     let vectors = manifest.vectors(&letters.model).unwrap();
     let about = vectors[&text_hash(&texts(&all.entries()[0])[0])].as_ref().unwrap();
     assert_eq!(about.values, [127, 127, 0, 0]);
@@ -207,7 +217,10 @@ fn texts_are_embedded_once_and_forgotten_with_their_entry() {
     // Models don't share vectors, and an entry's go with it.
     assert!(manifest.vectors(&ModelId::new("letters-2").unwrap()).is_none());
     let none = lay([]);
-    assert_eq!(run(&mut manifest, &none, Embed::Missing), Vectorised { made: 0, kept: 0, silent: 0, removed: 4 });
+    assert_eq!(
+        run(&mut manifest, &none, EmbeddingScope::Missing),
+        EmbeddingTally { made: 0, kept: 0, silent: 0, removed: 4 }
+    );
 }
 
 #[test]
@@ -230,7 +243,7 @@ fn a_wrong_answer_leaves_the_manifest_as_it_was() {
         manifest.update(&all);
         let before = manifest.clone();
         let wrong = Wrong { model: ModelId::new("m").unwrap(), answer };
-        let error = vectorise(&mut manifest, &all, &wrong, Embed::All, &mut |_, _| {}).unwrap_err();
+        let error = vectorise(&mut manifest, &all, &wrong, EmbeddingScope::All, &mut |_, _| {}).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
         assert_eq!((error.kind(), manifest), (ErrorKind::InvalidVector, before));
     }
@@ -239,13 +252,13 @@ fn a_wrong_answer_leaves_the_manifest_as_it_was() {
 #[test]
 fn what_changed_since_the_last_look() {
     let of = |text: &str| {
-        lay([lines::parse(&SourceFile { path: "f".into(), standing: Standing::Outside, text: text.into() })])
+        lay([lines::parse(&SourceFile { path: "f".into(), standing: SourceTrust::Outside, text: text.into() })])
     };
     let mut manifest = Manifest::default();
     manifest.update(&of("{\"name\": \"a\"}\n{\"name\": \"b\"}\n{\"name\": \"c\"}"));
     let changes =
         manifest.update(&of("{\"name\": \"a\"}\n{\"name\": \"b\", \"description\": \"x\"}\n{\"name\": \"d\"}"));
-    let names = |names: &[Name]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let names = |names: &[CatalogueName]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     assert_eq!(
         (names(&changes.new), names(&changes.changed), names(&changes.gone)),
         ("d".into(), "b".into(), "c".into())
@@ -254,7 +267,7 @@ fn what_changed_since_the_last_look() {
 
 #[test]
 fn a_manifest_of_another_form_is_made_anew() {
-    let hash = Hash::of(b"").to_string();
+    let hash = Sha256Hash::of(b"").to_string();
     let entry = json!({ "kind": "tool", "hash": hash, "modes": [], "tags": [], "examples": [], "origin": "f" });
     let with = |key: &str, value: Json| {
         let mut entry = entry.clone();
@@ -284,7 +297,7 @@ fn a_manifest_of_another_form_is_made_anew() {
         ("damaged", vectors(json!({ "m": { &hash: "0000803f" } }))),
         ("damaged", vectors(json!({ "m": { &hash: "0000c07f01" } }))),
         ("damaged", vectors(json!({ "m": { &hash: "0000803fzz" } }))),
-        ("damaged", vectors(json!({ "m": { &hash: "0000803f01", Hash::of(b"x").to_string(): "0000803f0101" } }))),
+        ("damaged", vectors(json!({ "m": { &hash: "0000803f01", Sha256Hash::of(b"x").to_string(): "0000803f0101" } }))),
     ] {
         let error = Manifest::read(&json.to_string()).unwrap_err().to_string();
         assert!(error.contains(why) && error.ends_with("it is rebuilt"), "{json}: {error}");
@@ -302,10 +315,10 @@ fn the_corpus_is_read_or_refused() {
         let path = entry.unwrap().path();
         let Ok(text) = String::from_utf8(std::fs::read(&path).unwrap()) else { continue };
         let (kind, text) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-        let file = SourceFile { path: "f".into(), standing: Standing::Outside, text: text.into() };
+        let file = SourceFile { path: "f".into(), standing: SourceTrust::Outside, text: text.into() };
         let parsed = match kind {
-            "j" => servers::parse(&file, servers::Syntax::Json, "mcpServers"),
-            "x" => servers::parse(&file, servers::Syntax::Toml, "mcp_servers"),
+            "j" => servers::parse(&file, servers::ConfigSyntax::Json, "mcpServers"),
+            "x" => servers::parse(&file, servers::ConfigSyntax::Toml, "mcp_servers"),
             "o" => own::parse(&file),
             "s" => skill::parse(&file, "folder"),
             "l" => lines::parse(&file),
@@ -313,7 +326,7 @@ fn the_corpus_is_read_or_refused() {
                 if let Ok(manifest) = Manifest::read(&file.text) {
                     assert_eq!(Manifest::read(&manifest.write()).unwrap(), manifest, "{path:?}");
                 }
-                Parsed::default()
+                CatalogueContents::default()
             }
             _ => tools_list::parse(&file, "server"),
         };

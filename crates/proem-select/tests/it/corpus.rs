@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
-use proem_select::select::{Calibrations, Index, Lexicon, Selector, Usage, WordWeights};
+use proem_select::select::{
+    CatalogueIndex, SelectionWeightSet, Selector, TranslationLexicon, UsageHistory, WordWeights,
+};
 
 /// The inputs of one target by name; the fuzzer's may be no text.
 fn corpus(target: &str) -> BTreeMap<String, String> {
@@ -31,24 +33,25 @@ fn what_selection_reads_is_read_or_refused_and_any_task_is_ranked() {
         let kind = chars.next().unwrap_or('q');
         let rest = chars.as_str();
         let (words, calibrations) = (shipped.words().clone(), shipped.calibrations().clone());
-        let (mut selector, mut usage) = (shipped.clone(), Usage::default());
+        let (mut selector, mut usage) = (shipped.clone(), UsageHistory::default());
         let accepted = match kind {
-            'u' => Usage::parse(rest).map(|table| usage = table),
-            'l' => Lexicon::parse(rest).map(|lexicon| selector = Selector::new(lexicon, words, calibrations)),
+            'u' => UsageHistory::parse(rest).map(|table| usage = table),
+            'l' => {
+                TranslationLexicon::parse(rest).map(|lexicon| selector = Selector::new(lexicon, words, calibrations))
+            }
             'w' => WordWeights::parse(rest)
                 .map(|words| selector = Selector::new(shipped.lexicon().clone(), words, calibrations)),
-            'c' => {
-                Calibrations::parse(rest).map(|read| selector = Selector::new(shipped.lexicon().clone(), words, read))
-            }
+            'c' => SelectionWeightSet::parse(rest)
+                .map(|read| selector = Selector::new(shipped.lexicon().clone(), words, read)),
             _ => Ok(()),
         };
         *read.entry(kind).or_default() += usize::from(accepted.is_ok());
-        let once = Usage::parse(&usage.write()).unwrap();
-        assert_eq!(Usage::parse(&once.write()).unwrap().write(), once.write(), "{name}");
+        let once = UsageHistory::parse(&usage.write()).unwrap();
+        assert_eq!(UsageHistory::parse(&once.write()).unwrap().write(), once.write(), "{name}");
         let tools = parse_lines("f", "{\"name\":\"play\",\"description\":\"Plays a song.\"}\n{\"name\":\"weather\"}\n");
         let all = Catalogue::new(tools, &Approvals::default());
         let query = selector.query(rest);
-        let index = Index::new(all.entries(), &usage, &selector);
+        let index = CatalogueIndex::new(all.entries(), &usage, &selector);
         let ranking = selector.rank(all.entries(), &index, &query, None).unwrap();
         assert_eq!(ranking.ranked.len(), 2, "{name}");
         assert!(ranking.ranked.iter().all(|ranked| (0.0..=1.0).contains(&ranked.probability)), "{name}: {ranking:?}");

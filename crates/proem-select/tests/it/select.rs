@@ -13,7 +13,8 @@ use proem_select::catalogue::{Approvals, Capability, Catalogue, parse_lines};
 use proem_select::embedding::{Embedder as _, ModelId, Vector};
 use proem_select::mode::Mode;
 use proem_select::select::{
-    BaseNames, Caps, FEATURES, Index, MAX_BYTES, Meant, Ranked, Ranking, Reason, Selector, Usage, Used, choose, key,
+    BaseNames, CapabilityUsage, Caps, CatalogueIndex, FEATURES, MAX_BYTES, RankedEntry, Ranking, RejectionReason,
+    Selector, TaskEmbedding, UsageHistory, choose, key,
 };
 use serde_json::json;
 
@@ -56,7 +57,7 @@ fn a_broken_embedder_is_an_error_and_words_decide_then() {
             "model `m` gave a vector with a number that is not finite",
         ),
     ] {
-        let mut index = Index::new(tools.entries(), &Usage::default(), &selector);
+        let mut index = CatalogueIndex::new(tools.entries(), &UsageHistory::default(), &selector);
         let error = index.embed(tools.entries(), &broken, None).unwrap_err();
         assert!(error.kind() == kind && error.to_string().contains(problem), "{problem}: {error}");
         let error = selector.embed(&query, &broken).unwrap_err();
@@ -74,8 +75,8 @@ fn vectors_that_do_not_belong_together_never_meet() {
     let (selector, tools) = (selector(&["a", "b"]), catalogue(TOOLS));
     let (a, b, short) = (Hashed::new("a", 16), Hashed::new("b", 16), Hashed::new("a", 8));
     let query = selector.query("weather in Porto");
-    let mut index = Index::new(tools.entries(), &Usage::default(), &selector);
-    let check = |index: &Index, result: Result<Ranking, _>, problem: &str| {
+    let mut index = CatalogueIndex::new(tools.entries(), &UsageHistory::default(), &selector);
+    let check = |index: &CatalogueIndex, result: Result<Ranking, _>, problem: &str| {
         let error: proem_engine::Error = result.unwrap_err();
         assert_eq!(
             (error.kind(), error.to_string()),
@@ -95,30 +96,30 @@ fn vectors_that_do_not_belong_together_never_meet() {
         "model `a` gave 8 dimensions for the task and 16 for the catalogue",
     );
     let of_b = selector.embed(&query, &b).unwrap();
-    let lying = Meant { model: a.model(), vectors: &of_b, pieces: None };
+    let lying = TaskEmbedding { model: a.model(), vectors: &of_b, pieces: None };
     check(
         &index,
         selector.rank(tools.entries(), &index, &query, Some(&lying)),
         "the catalogue has vectors of `a` and the task of `a`; run `proem catalogue refresh`",
     );
-    let few = Meant { model: a.model(), vectors: &[], pieces: None };
+    let few = TaskEmbedding { model: a.model(), vectors: &[], pieces: None };
     check(&index, selector.rank(tools.entries(), &index, &query, Some(&few)), "0 vectors for 1 parts of the task");
 
-    let mut used = Used::default();
+    let mut used = CapabilityUsage::default();
     used.add(&query, Vector::new(a.model(), vec![1.0; 8]).ok().as_ref());
-    let mut usage = Usage::default();
+    let mut usage = UsageHistory::default();
     usage.add(key(&tools.entries()[0]), &used);
-    let error = Index::new(tools.entries(), &usage, &selector).embed(tools.entries(), &a, None).unwrap_err();
+    let error = CatalogueIndex::new(tools.entries(), &usage, &selector).embed(tools.entries(), &a, None).unwrap_err();
     assert_eq!(error.to_string(), "model `a` gave 8 dimensions for requests and 16 for the catalogue");
 }
 
 #[test]
 fn a_model_without_weights_and_an_index_of_another_catalogue_are_named() {
     let (selector, tools) = (selector(&["a"]), catalogue(TOOLS));
-    let ranking = rank(&selector, &tools, &Usage::default(), Some(&Hashed::new("b", 16)), "weather in Porto");
+    let ranking = rank(&selector, &tools, &UsageHistory::default(), Some(&Hashed::new("b", 16)), "weather in Porto");
     assert_eq!(ranking.degraded.as_deref(), Some("`b` is not calibrated: tools are chosen by shared words"));
     assert_eq!(names(&tools, &ranking)[0], "weather");
-    let index = Index::new(&tools.entries()[1..], &Usage::default(), &selector);
+    let index = CatalogueIndex::new(&tools.entries()[1..], &UsageHistory::default(), &selector);
     let error = selector.rank(tools.entries(), &index, &selector.query("x"), None).unwrap_err();
     assert_eq!(
         (error.kind(), error.to_string().as_str()),
@@ -131,7 +132,7 @@ fn strange_tasks_and_catalogues_are_ranked_or_abstained_from() {
     let (selector, tools, model) = (selector(&["m"]), catalogue(TOOLS), Hashed::new("m", 16));
     let check = |task: &str, catalogue: &Catalogue| {
         for embedder in [None, Some(&model)] {
-            let ranking = rank(&selector, catalogue, &Usage::default(), embedder, task);
+            let ranking = rank(&selector, catalogue, &UsageHistory::default(), embedder, task);
             assert_eq!(ranking.ranked.len(), catalogue.entries().len());
             assert!(ranking.abstained(), "{:.40} {:?}", task, ranking.ranked.first());
             assert_eq!(ranking.cut, task.len() > MAX_BYTES);
@@ -155,14 +156,14 @@ fn ten_thousand_tools_of_one_name_and_without_description_are_ranked() {
     let same: Vec<String> = (0..10_000).map(|n| format!("{}\n", tool(n))).collect();
     let tools = Catalogue::new(parse_lines("f", &same.concat()), &Approvals::default());
     assert_eq!(tools.entries().len(), 10_000, "{:?}", tools.problems());
-    let ranking = rank(&selector, &tools, &Usage::default(), None, "the weather in Porto, please");
+    let ranking = rank(&selector, &tools, &UsageHistory::default(), None, "the weather in Porto, please");
     assert_eq!(ranking.ranked.len(), tools.entries().len());
     let first = &tools.entries()[ranking.ranked[0].entry];
     assert_eq!(first.definition().description.len(), "weather".len());
 }
 
 /// One capability, its kind and modes as JSON, its probability and what becomes of it.
-type Row = (&'static str, &'static str, f32, Result<(), Reason>);
+type Row = (&'static str, &'static str, f32, Result<(), RejectionReason>);
 
 fn check_choice(rows: &[Row], caps: &Caps, (tools, skills): (&[&'static str], &[&'static str]), abstained: bool) {
     let lines: String =
@@ -170,12 +171,13 @@ fn check_choice(rows: &[Row], caps: &Caps, (tools, skills): (&[&'static str], &[
     let all = Catalogue::new(parse_lines("f", &lines), &Approvals::default());
     assert_eq!(all.problems(), []);
     let place = |name: &str| all.entries().iter().position(|entry| entry.name().as_str() == name).unwrap();
-    let ranked = |row: &Row| Ranked { entry: place(row.0), probability: row.2, features: [0.0; FEATURES], part: 0 };
+    let ranked =
+        |row: &Row| RankedEntry { entry: place(row.0), probability: row.2, features: [0.0; FEATURES], part: 0 };
     let ranking = Ranking { ranked: rows.iter().map(ranked).collect(), threshold: 0.5, degraded: None, cut: false };
     let names = |names: &[&'static str]| names.iter().copied().collect();
     let base = BaseNames { tools: names(tools), skills: names(skills) };
     let selection = choose(all.entries(), &ranking, caps, &base);
-    let mut found: Vec<(usize, &str, Result<(), Reason>)> = Vec::new();
+    let mut found: Vec<(usize, &str, Result<(), RejectionReason>)> = Vec::new();
     let name = |entry: usize| -> &str { Capability::name(&all.entries()[entry]).as_str() };
     found.extend(selection.chosen.iter().map(|chosen| (chosen.rank, name(chosen.entry), Ok(()))));
     found.extend(selection.cut.iter().map(|cut| (cut.rank, name(cut.entry), Err(cut.reason))));
@@ -189,7 +191,7 @@ fn check_choice(rows: &[Row], caps: &Caps, (tools, skills): (&[&'static str], &[
 fn caps_modes_and_thresholds_hold_and_say_why() {
     let caps = |tools, skills, results, min_score| Caps { mode: Mode::Plan, tools, skills, results, min_score };
     let (skill, act) = (r#","kind":"skill""#, r#","modes":["act"]"#);
-    let rows = |verdicts: [Result<(), Reason>; 5]| -> Vec<Row> {
+    let rows = |verdicts: [Result<(), RejectionReason>; 5]| -> Vec<Row> {
         let of = [("a", "", 0.9), ("b", act, 0.8), ("c", skill, 0.7), ("d", "", 0.6), ("e", skill, 0.5)];
         of.into_iter().zip(verdicts).map(|((name, more, p), verdict)| (name, more, p, verdict)).collect()
     };
@@ -197,38 +199,72 @@ fn caps_modes_and_thresholds_hold_and_say_why() {
     let check = |caps: Caps, tools: &[&'static str], skills: &[&'static str], verdicts| {
         check_choice(&rows(verdicts), &caps, (tools, skills), false);
     };
-    check(caps(9, 9, 9, None), &[], &[], [all, Err(Reason::Mode), all, all, all]);
+    check(caps(9, 9, 9, None), &[], &[], [all, Err(RejectionReason::Mode), all, all, all]);
     check(Caps { mode: Mode::Act, ..caps(9, 9, 9, None) }, &[], &[], [all; 5]);
-    check(caps(9, 9, 1, None), &[], &[], [all, Err(Reason::Mode), all, Err(Reason::Results), Err(Reason::Results)]);
+    check(
+        caps(9, 9, 1, None),
+        &[],
+        &[],
+        [all, Err(RejectionReason::Mode), all, Err(RejectionReason::Results), Err(RejectionReason::Results)],
+    );
     check(
         caps(1, 0, 9, None),
         &[],
         &[],
-        [all, Err(Reason::Mode), Err(Reason::Cap), Err(Reason::Cap), Err(Reason::Cap)],
+        [
+            all,
+            Err(RejectionReason::Mode),
+            Err(RejectionReason::Cap),
+            Err(RejectionReason::Cap),
+            Err(RejectionReason::Cap),
+        ],
     );
     // A base tool takes its place among the tools, and a default skill among the skills.
     check(
         caps(2, 1, 9, None),
         &["a"],
         &["e"],
-        [Err(Reason::Named), Err(Reason::Mode), Err(Reason::Cap), all, Err(Reason::Named)],
+        [
+            Err(RejectionReason::Named),
+            Err(RejectionReason::Mode),
+            Err(RejectionReason::Cap),
+            all,
+            Err(RejectionReason::Named),
+        ],
     );
-    check(caps(1, 9, 9, None), &["d"], &[], [Err(Reason::Cap), Err(Reason::Mode), all, Err(Reason::Named), all]);
+    check(
+        caps(1, 9, 9, None),
+        &["d"],
+        &[],
+        [Err(RejectionReason::Cap), Err(RejectionReason::Mode), all, Err(RejectionReason::Named), all],
+    );
     // So does one that the catalogue doesn't have.
     check(
         caps(2, 1, 9, None),
         &["x"],
         &["y"],
-        [all, Err(Reason::Mode), Err(Reason::Cap), Err(Reason::Cap), Err(Reason::Cap)],
+        [
+            all,
+            Err(RejectionReason::Mode),
+            Err(RejectionReason::Cap),
+            Err(RejectionReason::Cap),
+            Err(RejectionReason::Cap),
+        ],
     );
     check(
         caps(1, 2, 9, None),
         &["x"],
         &["y"],
-        [Err(Reason::Cap), Err(Reason::Mode), all, Err(Reason::Cap), Err(Reason::Cap)],
+        [
+            Err(RejectionReason::Cap),
+            Err(RejectionReason::Mode),
+            all,
+            Err(RejectionReason::Cap),
+            Err(RejectionReason::Cap),
+        ],
     );
-    let unlikely = Err(Reason::Unlikely);
-    check(caps(9, 9, 9, Some(0.65)), &[], &[], [all, Err(Reason::Mode), all, unlikely, unlikely]);
+    let unlikely = Err(RejectionReason::Unlikely);
+    check(caps(9, 9, 9, Some(0.65)), &[], &[], [all, Err(RejectionReason::Mode), all, unlikely, unlikely]);
     check_choice(&rows([unlikely; 5]), &caps(9, 9, 9, Some(0.95)), (&[], &[]), true);
     check_choice(&rows([unlikely; 5]), &caps(9, 9, 9, Some(f32::NAN)), (&[], &[]), true);
     check_choice(&[], &caps(9, 9, 9, None), (&[], &[]), true);
@@ -238,7 +274,7 @@ fn caps_modes_and_thresholds_hold_and_say_why() {
 fn at_most_ten_entries_that_were_cut_are_named() {
     let many: Vec<(String, String)> = (0..40).map(|n| (format!("tool_{n}"), "weather".to_owned())).collect();
     let tools = catalogue(many.iter().map(|(name, text)| (name.as_str(), text.as_str())));
-    let ranking = rank(&selector(&[]), &tools, &Usage::default(), None, "weather");
+    let ranking = rank(&selector(&[]), &tools, &UsageHistory::default(), None, "weather");
     let caps = Caps { mode: Mode::Act, tools: 40, skills: 0, results: 3, min_score: Some(0.0) };
     let selection = choose(tools.entries(), &ranking, &caps, &BaseNames::default());
     assert_eq!((selection.chosen.len(), selection.cut.len()), (3, 10));
@@ -247,8 +283,8 @@ fn at_most_ten_entries_that_were_cut_are_named() {
 #[test]
 fn a_broken_line_of_usage_is_named() {
     let hash = "0".repeat(64);
-    assert_eq!(Usage::parse(&format!("# made by hand\n{hash}\t3\ta:1 zz:2\tm\t7f81\n")).map(|_| ()), Ok(()));
-    assert_eq!(Usage::parse(&format!("{hash}\t3\t\t-\t\n")).map(|_| ()), Ok(()));
+    assert_eq!(UsageHistory::parse(&format!("# made by hand\n{hash}\t3\ta:1 zz:2\tm\t7f81\n")).map(|_| ()), Ok(()));
+    assert_eq!(UsageHistory::parse(&format!("{hash}\t3\t\t-\t\n")).map(|_| ()), Ok(()));
     for line in [
         "",
         "x",
@@ -266,10 +302,10 @@ fn a_broken_line_of_usage_is_named() {
         &format!("{hash}\t3\ta:1\tm\t"),
         &format!("{hash}\t3\ta:1\t-\t\u{0}"),
     ] {
-        let error = Usage::parse(&format!("# one\n{line}\n")).expect_err(line);
+        let error = UsageHistory::parse(&format!("# one\n{line}\n")).expect_err(line);
         assert_eq!(error.to_string(), "usage table: line 2 is not of its form", "{line}");
     }
-    let error = Usage::parse(&format!("{hash}\t3\t\t-\t\n").repeat(2)).unwrap_err();
+    let error = UsageHistory::parse(&format!("{hash}\t3\t\t-\t\n").repeat(2)).unwrap_err();
     assert_eq!(error.to_string(), "usage table: line 2 has the key of an earlier one");
 }
 
@@ -278,15 +314,16 @@ fn usage_is_found_by_full_name_own_name_and_key() {
     let (selector, tools) = (selector(&[]), catalogue(TOOLS));
     let asked = selector.query("umbrella tomorrow");
     let place = tools.entries().iter().position(|entry| entry.name().as_str() == "weather").unwrap();
-    let evidence =
-        |usage: &Usage| selector.evidence(&Index::new(tools.entries(), usage, &selector), &asked, None)[place];
-    let mut by_name = Usage::default();
+    let evidence = |usage: &UsageHistory| {
+        selector.evidence(&CatalogueIndex::new(tools.entries(), usage, &selector), &asked, None)[place]
+    };
+    let mut by_name = UsageHistory::default();
     by_name.add_request("weather", &asked, None);
-    let (mut used, mut by_key) = (Used::default(), Usage::default());
+    let (mut used, mut by_key) = (CapabilityUsage::default(), UsageHistory::default());
     used.add(&asked, None);
     by_key.add(key(&tools.entries()[place]), &used);
     assert_eq!(evidence(&by_name), evidence(&by_key));
-    assert!(evidence(&by_name)[6] > 0.0 && evidence(&Usage::default())[6] == 0.0);
+    assert!(evidence(&by_name)[6] > 0.0 && evidence(&UsageHistory::default())[6] == 0.0);
 }
 
 #[test]
@@ -306,7 +343,7 @@ fn requests_in_five_languages_find_tools_described_in_english() {
         ("Che tempo fa a Milano domani? Vorrei le previsioni", "weather"),
         ("Cerca un volo per Parigi", "find_flights"),
     ] {
-        let ranking = rank(&selector, &tools, &Usage::default(), None, task);
+        let ranking = rank(&selector, &tools, &UsageHistory::default(), None, task);
         assert_eq!(names(&tools, &ranking)[0], expected, "{task}");
     }
 }
@@ -318,7 +355,7 @@ fn what_speaks_for_an_entry_is_named_in_words_of_the_task() {
         json!({ "name": "t", "description": "Secret marker invoice", "examples": ["play a song", "send the invoice"] });
     let tools = Catalogue::new(parse_lines("f", &format!("{lines}\n")), &Approvals::default());
     let query = selector.query("Envia a fatura ao cliente");
-    let index = Index::new(tools.entries(), &Usage::default(), &selector);
+    let index = CatalogueIndex::new(tools.entries(), &UsageHistory::default(), &selector);
     let ranking = selector.rank(tools.entries(), &index, &query, None).unwrap();
     assert!(selector.shared_words(&index, &query, &ranking.ranked[0]).contains(&"fatura".to_owned()));
     assert_eq!(selector.nearest_example(&tools.entries()[0], &query), Some(1));

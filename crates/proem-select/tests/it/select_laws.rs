@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 
 use crate::hashed::{Hashed, catalogue, rank, ranked, selector};
-use proem_select::catalogue::{Catalogue, Embed, Manifest, vectorise};
+use proem_select::catalogue::{Catalogue, EmbeddingScope, Manifest, vectorise};
 use proem_select::embedding::Embedder as _;
-use proem_select::select::{Index, Ranked, Ranking, Selector, Usage, Used, key};
+use proem_select::select::{CapabilityUsage, CatalogueIndex, RankedEntry, Ranking, Selector, UsageHistory, key};
 use proptest::prelude::*;
 
 /// Words that meet often, in several languages, and anything else.
@@ -41,9 +41,9 @@ fn bits(catalogue: &Catalogue, ranking: &Ranking) -> Vec<(String, u32)> {
     ranking.ranked.iter().map(|ranked| (name(ranked.entry), ranked.probability.to_bits())).collect()
 }
 
-fn used_for(selector: &Selector, catalogue: &Catalogue, place: usize, requests: &[String]) -> Usage {
-    let mut usage = Usage::default();
-    let mut used = Used::default();
+fn used_for(selector: &Selector, catalogue: &Catalogue, place: usize, requests: &[String]) -> UsageHistory {
+    let mut usage = UsageHistory::default();
+    let mut used = CapabilityUsage::default();
     for request in requests {
         let query = selector.query(request);
         let vector = selector.embed(&query, &model()).unwrap().swap_remove(0);
@@ -59,7 +59,7 @@ proptest! {
     #[test]
     fn every_entry_is_ranked_once_by_probability_then_name(tools in tools(), task in text(), meaning in any::<bool>()) {
         let (selector, all, model) = (selector(&["m"]), lay(&tools), model());
-        let ranking = rank(&selector, &all, &Usage::default(), meaning.then_some(&model), &task);
+        let ranking = rank(&selector, &all, &UsageHistory::default(), meaning.then_some(&model), &task);
         let mut entries: Vec<usize> = ranking.ranked.iter().map(|ranked| ranked.entry).collect();
         entries.sort_unstable();
         prop_assert_eq!(entries, (0..all.entries().len()).collect::<Vec<_>>());
@@ -68,12 +68,12 @@ proptest! {
             prop_assert!(ranked.features.iter().all(|feature| feature.is_finite()), "{:?}", ranked);
         }
         let name = |entry: usize| all.entries()[entry].name();
-        let order = |a: &Ranked, b: &Ranked| {
+        let order = |a: &RankedEntry, b: &RankedEntry| {
             b.probability.total_cmp(&a.probability).then_with(|| name(a.entry).cmp(name(b.entry))).is_lt()
         };
         prop_assert!(ranking.ranked.is_sorted_by(order));
         prop_assert_eq!(ranking.degraded.is_none(), meaning);
-        let again = rank(&selector, &all, &Usage::default(), meaning.then_some(&model), &task);
+        let again = rank(&selector, &all, &UsageHistory::default(), meaning.then_some(&model), &task);
         prop_assert_eq!(ranking, again);
     }
 
@@ -84,7 +84,7 @@ proptest! {
         turned.rotate_left(by.index(tools.len().max(1)).min(tools.len()));
         turned.reverse();
         let (a, b) = (lay(&tools), lay(&turned));
-        let ranking = |all: &Catalogue| rank(&selector, all, &Usage::default(), Some(&model), &task);
+        let ranking = |all: &Catalogue| rank(&selector, all, &UsageHistory::default(), Some(&model), &task);
         prop_assert_eq!(bits(&a, &ranking(&a)), bits(&b, &ranking(&b)));
     }
 
@@ -93,16 +93,16 @@ proptest! {
         let (selector, all, model) = (selector(&["m"]), lay(&tools), model());
         let mut manifest = Manifest::default();
         manifest.update(&all);
-        vectorise(&mut manifest, &all, &model, Embed::Missing, &mut |_, _| {}).unwrap();
+        vectorise(&mut manifest, &all, &model, EmbeddingScope::Missing, &mut |_, _| {}).unwrap();
         let manifest = Manifest::read(&manifest.write()).unwrap();
-        let mut index = Index::new(all.entries(), &Usage::default(), &selector);
+        let mut index = CatalogueIndex::new(all.entries(), &UsageHistory::default(), &selector);
         // An embedder that fails shows that no vector is made again.
         let asleep = Hashed::asleep("m");
         let none = BTreeMap::new();
         let stored = manifest.vectors(model.model()).unwrap_or(&none);
         index.embed(all.entries(), &asleep, Some(stored)).unwrap();
         let cached = ranked(&selector, &all, &index, &model, &selector.query(&task)).unwrap();
-        prop_assert_eq!(cached, rank(&selector, &all, &Usage::default(), Some(&model), &task));
+        prop_assert_eq!(cached, rank(&selector, &all, &UsageHistory::default(), Some(&model), &task));
     }
 
     #[test]
@@ -111,8 +111,8 @@ proptest! {
         prop_assume!(!all.entries().is_empty());
         let usage = used_for(&selector, &all, 0, &requests);
         let query = selector.query(&task);
-        let evidence = |usage: &Usage| selector.evidence(&Index::new(all.entries(), usage, &selector), &query, None);
-        for (place, (without, with)) in evidence(&Usage::default()).iter().zip(evidence(&usage)).enumerate() {
+        let evidence = |usage: &UsageHistory| selector.evidence(&CatalogueIndex::new(all.entries(), usage, &selector), &query, None);
+        for (place, (without, with)) in evidence(&UsageHistory::default()).iter().zip(evidence(&usage)).enumerate() {
             prop_assert_eq!(&without[..6], &with[..6]);
             if place > 0 {
                 prop_assert_eq!(without[8].to_bits(), with[8].to_bits());
@@ -130,9 +130,9 @@ proptest! {
     fn usage_is_read_as_it_was_written(tools in tools(), requests in prop::collection::vec(text(), 1..5)) {
         let (selector, all) = (selector(&["m"]), lay(&tools));
         prop_assume!(!all.entries().is_empty());
-        let once = Usage::parse(&used_for(&selector, &all, 0, &requests).write()).unwrap();
+        let once = UsageHistory::parse(&used_for(&selector, &all, 0, &requests).write()).unwrap();
         // Directions are coarse after the first time, so the bytes are the same from then on.
-        prop_assert_eq!(Usage::parse(&once.write()).unwrap().write(), once.write());
+        prop_assert_eq!(UsageHistory::parse(&once.write()).unwrap().write(), once.write());
     }
 }
 

@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{NanoDollars, Usage};
-use proem_engine::ledger::{Bound, Cap, Period, Scope, Unit};
+use proem_engine::ledger::{Bound, Cap, CapPeriod, CapScope, CapUnit};
 use proem_engine::profile::{Completeness, Issue, Quality};
 use proem_engine::run::{EffectId, Time};
 use serde_json::json;
 
 use crate::record::{
-    Actor, ActorKind, AttemptId, CallResult, CallState, Content, Evaluation, Finish, Intent, NewApproval, NewAssembly,
-    NewAttempt, NewCall, NewFeedback, NewRun, NewStep, Numbers, Project, Replayable, RunId, RunOutcome, SectionRow,
-    Settlement, Snapshot, Used,
+    Actor, ActorKind, AttemptId, AttemptUsage, CallResult, CallState, Evaluation, HashedContent, Intent, NewApproval,
+    NewAssembly, NewAttempt, NewCall, NewFeedback, NewRun, NewStep, Numbers, Project, Replayable, RunFinish, RunId,
+    RunOutcome, SectionRow, Settlement, Snapshot,
 };
-use crate::{Booked, Store};
+use crate::{BookingOutcome, Store};
 
 /// Opens stores on one set of records, and looks at it from outside.
 pub trait Backend {
@@ -33,9 +33,9 @@ pub trait Backend {
 
 /// Makes what is written in a law.
 #[derive(Debug, Clone, Copy)]
-pub struct Given;
+pub struct LawSamples;
 
-impl Given {
+impl LawSamples {
     /// The project of everything.
     #[must_use]
     pub fn project(self) -> Project {
@@ -74,8 +74,8 @@ impl Given {
             endpoint: "anthropic".to_owned(),
             line: None,
             started: Time(1_000),
-            files: BTreeMap::from([("prompts/assess/change.md".to_owned(), Content::new("the prompt"))]),
-            inputs: Content::new(format!("inputs of {run}")),
+            files: BTreeMap::from([("prompts/assess/change.md".to_owned(), HashedContent::new("the prompt"))]),
+            inputs: HashedContent::new(format!("inputs of {run}")),
             settings: json!({}),
             profiles: None,
             replayable: Replayable::Yes,
@@ -85,8 +85,8 @@ impl Given {
     /// An assembly with a text that all runs share and one of its own.
     #[must_use]
     pub fn assembly(self, run: u64) -> NewAssembly {
-        let (shared, own) = (Content::new("the constitution"), Content::new(format!("task of {run}")));
-        let section = |name: &str, text: &Content| SectionRow {
+        let (shared, own) = (HashedContent::new("the constitution"), HashedContent::new(format!("task of {run}")));
+        let section = |name: &str, text: &HashedContent| SectionRow {
             name: name.to_owned(),
             role: "system".to_owned(),
             trust: "trusted".to_owned(),
@@ -105,7 +105,7 @@ impl Given {
             monolithic_tokens: None,
             counter: "o200k".to_owned(),
             plan: json!({}),
-            report: Content::new(format!("report of {run}")),
+            report: HashedContent::new(format!("report of {run}")),
         }
     }
 
@@ -119,8 +119,8 @@ impl Given {
             model: begins.model.clone(),
             endpoint: begins.endpoint.clone(),
             tool: Some("assessment".to_owned()),
-            body: Content::new(format!("body of {run}")).hash,
-            pieces: json!({ "system": [Content::new("the constitution").hash] }),
+            body: HashedContent::new(format!("body of {run}")).hash,
+            pieces: json!({ "system": [HashedContent::new("the constitution").hash] }),
             texts: vec![],
             assembly: self.assembly(run),
             dropped: json!([]),
@@ -129,7 +129,7 @@ impl Given {
             settles: None,
             run: begins.id.clone(),
             begins: Some(Box::new(begins)),
-            steps: vec![NewStep { step: 0, at: Time(1_000), event: Content::new(format!("started {run}")) }],
+            steps: vec![NewStep { step: 0, at: Time(1_000), event: HashedContent::new(format!("started {run}")) }],
             snapshot: Some(Snapshot { step: 1, at: Time(1_000), sealed: vec![7; 64] }),
             call: Some(Box::new(call)),
             attempt: NewAttempt {
@@ -163,7 +163,7 @@ impl Given {
     /// A cap in tokens for everything of a day.
     #[must_use]
     pub const fn cap(self, most: u64) -> Cap {
-        Cap { scope: Scope::User, period: Period::Day, unit: Unit::Tokens, most }
+        Cap { scope: CapScope::User, period: CapPeriod::Day, unit: CapUnit::Tokens, most }
     }
 
     /// An attempt that is booked.
@@ -173,21 +173,21 @@ impl Given {
     /// If it isn't.
     pub async fn booked(self, store: &Store, intent: Intent) -> AttemptId {
         match store.intend(intent).await {
-            Ok(Booked::Yes(id)) => id,
+            Ok(BookingOutcome::Yes(id)) => id,
             other => panic!("not booked: {other:?}"),
         }
     }
 
     /// A report of that many tokens, at a thousand billionths of a dollar each.
     #[must_use]
-    pub fn reported(self, tokens: u64) -> Used {
+    pub fn reported(self, tokens: u64) -> AttemptUsage {
         let usage = Usage { input: Some(tokens), cache_read: Some(0), output: Some(0), ..Usage::default() };
-        Used::Reported(usage, Some(NanoDollars(tokens.saturating_mul(1_000))))
+        AttemptUsage::Reported(usage, Some(NanoDollars(tokens.saturating_mul(1_000))))
     }
 
     /// The settlement of an attempt, with the end of its call.
     #[must_use]
-    pub fn settlement(self, attempt: AttemptId, used: Used) -> Settlement {
+    pub fn settlement(self, attempt: AttemptId, used: AttemptUsage) -> Settlement {
         Settlement {
             attempt,
             at: Time(2_000),
@@ -199,7 +199,7 @@ impl Given {
             waited_ms: 0,
             result: Some(CallResult {
                 state: CallState::Answered,
-                result: Content::new(format!("answer to {}", attempt.0)),
+                result: HashedContent::new(format!("answer to {}", attempt.0)),
                 finish: Some("stop".to_owned()),
             }),
         }
@@ -207,16 +207,16 @@ impl Given {
 
     /// The end of a run; `good` or not.
     #[must_use]
-    pub fn finish(self, run: u64, quality: Quality) -> Finish {
-        Finish {
+    pub fn finish(self, run: u64, quality: Quality) -> RunFinish {
+        RunFinish {
             settles: None,
             run: self.id(run),
             at: Time(3_000),
             begins: None,
-            steps: vec![NewStep { step: 1, at: Time(3_000), event: Content::new(format!("performed {run}")) }],
+            steps: vec![NewStep { step: 1, at: Time(3_000), event: HashedContent::new(format!("performed {run}")) }],
             outcome: RunOutcome::Answered,
             because: None,
-            value: Some(Content::new(format!("value of {run}"))),
+            value: Some(HashedContent::new(format!("value of {run}"))),
             calls: vec![],
             assembly: None,
             numbers: Numbers::default(),
@@ -238,7 +238,7 @@ impl Given {
     }
 
     /// Settles an attempt.
-    pub async fn settled(self, store: &Store, attempt: AttemptId, used: Used) {
+    pub async fn settled(self, store: &Store, attempt: AttemptId, used: AttemptUsage) {
         let settled = store.settle(self.settlement(attempt, used)).await;
         assert!(settled.is_ok(), "{settled:?}");
     }

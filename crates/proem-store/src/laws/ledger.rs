@@ -5,9 +5,9 @@ use proem_engine::ledger::Refusal;
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
-use super::given::{Backend, Given, number};
-use crate::record::{AttemptId, Used};
-use crate::{Booked, Correction, Store};
+use super::given::{Backend, LawSamples, number};
+use crate::record::{AttemptId, AttemptUsage};
+use crate::{BookingOutcome, Correction, Store};
 
 /// What is booked in all: settled and open.
 const BOOKED: &str = "SELECT (SELECT coalesce(sum(tokens), 0) FROM spend) + \
@@ -87,11 +87,11 @@ impl Game {
         match step {
             Move::Book(place, bound) => self.book(turn, place % places, bound).await,
             Move::Settle(which, percent) => {
-                let used = |bound| (Given.reported(bound * percent / 100), bound * percent / 100);
+                let used = |bound| (LawSamples.reported(bound * percent / 100), bound * percent / 100);
                 self.settle(which, used).await;
             }
-            Move::Unknown(which) => self.settle(which, |bound| (Used::Unknown, bound)).await,
-            Move::Unsent(which) => self.settle(which, |_| (Used::Nothing, 0)).await,
+            Move::Unknown(which) => self.settle(which, |bound| (AttemptUsage::Unknown, bound)).await,
+            Move::Unsent(which) => self.settle(which, |_| (AttemptUsage::Nothing, 0)).await,
             Move::Kill(place) => self.replace(backend, place % places, Store::abandon).await,
             Move::Close(place) => self.replace(backend, place % places, Store::close).await,
             Move::Bury(place) => {
@@ -105,14 +105,14 @@ impl Game {
     async fn book(&mut self, run: u64, store: usize, bound: u64) {
         let most = self.most;
         let Some(books) = self.stores.get(store) else { return };
-        let booked = books.intend(Given.intent(run, 0, bound, &[Given.cap(most)])).await;
+        let booked = books.intend(LawSamples.intent(run, 0, bound, &[LawSamples.cap(most)])).await;
         let before: u64 = self.model.iter().map(|attempt| attempt.settled.unwrap_or(attempt.bound)).sum();
         match booked {
-            Ok(Booked::Yes(id)) => {
+            Ok(BookingOutcome::Yes(id)) => {
                 assert!(before + bound <= most, "{bound} more than the cap has room for were booked");
                 self.model.push(Modelled { id, store, bound, settled: None });
             }
-            Ok(Booked::Wait(_) | Booked::No(Refusal::Short(_))) => {
+            Ok(BookingOutcome::Wait(_) | BookingOutcome::No(Refusal::Short(_))) => {
                 assert!(before + bound > most, "there was room for {bound}");
             }
             other => assert!(other.is_err(), "an answer that is none: {other:?}"),
@@ -120,12 +120,12 @@ impl Game {
     }
 
     /// Settles an attempt; what is settled already stays as it is.
-    async fn settle(&mut self, which: usize, used: impl Fn(u64) -> (Used, u64)) {
+    async fn settle(&mut self, which: usize, used: impl Fn(u64) -> (AttemptUsage, u64)) {
         let count = self.model.len().max(1);
         let Some(attempt) = self.model.get_mut(which % count) else { return };
         let Some(store) = self.stores.get(attempt.store) else { return };
         let (used, tokens) = used(attempt.bound);
-        Given.settled(store, attempt.id, used).await;
+        LawSamples.settled(store, attempt.id, used).await;
         attempt.settled.get_or_insert(tokens);
     }
 
@@ -152,8 +152,8 @@ impl Game {
 /// If not.
 pub async fn unknown_settles_in_full(backend: &impl Backend) {
     let store = backend.open().await;
-    let attempt = Given.booked(&store, Given.intent(1, 0, 40, &[])).await;
-    Given.settled(&store, attempt, Used::Unknown).await;
+    let attempt = LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
+    LawSamples.settled(&store, attempt, AttemptUsage::Unknown).await;
     assert_eq!(number(backend, "SELECT tokens FROM spend").await, 40);
     assert_eq!(number(backend, "SELECT nanos FROM spend").await, 40_000);
     assert_eq!(number(backend, "SELECT unknown FROM spend").await, 1);
@@ -168,12 +168,12 @@ pub async fn unknown_settles_in_full(backend: &impl Backend) {
 /// If not.
 pub async fn a_call_is_booked_under_its_own_prompt(backend: &impl Backend) {
     let store = backend.open().await;
-    Given.whole(&store, 1, Quality::High).await;
-    let first = Given.booked(&store, Given.intent(2, 0, 40, &[])).await;
-    let mut intent = Given.second(2, 50);
-    intent.settles = Some(Box::new(Given.settlement(first, Given.reported(7))));
-    let second = Given.booked(&store, intent).await;
-    Given.settled(&store, second, Used::Unknown).await;
+    LawSamples.whole(&store, 1, Quality::High).await;
+    let first = LawSamples.booked(&store, LawSamples.intent(2, 0, 40, &[])).await;
+    let mut intent = LawSamples.second(2, 50);
+    intent.settles = Some(Box::new(LawSamples.settlement(first, LawSamples.reported(7))));
+    let second = LawSamples.booked(&store, intent).await;
+    LawSamples.settled(&store, second, AttemptUsage::Unknown).await;
     let (tokens, nanos) = (
         async |prompt: &str| sum(backend, "tokens", prompt).await,
         async |prompt: &str| sum(backend, "nanos", prompt).await,
@@ -184,7 +184,7 @@ pub async fn a_call_is_booked_under_its_own_prompt(backend: &impl Backend) {
         attempt: second,
         nanos: NanoDollars(3),
         why: "the invoice says so".to_owned(),
-        actor: Given.actor(),
+        actor: LawSamples.actor(),
         at: Time(5_000),
     };
     assert!(store.correct(correction).await.is_ok());
@@ -206,14 +206,14 @@ async fn sum(backend: &impl Backend, column: &str, prompt: &str) -> i64 {
 pub async fn a_dead_epoch_settles_in_full(backend: &impl Backend) {
     let dead = backend.open().await;
     let other = backend.open().await;
-    Given.booked(&dead, Given.intent(1, 0, 40, &[])).await;
-    Given.booked(&dead, Given.intent(2, 0, 2, &[])).await;
+    LawSamples.booked(&dead, LawSamples.intent(1, 0, 40, &[])).await;
+    LawSamples.booked(&dead, LawSamples.intent(2, 0, 2, &[])).await;
     dead.abandon().await;
     // A booking that would have to wait for the dead buries them instead.
-    let booked = other.intend(Given.intent(3, 0, 58, &[Given.cap(100)])).await;
-    assert!(matches!(booked, Ok(Booked::Yes(_))), "{booked:?}");
-    let refused = other.intend(Given.intent(4, 0, 59, &[Given.cap(100)])).await;
-    assert!(matches!(refused, Ok(Booked::No(_))), "{refused:?}");
+    let booked = other.intend(LawSamples.intent(3, 0, 58, &[LawSamples.cap(100)])).await;
+    assert!(matches!(booked, Ok(BookingOutcome::Yes(_))), "{booked:?}");
+    let refused = other.intend(LawSamples.intent(4, 0, 59, &[LawSamples.cap(100)])).await;
+    assert!(matches!(refused, Ok(BookingOutcome::No(_))), "{refused:?}");
     assert!(matches!(other.bury(Time(1_500)).await, Ok(0)), "they are buried once");
     assert_eq!(number(backend, "SELECT sum(tokens) FROM spend").await, 42);
     assert_eq!(number(backend, "SELECT count(*) FROM attempts WHERE state = 'unknown'").await, 2);
@@ -230,15 +230,15 @@ pub async fn a_dead_epoch_settles_in_full(backend: &impl Backend) {
 /// If it is.
 pub async fn a_live_epoch_is_left_alone(backend: &impl Backend) {
     let live = backend.open().await;
-    let attempt = Given.booked(&live, Given.intent(1, 0, 40, &[])).await;
+    let attempt = LawSamples.booked(&live, LawSamples.intent(1, 0, 40, &[])).await;
     let other = backend.open().await;
     assert!(matches!(other.bury(Time(1_500)).await, Ok(0)));
     assert!(matches!(live.bury(Time(1_500)).await, Ok(0)));
-    let waits = other.intend(Given.intent(2, 0, 10, &[Given.cap(45)])).await;
-    assert!(matches!(waits, Ok(Booked::Wait(_))), "{waits:?}");
-    Given.settled(&live, attempt, Given.reported(30)).await;
-    let booked = other.intend(Given.intent(2, 0, 10, &[Given.cap(45)])).await;
-    assert!(matches!(booked, Ok(Booked::Yes(_))), "{booked:?}");
+    let waits = other.intend(LawSamples.intent(2, 0, 10, &[LawSamples.cap(45)])).await;
+    assert!(matches!(waits, Ok(BookingOutcome::Wait(_))), "{waits:?}");
+    LawSamples.settled(&live, attempt, LawSamples.reported(30)).await;
+    let booked = other.intend(LawSamples.intent(2, 0, 10, &[LawSamples.cap(45)])).await;
+    assert!(matches!(booked, Ok(BookingOutcome::Yes(_))), "{booked:?}");
     other.close().await;
     live.close().await;
 }
@@ -250,8 +250,8 @@ pub async fn a_live_epoch_is_left_alone(backend: &impl Backend) {
 /// If not.
 pub async fn a_refusal_leaves_no_attempt(backend: &impl Backend) {
     let store = backend.open().await;
-    let refused = store.intend(Given.intent(1, 0, 40, &[Given.cap(39)])).await;
-    assert!(matches!(refused, Ok(Booked::No(Refusal::Short(_)))), "{refused:?}");
+    let refused = store.intend(LawSamples.intent(1, 0, 40, &[LawSamples.cap(39)])).await;
+    assert!(matches!(refused, Ok(BookingOutcome::No(Refusal::Short(_)))), "{refused:?}");
     for (table, expected) in [("runs", 1), ("calls", 1), ("assemblies", 1), ("attempts", 0), ("spend", 0)] {
         assert_eq!(number(backend, &format!("SELECT count(*) FROM {table}")).await, expected, "{table}");
     }
@@ -267,15 +267,15 @@ pub async fn the_ledgers_time_never_goes_back(backend: &impl Backend) {
     const DAY: i64 = 86_400_000;
     let store = backend.open().await;
     for (run, at) in [(1, 20 * DAY), (2, 19 * DAY), (3, 0), (4, 21 * DAY)] {
-        let mut intent = Given.intent(run, 0, 1, &[]);
+        let mut intent = LawSamples.intent(run, 0, 1, &[]);
         intent.attempt.at = Time(at);
-        Given.booked(&store, intent).await;
+        LawSamples.booked(&store, intent).await;
     }
     let times = backend.numbers("SELECT at FROM attempts ORDER BY id").await;
     assert_eq!(times, [20 * DAY, 20 * DAY, 20 * DAY, 21 * DAY]);
     let day = "SELECT count(*) FROM attempts WHERE day = '1970-01-21'";
     assert_eq!(number(backend, day).await, 3);
-    assert!(store.reset_clock(Given.actor(), Time(DAY)).await.is_ok());
+    assert!(store.reset_clock(LawSamples.actor(), Time(DAY)).await.is_ok());
     assert_eq!(number(backend, "SELECT count(*) FROM meta WHERE key = 'last_seen' AND value = '86400000'").await, 1);
     store.close().await;
 }

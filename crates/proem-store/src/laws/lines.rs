@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proem_engine::profile::{Completeness, Issue, Quality};
 use proem_engine::run::Time;
 
-use super::given::{Backend, Given, number};
-use crate::record::{Evaluation, Finish, NewFeedback, Used};
+use super::given::{Backend, LawSamples, number};
+use crate::record::{AttemptUsage, Evaluation, NewFeedback, RunFinish};
 use crate::{Clearing, ClearingWay, Correction, Purge, Store};
 
 /// Events are only added, one at least with everything that is written; usage is never changed.
@@ -22,15 +22,15 @@ pub async fn events_are_only_added(backend: &impl Backend) {
         assert!(after > before, "no event for {what}");
         before = after;
     };
-    let attempt = Given.booked(&store, Given.intent(1, 0, 40, &[])).await;
+    let attempt = LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
     grown("an intent").await;
-    Given.settled(&store, attempt, Given.reported(7)).await;
+    LawSamples.settled(&store, attempt, LawSamples.reported(7)).await;
     grown("a settlement").await;
-    assert!(store.finish(Given.finish(1, Quality::Low)).await.is_ok());
+    assert!(store.finish(LawSamples.finish(1, Quality::Low)).await.is_ok());
     grown("an end").await;
-    assert!(store.feedback(Given.feedback(1)).await.is_ok());
+    assert!(store.feedback(LawSamples.feedback(1)).await.is_ok());
     grown("feedback").await;
-    assert!(store.approve(vec![Given.approval(1)]).await.is_ok());
+    assert!(store.approve(vec![LawSamples.approval(1)]).await.is_ok());
     grown("an approval").await;
     for sql in ["UPDATE events SET what = 'nothing'", "DELETE FROM events", "UPDATE usage SET tokens = 0"] {
         assert!(backend.execute(sql).await.is_err(), "`{sql}` was done");
@@ -41,19 +41,19 @@ pub async fn events_are_only_added(backend: &impl Backend) {
 /// Writes something into every table.
 async fn fill(backend: &impl Backend) -> Store {
     let store = backend.open().await;
-    Given.whole(&store, 1, Quality::Low).await;
-    let attempt = Given.booked(&store, Given.intent(2, 0, 40, &[])).await;
-    Given.settled(&store, attempt, Used::Unknown).await;
+    LawSamples.whole(&store, 1, Quality::Low).await;
+    let attempt = LawSamples.booked(&store, LawSamples.intent(2, 0, 40, &[])).await;
+    LawSamples.settled(&store, attempt, AttemptUsage::Unknown).await;
     let correction = Correction {
         attempt,
         nanos: proem_engine::call::NanoDollars(3),
         why: "the invoice says so".to_owned(),
-        actor: Given.actor(),
+        actor: LawSamples.actor(),
         at: Time(5_000),
     };
     assert!(store.correct(correction).await.is_ok());
-    assert!(store.feedback(Given.feedback(1)).await.is_ok());
-    assert!(store.approve(vec![Given.approval(2)]).await.is_ok());
+    assert!(store.feedback(LawSamples.feedback(1)).await.is_ok());
+    assert!(store.approve(vec![LawSamples.approval(2)]).await.is_ok());
     store
 }
 
@@ -99,15 +99,15 @@ pub async fn every_line_has_project_and_actor(backend: &impl Backend) {
 /// If not.
 pub async fn a_purge_takes_what_belongs_to_its_runs(backend: &impl Backend) {
     let store = fill(backend).await;
-    Given.whole(&store, 3, Quality::High).await;
-    Given.booked(&store, Given.intent(4, 0, 40, &[])).await;
+    LawSamples.whole(&store, 3, Quality::High).await;
+    LawSamples.booked(&store, LawSamples.intent(4, 0, 40, &[])).await;
     let spent = number(backend, "SELECT sum(tokens) FROM spend").await;
     let contents = number(backend, "SELECT count(*) FROM contents").await;
     let purge = |runs: &[u64]| Purge {
-        project: Some(Given.project()),
+        project: Some(LawSamples.project()),
         before: None,
-        runs: runs.iter().map(|run| Given.id(*run)).collect(),
-        actor: Given.actor(),
+        runs: runs.iter().map(|run| LawSamples.id(*run)).collect(),
+        actor: LawSamples.actor(),
         at: Time(6_000),
     };
     let purged = store.purge(purge(&[1])).await;
@@ -151,17 +151,17 @@ pub async fn each_prompt_has_its_own_results(backend: &impl Backend) {
         issue: Issue { quality, completeness: Completeness::Complete, risks: BTreeSet::new() },
     };
     let evaluations = vec![of("assess/change", Quality::Low), of("assess/sum", Quality::High)];
-    Given.booked(&store, Given.intent(1, 0, 10, &[])).await;
-    let finish = Finish { evaluations: evaluations.clone(), ..Given.finish(1, Quality::High) };
+    LawSamples.booked(&store, LawSamples.intent(1, 0, 10, &[])).await;
+    let finish = RunFinish { evaluations: evaluations.clone(), ..LawSamples.finish(1, Quality::High) };
     for _ in 0..2 {
         let ended = store.finish(finish.clone()).await;
         assert!(ended.is_ok(), "{ended:?}");
     }
     let results = async |agent: &str| {
-        let history = store.history(&Given.project(), agent, Time(0)).await;
+        let history = store.history(&LawSamples.project(), agent, Time(0)).await;
         assert!(history.is_ok(), "{history:?}");
         let history = history.unwrap_or_default();
-        assert!(history.iter().all(|one| one.run.as_deref() == Some(&Given.id(1).0)), "{history:?}");
+        assert!(history.iter().all(|one| one.run.as_deref() == Some(&LawSamples.id(1).0)), "{history:?}");
         history.iter().map(|one| (one.at.0, one.issue.is_none())).collect::<Vec<_>>()
     };
     assert_eq!(results("assess/change").await, [(3_000, false)]);
@@ -169,17 +169,17 @@ pub async fn each_prompt_has_its_own_results(backend: &impl Backend) {
     let failures = async || number(backend, "SELECT count(*) FROM failures").await;
     for (quality, at, known) in [(Quality::Low, 4_000, 2), (Quality::Low, 5_000, 2), (Quality::High, 6_000, 1)] {
         let said = Some(of("assess/change", quality));
-        let written = store.feedback(NewFeedback { at: Time(at), evaluation: said, ..Given.feedback(1) }).await;
+        let written = store.feedback(NewFeedback { at: Time(at), evaluation: said, ..LawSamples.feedback(1) }).await;
         assert!(written.is_ok(), "{written:?}");
         assert_eq!(results("assess/change").await, [(3_000, false), (at, quality == Quality::High)]);
         assert_eq!(failures().await, known);
     }
     // Clearing takes what code found, and leaves what a person says.
     let clearing = Clearing {
-        project: Given.project(),
+        project: LawSamples.project(),
         agent: None,
         way: ClearingWay::Clear,
-        actor: Given.actor(),
+        actor: LawSamples.actor(),
         at: Time(7_000),
     };
     assert!(matches!(store.clear_failures(clearing).await, Ok(1)));
@@ -195,16 +195,16 @@ pub async fn each_prompt_has_its_own_results(backend: &impl Backend) {
 pub async fn clearing_and_its_undo(backend: &impl Backend) {
     let store = backend.open().await;
     let clearing = |way, agent: Option<&str>| Clearing {
-        project: Given.project(),
+        project: LawSamples.project(),
         agent: agent.map(str::to_owned),
         way,
-        actor: Given.actor(),
+        actor: LawSamples.actor(),
         at: Time(5_000),
     };
     let cleared = async || number(backend, "SELECT count(*) FROM failures WHERE cleared IS NOT NULL").await;
-    Given.whole(&store, 1, Quality::Low).await;
+    LawSamples.whole(&store, 1, Quality::Low).await;
     assert!(matches!(store.clear_failures(clearing(ClearingWay::Clear, None)).await, Ok(1)));
-    Given.whole(&store, 2, Quality::Low).await;
+    LawSamples.whole(&store, 2, Quality::Low).await;
     assert!(matches!(store.clear_failures(clearing(ClearingWay::Clear, Some("other"))).await, Ok(0)));
     assert!(matches!(store.clear_failures(clearing(ClearingWay::Clear, Some("assess/change"))).await, Ok(1)));
     assert_eq!(cleared().await, 2);
@@ -213,7 +213,7 @@ pub async fn clearing_and_its_undo(backend: &impl Backend) {
     assert!(matches!(store.clear_failures(clearing(ClearingWay::Undo, None)).await, Ok(1)));
     assert!(matches!(store.clear_failures(clearing(ClearingWay::Undo, None)).await, Ok(0)));
     assert_eq!(cleared().await, 0);
-    Given.whole(&store, 3, Quality::High).await;
+    LawSamples.whole(&store, 3, Quality::High).await;
     assert_eq!(number(backend, "SELECT count(*) FROM failures").await, 2, "a success is no failure");
     assert_eq!(number(backend, "SELECT count(*) FROM outcomes").await, 3);
     store.close().await;

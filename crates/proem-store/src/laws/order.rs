@@ -4,9 +4,9 @@ use proem_engine::call::NanoDollars;
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
-use super::given::{Backend, Given, number};
-use crate::record::{Snapshot, Used};
-use crate::{Booked, Correction, Error, Pause};
+use super::given::{Backend, LawSamples, number};
+use crate::record::{AttemptUsage, Snapshot};
+use crate::{BookingOutcome, Correction, Error, Pause};
 
 /// What is about to be done is there for everybody before it is done, and stays if its process dies.
 ///
@@ -15,8 +15,8 @@ use crate::{Booked, Correction, Error, Pause};
 /// If not.
 pub async fn intent_before_effect(backend: &impl Backend) {
     let store = backend.open().await;
-    let attempt = Given.booked(&store, Given.intent(1, 0, 40, &[])).await;
-    let again = Given.booked(&store, Given.intent(1, 0, 40, &[])).await;
+    let attempt = LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
+    let again = LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
     assert_eq!(attempt, again, "asking twice books once");
     let lines = [("runs", 1), ("steps", 1), ("snapshots", 1), ("calls", 1), ("assemblies", 1), ("attempts", 1)];
     for (table, expected) in lines {
@@ -31,7 +31,7 @@ pub async fn intent_before_effect(backend: &impl Backend) {
     }
     assert_eq!(number(backend, "SELECT count(*) FROM attempts WHERE state = 'unknown'").await, 1);
     assert_eq!(number(backend, "SELECT count(*) FROM calls WHERE state = 'unknown'").await, 1);
-    let stale = next.intend(Given.intent(1, 0, 40, &[])).await;
+    let stale = next.intend(LawSamples.intent(1, 0, 40, &[])).await;
     assert!(matches!(stale, Err(Error::Conflict(_))), "an attempt of a dead process is not made again: {stale:?}");
     next.close().await;
 }
@@ -43,10 +43,10 @@ pub async fn intent_before_effect(backend: &impl Backend) {
 /// If it does.
 pub async fn settlement_is_idempotent(backend: &impl Backend) {
     let store = backend.open().await;
-    let attempt = Given.booked(&store, Given.intent(1, 0, 40, &[])).await;
+    let attempt = LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
     let mut seen = Vec::new();
-    for used in [Given.reported(7), Given.reported(9), Used::Unknown, Used::Nothing] {
-        Given.settled(&store, attempt, used).await;
+    for used in [LawSamples.reported(7), LawSamples.reported(9), AttemptUsage::Unknown, AttemptUsage::Nothing] {
+        LawSamples.settled(&store, attempt, used).await;
         let mut all = Vec::new();
         for sql in ["SELECT tokens FROM spend", "SELECT tokens FROM usage", "SELECT count(*) FROM events"] {
             all.extend(backend.numbers(sql).await);
@@ -56,7 +56,7 @@ pub async fn settlement_is_idempotent(backend: &impl Backend) {
     }
     assert!(seen.iter().all(|all| Some(all) == seen.first()), "{seen:?}");
     assert_eq!(number(backend, "SELECT tokens FROM spend").await, 7);
-    let conflict = store.intend(Given.intent(1, 0, 40, &[])).await;
+    let conflict = store.intend(LawSamples.intent(1, 0, 40, &[])).await;
     assert!(matches!(conflict, Err(Error::Conflict(_))), "what is settled is not booked again: {conflict:?}");
     store.close().await;
 }
@@ -68,11 +68,11 @@ pub async fn settlement_is_idempotent(backend: &impl Backend) {
 /// If it does.
 pub async fn a_finished_run_has_no_state(backend: &impl Backend) {
     let store = backend.open().await;
-    Given.whole(&store, 1, Quality::High).await;
+    LawSamples.whole(&store, 1, Quality::High).await;
     assert_eq!(number(backend, "SELECT count(*) FROM snapshots").await, 0);
     let pause = Pause {
         settles: None,
-        run: Given.id(1),
+        run: LawSamples.id(1),
         begins: None,
         steps: vec![],
         snapshot: Snapshot { step: 9, at: Time(9_000), sealed: vec![1] },
@@ -81,9 +81,9 @@ pub async fn a_finished_run_has_no_state(backend: &impl Backend) {
     assert!(store.pause(pause).await.is_ok());
     assert_eq!(number(backend, "SELECT count(*) FROM snapshots").await, 0);
     assert_eq!(number(backend, "SELECT count(*) FROM runs WHERE state = 'ended'").await, 1);
-    assert!(store.finish(Given.finish(1, Quality::Low)).await.is_ok());
+    assert!(store.finish(LawSamples.finish(1, Quality::Low)).await.is_ok());
     assert_eq!(number(backend, "SELECT count(*) FROM failures").await, 0, "a second end changes nothing");
-    assert!(matches!(store.take_over(&Given.id(1), Time(9_000)).await, Err(Error::Conflict(_))));
+    assert!(matches!(store.take_over(&LawSamples.id(1), Time(9_000)).await, Err(Error::Conflict(_))));
     store.close().await;
 }
 
@@ -94,20 +94,20 @@ pub async fn a_finished_run_has_no_state(backend: &impl Backend) {
 /// If not.
 pub async fn a_fork_leaves_its_parent(backend: &impl Backend) {
     let store = backend.open().await;
-    Given.booked(&store, Given.intent(1, 0, 40, &[])).await;
+    LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
     let parent = "SELECT sum(t.n) FROM (SELECT count(*) AS n FROM runs WHERE id = '0000000000000001' \
                   AND state = 'running' AND parent IS NULL UNION ALL SELECT count(*) FROM steps \
                   WHERE run = '0000000000000001' UNION ALL SELECT count(*) FROM snapshots \
                   WHERE run = '0000000000000001' UNION ALL SELECT count(*) FROM attempts \
                   WHERE run = '0000000000000001' AND state = 'open') AS t";
     let before = number(backend, parent).await;
-    let mut fork = Given.intent(2, 0, 40, &[]);
+    let mut fork = LawSamples.intent(2, 0, 40, &[]);
     if let Some(begins) = &mut fork.begins {
-        begins.parent = Some(Given.id(1));
+        begins.parent = Some(LawSamples.id(1));
     }
-    let attempt = Given.booked(&store, fork).await;
-    Given.settled(&store, attempt, Given.reported(5)).await;
-    assert!(store.finish(Given.finish(2, Quality::High)).await.is_ok());
+    let attempt = LawSamples.booked(&store, fork).await;
+    LawSamples.settled(&store, attempt, LawSamples.reported(5)).await;
+    assert!(store.finish(LawSamples.finish(2, Quality::High)).await.is_ok());
     assert_eq!(number(backend, parent).await, before);
     assert_eq!(number(backend, "SELECT count(*) FROM runs WHERE parent = '0000000000000001'").await, 1);
     store.close().await;
@@ -120,19 +120,19 @@ pub async fn a_fork_leaves_its_parent(backend: &impl Backend) {
 /// If not.
 pub async fn a_run_is_taken_over_by_one(backend: &impl Backend) {
     let (first, second) = (backend.open().await, backend.open().await);
-    Given.booked(&first, Given.intent(1, 0, 40, &[])).await;
-    let alive = second.take_over(&Given.id(1), Time(2_000)).await;
+    LawSamples.booked(&first, LawSamples.intent(1, 0, 40, &[])).await;
+    let alive = second.take_over(&LawSamples.id(1), Time(2_000)).await;
     assert!(matches!(alive, Err(Error::Conflict(_))), "{alive:?}");
-    assert!(matches!(second.take_over(&Given.id(9), Time(2_000)).await, Err(Error::NotFound(_))));
+    assert!(matches!(second.take_over(&LawSamples.id(9), Time(2_000)).await, Err(Error::NotFound(_))));
     first.abandon().await;
     let third = backend.open().await;
-    let taken = second.take_over(&Given.id(1), Time(2_000)).await;
+    let taken = second.take_over(&LawSamples.id(1), Time(2_000)).await;
     assert!(matches!(&taken, Ok(snapshot) if snapshot.sealed == [7; 64]), "{taken:?}");
-    let lost = third.take_over(&Given.id(1), Time(2_000)).await;
+    let lost = third.take_over(&LawSamples.id(1), Time(2_000)).await;
     assert!(matches!(lost, Err(Error::Conflict(_))), "{lost:?}");
-    let stale = third.intend(Given.intent(1, 1, 40, &[])).await;
+    let stale = third.intend(LawSamples.intent(1, 1, 40, &[])).await;
     assert!(matches!(stale, Err(Error::Conflict(_))), "{stale:?}");
-    Given.booked(&second, Given.intent(1, 1, 40, &[])).await;
+    LawSamples.booked(&second, LawSamples.intent(1, 1, 40, &[])).await;
     second.close().await;
     third.close().await;
 }
@@ -144,16 +144,16 @@ pub async fn a_run_is_taken_over_by_one(backend: &impl Backend) {
 /// If not.
 pub async fn a_correction_counts(backend: &impl Backend) {
     let store = backend.open().await;
-    let attempt = Given.booked(&store, Given.intent(1, 0, 40, &[])).await;
+    let attempt = LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
     let correction = |nanos| Correction {
         attempt,
         nanos: NanoDollars(nanos),
         why: "the invoice says so".to_owned(),
-        actor: Given.actor(),
+        actor: LawSamples.actor(),
         at: Time(5_000),
     };
     assert!(matches!(store.correct(correction(1)).await, Err(Error::Conflict(_))), "it is open");
-    Given.settled(&store, attempt, Used::Unknown).await;
+    LawSamples.settled(&store, attempt, AttemptUsage::Unknown).await;
     for nanos in [7_000, 3_000] {
         assert!(store.correct(correction(nanos)).await.is_ok());
         let nanos = i64::try_from(nanos);
@@ -173,15 +173,15 @@ pub async fn a_correction_counts(backend: &impl Backend) {
 /// If it does.
 pub async fn writes_share_transactions_not_fates(backend: &impl Backend) {
     let store = backend.open().await;
-    let good = (0..24).map(|run| store.intend(Given.intent(run, 0, 1, &[])));
+    let good = (0..24).map(|run| store.intend(LawSamples.intent(run, 0, 1, &[])));
     let bad = (100..108).map(|run| {
-        let mut intent = Given.intent(run, 0, 1, &[]);
+        let mut intent = LawSamples.intent(run, 0, 1, &[]);
         intent.begins = None;
         store.intend(intent)
     });
     let (good, bad) =
         futures_util::future::join(futures_util::future::join_all(good), futures_util::future::join_all(bad)).await;
-    assert!(good.iter().all(|booked| matches!(booked, Ok(Booked::Yes(_)))), "{good:?}");
+    assert!(good.iter().all(|booked| matches!(booked, Ok(BookingOutcome::Yes(_)))), "{good:?}");
     assert!(bad.iter().all(|booked| matches!(booked, Err(Error::NotFound(_)))), "{bad:?}");
     assert_eq!(number(backend, "SELECT count(*) FROM attempts").await, 24);
     store.close().await;

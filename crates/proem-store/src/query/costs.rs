@@ -3,11 +3,11 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use proem_engine::call::NanoDollars;
-use proem_engine::ledger::{Cap, Period, Scope, Spent, Unit};
+use proem_engine::ledger::{Cap, CapBalance, CapPeriod, CapScope, CapUnit};
 use proem_engine::run::Time;
 use rusqlite::{Connection, Row};
 
-use super::values::{Fault, all, count, first, get};
+use super::values::{ReadFault, all, count, first, get};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -48,7 +48,7 @@ pub struct SpendLine {
 
 /// What was spent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Costs {
+pub struct CostReport {
     /// By day, project, model, endpoint and prompt; the days ascend.
     pub lines: Vec<SpendLine>,
     /// Attempts that are open.
@@ -63,7 +63,7 @@ pub struct CapNow {
     /// Which.
     pub cap: Cap,
     /// What counts.
-    pub spent: Spent,
+    pub spent: CapBalance,
 }
 
 /// How far our counts are from what a provider reports.
@@ -87,7 +87,7 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Unusable`].
-    pub async fn costs(&self, wanted: &CostsWanted) -> Result<Costs, Error> {
+    pub async fn costs(&self, wanted: &CostsWanted) -> Result<CostReport, Error> {
         let wanted = wanted.clone();
         self.read(move |reader, _site| costs(reader, &wanted)).await
     }
@@ -113,7 +113,7 @@ impl Store {
     }
 }
 
-pub(crate) fn costs(reader: &Connection, wanted: &CostsWanted) -> Result<Costs, Fault> {
+pub(crate) fn costs(reader: &Connection, wanted: &CostsWanted) -> Result<CostReport, ReadFault> {
     let project = wanted.project.as_ref().map(|project| project.0.as_str());
     let lines = all(
         reader,
@@ -129,11 +129,11 @@ pub(crate) fn costs(reader: &Connection, wanted: &CostsWanted) -> Result<Costs, 
         [project],
         |row| Ok((count(row, "open")?, NanoDollars(count(row, "reserved")?))),
     )?;
-    let (open, reserved) = open.ok_or_else(|| Fault::Odd("nothing is counted".to_owned()))?;
-    Ok(Costs { lines, open, reserved })
+    let (open, reserved) = open.ok_or_else(|| ReadFault::Odd("nothing is counted".to_owned()))?;
+    Ok(CostReport { lines, open, reserved })
 }
 
-fn line(row: &Row<'_>) -> Result<SpendLine, Fault> {
+fn line(row: &Row<'_>) -> Result<SpendLine, ReadFault> {
     let (agent, prompt): (String, String) = (get(row, "agent")?, get(row, "prompt")?);
     let endpoint: String = get(row, "endpoint")?;
     Ok(SpendLine {
@@ -162,21 +162,21 @@ pub(crate) fn against(
     project: &Project,
     caps: &[Cap],
     clock: &Clock<'_>,
-) -> Result<Vec<CapNow>, Fault> {
+) -> Result<Vec<CapNow>, ReadFault> {
     let seen = "SELECT CAST(value AS INTEGER) AS seen FROM meta WHERE key = 'last_seen'";
     let seen = first(reader, seen, [], |row| get(row, "seen"))?.map(Time);
     let now = seen.map_or(clock.now, |seen| clock.now.max(seen));
     let today = today(now, clock.zone)?;
     let spent = |cap: &Cap| match days(cap.period, today) {
         Some(days) => spent(reader, project, cap, &days),
-        None => Ok(Spent::default()),
+        None => Ok(CapBalance::default()),
     };
     caps.iter().map(|cap| Ok(CapNow { cap: *cap, spent: spent(cap)? })).collect()
 }
 
-fn today(now: Time, zone: &TimeZone) -> Result<Date, Fault> {
+fn today(now: Time, zone: &TimeZone) -> Result<Date, ReadFault> {
     let moment = jiff::Timestamp::from_millisecond(now.0)
-        .map_err(|error| Fault::Odd(format!("the time {} is out of range: {error}", now.0)))?;
+        .map_err(|error| ReadFault::Odd(format!("the time {} is out of range: {error}", now.0)))?;
     Ok(moment.to_zoned(zone.clone()).date())
 }
 
@@ -188,23 +188,23 @@ struct Days {
 }
 
 /// The days that a period is made of; a run is no number of days.
-fn days(period: Period, today: Date) -> Option<Days> {
+fn days(period: CapPeriod, today: Date) -> Option<Days> {
     let days = |first: Date, last: Date| Some(Days { first: first.to_string(), last: last.to_string() });
     match period {
-        Period::Run => None,
-        Period::Day => days(today, today),
-        Period::Month => days(today.first_of_month(), today.last_of_month()),
+        CapPeriod::Run => None,
+        CapPeriod::Day => days(today, today),
+        CapPeriod::Month => days(today.first_of_month(), today.last_of_month()),
     }
 }
 
-fn spent(reader: &Connection, project: &Project, cap: &Cap, days: &Days) -> Result<Spent, Fault> {
+fn spent(reader: &Connection, project: &Project, cap: &Cap, days: &Days) -> Result<CapBalance, ReadFault> {
     let owner = match cap.scope {
-        Scope::User => None,
-        Scope::Project => Some(project.0.as_str()),
+        CapScope::User => None,
+        CapScope::Project => Some(project.0.as_str()),
     };
     let (settled, open) = match cap.unit {
-        Unit::NanoDollars => ("nanos", "most_nanos"),
-        Unit::Tokens => ("tokens", "most_tokens"),
+        CapUnit::NanoDollars => ("nanos", "most_nanos"),
+        CapUnit::Tokens => ("tokens", "most_tokens"),
     };
     let spent = first(
         reader,
@@ -214,12 +214,12 @@ fn spent(reader: &Connection, project: &Project, cap: &Cap, days: &Days) -> Resu
          (SELECT COALESCE(sum(most_nanos), 0) AS most_nanos, COALESCE(sum(most_tokens), 0) AS most_tokens \
           FROM attempts WHERE state = 'open' AND day BETWEEN ?1 AND ?2 AND (?3 IS NULL OR project = ?3)) a",
         (&days.first, &days.last, owner),
-        |row| Ok(Spent { settled: count(row, settled)?, open: count(row, open)? }),
+        |row| Ok(CapBalance { settled: count(row, settled)?, open: count(row, open)? }),
     )?;
-    spent.ok_or_else(|| Fault::Odd("nothing adds up".to_owned()))
+    spent.ok_or_else(|| ReadFault::Odd("nothing adds up".to_owned()))
 }
 
-pub(crate) fn estimates(reader: &Connection) -> Result<Vec<Estimate>, Fault> {
+pub(crate) fn estimates(reader: &Connection) -> Result<Vec<Estimate>, ReadFault> {
     all(
         reader,
         "SELECT c.model, s.counter, count(*) AS calls, sum(s.tokens) AS counted, sum(u.input_tokens) AS reported \

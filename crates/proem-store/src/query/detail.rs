@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
 
 use super::runs::{self, Alive, RunRow, RunState};
-use super::values::{Fault, all, count, count_or_null, first, get, json, json_or_null, word_or_null};
+use super::values::{ReadFault, all, count, count_or_null, first, get, json, json_or_null, word_or_null};
 use crate::Store;
 use crate::epoch;
 use crate::error::Error;
@@ -186,7 +186,7 @@ impl Store {
     }
 }
 
-pub(crate) fn detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Result<RunDetail, Fault> {
+pub(crate) fn detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Result<RunDetail, ReadFault> {
     let sql = format!(
         "SELECT {}, r.because, r.value, r.files, r.inputs, r.settings, r.profile, r.replayable, \
          EXISTS (SELECT 1 FROM snapshots s WHERE s.run = r.id) AS resumable \
@@ -214,10 +214,10 @@ pub(crate) fn detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Resul
             row,
         })
     })?;
-    found.ok_or_else(|| Fault::Missing(format!("there is no run `{id}`; `proem runs list` lists the runs")))
+    found.ok_or_else(|| ReadFault::Missing(format!("there is no run `{id}`; `proem runs list` lists the runs")))
 }
 
-fn calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, Fault> {
+fn calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
     let mut attempts: BTreeMap<EffectId, Vec<AttemptRow>> = BTreeMap::new();
     let made = all(
         reader,
@@ -246,9 +246,9 @@ fn calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, Fault> {
     )
 }
 
-fn call(row: &Row<'_>, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRow>) -> Result<CallRow, Fault> {
-    let text = |column| Ok::<_, Fault>(get::<Option<String>>(row, column)?.unwrap_or_default());
-    let list = |column| Ok::<_, Fault>(json_or_null(row, column)?.unwrap_or_else(|| Json::Array(Vec::new())));
+fn call(row: &Row<'_>, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRow>) -> Result<CallRow, ReadFault> {
+    let text = |column| Ok::<_, ReadFault>(get::<Option<String>>(row, column)?.unwrap_or_default());
+    let list = |column| Ok::<_, ReadFault>(json_or_null(row, column)?.unwrap_or_else(|| Json::Array(Vec::new())));
     let state = word_or_null(row, "state")?;
     Ok(CallRow {
         effect,
@@ -277,7 +277,7 @@ fn call(row: &Row<'_>, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRow>
 }
 
 /// The prompt of a call; `None` where there is no call.
-fn prompt(row: &Row<'_>) -> Result<Option<PromptId>, Fault> {
+fn prompt(row: &Row<'_>) -> Result<Option<PromptId>, ReadFault> {
     let Some(agent) = get(row, "agent")? else { return Ok(None) };
     Ok(Some(PromptId {
         agent,
@@ -298,7 +298,7 @@ const fn how_far(stored: Option<CallState>, run: RunState, sent: bool) -> CallSt
     }
 }
 
-fn attempt(row: &Row<'_>) -> Result<AttemptRow, Fault> {
+fn attempt(row: &Row<'_>) -> Result<AttemptRow, ReadFault> {
     Ok(AttemptRow {
         id: AttemptId(get(row, "id")?),
         attempt: count(row, "attempt")?,
@@ -316,18 +316,18 @@ fn attempt(row: &Row<'_>) -> Result<AttemptRow, Fault> {
     })
 }
 
-fn steps(reader: &Connection, id: &RunId) -> Result<Vec<(u32, Time, String)>, Fault> {
+fn steps(reader: &Connection, id: &RunId) -> Result<Vec<(u32, Time, String)>, ReadFault> {
     let steps = "SELECT step, at, event FROM steps WHERE run = ? ORDER BY step";
     all(reader, steps, [&id.0], |row| Ok((count(row, "step")?, Time(get(row, "at")?), get(row, "event")?)))
 }
 
-fn feedback(reader: &Connection, id: &RunId) -> Result<Vec<FeedbackRow>, Fault> {
+fn feedback(reader: &Connection, id: &RunId) -> Result<Vec<FeedbackRow>, ReadFault> {
     let said = "SELECT at, actor, verdict, note FROM feedback WHERE run = ? ORDER BY seq";
     all(reader, said, [&id.0], feedback_row)
 }
 
 /// What a row says that a person thinks.
-pub(super) fn feedback_row(row: &Row<'_>) -> Result<FeedbackRow, Fault> {
+pub(super) fn feedback_row(row: &Row<'_>) -> Result<FeedbackRow, ReadFault> {
     Ok(FeedbackRow {
         at: Time(get(row, "at")?),
         actor: get(row, "actor")?,
@@ -336,7 +336,7 @@ pub(super) fn feedback_row(row: &Row<'_>) -> Result<FeedbackRow, Fault> {
     })
 }
 
-fn approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, Fault> {
+fn approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, ReadFault> {
     let asked = "SELECT at, actor, question, options, answer FROM approvals WHERE run = ? ORDER BY seq";
     all(reader, asked, [&id.0], |row| {
         Ok(ApprovalRow {
@@ -349,14 +349,14 @@ fn approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, Fault>
     })
 }
 
-fn run_of(reader: &Connection, attempt: AttemptId) -> Result<RunId, Fault> {
+fn run_of(reader: &Connection, attempt: AttemptId) -> Result<RunId, ReadFault> {
     let found = first(reader, "SELECT run FROM attempts WHERE id = ?", [attempt.0], |row| get(row, "run"))?;
     let problem = || format!("there is no attempt {}; `proem runs show` lists the attempts of a run", attempt.0);
-    found.map(RunId).ok_or_else(|| Fault::Missing(problem()))
+    found.map(RunId).ok_or_else(|| ReadFault::Missing(problem()))
 }
 
-fn contents(reader: &Connection, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, Fault> {
-    let wanted = serde_json::to_string(hashes).map_err(|error| Fault::Odd(error.to_string()))?;
+fn contents(reader: &Connection, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, ReadFault> {
+    let wanted = serde_json::to_string(hashes).map_err(|error| ReadFault::Odd(error.to_string()))?;
     let kept = "SELECT hash, bytes FROM json_each(?) CROSS JOIN contents ON hash = json_each.value";
     let found = all(reader, kept, [wanted], |row| Ok((get(row, "hash")?, get(row, "bytes")?)))?;
     Ok(found.into_iter().collect())

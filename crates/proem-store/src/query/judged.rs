@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde_json::Value as Json;
 
 use super::detail::{FeedbackRow, feedback_row};
-use super::values::{Fault, all, get, json};
+use super::values::{ReadFault, all, get, json};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, RunId};
@@ -33,7 +33,7 @@ impl Store {
     }
 }
 
-fn judged(reader: &Connection, project: &Project, kind: &str, since: Time) -> Result<Vec<JudgedRow>, Fault> {
+fn judged(reader: &Connection, project: &Project, kind: &str, since: Time) -> Result<Vec<JudgedRow>, ReadFault> {
     all(
         reader,
         "SELECT f.run, r.settings, f.at, f.actor, f.verdict, f.note FROM feedback f JOIN runs r ON r.id = f.run \

@@ -1,11 +1,11 @@
 //! What is learned from: results and failures.
 
-use proem_engine::profile::{Issue, Recorded};
+use proem_engine::profile::{Issue, ResultRecord};
 use proem_engine::run::Time;
 use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 
-use super::values::{Fault, all, get, json, word};
+use super::values::{ReadFault, all, get, json, word};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, RunId};
@@ -16,9 +16,9 @@ pub struct FailureRow {
     /// Which run.
     pub run: RunId,
     /// What was recorded.
-    pub recorded: Recorded,
+    pub recorded: ResultRecord,
     /// Who found it.
-    pub found: Found,
+    pub found: FailureSource,
     /// When it was cleared.
     pub cleared: Option<Time>,
 }
@@ -26,7 +26,7 @@ pub struct FailureRow {
 /// Who found a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Found {
+pub enum FailureSource {
     /// Code, in an answer.
     Answer,
     /// A person, who said so.
@@ -50,13 +50,17 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Unusable`].
-    pub async fn history(&self, project: &Project, agent: &str, since: Time) -> Result<Vec<Recorded>, Error> {
+    pub async fn history(&self, project: &Project, agent: &str, since: Time) -> Result<Vec<ResultRecord>, Error> {
         let (project, agent) = (project.clone(), agent.to_owned());
         self.read(move |reader, _site| history(reader, &project, &agent, since)).await
     }
 }
 
-pub(crate) fn failures(reader: &Connection, project: &Project, agent: Option<&str>) -> Result<Vec<FailureRow>, Fault> {
+pub(crate) fn failures(
+    reader: &Connection,
+    project: &Project,
+    agent: Option<&str>,
+) -> Result<Vec<FailureRow>, ReadFault> {
     all(
         reader,
         "SELECT run, at, agent, kind, issue, source, cleared FROM failures \
@@ -79,7 +83,7 @@ pub(crate) fn history(
     project: &Project,
     agent: &str,
     since: Time,
-) -> Result<Vec<Recorded>, Fault> {
+) -> Result<Vec<ResultRecord>, ReadFault> {
     all(
         reader,
         "SELECT o.run, o.at, o.agent, o.kind, o.quality, o.completeness, o.risks FROM outcomes o \
@@ -99,8 +103,8 @@ pub(crate) fn history(
     )
 }
 
-fn recorded(row: &Row<'_>, issue: Issue) -> Result<Recorded, Fault> {
-    Ok(Recorded {
+fn recorded(row: &Row<'_>, issue: Issue) -> Result<ResultRecord, ReadFault> {
+    Ok(ResultRecord {
         run: get(row, "run")?,
         at: Time(get(row, "at")?),
         kind: get(row, "kind")?,

@@ -6,7 +6,7 @@ use proem_engine::run::Time;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::values::{Fault, all, count_or_null, first, get, json, word_or_null};
+use super::values::{ReadFault, all, count_or_null, first, get, json, word_or_null};
 use crate::Store;
 use crate::epoch;
 use crate::error::Error;
@@ -80,7 +80,7 @@ pub struct RunRow {
 
 /// Which runs count in a list, and behind `last`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Listed {
+pub enum RunScope {
     /// All that are recorded.
     #[default]
     Any,
@@ -88,7 +88,7 @@ pub enum Listed {
     Acted,
 }
 
-impl Listed {
+impl RunScope {
     /// The condition of the query, which an index decides. A run that has not ended has no outcome.
     const fn condition(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ pub struct RunsWanted {
     /// Only those that ended like this.
     pub outcome: Option<RunOutcome>,
     /// Whether those count that asked nobody.
-    pub listed: Listed,
+    pub listed: RunScope,
     /// The most.
     pub limit: Option<u32>,
 }
@@ -132,7 +132,7 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::NotFound`] if none or several do; it names those.
-    pub async fn find(&self, project: Option<&Project>, listed: Listed, id: &str) -> Result<RunId, Error> {
+    pub async fn find(&self, project: Option<&Project>, listed: RunScope, id: &str) -> Result<RunId, Error> {
         let (project, id) = (project.cloned(), id.to_owned());
         self.read(move |reader, _site| find(reader, project.as_ref(), listed, &id)).await
     }
@@ -148,7 +148,7 @@ impl Store {
     }
 }
 
-pub(crate) fn list(reader: &Connection, wanted: &RunsWanted, alive: Alive<'_>) -> Result<Vec<RunRow>, Fault> {
+pub(crate) fn list(reader: &Connection, wanted: &RunsWanted, alive: Alive<'_>) -> Result<Vec<RunRow>, ReadFault> {
     let Listing { sql, values } = listing(wanted);
     all(reader, &sql, params_from_iter(values), |line| row(line, alive))
 }
@@ -213,7 +213,7 @@ pub(crate) fn listing(wanted: &RunsWanted) -> Listing {
     query
 }
 
-pub(super) fn row(row: &Row<'_>, alive: Alive<'_>) -> Result<RunRow, Fault> {
+pub(super) fn row(row: &Row<'_>, alive: Alive<'_>) -> Result<RunRow, ReadFault> {
     // What an open attempt uses is not in the sums yet, and nobody knows it.
     let open: bool = get(row, "open")?;
     let settled = |column| if open { Ok(None) } else { count_or_null(row, column) };
@@ -244,7 +244,7 @@ pub(super) fn row(row: &Row<'_>, alive: Alive<'_>) -> Result<RunRow, Fault> {
     })
 }
 
-fn state(row: &Row<'_>, alive: Alive<'_>) -> Result<RunState, Fault> {
+fn state(row: &Row<'_>, alive: Alive<'_>) -> Result<RunState, ReadFault> {
     match (get::<String>(row, "state")?.as_str(), word_or_null::<RunOutcome>(row, "outcome")?) {
         ("ended", Some(outcome)) => Ok(RunState::Ended(outcome)),
         ("asking", None) => Ok(RunState::Asking),
@@ -254,37 +254,42 @@ fn state(row: &Row<'_>, alive: Alive<'_>) -> Result<RunState, Fault> {
         ("running", None) => Ok(RunState::Interrupted),
         (state, outcome) => {
             let outcome = outcome.map_or("none", RunOutcome::as_str);
-            Err(Fault::Odd(format!("a run is `{state}` with outcome `{outcome}`")))
+            Err(ReadFault::Odd(format!("a run is `{state}` with outcome `{outcome}`")))
         }
     }
 }
 
-pub(crate) fn find(reader: &Connection, project: Option<&Project>, listed: Listed, id: &str) -> Result<RunId, Fault> {
+pub(crate) fn find(
+    reader: &Connection,
+    project: Option<&Project>,
+    listed: RunScope,
+    id: &str,
+) -> Result<RunId, ReadFault> {
     if let Some(back) = last(id) {
         return match newest(reader, project, listed, back)? {
             Some(found) => Ok(found),
-            None => Err(Fault::Missing(none(project, listed, id, back))),
+            None => Err(ReadFault::Missing(none(project, listed, id, back))),
         };
     }
     let shown = || proem_guard::show::terminal_str(id).into_string();
     let beginning = id.to_ascii_lowercase();
     if beginning.is_empty() || !beginning.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let problem = format!("`{}` is not a run; write the beginning of an id, `last`, or `last~1`", shown());
-        return Err(Fault::Missing(problem));
+        return Err(ReadFault::Missing(problem));
     }
     // `g` follows the last hexadecimal digit.
     let most = i64::try_from(NAMED).unwrap_or(i64::MAX).saturating_add(1);
     let begins = "SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2";
     let found: Vec<String> = all(reader, begins, (beginning, most), |row| get(row, "id"))?;
     match found.as_slice() {
-        [] => Err(Fault::Missing(format!("no run id begins with `{}`; `proem runs list` lists the runs", shown()))),
+        [] => Err(ReadFault::Missing(format!("no run id begins with `{}`; `proem runs list` lists the runs", shown()))),
         [one] => Ok(RunId(one.clone())),
         several => {
             let names: Vec<String> = several.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
             let more = if several.len() > NAMED { " and others" } else { "" };
             let problem =
                 format!("several run ids begin with `{}`: {}{more}; give more digits", shown(), names.join(", "));
-            Err(Fault::Missing(problem))
+            Err(ReadFault::Missing(problem))
         }
     }
 }
@@ -298,7 +303,12 @@ fn last(id: &str) -> Option<u32> {
 }
 
 /// The run that is so many places behind the newest.
-fn newest(reader: &Connection, project: Option<&Project>, listed: Listed, back: u32) -> Result<Option<RunId>, Fault> {
+fn newest(
+    reader: &Connection,
+    project: Option<&Project>,
+    listed: RunScope,
+    back: u32,
+) -> Result<Option<RunId>, ReadFault> {
     let mut query = Listing::default();
     query.push("SELECT id FROM runs");
     match project {
@@ -311,18 +321,18 @@ fn newest(reader: &Connection, project: Option<&Project>, listed: Listed, back: 
 }
 
 /// That there is no run so many places back.
-fn none(project: Option<&Project>, listed: Listed, id: &str, back: u32) -> String {
+fn none(project: Option<&Project>, listed: RunScope, id: &str, back: u32) -> String {
     let whose = if project.is_some() { " of this project" } else { "" };
     match (back, listed) {
-        (0, Listed::Any) => format!("no run{whose} is recorded"),
-        (0, Listed::Acted) => {
+        (0, RunScope::Any) => format!("no run{whose} is recorded"),
+        (0, RunScope::Acted) => {
             format!("no run{whose} asked a model; `proem runs list --any` lists what else is recorded")
         }
         _ => format!("there is no `{id}`, because there are fewer runs{whose}; `proem runs list` lists them"),
     }
 }
 
-pub(crate) fn before(reader: &Connection, id: &RunId) -> Result<Option<RunId>, Fault> {
+pub(crate) fn before(reader: &Connection, id: &RunId) -> Result<Option<RunId>, ReadFault> {
     let found = first(
         reader,
         "SELECT r.id FROM runs l CROSS JOIN runs r INDEXED BY runs_by_project \

@@ -13,8 +13,8 @@ use proem_engine::run::Time;
 use rusqlite::{Connection, Row};
 use serde::Serialize;
 
-use self::tally::{Called, Ran, Sent, Sum, Tally};
-use super::values::{Fault, all, count, get, json};
+use self::tally::{AttemptTally, CallTally, CountedSum, RunTally, StatisticsTally};
+use super::values::{ReadFault, all, count, get, json};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -30,7 +30,7 @@ pub struct StatisticsWanted {
 
 /// A figure and how many values it was made from; `None` where nothing is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Summary {
+pub struct CountedFigure {
     /// It.
     pub value: Option<f64>,
     /// How many.
@@ -40,7 +40,7 @@ pub struct Summary {
 /// The figures of one group of runs. Rates are shares from 0 to 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Group {
+pub struct RunGroup {
     /// What they have in common: `agent/prompt@version`, a tool, a role.
     pub name: String,
     /// How many runs: of a prompt those that were started with it, of a tool those that called it.
@@ -48,42 +48,42 @@ pub struct Group {
     /// How many calls: of a prompt those that were made with it, in whatever run.
     pub calls: u64,
     /// The share of calls that this group has of all.
-    pub share: Summary,
+    pub share: CountedFigure,
     /// Tokens of prompts in all, over the attempts that reported them.
-    pub input_tokens: Summary,
+    pub input_tokens: CountedFigure,
     /// Tokens of answers in all.
-    pub output_tokens: Summary,
+    pub output_tokens: CountedFigure,
     /// Tokens read from the cache over tokens of prompts.
-    pub cache_hit_rate: Summary,
+    pub cache_hit_rate: CountedFigure,
     /// Calls whose answer met its contract at once over calls that were answered. A refusal and an answer that
     /// was cut off meet none.
-    pub success_rate: Summary,
+    pub success_rate: CountedFigure,
     /// Answers that broke their contract.
-    pub schema_failures: Summary,
+    pub schema_failures: CountedFigure,
     /// Repaired places of answers.
-    pub repairs: Summary,
+    pub repairs: CountedFigure,
     /// Runs that ended with the prompt's own value, over runs that ended and were to ask a model.
-    pub fallback_rate: Summary,
+    pub fallback_rate: CountedFigure,
     /// The median time of an answered attempt, in milliseconds.
-    pub latency_p50_ms: Summary,
+    pub latency_p50_ms: CountedFigure,
     /// The time that 95 of 100 stay below.
-    pub latency_p95_ms: Summary,
+    pub latency_p95_ms: CountedFigure,
     /// The median time of assembling, in milliseconds.
-    pub assembly_p50_ms: Summary,
+    pub assembly_p50_ms: CountedFigure,
     /// Tokens saved against the prompt that lists everything, over that prompt's tokens.
-    pub saved_rate: Summary,
+    pub saved_rate: CountedFigure,
     /// Calls of an embedding model, for each run.
-    pub embedding_calls: Summary,
+    pub embedding_calls: CountedFigure,
     /// Texts that the guard kept out.
-    pub filtered: Summary,
+    pub filtered: CountedFigure,
     /// Texts with a finding at or above flag, over texts that were looked at.
-    pub threat_rate: Summary,
+    pub threat_rate: CountedFigure,
     /// Runs that asked a person, over the same.
-    pub escalation_rate: Summary,
+    pub escalation_rate: CountedFigure,
     /// What it cost in all, in dollars.
-    pub cost: Summary,
+    pub cost: CountedFigure,
     /// How many persons said `good`, over all that said something.
-    pub approval_rate: Summary,
+    pub approval_rate: CountedFigure,
 }
 
 /// All figures.
@@ -91,13 +91,13 @@ pub struct Group {
 #[serde(rename_all = "camelCase")]
 pub struct Statistics {
     /// All runs.
-    pub all: Group,
+    pub all: RunGroup,
     /// By version of each prompt: its runs, and its calls.
-    pub prompts: Vec<Group>,
+    pub prompts: Vec<RunGroup>,
     /// By tool, which is the name of the contract that an answer is bound to.
-    pub tools: Vec<Group>,
+    pub tools: Vec<RunGroup>,
     /// By role.
-    pub roles: Vec<Group>,
+    pub roles: Vec<RunGroup>,
     /// Calls on each day, oldest first.
     pub days: Vec<(String, u64)>,
 }
@@ -116,16 +116,16 @@ impl Store {
 
 /// What is gathered while rows go by.
 #[derive(Debug, Default)]
-struct Gathered {
-    all: Tally,
-    prompts: BTreeMap<String, Tally>,
-    tools: BTreeMap<String, Tally>,
-    roles: BTreeMap<String, Tally>,
+struct GroupTallies {
+    all: StatisticsTally,
+    prompts: BTreeMap<String, StatisticsTally>,
+    tools: BTreeMap<String, StatisticsTally>,
+    roles: BTreeMap<String, StatisticsTally>,
 }
 
-impl Gathered {
+impl GroupTallies {
     /// Adds to all groups that a row belongs to, by its prompt, its role and its tool.
-    fn each(&mut self, row: &Row<'_>, mut add: impl FnMut(&mut Tally)) -> Result<(), Fault> {
+    fn each(&mut self, row: &Row<'_>, mut add: impl FnMut(&mut StatisticsTally)) -> Result<(), ReadFault> {
         let (agent, prompt, version): (String, String, String) =
             (get(row, "agent")?, get(row, "prompt")?, get(row, "version")?);
         add(&mut self.all);
@@ -138,15 +138,15 @@ impl Gathered {
     }
 }
 
-pub(crate) fn statistics(reader: &Connection, wanted: &StatisticsWanted) -> Result<Statistics, Fault> {
-    let mut gathered = Gathered::default();
+pub(crate) fn statistics(reader: &Connection, wanted: &StatisticsWanted) -> Result<Statistics, ReadFault> {
+    let mut gathered = GroupTallies::default();
     runs(reader, wanted, &mut gathered)?;
     calls(reader, wanted, &mut gathered)?;
     attempts(reader, wanted, &mut gathered)?;
     feedback(reader, wanted, &mut gathered)?;
     let days = days(reader, wanted)?;
     let calls = gathered.all.calls();
-    let finish = |tallies: BTreeMap<String, Tally>| {
+    let finish = |tallies: BTreeMap<String, StatisticsTally>| {
         tallies.into_iter().map(|(name, tally)| tally.finish(name, calls)).collect::<Vec<_>>()
     };
     Ok(Statistics {
@@ -172,8 +172,8 @@ impl Sums<'_> {
         &self,
         reader: &Connection,
         wanted: &StatisticsWanted,
-        read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        read: impl FnMut(&Row<'_>) -> Result<(), ReadFault>,
+    ) -> Result<(), ReadFault> {
         let Sums { by, columns, tables } = self;
         let groups = (1..=by.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
         let by = by.join(", ");
@@ -203,7 +203,7 @@ const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended' AN
 /// The tools of runs: a run belongs to each that one of its calls was bound to.
 const TOOLS: &str = "(SELECT DISTINCT run, tool FROM calls WHERE tool IS NOT NULL)";
 
-fn runs(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered) -> Result<(), Fault> {
+fn runs(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
     Sums { by: &by, columns: RAN, tables: "runs r" }.each(reader, wanted, |row| {
         let ran = ran(row)?;
@@ -216,12 +216,12 @@ fn runs(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered)
     })
 }
 
-fn ran(row: &Row<'_>) -> Result<Ran, Fault> {
+fn ran(row: &Row<'_>) -> Result<RunTally, ReadFault> {
     let ended = count(row, "ended")?;
-    Ok(Ran {
+    Ok(RunTally {
         runs: count(row, "runs")?,
-        fell_back: Sum { total: total(row, "fell_back")?, n: ended },
-        escalated: Sum { total: total(row, "escalated")?, n: ended },
+        fell_back: CountedSum { total: total(row, "fell_back")?, n: ended },
+        escalated: CountedSum { total: total(row, "escalated")?, n: ended },
         assembly_us: json(row, "assembled")?,
         embedding_calls: sum(row, "embeddings", "embeddings_n")?,
         filtered: sum(row, "filtered", "filtered_n")?,
@@ -238,7 +238,7 @@ const CALLED_BY: [&str; 5] = [
     "c.tool",
 ];
 
-fn calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered) -> Result<(), Fault> {
+fn calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let columns = "count(a.id) AS sent, count(*) FILTER (WHERE c.state = 'answered') AS answered, \
          total(c.state = 'answered' AND coalesce(c.finish, '') NOT IN ('refusal', 'length') \
          AND json_array_length(c.problems) = 0) AS at_once, \
@@ -251,12 +251,12 @@ fn calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered
          LEFT JOIN attempts a ON a.run = s.run AND a.effect = s.effect AND a.attempt = 0";
     Sums { by: &CALLED_BY, columns, tables }.each(reader, wanted, |row| {
         let n = count(row, "answered")?;
-        let at_once = Sum { total: total(row, "at_once")?, n };
-        let called = Called {
+        let at_once = CountedSum { total: total(row, "at_once")?, n };
+        let called = CallTally {
             sent: count(row, "sent")?,
             at_once,
-            broken: Sum { total: total(row, "broken")?, n },
-            repairs: Sum { total: total(row, "repairs")?, n },
+            broken: CountedSum { total: total(row, "broken")?, n },
+            repairs: CountedSum { total: total(row, "repairs")?, n },
             assembled: total(row, "assembled")?,
             monolithic: sum(row, "monolithic", "monolithic_n")?,
         };
@@ -264,7 +264,7 @@ fn calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered
     })
 }
 
-fn attempts(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered) -> Result<(), Fault> {
+fn attempts(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let columns = "json_group_array(u.took_ms) FILTER (WHERE u.status IS NOT NULL AND u.failed IS NULL) AS took, \
          total(u.input_tokens) AS input, count(u.input_tokens) AS input_n, \
          total(u.output_tokens) AS output, count(u.output_tokens) AS output_n, \
@@ -277,7 +277,7 @@ fn attempts(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathe
          LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect \
          LEFT JOIN corrections k ON k.seq = (SELECT max(seq) FROM corrections WHERE attempt = a.id)";
     Sums { by: &CALLED_BY, columns, tables }.each(reader, wanted, |row| {
-        let sent = Sent {
+        let sent = AttemptTally {
             latencies: json(row, "took")?,
             input: sum(row, "input", "input_n")?,
             output: sum(row, "output", "output_n")?,
@@ -289,7 +289,7 @@ fn attempts(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathe
     })
 }
 
-fn feedback(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathered) -> Result<(), Fault> {
+fn feedback(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
     let columns = "total(f.verdict = 'good') AS good, count(*) AS verdicts";
     let tables = "feedback f JOIN runs r ON r.id = f.run";
@@ -305,18 +305,18 @@ fn feedback(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Gathe
 }
 
 /// A total of values that are never negative.
-fn total(row: &Row<'_>, column: &str) -> Result<f64, Fault> {
+fn total(row: &Row<'_>, column: &str) -> Result<f64, ReadFault> {
     let value: f64 = get(row, column)?;
-    if value >= 0.0 { Ok(value) } else { Err(Fault::Odd(format!("`{column}` adds up to {value}"))) }
+    if value >= 0.0 { Ok(value) } else { Err(ReadFault::Odd(format!("`{column}` adds up to {value}"))) }
 }
 
 /// A total, and how many values it is of.
-fn sum(row: &Row<'_>, column: &str, n: &str) -> Result<Sum, Fault> {
-    Ok(Sum { total: total(row, column)?, n: count(row, n)? })
+fn sum(row: &Row<'_>, column: &str, n: &str) -> Result<CountedSum, ReadFault> {
+    Ok(CountedSum { total: total(row, column)?, n: count(row, n)? })
 }
 
 /// Calls on each day, by the day that their first attempt is booked to.
-fn days(reader: &Connection, wanted: &StatisticsWanted) -> Result<Vec<(String, u64)>, Fault> {
+fn days(reader: &Connection, wanted: &StatisticsWanted) -> Result<Vec<(String, u64)>, ReadFault> {
     all(
         reader,
         "SELECT a.day, count(*) AS calls FROM attempts a JOIN runs r ON r.id = a.run \

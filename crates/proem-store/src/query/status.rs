@@ -6,7 +6,7 @@ use proem_engine::run::Time;
 use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
 
-use super::values::{Fault, all, count, first, get, json, written};
+use super::values::{ReadFault, all, count, first, get, json, written};
 use crate::Store;
 use crate::error::Error;
 use crate::record::RunId;
@@ -68,7 +68,7 @@ impl Store {
     }
 }
 
-fn events(reader: &Connection, run: Option<&RunId>) -> Result<Vec<EventRow>, Fault> {
+fn events(reader: &Connection, run: Option<&RunId>) -> Result<Vec<EventRow>, ReadFault> {
     let read = |row: &Row<'_>| {
         Ok(EventRow {
             seq: get(row, "seq")?,
@@ -93,7 +93,7 @@ struct Counts {
     form: i64,
 }
 
-fn status(reader: &Connection) -> Result<StatusRow, Fault> {
+fn status(reader: &Connection) -> Result<StatusRow, ReadFault> {
     let meta = all(reader, "SELECT key, value FROM meta", [], |row| Ok((get(row, "key")?, get(row, "value")?)))?;
     let meta: BTreeMap<String, String> = meta.into_iter().collect();
     let runs = "SELECT project, count(*) AS runs FROM runs GROUP BY project";
@@ -106,8 +106,8 @@ fn status(reader: &Connection) -> Result<StatusRow, Fault> {
         [],
         |row| Ok(Counts { open: count(row, "open")?, bytes: count(row, "bytes")?, form: get(row, "form")? }),
     )?;
-    let Counts { open, bytes, form } = counts.ok_or_else(|| Fault::Odd("nothing is counted".to_owned()))?;
-    let of = |key: &str| meta.get(key).ok_or_else(|| Fault::Odd(format!("`meta` has no `{key}`")));
+    let Counts { open, bytes, form } = counts.ok_or_else(|| ReadFault::Odd("nothing is counted".to_owned()))?;
+    let of = |key: &str| meta.get(key).ok_or_else(|| ReadFault::Odd(format!("`meta` has no `{key}`")));
     let number = |key: &str| written::<i64>(key, of(key)?);
     Ok(StatusRow {
         id: of("store_id")?.clone(),

@@ -1,12 +1,13 @@
 //! Queries against rows that are written by plain SQL.
 
-use proem_engine::ledger::{Cap, Period, Scope, Spent, Unit};
+use proem_engine::ledger::{Cap, CapBalance, CapPeriod, CapScope, CapUnit};
 use proem_engine::run::Time;
 use rusqlite::Connection;
 
-use super::values::Fault;
+use super::values::ReadFault;
 use super::{
-    CostsWanted, Listed, RunState, RunsWanted, StatisticsWanted, Summary, costs, detail, learned, runs, statistics,
+    CostsWanted, CountedFigure, RunScope, RunState, RunsWanted, StatisticsWanted, costs, detail, learned, runs,
+    statistics,
 };
 use crate::record::{CallState, Project, RunId, RunOutcome};
 
@@ -88,8 +89,8 @@ fn lists_are_narrowed_and_the_newest_come_first() {
         (RunsWanted { outcome: Some(RunOutcome::FellBack), ..all.clone() }, "4"),
         (RunsWanted { outcome: Some(RunOutcome::Assembled), ..all.clone() }, ""),
         (RunsWanted { outcome: Some(RunOutcome::Assembled), ..RunsWanted::default() }, "6"),
-        (RunsWanted { listed: Listed::Acted, ..RunsWanted::default() }, "5 4 3 2 1"),
-        (RunsWanted { listed: Listed::Acted, limit: Some(2), ..all.clone() }, "5 4"),
+        (RunsWanted { listed: RunScope::Acted, ..RunsWanted::default() }, "5 4 3 2 1"),
+        (RunsWanted { listed: RunScope::Acted, limit: Some(2), ..all.clone() }, "5 4"),
     ] {
         let found = runs::list(&memory, &wanted, &|_| true).unwrap();
         let found: Vec<String> = found.iter().map(|run| (run.started.0 / 1000).to_string()).collect();
@@ -134,9 +135,9 @@ fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
              `0000000100000004`, `0000000100000005` and others; give more digits",
         ),
     ] {
-        let found = match runs::find(&memory, Some(&project()), Listed::Any, id) {
+        let found = match runs::find(&memory, Some(&project()), RunScope::Any, id) {
             Ok(id) => id.0,
-            Err(Fault::Missing(why)) => why,
+            Err(ReadFault::Missing(why)) => why,
             Err(other) => format!("{other:?}"),
         };
         assert_eq!(found, expected, "{id}");
@@ -148,27 +149,27 @@ fn how_long_ago_counts_as_the_list_does() {
     let memory = memory(ROWS);
     let (own, other) = (project(), Project("/nobody".to_owned()));
     for (project, listed, id, expected) in [
-        (None, Listed::Any, "last", "0000000200000006"),
-        (None, Listed::Acted, "last", "0000000100000005"),
-        (None, Listed::Acted, "last~1", "0000000100000004"),
-        (Some(&own), Listed::Acted, "last", "0000000100000005"),
-        (Some(&other), Listed::Any, "last", "no run of this project is recorded"),
+        (None, RunScope::Any, "last", "0000000200000006"),
+        (None, RunScope::Acted, "last", "0000000100000005"),
+        (None, RunScope::Acted, "last~1", "0000000100000004"),
+        (Some(&own), RunScope::Acted, "last", "0000000100000005"),
+        (Some(&other), RunScope::Any, "last", "no run of this project is recorded"),
         (
             Some(&other),
-            Listed::Acted,
+            RunScope::Acted,
             "last",
             "no run of this project asked a model; `proem runs list --any` lists what else is recorded",
         ),
         (
             None,
-            Listed::Acted,
+            RunScope::Acted,
             "last~9",
             "there is no `last~9`, because there are fewer runs; `proem runs list` lists them",
         ),
     ] {
         let found = match runs::find(&memory, project, listed, id) {
             Ok(id) => id.0,
-            Err(Fault::Missing(why)) => why,
+            Err(ReadFault::Missing(why)) => why,
             Err(other) => format!("{other:?}"),
         };
         assert_eq!(found, expected, "{id}");
@@ -241,16 +242,16 @@ fn spending_and_caps_add_up() {
     assert_eq!((found.open, found.reserved.0), (2, 1000));
     // 1763800000000 is 2025-11-22T08:26:40Z, which a clock that runs behind does not change.
     for (scope, period, unit, settled, open) in [
-        (Scope::Project, Period::Day, Unit::NanoDollars, 260, 1000),
-        (Scope::Project, Period::Month, Unit::NanoDollars, 300, 1000),
-        (Scope::User, Period::Day, Unit::NanoDollars, 265, 1000),
-        (Scope::User, Period::Month, Unit::Tokens, 186, 140),
-        (Scope::Project, Period::Run, Unit::Tokens, 0, 0),
+        (CapScope::Project, CapPeriod::Day, CapUnit::NanoDollars, 260, 1000),
+        (CapScope::Project, CapPeriod::Month, CapUnit::NanoDollars, 300, 1000),
+        (CapScope::User, CapPeriod::Day, CapUnit::NanoDollars, 265, 1000),
+        (CapScope::User, CapPeriod::Month, CapUnit::Tokens, 186, 140),
+        (CapScope::Project, CapPeriod::Run, CapUnit::Tokens, 0, 0),
     ] {
         let cap = Cap { scope, period, unit, most: 1 };
         let zone = jiff::tz::TimeZone::UTC;
         let found = costs::against(&memory, &project(), &[cap], &costs::Clock { now: Time(0), zone: &zone }).unwrap();
-        assert_eq!(found.first().map(|now| now.spent), Some(Spent { settled, open }), "{cap:?}");
+        assert_eq!(found.first().map(|now| now.spent), Some(CapBalance { settled, open }), "{cap:?}");
     }
 }
 
@@ -276,7 +277,7 @@ fn every_figure_says_how_many_it_is_of() {
     let memory = memory(ROWS);
     let wanted = StatisticsWanted { project: Some(project()), since: None };
     let found = statistics::statistics(&memory, &wanted).unwrap();
-    let summary = |value, n| Summary { value: Some(value), n };
+    let summary = |value, n| CountedFigure { value: Some(value), n };
     let all = &found.all;
     assert_eq!((all.runs, all.calls), (5, 3));
     assert_eq!(all.input_tokens, summary(80.0, 1));
@@ -287,11 +288,11 @@ fn every_figure_says_how_many_it_is_of() {
     assert_eq!((all.latency_p50_ms, all.latency_p95_ms), (summary(120.0, 1), summary(120.0, 1)));
     assert_eq!(all.assembly_p50_ms, summary(1.5, 1));
     assert_eq!(all.saved_rate, summary(0.75, 1));
-    assert_eq!(all.embedding_calls, Summary::default(), "nobody said");
+    assert_eq!(all.embedding_calls, CountedFigure::default(), "nobody said");
     assert_eq!(all.threat_rate, summary(0.25, 4));
     assert_eq!(all.cost, summary(0.000_000_26, 1), "what has no price is not in it");
     assert_eq!(all.approval_rate, summary(1.0, 1));
-    let names = |groups: &[super::Group]| groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();
+    let names = |groups: &[super::RunGroup]| groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&found.prompts), ["reviews/strict@1.0.0", "reviews/triage@1.0.0"]);
     assert_eq!(
         (names(&found.tools), names(&found.roles)),
@@ -306,7 +307,7 @@ fn an_answer_took_its_time_whether_it_said_what_it_used_or_not() {
     let memory = memory(ROWS);
     memory.execute_batch("UPDATE attempts SET state = 'unknown' WHERE id = 3").unwrap();
     let found = statistics::statistics(&memory, &StatisticsWanted::default()).unwrap();
-    assert_eq!(found.all.latency_p50_ms, Summary { value: Some(120.0), n: 1 });
+    assert_eq!(found.all.latency_p50_ms, CountedFigure { value: Some(120.0), n: 1 });
 }
 
 #[test]
@@ -346,7 +347,7 @@ fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
     let wanted = StatisticsWanted { project: Some(project()), since: None };
     let found = statistics::statistics(&memory, &wanted).unwrap();
     let of = |name: &str| found.prompts.iter().find(|group| group.name == name).unwrap();
-    let summary = |value, n| Summary { value: Some(value), n };
+    let summary = |value, n| CountedFigure { value: Some(value), n };
     let (first, second) = (of("reviews/triage@1.0.0"), of("reviews/summary@2.0.0"));
     assert_eq!((first.runs, first.calls, second.runs, second.calls), (4, 3, 0, 1));
     assert_eq!((first.input_tokens, second.input_tokens), (summary(80.0, 1), summary(30.0, 1)));
@@ -356,9 +357,9 @@ fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
     assert_eq!((first.latency_p95_ms, second.latency_p95_ms), (summary(120.0, 1), summary(700.0, 1)));
     assert_eq!((first.saved_rate, second.saved_rate), (summary(0.75, 1), summary(0.5, 1)));
     assert_eq!((first.cost, second.cost), (summary(0.000_000_26, 1), summary(0.000_000_9, 1)));
-    assert_eq!((first.approval_rate, second.approval_rate), (summary(1.0, 1), Summary::default()));
-    assert_eq!((first.fallback_rate, second.fallback_rate), (summary(0.0, 2), Summary::default()));
-    assert_eq!((first.assembly_p50_ms, second.assembly_p50_ms), (summary(1.5, 1), Summary::default()));
+    assert_eq!((first.approval_rate, second.approval_rate), (summary(1.0, 1), CountedFigure::default()));
+    assert_eq!((first.fallback_rate, second.fallback_rate), (summary(0.0, 2), CountedFigure::default()));
+    assert_eq!((first.assembly_p50_ms, second.assembly_p50_ms), (summary(1.5, 1), CountedFigure::default()));
     // What a person said of a run counts for each tool that it called.
     let said: Vec<_> = found.tools.iter().map(|tool| (tool.name.as_str(), tool.approval_rate)).collect();
     assert_eq!(said, [("summary", summary(1.0, 1)), ("triage", summary(1.0, 1))]);
@@ -398,8 +399,8 @@ fn lists_of_a_hundred_thousand_runs_stay_in_an_index() {
         (RunsWanted { outcome: Some(RunOutcome::FellBack), ..seventh.clone() }, 0),
         (RunsWanted { outcome: Some(RunOutcome::Failed), project: None, ..seventh.clone() }, 20),
         (RunsWanted { project: None, ..seventh.clone() }, 20),
-        (RunsWanted { listed: Listed::Acted, ..seventh.clone() }, 20),
-        (RunsWanted { listed: Listed::Acted, project: None, ..seventh.clone() }, 20),
+        (RunsWanted { listed: RunScope::Acted, ..seventh.clone() }, 20),
+        (RunsWanted { listed: RunScope::Acted, project: None, ..seventh.clone() }, 20),
     ] {
         let plan = plan(&memory, runs::listing(&wanted));
         let inner = plan

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 /// Why something could not be read.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum ReadFault {
     /// SQLite says so.
     Sql(rusqlite::Error),
     /// A value is none that is ever written; what it is, and where.
@@ -17,7 +17,7 @@ pub(crate) enum Fault {
     Missing(String),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for ReadFault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
@@ -28,8 +28,8 @@ pub(super) fn all<T>(
     reader: &Connection,
     sql: &str,
     values: impl Params,
-    read: impl FnMut(&Row<'_>) -> Result<T, Fault>,
-) -> Result<Vec<T>, Fault> {
+    read: impl FnMut(&Row<'_>) -> Result<T, ReadFault>,
+) -> Result<Vec<T>, ReadFault> {
     reader.prepare_cached(sql)?.query_and_then(values, read)?.collect()
 }
 
@@ -38,60 +38,60 @@ pub(super) fn first<T>(
     reader: &Connection,
     sql: &str,
     values: impl Params,
-    read: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
-) -> Result<Option<T>, Fault> {
+    read: impl FnOnce(&Row<'_>) -> Result<T, ReadFault>,
+) -> Result<Option<T>, ReadFault> {
     reader.prepare_cached(sql)?.query(values)?.next()?.map(read).transpose()
 }
 
 /// The value of a column; [`Option`] where it may be null.
-pub(super) fn get<T: FromSql>(row: &Row<'_>, column: &str) -> Result<T, Fault> {
+pub(super) fn get<T: FromSql>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
     Ok(row.get(column)?)
 }
 
 /// A whole number that is never negative.
-pub(super) fn count<T: TryFrom<i64>>(row: &Row<'_>, column: &str) -> Result<T, Fault> {
+pub(super) fn count<T: TryFrom<i64>>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
     whole(column, get(row, column)?)
 }
 
 /// The same, or null.
-pub(super) fn count_or_null<T: TryFrom<i64>>(row: &Row<'_>, column: &str) -> Result<Option<T>, Fault> {
+pub(super) fn count_or_null<T: TryFrom<i64>>(row: &Row<'_>, column: &str) -> Result<Option<T>, ReadFault> {
     get::<Option<i64>>(row, column)?.map(|value| whole(column, value)).transpose()
 }
 
-fn whole<T: TryFrom<i64>>(column: &str, value: i64) -> Result<T, Fault> {
-    T::try_from(value).map_err(|_| Fault::Odd(format!("`{column}` is {value}")))
+fn whole<T: TryFrom<i64>>(column: &str, value: i64) -> Result<T, ReadFault> {
+    T::try_from(value).map_err(|_| ReadFault::Odd(format!("`{column}` is {value}")))
 }
 
 /// A word of a closed list, by its serialised form.
-pub(super) fn word<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, Fault> {
+pub(super) fn word<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
     named(column, &get::<String>(row, column)?)
 }
 
 /// The same, or null.
-pub(super) fn word_or_null<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>, Fault> {
+pub(super) fn word_or_null<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>, ReadFault> {
     get::<Option<String>>(row, column)?.map(|text| named(column, &text)).transpose()
 }
 
-fn named<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
-    serde_json::from_value(serde_json::Value::from(text)).map_err(|_| Fault::Odd(format!("`{column}` is `{text}`")))
+fn named<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, ReadFault> {
+    serde_json::from_value(serde_json::Value::from(text)).map_err(|_| ReadFault::Odd(format!("`{column}` is `{text}`")))
 }
 
 /// JSON in a column.
-pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, Fault> {
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
     parsed(column, &get::<String>(row, column)?)
 }
 
 /// The same, or null.
-pub(super) fn json_or_null<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>, Fault> {
+pub(super) fn json_or_null<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>, ReadFault> {
     get::<Option<String>>(row, column)?.map(|text| parsed(column, &text)).transpose()
 }
 
-fn parsed<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, Fault> {
+fn parsed<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, ReadFault> {
     serde_json::from_str(text)
-        .map_err(|error| Fault::Odd(format!("`{column}` holds other JSON than it should: {error}")))
+        .map_err(|error| ReadFault::Odd(format!("`{column}` holds other JSON than it should: {error}")))
 }
 
 /// A number that is stored as text.
-pub(super) fn written<T: FromStr>(name: &str, text: &str) -> Result<T, Fault> {
-    text.parse().map_err(|_| Fault::Odd(format!("`{name}` is `{text}`")))
+pub(super) fn written<T: FromStr>(name: &str, text: &str) -> Result<T, ReadFault> {
+    text.parse().map_err(|_| ReadFault::Odd(format!("`{name}` is `{text}`")))
 }

@@ -7,7 +7,7 @@ use proem_engine::run::{EffectId, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::content::Content;
+use super::content::HashedContent;
 
 /// A section of an assembly, its text apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct NewAssembly {
     /// Its sections, in request order.
     pub sections: Vec<SectionRow>,
     /// Their texts.
-    pub texts: Vec<Content>,
+    pub texts: Vec<HashedContent>,
     /// The tokens of the whole request, tools included.
     pub tokens: u64,
     /// Those of its longest stable prefix.
@@ -50,7 +50,7 @@ pub struct NewAssembly {
     /// The cache plan, as JSON.
     pub plan: Json,
     /// The account, as JSON.
-    pub report: Content,
+    pub report: HashedContent,
 }
 
 /// A call that is about to be made.
@@ -71,7 +71,7 @@ pub struct NewCall {
     /// How the body is put together from contents ([`crate::body`]).
     pub pieces: Json,
     /// Texts of the body that are no sections'.
-    pub texts: Vec<Content>,
+    pub texts: Vec<HashedContent>,
     /// What was assembled for it.
     pub assembly: NewAssembly,
     /// What the provider does not get, as a JSON list.
@@ -106,7 +106,7 @@ pub struct Settlement {
     /// When.
     pub at: Time,
     /// What it used.
-    pub used: Used,
+    pub used: AttemptUsage,
     /// The status of the answer.
     pub status: Option<u16>,
     /// What was wrong.
@@ -123,7 +123,7 @@ pub struct Settlement {
 
 /// What an attempt used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Used {
+pub enum AttemptUsage {
     /// What the provider says; `None` where its price is unknown.
     Reported(Usage, Option<NanoDollars>),
     /// Nothing: it never reached a model.
@@ -138,7 +138,7 @@ pub struct CallResult {
     /// `answered` or `failed`.
     pub state: CallState,
     /// The response or the failure, as JSON.
-    pub result: Content,
+    pub result: HashedContent,
     /// Why the model stopped.
     pub finish: Option<String>,
 }

@@ -7,14 +7,14 @@ use sha2::{Digest as _, Sha256};
 
 /// Bytes that are kept once, by their hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
+pub struct HashedContent {
     /// SHA-256, hexadecimal.
     pub hash: String,
     /// The bytes; `None` where only hashes are kept.
     pub bytes: Option<Arc<[u8]>>,
 }
 
-impl Content {
+impl HashedContent {
     /// These bytes.
     #[must_use]
     pub fn new(bytes: impl AsRef<[u8]>) -> Self {

@@ -4,7 +4,7 @@ use proem_engine::run::Time;
 use serde_json::Value as Json;
 
 use super::call::{NewAssembly, NewAttempt, NewCall, ReadCall, Settlement};
-use super::content::Content;
+use super::content::HashedContent;
 use super::names::RunId;
 use super::run::{Evaluation, NewRun, NewStep, Numbers, RunOutcome, Snapshot};
 
@@ -30,7 +30,7 @@ pub struct Intent {
 
 /// The end of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finish {
+pub struct RunFinish {
     /// Which.
     pub run: RunId,
     /// When.
@@ -46,7 +46,7 @@ pub struct Finish {
     /// Why there is no value of a model's, as JSON.
     pub because: Option<Json>,
     /// The value, as canonical JSON.
-    pub value: Option<Content>,
+    pub value: Option<HashedContent>,
     /// What was found out about its calls.
     pub calls: Vec<ReadCall>,
     /// What was assembled, where nothing was called.

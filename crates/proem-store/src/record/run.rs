@@ -8,7 +8,7 @@ use proem_engine::run::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::content::Content;
+use super::content::HashedContent;
 use super::names::{Actor, Project, RunId};
 
 /// A run as it starts.
@@ -39,9 +39,9 @@ pub struct NewRun {
     pub started: Time,
     /// Everything that is needed to make its request anew: the files of the prompt's closure,
     /// `providers.toml`, the guard's verdicts, by name.
-    pub files: BTreeMap<String, Content>,
+    pub files: BTreeMap<String, HashedContent>,
     /// Its inputs as JSON, their objects in the order in which they were written.
-    pub inputs: Content,
+    pub inputs: HashedContent,
     /// Everything else that it was started with.
     pub settings: Json,
     /// The profiles that its prompts show, with what they were made from.
@@ -78,7 +78,7 @@ pub struct NewStep {
     /// When.
     pub at: Time,
     /// It, as JSON.
-    pub event: Content,
+    pub event: HashedContent,
 }
 
 /// Sums and counts of a run, for statistics. What is not known is `None`.

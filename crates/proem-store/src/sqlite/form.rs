@@ -2,7 +2,7 @@
 //!
 //! Invariant: a file has one form or the next one, never something in between.
 
-use proem_guard::Key;
+use proem_guard::InstallationKey;
 
 use super::origin::seal;
 use super::tables::Tables;
@@ -69,7 +69,7 @@ pub(crate) fn check(tables: &Tables) -> Result<i64, Error> {
 }
 
 /// Makes the tables of the newest form where there are none, within a transaction.
-pub(crate) fn make(tables: &Tables, key: Option<&Key>) -> Result<(), Error> {
+pub(crate) fn make(tables: &Tables, key: Option<&InstallationKey>) -> Result<(), Error> {
     from(tables, 0)?;
     let id = epoch::new_id(tables.path())?;
     let seal = key.map(|key| seal(key, &id)).unwrap_or_default();

@@ -6,7 +6,7 @@ use super::tables::Tables;
 use super::transaction::Transaction;
 use crate::error::Error;
 use crate::failpoint;
-use crate::opening::Origin;
+use crate::opening::StoreCreator;
 
 /// Something that can be written. Each kind has a file of its own in [`crate::write`].
 pub(crate) trait Write: Send + 'static {
@@ -20,7 +20,7 @@ pub(crate) trait Write: Send + 'static {
     const COMPANY: Company = Company::Any;
 
     /// Whose store it can be written to; [`Origin::Foreign`] is anybody's.
-    const ORIGIN: Origin = Origin::Own;
+    const ORIGIN: StoreCreator = StoreCreator::Own;
 
     /// Writes it. This may happen twice: what fails in company is tried again alone.
     fn write(&self, to: &mut Transaction<'_>) -> Result<Self::Answer, Error>;
@@ -77,7 +77,7 @@ impl<W: Write> AnyOrder for Order<W> {
 
     fn write(&mut self, to: &mut Transaction<'_>) -> Result<(), Error> {
         let path = to.tables.path();
-        if W::ORIGIN == Origin::Own && to.epoch().is_none() {
+        if W::ORIGIN == StoreCreator::Own && to.epoch().is_none() {
             return Err(Error::Foreign { path: path.to_owned() });
         }
         failpoint::write(W::NAME, path)?;

@@ -1,15 +1,15 @@
 //! Whose a store is.
 
-use proem_guard::Key;
+use proem_guard::InstallationKey;
 use proem_text::hex;
 
 use super::place;
 use super::tables::Tables;
 use crate::error::Error;
-use crate::opening::Origin;
+use crate::opening::StoreCreator;
 
 /// What only the installation with this key can write about that store.
-pub(crate) fn seal(key: &Key, id: &str) -> String {
+pub(crate) fn seal(key: &InstallationKey, id: &str) -> String {
     hex::encode(key.seal("proem store", id.as_bytes()))
 }
 
@@ -20,14 +20,14 @@ pub(crate) fn id(tables: &Tables) -> Result<String, Error> {
 }
 
 /// Who created a store.
-pub(crate) fn of(tables: &Tables, key: &Key) -> Result<Origin, Error> {
+pub(crate) fn of(tables: &Tables, key: &InstallationKey) -> Result<StoreCreator, Error> {
     let sealed: Option<(String, String)> = tables.row(
         "SELECT id.value, seal.value FROM meta id, meta seal WHERE id.key = 'store_id' AND seal.key = 'seal'",
         [],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     let own = sealed.is_some_and(|(id, found)| seal(key, &id) == found);
-    Ok(if own { Origin::Own } else { Origin::Foreign })
+    Ok(if own { StoreCreator::Own } else { StoreCreator::Foreign })
 }
 
 /// Writes down beside a store that it is there.

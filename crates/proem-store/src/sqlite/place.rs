@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Unusable};
-use crate::file::{How, open};
+use crate::file::{OpenMode, open};
 
 /// Network file systems by the number that `statfs(2)` gives in `f_type`; from `linux/magic.h` and,
 /// for those outside the kernel's tree, the table of `stat` in GNU coreutils.
@@ -118,7 +118,7 @@ fn a_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
 pub(crate) fn mark(path: &Path, id: &str) -> Result<(), Error> {
     let path = beside(path, MADE);
     let failed = |error: io::Error| unwritable(&path, &error);
-    let mut file = open(&path, How::Write).map_err(failed)?;
+    let mut file = open(&path, OpenMode::Write).map_err(failed)?;
     let mut found = Vec::new();
     (&file).take(64).read_to_end(&mut found).map_err(failed)?;
     if found == id.as_bytes() {
@@ -140,7 +140,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Error> {
 /// same mode.
 pub(crate) fn make_file(path: &Path) -> Result<(), Error> {
     let failed = |error: io::Error| unwritable(path, &error);
-    let file = open(path, How::Write).map_err(failed)?;
+    let file = open(path, OpenMode::Write).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode();
     if mode & 0o077 != 0 {
         file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;

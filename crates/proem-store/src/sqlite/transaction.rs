@@ -6,9 +6,9 @@
 use proem_engine::run::Time;
 
 use super::tables::Tables;
-use crate::epoch::{Epoch, Lock};
+use crate::epoch::{Epoch, EpochLock};
 use crate::error::Error;
-use crate::opening::Opening;
+use crate::opening::StoreOptions;
 
 /// Who writes: what the thread has.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Scribe {
     /// The connection that writes.
     pub(crate) tables: Tables,
     /// What the store was opened with.
-    pub(crate) opening: Opening,
+    pub(crate) opening: StoreOptions,
     /// The process's own epoch; `None` as long as the store is another installation's, which is only read.
     pub(crate) epoch: Option<Epoch>,
 }
@@ -27,13 +27,13 @@ pub(crate) struct Transaction<'t> {
     /// The tables.
     pub(crate) tables: &'t Tables,
     /// What the store was opened with.
-    pub(crate) opening: &'t Opening,
+    pub(crate) opening: &'t StoreOptions,
     /// The epoch that was there before.
     epoch: Option<&'t Epoch>,
     /// One that begins with this transaction.
     begun: Option<Epoch>,
     /// Locks of epochs that are buried with it.
-    buried: Vec<Lock>,
+    buried: Vec<EpochLock>,
     /// The time of the ledger: the last that was seen.
     seen: Time,
 }
@@ -60,7 +60,7 @@ impl Scribe {
         let Transaction { begun, buried, .. } = transaction;
         if done.is_ok() {
             // Not before: a lock that is gone without its epoch's end would leave attempts that nobody settles.
-            buried.into_iter().for_each(Lock::remove);
+            buried.into_iter().for_each(EpochLock::remove);
             if begun.is_some() {
                 *epoch = begun;
             }
@@ -104,7 +104,7 @@ impl Transaction<'_> {
     }
 
     /// Has a dead epoch's lock go with the commit.
-    pub(crate) fn bury(&mut self, lock: Lock) {
+    pub(crate) fn bury(&mut self, lock: EpochLock) {
         self.buried.push(lock);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::epochs;
 use super::event::StoreEvent;
 use crate::error::Error;
-use crate::opening::Origin;
+use crate::opening::StoreCreator;
 use crate::record::Actor;
 use crate::sqlite::{Company, Transaction, Write, form, origin};
 use crate::store::Store;
@@ -34,7 +34,7 @@ impl Write for Adoption {
     const NAME: &'static str = "adopt";
     // From its commit on others may be written that are refused before.
     const COMPANY: Company = Company::None;
-    const ORIGIN: Origin = Origin::Foreign;
+    const ORIGIN: StoreCreator = StoreCreator::Foreign;
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         let at = to.at(self.at);

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::amount::{MOST, number};
 use super::event::RunEvent;
 use crate::error::Error;
-use crate::record::{AttemptId, RunId, Settlement, Used};
+use crate::record::{AttemptId, AttemptUsage, RunId, Settlement};
 use crate::sqlite::Tables;
 
 /// What an attempt reserves, as it is stored.
@@ -67,10 +67,10 @@ struct Booking {
 }
 
 impl Booking {
-    fn new(used: &Used, reserved: &Reservation) -> Self {
+    fn new(used: &AttemptUsage, reserved: &Reservation) -> Self {
         match used {
-            Used::Reported(usage, nanos) => Self::reported(usage, nanos.map(|nanos| nanos.0), reserved),
-            Used::Nothing => Self {
+            AttemptUsage::Reported(usage, nanos) => Self::reported(usage, nanos.map(|nanos| nanos.0), reserved),
+            AttemptUsage::Nothing => Self {
                 state: "unsent",
                 input: Some(0),
                 cache_read: Some(0),
@@ -79,7 +79,7 @@ impl Booking {
                 nanos: Some(0),
                 ..Self::default()
             },
-            Used::Unknown => {
+            AttemptUsage::Unknown => {
                 Self { state: "unknown", nanos: reserved.most_nanos, tokens: reserved.most_tokens, ..Self::default() }
             }
         }
@@ -112,7 +112,7 @@ pub(super) fn book(
     at: Time,
     settlement: Option<&Settlement>,
 ) -> Result<(), Error> {
-    let booking = Booking::new(settlement.map_or(&Used::Unknown, |settlement| &settlement.used), reserved);
+    let booking = Booking::new(settlement.map_or(&AttemptUsage::Unknown, |settlement| &settlement.used), reserved);
     tables.execute("UPDATE attempts SET state = ? WHERE id = ?", (booking.state, reserved.id))?;
     usage(tables, reserved.id, &booking, at, settlement)?;
     spend(tables, reserved.id, &booking)?;

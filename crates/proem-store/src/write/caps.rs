@@ -1,7 +1,7 @@
 //! What counts against caps at a moment, and whether there is room for an attempt.
 
 use jiff::tz::TimeZone;
-use proem_engine::ledger::{Cap, Period, Scope, Spent, Unit, Verdict, judge};
+use proem_engine::ledger::{BookingDecision, Cap, CapBalance, CapPeriod, CapScope, CapUnit, judge};
 use proem_engine::run::Time;
 use rusqlite::Row;
 
@@ -65,32 +65,37 @@ impl Line {
     /// Whether it counts against a cap.
     const fn counts(&self, cap: &Cap) -> bool {
         let whose = match cap.scope {
-            Scope::User => true,
-            Scope::Project => self.project,
+            CapScope::User => true,
+            CapScope::Project => self.project,
         };
         match cap.period {
-            Period::Run => self.run,
-            Period::Day => self.day && whose,
-            Period::Month => self.month && whose,
+            CapPeriod::Run => self.run,
+            CapPeriod::Day => self.day && whose,
+            CapPeriod::Month => self.month && whose,
         }
     }
 }
 
 /// Judges an attempt by what is settled and open at a moment.
-pub(super) fn judged(tables: &Tables, run: &RunId, attempt: &NewAttempt, now: &Moment) -> Result<Verdict, Error> {
+pub(super) fn judged(
+    tables: &Tables,
+    run: &RunId,
+    attempt: &NewAttempt,
+    now: &Moment,
+) -> Result<BookingDecision, Error> {
     // Whoever has no cap asks nothing of the file.
     let lines = if attempt.caps.is_empty() { Vec::new() } else { lines(tables, run, now)? };
-    let caps: Vec<(Cap, Spent)> = attempt.caps.iter().map(|cap| (*cap, spent(&lines, cap))).collect();
+    let caps: Vec<(Cap, CapBalance)> = attempt.caps.iter().map(|cap| (*cap, spent(&lines, cap))).collect();
     Ok(judge(&attempt.bound, &caps))
 }
 
 /// What counts against a cap.
-fn spent(lines: &[Line], cap: &Cap) -> Spent {
-    let mut spent = Spent::default();
+fn spent(lines: &[Line], cap: &Cap) -> CapBalance {
+    let mut spent = CapBalance::default();
     for line in lines.iter().filter(|line| line.counts(cap)) {
         let amount = match cap.unit {
-            Unit::NanoDollars => line.nanos,
-            Unit::Tokens => line.tokens,
+            CapUnit::NanoDollars => line.nanos,
+            CapUnit::Tokens => line.tokens,
         };
         let sum = if line.open { &mut spent.open } else { &mut spent.settled };
         *sum = sum.saturating_add(amount);

@@ -12,7 +12,7 @@ use super::run::{RunLines, no_run};
 use super::settlement::{passed, settle};
 use crate::error::Error;
 use crate::failpoint;
-use crate::record::Finish;
+use crate::record::RunFinish;
 use crate::sqlite::{Tables, Transaction, Write};
 use crate::store::Store;
 
@@ -22,7 +22,7 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Unusable`] if it can't be written.
-    pub async fn finish(&self, finish: Finish) -> Result<(), Error> {
+    pub async fn finish(&self, finish: RunFinish) -> Result<(), Error> {
         let settles = finish.settles.is_some();
         passed("before-settlement", settles);
         failpoint::pass("before-finish");
@@ -33,7 +33,7 @@ impl Store {
     }
 }
 
-impl Write for Finish {
+impl Write for RunFinish {
     type Answer = ();
     const NAME: &'static str = "finish";
 
@@ -60,7 +60,7 @@ impl Write for Finish {
 }
 
 /// Writes what was found out about a run's calls, and ends those that are still pending.
-fn calls(tables: &Tables, Finish { run, calls, .. }: &Finish, at: Time) -> Result<(), Error> {
+fn calls(tables: &Tables, RunFinish { run, calls, .. }: &RunFinish, at: Time) -> Result<(), Error> {
     for call in calls {
         tables.execute(
             "UPDATE calls SET repairs = ?, problems = ? WHERE run = ? AND effect = ?",
@@ -78,7 +78,7 @@ fn calls(tables: &Tables, Finish { run, calls, .. }: &Finish, at: Time) -> Resul
 }
 
 /// Writes the end into the run's own line.
-fn end(tables: &Tables, finish: &Finish) -> Result<(), Error> {
+fn end(tables: &Tables, finish: &RunFinish) -> Result<(), Error> {
     contents(tables, &finish.value)?;
     tables.execute("DELETE FROM snapshots WHERE run = ?", [&finish.run.0])?;
     tables.execute(

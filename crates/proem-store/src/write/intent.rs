@@ -1,6 +1,6 @@
 //! What is written before something is done: the run, its call, and the booking of the attempt.
 
-use proem_engine::ledger::{Bound, Refusal, Short, Verdict};
+use proem_engine::ledger::{BookingDecision, Bound, CapShortfall, Refusal};
 use rusqlite::params;
 use serde_json::json;
 
@@ -19,11 +19,11 @@ use crate::store::Store;
 
 /// Whether an attempt is booked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Booked {
+pub enum BookingOutcome {
     /// It is, and may be made.
     Yes(AttemptId),
     /// Others have to be settled first; ask again.
-    Wait(Short),
+    Wait(CapShortfall),
     /// It is not, and must not be made. The run and its call are recorded all the same.
     No(Refusal),
 }
@@ -34,7 +34,7 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Unusable`] if it can't be written; then nothing of it is.
-    pub async fn intend(&self, intent: Intent) -> Result<Booked, Error> {
+    pub async fn intend(&self, intent: Intent) -> Result<BookingOutcome, Error> {
         let settles = intent.settles.is_some();
         passed("before-settlement", settles);
         failpoint::pass("before-intent");
@@ -46,10 +46,10 @@ impl Store {
 }
 
 impl Write for Intent {
-    type Answer = Booked;
+    type Answer = BookingOutcome;
     const NAME: &'static str = "intent";
 
-    fn write(&self, to: &mut Transaction<'_>) -> Result<Booked, Error> {
+    fn write(&self, to: &mut Transaction<'_>) -> Result<BookingOutcome, Error> {
         let at = to.at(self.attempt.at);
         if let Some(settlement) = &self.settles {
             settle(to, settlement)?;
@@ -64,7 +64,7 @@ impl Write for Intent {
             (&run.0, to.epoch_id()),
         )?;
         match known(to, self)? {
-            Some(known) => Ok(Booked::Yes(known)),
+            Some(known) => Ok(BookingOutcome::Yes(known)),
             None => book(to, self, &Moment::new(at, &to.opening.zone)),
         }
     }
@@ -120,12 +120,12 @@ fn known(to: &Transaction<'_>, intent: &Intent) -> Result<Option<AttemptId>, Err
 }
 
 /// Books an attempt if every cap has room for it.
-fn book(to: &mut Transaction<'_>, intent: &Intent, now: &Moment) -> Result<Booked, Error> {
+fn book(to: &mut Transaction<'_>, intent: &Intent, now: &Moment) -> Result<BookingOutcome, Error> {
     let (run, attempt) = (&intent.run, &intent.attempt);
     let mut verdict = judged(to.tables, run, attempt, now)?;
     // What the dead left open is in nobody's way once it is settled: whoever would wait for them buries them first,
     // for they will not settle anything themselves.
-    if matches!(verdict, Verdict::Wait(_)) && epochs::bury(to, now.at)? > 0 {
+    if matches!(verdict, BookingDecision::Wait(_)) && epochs::bury(to, now.at)? > 0 {
         verdict = judged(to.tables, run, attempt, now)?;
     }
     let event = |what, booked: &str| {
@@ -133,14 +133,14 @@ fn book(to: &mut Transaction<'_>, intent: &Intent, now: &Moment) -> Result<Booke
         RunEvent { run, at: now.at, what, details }.write(to.tables)
     };
     match verdict {
-        Verdict::Wait(short) => Ok(Booked::Wait(short)),
-        Verdict::Refuse(refusal) => {
+        BookingDecision::Wait(short) => Ok(BookingOutcome::Wait(short)),
+        BookingDecision::Refuse(refusal) => {
             event("refused", "no")?;
-            Ok(Booked::No(refusal))
+            Ok(BookingOutcome::No(refusal))
         }
-        Verdict::Book => {
+        BookingDecision::Book => {
             event("intended", "yes")?;
-            reserve(to, intent, now).map(Booked::Yes)
+            reserve(to, intent, now).map(BookingOutcome::Yes)
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct Purge {
 
 /// What was deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Purged {
+pub struct PurgeCounts {
     /// How many runs.
     pub runs: u64,
     /// How many contents that nothing refers to any more.
@@ -84,23 +84,23 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Unusable`].
-    pub async fn purge(&self, purge: Purge) -> Result<Purged, Error> {
+    pub async fn purge(&self, purge: Purge) -> Result<PurgeCounts, Error> {
         self.write(purge).await
     }
 }
 
 /// A run that is under way, or has an open attempt, stays.
 impl Write for Purge {
-    type Answer = Purged;
+    type Answer = PurgeCounts;
     const NAME: &'static str = "purge";
     const COMPANY: Company = Company::None;
 
-    fn write(&self, to: &mut Transaction<'_>) -> Result<Purged, Error> {
+    fn write(&self, to: &mut Transaction<'_>) -> Result<PurgeCounts, Error> {
         let at = to.at(self.at);
         epochs::bury(to, at)?;
         let tables = to.tables;
         let runs = choose(tables, self)?;
-        let mut purged = Purged { runs, ..Purged::default() };
+        let mut purged = PurgeCounts { runs, ..PurgeCounts::default() };
         if runs > 0 {
             delete(tables)?;
             purged.contents = sweep(tables)?;
@@ -118,7 +118,7 @@ impl Write for Purge {
         Ok(purged)
     }
 
-    fn afterwards(purged: &mut Purged, tables: &Tables) {
+    fn afterwards(purged: &mut PurgeCounts, tables: &Tables) {
         if purged.runs > 0 {
             shrink(purged, tables);
         }
@@ -182,7 +182,7 @@ fn sweep(tables: &Tables) -> Result<u64, Error> {
 
 /// Gives the room of what was purged back to the system, and notes whether that was possible: what others
 /// still read can't be taken from them.
-fn shrink(purged: &mut Purged, tables: &Tables) {
+fn shrink(purged: &mut PurgeCounts, tables: &Tables) {
     let size = |path: &Path| place::size(path).saturating_add(place::size(&place::beside(path, "-wal")));
     let before = size(tables.path());
     purged.held |= vacuum(tables).is_err();

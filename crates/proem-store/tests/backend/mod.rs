@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use proem_guard::Key;
-use proem_store::laws::{Backend, Given};
-use proem_store::{Access, Opened, Opening, Store};
+use proem_guard::InstallationKey;
+use proem_store::laws::{Backend, LawSamples};
+use proem_store::{OpenedStore, Store, StoreAccess, StoreOptions};
 use rusqlite::Connection;
 
 /// A file in a folder.
@@ -20,18 +20,18 @@ impl Sqlite {
         Self { path: folder.join("state/records.db") }
     }
 
-    pub(crate) fn opening(&self, access: Access) -> Opening {
-        Opening {
+    pub(crate) fn opening(&self, access: StoreAccess) -> StoreOptions {
+        StoreOptions {
             path: self.path.clone(),
-            key: Key::new([7; 32]),
+            key: InstallationKey::new([7; 32]),
             access,
-            project: Given.project(),
-            actor: Given.actor(),
+            project: LawSamples.project(),
+            actor: LawSamples.actor(),
             zone: jiff::tz::TimeZone::UTC,
         }
     }
 
-    pub(crate) async fn opened(&self, access: Access) -> Opened {
+    pub(crate) async fn opened(&self, access: StoreAccess) -> OpenedStore {
         Store::open(self.opening(access)).await.unwrap()
     }
 
@@ -48,7 +48,7 @@ impl Sqlite {
 
 impl Backend for Sqlite {
     async fn open(&self) -> Store {
-        self.opened(Access::Write).await.store
+        self.opened(StoreAccess::Write).await.store
     }
 
     async fn numbers(&self, sql: &str) -> Vec<i64> {
@@ -116,7 +116,7 @@ pub(crate) fn older(sqlite: &Sqlite, newest: Option<&Sqlite>) {
     connection.execute_batch(include_str!("../../migrations/0001.sql")).unwrap();
     match newest {
         None => {
-            let seal = Key::new([7; 32]).seal("proem store", b"0123456789abcdef");
+            let seal = InstallationKey::new([7; 32]).seal("proem store", b"0123456789abcdef");
             let seal: String = seal.iter().map(|byte| format!("{byte:02x}")).collect();
             let meta = format!(
                 "INSERT INTO meta VALUES ('store_id', '0123456789abcdef'), ('seal', '{seal}'), ('created', '1'), \

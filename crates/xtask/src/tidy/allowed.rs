@@ -7,16 +7,16 @@ use toml::Table;
 
 use super::{
     drawing::{PURE, line_of_dependency, manifest},
-    finding::Finding,
-    graph::{Graph, Kind, Member},
-    tree::Tree,
+    finding::TidyFinding,
+    graph::{CrateGraph, DependencyKind, WorkspaceMember},
+    tree::SourceTree,
 };
 
 /// Where the decisions stand.
 pub(crate) const PATH: &str = "crates/xtask/allowed-dependencies.toml";
 
 /// Compares the direct dependencies of the pure crates with the list.
-pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     let list = match read(tree) {
         Ok(list) => list,
         Err(finding) => return vec![finding],
@@ -26,7 +26,7 @@ pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
     for member in graph.members.iter().filter(|member| PURE.contains(&member.name.as_str())) {
         match pure.and_then(|pure| pure.get(&member.name)).and_then(toml::Value::as_table) {
             Some(allowed) => findings.extend(check_member(tree, graph, member, allowed)),
-            None => findings.push(Finding::in_file(
+            None => findings.push(TidyFinding::in_file(
                 PATH,
                 format!("no table `[pure.{}]`", member.name),
                 "add one; it may be empty",
@@ -37,23 +37,23 @@ pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
 }
 
 /// Reads the list.
-pub(crate) fn read(tree: &Tree) -> Result<Table, Finding> {
-    let text = tree.text(PATH).ok_or_else(|| Finding::in_file(PATH, "missing".to_owned(), "restore it"))?;
+pub(crate) fn read(tree: &SourceTree) -> Result<Table, TidyFinding> {
+    let text = tree.text(PATH).ok_or_else(|| TidyFinding::in_file(PATH, "missing".to_owned(), "restore it"))?;
     text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
-        Finding::in_file(PATH, error.message().to_owned(), "correct the TOML").at(line)
+        TidyFinding::in_file(PATH, error.message().to_owned(), "correct the TOML").at(line)
     })
 }
 
-fn check_member(tree: &Tree, graph: &Graph, member: &Member, allowed: &Table) -> Vec<Finding> {
+fn check_member(tree: &SourceTree, graph: &CrateGraph, member: &WorkspaceMember, allowed: &Table) -> Vec<TidyFinding> {
     let used: Vec<&str> = member
         .dependencies
         .iter()
-        .filter(|dependency| dependency.kind != Kind::Dev && !graph.is_member(&dependency.name))
+        .filter(|dependency| dependency.kind != DependencyKind::Dev && !graph.is_member(&dependency.name))
         .map(|dependency| dependency.name.as_str())
         .collect();
     let not_allowed = used.iter().filter(|&&name| !allowed.contains_key(name)).map(|name| {
-        Finding::in_file(
+        TidyFinding::in_file(
             &manifest(&member.name),
             format!("pure crate `{}` depends on `{name}`, which is not allowed", member.name),
             "do without it, or add it to crates/xtask/allowed-dependencies.toml with the reason why it is pure",
@@ -61,12 +61,12 @@ fn check_member(tree: &Tree, graph: &Graph, member: &Member, allowed: &Table) ->
         .at(line_of_dependency(tree, &member.name, name))
     });
     let not_used = allowed.keys().filter(|name| !used.contains(&name.as_str())).map(|name| {
-        Finding::in_file(PATH, format!("`{}` no longer depends on `{name}`", member.name), "remove the entry")
+        TidyFinding::in_file(PATH, format!("`{}` no longer depends on `{name}`", member.name), "remove the entry")
             .at(line_of_entry(tree, &format!("[pure.{}]", member.name), name))
     });
     let no_reason = allowed.iter().filter(|(_, reason)| reason.as_str().is_none_or(|text| text.trim().is_empty())).map(
         |(name, _)| {
-            Finding::in_file(PATH, format!("`{name}` has no reason"), "say what it is for and why it is pure")
+            TidyFinding::in_file(PATH, format!("`{name}` has no reason"), "say what it is for and why it is pure")
                 .at(line_of_entry(tree, &format!("[pure.{}]", member.name), name))
         },
     );
@@ -74,7 +74,7 @@ fn check_member(tree: &Tree, graph: &Graph, member: &Member, allowed: &Table) ->
 }
 
 /// Where the list names `entry` below the heading `table`.
-pub(crate) fn line_of_entry(tree: &Tree, table: &str, entry: &str) -> Option<usize> {
+pub(crate) fn line_of_entry(tree: &SourceTree, table: &str, entry: &str) -> Option<usize> {
     let mut inside = false;
     let index = tree.text(PATH)?.lines().position(|line| {
         if line.starts_with('[') {
@@ -91,7 +91,7 @@ mod tests {
     use crate::tidy::{finding::lines, graph::sketch};
 
     fn problems(list: &str, member: &str) -> Vec<String> {
-        let tree = Tree::from([(PATH, list), ("crates/proem-text/Cargo.toml", "[dependencies]\nrand = \"1\"\n")]);
+        let tree = SourceTree::from([(PATH, list), ("crates/proem-text/Cargo.toml", "[dependencies]\nrand = \"1\"\n")]);
         lines(&check(&tree, &sketch(&[member, "proem-cli: clap"], &[])))
     }
 

@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{finding::Finding, tree::Tree};
+use super::{finding::TidyFinding, tree::SourceTree};
 
 const PATH: &str = "ARCHITECTURE.md";
 
 /// One crate's part of the map.
 #[derive(Debug)]
-struct Section<'a> {
+struct CrateSection<'a> {
     crate_name: &'a str,
     line: usize,
     /// What stands in backticks, with its line.
@@ -20,16 +20,16 @@ struct Section<'a> {
 }
 
 /// Compares the map with the tree.
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let Some(text) = tree.text(PATH) else {
-        return vec![Finding::in_file(PATH, "missing".to_owned(), "write the code map, one section per crate")];
+        return vec![TidyFinding::in_file(PATH, "missing".to_owned(), "write the code map, one section per crate")];
     };
     let sections = sections(text);
     let crates = tree.crates();
     let mut findings = Vec::new();
     for name in &crates {
         if !sections.iter().any(|section| section.crate_name == *name) {
-            findings.push(Finding::in_file(
+            findings.push(TidyFinding::in_file(
                 PATH,
                 format!("crate `{name}` is not in the code map"),
                 &format!("add a section headed ### `crates/{name}`"),
@@ -41,7 +41,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             findings.extend(check_section(tree, section));
         } else {
             findings.push(
-                Finding::in_file(PATH, format!("there is no crate `{}`", section.crate_name), "remove the section")
+                TidyFinding::in_file(PATH, format!("there is no crate `{}`", section.crate_name), "remove the section")
                     .at(Some(section.line)),
             );
         }
@@ -49,14 +49,14 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn check_section(tree: &Tree, section: &Section<'_>) -> Vec<Finding> {
+fn check_section(tree: &SourceTree, section: &CrateSection<'_>) -> Vec<TidyFinding> {
     let crate_name = section.crate_name;
     let mut findings = Vec::new();
     for (module, forms) in modules(tree, crate_name) {
         if !section.names.iter().any(|(_, name)| forms.contains(*name)) {
             let form = forms.first().map_or(module, String::as_str);
             findings.push(
-                Finding::in_file(
+                TidyFinding::in_file(
                     PATH,
                     format!("the section of `{crate_name}` doesn't name its module `{form}`"),
                     "say in a few words what it is for",
@@ -70,7 +70,7 @@ fn check_section(tree: &Tree, section: &Section<'_>) -> Vec<Finding> {
             [format!("crates/{crate_name}/src/{name}"), format!("crates/{crate_name}/{name}"), (*name).to_owned()];
         if is_path(name) && !homes.iter().any(|home| tree.has(home)) {
             findings.push(
-                Finding::in_file(
+                TidyFinding::in_file(
                     PATH,
                     format!("`{name}` of `{crate_name}` doesn't exist"),
                     "correct or remove the name",
@@ -83,7 +83,7 @@ fn check_section(tree: &Tree, section: &Section<'_>) -> Vec<Finding> {
 }
 
 /// The modules directly below `src`, each with the forms in which the map may name it.
-fn modules<'a>(tree: &'a Tree, crate_name: &str) -> BTreeMap<&'a str, BTreeSet<String>> {
+fn modules<'a>(tree: &'a SourceTree, crate_name: &str) -> BTreeMap<&'a str, BTreeSet<String>> {
     let mut modules: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let prefix = format!("crates/{crate_name}/src/");
     for path in tree.files().filter_map(|(path, _)| path.strip_prefix(&prefix)) {
@@ -103,8 +103,8 @@ fn modules<'a>(tree: &'a Tree, crate_name: &str) -> BTreeMap<&'a str, BTreeSet<S
 }
 
 /// The sections about crates; each ends at the next heading of any level.
-fn sections(text: &str) -> Vec<Section<'_>> {
-    let mut sections: Vec<Section<'_>> = Vec::new();
+fn sections(text: &str) -> Vec<CrateSection<'_>> {
+    let mut sections: Vec<CrateSection<'_>> = Vec::new();
     let mut inside = false;
     let mut fenced = false;
     for (index, line) in text.lines().enumerate() {
@@ -115,7 +115,11 @@ fn sections(text: &str) -> Vec<Section<'_>> {
         } else if line.starts_with('#') {
             let crate_name = line.strip_prefix("### `crates/").and_then(|rest| rest.trim_end().strip_suffix('`'));
             inside = crate_name.is_some();
-            sections.extend(crate_name.map(|crate_name| Section { crate_name, line: index + 1, names: Vec::new() }));
+            sections.extend(crate_name.map(|crate_name| CrateSection {
+                crate_name,
+                line: index + 1,
+                names: Vec::new(),
+            }));
         } else if let Some(section) = sections.last_mut().filter(|_| inside) {
             section.names.extend(line.split('`').skip(1).step_by(2).map(|name| (index + 1, name)));
         }
@@ -134,7 +138,7 @@ mod tests {
     use crate::tidy::finding::lines;
 
     fn problems(map: &str) -> Vec<String> {
-        let tree = Tree::from([
+        let tree = SourceTree::from([
             ("ARCHITECTURE.md", map),
             ("crates/a/Cargo.toml", ""),
             ("crates/a/book/x.prompt", ""),
@@ -179,7 +183,7 @@ mod tests {
     #[test]
     fn a_missing_map_is_found() {
         assert_eq!(
-            lines(&check(&Tree::default())),
+            lines(&check(&SourceTree::default())),
             ["ARCHITECTURE.md: missing; write the code map, one section per crate"]
         );
     }

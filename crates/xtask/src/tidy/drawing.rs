@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    finding::Finding,
-    graph::{Graph, Kind, Member},
-    tree::Tree,
+    finding::TidyFinding,
+    graph::{CrateGraph, DependencyKind, WorkspaceMember},
+    tree::SourceTree,
 };
 
 /// The arrows of the drawing.
@@ -49,12 +49,12 @@ pub(crate) const PURE: &[&str] = &[
 ];
 
 /// Compares every member's manifest with the drawing.
-pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for member in &graph.members {
         match reachable(&member.name) {
             Some(reachable) => findings.extend(check_member(tree, graph, member, &reachable)),
-            None => findings.push(Finding::in_file(
+            None => findings.push(TidyFinding::in_file(
                 &manifest(&member.name),
                 format!("`{}` is not in the drawing of dependencies", member.name),
                 "draw it in ARCHITECTURE.md and in crates/xtask/src/tidy/drawing.rs",
@@ -64,16 +64,21 @@ pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
     findings
 }
 
-fn check_member(tree: &Tree, graph: &Graph, member: &Member, reachable: &BTreeSet<&str>) -> Vec<Finding> {
+fn check_member(
+    tree: &SourceTree,
+    graph: &CrateGraph,
+    member: &WorkspaceMember,
+    reachable: &BTreeSet<&str>,
+) -> Vec<TidyFinding> {
     let pure = PURE.contains(&member.name.as_str());
     member
         .dependencies
         .iter()
-        .filter(|dependency| dependency.kind != Kind::Dev || pure)
+        .filter(|dependency| dependency.kind != DependencyKind::Dev || pure)
         .filter(|dependency| graph.is_member(&dependency.name) && !reachable.contains(dependency.name.as_str()))
         .map(|dependency| {
-            let what = if dependency.kind == Kind::Dev { "tests of" } else { "crate" };
-            Finding::in_file(
+            let what = if dependency.kind == DependencyKind::Dev { "tests of" } else { "crate" };
+            TidyFinding::in_file(
                 &manifest(&member.name),
                 format!("{what} `{}` must not depend on `{}`", member.name, dependency.name),
                 "move the code to where the drawing in ARCHITECTURE.md allows it",
@@ -105,7 +110,7 @@ pub(crate) fn manifest(member: &str) -> String {
 }
 
 /// Where a member's manifest names a dependency.
-pub(crate) fn line_of_dependency(tree: &Tree, member: &str, dependency: &str) -> Option<usize> {
+pub(crate) fn line_of_dependency(tree: &SourceTree, member: &str, dependency: &str) -> Option<usize> {
     tree.line_of(&manifest(member), |line| {
         line.strip_prefix(dependency).is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
     })
@@ -117,8 +122,10 @@ mod tests {
     use crate::tidy::{finding::lines, graph::sketch};
 
     fn problems(members: &[&str]) -> Vec<String> {
-        let tree =
-            Tree::from([("crates/proem-text/Cargo.toml", "[dependencies]\nserde.x\nproem-guard.workspace = true\n")]);
+        let tree = SourceTree::from([(
+            "crates/proem-text/Cargo.toml",
+            "[dependencies]\nserde.x\nproem-guard.workspace = true\n",
+        )]);
         lines(&check(&tree, &sketch(members, &[])))
     }
 

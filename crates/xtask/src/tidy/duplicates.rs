@@ -9,15 +9,15 @@ use toml::Table;
 
 use super::{
     allowed::{self, line_of_entry},
-    finding::Finding,
-    graph::Graph,
-    tree::Tree,
+    finding::TidyFinding,
+    graph::CrateGraph,
+    tree::SourceTree,
 };
 
 const TABLE: &str = "two-versions";
 
 /// Looks for direct dependencies that resolve to more than one version.
-pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     // A list that can't be read is the allow-list rule's finding.
     let list = allowed::read(tree).unwrap_or_default();
     let none = Table::new();
@@ -34,7 +34,7 @@ pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
     }
     versions.retain(|_, versions| versions.len() > 1);
     let found = versions.iter().filter(|(name, _)| !excused.contains_key(**name)).map(|(name, versions)| {
-        Finding::in_file(
+        TidyFinding::in_file(
             "Cargo.lock",
             format!("direct dependency `{name}` exists in versions {}", versions.join(" and ")),
             "align them (`cargo tree -i` shows who wants which), or add a reason to [two-versions] in \
@@ -43,14 +43,14 @@ pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
         .at(line_of_package(tree, name))
     });
     let stale = excused.keys().filter(|name| !versions.contains_key(name.as_str())).map(|name| {
-        Finding::in_file(allowed::PATH, format!("`{name}` exists in one version only"), "remove the entry")
+        TidyFinding::in_file(allowed::PATH, format!("`{name}` exists in one version only"), "remove the entry")
             .at(line_of_entry(tree, "[two-versions]", name))
     });
     found.chain(stale).collect()
 }
 
 /// Where the lock file begins to speak of a package.
-pub(crate) fn line_of_package(tree: &Tree, name: &str) -> Option<usize> {
+pub(crate) fn line_of_package(tree: &SourceTree, name: &str) -> Option<usize> {
     let wanted = format!("name = \"{name}\"");
     tree.line_of("Cargo.lock", |line| line == wanted)
 }
@@ -61,7 +61,7 @@ mod tests {
     use crate::tidy::{finding::lines, graph::sketch};
 
     fn problems(list: &str, packages: &[(&str, &str, &str)]) -> Vec<String> {
-        let tree = Tree::from([(allowed::PATH, list), ("Cargo.lock", "[[package]]\nname = \"rand\"\n")]);
+        let tree = SourceTree::from([(allowed::PATH, list), ("Cargo.lock", "[[package]]\nname = \"rand\"\n")]);
         lines(&check(&tree, &sketch(&["a: rand", "b: dev:log"], packages)))
     }
 

@@ -4,14 +4,14 @@ use std::fmt;
 
 /// One broken rule: where, what and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Finding {
+pub(crate) struct TidyFinding {
     path: String,
     line: Option<usize>,
     problem: String,
     remedy: String,
 }
 
-impl Finding {
+impl TidyFinding {
     /// A finding about a whole file.
     pub(crate) fn in_file(path: &str, problem: String, remedy: &str) -> Self {
         Self { path: path.to_owned(), line: None, problem, remedy: remedy.to_owned() }
@@ -24,7 +24,7 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for TidyFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path)?;
         if let Some(line) = self.line {
@@ -36,8 +36,8 @@ impl fmt::Display for Finding {
 
 /// The findings as lines, for tests.
 #[cfg(test)]
-pub(crate) fn lines(findings: &[Finding]) -> Vec<String> {
-    findings.iter().map(Finding::to_string).collect()
+pub(crate) fn lines(findings: &[TidyFinding]) -> Vec<String> {
+    findings.iter().map(TidyFinding::to_string).collect()
 }
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn names_file_line_and_remedy() {
-        let finding = Finding::in_file("a.rs", "too long".to_owned(), "split it");
+        let finding = TidyFinding::in_file("a.rs", "too long".to_owned(), "split it");
         assert_eq!(finding.to_string(), "a.rs: too long; split it");
         assert_eq!(finding.at(Some(7)).to_string(), "a.rs:7: too long; split it");
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What a dependency is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DependencyKind {
     Normal,
     Build,
     Dev,
@@ -16,19 +16,19 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DependencyKind,
 }
 
 /// A crate of this workspace.
 #[derive(Debug, Clone)]
-pub(crate) struct Member {
+pub(crate) struct WorkspaceMember {
     pub(crate) name: String,
     pub(crate) dependencies: Vec<Dependency>,
 }
 
 /// A crate from outside.
 #[derive(Debug, Clone)]
-pub(crate) struct Package {
+pub(crate) struct ExternalCrate {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) licence: Option<String>,
@@ -36,12 +36,12 @@ pub(crate) struct Package {
 
 /// The resolved graph, on every platform.
 #[derive(Debug, Default)]
-pub(crate) struct Graph {
-    pub(crate) members: Vec<Member>,
-    pub(crate) packages: Vec<Package>,
+pub(crate) struct CrateGraph {
+    pub(crate) members: Vec<WorkspaceMember>,
+    pub(crate) packages: Vec<ExternalCrate>,
 }
 
-impl Graph {
+impl CrateGraph {
     /// Reads the output of `cargo metadata --format-version 1`.
     pub(crate) fn parse(json: &str) -> Result<Self, String> {
         let document: Value =
@@ -52,7 +52,7 @@ impl Graph {
             if ids.contains(string(package, "id")?) {
                 graph.members.push(member(package)?);
             } else {
-                graph.packages.push(Package {
+                graph.packages.push(ExternalCrate {
                     name: string(package, "name")?.to_owned(),
                     version: string(package, "version")?.to_owned(),
                     licence: package.get("license").and_then(Value::as_str).map(str::to_owned),
@@ -70,17 +70,17 @@ impl Graph {
     }
 }
 
-fn member(package: &Value) -> Result<Member, String> {
+fn member(package: &Value) -> Result<WorkspaceMember, String> {
     let mut dependencies = Vec::new();
     for dependency in array(package, "dependencies")? {
         let kind = match dependency.get("kind").and_then(Value::as_str) {
-            Some("dev") => Kind::Dev,
-            Some("build") => Kind::Build,
-            _ => Kind::Normal,
+            Some("dev") => DependencyKind::Dev,
+            Some("build") => DependencyKind::Build,
+            _ => DependencyKind::Normal,
         };
         dependencies.push(Dependency { name: string(dependency, "name")?.to_owned(), kind });
     }
-    Ok(Member { name: string(package, "name")?.to_owned(), dependencies })
+    Ok(WorkspaceMember { name: string(package, "name")?.to_owned(), dependencies })
 }
 
 fn array<'a>(value: &'a Value, key: &str) -> Result<&'a [Value], String> {
@@ -98,22 +98,22 @@ fn missing(key: &str) -> String {
 /// A graph from words, for tests: `members` as `name: dependency dev:dependency`, `packages` as
 /// `name version licence`.
 #[cfg(test)]
-pub(crate) fn sketch(members: &[&str], packages: &[(&str, &str, &str)]) -> Graph {
+pub(crate) fn sketch(members: &[&str], packages: &[(&str, &str, &str)]) -> CrateGraph {
     let dependency = |word: &str| match word.split_once(':') {
-        Some(("dev", name)) => Dependency { name: name.to_owned(), kind: Kind::Dev },
-        Some(("build", name)) => Dependency { name: name.to_owned(), kind: Kind::Build },
-        _ => Dependency { name: word.to_owned(), kind: Kind::Normal },
+        Some(("dev", name)) => Dependency { name: name.to_owned(), kind: DependencyKind::Dev },
+        Some(("build", name)) => Dependency { name: name.to_owned(), kind: DependencyKind::Build },
+        _ => Dependency { name: word.to_owned(), kind: DependencyKind::Normal },
     };
     let member = |line: &&str| {
         let (name, rest) = line.split_once(": ").unwrap_or((line, ""));
-        Member { name: name.to_owned(), dependencies: rest.split_whitespace().map(dependency).collect() }
+        WorkspaceMember { name: name.to_owned(), dependencies: rest.split_whitespace().map(dependency).collect() }
     };
-    let package = |(name, version, licence): &(&str, &str, &str)| Package {
+    let package = |(name, version, licence): &(&str, &str, &str)| ExternalCrate {
         name: (*name).to_owned(),
         version: (*version).to_owned(),
         licence: (!licence.is_empty()).then(|| (*licence).to_owned()),
     };
-    Graph { members: members.iter().map(member).collect(), packages: packages.iter().map(package).collect() }
+    CrateGraph { members: members.iter().map(member).collect(), packages: packages.iter().map(package).collect() }
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn tells_members_from_packages() {
-        let graph = Graph::parse(
+        let graph = CrateGraph::parse(
             r#"{"workspace_members": ["path#a"], "packages": [
                 {"id": "path#a", "name": "a", "version": "0.1.0", "license": null, "dependencies": [
                     {"name": "b", "kind": null}, {"name": "c", "kind": "dev"}]},
@@ -131,14 +131,14 @@ mod tests {
         .unwrap();
         assert!(graph.is_member("a") && !graph.is_member("b"));
         assert_eq!(graph.packages.first().map(|package| package.licence.as_deref()), Some(Some("MIT")));
-        let kinds: Vec<Kind> =
+        let kinds: Vec<DependencyKind> =
             graph.members.iter().flat_map(|member| &member.dependencies).map(|dependency| dependency.kind).collect();
-        assert_eq!(kinds, [Kind::Normal, Kind::Dev]);
+        assert_eq!(kinds, [DependencyKind::Normal, DependencyKind::Dev]);
     }
 
     #[test]
     fn says_what_is_missing() {
-        assert_eq!(Graph::parse("{}").unwrap_err(), "cargo metadata printed no `workspace_members`");
-        assert!(Graph::parse("no").unwrap_err().starts_with("cargo metadata printed no JSON"));
+        assert_eq!(CrateGraph::parse("{}").unwrap_err(), "cargo metadata printed no `workspace_members`");
+        assert!(CrateGraph::parse("no").unwrap_err().starts_with("cargo metadata printed no JSON"));
     }
 }

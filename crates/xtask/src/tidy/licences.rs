@@ -7,9 +7,9 @@
 
 use super::{
     duplicates::line_of_package,
-    finding::Finding,
-    graph::{Graph, Package},
-    tree::Tree,
+    finding::TidyFinding,
+    graph::{CrateGraph, ExternalCrate},
+    tree::SourceTree,
 };
 
 /// Licences that ask for no more than a notice; CDLA-Permissive-2.0 is for data, such as the list of
@@ -33,20 +33,22 @@ const PERMITTED: &[&str] = &[
 const PERMITTED_EXCEPTIONS: &[&str] = &["LLVM-exception"];
 
 /// Looks at every package from outside.
-pub(crate) fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     graph
         .packages
         .iter()
         .flat_map(|package| [check_licence(package), check_name(package)])
         .flatten()
-        .map(|(problem, remedy, name)| Finding::in_file("Cargo.lock", problem, remedy).at(line_of_package(tree, name)))
+        .map(|(problem, remedy, name)| {
+            TidyFinding::in_file("Cargo.lock", problem, remedy).at(line_of_package(tree, name))
+        })
         .collect()
 }
 
 type Problem<'a> = (String, &'static str, &'a str);
 
-fn check_licence(package: &Package) -> Option<Problem<'_>> {
-    let Package { name, version, licence } = package;
+fn check_licence(package: &ExternalCrate) -> Option<Problem<'_>> {
+    let ExternalCrate { name, version, licence } = package;
     let problem = match licence.as_deref().map(permits) {
         Some(Ok(true)) => return None,
         Some(Ok(false)) => format!("licence `{}` of `{name}` {version} is not permitted", licence.as_deref()?),
@@ -56,8 +58,8 @@ fn check_licence(package: &Package) -> Option<Problem<'_>> {
     Some((problem, "replace the dependency", name))
 }
 
-fn check_name(package: &Package) -> Option<Problem<'_>> {
-    let Package { name, version, .. } = package;
+fn check_name(package: &ExternalCrate) -> Option<Problem<'_>> {
+    let ExternalCrate { name, version, .. } = package;
     // `openssl-probe` is named after the folders of certificates that it looks for; it links nothing.
     let openssl = name.starts_with("openssl") && name != "openssl-probe";
     let refused = name.starts_with("aws-lc-") || openssl || name == "native-tls";
@@ -153,7 +155,7 @@ mod tests {
     }
 
     fn problems(packages: &[(&str, &str, &str)]) -> Vec<String> {
-        let tree = Tree::from([("Cargo.lock", "version = 4\nname = \"x\"\n")]);
+        let tree = SourceTree::from([("Cargo.lock", "version = 4\nname = \"x\"\n")]);
         lines(&check(&tree, &sketch(&[], packages)))
     }
 

@@ -19,15 +19,15 @@ mod wording;
 
 use std::{path::Path, process::Command};
 
-pub(crate) use self::graph::Graph;
+pub(crate) use self::graph::CrateGraph;
 #[cfg(test)]
 pub(crate) use self::graph::sketch;
-use self::{finding::Finding, tree::Tree};
-use crate::{Failure, complain, say, steps};
+use self::{finding::TidyFinding, tree::SourceTree};
+use crate::{TaskFailure, complain, say, steps};
 
 /// Reads the project, applies every rule and prints what was found.
-pub(crate) fn run(root: &Path) -> Result<(), Failure> {
-    let tree = Tree::read(root).map_err(Failure::Outside)?;
+pub(crate) fn run(root: &Path) -> Result<(), TaskFailure> {
+    let tree = SourceTree::read(root).map_err(TaskFailure::Outside)?;
     let graph = graph(root)?;
     let findings = check(&tree, &graph);
     say(&format!("tidy: {}\n", names::TypeNames::of(&tree).in_words()));
@@ -40,12 +40,12 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     }
     let noun = if findings.len() == 1 { "finding" } else { "findings" };
     complain(&format!("tidy: {} {noun}\n", findings.len()));
-    Err(Failure::Found)
+    Err(TaskFailure::Found)
 }
 
 /// Applies every rule; findings are in the order of path and line.
-fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = [
+fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
+    let mut findings: Vec<TidyFinding> = [
         allowed::check(tree, graph),
         code_map::check(tree),
         drawing::check(tree, graph),
@@ -65,20 +65,20 @@ fn check(tree: &Tree, graph: &Graph) -> Vec<Finding> {
 }
 
 /// The workspace as cargo sees it.
-pub(crate) fn graph(root: &Path) -> Result<Graph, Failure> {
-    Graph::parse(&metadata(root)?).map_err(Failure::Outside)
+pub(crate) fn graph(root: &Path) -> Result<CrateGraph, TaskFailure> {
+    CrateGraph::parse(&metadata(root)?).map_err(TaskFailure::Outside)
 }
 
-fn metadata(root: &Path) -> Result<String, Failure> {
+fn metadata(root: &Path) -> Result<String, TaskFailure> {
     let output = Command::new(steps::cargo())
         .args(["metadata", "--format-version", "1", "--locked", "--quiet"])
         .current_dir(root)
         .output()
-        .map_err(|error| Failure::Outside(format!("could not run cargo metadata: {error}")))?;
+        .map_err(|error| TaskFailure::Outside(format!("could not run cargo metadata: {error}")))?;
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::Outside(format!("cargo metadata failed: {}", complaint.trim())));
+        return Err(TaskFailure::Outside(format!("cargo metadata failed: {}", complaint.trim())));
     }
     String::from_utf8(output.stdout)
-        .map_err(|error| Failure::Outside(format!("cargo metadata printed other than UTF-8: {error}")))
+        .map_err(|error| TaskFailure::Outside(format!("cargo metadata printed other than UTF-8: {error}")))
 }

@@ -3,7 +3,7 @@
 //! Whoever opens a named pipe waits for somebody to write into it, and a device never ends. Clippy can't keep
 //! this rule: it doesn't tell a test, which may open what it made itself, from the product.
 
-use super::{finding::Finding, sizes::without_tests, tree::Tree};
+use super::{finding::TidyFinding, sizes::without_tests, tree::SourceTree};
 
 /// The crates that open files.
 const CRATES: &[&str] =
@@ -31,7 +31,7 @@ const OPENS: &[&str] = &[
 ];
 
 /// Reads the sources of these crates but for their tests.
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let is_product = |path: &str| {
         CRATES.iter().any(|prefix| path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with("src/")))
             && path.ends_with(".rs")
@@ -47,7 +47,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             }
             for opens in OPENS.iter().filter(|opens| has_word(line, opens)) {
                 let problem = format!("`{opens}` may wait for a named pipe");
-                findings.push(Finding::in_file(path, problem, "open it as `files::open` does").at(Some(number)));
+                findings.push(TidyFinding::in_file(path, problem, "open it as `files::open` does").at(Some(number)));
             }
         }
     }
@@ -66,7 +66,7 @@ mod tests {
     use crate::tidy::finding::lines;
 
     fn problems(path: &str, text: &str) -> Vec<String> {
-        lines(&check(&Tree::from([(path, text)])))
+        lines(&check(&SourceTree::from([(path, text)])))
     }
 
     #[test]

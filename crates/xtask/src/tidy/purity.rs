@@ -5,7 +5,7 @@
 
 use toml::{Table, Value};
 
-use super::{finding::Finding, tree::Tree};
+use super::{finding::TidyFinding, tree::SourceTree};
 
 const NO_STD: &[&str] = &["proem-guard", "proem-lisp", "proem-risk", "proem-score", "proem-text", "proem-tokens"];
 const NO_STD_LINE: &str = "#![cfg_attr(not(test), no_std)]";
@@ -14,45 +14,57 @@ const LINTED: &[&str] = &["proem-agents", "proem-embed", "proem-engine", "proem-
 const LISTS: &[&str] = &["disallowed-methods", "disallowed-types"];
 
 /// Looks at the pure crates that exist.
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let crates = tree.crates();
     let no_std = NO_STD.iter().filter(|name| crates.contains(name)).filter_map(|name| check_no_std(tree, name));
     let linted = LINTED.iter().filter(|name| crates.contains(name)).flat_map(|name| check_lints(tree, name));
     no_std.chain(linted).collect()
 }
 
-fn check_no_std(tree: &Tree, name: &str) -> Option<Finding> {
+fn check_no_std(tree: &SourceTree, name: &str) -> Option<TidyFinding> {
     let path = format!("crates/{name}/src/lib.rs");
     let missing = tree.line_of(&path, |line| line == NO_STD_LINE).is_none();
     missing.then(|| {
-        Finding::in_file(&path, "this crate has to be `no_std`".to_owned(), "add `#![cfg_attr(not(test), no_std)]`")
+        TidyFinding::in_file(&path, "this crate has to be `no_std`".to_owned(), "add `#![cfg_attr(not(test), no_std)]`")
     })
 }
 
-fn check_lints(tree: &Tree, name: &str) -> Vec<Finding> {
+fn check_lints(tree: &SourceTree, name: &str) -> Vec<TidyFinding> {
     let path = format!("crates/{name}/clippy.toml");
     let Some(own) = tree.text(&path) else {
         let remedy = "write one that forbids clock, environment, files, processes, threads and network";
-        return vec![Finding::in_file(&path, "missing".to_owned(), remedy)];
+        return vec![TidyFinding::in_file(&path, "missing".to_owned(), remedy)];
     };
     let (Ok(own), Ok(root)) = (own.parse::<Table>(), tree.text("clippy.toml").unwrap_or_default().parse::<Table>())
     else {
-        return vec![Finding::in_file(&path, "this or the root's `clippy.toml` is no TOML".to_owned(), "correct it")];
+        return vec![TidyFinding::in_file(
+            &path,
+            "this or the root's `clippy.toml` is no TOML".to_owned(),
+            "correct it",
+        )];
     };
     let mut findings = Vec::new();
     for (key, value) in root.iter().filter(|(key, value)| own.get(*key) != Some(*value)) {
         findings.push(
-            Finding::in_file(&path, format!("`{key}` differs from the root's"), &format!("write `{key} = {value}`"))
-                .at(tree.line_of(&path, |line| line.starts_with(key.as_str()))),
+            TidyFinding::in_file(
+                &path,
+                format!("`{key}` differs from the root's"),
+                &format!("write `{key} = {value}`"),
+            )
+            .at(tree.line_of(&path, |line| line.starts_with(key.as_str()))),
         );
     }
     for list in LISTS {
         let entries = own.get(*list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if entries.is_empty() {
-            findings.push(Finding::in_file(&path, format!("`{list}` is empty"), "list what a pure crate may not use"));
+            findings.push(TidyFinding::in_file(
+                &path,
+                format!("`{list}` is empty"),
+                "list what a pure crate may not use",
+            ));
         }
         findings.extend(entries.iter().filter(|entry| entry.get("reason").is_none()).map(|entry| {
-            Finding::in_file(&path, format!("`{entry}` has no reason"), "write it as { path = …, reason = … }")
+            TidyFinding::in_file(&path, format!("`{entry}` has no reason"), "write it as { path = …, reason = … }")
         }));
     }
     findings
@@ -64,7 +76,7 @@ mod tests {
     use crate::tidy::finding::lines;
 
     fn problems(lib: &str, clippy: &str) -> Vec<String> {
-        let tree = Tree::from([
+        let tree = SourceTree::from([
             ("clippy.toml", "too-many-lines-threshold = 80\n"),
             ("crates/proem-text/Cargo.toml", ""),
             ("crates/proem-text/src/lib.rs", lib),
@@ -110,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_found() {
-        let tree = Tree::from([("crates/proem-agents/Cargo.toml", "")]);
+        let tree = SourceTree::from([("crates/proem-agents/Cargo.toml", "")]);
         assert_eq!(
             lines(&check(&tree)),
             ["crates/proem-agents/clippy.toml: missing; \

@@ -1,6 +1,6 @@
 //! Files stay short enough to be read in one sitting.
 
-use super::{finding::Finding, tree::Tree};
+use super::{finding::TidyFinding, tree::SourceTree};
 
 const MAX_SOURCE_LINES: usize = 600;
 
@@ -8,19 +8,19 @@ const MAX_SOURCE_LINES: usize = 600;
 const DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.md", 250)];
 
 /// Counts lines. A source file's tests are not counted.
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let sources = tree.files().filter(|(path, _)| is_counted(path)).filter_map(|(path, text)| {
         let lines = without_tests(text).len();
         (lines > MAX_SOURCE_LINES).then(|| {
             let problem = format!("{lines} lines without tests, {MAX_SOURCE_LINES} are allowed");
-            Finding::in_file(path, problem, "split it by concept").at(Some(MAX_SOURCE_LINES + 1))
+            TidyFinding::in_file(path, problem, "split it by concept").at(Some(MAX_SOURCE_LINES + 1))
         })
     });
     let documents = DOCUMENTS.iter().filter_map(|(path, allowed)| {
         let lines = tree.text(path)?.lines().count();
         (lines > *allowed).then(|| {
             let problem = format!("{lines} lines, {allowed} are allowed");
-            Finding::in_file(path, problem, "move detail into docs/").at(Some(allowed + 1))
+            TidyFinding::in_file(path, problem, "move detail into docs/").at(Some(allowed + 1))
         })
     });
     sources.chain(documents).collect()
@@ -51,7 +51,7 @@ mod tests {
     use crate::tidy::finding::lines;
 
     fn problems(path: &str, text: &str) -> Vec<String> {
-        lines(&check(&Tree::from([(path, text)])))
+        lines(&check(&SourceTree::from([(path, text)])))
     }
 
     #[test]

@@ -8,11 +8,11 @@ const SKIPPED: &[&str] = &[".git", "target", "node_modules", "fuzz/artifacts", "
 /// Every file below the root, by its path with `/` between names. A file that isn't UTF-8 has an
 /// empty text.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct SourceTree {
     files: BTreeMap<String, String>,
 }
 
-impl Tree {
+impl SourceTree {
     /// Reads all files below `root`. Links are not followed.
     pub(crate) fn read(root: &Path) -> Result<Self, String> {
         let mut tree = Self::default();
@@ -79,7 +79,7 @@ impl Tree {
 }
 
 #[cfg(test)]
-impl<const N: usize> From<[(&str, &str); N]> for Tree {
+impl<const N: usize> From<[(&str, &str); N]> for SourceTree {
     fn from(files: [(&str, &str); N]) -> Self {
         Self { files: files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect() }
     }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn answers_from_paths() {
-        let tree = Tree::from([
+        let tree = SourceTree::from([
             ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("crates/a/x/Cargo.toml", ""),
             ("b", ""),
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn reads_this_crate() {
-        let tree = Tree::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let tree = SourceTree::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         assert!(tree.has("src/tidy/tree.rs"));
         assert!(tree.text("Cargo.toml").is_some_and(|text| text.contains("xtask")));
     }

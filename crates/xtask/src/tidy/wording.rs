@@ -2,7 +2,7 @@
 //!
 //! The words looked for are written in two halves here, so that this file passes its own rule.
 
-use super::{finding::Finding, tree::Tree};
+use super::{finding::TidyFinding, tree::SourceTree};
 
 /// Paths that exist on one machine only.
 const MACHINE_PATHS: &[&str] = &[concat!("/wo", "rk/"), concat!("/tmp/", "target")];
@@ -21,7 +21,7 @@ const MARKS: &[(&str, &str)] = &[
 ];
 
 /// Reads every line of every file.
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (path, text) in tree.files() {
         for (index, line) in text.lines().enumerate() {
@@ -31,17 +31,21 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn check_line<'a>(path: &'a str, line: &'a str) -> impl Iterator<Item = Finding> + 'a {
+fn check_line<'a>(path: &'a str, line: &'a str) -> impl Iterator<Item = TidyFinding> + 'a {
     let machine = MACHINE_PATHS.iter().filter(|needle| has_absolute(line, needle)).map(move |needle| {
-        Finding::in_file(path, format!("`{needle}` is a path of one machine"), "write a path relative to the project")
+        TidyFinding::in_file(
+            path,
+            format!("`{needle}` is a path of one machine"),
+            "write a path relative to the project",
+        )
     });
     let beside = (line.contains(NEIGHBOUR) && !path.split('/').any(|name| name == "tests")).then(|| {
-        Finding::in_file(path, format!("`{NEIGHBOUR}` lies outside the project"), "copy what is needed into it")
+        TidyFinding::in_file(path, format!("`{NEIGHBOUR}` lies outside the project"), "copy what is needed into it")
     });
     let marks = MARKS
         .iter()
         .filter(move |(mark, _)| path.ends_with(".rs") && has_word(line, mark))
-        .map(move |(mark, remedy)| Finding::in_file(path, format!("`{mark}` in a source"), remedy));
+        .map(move |(mark, remedy)| TidyFinding::in_file(path, format!("`{mark}` in a source"), remedy));
     machine.chain(beside).chain(marks)
 }
 
@@ -73,7 +77,7 @@ mod tests {
     use crate::tidy::finding::lines;
 
     fn problems(path: &str, text: &str) -> Vec<String> {
-        lines(&check(&Tree::from([(path, text)])))
+        lines(&check(&SourceTree::from([(path, text)])))
     }
 
     #[test]

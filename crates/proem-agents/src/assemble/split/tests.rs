@@ -93,12 +93,12 @@ ALTER TABLE … → blocks writes, severity high
 
 /// Each piece as its part's first letters, its reason and its first words.
 fn told(text: &str) -> Vec<String> {
-    let reason = |reason: &Reason| match reason {
-        Reason::Title(name) => format!("under {name}"),
-        Reason::Sign(sign) => (*sign).to_owned(),
-        Reason::Announces => "announces".into(),
-        Reason::Closes => "closes".into(),
-        Reason::NoSign => "no sign".into(),
+    let reason = |reason: &SplitReason| match reason {
+        SplitReason::Title(name) => format!("under {name}"),
+        SplitReason::Sign(sign) => (*sign).to_owned(),
+        SplitReason::Announces => "announces".into(),
+        SplitReason::Closes => "closes".into(),
+        SplitReason::NoSign => "no sign".into(),
     };
     let words = |text: &str| text.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
     split(text)
@@ -170,20 +170,20 @@ fn a_prompt_with_tags() {
 #[test]
 fn titles() {
     for (line, expected) in [
-        ("## Output format ##", Some((Kind::Heading(2), "Output format"))),
+        ("## Output format ##", Some((CaptionKind::Heading(2), "Output format"))),
         ("####### seven", None),
         ("#hashtag", None),
-        ("<tools>", Some((Kind::Tag, "tools"))),
-        ("<doc id=\"3\">", Some((Kind::Tag, "doc"))),
+        ("<tools>", Some((CaptionKind::Tag, "tools"))),
+        ("<doc id=\"3\">", Some((CaptionKind::Tag, "doc"))),
         ("<br/>", None),
         ("</tools>", None),
         ("<role>You</role>", None),
-        ("**Rules**", Some((Kind::Label, "Rules"))),
-        ("**Rules:**", Some((Kind::Label, "Rules"))),
-        ("Output format:", Some((Kind::Label, "Output format"))),
+        ("**Rules**", Some((CaptionKind::Label, "Rules"))),
+        ("**Rules:**", Some((CaptionKind::Label, "Rules"))),
+        ("Output format:", Some((CaptionKind::Label, "Output format"))),
         ("- item:", None),
         ("a line of more than six words:", None),
-        ("SAFETY FIRST", Some((Kind::Label, "SAFETY FIRST"))),
+        ("SAFETY FIRST", Some((CaptionKind::Label, "SAFETY FIRST"))),
         ("1.", None),
         (":", None),
     ] {
@@ -194,13 +194,13 @@ fn titles() {
 #[test]
 fn where_titles_point() {
     for (name, expected) in [
-        ("Identity", Some(Part::Constitution)),
-        ("Who you are", Some(Part::Constitution)),
-        ("Safety rules", Some(Part::Constitution)),
-        ("OUTPUT FORMAT", Some(Part::Rules)),
-        ("tool_usage_rules", Some(Part::Rules)),
-        ("Tools", Some(Part::Project)),
-        ("Examples of good rules", Some(Part::Project)),
+        ("Identity", Some(SplitDestination::Constitution)),
+        ("Who you are", Some(SplitDestination::Constitution)),
+        ("Safety rules", Some(SplitDestination::Constitution)),
+        ("OUTPUT FORMAT", Some(SplitDestination::Rules)),
+        ("tool_usage_rules", Some(SplitDestination::Rules)),
+        ("Tools", Some(SplitDestination::Project)),
+        ("Examples of good rules", Some(SplitDestination::Project)),
         ("Versions", None),
     ] {
         assert_eq!(known(name), expected, "{name}");
@@ -228,7 +228,7 @@ fn nothing_is_lost() {
             rest = after;
         }
         assert!(rest.trim().is_empty(), "{text:?}");
-        let written: String = Part::ALL.map(|part| text_of(&pieces, part)).concat();
+        let written: String = SplitDestination::ALL.map(|part| text_of(&pieces, part)).concat();
         let count = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
         assert_eq!(count(&written), count(text), "{text:?}");
     }
@@ -239,7 +239,7 @@ proptest! {
     #[test]
     fn no_line_is_lost(text in "(#{0,3} ?[A-Za-z<>/{}`*:-]{0,12}( [a-z]{1,8}){0,6}\r?\n{1,2}|```\n|\n|</?[a-z]{1,5}>\n){0,40}") {
         let pieces = split(&text);
-        let written = Part::ALL.map(|part| text_of(&pieces, part)).concat();
+        let written = SplitDestination::ALL.map(|part| text_of(&pieces, part)).concat();
         let lines = |text: &str| {
             let mut lines: Vec<String> =
                 text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();

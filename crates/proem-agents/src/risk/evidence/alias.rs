@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proem_risk::metric::{Piece, Sentence};
+use proem_risk::metric::{Sentence, SentencePart};
 use serde::{Deserialize, Serialize};
 
 use super::words::one_line;
@@ -21,13 +21,13 @@ pub struct Aliases {
 
 /// What a name is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum AliasKind {
     File,
     Person,
     Incident,
 }
 
-impl Kind {
+impl AliasKind {
     const fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -44,15 +44,15 @@ impl Aliases {
         Self { paths: changed.to_vec(), ..Self::default() }
     }
 
-    pub(super) const fn writer(&mut self) -> Writer<'_> {
-        Writer { aliases: self, used: BTreeSet::new() }
+    pub(super) const fn writer(&mut self) -> AliasWriter<'_> {
+        AliasWriter { aliases: self, used: BTreeSet::new() }
     }
 
-    const fn list(&mut self, kind: Kind) -> &mut Vec<String> {
+    const fn list(&mut self, kind: AliasKind) -> &mut Vec<String> {
         match kind {
-            Kind::File => &mut self.paths,
-            Kind::Person => &mut self.persons,
-            Kind::Incident => &mut self.incidents,
+            AliasKind::File => &mut self.paths,
+            AliasKind::Person => &mut self.persons,
+            AliasKind::Incident => &mut self.incidents,
         }
     }
 
@@ -86,11 +86,11 @@ impl Aliases {
     }
 
     /// The names of a kind.
-    fn of(&self, kind: Kind) -> &[String] {
+    fn of(&self, kind: AliasKind) -> &[String] {
         match kind {
-            Kind::File => &self.paths,
-            Kind::Person => &self.persons,
-            Kind::Incident => &self.incidents,
+            AliasKind::File => &self.paths,
+            AliasKind::Person => &self.persons,
+            AliasKind::Incident => &self.incidents,
         }
     }
 
@@ -110,41 +110,43 @@ impl Aliases {
 }
 
 /// The first word in a text that an alias begins with.
-fn first_kind(text: &str) -> Option<(usize, Kind)> {
-    let kinds = [Kind::File, Kind::Person, Kind::Incident];
+fn first_kind(text: &str) -> Option<(usize, AliasKind)> {
+    let kinds = [AliasKind::File, AliasKind::Person, AliasKind::Incident];
     kinds.into_iter().filter_map(|kind| Some((text.find(kind.as_str())?, kind))).min()
 }
 
 /// Writes names as aliases, and knows which it wrote.
 #[derive(Debug)]
-pub(super) struct Writer<'a> {
+pub(super) struct AliasWriter<'a> {
     aliases: &'a mut Aliases,
-    used: BTreeSet<(Kind, usize)>,
+    used: BTreeSet<(AliasKind, usize)>,
 }
 
-impl Writer<'_> {
+impl AliasWriter<'_> {
     /// A changed file's alias.
     pub(super) fn changed(&mut self, index: u32) -> String {
-        self.alias(Kind::File, usize::try_from(index).unwrap_or(usize::MAX))
+        self.alias(AliasKind::File, usize::try_from(index).unwrap_or(usize::MAX))
     }
 
     /// The alias of any path.
     pub(super) fn path(&mut self, path: &str) -> String {
-        self.name(Kind::File, path)
+        self.name(AliasKind::File, path)
     }
 
     /// A sentence in our words.
     pub(super) fn sentence(&mut self, sentence: &Sentence) -> String {
         let pieces = sentence.0.iter().map(|piece| match piece {
-            Piece::Ours(words) => one_line(words),
-            Piece::Path(path) => self.name(Kind::File, path),
-            Piece::Person(person) => self.name(Kind::Person, person),
-            Piece::Message(message) => self.name(Kind::Incident, message.lines().next().unwrap_or_default()),
+            SentencePart::Ours(words) => one_line(words),
+            SentencePart::Path(path) => self.name(AliasKind::File, path),
+            SentencePart::Person(person) => self.name(AliasKind::Person, person),
+            SentencePart::Message(message) => {
+                self.name(AliasKind::Incident, message.lines().next().unwrap_or_default())
+            }
         });
         pieces.collect()
     }
 
-    fn name(&mut self, kind: Kind, name: &str) -> String {
+    fn name(&mut self, kind: AliasKind, name: &str) -> String {
         let known = self.aliases.list(kind);
         let place = known.iter().position(|known| known == name).unwrap_or_else(|| {
             known.push(name.to_owned());
@@ -153,7 +155,7 @@ impl Writer<'_> {
         self.alias(kind, place)
     }
 
-    fn alias(&mut self, kind: Kind, place: usize) -> String {
+    fn alias(&mut self, kind: AliasKind, place: usize) -> String {
         self.used.insert((kind, place));
         format!("{} {}", kind.as_str(), place.saturating_add(1))
     }

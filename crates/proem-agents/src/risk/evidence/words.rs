@@ -1,10 +1,10 @@
 //! Values in words.
 
 use proem_guard::credential;
-use proem_risk::assess::ScoreOf;
-use proem_risk::change::Status;
-use proem_risk::metric::{Between, Metric, Piece, Unit};
-use proem_risk::path::Role;
+use proem_risk::assess::ChangeScore;
+use proem_risk::change::FileStatus;
+use proem_risk::metric::{ConfidenceInterval, Metric, MetricUnit, SentencePart};
+use proem_risk::path::FileRole;
 
 /// The most characters of a name or a reason.
 const MAX_CHARS: usize = 300;
@@ -46,15 +46,15 @@ pub(super) fn measured(metric: &Metric) -> String {
     let number = decimal(value);
     let of = metric.of.map_or(String::new(), |of| format!(" ({} of {})", of.numerator, of.denominator));
     let (one, many) = match metric.unit {
-        Unit::Share | Unit::Ratio | Unit::Flag => return format!("{number}{of}"),
-        Unit::Percentile => return format!("more than {number} % of random past commits"),
-        Unit::Files => ("file", "files"),
-        Unit::Days => ("day", "days"),
-        Unit::Lines => ("line", "lines"),
-        Unit::Commits => ("commit", "commits"),
-        Unit::Calls => ("call", "calls"),
-        Unit::Persons => ("person", "persons"),
-        Unit::Count => return number,
+        MetricUnit::Share | MetricUnit::Ratio | MetricUnit::Flag => return format!("{number}{of}"),
+        MetricUnit::Percentile => return format!("more than {number} % of random past commits"),
+        MetricUnit::Files => ("file", "files"),
+        MetricUnit::Days => ("day", "days"),
+        MetricUnit::Lines => ("line", "lines"),
+        MetricUnit::Commits => ("commit", "commits"),
+        MetricUnit::Calls => ("call", "calls"),
+        MetricUnit::Persons => ("person", "persons"),
+        MetricUnit::Count => return number,
     };
     format!("{number} {}{of}", if number == "1" { one } else { many })
 }
@@ -67,19 +67,19 @@ pub(super) fn place(metric: &Metric) -> String {
 }
 
 /// Where a value would be found in 95 of 100 repetitions.
-pub(super) fn span(between: Between) -> String {
+pub(super) fn span(between: ConfidenceInterval) -> String {
     format!("95 % between {} and {}", decimal(between.low), decimal(between.high))
 }
 
 /// A score's place.
-pub(super) fn score(score: &ScoreOf) -> String {
+pub(super) fn score(score: &ChangeScore) -> String {
     let Some(rank) = score.rank else { return "it could not be placed among past commits".to_owned() };
     let between = score.between.map_or(String::new(), |between| format!(" ({})", span(between)));
     format!("above {} % of {} past commits{between}", decimal(rank.percentile), rank.among)
 }
 
 /// The metrics that raise a score most, at most three.
-pub(super) fn raised_by(score: &ScoreOf) -> Option<String> {
+pub(super) fn raised_by(score: &ChangeScore) -> Option<String> {
     let scored = score.scored.as_ref()?;
     let mut raising: Vec<_> = scored.contributions.iter().filter(|part| part.log_odds > 0.0).collect();
     raising.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds));
@@ -88,34 +88,34 @@ pub(super) fn raised_by(score: &ScoreOf) -> Option<String> {
 }
 
 /// What a file is for, where it is not just code.
-pub(super) const fn role(role: Role) -> Option<&'static str> {
+pub(super) const fn role(role: FileRole) -> Option<&'static str> {
     match role {
-        Role::Code => None,
-        Role::Test => Some("a test"),
-        Role::Documentation => Some("documentation"),
-        Role::Configuration => Some("configuration"),
-        Role::Generated => Some("generated"),
-        Role::Vendored => Some("foreign"),
-        Role::Lock => Some("a lock file"),
-        Role::Asset => Some("a picture or the like"),
+        FileRole::Code => None,
+        FileRole::Test => Some("a test"),
+        FileRole::Documentation => Some("documentation"),
+        FileRole::Configuration => Some("configuration"),
+        FileRole::Generated => Some("generated"),
+        FileRole::Vendored => Some("foreign"),
+        FileRole::Lock => Some("a lock file"),
+        FileRole::Asset => Some("a picture or the like"),
     }
 }
 
 /// How a file changed.
-pub(super) const fn status(status: Status) -> &'static str {
+pub(super) const fn status(status: FileStatus) -> &'static str {
     match status {
-        Status::Added => "new",
-        Status::Modified => "modified",
-        Status::Deleted => "deleted",
-        Status::Renamed => "renamed",
-        Status::TypeChanged => "of another kind",
+        FileStatus::Added => "new",
+        FileStatus::Modified => "modified",
+        FileStatus::Deleted => "deleted",
+        FileStatus::Renamed => "renamed",
+        FileStatus::TypeChanged => "of another kind",
     }
 }
 
 /// A piece with the name that it holds.
-pub(super) fn named(piece: &Piece) -> &str {
+pub(super) fn named(piece: &SentencePart) -> &str {
     match piece {
-        Piece::Ours(text) | Piece::Path(text) | Piece::Person(text) => text,
-        Piece::Message(text) => text.lines().next().unwrap_or_default(),
+        SentencePart::Ours(text) | SentencePart::Path(text) | SentencePart::Person(text) => text,
+        SentencePart::Message(text) => text.lines().next().unwrap_or_default(),
     }
 }

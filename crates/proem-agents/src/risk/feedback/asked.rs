@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::{Meter, Suggestion, Tally};
+use super::{FeedbackTally, Meter, Suggestion};
 
 /// The inputs of the prompt `risk/feedback`: counts and numbered suggestions in our words, reasons in
 /// people's.
 #[must_use]
-pub fn inputs(period: &str, tally: &Tally, suggestions: &[Suggestion]) -> Json {
+pub fn inputs(period: &str, tally: &FeedbackTally, suggestions: &[Suggestion]) -> Json {
     let counts: Vec<String> = tally
         .metrics
         .iter()
@@ -46,11 +46,11 @@ fn line(index: usize, suggestion: &Suggestion) -> String {
 
 /// What counts of a model's answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Heard {
+pub struct FeedbackAnalysis {
     /// What complaints have in common, in the model's words. From outside.
-    pub patterns: Vec<Pattern>,
+    pub patterns: Vec<ComplaintPattern>,
     /// The suggestions that it would take, once each.
-    pub chosen: Vec<Chosen>,
+    pub chosen: Vec<ChosenAdjustment>,
     /// The whole, in the model's words. From outside.
     pub reasoning: String,
     /// What of the answer doesn't count, in our words.
@@ -59,7 +59,7 @@ pub struct Heard {
 
 /// What complaints have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Pattern {
+pub struct ComplaintPattern {
     /// The metric that it concerns.
     pub metric: Option<Meter>,
     /// In the model's words. From outside.
@@ -68,7 +68,7 @@ pub struct Pattern {
 
 /// A suggestion that a model would take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Chosen {
+pub struct ChosenAdjustment {
     /// Its metric.
     pub metric: Meter,
     /// Why, in the model's words. From outside.
@@ -77,7 +77,7 @@ pub struct Chosen {
 
 /// The answer as its schema has it.
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct FeedbackAnswer {
     patterns: Vec<PatternIn>,
     adjustments: Vec<Adjustment>,
     reasoning: String,
@@ -95,7 +95,7 @@ struct Adjustment {
     because: String,
 }
 
-impl Heard {
+impl FeedbackAnalysis {
     /// Reads an answer that met the prompt's schema. A suggestion that was not made, or is named twice,
     /// doesn't count; no threshold of the model's own can be in it.
     ///
@@ -103,8 +103,8 @@ impl Heard {
     ///
     /// If it didn't meet the schema.
     pub fn read(answer: &Json, suggestions: &[Suggestion]) -> Result<Self, serde_json::Error> {
-        let answer = Answer::deserialize(answer)?;
-        let pattern = |pattern: PatternIn| Pattern {
+        let answer = FeedbackAnswer::deserialize(answer)?;
+        let pattern = |pattern: PatternIn| ComplaintPattern {
             metric: pattern.metric.as_deref().and_then(Meter::parse),
             text: pattern.text,
         };
@@ -119,7 +119,7 @@ impl Heard {
             match made {
                 None => heard.notes.push("the model chose a suggestion that does not exist; it is ignored".to_owned()),
                 Some(made) if heard.chosen.iter().any(|chosen| chosen.metric == made.metric) => {}
-                Some(made) => heard.chosen.push(Chosen { metric: made.metric, because }),
+                Some(made) => heard.chosen.push(ChosenAdjustment { metric: made.metric, because }),
             }
         }
         Ok(heard)

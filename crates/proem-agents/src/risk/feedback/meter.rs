@@ -1,7 +1,7 @@
 //! What feedback can be about: what has thresholds.
 
 use proem_risk::level::{Steps, Thresholds};
-use proem_risk::metric::Name;
+use proem_risk::metric::MetricName;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -41,11 +41,11 @@ impl Meter {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Score => "score",
-            Self::Coupling => Name::Coupling.as_str(),
-            Self::CoChange => Name::CoChange.as_str(),
-            Self::TestRatio => Name::TestRatio.as_str(),
-            Self::OwnershipChurn => Name::OwnershipChurn.as_str(),
-            Self::IncidentSimilarity => Name::IncidentSimilarity.as_str(),
+            Self::Coupling => MetricName::Coupling.as_str(),
+            Self::CoChange => MetricName::CoChange.as_str(),
+            Self::TestRatio => MetricName::TestRatio.as_str(),
+            Self::OwnershipChurn => MetricName::OwnershipChurn.as_str(),
+            Self::IncidentSimilarity => MetricName::IncidentSimilarity.as_str(),
         }
     }
 
@@ -57,13 +57,13 @@ impl Meter {
 
     /// The meter of a metric; `None` for one without thresholds.
     #[must_use]
-    pub const fn of(name: Name) -> Option<Self> {
+    pub const fn of(name: MetricName) -> Option<Self> {
         match name {
-            Name::Coupling => Some(Self::Coupling),
-            Name::CoChange => Some(Self::CoChange),
-            Name::TestRatio => Some(Self::TestRatio),
-            Name::OwnershipChurn => Some(Self::OwnershipChurn),
-            Name::IncidentSimilarity => Some(Self::IncidentSimilarity),
+            MetricName::Coupling => Some(Self::Coupling),
+            MetricName::CoChange => Some(Self::CoChange),
+            MetricName::TestRatio => Some(Self::TestRatio),
+            MetricName::OwnershipChurn => Some(Self::OwnershipChurn),
+            MetricName::IncidentSimilarity => Some(Self::IncidentSimilarity),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use proem_risk::level::{Steps, Thresholds};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Meter, Said, Tally};
+use super::{AssessmentOpinion, FeedbackTally, Meter};
 use crate::risk::report::FractionOut;
 
 /// The fewest verdicts on a metric from which a threshold is suggested.
@@ -61,25 +61,26 @@ impl From<StepsOut> for Steps {
 /// suggestion from fewer than [`FEWEST`] judged values, fewer than five right alarms, or one that would
 /// remove less than a fifth of the false ones.
 #[must_use]
-pub fn suggest(tally: &Tally, thresholds: &Thresholds) -> Vec<Suggestion> {
-    let of = |(meter, values): (&Meter, &Vec<(f64, Said)>)| suggestion(*meter, values, meter.steps(thresholds));
+pub fn suggest(tally: &FeedbackTally, thresholds: &Thresholds) -> Vec<Suggestion> {
+    let of =
+        |(meter, values): (&Meter, &Vec<(f64, AssessmentOpinion)>)| suggestion(*meter, values, meter.steps(thresholds));
     tally.values.iter().filter_map(of).collect()
 }
 
 /// What a threshold would have called.
 #[derive(Debug, Clone, Copy)]
-struct Effect {
+struct ThresholdEffect {
     second: f64,
     removed: usize,
     kept: usize,
 }
 
-fn suggestion(meter: Meter, values: &[(f64, Said)], from: Steps) -> Option<Suggestion> {
+fn suggestion(meter: Meter, values: &[(f64, AssessmentOpinion)], from: Steps) -> Option<Suggestion> {
     // What the present thresholds would not call HIGH says nothing about them.
-    let values: Vec<(f64, Said)> =
+    let values: Vec<(f64, AssessmentOpinion)> =
         values.iter().copied().filter(|(value, _)| meter.is_high(*value, from.second)).collect();
-    let number = |said: Said| values.iter().filter(|(_, known)| *known == said).count();
-    let (false_positives, caught) = (number(Said::FalsePositive), number(Said::Caught));
+    let number = |said: AssessmentOpinion| values.iter().filter(|(_, known)| *known == said).count();
+    let (false_positives, caught) = (number(AssessmentOpinion::FalsePositive), number(AssessmentOpinion::Caught));
     if u64::try_from(values.len()).unwrap_or(u64::MAX) < FEWEST || caught < FEWEST_CAUGHT {
         return None;
     }
@@ -104,12 +105,13 @@ fn suggestion(meter: Meter, values: &[(f64, Said)], from: Steps) -> Option<Sugge
     Some(Suggestion { metric: meter, from: from.into(), to, removed, kept, because })
 }
 
-fn effect(meter: Meter, values: &[(f64, Said)], second: f64) -> Effect {
-    let called =
-        |said: Said| values.iter().filter(|(value, known)| *known == said && meter.is_high(*value, second)).count();
-    let false_positives = values.iter().filter(|(_, said)| *said == Said::FalsePositive).count();
-    let removed = false_positives.saturating_sub(called(Said::FalsePositive));
-    Effect { second, removed, kept: called(Said::Caught) }
+fn effect(meter: Meter, values: &[(f64, AssessmentOpinion)], second: f64) -> ThresholdEffect {
+    let called = |said: AssessmentOpinion| {
+        values.iter().filter(|(value, known)| *known == said && meter.is_high(*value, second)).count()
+    };
+    let false_positives = values.iter().filter(|(_, said)| *said == AssessmentOpinion::FalsePositive).count();
+    let removed = false_positives.saturating_sub(called(AssessmentOpinion::FalsePositive));
+    ThresholdEffect { second, removed, kept: called(AssessmentOpinion::Caught) }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of verdicts are far below 2⁵³")]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::meter::Direction;
-use super::{Meter, Said, SignalAt, Verdict};
+use super::{AssessmentOpinion, FeedbackVerdict, Meter, SignalAt};
 use crate::risk::report::IntervalOut;
 
 /// The most characters of a reason that count.
@@ -20,7 +20,7 @@ const REASONS_OF_METRIC: usize = 3;
 
 /// What was said over a period.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Tally {
+pub struct FeedbackTally {
     /// Runs that somebody said something of; the last verdict of a run counts.
     pub runs: u64,
     /// Those that were said to be false alarms.
@@ -34,7 +34,7 @@ pub struct Tally {
     /// How many other reasons were given.
     pub other_reasons: u64,
     #[serde(skip)]
-    pub(super) values: BTreeMap<Meter, Vec<(f64, Said)>>,
+    pub(super) values: BTreeMap<Meter, Vec<(f64, AssessmentOpinion)>>,
 }
 
 /// What was said of one metric.
@@ -66,21 +66,21 @@ pub struct ReasonTally {
 /// Counts what was said. Of several verdicts on a run the last counts; of several files of a run the one
 /// whose value is worst.
 #[must_use]
-pub fn tally(verdicts: &[Verdict]) -> Tally {
-    let mut last: BTreeMap<&str, &Verdict> = BTreeMap::new();
+pub fn tally(verdicts: &[FeedbackVerdict]) -> FeedbackTally {
+    let mut last: BTreeMap<&str, &FeedbackVerdict> = BTreeMap::new();
     for verdict in verdicts {
         let known = last.entry(&verdict.run).or_insert(verdict);
         if verdict.at >= known.at {
             *known = verdict;
         }
     }
-    let runs: Vec<&Verdict> = last.into_values().collect();
+    let runs: Vec<&FeedbackVerdict> = last.into_values().collect();
     let (reasons, other_reasons) = reasons(runs.iter().copied(), REASONS);
-    let of = |said: Said| count(runs.iter().filter(|verdict| verdict.said == said).count());
-    Tally {
+    let of = |said: AssessmentOpinion| count(runs.iter().filter(|verdict| verdict.said == said).count());
+    FeedbackTally {
         runs: count(runs.len()),
-        false_positives: of(Said::FalsePositive),
-        caught: of(Said::Caught),
+        false_positives: of(AssessmentOpinion::FalsePositive),
+        caught: of(AssessmentOpinion::Caught),
         metrics: Meter::ALL.into_iter().map(|meter| of_metric(meter, &runs)).collect(),
         reasons,
         other_reasons,
@@ -89,24 +89,26 @@ pub fn tally(verdicts: &[Verdict]) -> Tally {
 }
 
 /// Whether a verdict speaks of a meter: it was HIGH, and no other one was named.
-fn concerns(verdict: &Verdict, meter: Meter) -> bool {
+fn concerns(verdict: &FeedbackVerdict, meter: Meter) -> bool {
     let is_named = verdict.meters.is_empty() || verdict.meters.contains(&meter);
     is_named && high(verdict, meter).next().is_some()
 }
 
-fn high(verdict: &Verdict, meter: Meter) -> impl Iterator<Item = &SignalAt> {
+fn high(verdict: &FeedbackVerdict, meter: Meter) -> impl Iterator<Item = &SignalAt> {
     verdict.signals.iter().filter(move |signal| signal.meter == meter && signal.signal == Signal::High)
 }
 
-fn of_metric(meter: Meter, runs: &[&Verdict]) -> MetricTally {
+fn of_metric(meter: Meter, runs: &[&FeedbackVerdict]) -> MetricTally {
     let judged = || runs.iter().copied().filter(|verdict| concerns(verdict, meter));
-    let (n, false_positives) =
-        (count(judged().count()), count(judged().filter(|verdict| verdict.said == Said::FalsePositive).count()));
+    let (n, false_positives) = (
+        count(judged().count()),
+        count(judged().filter(|verdict| verdict.said == AssessmentOpinion::FalsePositive).count()),
+    );
     let interval = wilson(false_positives, n, Z95).filter(|_| n > 0);
-    Tally::metric(meter, (false_positives, n), interval, reasons(judged(), REASONS_OF_METRIC).0)
+    FeedbackTally::metric(meter, (false_positives, n), interval, reasons(judged(), REASONS_OF_METRIC).0)
 }
 
-impl Tally {
+impl FeedbackTally {
     fn metric(
         metric: Meter,
         (false_positives, n): (u64, u64),
@@ -127,8 +129,8 @@ impl Tally {
 }
 
 /// The worst value of each run in which a meter was HIGH and which was judged for it.
-fn values(meter: Meter, runs: &[&Verdict]) -> Vec<(f64, Said)> {
-    let worst = |verdict: &&Verdict| {
+fn values(meter: Meter, runs: &[&FeedbackVerdict]) -> Vec<(f64, AssessmentOpinion)> {
+    let worst = |verdict: &&FeedbackVerdict| {
         let values = high(verdict, meter).filter_map(|signal| signal.value);
         let worst = match meter.direction() {
             Direction::Above => values.reduce(f64::max),
@@ -140,9 +142,9 @@ fn values(meter: Meter, runs: &[&Verdict]) -> Vec<(f64, Said)> {
 }
 
 /// The reasons of false alarms, most frequent first, and how many others there are.
-fn reasons<'v>(verdicts: impl Iterator<Item = &'v Verdict>, most: usize) -> (Vec<ReasonTally>, u64) {
+fn reasons<'v>(verdicts: impl Iterator<Item = &'v FeedbackVerdict>, most: usize) -> (Vec<ReasonTally>, u64) {
     let mut counted: BTreeMap<String, u64> = BTreeMap::new();
-    for verdict in verdicts.filter(|verdict| verdict.said == Said::FalsePositive) {
+    for verdict in verdicts.filter(|verdict| verdict.said == AssessmentOpinion::FalsePositive) {
         let reason = normalised(&verdict.reason);
         if !reason.is_empty() {
             let known = counted.entry(reason).or_default();

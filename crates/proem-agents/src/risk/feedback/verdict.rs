@@ -12,14 +12,14 @@ const MOST: usize = 1_000;
 
 /// What a person said of an assessment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Said {
+pub enum AssessmentOpinion {
     /// It was no risk.
     FalsePositive,
     /// It was one.
     Caught,
 }
 
-impl Said {
+impl AssessmentOpinion {
     /// The word in the records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -51,13 +51,13 @@ pub struct SignalAt {
 
 /// A verdict with the signals that it speaks of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub struct FeedbackVerdict {
     /// Which run.
     pub run: String,
     /// When, in milliseconds since 1970.
     pub at: i64,
     /// What was said.
-    pub said: Said,
+    pub said: AssessmentOpinion,
     /// What it is about; empty for everything that was HIGH.
     pub meters: Vec<Meter>,
     /// Why, in the person's words. From outside.
@@ -68,7 +68,7 @@ pub struct Verdict {
 
 /// A signal in the records.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct SignalRecord {
     file: Option<u32>,
     metric: String,
     signal: Signal,
@@ -78,7 +78,7 @@ struct Kept {
 /// What a run records of an assessment, for feedback: its level, and its HIGH and MEDIUM signals.
 #[must_use]
 pub fn signals(assessment: &Assessment) -> Json {
-    let kept = |file: Option<u32>, meter: Meter, signal: Signal, value: Option<f64>| Kept {
+    let kept = |file: Option<u32>, meter: Meter, signal: Signal, value: Option<f64>| SignalRecord {
         file,
         metric: meter.as_str().to_owned(),
         signal,
@@ -90,7 +90,7 @@ pub fn signals(assessment: &Assessment) -> Json {
         let measured = file.metrics.iter().filter_map(|metric| Some((Meter::of(metric.name)?, metric)));
         measured.map(|(meter, metric)| kept(Some(file.index), meter, metric.signal, deciding(meter, metric)))
     });
-    let mut all: Vec<Kept> = std::iter::once(score)
+    let mut all: Vec<SignalRecord> = std::iter::once(score)
         .chain(files)
         .filter(|kept| matches!(kept.signal, Signal::High | Signal::Medium))
         .collect();
@@ -112,7 +112,7 @@ fn deciding(meter: Meter, metric: &Metric) -> Option<f64> {
 #[must_use]
 pub fn read_signals(recorded: &Json) -> Vec<SignalAt> {
     let read = |signal: &Json| {
-        let Kept { file, metric, signal, value } = Kept::deserialize(signal).ok()?;
+        let SignalRecord { file, metric, signal, value } = SignalRecord::deserialize(signal).ok()?;
         Some(SignalAt { file, meter: Meter::parse(&metric)?, signal, value: value.filter(|value| value.is_finite()) })
     };
     recorded.get("signals").and_then(Json::as_array).into_iter().flatten().filter_map(read).collect()

@@ -2,32 +2,36 @@
 
 use core::num::NonZeroU32;
 
-use proem_engine::assembly::Appended;
+use proem_engine::assembly::Appendix;
 use proem_engine::call::{Arrival, Request};
 use proem_engine::report::Report;
-use proem_engine::run::{self, Owed};
-use proem_engine::tokens::Counts;
+use proem_engine::run::{self, AnswerRequirement};
+use proem_engine::tokens::CachingCounter;
 use serde_json::{Value as Json, json};
 
 use super::offer::Offer;
-use super::{Asked, Asking, Attempts, Given, State, Terms};
-use crate::prompted::{Ask, Given as By, prepare};
-use crate::risk::evidence::{Evidence, Known, gather};
+use super::{Attempts, CitableEvidence, InvestigationPrompt, InvestigationState, InvestigationTerms, OpenCall};
+use crate::prompted::{InputAuthor as By, PromptCall, prepare};
+use crate::risk::evidence::{KnownFacts, PromptEvidence, gather};
 
 /// The section of both prompts that numbers the evidence.
 const SIGNALS: &str = "signals";
 
 /// A request that fits.
-pub(super) struct Ready {
+pub(super) struct FittedRequest {
     pub(super) request: Request,
-    pub(super) asking: Asking,
+    pub(super) asking: OpenCall,
     pub(super) report: Report,
     /// The evidence that stands in it.
-    pub(super) given: Vec<Given>,
+    pub(super) given: Vec<CitableEvidence>,
 }
 
 /// What a decision is held to.
-pub(super) fn decision<'t>(terms: &Terms<'t>, asking: Asking, attempts: Attempts) -> run::Terms<'t> {
+pub(super) fn decision<'t>(
+    terms: &InvestigationTerms<'t>,
+    asking: OpenCall,
+    attempts: Attempts,
+) -> run::ExchangeTerms<'t> {
     let attempts = match attempts {
         Attempts::Left => NonZeroU32::MIN.saturating_add(1),
         Attempts::Used => NonZeroU32::MIN,
@@ -36,15 +40,20 @@ pub(super) fn decision<'t>(terms: &Terms<'t>, asking: Asking, attempts: Attempts
 }
 
 /// What a synthesis is held to.
-pub(super) fn synthesis<'t>(terms: &Terms<'t>, asking: Asking) -> run::Terms<'t> {
+pub(super) fn synthesis<'t>(terms: &InvestigationTerms<'t>, asking: OpenCall) -> run::ExchangeTerms<'t> {
     held(terms, terms.synthesis, asking, NonZeroU32::MIN.saturating_add(1))
 }
 
-fn held<'t>(terms: &Terms<'t>, asked: Asked<'t>, asking: Asking, attempts: NonZeroU32) -> run::Terms<'t> {
-    run::Terms {
-        owed: Owed::Value(asked.contract),
+fn held<'t>(
+    terms: &InvestigationTerms<'t>,
+    asked: InvestigationPrompt<'t>,
+    asking: OpenCall,
+    attempts: NonZeroU32,
+) -> run::ExchangeTerms<'t> {
+    run::ExchangeTerms {
+        owed: AnswerRequirement::Value(asked.contract),
         fallback: asked.prompt.file.strict.fallback.as_ref(),
-        limits: run::Limits { attempts, tokens: Some(asking.tokens) },
+        limits: run::ExchangeLimits { attempts, tokens: Some(asking.tokens) },
         key: terms.key,
         counter: terms.counter,
     }
@@ -56,22 +65,22 @@ fn held<'t>(terms: &Terms<'t>, asked: Asked<'t>, asking: Asking, attempts: NonZe
 ///
 /// Why nothing can be asked, in words.
 pub(super) fn ask_decision(
-    terms: &Terms<'_>,
-    state: &mut State,
+    terms: &InvestigationTerms<'_>,
+    state: &mut InvestigationState,
     offer: &Offer,
     wrong: Option<&str>,
-) -> Result<Ready, String> {
+) -> Result<FittedRequest, String> {
     let (inputs, evidence) = decision_inputs(state, offer, terms.limits.hops);
     let (mut request, report) = request(terms, terms.decision, &inputs, state)?;
     if let Some(wrong) = wrong {
         let text = format!("The last answer can't be used: {wrong}. A new one is wanted.\n");
-        request.assembly.append("wrong", Appended::Ours(&text), terms.counter);
+        request.assembly.append("wrong", Appendix::Ours(&text), terms.counter);
     }
     ready(terms, state, (request, report), evidence)
 }
 
 /// What the decision prompt is given.
-pub(super) fn decision_inputs(state: &mut State, offer: &Offer, hops: u8) -> (Json, Evidence) {
+pub(super) fn decision_inputs(state: &mut InvestigationState, offer: &Offer, hops: u8) -> (Json, PromptEvidence) {
     let evidence = evidence(state, &offer.files());
     let mut inputs = shown(state, &evidence);
     if let Json::Object(fields) = &mut inputs {
@@ -87,14 +96,17 @@ pub(super) fn decision_inputs(state: &mut State, offer: &Offer, hops: u8) -> (Js
 /// # Errors
 ///
 /// Why nothing can be asked, in words.
-pub(super) fn ask_synthesis(terms: &Terms<'_>, state: &mut State) -> Result<Ready, String> {
+pub(super) fn ask_synthesis(
+    terms: &InvestigationTerms<'_>,
+    state: &mut InvestigationState,
+) -> Result<FittedRequest, String> {
     let (inputs, evidence) = synthesis_inputs(state);
     let (request, report) = request(terms, terms.synthesis, &inputs, state)?;
     ready(terms, state, (request, report), evidence)
 }
 
 /// What the synthesis prompt is given.
-pub(super) fn synthesis_inputs(state: &mut State) -> (Json, Evidence) {
+pub(super) fn synthesis_inputs(state: &mut InvestigationState) -> (Json, PromptEvidence) {
     let evidence = evidence(state, &[]);
     let mut inputs = shown(state, &evidence);
     if let Json::Object(fields) = &mut inputs {
@@ -103,14 +115,14 @@ pub(super) fn synthesis_inputs(state: &mut State) -> (Json, Evidence) {
     (inputs, evidence)
 }
 
-fn evidence(state: &mut State, named: &[u32]) -> Evidence {
+fn evidence(state: &mut InvestigationState, named: &[u32]) -> PromptEvidence {
     let known =
-        Known { assessment: &state.subject.assessment, hops: &state.hops, neighbours: &state.neighbours, named };
+        KnownFacts { assessment: &state.subject.assessment, hops: &state.hops, neighbours: &state.neighbours, named };
     gather(known, &mut state.aliases)
 }
 
 /// What both prompts show.
-fn shown(state: &State, evidence: &Evidence) -> Json {
+fn shown(state: &InvestigationState, evidence: &PromptEvidence) -> Json {
     let lines: Vec<&str> = evidence.items.iter().map(|item| item.line.as_str()).collect();
     let mut inputs = json!({
         "change": evidence.change,
@@ -129,11 +141,16 @@ fn shown(state: &State, evidence: &Evidence) -> Json {
     inputs
 }
 
-fn request(terms: &Terms<'_>, asked: Asked<'_>, inputs: &Json, state: &mut State) -> Result<(Request, Report), String> {
+fn request(
+    terms: &InvestigationTerms<'_>,
+    asked: InvestigationPrompt<'_>,
+    inputs: &Json,
+    state: &mut InvestigationState,
+) -> Result<(Request, Report), String> {
     let strict = &asked.prompt.file.strict;
     let call = usize::try_from(terms.limits.call_tokens).unwrap_or(usize::MAX);
     let room = call.saturating_sub(strict.output_budget.unwrap_or(0));
-    let ask = Ask {
+    let ask = PromptCall {
         prompt: asked.prompt,
         contract: Some(asked.contract),
         inputs: &inputs.clone().into(),
@@ -145,7 +162,7 @@ fn request(terms: &Terms<'_>, asked: Asked<'_>, inputs: &Json, state: &mut State
         arrival: Arrival::Whole,
         profile: asked.profile,
     };
-    let prepared = prepare(&ask, &mut Counts::new(terms.counter)).map_err(|error| error.to_string())?;
+    let prepared = prepare(&ask, &mut CachingCounter::new(terms.counter)).map_err(|error| error.to_string())?;
     for noted in &prepared.noted {
         let note = format!("guard: {}", noted.in_words());
         if !state.notes.contains(&note) {
@@ -157,11 +174,11 @@ fn request(terms: &Terms<'_>, asked: Asked<'_>, inputs: &Json, state: &mut State
 
 /// Numbers the call and holds it to the most tokens of one.
 fn ready(
-    terms: &Terms<'_>,
-    state: &State,
+    terms: &InvestigationTerms<'_>,
+    state: &InvestigationState,
     (request, report): (Request, Report),
-    evidence: Evidence,
-) -> Result<Ready, String> {
+    evidence: PromptEvidence,
+) -> Result<FittedRequest, String> {
     let tokens = request.assembly.tokens().saturating_add(request.assembly.output_tokens);
     let tokens = u64::try_from(tokens).unwrap_or(u64::MAX);
     let most = u64::from(terms.limits.call_tokens);
@@ -173,6 +190,6 @@ fn ready(
     let stands = |mark: &str| shown.iter().any(|line| line.trim_start_matches("- ").starts_with(mark));
     let given = evidence.items.into_iter().filter(|item| stands(&item.mark())).map(|item| item.given).collect();
     // A second attempt may have as many tokens as any call, so the two may have this many together.
-    let asking = Asking { first: state.effects, tokens: tokens.saturating_add(most) };
-    Ok(Ready { request, asking, report, given })
+    let asking = OpenCall { first: state.effects, tokens: tokens.saturating_add(most) };
+    Ok(FittedRequest { request, asking, report, given })
 }

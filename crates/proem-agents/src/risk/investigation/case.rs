@@ -4,21 +4,24 @@
 use std::collections::BTreeMap;
 
 use proem_engine::{Error, ErrorKind};
-use proem_risk::assess::{Assessment, FileAssessment, Investigate, ScoreOf};
-use proem_risk::change::Status;
+use proem_risk::assess::{Assessment, ChangeScore, FileAssessment, Investigate};
+use proem_risk::change::FileStatus;
 use proem_risk::level::{Level, LevelRules};
-use proem_risk::metric::{Metric, Name, Sentence, Signal};
-use proem_risk::path::{Class, Language, Role};
+use proem_risk::metric::{Metric, MetricName, Sentence, Signal};
+use proem_risk::path::{FileRole, Language, PathClass};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::offer::offer;
-use super::{Action, Aliases, By, Hop, Limits, Phase, State, Subject, Time, asking};
+use super::{
+    Aliases, Hop, HopAction, HopChooser, InvestigationLimits, InvestigationPhase, InvestigationState, Subject, Time,
+    asking,
+};
 use crate::risk::evidence::came_of;
 
 /// What a case comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Posed {
+pub struct CasePrompt {
     /// What the rules say, by name: `level`, `offered`, `asked`, and for a decision that nobody is asked
     /// for, `action` and `because`.
     pub rules: BTreeMap<String, Json>,
@@ -28,8 +31,8 @@ pub struct Posed {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Scene {
-    files: Vec<File>,
+struct CaseScene {
+    files: Vec<CaseFile>,
     #[serde(default)]
     subject: String,
     #[serde(default)]
@@ -38,19 +41,19 @@ struct Scene {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct CaseFile {
     path: String,
     #[serde(default)]
     language: Option<String>,
     #[serde(default)]
     lines: Option<u32>,
     #[serde(default)]
-    metrics: BTreeMap<Name, Value>,
+    metrics: BTreeMap<MetricName, CaseMetric>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Value {
+struct CaseMetric {
     value: Option<f64>,
     signal: Signal,
 }
@@ -59,7 +62,7 @@ struct Value {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Taken {
-    metric: Name,
+    metric: MetricName,
     path: String,
     value: Option<f64>,
     signal: Signal,
@@ -75,10 +78,10 @@ struct Taken {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`] if `given` has another form, or `prompt` is none of the two.
-pub fn case(prompt: &str, given: &Json) -> Result<Posed, Error> {
+pub fn case(prompt: &str, given: &Json) -> Result<CasePrompt, Error> {
     let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
     let scene =
-        Scene::deserialize(given).map_err(|e| invalid(format!("`given` of the test case can't be read: {e}")))?;
+        CaseScene::deserialize(given).map_err(|e| invalid(format!("`given` of the test case can't be read: {e}")))?;
     let mut state = state(scene).map_err(invalid)?;
     let assessment = &state.subject.assessment;
     let mut rules = BTreeMap::from([("level".to_owned(), json!(assessment.level.as_str()))]);
@@ -87,34 +90,34 @@ pub fn case(prompt: &str, given: &Json) -> Result<Posed, Error> {
         super::SYNTHESIS => {
             rules.insert("asked".to_owned(), json!(!is_closed));
             let inputs = (!is_closed).then(|| asking::synthesis_inputs(&mut state).0);
-            Ok(Posed { rules, inputs })
+            Ok(CasePrompt { rules, inputs })
         }
         super::DECISION => {
-            let limits = Limits::default();
+            let limits = InvestigationLimits::default();
             let offer = offer(&state, limits);
             let closed = if is_closed { Some("no measured signal is HIGH") } else { offer.closed };
-            let offered = if closed.is_some() { vec![Action::Finalize] } else { offer.actions() };
+            let offered = if closed.is_some() { vec![HopAction::Finalize] } else { offer.actions() };
             rules.insert("asked".to_owned(), json!(closed.is_none()));
             rules.insert("offered".to_owned(), json!(offered));
             if let Some(why) = closed {
-                rules.insert("action".to_owned(), json!(Action::Finalize));
+                rules.insert("action".to_owned(), json!(HopAction::Finalize));
                 rules.insert("because".to_owned(), json!(why));
             }
             let inputs = closed.is_none().then(|| asking::decision_inputs(&mut state, &offer, limits.hops).0);
-            Ok(Posed { rules, inputs })
+            Ok(CasePrompt { rules, inputs })
         }
         other => Err(invalid(format!("`{other}` is not a prompt of an investigation"))),
     }
 }
 
-fn state(scene: Scene) -> Result<State, String> {
+fn state(scene: CaseScene) -> Result<InvestigationState, String> {
     let paths: Vec<String> = scene.files.iter().map(|file| file.path.clone()).collect();
     let mut assessment = Assessment {
         level: Level::Low,
         rules: LevelRules::Rank,
         reasons: Vec::new(),
         confidence: None,
-        score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown },
+        score: ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown },
         metrics: Vec::new(),
         files: Vec::new(),
         partners: Vec::new(),
@@ -125,14 +128,15 @@ fn state(scene: Scene) -> Result<State, String> {
     };
     let mut metrics = Vec::new();
     for (index, file) in (0_u32..).zip(scene.files) {
-        let class = Class { language: file.language.map(Language), role: Role::Code, sensitive: None, framework: None };
+        let class =
+            PathClass { language: file.language.map(Language), role: FileRole::Code, sensitive: None, framework: None };
         metrics.extend(file.metrics.into_iter().map(|(name, value)| (index, metric(name, value.value, value.signal))));
         assessment.files.push(FileAssessment {
             index,
             path: file.path,
             class,
             lines: file.lines,
-            status: Status::Modified,
+            status: FileStatus::Modified,
             level: Level::Low,
             reasons: Vec::new(),
             metrics: Vec::new(),
@@ -152,9 +156,9 @@ fn state(scene: Scene) -> Result<State, String> {
         assessment = assessment.with(index, metric);
         let hop = Hop {
             hop: number,
-            offered: vec![Action::CalculateMetric, Action::Finalize],
-            action: Action::CalculateMetric,
-            by: By::Model,
+            offered: vec![HopAction::CalculateMetric, HopAction::Finalize],
+            action: HopAction::CalculateMetric,
+            by: HopChooser::Model,
             metric: Some(taken.metric.as_str().to_owned()),
             file: Some(index),
             result: String::new(),
@@ -162,10 +166,10 @@ fn state(scene: Scene) -> Result<State, String> {
         };
         hops.push((hop, came));
     }
-    Ok(State {
+    Ok(InvestigationState {
         aliases: Aliases::new(&paths),
         subject: Subject { assessment, subject: scene.subject, paths },
-        phase: Phase::New,
+        phase: InvestigationPhase::New,
         now: Time(0),
         spent_ms: 0,
         effects: 0,
@@ -177,7 +181,7 @@ fn state(scene: Scene) -> Result<State, String> {
     })
 }
 
-fn metric(name: Name, value: Option<f64>, signal: Signal) -> Metric {
+fn metric(name: MetricName, value: Option<f64>, signal: Signal) -> Metric {
     match value {
         Some(value) => Metric { signal, evidence: Sentence::ours(name.in_words()), ..Metric::of(name, value) },
         None => Metric::unknown(name, Sentence::ours("it could not be measured")),

@@ -1,45 +1,45 @@
 //! What a model chose, if it is something that was offered.
 
 use proem_guard::Untrusted;
-use proem_risk::metric::Name;
+use proem_risk::metric::MetricName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::offer::Offer;
-use super::{Action, State, exact};
+use super::{HopAction, InvestigationState, exact};
 
 /// A choice among what was offered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Choice {
-    pub(super) action: Action,
-    pub(super) metric: Option<Name>,
+pub(super) struct HopChoice {
+    pub(super) action: HopAction,
+    pub(super) metric: Option<MetricName>,
     pub(super) file: Option<u32>,
     /// Why: a model's words, or ours for a fallback.
     pub(super) reasoning: String,
-    pub(super) offered: Vec<Action>,
+    pub(super) offered: Vec<HopAction>,
 }
 
 /// An answer of the decision prompt; the contract has checked its form.
 #[derive(Debug, Deserialize)]
-struct Answer {
-    action: Action,
+struct DecisionAnswer {
+    action: HopAction,
     reasoning: String,
     #[serde(default)]
-    target: Option<Target>,
+    target: Option<HopTarget>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Target {
+struct HopTarget {
     #[serde(default)]
-    metric_name: Option<Name>,
+    metric_name: Option<MetricName>,
     #[serde(default)]
     file_path: Option<String>,
 }
 
-impl Choice {
+impl HopChoice {
     /// The end, since there is no choice of a model's.
     pub(super) fn fallback(offer: &Offer, because: String) -> Self {
-        Self { action: Action::Finalize, metric: None, file: None, reasoning: because, offered: offer.actions() }
+        Self { action: HopAction::Finalize, metric: None, file: None, reasoning: because, offered: offer.actions() }
     }
 
     /// Reads an answer.
@@ -47,25 +47,25 @@ impl Choice {
     /// # Errors
     ///
     /// What is wrong with it, in our words: it goes back to the model.
-    pub(super) fn read(value: &Untrusted<Json>, offer: &Offer, state: &State) -> Result<Self, String> {
-        let answer = Answer::deserialize(&exact(value))
+    pub(super) fn read(value: &Untrusted<Json>, offer: &Offer, state: &InvestigationState) -> Result<Self, String> {
+        let answer = DecisionAnswer::deserialize(&exact(value))
             .map_err(|_| "it is not a decision of the form that is asked for".to_owned())?;
-        let Answer { action, reasoning, target } = answer;
+        let DecisionAnswer { action, reasoning, target } = answer;
         let offered = offer.actions();
         if !offered.contains(&action) {
             let words: Vec<&str> = offered.iter().map(|action| action.as_str()).collect();
             return Err(format!("`{}` is not offered; choose one of {}", action.as_str(), words.join(", ")));
         }
         let (metric, file) = match action {
-            Action::Finalize => (None, None),
-            Action::ExpandGraph => {
+            HopAction::Finalize => (None, None),
+            HopAction::ExpandGraph => {
                 let file = file(target.as_ref(), state)?;
                 if !offer.expand.contains(&file) {
                     return Err("EXPAND_GRAPH is not offered for this file".to_owned());
                 }
                 (None, Some(file))
             }
-            Action::CalculateMetric => {
+            HopAction::CalculateMetric => {
                 let metric = target.as_ref().and_then(|target| target.metric_name);
                 let metric = metric.ok_or("CALCULATE_METRIC needs a `target.metric_name`")?;
                 let file = file(target.as_ref(), state)?;
@@ -83,7 +83,7 @@ impl Choice {
 }
 
 /// The file of the change that a target names.
-fn file(target: Option<&Target>, state: &State) -> Result<u32, String> {
+fn file(target: Option<&HopTarget>, state: &InvestigationState) -> Result<u32, String> {
     let path = target.and_then(|target| target.file_path.as_deref()).ok_or("the action needs a `target.file_path`")?;
     let changed = state.subject.paths.len();
     state.aliases.changed(changed, path).ok_or_else(|| "`target.file_path` is not a file of this change".to_owned())

@@ -10,7 +10,7 @@ use crate::risk::hop::Hop;
 
 /// How an investigation ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Investigated {
+pub struct InvestigationEnd {
     /// The assessment with what was measured on the way; its level is the rules', or higher if the model
     /// raised it with cited evidence.
     pub assessment: Assessment,
@@ -19,7 +19,7 @@ pub struct Investigated {
     /// The steps that were taken, in order.
     pub hops: Vec<Hop>,
     /// All exchanges with the model, in order.
-    pub exchanges: Vec<Exchanged>,
+    pub exchanges: Vec<ExchangeRecord>,
     /// What went wrong, in our words: a fallback, a citation that was not evidence, a level that the model
     /// wanted lower.
     pub notes: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Investigated {
 
 /// An exchange that is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Exchanged {
+pub struct ExchangeRecord {
     /// The prompt that was asked with, such as `risk/decision`.
     pub prompt: String,
     /// How it ended, its effects under the run's numbers.
@@ -49,7 +49,7 @@ pub struct Synthesis {
     pub reasoning: String,
 }
 
-impl Investigated {
+impl InvestigationEnd {
     /// What all exchanges used; `None` if nothing was asked or one of them didn't say.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {

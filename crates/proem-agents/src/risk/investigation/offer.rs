@@ -1,9 +1,9 @@
 //! What may be chosen at a hop, worked out by rules before anybody is asked.
 
 use proem_risk::level::Level;
-use proem_risk::metric::Name;
+use proem_risk::metric::MetricName;
 
-use super::{Action, Limits, State};
+use super::{HopAction, InvestigationLimits, InvestigationState};
 use crate::risk::evidence::{high, is_judged};
 
 /// The most hops of an investigation, whatever its limits say.
@@ -19,7 +19,7 @@ const HIGH_ENOUGH: usize = 3;
 const MAX_NAMED: usize = 10;
 
 /// The metrics that may be asked for, in the order in which they are offered.
-const REQUESTABLE: [Name; 2] = [Name::OwnershipChurn, Name::IncidentSimilarity];
+const REQUESTABLE: [MetricName; 2] = [MetricName::OwnershipChurn, MetricName::IncidentSimilarity];
 
 /// What may be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,13 +27,13 @@ pub(super) struct Offer {
     /// Why nothing but the end may be chosen, in our words.
     pub(super) closed: Option<&'static str>,
     /// Metrics with the file that they may be measured of.
-    pub(super) metrics: Vec<(Name, u32)>,
+    pub(super) metrics: Vec<(MetricName, u32)>,
     /// Files whose neighbours may be looked at.
     pub(super) expand: Vec<u32>,
 }
 
 /// Works out what may be chosen at the next hop.
-pub(super) fn offer(state: &State, limits: Limits) -> Offer {
+pub(super) fn offer(state: &InvestigationState, limits: InvestigationLimits) -> Offer {
     let assessment = &state.subject.assessment;
     let closed = |why| Offer { closed: Some(why), metrics: Vec::new(), expand: Vec::new() };
     let last = usize::from(limits.hops.clamp(1, MOST_HOPS));
@@ -46,23 +46,23 @@ pub(super) fn offer(state: &State, limits: Limits) -> Offer {
     if high(assessment) >= HIGH_ENOUGH {
         return closed("three pieces of evidence are HIGH");
     }
-    let was_asked = |action: Action, metric: Option<Name>, file: u32| {
-        let metric = metric.map(Name::as_str);
+    let was_asked = |action: HopAction, metric: Option<MetricName>, file: u32| {
+        let metric = metric.map(MetricName::as_str);
         let same = |hop: &super::Hop| hop.action == action && hop.metric.as_deref() == metric && hop.file == Some(file);
         state.hops.iter().any(|(hop, _)| same(hop))
     };
     let (mut metrics, mut expand) = (Vec::new(), Vec::new());
     for file in assessment.files.iter().filter(|file| is_judged(file)) {
-        let value = |name: Name| file.metrics.iter().find(|metric| metric.name == name);
+        let value = |name: MetricName| file.metrics.iter().find(|metric| metric.name == name);
         for name in REQUESTABLE {
-            let is_new = value(name).is_none() && !was_asked(Action::CalculateMetric, Some(name), file.index);
+            let is_new = value(name).is_none() && !was_asked(HopAction::CalculateMetric, Some(name), file.index);
             if is_new && assessment.could_raise(file.index, name) {
                 metrics.push((name, file.index));
             }
         }
-        let coupling = value(Name::Coupling).and_then(|metric| metric.value);
+        let coupling = value(MetricName::Coupling).and_then(|metric| metric.value);
         let is_wide = coupling.is_some_and(|coupling| coupling > EXPAND_ABOVE);
-        if is_wide && !was_asked(Action::ExpandGraph, None, file.index) {
+        if is_wide && !was_asked(HopAction::ExpandGraph, None, file.index) {
             expand.push(file.index);
         }
     }
@@ -72,10 +72,10 @@ pub(super) fn offer(state: &State, limits: Limits) -> Offer {
 
 impl Offer {
     /// The actions, the end last.
-    pub(super) fn actions(&self) -> Vec<Action> {
-        let metric = (!self.metrics.is_empty()).then_some(Action::CalculateMetric);
-        let expand = (!self.expand.is_empty()).then_some(Action::ExpandGraph);
-        metric.into_iter().chain(expand).chain([Action::Finalize]).collect()
+    pub(super) fn actions(&self) -> Vec<HopAction> {
+        let metric = (!self.metrics.is_empty()).then_some(HopAction::CalculateMetric);
+        let expand = (!self.expand.is_empty()).then_some(HopAction::ExpandGraph);
+        metric.into_iter().chain(expand).chain([HopAction::Finalize]).collect()
     }
 
     /// The actions with what they may be about, names as aliases.
@@ -97,7 +97,8 @@ impl Offer {
 
     /// The files that the lines name.
     pub(super) fn files(&self) -> Vec<u32> {
-        let of = |name: Name| self.metrics.iter().filter(move |(offered, _)| *offered == name).map(|(_, file)| *file);
+        let of =
+            |name: MetricName| self.metrics.iter().filter(move |(offered, _)| *offered == name).map(|(_, file)| *file);
         let mut files: Vec<u32> = REQUESTABLE.into_iter().flat_map(|name| of(name).take(MAX_NAMED)).collect();
         files.extend(self.expand.iter().take(MAX_NAMED));
         files.sort_unstable();

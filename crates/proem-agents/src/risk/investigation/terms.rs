@@ -5,7 +5,7 @@ use proem_engine::profile::Profile;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::Model;
 use proem_engine::tokens::TokenCounter;
-use proem_guard::Key;
+use proem_guard::InstallationKey;
 use proem_risk::assess::Assessment;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub const EXPAND: &str = "risk/neighbours";
 
 /// A prompt with what its answer must be.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'t> {
+pub struct InvestigationPrompt<'t> {
     /// The prompt that asks.
     pub prompt: &'t Prompt,
     /// What its answer must be.
@@ -32,24 +32,24 @@ pub struct Asked<'t> {
 
 /// What an investigation is held to; rebuilt from the same files when a run is resumed.
 #[derive(Clone, Copy)]
-pub struct Terms<'t> {
+pub struct InvestigationTerms<'t> {
     /// Decides the next step.
-    pub decision: Asked<'t>,
+    pub decision: InvestigationPrompt<'t>,
     /// Puts everything together.
-    pub synthesis: Asked<'t>,
+    pub synthesis: InvestigationPrompt<'t>,
     /// The model that is asked.
     pub model: &'t Model,
     /// The installation's key.
-    pub key: &'t Key,
+    pub key: &'t InstallationKey,
     /// What looks at texts from outside.
     pub screening: Screening<'t>,
     /// Counts tokens.
     pub counter: &'t dyn TokenCounter,
     /// How often, how long and for how much.
-    pub limits: Limits,
+    pub limits: InvestigationLimits,
 }
 
-impl core::fmt::Debug for Terms<'_> {
+impl core::fmt::Debug for InvestigationTerms<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Terms").field("limits", &self.limits).finish_non_exhaustive()
     }
@@ -57,7 +57,7 @@ impl core::fmt::Debug for Terms<'_> {
 
 /// How often and how long an investigation asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct InvestigationLimits {
     /// Hops, at most three.
     pub hops: u8,
     /// The most milliseconds for everything, the synthesis included (30,000). A hop that would begin when
@@ -71,7 +71,7 @@ pub struct Limits {
 }
 
 /// Three hops, ten seconds each, thirty in all, 4,000 tokens a call.
-impl Default for Limits {
+impl Default for InvestigationLimits {
     fn default() -> Self {
         Self { hops: 3, total_ms: 30_000, hop_ms: 10_000, call_tokens: 4_000 }
     }

@@ -4,17 +4,17 @@ use std::cmp::Ordering;
 
 use proem_guard::Untrusted;
 use proem_risk::assess::Assessment;
-use proem_risk::level::{Level, Reason};
+use proem_risk::level::{Level, LevelReason};
 use proem_risk::metric::Signal;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::{Given, Synthesis, exact};
+use super::{CitableEvidence, Synthesis, exact};
 use crate::risk::evidence::{Aliases, plain};
 
 /// What a synthesis came to.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct SynthesisReading {
     /// It, with the evidence that holds; `None` if nothing it cites was given.
     pub(super) synthesis: Option<Synthesis>,
     /// What was not taken, in our words.
@@ -23,7 +23,7 @@ pub(super) struct Judged {
 
 /// An answer of the synthesis prompt; the contract has checked its form.
 #[derive(Debug, Deserialize)]
-struct Answer {
+struct SynthesisAnswer {
     risk_level: Level,
     confidence: f64,
     key_evidence: Vec<Cited>,
@@ -40,15 +40,15 @@ struct Cited {
 /// Judges an answer, and raises the level where it may.
 pub(super) fn judge(
     value: &Untrusted<Json>,
-    (given, aliases): (&[Given], &Aliases),
+    (given, aliases): (&[CitableEvidence], &Aliases),
     assessment: &mut Assessment,
-) -> Judged {
+) -> SynthesisReading {
     let mut notes = Vec::new();
-    let Ok(answer) = Answer::deserialize(&exact(value)) else {
+    let Ok(answer) = SynthesisAnswer::deserialize(&exact(value)) else {
         notes.push(
             "no summary by the model: the answer has the wrong format; the level comes from the rules alone".to_owned(),
         );
-        return Judged { synthesis: None, notes };
+        return SynthesisReading { synthesis: None, notes };
     };
     let mut key_evidence = Vec::new();
     let mut may_raise = false;
@@ -71,7 +71,7 @@ pub(super) fn judge(
              the rules alone"
                 .to_owned(),
         );
-        return Judged { synthesis: None, notes };
+        return SynthesisReading { synthesis: None, notes };
     }
     raise(answer.risk_level, may_raise, assessment, &mut notes);
     let synthesis = Synthesis {
@@ -81,7 +81,7 @@ pub(super) fn judge(
         recommendations: answer.recommendations.iter().map(|words| aliases.named(words)).collect(),
         reasoning: aliases.named(&answer.reasoning),
     };
-    Judged { synthesis: Some(synthesis), notes }
+    SynthesisReading { synthesis: Some(synthesis), notes }
 }
 
 fn raise(level: Level, may_raise: bool, assessment: &mut Assessment, notes: &mut Vec<String>) {
@@ -93,7 +93,7 @@ fn raise(level: Level, may_raise: bool, assessment: &mut Assessment, notes: &mut
         }
         Ordering::Greater if may_raise => {
             assessment.level = level;
-            assessment.reasons.insert(0, Reason::Raised { from });
+            assessment.reasons.insert(0, LevelReason::Raised { from });
         }
         Ordering::Greater => notes.push(format!(
             "the model says {by} but cites no evidence above LOW for it; the level {} of the rules applies",

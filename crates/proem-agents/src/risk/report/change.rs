@@ -1,11 +1,11 @@
 //! What was assessed, as a report has it.
 
-use proem_risk::change::{Change, Kind};
+use proem_risk::change::{Change, ChangeKind};
 use proem_risk::history::ObjectId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Words;
+use super::ReportSentence;
 
 /// How many digits of an id a sentence shows.
 const SHOWN_DIGITS: usize = 10;
@@ -16,7 +16,7 @@ pub struct ChangeOut {
     /// `commit`, `range`, `staged` or `work-tree`.
     pub kind: String,
     /// What it is and what it is compared with.
-    pub assessed: Words,
+    pub assessed: ReportSentence,
     /// Why this one, where the choice was left open.
     pub chosen: Option<String>,
     /// The commit that it is or ends with; null for what is not committed.
@@ -45,10 +45,10 @@ impl ChangeOut {
     pub(super) fn new(change: &Change, chosen: Option<String>) -> Self {
         let lines = lines(change);
         let kind = match change.kind {
-            Kind::Commit => "commit",
-            Kind::Range => "range",
-            Kind::Staged => "staged",
-            Kind::WorkTree => "work-tree",
+            ChangeKind::Commit => "commit",
+            ChangeKind::Range => "range",
+            ChangeKind::Staged => "staged",
+            ChangeKind::WorkTree => "work-tree",
         };
         Self {
             kind: kind.to_owned(),
@@ -80,22 +80,22 @@ pub(super) fn lines(change: &Change) -> Option<(u64, u64)> {
 }
 
 /// What a change is and what it is compared with.
-fn assessed(change: &Change) -> Words {
+fn assessed(change: &Change) -> ReportSentence {
     let short = |id: ObjectId| id.to_string().chars().take(SHOWN_DIGITS).collect::<String>();
     let id = change.id.map(short).unwrap_or_default();
     let base = change.base.map(short);
-    Words::ours(match (change.kind, base) {
-        (Kind::Commit, Some(base)) if change.is_merge => format!("merge {id} against its first parent {base}"),
-        (Kind::Commit, Some(base)) => format!("commit {id} against its parent {base}"),
-        (Kind::Commit, None) => format!("commit {id}, the root commit"),
-        (Kind::Range, Some(base)) => match change.commits {
+    ReportSentence::ours(match (change.kind, base) {
+        (ChangeKind::Commit, Some(base)) if change.is_merge => format!("merge {id} against its first parent {base}"),
+        (ChangeKind::Commit, Some(base)) => format!("commit {id} against its parent {base}"),
+        (ChangeKind::Commit, None) => format!("commit {id}, the root commit"),
+        (ChangeKind::Range, Some(base)) => match change.commits {
             1 => format!("1 commit up to {id} against {base}"),
             commits => format!("{commits} commits up to {id} against {base}"),
         },
-        (Kind::Range, None) => format!("all {} commits up to {id}", change.commits),
-        (Kind::Staged, Some(base)) => format!("staged changes, against HEAD {base}"),
-        (Kind::Staged, None) => "staged changes for the first commit".to_owned(),
-        (Kind::WorkTree, Some(base)) => format!("the work tree with untracked files, against HEAD {base}"),
-        (Kind::WorkTree, None) => "the work tree, before the first commit".to_owned(),
+        (ChangeKind::Range, None) => format!("all {} commits up to {id}", change.commits),
+        (ChangeKind::Staged, Some(base)) => format!("staged changes, against HEAD {base}"),
+        (ChangeKind::Staged, None) => "staged changes for the first commit".to_owned(),
+        (ChangeKind::WorkTree, Some(base)) => format!("the work tree with untracked files, against HEAD {base}"),
+        (ChangeKind::WorkTree, None) => "the work tree, before the first commit".to_owned(),
     })
 }

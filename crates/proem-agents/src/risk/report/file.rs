@@ -1,14 +1,17 @@
 //! A file of the change, as a report has it.
 
 use proem_risk::assess::{Assessment, FileAssessment};
-use proem_risk::change::{Change, Status};
+use proem_risk::change::{Change, FileStatus};
 use proem_risk::level::Level;
 use proem_risk::metric::Signal;
-use proem_risk::path::{Role, Sensitive};
+use proem_risk::path::{FileRole, Sensitive};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{About, HopOut, MetricOut, Mode, Words, reasoning, reasons, recommend, rounded, schema, weigh};
+use super::{
+    AssessmentMode, HopOut, MetricOut, ReportContext, ReportSentence, reasoning, reasons, recommend, rounded, schema,
+    weigh,
+};
 
 /// A file of the change.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -34,17 +37,17 @@ pub struct FileOut {
     #[schemars(schema_with = "schema::share")]
     pub confidence: Option<f64>,
     /// How the assessment came about.
-    pub mode: Mode,
+    pub mode: AssessmentMode,
     /// The most important pieces of evidence, at most three.
-    pub key_evidence: Vec<Words>,
+    pub key_evidence: Vec<ReportSentence>,
     /// What to do, at most three; none at `LOW`.
-    pub recommendations: Vec<Words>,
+    pub recommendations: Vec<ReportSentence>,
     /// How the evidence makes the level.
-    pub reasoning: Words,
+    pub reasoning: ReportSentence,
     /// The hops of the investigation that looked at it.
     pub investigation_trace: Vec<HopOut>,
     /// Why the level is what it is.
-    pub reasons: Vec<Words>,
+    pub reasons: Vec<ReportSentence>,
     /// Its metrics.
     pub metrics: Vec<MetricOut>,
 }
@@ -54,7 +57,7 @@ impl FileOut {
         change: &Change,
         assessment: &Assessment,
         file: &FileAssessment,
-        (mode, hops, about): (Mode, &[HopOut], &About),
+        (mode, hops, about): (AssessmentMode, &[HopOut], &ReportContext),
     ) -> Self {
         let reasons = reasons(assessment, &file.reasons);
         let sensitive = file.class.sensitive.map(|sensitive| match sensitive {
@@ -98,25 +101,25 @@ fn confidence(assessment: &Assessment, file: &FileAssessment) -> Option<f64> {
     assessment.confidence.map(|confidence| rounded(confidence.min(f64::from(known) / f64::from(all))))
 }
 
-const fn status(status: Status) -> &'static str {
+const fn status(status: FileStatus) -> &'static str {
     match status {
-        Status::Added => "added",
-        Status::Modified => "modified",
-        Status::Deleted => "deleted",
-        Status::Renamed => "renamed",
-        Status::TypeChanged => "type-changed",
+        FileStatus::Added => "added",
+        FileStatus::Modified => "modified",
+        FileStatus::Deleted => "deleted",
+        FileStatus::Renamed => "renamed",
+        FileStatus::TypeChanged => "type-changed",
     }
 }
 
-const fn role(role: Role) -> &'static str {
+const fn role(role: FileRole) -> &'static str {
     match role {
-        Role::Code => "code",
-        Role::Test => "test",
-        Role::Documentation => "documentation",
-        Role::Configuration => "configuration",
-        Role::Generated => "generated",
-        Role::Vendored => "vendored",
-        Role::Lock => "lock",
-        Role::Asset => "asset",
+        FileRole::Code => "code",
+        FileRole::Test => "test",
+        FileRole::Documentation => "documentation",
+        FileRole::Configuration => "configuration",
+        FileRole::Generated => "generated",
+        FileRole::Vendored => "vendored",
+        FileRole::Lock => "lock",
+        FileRole::Asset => "asset",
     }
 }

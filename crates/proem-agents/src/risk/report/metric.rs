@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use proem_risk::assess::{Partner, ScoreOf};
-use proem_risk::metric::{Between, Metric, Name, Rank, Signal, Tier};
+use proem_risk::assess::{ChangeScore, Partner};
+use proem_risk::metric::{ConfidenceInterval, Metric, MetricName, PercentileRank, Signal, Tier};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::risk::feedback::Meter;
 
-use super::{Rate, Words, rounded, schema};
+use super::{Rate, ReportSentence, rounded, schema};
 
 /// A measured metric.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MetricOut {
     /// Which, such as `coupling`.
     #[schemars(with = "String")]
-    pub name: Name,
+    pub name: MetricName,
     /// 1 if it is always measured, 2 if it is measured where it is asked for, null if no rule speaks of it.
     pub tier: Option<u8>,
     /// The value; null if it is unknown, and then `evidence` says why.
@@ -37,9 +37,9 @@ pub struct MetricOut {
     /// What was not counted.
     pub excluded: Vec<ExcludedOut>,
     /// One sentence about it.
-    pub evidence: Words,
+    pub evidence: ReportSentence,
     /// Further names: importers, partners, incidents; at most 20.
-    pub details: Vec<Words>,
+    pub details: Vec<ReportSentence>,
     /// How many there are of what `details` names; null where that is not counted.
     pub details_total: Option<u32>,
 }
@@ -133,14 +133,14 @@ pub struct PartnerOut {
     pub imported: Option<bool>,
 }
 
-impl From<Between> for IntervalOut {
-    fn from(between: Between) -> Self {
+impl From<ConfidenceInterval> for IntervalOut {
+    fn from(between: ConfidenceInterval) -> Self {
         Self { low: rounded(between.low), high: rounded(between.high) }
     }
 }
 
-impl From<Rank> for RankOut {
-    fn from(rank: Rank) -> Self {
+impl From<PercentileRank> for RankOut {
+    fn from(rank: PercentileRank) -> Self {
         Self { percentile: rounded(rank.percentile), among: rank.among }
     }
 }
@@ -157,7 +157,7 @@ impl MetricOut {
             Tier::One => 1,
             Tier::Two => 2,
         });
-        let excluded = |excluded: &proem_risk::metric::Excluded| ExcludedOut {
+        let excluded = |excluded: &proem_risk::metric::Exclusion| ExcludedOut {
             what: excluded.what.clone(),
             count: excluded.count,
         };
@@ -172,8 +172,8 @@ impl MetricOut {
             signal: metric.signal,
             false_positives: Meter::of(metric.name).and_then(|meter| rates.get(&meter).copied()),
             excluded: metric.excluded.iter().map(excluded).collect(),
-            evidence: Words::from(&metric.evidence),
-            details: metric.details.iter().map(Words::from).collect(),
+            evidence: ReportSentence::from(&metric.evidence),
+            details: metric.details.iter().map(ReportSentence::from).collect(),
             details_total: metric.total,
         }
     }
@@ -181,24 +181,24 @@ impl MetricOut {
 
 /// The word for a unit, as the metric itself is written.
 const fn unit(metric: &Metric) -> &'static str {
-    use proem_risk::metric::Unit;
+    use proem_risk::metric::MetricUnit;
     match metric.unit {
-        Unit::Files => "files",
-        Unit::Share => "share",
-        Unit::Ratio => "ratio",
-        Unit::Days => "days",
-        Unit::Lines => "lines",
-        Unit::Commits => "commits",
-        Unit::Calls => "calls",
-        Unit::Persons => "persons",
-        Unit::Count => "count",
-        Unit::Percentile => "percentile",
-        Unit::Flag => "flag",
+        MetricUnit::Files => "files",
+        MetricUnit::Share => "share",
+        MetricUnit::Ratio => "ratio",
+        MetricUnit::Days => "days",
+        MetricUnit::Lines => "lines",
+        MetricUnit::Commits => "commits",
+        MetricUnit::Calls => "calls",
+        MetricUnit::Persons => "persons",
+        MetricUnit::Count => "count",
+        MetricUnit::Percentile => "percentile",
+        MetricUnit::Flag => "flag",
     }
 }
 
 impl ScoreOut {
-    pub(super) fn new(score: &ScoreOf, false_positives: Option<Rate>) -> Self {
+    pub(super) fn new(score: &ChangeScore, false_positives: Option<Rate>) -> Self {
         let scored = score.scored.as_ref();
         let mut contributions: Vec<ContributionOut> = scored
             .into_iter()

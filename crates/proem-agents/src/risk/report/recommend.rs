@@ -5,13 +5,13 @@
 
 use proem_risk::assess::{Assessment, FileAssessment};
 use proem_risk::change::{Change, ChangedFile};
-use proem_risk::level::Reason;
-use proem_risk::metric::{Metric, Name, Piece, Sentence, Signal};
-use proem_risk::path::{Role, Sensitive};
+use proem_risk::level::LevelReason;
+use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart, Signal};
+use proem_risk::path::{FileRole, Sensitive};
 use proem_risk::score::Feature;
 
 use super::weigh::counted;
-use super::{Part, Words};
+use super::{ReportPhrase, ReportSentence};
 
 /// The most that is advised.
 pub(super) const MOST: usize = 3;
@@ -24,7 +24,7 @@ const SIZE: [Feature; 6] = [Feature::La, Feature::Ld, Feature::Nf, Feature::Nd, 
 
 /// What a rule looks at.
 #[derive(Debug, Clone, Copy)]
-struct Scene<'a> {
+struct RuleSubject<'a> {
     change: &'a Change,
     assessment: &'a Assessment,
     file: &'a FileAssessment,
@@ -32,28 +32,28 @@ struct Scene<'a> {
 }
 
 /// A rule: what a signal of a metric asks for.
-type Rule = fn(&Scene<'_>) -> Option<Words>;
+type RecommendationRule = fn(&RuleSubject<'_>) -> Option<ReportSentence>;
 
 /// The rules, most important first.
-const RULES: [(Name, Rule); 5] = [
-    (Name::IncidentSimilarity, incident),
-    (Name::CoChange, partner),
-    (Name::OwnershipChurn, owner),
-    (Name::Coupling, importers),
-    (Name::TestRatio, tests),
+const RULES: [(MetricName, RecommendationRule); 5] = [
+    (MetricName::IncidentSimilarity, incident),
+    (MetricName::CoChange, partner),
+    (MetricName::OwnershipChurn, owner),
+    (MetricName::Coupling, importers),
+    (MetricName::TestRatio, tests),
 ];
 
 /// What to do about a change, or about one of its files, most important first.
 ///
 /// HIGH signals come before a sensitive file and the score, these before MEDIUM signals; each rule speaks
 /// once for a change.
-pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u32>) -> Vec<Words> {
+pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u32>) -> Vec<ReportSentence> {
     let files = || assessment.files.iter().filter(|file| only.is_none_or(|index| file.index == index));
     let of_signal = |signal: Signal| {
         RULES.iter().filter_map(move |(name, rule)| {
             files().find_map(|file| {
                 let metric = file.metrics.iter().find(|metric| metric.name == *name && metric.signal == signal)?;
-                rule(&Scene { change, assessment, file, metric })
+                rule(&RuleSubject { change, assessment, file, metric })
             })
         })
     };
@@ -62,7 +62,7 @@ pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u
         Some(()).filter(|()| only.is_none()).and_then(|()| split(change, assessment)),
         Some(()).filter(|()| only.is_none()).and_then(|()| history(assessment)),
     ];
-    let mut advice: Vec<Words> = Vec::new();
+    let mut advice: Vec<ReportSentence> = Vec::new();
     for words in of_signal(Signal::High).chain(own.into_iter().flatten()).chain(of_signal(Signal::Medium)) {
         if !advice.contains(&words) {
             advice.push(words);
@@ -73,25 +73,26 @@ pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u
 }
 
 /// The first piece of a metric's evidence and details that `pick` takes.
-fn first<'m>(metric: &'m Metric, pick: impl Fn(&'m Piece) -> Option<&'m str>) -> Option<&'m str> {
+fn first<'m>(metric: &'m Metric, pick: impl Fn(&'m SentencePart) -> Option<&'m str>) -> Option<&'m str> {
     let sentences = std::iter::once(&metric.evidence).chain(&metric.details);
     sentences.flat_map(|Sentence(pieces)| pieces).find_map(pick)
 }
 
-fn incident(scene: &Scene<'_>) -> Option<Words> {
+fn incident(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     let title = first(scene.metric, |piece| match piece {
-        Piece::Message(text) => Some(text.as_str()),
+        SentencePart::Message(text) => Some(text.as_str()),
         _ => None,
     })?;
-    let words = Words::ours("read how this was fixed, and add a test against a regression in ").path(&scene.file.path);
-    Some(words.and(": ").then(Part::Message(title.to_owned())))
+    let words =
+        ReportSentence::ours("read how this was fixed, and add a test against a regression in ").path(&scene.file.path);
+    Some(words.and(": ").then(ReportPhrase::Message(title.to_owned())))
 }
 
-fn partner(scene: &Scene<'_>) -> Option<Words> {
+fn partner(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     let partner = scene.assessment.partners.iter().find(|partner| partner.of == scene.file.index)?;
     let together = partner.together;
     Some(
-        Words::ours("change ")
+        ReportSentence::ours("change ")
             .path(&partner.path)
             .and(" too, or say why not: it changed in ")
             .and(format!("{} of {} commits of ", together.numerator, together.denominator)),
@@ -100,23 +101,24 @@ fn partner(scene: &Scene<'_>) -> Option<Words> {
 }
 
 /// The last named is who led before; the author is asked for nobody's review of their own.
-fn owner(scene: &Scene<'_>) -> Option<Words> {
+fn owner(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     let author = scene.change.author.as_ref();
     let Sentence(pieces) = &scene.metric.evidence;
     let person = pieces.iter().rev().find_map(|piece| match piece {
-        Piece::Person(person) if author.is_none_or(|author| author.mail != *person) => Some(person.clone()),
+        SentencePart::Person(person) if author.is_none_or(|author| author.mail != *person) => Some(person.clone()),
         _ => None,
     })?;
-    let words = Words::ours("ask ").then(Part::Person(person)).and(" to review ").path(&scene.file.path);
+    let words =
+        ReportSentence::ours("ask ").then(ReportPhrase::Person(person)).and(" to review ").path(&scene.file.path);
     Some(words.and(", whose owner changed"))
 }
 
-fn importers(scene: &Scene<'_>) -> Option<Words> {
+fn importers(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     let importer = first(scene.metric, |piece| match piece {
-        Piece::Path(path) if *path != scene.file.path => Some(path.as_str()),
+        SentencePart::Path(path) if *path != scene.file.path => Some(path.as_str()),
         _ => None,
     })?;
-    let words = Words::ours("run the tests of ").path(importer);
+    let words = ReportSentence::ours("run the tests of ").path(importer);
     // Names are shown up to a cap; the others are counted from all of them.
     let words = match scene.metric.beside(1) {
         0 => words.and(", which imports "),
@@ -127,33 +129,34 @@ fn importers(scene: &Scene<'_>) -> Option<Words> {
 }
 
 /// Nobody who adds tests is told to.
-fn tests(scene: &Scene<'_>) -> Option<Words> {
-    let adds = |file: &ChangedFile| file.class.role == Role::Test && file.lines.is_some_and(|lines| lines.added > 0);
+fn tests(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
+    let adds =
+        |file: &ChangedFile| file.class.role == FileRole::Test && file.lines.is_some_and(|lines| lines.added > 0);
     if scene.change.files.iter().any(adds) {
         return None;
     }
-    let words = Words::ours("add tests for ").path(&scene.file.path);
+    let words = ReportSentence::ours("add tests for ").path(&scene.file.path);
     let Some(of) = scene.metric.of else { return Some(words.and(" before it is merged")) };
     let (tests, code) = (counted(of.numerator, "line"), of.denominator);
     Some(words.and(format!(": it has {tests} of tests for {code} of code")))
 }
 
 /// A sensitive file is reviewed by whoever answers for it.
-fn sensitive(file: &FileAssessment) -> Option<Words> {
+fn sensitive(file: &FileAssessment) -> Option<ReportSentence> {
     let what = match file.class.sensitive? {
         Sensitive::Security => "security",
         Sensitive::Production => "production",
     };
-    Some(Words::ours("have ").path(&file.path).and(format!(" reviewed by somebody responsible for {what}")))
+    Some(ReportSentence::ours("have ").path(&file.path).and(format!(" reviewed by somebody responsible for {what}")))
 }
 
 /// A large change of several files whose score comes from its size is split.
-fn split(change: &Change, assessment: &Assessment) -> Option<Words> {
-    assessment.reasons.iter().find(|reason| matches!(reason, Reason::Score { .. }))?;
+fn split(change: &Change, assessment: &Assessment) -> Option<ReportSentence> {
+    assessment.reasons.iter().find(|reason| matches!(reason, LevelReason::Score { .. }))?;
     let contributions = &assessment.score.scored.as_ref()?.contributions;
     let top = contributions.iter().max_by(|a, b| a.log_odds.total_cmp(&b.log_odds)).filter(|top| top.log_odds > 0.0)?;
     // Tests belong to what they test, and nobody reads what a program wrote.
-    let is_read = |file: &&ChangedFile| matches!(file.class.role, Role::Code | Role::Configuration);
+    let is_read = |file: &&ChangedFile| matches!(file.class.role, FileRole::Code | FileRole::Configuration);
     let read: Vec<&ChangedFile> = change.files.iter().filter(is_read).collect();
     let added: u64 = read.iter().filter_map(|file| file.lines).map(|lines| u64::from(lines.added)).sum();
     if !SIZE.contains(&top.feature) || read.len() < 2 || added < SPLIT_FROM {
@@ -161,13 +164,14 @@ fn split(change: &Change, assessment: &Assessment) -> Option<Words> {
     }
     let largest = read.iter().max_by_key(|file| file.lines.map(|lines| lines.added))?;
     let (files, lines) = (counted(read.len(), "file"), counted(added, "added line"));
-    let words = Words::ours(format!("split the change ({lines} in {files}); begin with "));
+    let words = ReportSentence::ours(format!("split the change ({lines} in {files}); begin with "));
     Some(words.path(largest.path.lossy()))
 }
 
 /// Where nothing could be measured for want of history, the history is fetched.
-fn history(assessment: &Assessment) -> Option<Words> {
-    let is_blind = assessment.reasons.iter().any(|reason| matches!(reason, Reason::AllUnknown | Reason::NothingKnown));
+fn history(assessment: &Assessment) -> Option<ReportSentence> {
+    let is_blind =
+        assessment.reasons.iter().any(|reason| matches!(reason, LevelReason::AllUnknown | LevelReason::NothingKnown));
     let gap = assessment.gaps.first().filter(|_| is_blind)?;
-    Some(Words::ours(format!("some evidence is missing; fix the cause, then assess again: {gap}")))
+    Some(ReportSentence::ours(format!("some evidence is missing; fix the cause, then assess again: {gap}")))
 }

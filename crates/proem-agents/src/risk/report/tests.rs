@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use proem_risk::assess::{Assessment, FileAssessment, Investigate, Partner, ScoreOf};
-use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
+use proem_risk::assess::{Assessment, ChangeScore, FileAssessment, Investigate, Partner};
+use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::Person;
-use proem_risk::level::{Level, LevelRules, Reason};
-use proem_risk::metric::{Between, Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
-use proem_risk::path::{Class, RepoPath, Role, Sensitive};
-use proem_risk::score::{Contribution, Feature, Scored};
+use proem_risk::level::{Level, LevelReason, LevelRules};
+use proem_risk::metric::{
+    ConfidenceInterval, Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart, Signal,
+};
+use proem_risk::path::{FileRole, PathClass, RepoPath, Sensitive};
+use proem_risk::score::{Contribution, Feature, RiskScore};
 
 use super::*;
-use crate::risk::investigation::{Action, By};
+use crate::risk::investigation::{HopAction, HopChooser};
 
 /// A change of these files, each with its metrics.
 #[derive(Debug, Clone)]
@@ -22,14 +24,14 @@ struct Made {
 }
 
 fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
-    let class = || Class { language: None, role: Role::Code, sensitive: None, framework: None };
+    let class = || PathClass { language: None, role: FileRole::Code, sensitive: None, framework: None };
     let changed = |path: &str| ChangedFile {
         path: RepoPath::new(path),
         before: None,
-        status: Status::Modified,
+        status: FileStatus::Modified,
         kind: FileKind::Regular,
         class: class(),
-        lines: Some(Lines { added: 12, removed: 3 }),
+        lines: Some(LineCounts { added: 12, removed: 3 }),
         lines_before: Some(100),
         lines_after: Some(109),
     };
@@ -38,13 +40,13 @@ fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
         path: (*path).to_owned(),
         class: class(),
         lines: Some(109),
-        status: Status::Modified,
+        status: FileStatus::Modified,
         level,
         reasons: Vec::new(),
         metrics: metrics.clone(),
     };
     let change = Change {
-        kind: Kind::Commit,
+        kind: ChangeKind::Commit,
         id: ObjectId::parse(&[b'a'; 40]),
         base: ObjectId::parse(&[b'b'; 40]),
         commits: 1,
@@ -61,7 +63,7 @@ fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
         rules: LevelRules::Rank,
         reasons: Vec::new(),
         confidence: Some(0.8),
-        score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown },
+        score: ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown },
         metrics: Vec::new(),
         files: files.iter().enumerate().map(assessed).collect(),
         partners: Vec::new(),
@@ -73,39 +75,40 @@ fn made(level: Level, files: &[(&str, Vec<Metric>)]) -> Made {
     Made { change, assessment }
 }
 
-fn metric(name: Name, signal: Signal, evidence: Sentence) -> Metric {
+fn metric(name: MetricName, signal: Signal, evidence: Sentence) -> Metric {
     Metric { signal, evidence, ..Metric::of(name, 12.0) }
 }
 
-fn path(path: &str) -> Piece {
-    Piece::Path(path.to_owned())
+fn path(path: &str) -> SentencePart {
+    SentencePart::Path(path.to_owned())
 }
 
-fn high(name: Name) -> Metric {
+fn high(name: MetricName) -> Metric {
     let evidence = match name {
-        Name::IncidentSimilarity => {
-            Sentence::ours("it is like ").then(Piece::Message("17 Time-out after the check".to_owned()))
+        MetricName::IncidentSimilarity => {
+            Sentence::ours("it is like ").then(SentencePart::Message("17 Time-out after the check".to_owned()))
         }
-        Name::OwnershipChurn => Sentence::default()
-            .then(Piece::Person("ann@example.org".to_owned()))
+        MetricName::OwnershipChurn => Sentence::default()
+            .then(SentencePart::Person("ann@example.org".to_owned()))
             .and(" leads since 14 days; ")
-            .then(Piece::Person("bob@example.org".to_owned()))
+            .then(SentencePart::Person("bob@example.org".to_owned()))
             .and(" led before"),
-        Name::CoChange => Sentence::default().then(path("b.rs")).and(" changed in 15 of 20"),
+        MetricName::CoChange => Sentence::default().then(path("b.rs")).and(" changed in 15 of 20"),
         _ => Sentence::ours(format!("evidence of {}", name.as_str())),
     };
-    let details = if name == Name::Coupling { vec![Sentence::default().then(path("user.rs"))] } else { Vec::new() };
-    let of = (name == Name::TestRatio).then_some(Fraction { numerator: 1, denominator: 250 });
-    let total = (name == Name::Coupling).then_some(12);
+    let details =
+        if name == MetricName::Coupling { vec![Sentence::default().then(path("user.rs"))] } else { Vec::new() };
+    let of = (name == MetricName::TestRatio).then_some(Fraction { numerator: 1, denominator: 250 });
+    let total = (name == MetricName::Coupling).then_some(12);
     Metric { details, of, total, ..metric(name, Signal::High, evidence) }
 }
 
-fn about() -> About {
-    About { model: Some("m".to_owned()), ..About::default() }
+fn about() -> ReportContext {
+    ReportContext { model: Some("m".to_owned()), ..ReportContext::default() }
 }
 
-fn exact(words: &[Words]) -> Vec<String> {
-    words.iter().map(Words::exact).collect()
+fn exact(words: &[ReportSentence]) -> Vec<String> {
+    words.iter().map(ReportSentence::exact).collect()
 }
 
 fn with_score(mut made: Made, top: Feature) -> Made {
@@ -113,8 +116,8 @@ fn with_score(mut made: Made, top: Feature) -> Made {
         .into_iter()
         .map(|feature| Contribution { feature, log_odds: if feature == top { 0.9 } else { -0.1 } })
         .collect();
-    made.assessment.score = ScoreOf {
-        scored: Some(Scored {
+    made.assessment.score = ChangeScore {
+        scored: Some(RiskScore {
             probability: 0.4,
             log_odds: -0.4,
             intercept: -1.0,
@@ -123,48 +126,48 @@ fn with_score(mut made: Made, top: Feature) -> Made {
             unknown: Vec::new(),
             known: 1.0,
         }),
-        rank: Some(Rank { percentile: 97.4, among: 480 }),
-        between: Some(Between { low: 95.0, high: 98.6 }),
+        rank: Some(PercentileRank { percentile: 97.4, among: 480 }),
+        between: Some(ConfidenceInterval { low: 95.0, high: 98.6 }),
         signal: Signal::High,
     };
-    made.assessment.reasons = vec![Reason::Score { percentile: 97.4 }];
+    made.assessment.reasons = vec![LevelReason::Score { percentile: 97.4 }];
     made
 }
 
 #[test]
 fn advice_names_what_it_is_about() {
-    let check = |name: Name, expected: &[&str]| {
+    let check = |name: MetricName, expected: &[&str]| {
         let mut made = made(Level::High, &[("src/a.rs", vec![high(name)])]);
         let together = Fraction { numerator: 15, denominator: 20 };
         made.assessment.partners =
             vec![Partner { path: "b.rs".to_owned(), of: 0, together, low: 0.53, imported: Some(false) }];
-        let report = Report::new(&made.change, &made.assessment, None, about());
+        let report = RiskReport::new(&made.change, &made.assessment, None, about());
         assert_eq!(exact(&report.recommendations), expected, "{name:?}");
         assert_eq!(exact(&report.files[0].recommendations), expected, "{name:?}");
     };
     check(
-        Name::IncidentSimilarity,
+        MetricName::IncidentSimilarity,
         &["read how this was fixed, and add a test against a regression in src/a.rs: 17 Time-out after the check"],
     );
-    check(Name::CoChange, &["change b.rs too, or say why not: it changed in 15 of 20 commits of src/a.rs"]);
-    check(Name::OwnershipChurn, &["ask bob@example.org to review src/a.rs, whose owner changed"]);
-    check(Name::Coupling, &["run the tests of user.rs and the other 11 files that import src/a.rs"]);
-    check(Name::TestRatio, &["add tests for src/a.rs: it has 1 line of tests for 250 of code"]);
-    check(Name::PriorFixes, &[]);
+    check(MetricName::CoChange, &["change b.rs too, or say why not: it changed in 15 of 20 commits of src/a.rs"]);
+    check(MetricName::OwnershipChurn, &["ask bob@example.org to review src/a.rs, whose owner changed"]);
+    check(MetricName::Coupling, &["run the tests of user.rs and the other 11 files that import src/a.rs"]);
+    check(MetricName::TestRatio, &["add tests for src/a.rs: it has 1 line of tests for 250 of code"]);
+    check(MetricName::PriorFixes, &[]);
 }
 
 #[test]
 fn there_is_no_advice_about_nothing() {
-    let low = made(Level::Low, &[("a.rs", vec![high(Name::TestRatio)])]);
-    assert_eq!(exact(&Report::new(&low.change, &low.assessment, None, about()).recommendations), [""; 0]);
+    let low = made(Level::Low, &[("a.rs", vec![high(MetricName::TestRatio)])]);
+    assert_eq!(exact(&RiskReport::new(&low.change, &low.assessment, None, about()).recommendations), [""; 0]);
     // Nobody but the author is named, no partner is missing, no importer is known.
     let anonymous = Metric {
-        evidence: Sentence::default().then(Piece::Person("ann@example.org".to_owned())),
-        ..high(Name::OwnershipChurn)
+        evidence: Sentence::default().then(SentencePart::Person("ann@example.org".to_owned())),
+        ..high(MetricName::OwnershipChurn)
     };
-    let unnamed = Metric { details: Vec::new(), ..high(Name::Coupling) };
-    let high = made(Level::High, &[("a.rs", vec![anonymous, unnamed, high(Name::CoChange)])]);
-    assert_eq!(exact(&Report::new(&high.change, &high.assessment, None, about()).recommendations), [""; 0]);
+    let unnamed = Metric { details: Vec::new(), ..high(MetricName::Coupling) };
+    let high = made(Level::High, &[("a.rs", vec![anonymous, unnamed, high(MetricName::CoChange)])]);
+    assert_eq!(exact(&RiskReport::new(&high.change, &high.assessment, None, about()).recommendations), [""; 0]);
 }
 
 #[test]
@@ -177,8 +180,8 @@ fn the_score_is_answered_by_a_split_only_if_size_makes_it() {
         (Feature::La, 99, vec![]),
     ] {
         let mut made = with_score(made(Level::High, &[("a.rs", vec![]), ("b.rs", vec![])]), top);
-        made.change.files.iter_mut().for_each(|file| file.lines = Some(Lines { added, removed: 3 }));
-        let report = Report::new(&made.change, &made.assessment, None, about());
+        made.change.files.iter_mut().for_each(|file| file.lines = Some(LineCounts { added, removed: 3 }));
+        let report = RiskReport::new(&made.change, &made.assessment, None, about());
         assert_eq!(exact(&report.recommendations), expected, "{top:?} {added}");
     }
 }
@@ -187,23 +190,23 @@ fn the_score_is_answered_by_a_split_only_if_size_makes_it() {
 fn tests_are_not_split_off() {
     let files = [("a.rs", vec![]), ("b.rs", vec![]), ("tests/c.rs", vec![])];
     let mut made = with_score(made(Level::High, &files), Feature::La);
-    made.change.files.iter_mut().for_each(|file| file.lines = Some(Lines { added: 150, removed: 0 }));
-    made.change.files[2].lines = Some(Lines { added: 900, removed: 0 });
-    made.change.files[2].class.role = Role::Test;
-    let report = Report::new(&made.change, &made.assessment, None, about());
+    made.change.files.iter_mut().for_each(|file| file.lines = Some(LineCounts { added: 150, removed: 0 }));
+    made.change.files[2].lines = Some(LineCounts { added: 900, removed: 0 });
+    made.change.files[2].class.role = FileRole::Test;
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(exact(&report.recommendations), ["split the change (300 added lines in 2 files); begin with b.rs"]);
-    made.change.files[1].class.role = Role::Test;
-    let report = Report::new(&made.change, &made.assessment, None, about());
+    made.change.files[1].class.role = FileRole::Test;
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(exact(&report.recommendations), [""; 0]);
 }
 
 #[test]
 fn nobody_who_adds_tests_is_told_to() {
     let check = |added: u32, expected: usize| {
-        let mut made = made(Level::High, &[("a.rs", vec![high(Name::TestRatio)]), ("tests/b.rs", vec![])]);
-        made.change.files[1].class.role = Role::Test;
-        made.change.files[1].lines = Some(Lines { added, removed: 5 });
-        let report = Report::new(&made.change, &made.assessment, None, about());
+        let mut made = made(Level::High, &[("a.rs", vec![high(MetricName::TestRatio)]), ("tests/b.rs", vec![])]);
+        made.change.files[1].class.role = FileRole::Test;
+        made.change.files[1].lines = Some(LineCounts { added, removed: 5 });
+        let report = RiskReport::new(&made.change, &made.assessment, None, about());
         assert_eq!(report.recommendations.len(), expected, "{:?}", report.recommendations);
     };
     check(0, 1);
@@ -214,22 +217,24 @@ fn nobody_who_adds_tests_is_told_to() {
 fn a_change_in_which_nothing_runs_says_so() {
     let mut made = made(Level::Low, &[("docs/a.md", vec![])]);
     made.assessment.investigate = Investigate::NothingThatRuns;
-    made.assessment.reasons = vec![Reason::NothingRuns { roles: vec![Role::Documentation] }];
-    let report = Report::new(&made.change, &made.assessment, None, about());
+    made.assessment.reasons = vec![LevelReason::NothingRuns { roles: vec![FileRole::Documentation] }];
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(report.reasoning.exact(), "LOW: only documentation changes");
     assert_eq!(exact(&report.key_evidence), ["12 lines added and 3 removed in 1 file; it changes no code"]);
 }
 
 #[test]
 fn tests_are_no_evidence_and_what_is_not_shown_is_counted() {
-    let mut made =
-        made(Level::High, &[("a.rs", vec![high(Name::Coupling)]), ("tests/b.rs", vec![high(Name::CoChange)])]);
-    made.assessment.files[1].class.role = Role::Test;
+    let mut made = made(
+        Level::High,
+        &[("a.rs", vec![high(MetricName::Coupling)]), ("tests/b.rs", vec![high(MetricName::CoChange)])],
+    );
+    made.assessment.files[1].class.role = FileRole::Test;
     made.assessment.more_partners = 13;
     let together = Fraction { numerator: 15, denominator: 20 };
     made.assessment.partners =
         vec![Partner { path: "b.rs".to_owned(), of: 0, together, low: 0.53, imported: Some(false) }];
-    let report = Report::new(&made.change, &made.assessment, None, about());
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(exact(&report.key_evidence), ["a.rs: evidence of coupling"]);
     assert_eq!((report.missing_partners.len(), report.missing_partners_total), (1, 14));
     assert_eq!(report.files[0].metrics[0].details_total, Some(12));
@@ -239,8 +244,8 @@ fn tests_are_no_evidence_and_what_is_not_shown_is_counted() {
 fn sensitive_files_are_reviewed_by_who_answers_for_them() {
     let mut made = made(Level::Medium, &[("keys.rs", vec![])]);
     made.assessment.files[0].class.sensitive = Some(Sensitive::Security);
-    made.assessment.reasons = vec![Reason::Sensitive { file: 0 }];
-    let report = Report::new(&made.change, &made.assessment, None, about());
+    made.assessment.reasons = vec![LevelReason::Sensitive { file: 0 }];
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(exact(&report.recommendations), ["have keys.rs reviewed by somebody responsible for security"]);
     assert!(report.reasoning.exact().starts_with("MEDIUM: "), "{:?}", report.reasoning);
     assert!(report.reasons[0].names("keys.rs"));
@@ -248,21 +253,21 @@ fn sensitive_files_are_reviewed_by_who_answers_for_them() {
 
 #[test]
 fn strong_evidence_comes_first_and_each_metric_before_its_second() {
-    let medium = |name: Name| Metric { signal: Signal::Medium, ..high(name) };
+    let medium = |name: MetricName| Metric { signal: Signal::Medium, ..high(name) };
     let made = made(
         Level::High,
         &[
-            ("a.rs", vec![high(Name::Coupling), medium(Name::IncidentSimilarity)]),
-            ("b.rs", vec![high(Name::Coupling), high(Name::TestRatio)]),
+            ("a.rs", vec![high(MetricName::Coupling), medium(MetricName::IncidentSimilarity)]),
+            ("b.rs", vec![high(MetricName::Coupling), high(MetricName::TestRatio)]),
         ],
     );
-    let report = Report::new(&made.change, &made.assessment, None, about());
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(
         exact(&report.key_evidence),
         ["a.rs: evidence of coupling", "b.rs: evidence of test_ratio", "b.rs: evidence of coupling"]
     );
     let scored = with_score(made.clone(), Feature::La);
-    let report = Report::new(&scored.change, &scored.assessment, None, about());
+    let report = RiskReport::new(&scored.change, &scored.assessment, None, about());
     assert_eq!(
         report.key_evidence[0].exact(),
         "24 lines added and 6 removed in 2 files: scored above 97 % of 480 past commits, mostly by lines added"
@@ -272,12 +277,12 @@ fn strong_evidence_comes_first_and_each_metric_before_its_second() {
 
 #[test]
 fn without_a_signal_the_size_is_told_and_unknown_is_no_zero() {
-    let unknown = Metric::unknown(Name::TestRatio, Sentence::ours("no tests of it were found"));
+    let unknown = Metric::unknown(MetricName::TestRatio, Sentence::ours("no tests of it were found"));
     let mut made =
-        made(Level::Low, &[("a.rs", vec![unknown, metric(Name::Coupling, Signal::Low, Sentence::ours("x"))])]);
+        made(Level::Low, &[("a.rs", vec![unknown, metric(MetricName::Coupling, Signal::Low, Sentence::ours("x"))])]);
     made.change.gaps = vec!["a shallow clone".to_owned()];
     made.assessment.gaps = vec!["a shallow clone".to_owned(), "no tree".to_owned()];
-    let report = Report::new(&made.change, &made.assessment, None, about());
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(exact(&report.key_evidence), ["12 lines added and 3 removed in 1 file; none of its files has a score"]);
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json.pointer("/files/0/metrics/0/value"), Some(&serde_json::Value::Null));
@@ -290,7 +295,7 @@ fn without_a_signal_the_size_is_told_and_unknown_is_no_zero() {
 
 #[test]
 fn the_mode_says_whether_a_model_was_there_wanted_and_of_use() {
-    let made = made(Level::High, &[("a.rs", vec![high(Name::Coupling)])]);
+    let made = made(Level::High, &[("a.rs", vec![high(MetricName::Coupling)])]);
     let synthesis = Synthesis {
         risk_level: Level::High,
         model_confidence: 0.7,
@@ -298,24 +303,25 @@ fn the_mode_says_whether_a_model_was_there_wanted_and_of_use() {
         recommendations: Vec::new(),
         reasoning: "Because so much depends on it.".to_owned(),
     };
-    let check = |investigate: Investigate, model: Option<&str>, synthesis: Option<Synthesis>, expected: Mode| {
-        let mut made = made.clone();
-        made.assessment.investigate = investigate;
-        let investigated = synthesis.map(|synthesis| investigated(made.assessment.clone(), synthesis));
-        let about = About { model: model.map(str::to_owned), ..About::default() };
-        let report = Report::new(&made.change, &made.assessment, investigated.as_ref(), about);
-        assert_eq!(report.mode, expected, "{investigate:?} {model:?}");
-        report
-    };
-    check(Investigate::Yes, None, None, Mode::Degraded);
-    check(Investigate::NothingHigh, None, None, Mode::Degraded);
-    check(Investigate::NothingHigh, Some("m"), None, Mode::Rules);
-    check(Investigate::NothingThatRuns, Some("m"), None, Mode::Rules);
-    check(Investigate::Yes, Some("m"), None, Mode::Degraded);
-    let report = check(Investigate::Yes, Some("m"), Some(synthesis), Mode::Investigated);
+    let check =
+        |investigate: Investigate, model: Option<&str>, synthesis: Option<Synthesis>, expected: AssessmentMode| {
+            let mut made = made.clone();
+            made.assessment.investigate = investigate;
+            let investigated = synthesis.map(|synthesis| investigated(made.assessment.clone(), synthesis));
+            let about = ReportContext { model: model.map(str::to_owned), ..ReportContext::default() };
+            let report = RiskReport::new(&made.change, &made.assessment, investigated.as_ref(), about);
+            assert_eq!(report.mode, expected, "{investigate:?} {model:?}");
+            report
+        };
+    check(Investigate::Yes, None, None, AssessmentMode::Degraded);
+    check(Investigate::NothingHigh, None, None, AssessmentMode::Degraded);
+    check(Investigate::NothingHigh, Some("m"), None, AssessmentMode::Rules);
+    check(Investigate::NothingThatRuns, Some("m"), None, AssessmentMode::Rules);
+    check(Investigate::Yes, Some("m"), None, AssessmentMode::Degraded);
+    let report = check(Investigate::Yes, Some("m"), Some(synthesis), AssessmentMode::Investigated);
     assert_eq!(report.model_confidence, Some(0.7));
-    assert_eq!(report.key_evidence, [Words::foreign("it is imported widely")]);
-    assert_eq!(report.reasoning, Words::foreign("Because so much depends on it."));
+    assert_eq!(report.key_evidence, [ReportSentence::foreign("it is imported widely")]);
+    assert_eq!(report.reasoning, ReportSentence::foreign("Because so much depends on it."));
     // It advised nothing, so the rules do.
     assert_eq!(exact(&report.recommendations), ["run the tests of user.rs and the other 11 files that import a.rs"]);
     assert_eq!(report.investigation_trace[0].path.as_deref(), Some("a.rs"));
@@ -323,18 +329,18 @@ fn the_mode_says_whether_a_model_was_there_wanted_and_of_use() {
     assert_eq!(report.notes, ["a citation was none"]);
 }
 
-fn investigated(assessment: Assessment, synthesis: Synthesis) -> Investigated {
+fn investigated(assessment: Assessment, synthesis: Synthesis) -> InvestigationEnd {
     let hop = Hop {
         hop: 1,
-        offered: vec![Action::CalculateMetric, Action::Finalize],
-        action: Action::CalculateMetric,
-        by: By::Model,
+        offered: vec![HopAction::CalculateMetric, HopAction::Finalize],
+        action: HopAction::CalculateMetric,
+        by: HopChooser::Model,
         metric: Some("ownership_churn".to_owned()),
         file: Some(0),
         result: "bob leads".to_owned(),
         reasoning: "Who knows it?".to_owned(),
     };
-    Investigated {
+    InvestigationEnd {
         assessment,
         synthesis: Some(synthesis),
         hops: vec![hop],
@@ -348,30 +354,32 @@ fn what_was_assessed_is_said() {
     let base = made(Level::Low, &[("a.rs", vec![])]).change;
     let check = |change: Change, expected: &str| {
         let made = made(Level::Low, &[]);
-        let report = Report::new(&change, &made.assessment, None, about());
+        let report = RiskReport::new(&change, &made.assessment, None, about());
         assert_eq!(report.change.assessed.exact(), expected);
     };
     check(base.clone(), "commit aaaaaaaaaa against its parent bbbbbbbbbb");
     check(Change { is_merge: true, ..base.clone() }, "merge aaaaaaaaaa against its first parent bbbbbbbbbb");
     check(Change { base: None, ..base.clone() }, "commit aaaaaaaaaa, the root commit");
-    let range = Change { kind: Kind::Range, commits: 3, ..base.clone() };
+    let range = Change { kind: ChangeKind::Range, commits: 3, ..base.clone() };
     check(range.clone(), "3 commits up to aaaaaaaaaa against bbbbbbbbbb");
     check(Change { base: None, ..range }, "all 3 commits up to aaaaaaaaaa");
-    let staged = Change { kind: Kind::Staged, id: None, ..base.clone() };
+    let staged = Change { kind: ChangeKind::Staged, id: None, ..base.clone() };
     check(staged.clone(), "staged changes, against HEAD bbbbbbbbbb");
     check(Change { base: None, ..staged }, "staged changes for the first commit");
-    let tree = Change { kind: Kind::WorkTree, id: None, ..base };
+    let tree = Change { kind: ChangeKind::WorkTree, id: None, ..base };
     check(tree.clone(), "the work tree with untracked files, against HEAD bbbbbbbbbb");
     check(Change { base: None, ..tree }, "the work tree, before the first commit");
 }
 
 #[test]
 fn rates_stand_beside_what_they_are_about() {
-    let made =
-        with_score(made(Level::High, &[("a.rs", vec![high(Name::Coupling), high(Name::TestRatio)])]), Feature::La);
+    let made = with_score(
+        made(Level::High, &[("a.rs", vec![high(MetricName::Coupling), high(MetricName::TestRatio)])]),
+        Feature::La,
+    );
     let rate = Rate { count: 2, n: 31 };
     let false_positives = BTreeMap::from([(Meter::Coupling, rate), (Meter::Score, Rate { count: 1, n: 3 })]);
-    let report = Report::new(&made.change, &made.assessment, None, About { false_positives, ..about() });
+    let report = RiskReport::new(&made.change, &made.assessment, None, ReportContext { false_positives, ..about() });
     let metrics = &report.files[0].metrics;
     assert_eq!((metrics[0].false_positives, metrics[1].false_positives), (Some(rate), None));
     assert_eq!(report.score.false_positives, Some(Rate { count: 1, n: 3 }));
@@ -380,11 +388,11 @@ fn rates_stand_beside_what_they_are_about() {
 
 #[test]
 fn the_worst_files_reason_is_told_once() {
-    let tier = Reason::Tier { high: 1, names: vec![Name::Coupling] };
-    let mut made = made(Level::Medium, &[("a.rs", vec![high(Name::Coupling)]), ("b.rs", vec![])]);
+    let tier = LevelReason::Tier { high: 1, names: vec![MetricName::Coupling] };
+    let mut made = made(Level::Medium, &[("a.rs", vec![high(MetricName::Coupling)]), ("b.rs", vec![])]);
     made.assessment.files[0].reasons = vec![tier.clone()];
-    made.assessment.reasons = vec![Reason::WorstFile { file: 0 }, tier];
-    let report = Report::new(&made.change, &made.assessment, None, about());
+    made.assessment.reasons = vec![LevelReason::WorstFile { file: 0 }, tier];
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!(exact(&report.reasons), ["a.rs: one signal is HIGH: coupling"]);
     assert_eq!(exact(&report.files[0].reasons), ["one signal is HIGH: coupling"]);
     assert_eq!(report.reasoning.exact(), "MEDIUM: a.rs: one signal is HIGH: coupling");
@@ -394,7 +402,7 @@ fn the_worst_files_reason_is_told_once() {
 fn lines_that_nobody_counted_are_not_none() {
     let mut made = made(Level::Low, &[("a.png", vec![])]);
     made.change.files[0].lines = None;
-    let report = Report::new(&made.change, &made.assessment, None, about());
+    let report = RiskReport::new(&made.change, &made.assessment, None, about());
     assert_eq!((report.change.lines_added, report.change.uncounted_files), (None, 1));
     assert_eq!(exact(&report.key_evidence), ["1 file whose lines are unknown; none of its files has a score"]);
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use proem_risk::assess::{Assessment, FileAssessment, Investigate};
 use proem_risk::change::Change;
-use proem_risk::level::Reason;
-use proem_risk::metric::{Metric, Name, Signal};
+use proem_risk::level::LevelReason;
+use proem_risk::metric::{Metric, MetricName, Signal};
 
-use super::Words;
+use super::ReportSentence;
 use super::change::lines;
 use crate::risk::evidence::is_judged;
 
@@ -16,24 +16,24 @@ const MOST: usize = 3;
 
 /// Metrics in the order in which they are told where their signals are equal: what went wrong before, who
 /// knows the place, what belongs together, what depends on it, what tests it.
-const ORDER: [Name; 6] = [
-    Name::IncidentSimilarity,
-    Name::OwnershipChurn,
-    Name::CoChange,
-    Name::CoChangeGap,
-    Name::Coupling,
-    Name::TestRatio,
+const ORDER: [MetricName; 6] = [
+    MetricName::IncidentSimilarity,
+    MetricName::OwnershipChurn,
+    MetricName::CoChange,
+    MetricName::CoChangeGap,
+    MetricName::Coupling,
+    MetricName::TestRatio,
 ];
 
 /// The most important evidence of a change: the score where it decides, then signals by strength, each
 /// metric once before any of them a second time. Where no signal speaks, the score and the size do.
-pub(super) fn of_change(change: &Change, assessment: &Assessment) -> Vec<Words> {
+pub(super) fn of_change(change: &Change, assessment: &Assessment) -> Vec<ReportSentence> {
     let has_more = change.files.len() > 1;
     let judged = assessment.files.iter().filter(|file| is_judged(file));
     let files = judged.flat_map(|file| file.metrics.iter().map(move |metric| (file, metric)));
-    let mut words: Vec<Words> =
+    let mut words: Vec<ReportSentence> =
         sorted(files.collect()).into_iter().map(|(file, metric)| sentence(file, metric, has_more)).collect();
-    let decides = assessment.reasons.iter().any(|reason| matches!(reason, Reason::Score { .. }));
+    let decides = assessment.reasons.iter().any(|reason| matches!(reason, LevelReason::Score { .. }));
     if decides || words.is_empty() {
         words.insert(0, score(change, assessment));
     }
@@ -42,7 +42,7 @@ pub(super) fn of_change(change: &Change, assessment: &Assessment) -> Vec<Words> 
 }
 
 /// The most important evidence of a file.
-pub(super) fn of_file(file: &FileAssessment) -> Vec<Words> {
+pub(super) fn of_file(file: &FileAssessment) -> Vec<ReportSentence> {
     let metrics = file.metrics.iter().map(|metric| (file, metric)).collect();
     sorted(metrics).into_iter().take(MOST).map(|(file, metric)| sentence(file, metric, false)).collect()
 }
@@ -50,7 +50,7 @@ pub(super) fn of_file(file: &FileAssessment) -> Vec<Words> {
 /// HIGH signals before MEDIUM ones; among equals the first of each metric before the second.
 fn sorted<'a>(mut all: Vec<(&'a FileAssessment, &'a Metric)>) -> Vec<(&'a FileAssessment, &'a Metric)> {
     all.retain(|(_, metric)| matches!(metric.signal, Signal::High | Signal::Medium));
-    let mut seen: BTreeMap<(bool, Name), usize> = BTreeMap::new();
+    let mut seen: BTreeMap<(bool, MetricName), usize> = BTreeMap::new();
     let mut keyed = Vec::new();
     for (index, (_, metric)) in all.iter().enumerate() {
         let is_milder = metric.signal != Signal::High;
@@ -62,18 +62,22 @@ fn sorted<'a>(mut all: Vec<(&'a FileAssessment, &'a Metric)>) -> Vec<(&'a FileAs
     keyed.into_iter().filter_map(|(.., index)| all.get(index).copied()).collect()
 }
 
-fn place(name: Name) -> usize {
+fn place(name: MetricName) -> usize {
     ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len())
 }
 
 /// A metric's sentence, with the file that it speaks of unless that is clear.
-fn sentence(file: &FileAssessment, metric: &Metric, has_more: bool) -> Words {
-    let words = Words::from(&metric.evidence);
-    if has_more && !words.names(&file.path) { Words::default().path(&file.path).and(": ").join(words) } else { words }
+fn sentence(file: &FileAssessment, metric: &Metric, has_more: bool) -> ReportSentence {
+    let words = ReportSentence::from(&metric.evidence);
+    if has_more && !words.names(&file.path) {
+        ReportSentence::default().path(&file.path).and(": ").join(words)
+    } else {
+        words
+    }
 }
 
 /// How large the change is and where its score stands.
-pub(super) fn score(change: &Change, assessment: &Assessment) -> Words {
+pub(super) fn score(change: &Change, assessment: &Assessment) -> ReportSentence {
     let files = counted(change.files.len(), "file");
     let size = match lines(change) {
         Some((added, removed)) => format!("{} added and {removed} removed in {files}", counted(added, "line")),
@@ -85,14 +89,14 @@ pub(super) fn score(change: &Change, assessment: &Assessment) -> Words {
             (_, None) => "none of its files has a score",
             (_, Some(_)) => "there are too few past commits to compare it with",
         };
-        return Words::ours(format!("{size}; {why}"));
+        return ReportSentence::ours(format!("{size}; {why}"));
     };
     let weighty = weighty(assessment);
     let decides = matches!(assessment.score.signal, Signal::High | Signal::Medium);
     let mostly =
         if weighty.is_empty() || !decides { String::new() } else { format!(", mostly by {}", weighty.join(" and ")) };
     let percent = rank.percentile.floor();
-    Words::ours(format!("{size}: scored above {percent} % of {} past commits{mostly}", rank.among))
+    ReportSentence::ours(format!("{size}: scored above {percent} % of {} past commits{mostly}", rank.among))
 }
 
 /// What the two metrics are about that raise the score most.

@@ -1,12 +1,12 @@
 //! Sentences whose pieces know where they come from.
 
-use proem_risk::metric::{Piece, Sentence};
+use proem_risk::metric::{Sentence, SentencePart};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 /// A piece of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum ReportPhrase {
     /// Our words.
     Ours(String),
     /// A path. From outside.
@@ -19,7 +19,7 @@ pub enum Part {
     Foreign(String),
 }
 
-impl Part {
+impl ReportPhrase {
     /// Its text, as it is.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -33,36 +33,36 @@ impl Part {
 
 /// A sentence without a full stop. As JSON it is one string, with names exactly as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words(Vec<Part>);
+pub struct ReportSentence(Vec<ReportPhrase>);
 
-impl Words {
+impl ReportSentence {
     /// A sentence of our words.
     #[must_use]
     pub fn ours(text: impl Into<String>) -> Self {
-        Self(vec![Part::Ours(text.into())])
+        Self(vec![ReportPhrase::Ours(text.into())])
     }
 
     /// A sentence that is somebody else's as a whole.
     #[must_use]
     pub fn foreign(text: impl Into<String>) -> Self {
-        Self(vec![Part::Foreign(text.into())])
+        Self(vec![ReportPhrase::Foreign(text.into())])
     }
 
     /// It with further words of ours.
     #[must_use]
     pub fn and(self, text: impl Into<String>) -> Self {
-        self.then(Part::Ours(text.into()))
+        self.then(ReportPhrase::Ours(text.into()))
     }
 
     /// It with a path.
     #[must_use]
     pub fn path(self, path: impl Into<String>) -> Self {
-        self.then(Part::Path(path.into()))
+        self.then(ReportPhrase::Path(path.into()))
     }
 
     /// It with a further piece.
     #[must_use]
-    pub fn then(mut self, part: Part) -> Self {
+    pub fn then(mut self, part: ReportPhrase) -> Self {
         self.0.push(part);
         self
     }
@@ -76,7 +76,7 @@ impl Words {
 
     /// Its pieces.
     #[must_use]
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[ReportPhrase] {
         &self.0
     }
 
@@ -89,35 +89,35 @@ impl Words {
     /// Whether it names a path.
     #[must_use]
     pub fn names(&self, path: &str) -> bool {
-        self.0.iter().any(|part| matches!(part, Part::Path(named) if named == path))
+        self.0.iter().any(|part| matches!(part, ReportPhrase::Path(named) if named == path))
     }
 
     /// One text, names exactly as they are: for JSON, never for a screen.
     #[must_use]
     pub fn exact(&self) -> String {
-        self.0.iter().map(Part::text).collect()
+        self.0.iter().map(ReportPhrase::text).collect()
     }
 }
 
-impl From<&Sentence> for Words {
+impl From<&Sentence> for ReportSentence {
     fn from(sentence: &Sentence) -> Self {
-        let part = |piece: &Piece| match piece {
-            Piece::Ours(text) => Part::Ours(text.clone()),
-            Piece::Path(text) => Part::Path(text.clone()),
-            Piece::Person(text) => Part::Person(text.clone()),
-            Piece::Message(text) => Part::Message(text.clone()),
+        let part = |piece: &SentencePart| match piece {
+            SentencePart::Ours(text) => ReportPhrase::Ours(text.clone()),
+            SentencePart::Path(text) => ReportPhrase::Path(text.clone()),
+            SentencePart::Person(text) => ReportPhrase::Person(text.clone()),
+            SentencePart::Message(text) => ReportPhrase::Message(text.clone()),
         };
         Self(sentence.0.iter().map(part).collect())
     }
 }
 
-impl Serialize for Words {
+impl Serialize for ReportSentence {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.exact())
     }
 }
 
-impl JsonSchema for Words {
+impl JsonSchema for ReportSentence {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Words".into()
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use proem_agents::assemble::Task;
-use proem_agents::assemble::gathered::{Change, Status};
-use proem_agents::assemble::settings::{LayerName, ModeSettings, Settings};
+use proem_agents::assemble::gathered::{ChangedPath, PathStatus};
+use proem_agents::assemble::settings::{AssembleSettings, LayerName, ModeSettings};
 use proem_engine::ErrorKind;
-use proem_engine::report::State;
+use proem_engine::report::SectionState;
 use proem_engine::section::Layer;
 use proem_select::mode::Mode;
 
@@ -17,7 +17,7 @@ fn names(names: &str) -> Vec<String> {
 }
 
 /// Settings, a mode, and the tools, skills and names left out that come of them.
-fn check(settings: Settings, mode: Mode, tools: &str, skills: &str, left_out: &[&str]) {
+fn check(settings: AssembleSettings, mode: Mode, tools: &str, skills: &str, left_out: &[&str]) {
     let assembled = Scene { settings, mode: Some(mode), ..Scene::with("a clock") }.assemble();
     assert_eq!(assembled.tools, names(tools));
     assert_eq!(assembled.skills, names(skills));
@@ -36,12 +36,12 @@ fn check(settings: Settings, mode: Mode, tools: &str, skills: &str, left_out: &[
 #[test]
 fn tools_and_skills() {
     let act = ModeSettings { tools: names("x y"), skills: names("z"), max_tools: Some(3), ..ModeSettings::default() };
-    let all = Settings {
+    let all = AssembleSettings {
         tools: names("d b c a"),
         skills: names("r q p s"),
         max_tools: 2,
         modes: BTreeMap::from([(Mode::Act, act)]),
-        ..Settings::default()
+        ..AssembleSettings::default()
     };
     // In the order of the settings until the cap, then sorted.
     check(
@@ -65,9 +65,15 @@ fn tools_and_skills() {
             "skill `s`: exceeds `max_skills`",
         ],
     );
-    let none = Settings { max_tools: 0, max_skills: 0, tools: names("a"), skills: names("p"), ..Settings::default() };
+    let none = AssembleSettings {
+        max_tools: 0,
+        max_skills: 0,
+        tools: names("a"),
+        skills: names("p"),
+        ..AssembleSettings::default()
+    };
     check(none, Mode::Review, "", "", &["tool `a`: exceeds `max_tools`", "skill `p`: exceeds `max_skills`"]);
-    let narrower = all.restricted_by(&Settings { max_tools: 1, max_skills: 0, ..Settings::default() });
+    let narrower = all.restricted_by(&AssembleSettings { max_tools: 1, max_skills: 0, ..AssembleSettings::default() });
     check(
         narrower,
         Mode::Act,
@@ -100,7 +106,8 @@ fn memories() {
 /// A scene with far more changed files than fit.
 fn crowded() -> Scene {
     let mut scene = Scene::with("a clock");
-    let change = |n| Change { path: outside(&format!("folder/file-{n}.rs")), status: Status::Modified, lines: None };
+    let change =
+        |n| ChangedPath { path: outside(&format!("folder/file-{n}.rs")), status: PathStatus::Modified, lines: None };
     let tree = scene.gathered.git.as_mut().unwrap().work_tree.as_mut().unwrap();
     tree.changes = Some((0..400).map(change).collect());
     scene
@@ -123,7 +130,7 @@ fn tokens_of_context_in_all_and_by_mode() {
         .report
         .sections
         .iter()
-        .filter(|section| section.state != State::Kept && section.full_tokens > 0)
+        .filter(|section| section.state != SectionState::Kept && section.full_tokens > 0)
         .collect();
     assert!(!cut.is_empty());
     for section in cut {

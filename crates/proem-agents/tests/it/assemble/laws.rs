@@ -1,7 +1,7 @@
 //! What no task and no text from outside can do.
 
-use proem_agents::assemble::gathered::{Head, RuleText};
-use proem_agents::assemble::{Assembled, Task, text};
+use proem_agents::assemble::gathered::{GitHead, RuleText};
+use proem_agents::assemble::{AssemblyAccount, Task, text};
 use proem_engine::ErrorKind;
 use proem_engine::section::Trust;
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -52,7 +52,7 @@ fn put(scene: &mut Scene, field: usize, text: &str) {
     let changes = git.work_tree.as_mut().unwrap().changes.as_mut().unwrap();
     match field {
         0 => gathered.env.cwd = outside(text),
-        1 => git.head = Head::Branch(outside(text)),
+        1 => git.head = GitHead::Branch(outside(text)),
         2 => changes[0].path = outside(text),
         3 => gathered.rule_files[0].text = RuleText::Outside(outside(text)),
         4 => gathered.memories[0].text = outside(text),
@@ -71,12 +71,12 @@ fn harmless() -> Scene {
 }
 
 /// Names and roles of the sections, in order.
-fn shape(assembled: &Assembled) -> Vec<(String, &'static str)> {
+fn shape(assembled: &AssemblyAccount) -> Vec<(String, &'static str)> {
     assembled.assembly.sections.iter().map(|section| (section.name.clone(), section.role.as_str())).collect()
 }
 
 /// The request without what the report says is contained.
-fn uncontained(assembled: &Assembled) -> String {
+fn uncontained(assembled: &AssemblyAccount) -> String {
     let mut bytes = assembled.assembly.text().into_bytes();
     for range in assembled.report.sections.iter().flat_map(|section| &section.contained) {
         bytes[range.start..range.end].fill(b' ');

@@ -1,11 +1,11 @@
 //! Which mode a task's words tell, on the committed cases.
 
 use proem_agents::assemble::{keywords, phrases};
-use proem_select::mode::{Hints, Inferred, Keywords, Phrases, Wording, infer};
+use proem_select::mode::{Hints, Keywords, ModeInference, Phrases, Wording, infer};
 
 const CASES: &str = include_str!("../../../data/mode-cases.jsonl");
 
-fn told(task: &str, phrases: &Phrases, keywords: &Keywords) -> Inferred {
+fn told(task: &str, phrases: &Phrases, keywords: &Keywords) -> ModeInference {
     infer(Some(task), &Hints::default(), &Wording { phrases, keywords }, None)
 }
 

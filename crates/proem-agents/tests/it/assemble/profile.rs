@@ -2,7 +2,7 @@
 
 use proem_agents::assemble::text;
 use proem_engine::profile::{Profile, Registry, Signals, adapt, known_risks};
-use proem_engine::report::State;
+use proem_engine::report::SectionState;
 
 use crate::assemble::scene::{Scene, differing, text_of};
 
@@ -28,7 +28,7 @@ fn a_profile_is_a_section_of_the_user_message_and_changes_no_other() {
     assert_eq!(with.assembly.prefix(), without.assembly.prefix());
     assert!(text_of(&with, "profile").contains("of assemble/task and 1 other failed"));
     let section = with.report.sections.iter().find(|section| section.name == "profile").unwrap();
-    assert_eq!((section.state, section.tokens > 0), (State::Kept, true));
+    assert_eq!((section.state, section.tokens > 0), (SectionState::Kept, true));
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use std::sync::LazyLock;
 
 use proem_agents::assemble::gathered::{
-    Change, DiffStat, Entry, Env, Gap, Gathered, Git, Head, RuleFile, RuleText, Status, WorkTree,
+    ChangedPath, DiffStat, Env, Gap, Git, GitHead, PathStatus, PlaceFacts, RememberedEntry, RuleFile, RuleText,
+    WorkTree,
 };
-use proem_agents::assemble::selecting::Selecting;
-use proem_agents::assemble::settings::Settings;
-use proem_agents::assemble::{Assembled, PROMPT, Request, Task, assemble, embedded_book};
+use proem_agents::assemble::selecting::SelectionTask;
+use proem_agents::assemble::settings::AssembleSettings;
+use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble, embedded_book};
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::profile::Profile;
@@ -15,11 +16,11 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
-use proem_engine::tokens::{Counts, OpenAi};
-use proem_guard::{Guard, Key, Policy, Untrusted};
+use proem_engine::tokens::{CachingCounter, OpenAi};
+use proem_guard::{Guard, InstallationKey, Policy, Untrusted};
 use proem_select::catalogue::Catalogue;
 use proem_select::mode::{Hints, Mode};
-use proem_select::select::{Index, Selector, Usage};
+use proem_select::select::{CatalogueIndex, Selector, UsageHistory};
 use proem_text::{Label, Source};
 
 static GUARD: LazyLock<Guard> = LazyLock::new(|| Guard::shipped(&[]).unwrap());
@@ -37,8 +38,8 @@ pub(crate) enum Guarded {
 /// Everything an assembly is made from, for a test to change.
 pub(crate) struct Scene {
     pub(crate) task: Task,
-    pub(crate) gathered: Gathered,
-    pub(crate) settings: Settings,
+    pub(crate) gathered: PlaceFacts,
+    pub(crate) settings: AssembleSettings,
     pub(crate) mode: Option<Mode>,
     pub(crate) prompt: Prompt,
     pub(crate) input_tokens: Option<usize>,
@@ -50,14 +51,18 @@ pub(crate) struct Scene {
 /// A catalogue, ranked by words.
 pub(crate) struct Shelf {
     catalogue: Catalogue,
-    index: Index,
+    index: CatalogueIndex,
     selector: Selector,
 }
 
 impl Shelf {
     pub(crate) fn new(catalogue: Catalogue) -> Self {
         let selector = Selector::shipped().unwrap();
-        Self { index: Index::new(catalogue.entries(), &Usage::default(), &selector), catalogue, selector }
+        Self {
+            index: CatalogueIndex::new(catalogue.entries(), &UsageHistory::default(), &selector),
+            catalogue,
+            selector,
+        }
     }
 }
 
@@ -75,17 +80,17 @@ pub(crate) fn prompt_with(files: &[(&str, &str)]) -> Prompt {
 impl Scene {
     /// A repository in which every text from outside is `text`.
     pub(crate) fn with(text: &str) -> Self {
-        let change = |status| Change { path: outside(text), status, lines: Some((1, 2)) };
-        let entry = |line| Entry { text: outside(text), time: None, kind: outside("note"), line };
+        let change = |status| ChangedPath { path: outside(text), status, lines: Some((1, 2)) };
+        let entry = |line| RememberedEntry { text: outside(text), time: None, kind: outside("note"), line };
         let stat = DiffStat { files: 2, insertions: 3, deletions: 4, binary: 0 };
         let tree = WorkTree {
             staged: Some(stat),
             unstaged: Some(stat),
             untracked: Some(1),
-            changes: Some(vec![change(Status::Modified), change(Status::Untracked)]),
+            changes: Some(vec![change(PathStatus::Modified), change(PathStatus::Untracked)]),
         };
         let git = Git {
-            head: Head::Branch(outside(text)),
+            head: GitHead::Branch(outside(text)),
             commit: Some("0123456789abcdef0123456789abcdef01234567".to_owned()),
             upstream: None,
             work_tree: Some(tree),
@@ -94,7 +99,7 @@ impl Scene {
         let gap = Gap { what: "upstream".to_owned(), why: "it is gone".to_owned(), about: Some(outside(text)) };
         Self {
             task: Task::Caller("mend the clock".to_owned()),
-            gathered: Gathered {
+            gathered: PlaceFacts {
                 git: Some(git),
                 env: Env { cwd: outside(text), os: "linux".to_owned() },
                 rule_files: vec![rule_file],
@@ -102,7 +107,7 @@ impl Scene {
                 activity: vec![entry(1)],
                 gaps: vec![gap],
             },
-            settings: Settings { tools: vec!["read".to_owned()], ..Settings::default() },
+            settings: AssembleSettings { tools: vec!["read".to_owned()], ..AssembleSettings::default() },
             mode: Some(Mode::Act),
             prompt: prompt_with(&[]),
             input_tokens: None,
@@ -112,13 +117,13 @@ impl Scene {
         }
     }
 
-    pub(crate) fn try_assemble(&self) -> Result<Assembled, Error> {
+    pub(crate) fn try_assemble(&self) -> Result<AssemblyAccount, Error> {
         let task = match &self.task {
             Task::Caller(text) => text.clone(),
             Task::Outside(_) => String::new(),
         };
         let query = self.shelf.as_ref().map(|shelf| shelf.selector.query(&task));
-        let selecting = self.shelf.as_ref().zip(query.as_ref()).map(|(shelf, query)| Selecting {
+        let selecting = self.shelf.as_ref().zip(query.as_ref()).map(|(shelf, query)| SelectionTask {
             catalogue: &shelf.catalogue,
             index: &shelf.index,
             selector: &shelf.selector,
@@ -129,13 +134,13 @@ impl Scene {
             Guarded::AsShipped => &POLICY,
             Guarded::LetsAllThrough => &LENIENT,
         };
-        let request = Request {
+        let request = AssemblyRequest {
             task: &self.task,
             gathered: &self.gathered,
             settings: &self.settings,
             hints: Hints { explicit: self.mode, ..Hints::default() },
             prompt: &self.prompt,
-            key: &Key::new([7; 32]),
+            key: &InstallationKey::new([7; 32]),
             input_tokens: self.input_tokens,
             monolithic: None,
             profile: self.profile.as_ref(),
@@ -144,21 +149,21 @@ impl Scene {
             screening: Screening { guard: &GUARD, policy },
             mode_examples: None,
         };
-        assemble(&request, &mut Counts::new(&OpenAi::O200k))
+        assemble(&request, &mut CachingCounter::new(&OpenAi::O200k))
     }
 
-    pub(crate) fn assemble(&self) -> Assembled {
+    pub(crate) fn assemble(&self) -> AssemblyAccount {
         self.try_assemble().unwrap()
     }
 }
 
 /// One section's text, empty if it is absent.
-pub(crate) fn text_of<'a>(assembled: &'a Assembled, name: &str) -> &'a str {
+pub(crate) fn text_of<'a>(assembled: &'a AssemblyAccount, name: &str) -> &'a str {
     assembled.assembly.sections.iter().find(|section| section.name == name).map_or("", |section| section.text.as_str())
 }
 
 /// The names of sections whose text differs between two assemblies.
-pub(crate) fn differing(one: &Assembled, other: &Assembled) -> Vec<String> {
+pub(crate) fn differing(one: &AssemblyAccount, other: &AssemblyAccount) -> Vec<String> {
     let names = one.report.sections.iter().map(|section| section.name.as_str());
     names.filter(|name| text_of(one, name) != text_of(other, name)).map(str::to_owned).collect()
 }

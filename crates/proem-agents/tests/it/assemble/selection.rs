@@ -2,10 +2,10 @@
 
 use proem_agents::assemble::Task;
 use proem_agents::assemble::output::degraded;
-use proem_agents::assemble::settings::{ModeSettings, Settings};
+use proem_agents::assemble::settings::{AssembleSettings, ModeSettings};
 use proem_engine::prompt::book::Book;
 use proem_engine::section::CacheClass;
-use proem_select::catalogue::{Approvals, Catalogue, Kind, parse_lines};
+use proem_select::catalogue::{Approvals, Catalogue, CatalogueEntryKind, parse_lines};
 use proem_select::mode::Mode;
 use proptest::prelude::*;
 
@@ -33,7 +33,11 @@ fn scene(task: &str, approved: &[&str]) -> Scene {
     Scene {
         task: Task::Caller(task.to_owned()),
         shelf: Some(Shelf::new(catalogue(approved))),
-        settings: Settings { tools: vec!["files__read".to_owned()], min_score: Some(0.05), ..Settings::default() },
+        settings: AssembleSettings {
+            tools: vec!["files__read".to_owned()],
+            min_score: Some(0.05),
+            ..AssembleSettings::default()
+        },
         ..Scene::with("a clock")
     }
 }
@@ -43,7 +47,7 @@ const ISSUE: &str = "open an issue in the github repository about the broken log
 #[test]
 fn an_approved_definition_is_text_and_another_only_a_contained_signature() {
     let assembled = scene(ISSUE, &["github__create_issue", "files__read"]).assemble();
-    let chosen: Vec<&str> = assembled.selected.as_ref().unwrap().chosen(Kind::Tool).collect();
+    let chosen: Vec<&str> = assembled.selected.as_ref().unwrap().chosen(CatalogueEntryKind::Tool).collect();
     assert_eq!(chosen.first(), Some(&"github__create_issue"));
     let selected = text_of(&assembled, "selected");
     assert!(
@@ -78,9 +82,9 @@ fn words_alone_are_labelled() {
 
 #[test]
 fn nothing_fits_is_said() {
-    let assembled = Scene { settings: Settings::default(), ..scene("qwzx vrrt plmk", &[]) }.assemble();
+    let assembled = Scene { settings: AssembleSettings::default(), ..scene("qwzx vrrt plmk", &[]) }.assemble();
     let selected = assembled.selected.as_ref().unwrap();
-    assert!(selected.abstained && selected.chosen(Kind::Tool).next().is_none(), "{selected:?}");
+    assert!(selected.abstained && selected.chosen(CatalogueEntryKind::Tool).next().is_none(), "{selected:?}");
     assert!(text_of(&assembled, "selected").contains("No tool or skill of the catalogue fits this task."));
     assert!(selected.candidates.iter().all(|candidate| candidate.cut.is_some()), "each says why it was left out");
 }
@@ -90,23 +94,27 @@ fn modes_caps_and_results_hold() {
     let all = "delete the meeting, query the database, open an issue, tell the weather forecast, read the file";
     let names = |scene: &Scene| {
         let assembled = scene.assemble();
-        assembled.selected.unwrap().chosen(Kind::Tool).map(str::to_owned).collect::<Vec<_>>()
+        assembled.selected.unwrap().chosen(CatalogueEntryKind::Tool).map(str::to_owned).collect::<Vec<_>>()
     };
-    let act = Scene { settings: Settings { min_score: Some(0.0), ..Settings::default() }, ..scene(all, &[]) };
+    let act =
+        Scene { settings: AssembleSettings { min_score: Some(0.0), ..AssembleSettings::default() }, ..scene(all, &[]) };
     assert!(names(&act).contains(&"calendar__delete".to_owned()));
     let plan = Scene {
         mode: Some(Mode::Plan),
-        settings: Settings { min_score: Some(0.0), ..Settings::default() },
+        settings: AssembleSettings { min_score: Some(0.0), ..AssembleSettings::default() },
         ..scene(all, &[])
     };
     assert!(!names(&plan).contains(&"calendar__delete".to_owned()), "it may only be used to act");
-    let capped = |settings: Settings| names(&Scene { settings, ..scene(all, &[]) }).len();
-    assert_eq!(capped(Settings { min_score: Some(0.0), max_results: 2, ..Settings::default() }), 2);
+    let capped = |settings: AssembleSettings| names(&Scene { settings, ..scene(all, &[]) }).len();
+    assert_eq!(capped(AssembleSettings { min_score: Some(0.0), max_results: 2, ..AssembleSettings::default() }), 2);
     let base = vec!["files__read".to_owned()];
-    assert_eq!(capped(Settings { min_score: Some(0.0), max_tools: 3, tools: base, ..Settings::default() }), 2);
+    assert_eq!(
+        capped(AssembleSettings { min_score: Some(0.0), max_tools: 3, tools: base, ..AssembleSettings::default() }),
+        2
+    );
     let own = ModeSettings { max_tools: Some(1), ..ModeSettings::default() };
-    let settings = Settings { min_score: Some(0.0), ..Settings::default() };
-    let settings = Settings { modes: [(Mode::Act, own)].into(), ..settings };
+    let settings = AssembleSettings { min_score: Some(0.0), ..AssembleSettings::default() };
+    let settings = AssembleSettings { modes: [(Mode::Act, own)].into(), ..settings };
     assert_eq!(capped(settings), 1);
 }
 
@@ -114,7 +122,7 @@ fn modes_caps_and_results_hold() {
 fn an_example_in_another_language_finds_its_skill() {
     let assembled = scene("preciso traduzir o README", &[]).assemble();
     let selected = assembled.selected.unwrap();
-    let skill = selected.candidates.iter().find(|candidate| candidate.kind == Kind::Skill).unwrap();
+    let skill = selected.candidates.iter().find(|candidate| candidate.kind == CatalogueEntryKind::Skill).unwrap();
     assert_eq!((skill.name.as_str(), skill.cut), ("translate", None));
     assert!(skill.example.is_some(), "{skill:?}");
 }
@@ -144,7 +152,7 @@ proptest! {
         let approved: &[&str] = if approve { &["github__create_issue", "files__read", "postgres__query"] } else { &[] };
         let one = scene(ISSUE, approved).assemble();
         let other = scene(&task, approved).assemble();
-        let prefix = |assembled: &proem_agents::assemble::Assembled| {
+        let prefix = |assembled: &proem_agents::assemble::AssemblyAccount| {
             assembled.assembly.prefix().iter().map(|section| section.text.clone()).collect::<String>()
         };
         prop_assert_eq!(prefix(&one), prefix(&other));

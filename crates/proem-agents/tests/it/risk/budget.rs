@@ -2,8 +2,8 @@
 
 use proem_agents::risk::investigation::Subject;
 use proem_risk::assess::Partner;
-use proem_risk::metric::{Fraction, Metric, Name, Piece, Sentence, Signal};
-use proem_risk::path::Role;
+use proem_risk::metric::{Fraction, Metric, MetricName, Sentence, SentencePart, Signal};
+use proem_risk::path::FileRole;
 
 use crate::risk::scene::{decides, metric, run, says, section, subject, wide};
 
@@ -13,10 +13,14 @@ fn crowded(files: usize) -> Subject {
     let paths: Vec<String> = (0..files).map(|n| format!("src/{n}/{long}.py")).collect();
     let detailed = |n: usize| {
         let signal = if n == 0 { Signal::High } else { Signal::Medium };
-        let mut coupling = metric(Name::Coupling, 15.0, signal);
-        let names = (0..20).map(|k| Sentence::default().then(Piece::Path(format!("importer/{n}/{k}/{long}"))));
+        let mut coupling = metric(MetricName::Coupling, 15.0, signal);
+        let names = (0..20).map(|k| Sentence::default().then(SentencePart::Path(format!("importer/{n}/{k}/{long}"))));
         coupling.details = names.collect();
-        vec![coupling, metric(Name::CoChange, 0.5, Signal::Medium), metric(Name::TestRatio, 0.9, Signal::Low)]
+        vec![
+            coupling,
+            metric(MetricName::CoChange, 0.5, Signal::Medium),
+            metric(MetricName::TestRatio, 0.9, Signal::Low),
+        ]
     };
     let all: Vec<(&str, Vec<Metric>)> =
         paths.iter().enumerate().map(|(n, path)| (path.as_str(), detailed(n))).collect();
@@ -85,9 +89,9 @@ fn high_is_detailed_medium_is_brief_and_low_is_counted() {
 #[test]
 fn incidents_are_shown_in_bands() {
     let titled = |signal: Signal| {
-        let mut incidents = metric(Name::IncidentSimilarity, 97.0, signal);
+        let mut incidents = metric(MetricName::IncidentSimilarity, 97.0, signal);
         incidents.details =
-            (1..=9).map(|n| Sentence::default().then(Piece::Message(format!("incident no. {n}")))).collect();
+            (1..=9).map(|n| Sentence::default().then(SentencePart::Message(format!("incident no. {n}")))).collect();
         incidents
     };
     for (signal, shown, more) in [(Signal::High, 9, None), (Signal::Medium, 3, Some("and 6 more"))] {
@@ -108,7 +112,7 @@ fn incidents_are_shown_in_bands() {
 fn tests_and_generated_files_decide_nothing() {
     let mut subject = subject("Go", &[("src/auth.py", wide(15.0)), ("tests/test_auth.py", wide(90.0))]);
     let test = subject.assessment.files.iter_mut().find(|file| file.index == 1).unwrap();
-    test.class.role = Role::Test;
+    test.class.role = FileRole::Test;
     let ran = run(subject, &[&decides("FINALIZE", None, None), &says("MEDIUM", &["E1"])]);
     let assembly = &ran.asked[0].assembly;
     assert!(!section(assembly, "signals").contains("of file 2:"), "{}", section(assembly, "signals"));
@@ -120,8 +124,8 @@ fn tests_and_generated_files_decide_nothing() {
 #[test]
 fn what_no_rule_speaks_of_stands_beside() {
     let mut metrics = wide(15.0);
-    metrics.push(metric(Name::PriorFixes, 4.0, Signal::None));
-    metrics.push(metric(Name::MinorContributors, 1.0, Signal::None));
+    metrics.push(metric(MetricName::PriorFixes, 4.0, Signal::None));
+    metrics.push(metric(MetricName::MinorContributors, 1.0, Signal::None));
     let mut subject = subject("Go", &[("a.py", metrics)]);
     subject.assessment.score.signal = Signal::Unknown;
     subject.assessment.score.rank = None;

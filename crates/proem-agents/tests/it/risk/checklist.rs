@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use proem_agents::assemble::embedded_book;
-use proem_engine::assemble::{Options, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::{Inputs, Value};
 use proem_engine::prompt::book::Book;
-use proem_engine::tokens::{Counts, OpenAi};
-use proem_guard::Key;
+use proem_engine::tokens::{CachingCounter, OpenAi};
+use proem_guard::InstallationKey;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -47,9 +47,9 @@ fn assembled(prompt: &str) -> Assembly {
             (name.clone(), Value::from_json(given(field), label))
         })
         .collect();
-    let key = Key::new([7; 32]);
+    let key = InstallationKey::new([7; 32]);
     let layers = BTreeMap::new();
-    let options = Options {
+    let options = AssemblyOptions {
         key: &key,
         layers: &layers,
         input_tokens: None,
@@ -57,7 +57,7 @@ fn assembled(prompt: &str) -> Assembly {
         monolithic: None,
         profile: None,
     };
-    assemble(&prompt, &inputs, &mut Counts::new(&OpenAi::O200k), &options).unwrap().0
+    assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap().0
 }
 
 fn missing(prompt: &str, checklist: &str) -> Vec<String> {

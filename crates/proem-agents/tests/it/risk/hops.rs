@@ -1,11 +1,11 @@
 //! Which steps an investigation takes.
 
-use proem_agents::risk::investigation::{Action, Investigation, Limits, Neighbours};
+use proem_agents::risk::investigation::{HopAction, Investigation, InvestigationLimits, NeighbourFiles};
 use proem_engine::profile::Profile;
-use proem_engine::run::{Effect, EffectId, Event, Machine, Performed, Step, Time, What};
+use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use proem_risk::assess::Investigate;
 use proem_risk::level::Level;
-use proem_risk::metric::{Name, Signal};
+use proem_risk::metric::{MetricName, Signal};
 use serde_json::json;
 
 use crate::risk::scene::{
@@ -14,7 +14,7 @@ use crate::risk::scene::{
 };
 
 fn ownership(days: f64, signal: Signal) -> String {
-    comes_back(&metric(Name::OwnershipChurn, days, signal))
+    comes_back(&metric(MetricName::OwnershipChurn, days, signal))
 }
 
 fn asks_for(metric: &str) -> String {
@@ -25,7 +25,7 @@ fn asks_for(metric: &str) -> String {
 fn a_metric_that_settles_the_level_is_the_last() {
     let ran = run(medium(), &[&asks_for("ownership_churn"), &ownership(14.0, Signal::High), &says("HIGH", &["E1"])]);
     assert_eq!(hops(&ran.end), ["CALCULATE_METRIC ownership_churn 0 by model", "FINALIZE by rules"]);
-    assert_eq!(ran.end.hops[0].offered, [Action::CalculateMetric, Action::Finalize]);
+    assert_eq!(ran.end.hops[0].offered, [HopAction::CalculateMetric, HopAction::Finalize]);
     assert_eq!(
         (ran.end.hops[0].result.as_str(), ran.end.hops[1].result.as_str()),
         ("HIGH (14 days), change of owner", "the level is HIGH already")
@@ -45,7 +45,7 @@ fn a_metric_that_settles_the_level_is_the_last() {
 
 #[test]
 fn the_third_hop_is_the_end_without_a_call() {
-    let low = comes_back(&metric(Name::IncidentSimilarity, 20.0, Signal::Low));
+    let low = comes_back(&metric(MetricName::IncidentSimilarity, 20.0, Signal::Low));
     let script = [
         asks_for("ownership_churn"),
         ownership(200.0, Signal::Low),
@@ -72,9 +72,9 @@ fn the_third_hop_is_the_end_without_a_call() {
 #[test]
 fn where_nothing_is_high_nobody_is_asked() {
     let low = vec![
-        metric(Name::Coupling, 3.0, Signal::Low),
-        metric(Name::CoChange, 0.15, Signal::Low),
-        metric(Name::TestRatio, 0.9, Signal::Low),
+        metric(MetricName::Coupling, 3.0, Signal::Low),
+        metric(MetricName::CoChange, 0.15, Signal::Low),
+        metric(MetricName::TestRatio, 0.9, Signal::Low),
     ];
     let ran = run(subject("Tidy", &[("utils.py", low)]), &[]);
     assert_eq!((hops(&ran.end), ran.end.outcome()), (vec!["FINALIZE by rules".to_owned()], None));
@@ -86,7 +86,7 @@ fn where_nothing_is_high_nobody_is_asked() {
 
 #[test]
 fn what_is_high_already_is_only_explained() {
-    let high = vec![metric(Name::Coupling, 20.0, Signal::High), metric(Name::CoChange, 0.8, Signal::High)];
+    let high = vec![metric(MetricName::Coupling, 20.0, Signal::High), metric(MetricName::CoChange, 0.8, Signal::High)];
     let ran = run(subject("Go", &[("a.py", high)]), &[&says("HIGH", &["E1", "E2"])]);
     assert_eq!((hops(&ran.end), ran.asked.len()), (vec!["FINALIZE by rules".to_owned()], 1));
     assert_eq!(
@@ -107,10 +107,10 @@ fn neighbours_are_offered_above_20_importers_and_once() {
     for (importers, offered) in [(20.0, false), (21.0, true)] {
         let subject = subject("Go", &[("src/auth.py", wide(importers))]);
         let ran = run(subject, &[&decides("FINALIZE", None, None), &says("MEDIUM", &["E1"])]);
-        assert_eq!(ran.end.hops[0].offered.contains(&Action::ExpandGraph), offered, "{importers}");
+        assert_eq!(ran.end.hops[0].offered.contains(&HopAction::ExpandGraph), offered, "{importers}");
     }
     let found =
-        Neighbours { direct: 31, transitive: 47, mean_distance: Some(1.7), names: vec!["src/far.py".to_owned()] };
+        NeighbourFiles { direct: 31, transitive: 47, mean_distance: Some(1.7), names: vec!["src/far.py".to_owned()] };
     let found = serde_json::to_string(&found).unwrap();
     let expand = decides("EXPAND_GRAPH", None, Some("file 1"));
     let subject = subject("Go", &[("src/auth.py", wide(31.0))]);
@@ -186,7 +186,7 @@ fn a_measurement_that_fails_is_noted_and_not_asked_for_again() {
 
 #[test]
 fn an_unknown_is_a_reason_to_go_on() {
-    let all = [Name::Coupling, Name::CoChange, Name::TestRatio].map(unknown).to_vec();
+    let all = [MetricName::Coupling, MetricName::CoChange, MetricName::TestRatio].map(unknown).to_vec();
     let subject = subject("Go", &[("src/auth.py", all)]);
     assert_eq!(subject.assessment.level, Level::Medium);
     let ran = run(subject, &[&decides("FINALIZE", None, None), &says("MEDIUM", &["E2"])]);
@@ -246,8 +246,9 @@ fn failures_end_with_what_is_known() {
 #[test]
 fn the_time_is_kept() {
     let (asks, known) = (asks_for("ownership_churn"), ownership(200.0, Signal::Low));
-    let within =
-        |total_ms: u32, script: &[&str]| run_within(medium(), script, Limits { total_ms, ..Limits::default() });
+    let within = |total_ms: u32, script: &[&str]| {
+        run_within(medium(), script, InvestigationLimits { total_ms, ..InvestigationLimits::default() })
+    };
     let (asks, late) = (format!("@9000 {asks}"), format!("@19000 {known}"));
     let ran = within(28_999, &[&asks, &late, &says("MEDIUM", &["E1"])]);
     assert_eq!(ran.end.hops[1].result, "less than a hop's time is left");
@@ -263,7 +264,7 @@ fn an_interruption_counts_as_a_hops_time_at_most() {
     let hops_after = |ms: i64, total_ms: u32| {
         let script = script(ms);
         let script: Vec<&str> = script.iter().map(String::as_str).collect();
-        hops(&run_within(medium(), &script, Limits { total_ms, ..Limits::default() }).end)
+        hops(&run_within(medium(), &script, InvestigationLimits { total_ms, ..InvestigationLimits::default() }).end)
     };
     // A day later, in another process, it ends as it would have after a hop's time.
     assert_eq!(hops_after(86_400_000, 19_999), hops_after(10_000, 19_999));
@@ -272,7 +273,7 @@ fn an_interruption_counts_as_a_hops_time_at_most() {
 
 #[test]
 fn a_call_that_would_be_too_large_is_not_made() {
-    let limits = Limits { call_tokens: 600, ..Limits::default() };
+    let limits = InvestigationLimits { call_tokens: 600, ..InvestigationLimits::default() };
     let ran = run_within(medium(), &[], limits);
     assert_eq!(hops(&ran.end), ["FINALIZE by fallback"]);
     assert!(
@@ -280,42 +281,42 @@ fn a_call_that_would_be_too_large_is_not_made() {
         "{:?}",
         ran.end.notes
     );
-    let one = Limits { hops: 1, ..Limits::default() };
+    let one = InvestigationLimits { hops: 1, ..InvestigationLimits::default() };
     let ran = run_within(medium(), &[&says("MEDIUM", &["E1"])], one);
     assert_eq!(ran.end.hops[0].result, "this is the last hop");
 }
 
 #[test]
 fn what_nobody_asked_for_is_refused_and_changes_nothing() {
-    let mut machine = Investigation::new(BENCH.terms(Limits::default()), medium());
+    let mut machine = Investigation::new(BENCH.terms(InvestigationLimits::default()), medium());
     let at = |what| Event { now: Time(0), what };
     let before = machine.state().unwrap();
-    let nobody = || vec![(NOBODY, Performed::Measured { value: json!(1) })];
-    assert!(machine.step(at(What::Performed { results: nobody() })).is_err());
-    assert!(machine.step(at(What::Woken)).is_err());
+    let nobody = || vec![(NOBODY, EffectResult::Measured { value: json!(1) })];
+    assert!(machine.step(at(EventKind::Performed { results: nobody() })).is_err());
+    assert!(machine.step(at(EventKind::Woken)).is_err());
     assert_eq!(machine.state().unwrap(), before);
-    machine.step(at(What::Started)).unwrap();
+    machine.step(at(EventKind::Started)).unwrap();
     let before = machine.state().unwrap();
-    let restored = Investigation::restore(BENCH.terms(Limits::default()), &before).unwrap();
+    let restored = Investigation::restore(BENCH.terms(InvestigationLimits::default()), &before).unwrap();
     for machine in [&machine, &restored] {
         assert_eq!(machine.account(EffectId(0)).unwrap()["prompt"]["name"], "risk/decision");
         assert_eq!(machine.account(NOBODY), None);
     }
     for results in [nobody(), Vec::new()] {
-        assert!(machine.step(at(What::Performed { results })).is_err());
+        assert!(machine.step(at(EventKind::Performed { results })).is_err());
     }
     assert_eq!(machine.state().unwrap(), before);
-    assert!(Investigation::restore(BENCH.terms(Limits::default()), &json!({ "exchange": null })).is_err());
+    assert!(Investigation::restore(BENCH.terms(InvestigationLimits::default()), &json!({ "exchange": null })).is_err());
 }
 
 #[test]
 fn what_was_learned_about_a_prompt_stands_in_it_and_in_no_other() {
     let profile = |line: &str| Profile { constraints: vec![line.to_owned()], ..Profile::default() };
     let profiles = [profile("Keep to what is offered."), profile("Keep to the schema.")];
-    let mut terms = BENCH.terms(Limits::default());
+    let mut terms = BENCH.terms(InvestigationLimits::default());
     (terms.decision.profile, terms.synthesis.profile) = (Some(&profiles[0]), Some(&profiles[1]));
     let mut machine = Investigation::new(terms, medium());
-    let mut what = What::Started;
+    let mut what = EventKind::Started;
     let answers = [decides("FINALIZE", None, None), says("MEDIUM", &["E1"])];
     for (answer, profile) in answers.into_iter().zip(&profiles) {
         let Step::Do(effects) = machine.step(Event { now: Time(0), what }).unwrap() else {
@@ -323,7 +324,7 @@ fn what_was_learned_about_a_prompt_stands_in_it_and_in_no_other() {
         };
         let [(id, effect @ Effect::Call { request })] = effects.as_slice() else { panic!("{effects:?}") };
         assert_eq!(section(&request.assembly, "profile").trim_end(), profile.text().trim_end());
-        what = What::Performed { results: vec![(*id, performed(&answer, effect))] };
+        what = EventKind::Performed { results: vec![(*id, performed(&answer, effect))] };
     }
     assert!(matches!(machine.step(Event { now: Time(0), what }).unwrap(), Step::Done(_)));
 }

@@ -1,8 +1,8 @@
 //! What holds for every investigation, whatever a model says.
 
-use proem_agents::risk::investigation::{EXPAND, Limits, Neighbours};
+use proem_agents::risk::investigation::{EXPAND, InvestigationLimits, NeighbourFiles};
 use proem_engine::run::Effect;
-use proem_risk::metric::{Name, Signal};
+use proem_risk::metric::{MetricName, Signal};
 use proptest::prelude::*;
 
 use crate::risk::scene::{comes_back, decides, drive, metric, says, subject, wide};
@@ -26,10 +26,10 @@ fn answer() -> impl Strategy<Value = String> {
 /// What comes back for a measurement.
 fn measurement(what: &str, of: &serde_json::Value) -> String {
     if what == EXPAND {
-        let found = Neighbours { direct: 31, transitive: 4, mean_distance: None, names: Vec::new() };
+        let found = NeighbourFiles { direct: 31, transitive: 4, mean_distance: None, names: Vec::new() };
         return serde_json::to_string(&found).unwrap();
     }
-    let name: Name = serde_json::from_value(of["metric"].clone()).unwrap();
+    let name: MetricName = serde_json::from_value(of["metric"].clone()).unwrap();
     comes_back(&metric(name, 40.0, Signal::Medium))
 }
 
@@ -43,7 +43,7 @@ proptest! {
         let subject = subject("Go", &[("a.py", wide(31.0)), ("b.py", wide(12.0))]);
         let rules = subject.assessment.level;
         let mut answers = answers.iter().cycle();
-        let ran = drive(subject, Limits::default(), &mut |effect| match effect {
+        let ran = drive(subject, InvestigationLimits::default(), &mut |effect| match effect {
             Effect::Measure { what, of } => measurement(what, of),
             _ => answers.next().cloned().unwrap(),
         });

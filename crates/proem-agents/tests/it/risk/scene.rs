@@ -4,24 +4,25 @@ use std::sync::LazyLock;
 
 use proem_agents::assemble::embedded_book;
 use proem_agents::risk::investigation::{
-    Asked, DECISION, Investigated, Investigation, Limits, SYNTHESIS, Subject, Terms,
+    DECISION, Investigation, InvestigationEnd, InvestigationLimits, InvestigationPrompt, InvestigationTerms, SYNTHESIS,
+    Subject,
 };
 use proem_agents::screen::Screening;
 use proem_engine::assembly::Assembly;
-use proem_engine::call::{Content, Failure, Finish, Request, Response, Usage};
+use proem_engine::call::{CallFailure, FinishReason, Request, Response, ResponsePart, Usage};
 use proem_engine::contract::Contract;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::{Answers, Model, Provider, Providers};
-use proem_engine::run::{Cancelled, Effect, EffectId, Event, Machine, Performed, Step, Time, What};
+use proem_engine::providers::{Model, Provider, Providers, SchemaEnforcement};
+use proem_engine::run::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use proem_engine::section::Trust;
 use proem_engine::tokens::OpenAi;
-use proem_guard::{Guard, Key, Policy, Untrusted};
-use proem_risk::assess::{Assessment, FileAssessment, Investigate, ScoreOf};
-use proem_risk::change::Status;
+use proem_guard::{Guard, InstallationKey, Policy, Untrusted};
+use proem_risk::assess::{Assessment, ChangeScore, FileAssessment, Investigate};
+use proem_risk::change::FileStatus;
 use proem_risk::level::{Level, LevelRules};
-use proem_risk::metric::{Metric, Name, Piece, Rank, Sentence, Signal};
-use proem_risk::path::{Class, Language, Role};
+use proem_risk::metric::{Metric, MetricName, PercentileRank, Sentence, SentencePart, Signal};
+use proem_risk::path::{FileRole, Language, PathClass};
 use serde_json::{Value as Json, json};
 
 static GUARD: LazyLock<Guard> = LazyLock::new(|| Guard::shipped(&[]).unwrap());
@@ -33,7 +34,7 @@ pub(crate) struct Bench {
     decision: (Prompt, Contract),
     synthesis: (Prompt, Contract),
     model: Model,
-    key: Key,
+    key: InstallationKey,
 }
 
 impl Bench {
@@ -45,14 +46,14 @@ impl Bench {
             (prompt, contract)
         };
         let mut model = Providers::load().unwrap().unlisted("m", Provider::OpenAi);
-        model.answers = Answers::Tool;
-        Self { decision: load(DECISION), synthesis: load(SYNTHESIS), model, key: Key::new([7; 32]) }
+        model.answers = SchemaEnforcement::Tool;
+        Self { decision: load(DECISION), synthesis: load(SYNTHESIS), model, key: InstallationKey::new([7; 32]) }
     }
 
-    pub(crate) fn terms(&self, limits: Limits) -> Terms<'_> {
-        Terms {
-            decision: Asked { prompt: &self.decision.0, contract: &self.decision.1, profile: None },
-            synthesis: Asked { prompt: &self.synthesis.0, contract: &self.synthesis.1, profile: None },
+    pub(crate) fn terms(&self, limits: InvestigationLimits) -> InvestigationTerms<'_> {
+        InvestigationTerms {
+            decision: InvestigationPrompt { prompt: &self.decision.0, contract: &self.decision.1, profile: None },
+            synthesis: InvestigationPrompt { prompt: &self.synthesis.0, contract: &self.synthesis.1, profile: None },
             model: &self.model,
             key: &self.key,
             screening: Screening { guard: &GUARD, policy: &POLICY },
@@ -63,27 +64,34 @@ impl Bench {
 }
 
 /// A metric with its signal.
-pub(crate) fn metric(name: Name, value: f64, signal: Signal) -> Metric {
+pub(crate) fn metric(name: MetricName, value: f64, signal: Signal) -> Metric {
     Metric { signal, evidence: Sentence::ours(name.in_words()), ..Metric::of(name, value) }
 }
 
 /// A metric that could not be measured.
-pub(crate) fn unknown(name: Name) -> Metric {
+pub(crate) fn unknown(name: MetricName) -> Metric {
     Metric::unknown(name, Sentence::ours("no parser reads it"))
 }
 
 /// A change of files of code, each with its metrics. The score is LOW, and the higher of it and of the HIGH signals
 /// decides, as in records of before.
 pub(crate) fn subject(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
-    let score =
-        ScoreOf { scored: None, rank: Some(Rank { percentile: 40.0, among: 200 }), between: None, signal: Signal::Low };
+    let score = ChangeScore {
+        scored: None,
+        rank: Some(PercentileRank { percentile: 40.0, among: 200 }),
+        between: None,
+        signal: Signal::Low,
+    };
     let mut assessment = Assessment {
         level: Level::Low,
         rules: LevelRules::RankOrSeed,
         reasons: Vec::new(),
         confidence: None,
         score,
-        metrics: vec![metric(Name::LinesAdded, 40.0, Signal::None), metric(Name::LinesDeleted, 3.0, Signal::None)],
+        metrics: vec![
+            metric(MetricName::LinesAdded, 40.0, Signal::None),
+            metric(MetricName::LinesDeleted, 3.0, Signal::None),
+        ],
         files: Vec::new(),
         partners: Vec::new(),
         more_partners: 0,
@@ -95,14 +103,14 @@ pub(crate) fn subject(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
         assessment.files.push(FileAssessment {
             index,
             path: (*path).to_owned(),
-            class: Class {
+            class: PathClass {
                 language: Some(Language("Python".to_owned())),
-                role: Role::Code,
+                role: FileRole::Code,
                 sensitive: None,
                 framework: None,
             },
             lines: Some(250),
-            status: Status::Modified,
+            status: FileStatus::Modified,
             level: Level::Low,
             reasons: Vec::new(),
             metrics: Vec::new(),
@@ -127,10 +135,11 @@ pub(crate) fn ranked(message: &str, files: &[(&str, Vec<Metric>)]) -> Subject {
 
 /// Tier 1 with one HIGH signal: a change that is investigated, and MEDIUM so far.
 pub(crate) fn wide(importers: f64) -> Vec<Metric> {
-    let mut coupling = metric(Name::Coupling, importers, Signal::High);
-    coupling.evidence = Sentence::default().then(Piece::Path("src/session.py".to_owned())).and(" and others import it");
-    coupling.details = vec![Sentence::default().then(Piece::Path("src/session.py".to_owned()))];
-    vec![coupling, metric(Name::CoChange, 0.4, Signal::Medium), metric(Name::TestRatio, 0.9, Signal::Low)]
+    let mut coupling = metric(MetricName::Coupling, importers, Signal::High);
+    coupling.evidence =
+        Sentence::default().then(SentencePart::Path("src/session.py".to_owned())).and(" and others import it");
+    coupling.details = vec![Sentence::default().then(SentencePart::Path("src/session.py".to_owned()))];
+    vec![coupling, metric(MetricName::CoChange, 0.4, Signal::Medium), metric(MetricName::TestRatio, 0.9, Signal::Low)]
 }
 
 pub(crate) fn medium() -> Subject {
@@ -139,7 +148,7 @@ pub(crate) fn medium() -> Subject {
 
 /// What an investigation did.
 pub(crate) struct Ran {
-    pub(crate) end: Investigated,
+    pub(crate) end: InvestigationEnd,
     /// The requests, in order.
     pub(crate) asked: Vec<Request>,
     /// What was to be measured, in order.
@@ -151,11 +160,11 @@ pub(crate) struct Ran {
 /// Runs an investigation. Each line of the script answers one effect: a JSON value for a model's answer or a
 /// measurement, `! KIND` for a failure, `cancel` or `deadline`; `@MS` before it says when.
 pub(crate) fn run(subject: Subject, script: &[&str]) -> Ran {
-    run_within(subject, script, Limits::default())
+    run_within(subject, script, InvestigationLimits::default())
 }
 
 /// The same within limits.
-pub(crate) fn run_within(subject: Subject, script: &[&str], limits: Limits) -> Ran {
+pub(crate) fn run_within(subject: Subject, script: &[&str], limits: InvestigationLimits) -> Ran {
     let mut script = script.iter();
     let ran = drive(subject, limits, &mut |effect| {
         script.next().map_or_else(|| panic!("nothing answers {effect:?}"), |line| (*line).to_owned())
@@ -166,10 +175,10 @@ pub(crate) fn run_within(subject: Subject, script: &[&str], limits: Limits) -> R
 
 /// Runs an investigation whose effects `answer` answers; the state is written down and read back at every
 /// step.
-pub(crate) fn drive(subject: Subject, limits: Limits, answer: &mut dyn FnMut(&Effect) -> String) -> Ran {
+pub(crate) fn drive(subject: Subject, limits: InvestigationLimits, answer: &mut dyn FnMut(&Effect) -> String) -> Ran {
     let terms = BENCH.terms(limits);
     let mut machine = Investigation::new(terms, subject);
-    let mut what = What::Started;
+    let mut what = EventKind::Started;
     let mut now = Time(1_000);
     let (mut asked, mut measured, mut effects) = (Vec::new(), Vec::new(), Vec::new());
     loop {
@@ -181,7 +190,7 @@ pub(crate) fn drive(subject: Subject, limits: Limits, answer: &mut dyn FnMut(&Ef
         assert_eq!(twin.state().unwrap(), machine.state().unwrap());
         let (id, effect) = match step {
             Step::Done(end) => {
-                assert!(machine.step(Event { now, what: What::Started }).is_err(), "it is over");
+                assert!(machine.step(Event { now, what: EventKind::Started }).is_err(), "it is over");
                 return Ran { end, asked, measured, effects };
             }
             Step::Do(mut effects) => {
@@ -198,9 +207,9 @@ pub(crate) fn drive(subject: Subject, limits: Limits, answer: &mut dyn FnMut(&Ef
         };
         now = at.map_or(now, |at| Time(1_000 + at));
         what = match line {
-            "cancel" => What::Cancelled { why: Cancelled::Asked },
-            "deadline" => What::Cancelled { why: Cancelled::Deadline },
-            line => What::Performed { results: vec![(id, performed(line, &effect))] },
+            "cancel" => EventKind::Cancelled { why: CancelReason::Asked },
+            "deadline" => EventKind::Cancelled { why: CancelReason::Deadline },
+            line => EventKind::Performed { results: vec![(id, performed(line, &effect))] },
         };
         match effect {
             Effect::Call { request } => asked.push(*request),
@@ -210,20 +219,20 @@ pub(crate) fn drive(subject: Subject, limits: Limits, answer: &mut dyn FnMut(&Ef
     }
 }
 
-pub(crate) fn performed(line: &str, effect: &Effect) -> Performed {
+pub(crate) fn performed(line: &str, effect: &Effect) -> EffectResult {
     if let Some(kind) = line.strip_prefix("! ") {
         let kind = serde_json::from_value(json!(kind)).unwrap();
-        return Performed::Failed { failure: Failure::new(kind, "it went wrong; look at it") };
+        return EffectResult::Failed { failure: CallFailure::new(kind, "it went wrong; look at it") };
     }
     match effect {
         Effect::Call { request } => {
             let text = Untrusted::new(line.to_owned(), request.label());
             let usage = Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5) };
-            let content = vec![Content::Text { text }];
-            let response = Response { model: None, id: None, content, finish: Finish::Stop, usage };
-            Performed::Response { response: Box::new(response) }
+            let content = vec![ResponsePart::Text { text }];
+            let response = Response { model: None, id: None, content, finish: FinishReason::Stop, usage };
+            EffectResult::Response { response: Box::new(response) }
         }
-        _ => Performed::Measured { value: serde_json::from_str(line).unwrap() },
+        _ => EffectResult::Measured { value: serde_json::from_str(line).unwrap() },
     }
 }
 
@@ -263,7 +272,7 @@ pub(crate) fn trusted(assembly: &Assembly) -> String {
 }
 
 /// Each hop as `FINALIZE by rules`, `CALCULATE_METRIC ownership_churn 0 by model`.
-pub(crate) fn hops(end: &Investigated) -> Vec<String> {
+pub(crate) fn hops(end: &InvestigationEnd) -> Vec<String> {
     let hop = |hop: &proem_agents::risk::investigation::Hop| {
         let metric = hop.metric.as_ref().map_or(String::new(), |metric| format!(" {metric}"));
         let file = hop.file.map_or(String::new(), |file| format!(" {file}"));

@@ -1,11 +1,11 @@
 //! What of a synthesis is believed.
 
-use proem_agents::risk::investigation::Investigated;
-use proem_risk::level::{Level, Reason};
+use proem_agents::risk::investigation::InvestigationEnd;
+use proem_risk::level::{Level, LevelReason};
 
 use crate::risk::scene::{decides, medium, run, says};
 
-fn ends(level: &str, cites: &[&str]) -> Investigated {
+fn ends(level: &str, cites: &[&str]) -> InvestigationEnd {
     run(medium(), &[&decides("FINALIZE", None, None), &says(level, cites)]).end
 }
 
@@ -21,7 +21,7 @@ fn the_level_is_never_lowered() {
 fn it_rises_with_cited_evidence() {
     let end = ends("HIGH", &["E2", "e1"]);
     assert_eq!((end.assessment.level, end.notes.len()), (Level::High, 0));
-    assert_eq!(end.assessment.reasons[0], Reason::Raised { from: Level::Medium });
+    assert_eq!(end.assessment.reasons[0], LevelReason::Raised { from: Level::Medium });
 }
 
 #[test]

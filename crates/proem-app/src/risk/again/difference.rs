@@ -3,7 +3,7 @@
 use proem_agents::risk::investigation::Subject;
 use proem_guard::show::terminal_str;
 use proem_risk::assess::FileAssessment;
-use proem_risk::metric::{Metric, Name};
+use proem_risk::metric::{Metric, MetricName};
 
 use crate::words::number;
 
@@ -22,7 +22,7 @@ pub(super) fn first(before: &Subject, today: &Subject) -> String {
 /// What of the change itself is another: its files, its message, its lines. How it is assessed isn't compared.
 pub(super) fn of_change(before: &Subject, today: &Subject) -> Option<String> {
     let lines = |subject: &Subject| -> Vec<Metric> {
-        let counts = [Name::Files, Name::LinesAdded, Name::LinesDeleted, Name::LinesBefore];
+        let counts = [MetricName::Files, MetricName::LinesAdded, MetricName::LinesDeleted, MetricName::LinesBefore];
         subject.assessment.metrics.iter().filter(|metric| counts.contains(&metric.name)).cloned().collect()
     };
     let bare = |subject: &Subject| -> Vec<FileAssessment> {
@@ -81,11 +81,11 @@ fn gaps(before: &[String], today: &[String]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use proem_risk::assess::{Assessment, Investigate, ScoreOf};
-    use proem_risk::change::Status;
+    use proem_risk::assess::{Assessment, ChangeScore, Investigate};
+    use proem_risk::change::FileStatus;
     use proem_risk::level::{Level, LevelRules};
     use proem_risk::metric::{Sentence, Signal};
-    use proem_risk::path::{Class, Role};
+    use proem_risk::path::{FileRole, PathClass};
 
     use super::*;
 
@@ -93,20 +93,20 @@ mod tests {
         let file = FileAssessment {
             index: 0,
             path: "src/a\u{1b}.py".to_owned(),
-            class: Class { language: None, role: Role::Code, sensitive: None, framework: None },
+            class: PathClass { language: None, role: FileRole::Code, sensitive: None, framework: None },
             lines: Some(60),
-            status: Status::Modified,
+            status: FileStatus::Modified,
             level: Level::Low,
             reasons: Vec::new(),
-            metrics: vec![Metric::of(Name::Coupling, 12.0)],
+            metrics: vec![Metric::of(MetricName::Coupling, 12.0)],
         };
         let assessment = Assessment {
             level: Level::Low,
             rules: LevelRules::Rank,
             reasons: Vec::new(),
             confidence: None,
-            score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Low },
-            metrics: vec![Metric::of(Name::LinesAdded, 5.0)],
+            score: ChangeScore { scored: None, rank: None, between: None, signal: Signal::Low },
+            metrics: vec![Metric::of(MetricName::LinesAdded, 5.0)],
             files: vec![file],
             partners: Vec::new(),
             more_partners: 0,

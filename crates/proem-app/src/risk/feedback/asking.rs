@@ -1,9 +1,9 @@
 //! What a model makes of feedback: the prompt `risk/feedback`, asked like any other.
 
-use proem_agents::risk::feedback::{Heard, inputs};
+use proem_agents::risk::feedback::{FeedbackAnalysis, inputs};
 use proem_engine::providers::Providers;
-use proem_engine::run::Ended;
-use proem_llm::endpoint::Key;
+use proem_engine::run::ExchangeEnd;
+use proem_llm::endpoint::EndpointKey;
 use proem_runtime::Environment;
 use tokio_util::sync::CancellationToken;
 
@@ -11,9 +11,9 @@ use super::Judged;
 use crate::calling::{self, WantedModel};
 use crate::error::Error as Failure;
 use crate::message::Note;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::run::options::{Carriage, RunOptions};
-use crate::run::setting::Setting;
+use crate::run::setting::RunSetting;
 
 /// The prompt that [`ask`] asks with.
 pub const PROMPT: &str = "risk/feedback";
@@ -23,7 +23,7 @@ pub const PROMPT: &str = "risk/feedback";
 /// # Errors
 ///
 /// If the prompt or the model is not there.
-pub fn unasked(options: &RunOptions, project: &Project) -> Result<Option<String>, Failure> {
+pub fn unasked(options: &RunOptions, project: &OpenProject) -> Result<Option<String>, Failure> {
     let prompt = project.book()?.prompt(PROMPT, None)?;
     let is_replayed = matches!(options.carriage, Carriage::Cassettes(_));
     if is_replayed || options.model.is_some() || options.provider.is_some() {
@@ -31,7 +31,7 @@ pub fn unasked(options: &RunOptions, project: &Project) -> Result<Option<String>
     }
     let wanted = WantedModel { prompt: prompt.file.header.model.as_deref(), ..WantedModel::default() };
     let asked = calling::ask(&project.config, &Providers::load()?, &wanted, &Environment::inherited())?;
-    Ok(matches!(asked.endpoint.key, Key::Missing { .. }).then(|| {
+    Ok(matches!(asked.endpoint.key, EndpointKey::Missing { .. }).then(|| {
         let variable = asked.endpoint.key.variable().unwrap_or("a key");
         format!("no model is asked: {variable} is not set")
     }))
@@ -44,20 +44,20 @@ pub fn unasked(options: &RunOptions, project: &Project) -> Result<Option<String>
 ///
 /// If the request can't be made, or the run can't be recorded as begun.
 pub async fn ask(
-    setting: &Setting,
+    setting: &RunSetting,
     judged: &Judged,
     stop: &CancellationToken,
     notes: &mut Vec<Note>,
-) -> Result<Option<Heard>, Failure> {
+) -> Result<Option<FeedbackAnalysis>, Failure> {
     let inputs = inputs(&format!("{} on", judged.since), &judged.tally, &judged.suggestions);
     match setting.ask(&inputs.into(), None, stop).await?.outcome.ended {
-        Ended::Answered { value } => {
+        ExchangeEnd::Answered { value } => {
             let value = proem_guard::show::value(&value);
-            Heard::read(&value, &judged.suggestions)
+            FeedbackAnalysis::read(&value, &judged.suggestions)
                 .map(Some)
                 .map_err(|error| Failure::bug("an answer that matches its schema", error))
         }
-        Ended::FellBack { .. } | Ended::Failed { .. } => {
+        ExchangeEnd::FellBack { .. } | ExchangeEnd::Failed { .. } => {
             notes.push("the model gave no usable answer; the counts and suggestions are complete without it".into());
             Ok(None)
         }

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use proem_risk::level::Thresholds;
-use proem_runtime::files::{self, Access, Content};
+use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_text::json;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error as Failure;
 use crate::places::Places;
-use crate::project::Project;
+use crate::project::OpenProject;
 use crate::trust::hash;
 
 /// The folder in the state folder.
@@ -21,7 +21,7 @@ const VERSION: u32 = 1;
 
 /// What is kept for a project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct ThresholdsFile {
     version: u32,
     /// The project, for a reader.
     project: String,
@@ -31,9 +31,9 @@ pub(super) struct Kept {
     previous: Vec<Option<Thresholds>>,
 }
 
-impl Kept {
+impl ThresholdsFile {
     /// What is kept; nothing yet if there is no file.
-    pub(super) fn load(places: &Places, project: &Project) -> Result<Self, Failure> {
+    pub(super) fn load(places: &Places, project: &OpenProject) -> Result<Self, Failure> {
         let path = places.state.join(relative(project));
         let wrong = |why: String| {
             let path = path.display();
@@ -44,8 +44,8 @@ impl Kept {
                 let project = project.key.clone();
                 return Ok(Self { version: VERSION, project, thresholds: None, previous: Vec::new() });
             }
-            Some(Content::Whole(bytes)) => bytes,
-            Some(Content::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
+            Some(FileContent::Whole(bytes)) => bytes,
+            Some(FileContent::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
         };
         let kept: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         if kept.version != VERSION {
@@ -82,16 +82,16 @@ impl Kept {
     }
 
     /// Writes the file.
-    pub(super) fn store(&self, places: &Places, project: &Project) -> Result<(), Failure> {
+    pub(super) fn store(&self, places: &Places, project: &OpenProject) -> Result<(), Failure> {
         let value = serde_json::to_value(self).map_err(|error| Failure::bug("thresholds", error))?;
         let text = format!("{}\n", json::pretty(&value));
-        files::replace(&places.state, &relative(project), text.as_bytes(), Access::Private)?;
+        files::replace(&places.state, &relative(project), text.as_bytes(), FileAccess::Private)?;
         Ok(())
     }
 }
 
 /// The file of a project, by the hash of what identifies it.
-fn relative(project: &Project) -> PathBuf {
+fn relative(project: &OpenProject) -> PathBuf {
     let name: String = hash(project.key.as_bytes()).chars().take(32).collect();
     PathBuf::from(FOLDER).join(format!("{name}.json"))
 }

@@ -2,7 +2,7 @@
 
 use proem_store::query::{CallRow, RunDetail};
 
-use super::seen::{Call, prompt};
+use super::seen::{RunCall, prompt};
 use crate::error::Error as Failure;
 use crate::message::Hint;
 use crate::words::cut;
@@ -12,12 +12,12 @@ const LISTED: usize = 12;
 
 /// A run, and perhaps one of its calls: `3f2a9c01`, `last:2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Named<'n> {
+pub(super) struct CallReference<'n> {
     pub(super) run: &'n str,
     pub(super) call: Option<usize>,
 }
 
-impl<'n> Named<'n> {
+impl<'n> CallReference<'n> {
     /// # Errors
     ///
     /// If what stands behind a colon is no number.
@@ -39,7 +39,7 @@ impl<'n> Named<'n> {
 /// # Errors
 ///
 /// If it is not there; the message says which are.
-pub(super) fn call(detail: &RunDetail, number: usize) -> Result<Call<'_>, Failure> {
+pub(super) fn call(detail: &RunDetail, number: usize) -> Result<RunCall<'_>, Failure> {
     let id = detail.row.id.short();
     if detail.calls.is_empty() {
         return Err(Failure::usage(format!("run `{id}` has no request to compare")).hinting(Hint::NameRun));
@@ -53,7 +53,7 @@ pub(super) fn call(detail: &RunDetail, number: usize) -> Result<Call<'_>, Failur
         }
         Failure::usage(format!("run `{id}` has no call {number}; it has {}", listed.join(", ")))
     })?;
-    Ok(Call { run: detail, number, row })
+    Ok(RunCall { run: detail, number, row })
 }
 
 /// A call with the one that its cache could have been written by: the one before it that was made from the
@@ -62,7 +62,7 @@ pub(super) fn call(detail: &RunDetail, number: usize) -> Result<Call<'_>, Failur
 /// # Errors
 ///
 /// If there is no such call, or none before it.
-pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(Call<'_>, Call<'_>), Failure> {
+pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(RunCall<'_>, RunCall<'_>), Failure> {
     let second = call(detail, number)?;
     let Some(before) = number.checked_sub(1) else {
         let id = detail.row.id.short();
@@ -78,7 +78,7 @@ pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(
 /// # Errors
 ///
 /// If it has fewer than two.
-pub(super) fn each(detail: &RunDetail) -> Result<Vec<(Call<'_>, Call<'_>)>, Failure> {
+pub(super) fn each(detail: &RunDetail) -> Result<Vec<(RunCall<'_>, RunCall<'_>)>, Failure> {
     if detail.calls.len() == 1 {
         let id = detail.row.id.short();
         return Err(Failure::usage(format!("run `{id}` has one call")).hinting(Hint::CompareRuns));
@@ -96,7 +96,7 @@ mod tests {
     fn a_call_stands_behind_its_run() {
         #[track_caller]
         fn check(text: &str, expected: Option<(&str, Option<usize>)>) {
-            let found = Named::parse(text).ok().map(|named| (named.run, named.call));
+            let found = CallReference::parse(text).ok().map(|named| (named.run, named.call));
             assert_eq!(found, expected, "{text:?}");
         }
         check("last", Some(("last", None)));

@@ -1,8 +1,8 @@
 //! A recorded call as a cache saw it.
 
-use proem_engine::cache::miss::{Marked, Part, Seen};
+use proem_engine::cache::miss::{CacheMarking, CacheRequest, CacheSection};
 use proem_engine::call::Usage;
-use proem_engine::providers::{Mode, Model};
+use proem_engine::providers::{CacheControl, Model};
 use proem_engine::run::Time;
 use proem_store::query::{AttemptRow, CallRow, RunDetail};
 use proem_store::record::SectionRow;
@@ -14,7 +14,7 @@ pub(super) const BEFORE: [&str; 3] = ["tools", "response_format", "output_config
 
 /// A call of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'d> {
+pub struct RunCall<'d> {
     /// The run.
     pub run: &'d RunDetail,
     /// Its place among the run's calls, from 0.
@@ -31,13 +31,13 @@ pub fn prompt(call: &CallRow) -> String {
 
 /// What [`Seen`] borrows of a call.
 #[derive(Debug)]
-pub struct Parts<'d> {
-    sections: Vec<Part<'d>>,
+pub struct CallTexts<'d> {
+    sections: Vec<CacheSection<'d>>,
     prompt: String,
     tools: Option<String>,
 }
 
-impl<'d> Call<'d> {
+impl<'d> RunCall<'d> {
     /// Its run and, where there are several, its number: `3f2a9c01:1`.
     #[must_use]
     pub fn label(&self) -> String {
@@ -68,17 +68,17 @@ impl<'d> Call<'d> {
 
     /// The sections, with those up to the last boundary as stable.
     #[must_use]
-    pub fn parts(&self) -> Parts<'d> {
+    pub fn parts(&self) -> CallTexts<'d> {
         let sections = &self.row.sections;
         let stable = sections.iter().rposition(|section| section.boundary).map_or(0, |last| last.saturating_add(1));
-        let part = |(index, section): (usize, &'d SectionRow)| Part {
+        let part = |(index, section): (usize, &'d SectionRow)| CacheSection {
             name: &section.name,
             hash: &section.text,
             tokens: section.tokens,
             stable: index < stable,
         };
         let sections = sections.iter().enumerate().map(part).collect();
-        Parts { sections, prompt: prompt(self.row), tools: self.tools() }
+        CallTexts { sections, prompt: prompt(self.row), tools: self.tools() }
     }
 
     /// What stands before them, as it was sent, where long texts are hashes; `None` where it is not kept.
@@ -88,18 +88,18 @@ impl<'d> Call<'d> {
         Some(fields.collect::<Vec<_>>().join(" "))
     }
 
-    pub(super) fn seen<'s>(&'s self, parts: &'s Parts<'s>, model: Option<&Model>) -> Seen<'s> {
+    pub(super) fn seen<'s>(&'s self, parts: &'s CallTexts<'s>, model: Option<&Model>) -> CacheRequest<'s> {
         let has_breakpoints =
             self.row.plan.get("breakpoints").and_then(Json::as_array).is_some_and(|all| !all.is_empty());
-        let decides_itself = model.is_some_and(|model| model.caching.mode == Mode::Implicit);
+        let decides_itself = model.is_some_and(|model| model.caching.mode == CacheControl::Implicit);
         let marked = if !self.is_sent() {
-            Marked::Unsent
+            CacheMarking::Unsent
         } else if has_breakpoints || decides_itself {
-            Marked::Yes
+            CacheMarking::Yes
         } else {
-            Marked::No
+            CacheMarking::No
         };
-        Seen {
+        CacheRequest {
             at: self.at(),
             prompt: &parts.prompt,
             model: &self.row.model,
@@ -123,7 +123,7 @@ impl<'d> Call<'d> {
     }
 }
 
-impl Parts<'_> {
+impl CallTexts<'_> {
     /// Whether what stands before the sections is kept.
     #[must_use]
     pub const fn has_tools(&self) -> bool {

@@ -1,17 +1,17 @@
 //! The texts of what changed first, as they were and as they are.
 
-use proem_engine::cache::miss::{Change, Compared};
+use proem_engine::cache::miss::{CacheComparison, RequestDifference};
 use proem_store::Store;
 use proem_text::json;
 use serde_json::{Map, Value as Json};
 
-use super::seen::{BEFORE, Call, prompt};
+use super::seen::{BEFORE, RunCall, prompt};
 use crate::error::Error as Failure;
 use crate::runs::body::exact;
 
 /// What changed first; `None` for a text that is not kept.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Texts {
+pub struct FirstDifference {
     /// What it is, such as `section role`.
     pub what: String,
     /// Where all of it stands.
@@ -31,27 +31,27 @@ pub enum Whole {
     Body,
 }
 
-impl Texts {
+impl FirstDifference {
     /// The texts of the first change, if it is one of a text: a section's, or the tools'. Two prompts that
     /// differ from the start are not compared line by line.
     pub(super) async fn of(
         store: &Store,
-        first: &Call<'_>,
-        second: &Call<'_>,
-        compared: &Compared,
+        first: &RunCall<'_>,
+        second: &RunCall<'_>,
+        compared: &CacheComparison,
     ) -> Result<Option<Self>, Failure> {
-        let is_at_the_start = compared.first_change.as_ref().is_some_and(Change::is_at_the_start);
+        let is_at_the_start = compared.first_change.as_ref().is_some_and(RequestDifference::is_at_the_start);
         if is_at_the_start && prompt(first.row) != prompt(second.row) {
             return Ok(None);
         }
         Ok(match &compared.first_change {
-            Some(Change::Section { name, .. }) => Some(Self {
+            Some(RequestDifference::Section { name, .. }) => Some(Self {
                 what: format!("section {name}"),
                 whole: Whole::Sections,
                 before: section(store, first, name).await?,
                 after: section(store, second, name).await?,
             }),
-            Some(Change::Tools) => Some(Self {
+            Some(RequestDifference::Tools) => Some(Self {
                 what: "tools".to_owned(),
                 whole: Whole::Body,
                 before: tools(store, first).await,
@@ -62,14 +62,14 @@ impl Texts {
     }
 }
 
-async fn section(store: &Store, call: &Call<'_>, name: &str) -> Result<Option<String>, Failure> {
+async fn section(store: &Store, call: &RunCall<'_>, name: &str) -> Result<Option<String>, Failure> {
     let Some(section) = call.row.sections.iter().find(|section| section.name == name) else { return Ok(None) };
     let mut contents = store.contents(std::slice::from_ref(&section.text)).await?;
     Ok(contents.remove(&section.text).and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
 /// What stands before the sections, as a person reads JSON; `None` if the body is not kept in full.
-async fn tools(store: &Store, call: &Call<'_>) -> Option<String> {
+async fn tools(store: &Store, call: &RunCall<'_>) -> Option<String> {
     let bytes = exact(store, call.run, u32::try_from(call.number).ok()?).await.ok()?;
     let mut body: Map<String, Json> = serde_json::from_str(&bytes).ok()?;
     let fields = BEFORE.iter().filter_map(|key| Some(((*key).to_owned(), body.remove(*key)?))).collect();

@@ -3,27 +3,35 @@
 use std::process::ExitCode;
 
 use proem_agents::adapt::{Lessons, TaughtBy};
-use proem_engine::profile::{Baseline, Rule};
+use proem_engine::profile::{Baseline, ProfileRule};
 use proem_engine::prompt::loaded::Prompt;
 use proem_guard::show;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
 use crate::args::records::Adapt;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, counted, styled};
 use proem_app::places::Places;
-use proem_app::project::Project;
+use proem_app::project::OpenProject;
 use proem_app::records;
-use proem_app::records::learning::{Adapting, History, Taught, taught};
+use proem_app::records::learning::{Adapting, FailureHistory, PromptLessons, taught};
 
 /// How many digits of a run are shown.
 const DIGITS: usize = 8;
 
-pub(super) fn run(args: &Adapt, name: &str, (places, project): (&Places, &Project)) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    args: &Adapt,
+    name: &str,
+    (places, project): (&Places, &OpenProject),
+) -> Result<ExitCode, CommandFailure> {
     let prompt = project.book()?.prompt(name, None)?;
-    let taught =
-        crate::ui::tell(records::blocking(taught((places, project), &prompt, &Adapting::default(), History::Closed))?);
+    let taught = crate::ui::tell(records::blocking(taught(
+        (places, project),
+        &prompt,
+        &Adapting::default(),
+        FailureHistory::Closed,
+    ))?);
     if args.json {
         let output = output(name, &prompt, taught.as_ref());
         ui::document(&json::pretty(&output))?;
@@ -35,7 +43,7 @@ pub(super) fn run(args: &Adapt, name: &str, (places, project): (&Places, &Projec
     Ok(ExitCode::SUCCESS)
 }
 
-fn output(name: &str, prompt: &Prompt, taught: Option<&Taught>) -> Json {
+fn output(name: &str, prompt: &Prompt, taught: Option<&PromptLessons>) -> Json {
     let adapted = taught.map(|taught| &taught.adapted);
     json!({
         "prompt": name,
@@ -51,7 +59,7 @@ fn output(name: &str, prompt: &Prompt, taught: Option<&Taught>) -> Json {
 }
 
 /// The section as it stands in a request, and what put it there.
-fn account(name: &str, taught: Option<&Taught>) -> String {
+fn account(name: &str, taught: Option<&PromptLessons>) -> String {
     let name = show::terminal_str(name);
     let Some(taught) = taught else {
         return format!("{name} gets no profile, because `adapt.enabled` is false; set it to true to use one\n");
@@ -67,7 +75,7 @@ fn account(name: &str, taught: Option<&Taught>) -> String {
         out.push_str(format!("  {line}").trim_end());
         out.push('\n');
     }
-    let rules: Vec<&str> = taught.adapted.rules.iter().copied().map(Rule::as_str).collect();
+    let rules: Vec<&str> = taught.adapted.rules.iter().copied().map(ProfileRule::as_str).collect();
     out.push_str(&format!("\n{} {}\n", styled(BOLD, "rules:"), rules.join(", ")));
     if let Some(lessons) = &taught.lessons {
         out.push_str(&learned(lessons));

@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-use proem_app::book::lock::{Locked, Target, found, lock};
+use proem_app::book::lock::{LockTarget, Locked, found, lock};
 
 use super::counted;
 use crate::args::BookPlace;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui;
 
-pub(super) fn run(place: &BookPlace) -> Result<ExitCode, Failure> {
+pub(super) fn run(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let targets = match &place.book {
-        Some(folder) => vec![Target::alone(folder)?],
+        Some(folder) => vec![LockTarget::alone(folder)?],
         None => found(&place.root, &crate::places()?)?,
     };
     // What is wrong with one book keeps no other from being locked.
@@ -19,10 +19,10 @@ pub(super) fn run(place: &BookPlace) -> Result<ExitCode, Failure> {
     for target in &targets {
         match lock(target) {
             Ok(locked) => ui::note(&in_words(&locked)),
-            Err(error) => failures.push(Failure::from(error).to_string()),
+            Err(error) => failures.push(CommandFailure::from(error).to_string()),
         }
     }
-    if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::finding(failures.join("\n"))) }
+    if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(CommandFailure::finding(failures.join("\n"))) }
 }
 
 fn in_words(locked: &Locked) -> String {

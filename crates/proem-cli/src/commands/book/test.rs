@@ -5,18 +5,18 @@ mod output;
 use std::process::ExitCode;
 
 use proem_app::book::live::Asking;
-use proem_app::book::test::{Bench, Suite, Tested, suites};
-use proem_app::project::{Project, Reading};
+use proem_app::book::test::{AssemblyState, BookCaseResult, Suite, suites};
+use proem_app::project::{BookReading, OpenProject};
 use proem_engine::prompt::book::Book;
 
 use crate::args::BookTest;
 use crate::commands::run::calling;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui;
 
-pub(super) fn run(args: &BookTest) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &BookTest) -> Result<ExitCode, CommandFailure> {
     let book = if args.live { trusted(args)? } else { super::open(&args.place)? };
-    let bench = Bench::new()?;
+    let bench = AssemblyState::new()?;
     let (suites, untested) = suites(&book, args.prompt.as_deref())?;
     let mut tested = Vec::new();
     for suite in &suites {
@@ -37,12 +37,12 @@ pub(super) fn run(args: &BookTest) -> Result<ExitCode, Failure> {
 }
 
 /// The book that a model is asked with: nothing in it is anybody's who isn't trusted.
-fn trusted(args: &BookTest) -> Result<Book, Failure> {
-    Ok(Project::open(&args.place.root, &crate::places()?, Reading::Trusted)?.book()?)
+fn trusted(args: &BookTest) -> Result<Book, CommandFailure> {
+    Ok(OpenProject::open(&args.place.root, &crate::places()?, BookReading::Trusted)?.book()?)
 }
 
 /// Asks a model for every case of a suite that says what it should answer.
-fn ask(args: &BookTest, suite: &Suite, tested: &mut [Tested]) -> Result<(), Failure> {
+fn ask(args: &BookTest, suite: &Suite, tested: &mut [BookCaseResult]) -> Result<(), CommandFailure> {
     let places = crate::places()?;
     let mut notes = Vec::new();
     let asking = Asking::new(&args.live(), suite, &places, &mut notes);

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use proem_select::catalogue::{Approval, Capability, Finding, Kind};
+use proem_select::catalogue::{Approval, Capability, CatalogueEntryKind, EntryConcern};
 use proem_text::json;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use super::show::{capped, facts, text};
 use super::{about, counted, found_in, open, plain};
 use crate::commands::trust::review::{Inside, difference};
 use crate::commands::trust::{ask, on_terminal};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, RED, grouped, styled};
 use proem_app::catalogue::{Approving, wanted};
 use proem_app::trust::Before;
@@ -25,7 +25,7 @@ const NO: u8 = 1;
 /// The most rows of one definition that are shown.
 const MAX_ROWS: usize = 80;
 
-pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, Failure> {
+pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFailure> {
     let (project, places, loaded) = open(root)?;
     let wanted = wanted(names, &loaded.catalogue)?;
     let open: Vec<&Capability> = wanted.iter().copied().filter(|entry| entry.approval() == Approval::Outside).collect();
@@ -70,7 +70,7 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, Failure> {
 }
 
 /// One definition as a person sees it before deciding; its author's words stand behind marks.
-fn review(of: &str, entry: &Capability, found: &[Finding], approving: &Approving) -> String {
+fn review(of: &str, entry: &Capability, found: &[EntryConcern], approving: &Approving) -> String {
     let mut out = format!("{}{}", styled(BOLD, of), facts(entry));
     match approving.before(entry) {
         Before::Trusted(before) => {
@@ -89,7 +89,7 @@ fn review(of: &str, entry: &Capability, found: &[Finding], approving: &Approving
             out.push_str(&text(entry, MAX_ROWS));
         }
     }
-    if entry.kind() == Kind::Skill {
+    if entry.kind() == CatalogueEntryKind::Skill {
         _ = writeln!(out, "  you approve its body too, which is not shown here; read it in {}", entry.origin().file);
     }
     for finding in about(found, entry) {

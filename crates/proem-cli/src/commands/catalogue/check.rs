@@ -2,20 +2,20 @@
 
 use std::process::ExitCode;
 
-use proem_select::catalogue::Finding;
+use proem_select::catalogue::EntryConcern;
 use proem_text::json;
 use serde_json::{Value, json};
 
 use super::{counted, finding_json, found_in, open};
 use crate::args::CataloguePlace;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, RED, YELLOW, styled};
 use proem_app::catalogue::missing;
 
 /// The exit code if something was found.
 const FOUND: u8 = 1;
 
-pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
+pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
     let (_, _, loaded) = open(&place.root)?;
     let found = found_in(&loaded.catalogue)?;
     let problems = loaded.catalogue.problems();
@@ -46,6 +46,6 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(FOUND))
 }
 
-fn line(finding: &Finding) -> String {
+fn line(finding: &EntryConcern) -> String {
     format!("{} {}: {}\n", styled(RED, "finding:"), styled(BOLD, finding.name.as_str()), finding.kind.in_words())
 }

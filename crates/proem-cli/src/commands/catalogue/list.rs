@@ -2,21 +2,25 @@
 
 use std::process::ExitCode;
 
-use proem_select::catalogue::{Approval, Capability, Kind};
+use proem_select::catalogue::{Approval, Capability, CatalogueEntryKind};
 use proem_text::json;
 use serde_json::{Value, json};
 
 use super::{approval_word, counted, found_in, noun, open, place, summary_json, tokens};
 use crate::args::{CataloguePlace, KindArg};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BLUE, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
 
-pub(super) fn run(kind: Option<KindArg>, server: Option<&str>, place: &CataloguePlace) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    kind: Option<KindArg>,
+    server: Option<&str>,
+    place: &CataloguePlace,
+) -> Result<ExitCode, CommandFailure> {
     let (_, _, loaded) = open(&place.root)?;
     let of_kind = |entry: &Capability| match kind {
         None => true,
-        Some(KindArg::Tool) => entry.kind() == Kind::Tool,
-        Some(KindArg::Skill) => entry.kind() == Kind::Skill,
+        Some(KindArg::Tool) => entry.kind() == CatalogueEntryKind::Tool,
+        Some(KindArg::Skill) => entry.kind() == CatalogueEntryKind::Skill,
     };
     let of_server =
         |entry: &Capability| server.is_none_or(|server| entry.server().is_some_and(|own| own.as_str() == server));
@@ -78,7 +82,7 @@ fn summary(entries: &[&Capability]) -> String {
     if entries.is_empty() {
         return "no tools or skills; docs/guide/catalogue.md lists the places that are searched".into();
     }
-    let of = |kind: Kind| entries.iter().filter(|entry| entry.kind() == kind).count();
+    let of = |kind: CatalogueEntryKind| entries.iter().filter(|entry| entry.kind() == kind).count();
     let outside = entries.iter().filter(|entry| entry.approval() == Approval::Outside).count();
     let all: usize = entries.iter().map(|entry| tokens(entry)).sum();
     let state = match outside {
@@ -87,8 +91,8 @@ fn summary(entries: &[&Capability]) -> String {
     };
     format!(
         "{} and {}, {} tokens (o200k); {state}",
-        counted(of(Kind::Tool), "tool"),
-        counted(of(Kind::Skill), "skill"),
+        counted(of(CatalogueEntryKind::Tool), "tool"),
+        counted(of(CatalogueEntryKind::Skill), "skill"),
         grouped(all)
     )
 }

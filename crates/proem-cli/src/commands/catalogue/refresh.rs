@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use proem_select::catalogue::manifest::Changes;
-use proem_select::catalogue::{Name, Vectorised};
+use proem_select::catalogue::{CatalogueName, EmbeddingTally};
 use proem_text::json;
 use serde_json::{Value, json};
 
 use super::{counted, open};
 use crate::args::CataloguePlace;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, GREEN, RED, YELLOW, grouped, styled};
 use proem_app::catalogue::Refreshed;
 
@@ -19,7 +19,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// How many names of a kind are listed.
 const MAX_LISTED: usize = 20;
 
-pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, Failure> {
+pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
     let (project, places, loaded) = open(&place.root)?;
     let began = Instant::now();
     let mut progress = |done: usize, all: usize| {
@@ -71,8 +71,9 @@ fn listing(changes: &Changes) -> String {
 }
 
 /// With `degraded` where nothing could be embedded.
-fn to_json(changes: &Changes, vectors: &Result<Vectorised, String>, entries: usize) -> Value {
-    let names = |names: &[Name]| names.iter().map(Name::as_str).map(str::to_owned).collect::<Vec<_>>();
+fn to_json(changes: &Changes, vectors: &Result<EmbeddingTally, String>, entries: usize) -> Value {
+    let names =
+        |names: &[CatalogueName]| names.iter().map(CatalogueName::as_str).map(str::to_owned).collect::<Vec<_>>();
     let made = vectors.as_ref().ok().map(|vectors| {
         json!({ "made": vectors.made, "kept": vectors.kept, "silent": vectors.silent, "removed": vectors.removed })
     });

@@ -11,14 +11,16 @@ use serde_json::Value;
 use super::{about, approval_word, found_in, open, place as place_of, plain, summary_json, tokens};
 use crate::args::CataloguePlace;
 use crate::commands::trust::review::rows;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, LEAD, RED, grouped, styled};
 
-pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, Failure> {
+pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
     let (_, _, loaded) = open(&place.root)?;
     let Some(entry) = loaded.catalogue.get(name) else {
         let shown = door::terminal_str(name);
-        return Err(Failure::usage(format!("no entry is called `{shown}`; `proem catalogue list` shows the names")));
+        return Err(CommandFailure::usage(format!(
+            "no entry is called `{shown}`; `proem catalogue list` shows the names"
+        )));
     };
     let all = found_in(&loaded.catalogue)?;
     let found = about(&all, entry);
@@ -46,7 +48,7 @@ pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, Failur
 pub(super) fn facts(entry: &Capability) -> String {
     let definition = entry.definition();
     let server = entry.server().map(|server| format!(" of server {server}")).unwrap_or_default();
-    let tags: Vec<&str> = definition.tags.iter().map(proem_select::catalogue::Name::as_str).collect();
+    let tags: Vec<&str> = definition.tags.iter().map(proem_select::catalogue::CatalogueName::as_str).collect();
     let mut out = format!("{}\n", styled(BOLD, entry.name().as_str()));
     let mut row = |key: &str, value: &str| _ = writeln!(out, "  {}  {value}", styled(DIM, &format!("{key:9}")));
     row("what", &format!("{}{server}, {} tokens (o200k)", entry.kind().as_str(), grouped(tokens(entry))));

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use proem_engine::call::NanoDollars;
 use proem_store::record::AttemptId;
-use proem_store::{Access, Correction, Store};
+use proem_store::{Correction, Store, StoreAccess};
 
 use crate::commands::trust::{ask, on_terminal};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, cut, styled};
 use proem_app::places::Places;
-use proem_app::project::Project;
+use proem_app::project::OpenProject;
 use proem_app::{records, when};
 
 /// The exit code of a negative answer.
@@ -21,26 +21,31 @@ const MOST: NanoDollars = NanoDollars(1 << 50);
 
 pub(super) async fn run(
     places: &Places,
-    project: &Project,
+    project: &OpenProject,
     (attempt, cost): (i64, NanoDollars),
     why: &str,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     if cost > MOST {
-        return Err(Failure::usage(format!("{cost} is too much for one attempt; the maximum is {MOST}")));
+        return Err(CommandFailure::usage(format!("{cost} is too much for one attempt; the maximum is {MOST}")));
     }
-    let store = records::open(places, project, Access::Write).await?.store;
+    let store = records::open(places, project, StoreAccess::Write).await?.store;
     let done = correct(&store, (AttemptId(attempt), cost), why).await;
     store.close().await;
     done
 }
 
-async fn correct(store: &Store, (attempt, cost): (AttemptId, NanoDollars), why: &str) -> Result<ExitCode, Failure> {
+async fn correct(
+    store: &Store,
+    (attempt, cost): (AttemptId, NanoDollars),
+    why: &str,
+) -> Result<ExitCode, CommandFailure> {
     let run = store.run(&store.run_of(attempt).await?).await?;
     let row = run.calls.iter().flat_map(|call| &call.attempts).find(|row| row.id == attempt);
-    let row = row.ok_or_else(|| Failure::bug("cost correct", format!("attempt {} belongs to no call", attempt.0)))?;
+    let row =
+        row.ok_or_else(|| CommandFailure::bug("cost correct", format!("attempt {} belongs to no call", attempt.0)))?;
     if row.state == "open" {
         let problem = format!("attempt {} is still in progress; correct it when it has ended", attempt.0);
-        return Err(Failure::usage(problem));
+        return Err(CommandFailure::usage(problem));
     }
     let before = row.booked.map_or_else(|| "an unknown price".to_owned(), |booked| booked.to_string());
     let about = format!("the cost of attempt {} is recorded as {before} and would become {cost}", attempt.0);

@@ -5,17 +5,17 @@ use std::process::ExitCode;
 use proem_text::json;
 use serde_json::json;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, cell, styled};
-use proem_app::cost::{Fitted, MIN_CALLS, apply, fit, revert};
+use proem_app::cost::{FactorFit, MIN_CALLS, apply, fit, revert};
 use proem_app::factors::Factors;
 use proem_app::places::Places;
-use proem_app::project::Project;
+use proem_app::project::OpenProject;
 use proem_app::records;
 
 /// What is done with what was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum FactorAction {
     /// It is shown.
     Show,
     /// From now on it is counted by.
@@ -24,9 +24,14 @@ pub(super) enum Way {
     Revert,
 }
 
-pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(
+    places: &Places,
+    project: &OpenProject,
+    way: FactorAction,
+    as_json: bool,
+) -> Result<ExitCode, CommandFailure> {
     let factors = Factors::load(places)?;
-    if way == Way::Revert {
+    if way == FactorAction::Revert {
         let changed = revert(factors, places)?;
         ui::aside(&format!("estimates for {} use the previous factors again\n", ui::counted(changed, "model")));
         return Ok(ExitCode::SUCCESS);
@@ -38,7 +43,7 @@ pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: b
     } else {
         ui::listing(&table(&fitted))?;
     }
-    if way == Way::Show {
+    if way == FactorAction::Show {
         return Ok(ExitCode::SUCCESS);
     }
     let changed = apply(&fitted, factors, places)?;
@@ -53,7 +58,7 @@ pub(super) async fn run(places: &Places, project: &Project, way: Way, as_json: b
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(fitted: &[Fitted]) -> String {
+fn table(fitted: &[FactorFit]) -> String {
     if fitted.is_empty() {
         return "nothing to compare: no recorded call has both an estimate and a token count from the provider\n"
             .to_owned();

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 /// What was spent on something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Sum {
+pub(super) struct SpendSum {
     pub(super) cost: NanoDollars,
     pub(super) attempts: u64,
     pub(super) tokens: u64,
@@ -16,7 +16,7 @@ pub(super) struct Sum {
     pub(super) unpriced: u64,
 }
 
-impl Sum {
+impl SpendSum {
     fn add(&mut self, line: &SpendLine) {
         self.cost = self.cost.and(line.cost);
         self.attempts = self.attempts.saturating_add(line.attempts);
@@ -42,8 +42,8 @@ impl Sum {
 }
 
 /// A sum for each group, in their order.
-pub(super) fn by<G: Ord>(lines: &[SpendLine], group: impl Fn(&SpendLine) -> G) -> Vec<(G, Sum)> {
-    let mut sums: BTreeMap<G, Sum> = BTreeMap::new();
+pub(super) fn by<G: Ord>(lines: &[SpendLine], group: impl Fn(&SpendLine) -> G) -> Vec<(G, SpendSum)> {
+    let mut sums: BTreeMap<G, SpendSum> = BTreeMap::new();
     for line in lines {
         sums.entry(group(line)).or_default().add(line);
     }
@@ -51,8 +51,8 @@ pub(super) fn by<G: Ord>(lines: &[SpendLine], group: impl Fn(&SpendLine) -> G) -
 }
 
 /// The sum of all lines.
-pub(super) fn total(lines: &[SpendLine]) -> Sum {
-    let mut sum = Sum::default();
+pub(super) fn total(lines: &[SpendLine]) -> SpendSum {
+    let mut sum = SpendSum::default();
     lines.iter().for_each(|line| sum.add(line));
     sum
 }

@@ -1,14 +1,14 @@
 //! What became of an existing prompt: where each paragraph went, and what else there is to know.
 
-use proem_agents::assemble::split::{Part, Piece, Reason, split, text_of};
+use proem_agents::assemble::split::{SplitDestination, SplitParagraph, SplitReason, split, text_of};
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_guard::show;
 
 use crate::ui::{BOLD, grouped, styled};
-use proem_app::init::import::Import;
+use proem_app::init::import::PromptImport;
 
 /// All of it.
-pub(super) fn account(import: &Import) -> String {
+pub(super) fn account(import: &PromptImport) -> String {
     let pieces = split(&import.text);
     let mut account = table(&pieces);
     if import.constitution.is_empty() {
@@ -25,12 +25,12 @@ pub(super) fn account(import: &Import) -> String {
 }
 
 /// Where each paragraph went and why.
-fn table(pieces: &[Piece<'_>]) -> String {
+fn table(pieces: &[SplitParagraph<'_>]) -> String {
     let mut out = format!("{}\n", styled(BOLD, "part           tokens  first words                       why"));
     for piece in pieces {
         out.push_str(&row(piece));
     }
-    for part in Part::ALL {
+    for part in SplitDestination::ALL {
         let tokens = OpenAi::O200k.count(&text_of(pieces, part));
         out.push_str(&format!("{:13} {:>7}  in all\n", part.as_str(), grouped(tokens)));
     }
@@ -39,10 +39,10 @@ fn table(pieces: &[Piece<'_>]) -> String {
 }
 
 /// How many tokens the parts have beside the prompt that they were, and why that is another number.
-fn difference(before: &str, pieces: &[Piece<'_>], constitution: &str) -> String {
+fn difference(before: &str, pieces: &[SplitParagraph<'_>], constitution: &str) -> String {
     let count = |text: &str| OpenAi::O200k.count(text);
-    let own: usize = Part::ALL.into_iter().map(|part| count(&text_of(pieces, part))).sum();
-    let added = count(constitution).saturating_sub(count(&text_of(pieces, Part::Constitution)));
+    let own: usize = SplitDestination::ALL.into_iter().map(|part| count(&text_of(pieces, part))).sum();
+    let added = count(constitution).saturating_sub(count(&text_of(pieces, SplitDestination::Constitution)));
     let before = count(before);
     let (sign, seams) =
         if own < before { ("-", before.saturating_sub(own)) } else { ("+", own.saturating_sub(before)) };
@@ -61,20 +61,20 @@ fn difference(before: &str, pieces: &[Piece<'_>], constitution: &str) -> String 
     out
 }
 
-fn row(piece: &Piece<'_>) -> String {
+fn row(piece: &SplitParagraph<'_>) -> String {
     const WIDTH: usize = 32;
     let words: String = piece.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let first: String = words.chars().take(WIDTH).collect();
     let shown: String = show::terminal_str(&first).as_str().chars().take(WIDTH).collect();
     let reason = match &piece.reason {
-        Reason::Title(name) => {
+        SplitReason::Title(name) => {
             let name: String = name.chars().take(WIDTH).collect();
             format!("it is under the heading `{}`", show::terminal_str(&name))
         }
-        Reason::Sign(sign) => (*sign).to_owned(),
-        Reason::Announces => "it introduces what follows".into(),
-        Reason::Closes => "it ends the part before it".into(),
-        Reason::NoSign => "nothing tells".into(),
+        SplitReason::Sign(sign) => (*sign).to_owned(),
+        SplitReason::Announces => "it introduces what follows".into(),
+        SplitReason::Closes => "it ends the part before it".into(),
+        SplitReason::NoSign => "nothing tells".into(),
     };
     let tokens = OpenAi::O200k.count(piece.text);
     format!("{:13} {:>7}  {shown:WIDTH$}  {reason}\n", piece.part.as_str(), grouped(tokens))

@@ -4,26 +4,26 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_app::places::Places;
-use proem_app::project::Project;
+use proem_app::project::OpenProject;
 use proem_app::records::learning::learned_before;
 use proem_app::risk::again::{Resuming, Resumption};
-use proem_app::risk::made::Remade;
-use proem_runtime::records::Going;
+use proem_app::risk::made::InvestigationStart;
+use proem_runtime::records::ResumeIdentity;
 use proem_store::query::RunDetail;
 
-use super::output::{Form, Many, print};
+use super::output::{ReportCount, RiskFormat, print};
 use super::{asking, reading};
 use crate::commands::run::calling;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui;
 
 /// How a recorded investigation is gone on with.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands) struct Again<'a> {
+pub(in crate::commands) struct InvestigationResumption<'a> {
     /// A folder of the repository.
     pub(in crate::commands) root: &'a Path,
     /// Under which id.
-    pub(in crate::commands) going: Going,
+    pub(in crate::commands) going: ResumeIdentity,
     /// Whether the report is printed as JSON.
     pub(in crate::commands) json: bool,
 }
@@ -34,10 +34,10 @@ pub(in crate::commands) struct Again<'a> {
 ///
 /// If it can't go on: it has ended, there is no key, or the change is not what it was.
 pub(in crate::commands) fn go_on(
-    (places, project): (&Places, &Project),
-    (detail, remade): (&RunDetail, Remade),
-    again: Again<'_>,
-) -> Result<ExitCode, Failure> {
+    (places, project): (&Places, &OpenProject),
+    (detail, remade): (&RunDetail, InvestigationStart),
+    again: InvestigationResumption<'_>,
+) -> Result<ExitCode, CommandFailure> {
     let mut resuming = reading(|progress| Resuming::new((places, project), (detail, remade), again.root, progress))?;
     let Resumption { report, trouble } = calling(async |stop| {
         let mut notes = Vec::new();
@@ -51,6 +51,6 @@ pub(in crate::commands) fn go_on(
         ui::notes(&resuming.end(places).await);
         Ok(resumed?)
     })?;
-    print(&[report], if again.json { Form::Json(Many::One) } else { Form::Terminal })?;
-    trouble.map_or(Ok(ExitCode::SUCCESS), |trouble| Err(Failure::outside(trouble)))
+    print(&[report], if again.json { RiskFormat::Json(ReportCount::One) } else { RiskFormat::Terminal })?;
+    trouble.map_or(Ok(ExitCode::SUCCESS), |trouble| Err(CommandFailure::outside(trouble)))
 }

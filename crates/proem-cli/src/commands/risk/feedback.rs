@@ -6,20 +6,20 @@ mod report;
 
 use std::process::ExitCode;
 
-use proem_agents::risk::feedback::{Said, Suggestion};
+use proem_agents::risk::feedback::{AssessmentOpinion, Suggestion};
 use proem_app::places::Places;
-use proem_app::project::{Project, Reading};
+use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::risk::feedback::{self, Opinion, TakenBack};
 use proem_text::json;
 
 use crate::args::risk::Feedback;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, counted};
 
-pub(super) fn run(args: &Feedback) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &Feedback) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
-    let mut project = Project::open(&args.root, &places, Reading::Trusted)?;
+    let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     if args.undo {
         return undo(&places, &project);
     }
@@ -40,13 +40,15 @@ pub(super) fn run(args: &Feedback) -> Result<ExitCode, Failure> {
 }
 
 /// Records what a person says of an assessment.
-fn say(places: &Places, project: &Project, run: &str, args: &Feedback) -> Result<ExitCode, Failure> {
+fn say(places: &Places, project: &OpenProject, run: &str, args: &Feedback) -> Result<ExitCode, CommandFailure> {
     let (said, reason) = match &args.false_positive {
         Some(reason) if reason.trim().is_empty() => {
-            return Err(Failure::usage("`--false-positive` needs a reason, such as \"coupled by the framework\""));
+            return Err(CommandFailure::usage(
+                "`--false-positive` needs a reason, such as \"coupled by the framework\"",
+            ));
         }
-        Some(reason) => (Said::FalsePositive, reason.as_str()),
-        None => (Said::Caught, ""),
+        Some(reason) => (AssessmentOpinion::FalsePositive, reason.as_str()),
+        None => (AssessmentOpinion::Caught, ""),
     };
     let opinion = Opinion { said, about: &args.metric, reason };
     let run = records::blocking(feedback::say((places, project), run, opinion))?;
@@ -57,7 +59,7 @@ fn say(places: &Places, project: &Project, run: &str, args: &Feedback) -> Result
 }
 
 /// Takes suggested thresholds over.
-fn apply(places: &Places, project: &Project, suggestions: &[Suggestion]) -> Result<ExitCode, Failure> {
+fn apply(places: &Places, project: &OpenProject, suggestions: &[Suggestion]) -> Result<ExitCode, CommandFailure> {
     if suggestions.is_empty() {
         ui::aside("nothing to change: no threshold is suggested; `proem risk feedback --report` says why\n");
         return Ok(ExitCode::SUCCESS);
@@ -70,7 +72,7 @@ fn apply(places: &Places, project: &Project, suggestions: &[Suggestion]) -> Resu
 }
 
 /// Takes back what was taken over last.
-fn undo(places: &Places, project: &Project) -> Result<ExitCode, Failure> {
+fn undo(places: &Places, project: &OpenProject) -> Result<ExitCode, CommandFailure> {
     let TakenBack { before, after } = feedback::undo(places, project)?;
     ui::listing(&report::difference(&before, &after))?;
     ui::aside("the previous thresholds apply again\n");

@@ -13,12 +13,12 @@ mod tests;
 pub(super) use self::batch::by_rank;
 pub(super) use self::lines::named;
 
-use proem_agents::risk::report::Report;
+use proem_agents::risk::report::RiskReport;
 use proem_text::json;
 use serde_json::Value as Json;
 
 use crate::args::risk::Risk;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui;
 
 /// Cells of a line of a report.
@@ -26,13 +26,13 @@ const WIDTH: usize = 100;
 
 /// How reports are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum RiskFormat {
     /// One report on one screen; a table for several.
     Terminal,
     /// All there is, for a person.
     Explain,
     /// The published JSON: an object for one change, a list for several.
-    Json(Many),
+    Json(ReportCount),
     /// SARIF 2.1.0.
     Sarif,
     /// A comment on a pull request.
@@ -41,20 +41,20 @@ pub(super) enum Form {
 
 /// Whether one change was asked for, or any number of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Many {
+pub(super) enum ReportCount {
     /// One.
     One,
     /// A list, whatever its length.
     List,
 }
 
-impl Form {
+impl RiskFormat {
     /// The form that was asked for.
     pub(super) const fn of(args: &Risk) -> Self {
         let form = args.form;
         let many = args.each || args.since.is_some() || args.revisions.len() > 1;
         match form {
-            _ if form.json => Self::Json(if many { Many::List } else { Many::One }),
+            _ if form.json => Self::Json(if many { ReportCount::List } else { ReportCount::One }),
             _ if form.sarif => Self::Sarif,
             _ if form.markdown => Self::Markdown,
             _ if form.explain => Self::Explain,
@@ -64,27 +64,27 @@ impl Form {
 }
 
 /// Prints reports to standard output.
-pub(super) fn print(reports: &[Report], form: Form) -> Result<(), Failure> {
+pub(super) fn print(reports: &[RiskReport], form: RiskFormat) -> Result<(), CommandFailure> {
     match form {
-        Form::Terminal => ui::listing(&match reports {
+        RiskFormat::Terminal => ui::listing(&match reports {
             [report] => terminal::report(report, WIDTH),
             reports => batch::table(reports, WIDTH),
         }),
-        Form::Explain => {
+        RiskFormat::Explain => {
             let pages: Vec<String> = reports.iter().map(|report| explain::report(report, WIDTH)).collect();
             ui::listing(&pages.join("\n"))
         }
-        Form::Json(many) => ui::document(&json::pretty(&as_json(reports, many)?)),
-        Form::Sarif => ui::document(&json::pretty(&sarif::log(reports))),
-        Form::Markdown => ui::report(&markdown::comment(reports)),
+        RiskFormat::Json(many) => ui::document(&json::pretty(&as_json(reports, many)?)),
+        RiskFormat::Sarif => ui::document(&json::pretty(&sarif::log(reports))),
+        RiskFormat::Markdown => ui::report(&markdown::comment(reports)),
     }
 }
 
 /// The published JSON.
-fn as_json(reports: &[Report], many: Many) -> Result<Json, Failure> {
+fn as_json(reports: &[RiskReport], many: ReportCount) -> Result<Json, CommandFailure> {
     let value = match (many, reports) {
-        (Many::One, [report]) => serde_json::to_value(report),
+        (ReportCount::One, [report]) => serde_json::to_value(report),
         _ => serde_json::to_value(reports),
     };
-    value.map_err(|error| Failure::bug("a report as JSON", error))
+    value.map_err(|error| CommandFailure::bug("a report as JSON", error))
 }

@@ -2,14 +2,14 @@
 
 use proem_engine::call::{NanoDollars, Usage};
 use proem_engine::decode::RepairKind;
-use proem_engine::profile::{Adapted, Rule, Signals};
-use proem_engine::run::{Attempt, Broken, Ended};
+use proem_engine::profile::{Adaptation, ProfileRule, Signals};
+use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd};
 use proem_guard::show;
 
 use crate::ui::{self, BOLD, DIM, grouped, styled};
-use proem_app::records::writing::Booking;
-use proem_app::run::asking::Ran;
-use proem_app::run::setting::Setting;
+use proem_app::records::writing::BookedCost;
+use proem_app::run::asking::FinishedRun;
+use proem_app::run::setting::RunSetting;
 
 /// The most characters that are shown of what a provider said.
 const MAX_SAID: usize = 300;
@@ -18,7 +18,7 @@ const MAX_SAID: usize = 300;
 const SHOWN_MILLIS: u128 = 20;
 
 /// Tells it on standard error.
-pub(super) fn tell(setting: &Setting, ran: &Ran) {
+pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
     for noted in &ran.prepared.noted {
         ui::note(&format!("guard: {}", noted.in_words()));
     }
@@ -30,7 +30,7 @@ pub(super) fn tell(setting: &Setting, ran: &Ran) {
             ui::note(&format!("repaired: {}", repairs(&attempt.repairs)));
         }
         if let Some(failure) = &attempt.failure {
-            if matches!(ran.outcome.ended, Ended::FellBack { .. }) {
+            if matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
                 ui::note(&failure.message);
             }
             if let Some(said) = &failure.said {
@@ -38,19 +38,19 @@ pub(super) fn tell(setting: &Setting, ran: &Ran) {
             }
         }
     }
-    if let Ended::FellBack { because, .. } = &ran.outcome.ended {
+    if let ExchangeEnd::FellBack { because, .. } = &ran.outcome.ended {
         ui::note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
     }
     ui::aside(&format!("{}\n", line(setting, ran)));
 }
 
 /// Tells more of it: what went over the wire, what is booked, what the prompt learned.
-pub(super) async fn explain(setting: &Setting, ran: &Ran) {
+pub(super) async fn explain(setting: &RunSetting, ran: &FinishedRun) {
     ui::aside(&wire(ran));
     ui::aside(&format!("cache: {}\n", ran.prepared.plan.sentence()));
     if let (Some(records), Some(run)) = (&setting.records, &ran.run) {
         let booked = match records.booking(run).await {
-            Ok(Booking { reserved, settled }) => {
+            Ok(BookedCost { reserved, settled }) => {
                 format!("charged {} of {} reserved", money(settled), money(reserved))
             }
             Err(failure) => format!("the recorded cost can't be read: {failure}"),
@@ -65,7 +65,7 @@ pub(super) async fn explain(setting: &Setting, ran: &Ran) {
 }
 
 /// What the prompt shows of what was learned and is wished for, and why.
-pub(in crate::commands) fn profile(adapted: &Adapted) -> String {
+pub(in crate::commands) fn profile(adapted: &Adaptation) -> String {
     let rules: Vec<&str> = adapted.rules.iter().map(|rule| in_a_word(*rule)).collect();
     let rules = match rules.as_slice() {
         [] if adapted.profile.is_empty() => "nothing was learned, and no preference is set".to_owned(),
@@ -89,15 +89,15 @@ pub(in crate::commands) fn profile(adapted: &Adapted) -> String {
     out
 }
 
-const fn in_a_word(rule: Rule) -> &'static str {
+const fn in_a_word(rule: ProfileRule) -> &'static str {
     match rule {
-        Rule::Baseline => "baseline",
-        Rule::Failures => "failures",
-        Rule::Risks => "risks",
-        Rule::Retry => "retry",
-        Rule::Time => "time",
-        Rule::Compliance => "compliance",
-        Rule::Format => "format",
+        ProfileRule::Baseline => "baseline",
+        ProfileRule::Failures => "failures",
+        ProfileRule::Risks => "risks",
+        ProfileRule::Retry => "retry",
+        ProfileRule::Time => "time",
+        ProfileRule::Compliance => "compliance",
+        ProfileRule::Format => "format",
     }
 }
 
@@ -141,13 +141,13 @@ fn repairs(kinds: &[RepairKind]) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-fn in_words(problem: &Broken) -> String {
+fn in_words(problem: &BrokenRule) -> String {
     let place = if problem.path.is_empty() { "the answer".to_owned() } else { format!("`{}`", problem.path) };
     format!("{place} violates `{}`; expected: {}", problem.rule, problem.expected)
 }
 
 /// The run in one line.
-fn line(setting: &Setting, ran: &Ran) -> String {
+fn line(setting: &RunSetting, ran: &FinishedRun) -> String {
     let id = &ran.prepared.request.assembly.prompt;
     let name = styled(BOLD, &format!("{}/{}", id.agent, id.name));
     let from = format!("{}/{}", setting.asked.endpoint.name, setting.asked.model.name);
@@ -184,7 +184,7 @@ pub(super) fn money(cost: Option<NanoDollars>) -> String {
 }
 
 /// Each attempt with what went over the wire.
-fn wire(ran: &Ran) -> String {
+fn wire(ran: &FinishedRun) -> String {
     let mut out = String::new();
     for attempt in &ran.outcome.attempts {
         let number = attempt.effect.0.saturating_add(1);

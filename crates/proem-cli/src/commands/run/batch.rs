@@ -5,32 +5,32 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use proem_app::run::batch::{self, Batch, Happened, Tally, Watcher};
-use proem_app::run::setting::Setting;
+use proem_app::run::batch::{self, Batch, BatchTally, Happened, Watcher};
+use proem_app::run::setting::RunSetting;
 use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::{account, single, source};
-use crate::args::Run;
-use crate::failure::Failure;
+use crate::args::RunArgs;
+use crate::failure::CommandFailure;
 use crate::ui::{self, grouped};
 
 pub(super) async fn run(
-    args: &Run,
+    args: &RunArgs,
     path: &Path,
-    setting: &Setting,
+    setting: &RunSetting,
     stop: &CancellationToken,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     let batch = Batch { from: source(path), texts: &args.set, out: args.out.as_deref() };
     if args.dry_run {
-        let print = |request| ui::document(&json::compact(&ui::tell(request))).map_err(Failure::into_error);
+        let print = |request| ui::document(&json::compact(&ui::tell(request))).map_err(CommandFailure::into_error);
         batch::requests(setting, batch, &print)?;
         return Ok(ExitCode::SUCCESS);
     }
     let bar = OnceCell::new();
     let form = |result: &Json| ui::document_text(&json::compact(result));
-    let tell = |happened: Happened<'_>| tell(&bar, &happened).map_err(Failure::into_error);
+    let tell = |happened: Happened<'_>| tell(&bar, &happened).map_err(CommandFailure::into_error);
     let over = batch::run(setting, batch, Watcher { form: &form, tell: &tell }, stop).await;
     if let Some(bar) = bar.get() {
         bar.finish_and_clear();
@@ -46,18 +46,18 @@ pub(super) async fn run(
         };
         let why = over.tally.fatal.clone().unwrap_or_else(|| "interrupted".to_owned());
         ui::aside(&format!("{}\n", in_words(&over.tally, kept)));
-        return Err(Failure::outside(format!("{why}{again}")));
+        return Err(CommandFailure::outside(format!("{why}{again}")));
     }
     let mut tally = over.finish()?;
     ui::aside(&format!("{}\n", in_words(&tally, kept)));
     match tally.trouble.take() {
         None => Ok(code(&tally)),
-        Some(trouble) => Err(Failure::outside(trouble)),
+        Some(trouble) => Err(CommandFailure::outside(trouble)),
     }
 }
 
 /// Shows what happens, where a bar was begun above it.
-fn tell(bar: &OnceCell<ProgressBar>, happened: &Happened<'_>) -> Result<(), Failure> {
+fn tell(bar: &OnceCell<ProgressBar>, happened: &Happened<'_>) -> Result<(), CommandFailure> {
     match happened {
         Happened::Kept(lines) => ui::note(&format!("{} lines were answered before and are kept", grouped(*lines))),
         Happened::Begins(total) => _ = bar.set(drawn(*total)),
@@ -97,7 +97,7 @@ fn drawn(total: Option<u64>) -> ProgressBar {
     bar
 }
 
-fn money(tally: &Tally) -> String {
+fn money(tally: &BatchTally) -> String {
     let all = [tally.answered, tally.fell_back, tally.failed, tally.cancelled].iter().sum::<usize>();
     match tally.unpriced {
         0 => account::money(Some(tally.spent)),
@@ -106,7 +106,7 @@ fn money(tally: &Tally) -> String {
     }
 }
 
-fn in_words(tally: &Tally, kept: usize) -> String {
+fn in_words(tally: &BatchTally, kept: usize) -> String {
     let mut parts = vec![format!("{} answered", grouped(tally.answered))];
     for (count, what) in [
         (kept, "kept from before"),
@@ -122,7 +122,7 @@ fn in_words(tally: &Tally, kept: usize) -> String {
     format!("{}  {}", parts.join(", "), money(tally))
 }
 
-fn code(tally: &Tally) -> ExitCode {
+fn code(tally: &BatchTally) -> ExitCode {
     match (tally.fell_back.saturating_add(tally.failed), tally.unasked) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) => ExitCode::from(2),

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use proem_app::run::asking::Ran;
-use proem_app::run::output::Output;
-use proem_app::run::setting::{self, Setting};
-use proem_engine::ordered::Ordered;
-use proem_engine::run::Ended;
+use proem_app::run::asking::FinishedRun;
+use proem_app::run::output::RunOutput;
+use proem_app::run::setting::{self, RunSetting};
+use proem_engine::ordered::OrderedJson;
+use proem_engine::run::ExchangeEnd;
 use proem_guard::show;
 use proem_llm::cassette::Replayer;
 use proem_text::json;
@@ -17,26 +17,26 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::account;
-use crate::args::Run;
-use crate::failure::Failure;
+use crate::args::RunArgs;
+use crate::failure::CommandFailure;
 use crate::ui;
 
 pub(super) async fn run(
-    args: &Run,
-    inputs: &Ordered,
-    setting: &Setting,
+    args: &RunArgs,
+    inputs: &OrderedJson,
+    setting: &RunSetting,
     stop: &CancellationToken,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     if args.dry_run {
         ui::document(&json::pretty(&ui::tell(setting.request(inputs)?)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let waiting = waiting(setting);
-    let said = Said { json: args.json, explain: args.explain };
+    let said = RunVerbosity { json: args.json, explain: args.explain };
     // Whoever reads an answer doesn't wait until its end is written. JSON says whether it was.
-    let hand_on = |ran: &Ran| {
+    let hand_on = |ran: &FinishedRun| {
         waiting.finish_and_clear();
-        if said.json { Ok(()) } else { value(setting, ran, said).map_err(Failure::into_error) }
+        if said.json { Ok(()) } else { value(setting, ran, said).map_err(CommandFailure::into_error) }
     };
     let ran = setting.ask_and(inputs, (None, stop), &hand_on).await;
     waiting.finish_and_clear();
@@ -49,22 +49,26 @@ pub(super) async fn run(
 
 /// How much is said of a run.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands) struct Said {
+pub(in crate::commands) struct RunVerbosity {
     pub(in crate::commands) json: bool,
     pub(in crate::commands) explain: bool,
 }
 
 /// Prints a run's value and what it took.
-pub(in crate::commands) async fn print(setting: &Setting, ran: &Ran, said: Said) -> Result<ExitCode, Failure> {
+pub(in crate::commands) async fn print(
+    setting: &RunSetting,
+    ran: &FinishedRun,
+    said: RunVerbosity,
+) -> Result<ExitCode, CommandFailure> {
     value(setting, ran, said)?;
     tell(setting, ran, said).await
 }
 
 /// Prints a run's value.
-fn value(setting: &Setting, ran: &Ran, said: Said) -> Result<(), Failure> {
+fn value(setting: &RunSetting, ran: &FinishedRun, said: RunVerbosity) -> Result<(), CommandFailure> {
     if said.json {
-        let output = serde_json::to_value(Output::new(setting, ran, None))
-            .map_err(|e| Failure::bug("could not write JSON", e))?;
+        let output = serde_json::to_value(RunOutput::new(setting, ran, None))
+            .map_err(|e| CommandFailure::bug("could not write JSON", e))?;
         ui::document(&json::pretty(&output))?;
     } else if let Some(text) = text(&ran.outcome.ended) {
         ui::data(&text)?;
@@ -73,7 +77,7 @@ fn value(setting: &Setting, ran: &Ran, said: Said) -> Result<(), Failure> {
 }
 
 /// Tells what a run took, and what could not be written of it.
-async fn tell(setting: &Setting, ran: &Ran, said: Said) -> Result<ExitCode, Failure> {
+async fn tell(setting: &RunSetting, ran: &FinishedRun, said: RunVerbosity) -> Result<ExitCode, CommandFailure> {
     account::tell(setting, ran);
     if said.explain {
         account::explain(setting, ran).await;
@@ -84,7 +88,7 @@ async fn tell(setting: &Setting, ran: &Ran, said: Said) -> Result<ExitCode, Fail
         None => ended,
         // The answer is there; that its record isn't must not be missed.
         Some(trouble) => match ended {
-            Ok(_) => Err(Failure::outside(trouble.clone())),
+            Ok(_) => Err(CommandFailure::outside(trouble.clone())),
             Err(failure) => {
                 ui::note(trouble);
                 Err(failure)
@@ -94,7 +98,7 @@ async fn tell(setting: &Setting, ran: &Ran, said: Said) -> Result<ExitCode, Fail
 }
 
 /// Says on a terminal who is asked and for how long.
-pub(in crate::commands) fn waiting(setting: &Setting) -> ProgressBar {
+pub(in crate::commands) fn waiting(setting: &RunSetting) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ui::target());
     if let Ok(style) = ProgressStyle::with_template("{spinner} asking {msg}  {elapsed}") {
         bar.set_style(style);
@@ -107,11 +111,11 @@ pub(in crate::commands) fn waiting(setting: &Setting) -> ProgressBar {
 }
 
 /// The value as it is printed; a pipe gets a text as it is, a terminal gets it made safe to look at.
-fn text(ended: &Ended) -> Option<String> {
+fn text(ended: &ExchangeEnd) -> Option<String> {
     let value = match ended {
-        Ended::Answered { value } => show::value(value),
-        Ended::FellBack { value, .. } => value.clone(),
-        Ended::Failed { .. } => return None,
+        ExchangeEnd::Answered { value } => show::value(value),
+        ExchangeEnd::FellBack { value, .. } => value.clone(),
+        ExchangeEnd::Failed { .. } => return None,
     };
     Some(match value {
         Json::String(text) if std::io::stdout().is_terminal() => {
@@ -128,10 +132,10 @@ pub(in crate::commands) fn unused(replayer: Option<&Replayer>) {
     ui::notes(&setting::unused(replayer));
 }
 
-fn end(ran: &Ran) -> Result<ExitCode, Failure> {
+fn end(ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
     match (&ran.outcome.ended, ran.failure()) {
         (_, Some(failure)) => Err(failure.into()),
-        (Ended::FellBack { .. }, None) => Ok(ExitCode::from(3)),
-        (Ended::Answered { .. } | Ended::Failed { .. }, None) => Ok(ExitCode::SUCCESS),
+        (ExchangeEnd::FellBack { .. }, None) => Ok(ExitCode::from(3)),
+        (ExchangeEnd::Answered { .. } | ExchangeEnd::Failed { .. }, None) => Ok(ExitCode::SUCCESS),
     }
 }

@@ -8,16 +8,16 @@ use std::process::ExitCode;
 use proem_app::runs::diff::{DiffOptions, Runs};
 use proem_text::json;
 
-use super::{Failure, Places, Project, RecordsPlace};
+use super::{CommandFailure, OpenProject, Places, RecordsPlace};
 use crate::ui;
 use proem_app::records;
 
 pub(super) async fn run(
     places: &Places,
-    project: &Project,
+    project: &OpenProject,
     options: &DiffOptions<'_>,
     place: &RecordsPlace,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     let mut notes = Vec::new();
     let runs = Runs::look((places, project), options, &mut notes).await;
     ui::notes(&notes);

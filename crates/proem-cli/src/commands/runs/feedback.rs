@@ -2,19 +2,19 @@
 
 use std::process::ExitCode;
 
-use proem_app::runs::feedback::{Said, word, write};
+use proem_app::runs::feedback::{FeedbackReceipt, word, write};
 use proem_app::{records, when};
 use proem_engine::profile::Judgement;
 
-use super::{Failure, Places, Project, RecordsPlace};
+use super::{CommandFailure, OpenProject, Places, RecordsPlace};
 use crate::ui;
 
 pub(super) async fn run(
     places: &Places,
-    project: &Project,
+    project: &OpenProject,
     (run, judgement, note): (&str, Judgement, &str),
     place: &RecordsPlace,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     let said = write((places, project), (run, place.whose()), (judgement, note)).await?;
     if place.json {
         let counts = said.prompt.as_ref().map(|prompt| {
@@ -31,7 +31,7 @@ pub(super) async fn run(
 }
 
 /// What follows from what was said, in words.
-fn follows(said: &Said, judgement: Judgement, project: &Project) -> Result<String, Failure> {
+fn follows(said: &FeedbackReceipt, judgement: Judgement, project: &OpenProject) -> Result<String, CommandFailure> {
     let Some(prompt) = &said.prompt else { return Ok(String::new()) };
     Ok(match judgement {
         Judgement::Good => format!("; earlier failures of {prompt} no longer count"),

@@ -5,31 +5,31 @@ use std::process::ExitCode;
 use anstyle::Style;
 use jiff::tz::TimeZone;
 use proem_store::Store;
-use proem_store::query::{Listed, RunRow, RunState, RunsWanted};
+use proem_store::query::{RunRow, RunScope, RunState, RunsWanted};
 use proem_store::record::RunOutcome;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use super::{Failure, Places, Project, RecordsPlace};
+use super::{CommandFailure, OpenProject, Places, RecordsPlace};
 use crate::args::records::OutcomeArg;
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cell, styled};
 use proem_app::{records, when};
 
 /// Which runs are wanted.
-pub(super) struct Wanted<'w> {
+pub(super) struct RunFilter<'w> {
     pub(super) since: Option<&'w str>,
     pub(super) prompt: Option<&'w str>,
     pub(super) outcome: Option<OutcomeArg>,
-    pub(super) listed: Listed,
+    pub(super) listed: RunScope,
     pub(super) limit: u32,
 }
 
 pub(super) async fn run(
     places: &Places,
-    project: &Project,
-    wanted: &Wanted<'_>,
+    project: &OpenProject,
+    wanted: &RunFilter<'_>,
     place: &RecordsPlace,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     let zone = records::zone(&project.config.budget)?;
     let wanted = RunsWanted {
         project: place.whose().owner(project),
@@ -56,10 +56,10 @@ pub(super) async fn run(
 }
 
 /// Where runs are that a list without a line leaves out.
-async fn elsewhere(store: &Store, wanted: RunsWanted) -> Result<Option<&'static str>, Failure> {
+async fn elsewhere(store: &Store, wanted: RunsWanted) -> Result<Option<&'static str>, CommandFailure> {
     let one = RunsWanted { limit: Some(1), ..wanted };
-    let any = RunsWanted { listed: Listed::Any, ..one.clone() };
-    if one.listed == Listed::Acted && !store.runs(&any).await?.is_empty() {
+    let any = RunsWanted { listed: RunScope::Any, ..one.clone() };
+    if one.listed == RunScope::Acted && !store.runs(&any).await?.is_empty() {
         return Ok(Some("there are matching runs that asked no model, such as assembled prompts; `--any` lists them"));
     }
     let all = RunsWanted { project: None, ..one.clone() };
@@ -88,13 +88,13 @@ fn empty(wanted: &RunsWanted) -> String {
     }
     let whose = if wanted.project.is_some() { " of this project" } else { "" };
     match wanted.listed {
-        Listed::Acted => format!("no run{whose} asked a model; `proem run` records what it does\n"),
-        Listed::Any => format!("no run{whose} is recorded; `proem run` and `proem assemble` record what they do\n"),
+        RunScope::Acted => format!("no run{whose} asked a model; `proem run` records what it does\n"),
+        RunScope::Any => format!("no run{whose} is recorded; `proem run` and `proem assemble` record what they do\n"),
     }
 }
 
 fn table(rows: &[RunRow], zone: &TimeZone, all: bool) -> String {
-    let shape = Shape::of(ui::width(), all);
+    let shape = RunColumns::of(ui::width(), all);
     let mut head = vec![format!("{:8} {:11} {:prompt$}", "run", "started", "prompt", prompt = shape.prompt)];
     head.extend(shape.second.map(|cells| format!("{:cells$}", if all { "project" } else { "model" })));
     head.push(format!("{:12}", "outcome"));
@@ -108,7 +108,7 @@ fn table(rows: &[RunRow], zone: &TimeZone, all: bool) -> String {
 }
 
 /// Which columns there is room for.
-struct Shape {
+struct RunColumns {
     /// The cells of the prompt.
     prompt: usize,
     /// The cells of the model, or of the project.
@@ -117,7 +117,7 @@ struct Shape {
     input: bool,
 }
 
-impl Shape {
+impl RunColumns {
     /// The columns for a line of so many cells, of one project's runs or of all.
     const fn of(width: usize, all: bool) -> Self {
         match (width, all) {
@@ -129,7 +129,7 @@ impl Shape {
     }
 }
 
-fn line(row: &RunRow, zone: &TimeZone, (all, shape): (bool, &Shape)) -> String {
+fn line(row: &RunRow, zone: &TimeZone, (all, shape): (bool, &RunColumns)) -> String {
     // The end of a version says which bytes an unlocked prompt had; there is no room for it here.
     let version = row.prompt.version.split_once('+').map_or(row.prompt.version.as_str(), |(version, _)| version);
     let name = format!("{}/{}", row.prompt.agent, row.prompt.name);

@@ -8,10 +8,10 @@ use std::process::ExitCode;
 use jiff::tz::TimeZone;
 use proem_app::runs::purge::{Before, Purging};
 use proem_app::{records, when};
-use proem_store::Purged;
+use proem_store::PurgeCounts;
 use proem_store::query::{RunRow, RunState};
 
-use super::{Failure, Places, Project, RecordsPlace};
+use super::{CommandFailure, OpenProject, Places, RecordsPlace};
 use crate::commands::trust::{ask, on_terminal};
 use crate::ui;
 
@@ -20,16 +20,16 @@ const NO: u8 = 1;
 
 pub(super) async fn run(
     places: &Places,
-    project: &Project,
+    project: &OpenProject,
     (runs, before): (&[String], Option<&str>),
     place: &RecordsPlace,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     let zone = records::zone(&project.config.budget)?;
     let purging = Purging::begin((places, project), place.whose(), before).await?;
     let purged = if runs.is_empty() {
         found(&purging, place, &zone).await
     } else {
-        purging.named(runs).await.map(Some).map_err(Failure::from)
+        purging.named(runs).await.map(Some).map_err(CommandFailure::from)
     };
     purging.end().await;
     let Some((purged, wanted)) = purged? else { return Ok(ExitCode::from(NO)) };
@@ -63,9 +63,9 @@ async fn found(
     purging: &Purging<'_>,
     place: &RecordsPlace,
     zone: &TimeZone,
-) -> Result<Option<(Purged, usize)>, Failure> {
+) -> Result<Option<(PurgeCounts, usize)>, CommandFailure> {
     let Before { runs, all } = purging.found().await?;
-    let Some(summary) = summary(&runs, zone) else { return Ok(Some((Purged::default(), 0))) };
+    let Some(summary) = summary(&runs, zone) else { return Ok(Some((PurgeCounts::default(), 0))) };
     // A list is short unless it is said how long it may be.
     let all_projects = if place.all { " --all" } else { "" };
     let names = format!("name the runs, as `proem runs list{all_projects} --limit {all} --json` lists them");

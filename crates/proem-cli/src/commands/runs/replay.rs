@@ -4,29 +4,29 @@ use std::process::ExitCode;
 
 use proem_app::records::blocking;
 use proem_app::risk::{again, made as investigation};
-use proem_app::run::made::Remade;
-use proem_app::runs::replay::{Kind, blamed, kind, nowhere, prompt, refused};
+use proem_app::run::made::RunStart;
+use proem_app::runs::replay::{ExitKind, blamed, kind, nowhere, prompt, refused};
 use proem_app::runs::{found, versions};
-use proem_engine::versions::Changed;
+use proem_engine::versions::VersionChange;
 use proem_guard::show::terminal_str;
 use proem_runtime::installation_key;
-use proem_runtime::records::{Difference, Replayed};
-use proem_store::query::{Listed, RunDetail};
+use proem_runtime::records::{Difference, ReplayReport};
+use proem_store::query::{RunDetail, RunScope};
 use proem_store::record::{Replayable, RunId};
 use proem_text::json;
 use serde_json::json;
 
-use super::{Failure, Places, Project, RecordsPlace};
+use super::{CommandFailure, OpenProject, Places, RecordsPlace};
 use crate::hints::in_words as message_in_words;
 use crate::ui::{self, grouped};
 use proem_app::records;
 
 pub(super) fn run(
     places: &Places,
-    project: &mut Project,
+    project: &mut OpenProject,
     run: &str,
     place: &RecordsPlace,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     ui::notes(&project.all_notes());
     let project = &*project;
     blocking(async {
@@ -40,10 +40,12 @@ pub(super) fn run(
         let changed = remade.changed().map(str::to_owned);
         let store = crate::ui::tell(records::look(places, project).await?);
         let replayed = match remade {
-            Anew::Prompt(remade) => prompt(*remade, &detail, places, (&store, &versions)).await.map_err(Failure::from),
-            Anew::Investigation(remade) => {
+            RebuildSource::Prompt(remade) => {
+                prompt(*remade, &detail, places, (&store, &versions)).await.map_err(CommandFailure::from)
+            }
+            RebuildSource::Investigation(remade) => {
                 let endpoint = nowhere(&detail.row.endpoint, remade.provider());
-                again::replayed(*remade, &detail, (places, endpoint), &store).await.map_err(Failure::from)
+                again::replayed(*remade, &detail, (places, endpoint), &store).await.map_err(CommandFailure::from)
             }
         };
         store.close().await;
@@ -58,14 +60,14 @@ pub(super) fn run(
 
 /// What a run's requests are rebuilt from.
 #[derive(Debug)]
-pub(super) enum Anew {
+pub(super) enum RebuildSource {
     /// A prompt's.
-    Prompt(Box<Remade>),
+    Prompt(Box<RunStart>),
     /// An investigation's.
-    Investigation(Box<investigation::Remade>),
+    Investigation(Box<investigation::InvestigationStart>),
 }
 
-impl Anew {
+impl RebuildSource {
     /// Why its prompts are not those that the run used, if they aren't.
     pub(super) fn changed(&self) -> Option<&str> {
         match self {
@@ -78,19 +80,21 @@ impl Anew {
 /// A run with what it was made from, or why that can't be rebuilt.
 pub(super) async fn remade(
     places: &Places,
-    project: &Project,
+    project: &OpenProject,
     (run, place): (&str, &RecordsPlace),
-) -> Result<(RunDetail, Result<Anew, String>), Failure> {
+) -> Result<(RunDetail, Result<RebuildSource, String>), CommandFailure> {
     let store = crate::ui::tell(records::look(places, project).await?);
-    let id = found(&store, project, (run, place.whose()), Listed::Acted).await?;
+    let id = found(&store, project, (run, place.whose()), RunScope::Acted).await?;
     let detail = store.run(&id).await?;
     let key = installation_key(&places.key())?.id();
     let remade = match kind(&detail) {
         Err(why) => Err(why),
-        Ok(Kind::Prompt) => Remade::read(&store, &detail, &key).await.map(|remade| Anew::Prompt(Box::new(remade))),
-        Ok(Kind::Investigation) => {
-            let remade = investigation::Remade::read(&store, &detail, &key).await;
-            remade.map(|remade| Anew::Investigation(Box::new(remade))).map_err(|why| message_in_words(&why))
+        Ok(ExitKind::Prompt) => {
+            RunStart::read(&store, &detail, &key).await.map(|remade| RebuildSource::Prompt(Box::new(remade)))
+        }
+        Ok(ExitKind::Investigation) => {
+            let remade = investigation::InvestigationStart::read(&store, &detail, &key).await;
+            remade.map(|remade| RebuildSource::Investigation(Box::new(remade))).map_err(|why| message_in_words(&why))
         }
     };
     store.close().await;
@@ -99,10 +103,10 @@ pub(super) async fn remade(
 
 fn say(
     detail: &RunDetail,
-    (replayed, versions): (&Replayed, &[Changed]),
+    (replayed, versions): (&ReplayReport, &[VersionChange]),
     place: &RecordsPlace,
-) -> Result<ExitCode, Failure> {
-    let Replayed { calls, bytes, difference, .. } = replayed;
+) -> Result<ExitCode, CommandFailure> {
+    let ReplayReport { calls, bytes, difference, .. } = replayed;
     if place.json {
         let output = json!({
             "run": detail.row.id,

@@ -8,30 +8,30 @@ mod questions;
 use std::process::ExitCode;
 
 use proem_app::records::blocking;
-use proem_app::run::made::Remade;
+use proem_app::run::made::RunStart;
 use proem_app::runs::resume::Resuming;
 use proem_engine::run::Question;
-use proem_runtime::records::Going as Way;
+use proem_runtime::records::ResumeIdentity as Way;
 use proem_store::query::{RunDetail, RunState};
 
-use super::replay::{Anew, remade};
-use super::{Failure, Places, Project, RecordsPlace};
+use super::replay::{RebuildSource, remade};
+use super::{CommandFailure, OpenProject, Places, RecordsPlace};
 use crate::commands::risk;
 use crate::commands::run::calling as with_calls;
-use crate::commands::run::single::{Said, print, waiting};
+use crate::commands::run::single::{RunVerbosity, print, waiting};
 use crate::ui;
 
 pub(super) fn run(
     places: &Places,
-    project: &mut Project,
+    project: &mut OpenProject,
     (run, fork): (&str, bool),
     place: &RecordsPlace,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     ui::notes(&project.all_notes());
     let project = &*project;
     let (detail, remade) = blocking(remade(places, project, (run, place)))?;
     let id = detail.row.id.clone();
-    let refused = |why: String| Failure::usage(format!("run {} can't be resumed: {why}", id.short()));
+    let refused = |why: String| CommandFailure::usage(format!("run {} can't be resumed: {why}", id.short()));
     if detail.row.state == RunState::Asking {
         // Before the run is taken over: it stays as it is.
         questions::on_terminal(id.short())?;
@@ -42,9 +42,9 @@ pub(super) fn run(
     }
     let going = if fork { Way::Apart } else { Way::On };
     match remade {
-        Anew::Prompt(remade) => prompt(places, project, (&detail, *remade), (going, place)),
-        Anew::Investigation(remade) => {
-            let again = risk::Again { root: &place.root, going, json: place.json };
+        RebuildSource::Prompt(remade) => prompt(places, project, (&detail, *remade), (going, place)),
+        RebuildSource::Investigation(remade) => {
+            let again = risk::InvestigationResumption { root: &place.root, going, json: place.json };
             risk::go_on((places, project), (&detail, *remade), again)
         }
     }
@@ -53,18 +53,18 @@ pub(super) fn run(
 /// Goes on with the run of a prompt.
 fn prompt(
     places: &Places,
-    project: &Project,
-    run: (&RunDetail, Remade),
+    project: &OpenProject,
+    run: (&RunDetail, RunStart),
     (way, place): (Way, &RecordsPlace),
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     with_calls(async |stop| {
         let resuming = ui::tell(Resuming::begin((places, project), run, way).await?);
         let waiting = waiting(&resuming.setting);
         let ask = async |run: &str, asked: &[Question]| questions::ask((run, asked), &waiting, &stop).await;
-        let ran: Result<_, Failure> = resuming.to_the_end(places, ask, &stop).await;
+        let ran: Result<_, CommandFailure> = resuming.to_the_end(places, ask, &stop).await;
         waiting.finish_and_clear();
         let done = match ran {
-            Ok(ran) => print(&resuming.setting, &ran, Said { json: place.json, explain: false }).await,
+            Ok(ran) => print(&resuming.setting, &ran, RunVerbosity { json: place.json, explain: false }).await,
             Err(failure) => Err(failure),
         };
         ui::notes(&resuming.end(places).await);

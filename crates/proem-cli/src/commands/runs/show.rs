@@ -12,28 +12,28 @@ use proem_store::query::{CallRow, RunDetail};
 use proem_text::json;
 use serde_json::Value as Json;
 
-use super::{Failure, Listed, Places, Project, RecordsPlace};
+use super::{CommandFailure, OpenProject, Places, RecordsPlace, RunScope};
 use crate::ui;
 use proem_app::records;
-use proem_app::runs::{Texts, body, found};
+use proem_app::runs::{TextsByHash, body, found};
 
 /// What is shown of which run.
-pub(super) struct Wanted<'w> {
+pub(super) struct PurgeRequest<'w> {
     pub(super) run: &'w str,
     pub(super) body: bool,
     pub(super) call: u32,
     pub(super) full: bool,
     /// Which runs `last` counts.
-    pub(super) listed: Listed,
+    pub(super) listed: RunScope,
 }
 
 /// A run with its texts.
-struct Shown<'s> {
+struct RunView<'s> {
     run: &'s RunDetail,
-    texts: &'s Texts,
+    texts: &'s TextsByHash,
 }
 
-impl Shown<'_> {
+impl RunView<'_> {
     /// What a call came to, as JSON, if it is kept: a response or a failure. Of one that was never sent it is
     /// what its run was told.
     fn result(&self, call: &CallRow) -> Option<Json> {
@@ -54,10 +54,10 @@ impl Shown<'_> {
 
 pub(super) async fn run(
     places: &Places,
-    project: &Project,
-    wanted: &Wanted<'_>,
+    project: &OpenProject,
+    wanted: &PurgeRequest<'_>,
     place: &RecordsPlace,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CommandFailure> {
     let zone = records::zone(&project.config.budget)?;
     let store = crate::ui::tell(records::look(places, project).await?);
     let id = found(&store, project, (wanted.run, place.whose()), wanted.listed).await?;
@@ -66,8 +66,8 @@ pub(super) async fn run(
         ui::data(&body::exact(&store, &run, wanted.call).await?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let texts = Texts::load(&store, hashes(&run)).await?;
-    let shown = Shown { run: &run, texts: &texts };
+    let texts = TextsByHash::load(&store, hashes(&run)).await?;
+    let shown = RunView { run: &run, texts: &texts };
     if place.json {
         ui::document(&json::pretty(&output::output(&shown)))?;
     } else {

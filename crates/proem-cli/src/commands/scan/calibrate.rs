@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use proem_guard::show;
 
-use super::{name, progress::Progress, read};
-use crate::args::Scan;
-use crate::failure::Failure;
+use super::{name, progress::ScanProgress, read};
+use crate::args::ScanArgs;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::scan::ScanOptions;
 use proem_app::scan::calibrate::{Calibrating, HighText};
@@ -17,7 +17,7 @@ use proem_app::scan::calibrate::{Calibrating, HighText};
 const SHOWN: usize = 20;
 const MAX_TEXT: usize = 100;
 
-pub(super) fn run(args: &Scan, options: &ScanOptions) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &ScanArgs, options: &ScanOptions) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let mut calibrating = texts(args, options)?;
     let mut out = format!("{}\n", styled(BOLD, "the highest scores of these texts, which are taken as harmless:"));
@@ -38,9 +38,9 @@ pub(super) fn run(args: &Scan, options: &ScanOptions) -> Result<ExitCode, Failur
 }
 
 /// Each file as one text; each line of a `.jsonl` file as one.
-fn texts(args: &Scan, options: &ScanOptions) -> Result<Calibrating, Failure> {
+fn texts(args: &ScanArgs, options: &ScanOptions) -> Result<Calibrating, CommandFailure> {
     let mut calibrating = Calibrating::new()?;
-    let mut progress = Progress::new("files");
+    let mut progress = ScanProgress::new("files");
     for (number, path) in args.files.iter().enumerate() {
         progress.tell(number, args.files.len());
         if path.extension().is_some_and(|extension| extension == "jsonl") {
@@ -48,7 +48,7 @@ fn texts(args: &Scan, options: &ScanOptions) -> Result<Calibrating, Failure> {
             continue;
         }
         let document = read(path, options)
-            .map_err(|error| Failure::outside(format!("`{}` {error}", show::terminal_str(&name(path)))))?;
+            .map_err(|error| CommandFailure::outside(format!("`{}` {error}", show::terminal_str(&name(path)))))?;
         calibrating.document(name(path), document);
     }
     progress.clear();

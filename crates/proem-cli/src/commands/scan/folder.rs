@@ -7,32 +7,32 @@ use std::process::ExitCode;
 
 use proem_guard::{Verdict, show};
 
-use super::{Total, listing, name, progress::Progress, read};
-use crate::args::{FailOn, Scan};
-use crate::failure::Failure;
+use super::{Total, listing, name, progress::ScanProgress, read};
+use crate::args::{ScanArgs, VerdictThreshold};
+use crate::failure::CommandFailure;
 use crate::ui;
-use proem_app::guarding::Guarding;
+use proem_app::guarding::GuardSetup;
 use proem_app::scan::ScanOptions;
-use proem_app::scan::examine::{Cutting, Examined, examine};
-use proem_app::scan::folder::{Folder, LeftOut, Seen};
+use proem_app::scan::examine::{CutChoice, FileScan, examine};
+use proem_app::scan::folder::{Folder, Seen, SkipReason};
 use proem_app::scan::output::LineOut;
 
 /// A run over all arguments.
-struct Run<'a> {
-    guarding: &'a Guarding,
-    args: &'a Scan,
+struct FolderScan<'a> {
+    guarding: &'a GuardSetup,
+    args: &'a ScanArgs,
     options: &'a ScanOptions,
     total: Total,
-    left_out: Vec<LeftOut>,
-    progress: Progress,
+    left_out: Vec<SkipReason>,
+    progress: ScanProgress,
 }
 
-pub(super) fn run(guarding: &Guarding, args: &Scan, options: &ScanOptions) -> Result<ExitCode, Failure> {
+pub(super) fn run(guarding: &GuardSetup, args: &ScanArgs, options: &ScanOptions) -> Result<ExitCode, CommandFailure> {
     if args.cut {
-        return Err(Failure::usage("`--cut` prints the text of files, not of folders; name a file"));
+        return Err(CommandFailure::usage("`--cut` prints the text of files, not of folders; name a file"));
     }
-    let progress = Progress::of_few_results("files");
-    let mut run = Run { guarding, args, options, total: Total::default(), left_out: Vec::new(), progress };
+    let progress = ScanProgress::of_few_results("files");
+    let mut run = FolderScan { guarding, args, options, total: Total::default(), left_out: Vec::new(), progress };
     for path in &args.files {
         if path.is_dir() {
             run.folder(path)?;
@@ -42,7 +42,7 @@ pub(super) fn run(guarding: &Guarding, args: &Scan, options: &ScanOptions) -> Re
                 |error| Seen::Unreadable(error.to_string()),
                 |document| {
                     let file = (name.clone(), document);
-                    Seen::File(examine(guarding, file, options.source.as_ref(), Cutting::NotWanted))
+                    Seen::File(examine(guarding, file, options.source.as_ref(), CutChoice::NotWanted))
                 },
             );
             run.take(&name, seen)?;
@@ -50,11 +50,11 @@ pub(super) fn run(guarding: &Guarding, args: &Scan, options: &ScanOptions) -> Re
     }
     run.progress.clear();
     run.summary()?;
-    Ok(run.total.code(args.fail_on.unwrap_or(FailOn::Quarantine)))
+    Ok(run.total.code(args.fail_on.unwrap_or(VerdictThreshold::Quarantine)))
 }
 
-impl Run<'_> {
-    fn folder(&mut self, path: &Path) -> Result<(), Failure> {
+impl FolderScan<'_> {
+    fn folder(&mut self, path: &Path) -> Result<(), CommandFailure> {
         let folder = Folder::list(path)?;
         for (number, entry) in folder.entries().iter().enumerate() {
             self.progress.tell(number, folder.entries().len());
@@ -66,7 +66,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn take(&mut self, path: &str, seen: Seen) -> Result<(), Failure> {
+    fn take(&mut self, path: &str, seen: Seen) -> Result<(), CommandFailure> {
         let line = match seen {
             Seen::File(file) => {
                 self.total.verdicts.push(file.verdict);
@@ -79,7 +79,7 @@ impl Run<'_> {
             }
             Seen::Unreadable(why) => {
                 self.progress.clear();
-                ui::error(&Failure::outside(format!("`{}` {why}", show::terminal_str(path))));
+                ui::error(&CommandFailure::outside(format!("`{}` {why}", show::terminal_str(path))));
                 self.total.unreadable.push((path.to_owned(), why.clone()));
                 LineOut::unreadable(path, &why)
             }
@@ -88,18 +88,18 @@ impl Run<'_> {
     }
 
     /// Prints a file that has something to look at.
-    fn show(&mut self, file: &Examined) -> Result<(), Failure> {
+    fn show(&mut self, file: &FileScan) -> Result<(), CommandFailure> {
         if self.args.json || file.verdict == Verdict::Allow {
             return Ok(());
         }
         self.progress.clear();
-        ui::listing(&listing::file(file, listing::Marking::of_stdout()))
+        ui::listing(&listing::file(file, listing::MarkStyle::of_stdout()))
     }
 
-    fn summary(&self) -> Result<(), Failure> {
+    fn summary(&self) -> Result<(), CommandFailure> {
         let mut out = listing::summary(&self.total.verdicts, self.total.unreadable.len());
         let most = self.options.folder_file_bytes;
-        let counts: Vec<String> = LeftOut::ALL
+        let counts: Vec<String> = SkipReason::ALL
             .into_iter()
             .map(|why| (why, self.left_out.iter().filter(|other| **other == why).count()))
             .filter(|(_, count)| *count > 0)

@@ -3,11 +3,11 @@
 use std::io::IsTerminal as _;
 
 use anstyle::Style;
-use proem_guard::{Severity, Step, Untrusted, Verdict, show};
-use proem_runtime::readers::{Gap, GapReason};
+use proem_guard::{ReadingStep, Severity, Untrusted, Verdict, show};
+use proem_runtime::readers::{DocumentGap, GapReason};
 
 use crate::ui::{BLUE, BOLD, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
-use proem_app::scan::examine::{Examined, ExaminedField, Found, Spot, Within};
+use proem_app::scan::examine::{ExaminedField, FileScan, LineScope, PlacedFinding, Spot};
 
 /// The most findings, and the most gaps, that are shown of one file.
 const MAX_FINDINGS: usize = 20;
@@ -15,14 +15,14 @@ const MAX_GAPS: usize = 10;
 
 /// How the place of a finding is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Marking {
+pub(super) enum MarkStyle {
     /// Coloured and underlined.
     Colour,
     /// With carets on the line below.
     Carets,
 }
 
-impl Marking {
+impl MarkStyle {
     /// What standard output can show.
     pub(super) fn of_stdout() -> Self {
         match anstream::AutoStream::choice(&std::io::stdout()) {
@@ -33,7 +33,7 @@ impl Marking {
 }
 
 /// A file with what was found in it; one line if nothing speaks against it.
-pub(super) fn file(file: &Examined, marking: Marking) -> String {
+pub(super) fn file(file: &FileScan, marking: MarkStyle) -> String {
     let name = show::terminal_str(&file.path);
     let mut out = format!(
         "{LEAD}{}: {} (score {:.2})\n",
@@ -66,28 +66,28 @@ pub(super) fn file(file: &Examined, marking: Marking) -> String {
 }
 
 /// Findings that share a place: most attacks break several rules at once.
-struct Group<'a> {
+struct FindingGroup<'a> {
     field: &'a ExaminedField,
     /// The field's number in the file.
     number: usize,
-    worst: &'a Found,
+    worst: &'a PlacedFinding,
     /// The other rules, in the order of their findings.
     also: Vec<&'static str>,
 }
 
-fn groups(file: &Examined) -> Vec<Group<'_>> {
+fn groups(file: &FileScan) -> Vec<FindingGroup<'_>> {
     let mut all = Vec::new();
     for (number, field) in file.fields.iter().enumerate() {
-        let mut findings: Vec<&Found> = field.findings.iter().collect();
+        let mut findings: Vec<&PlacedFinding> = field.findings.iter().collect();
         findings.sort_by_key(|found| std::cmp::Reverse(rank(found)));
-        let mut groups: Vec<Group<'_>> = Vec::new();
+        let mut groups: Vec<FindingGroup<'_>> = Vec::new();
         for found in findings {
             let rule = found.finding.rule;
             let same = groups.iter_mut().find(|group| group.worst.spot.span.overlaps(found.spot.span));
             match same {
                 Some(group) if group.worst.finding.rule == rule || group.also.contains(&rule) => {}
                 Some(group) => group.also.push(rule),
-                None => groups.push(Group { field, number, worst: found, also: Vec::new() }),
+                None => groups.push(FindingGroup { field, number, worst: found, also: Vec::new() }),
             }
         }
         all.append(&mut groups);
@@ -96,20 +96,20 @@ fn groups(file: &Examined) -> Vec<Group<'_>> {
 }
 
 /// What counts when not all findings are shown. Of equal ones the hidden, then the sure.
-fn rank(found: &Found) -> (Severity, bool, u32) {
+fn rank(found: &PlacedFinding) -> (Severity, bool, u32) {
     // Scores are positive, so their bits are in their order.
     (found.finding.severity, found.finding.hidden, found.finding.score.max(0.0).to_bits())
 }
 
-fn shown(group: &Group<'_>, marking: Marking) -> String {
-    let Group { field, worst: found, .. } = group;
+fn shown(group: &FindingGroup<'_>, marking: MarkStyle) -> String {
+    let FindingGroup { field, worst: found, .. } = group;
     let finding = &found.finding;
     let mut how = vec![finding.severity.as_str().to_owned()];
     if finding.hidden {
         how.push("hidden".to_owned());
     }
     if !finding.steps.is_empty() {
-        let steps: Vec<&str> = finding.steps.iter().copied().map(Step::as_str).collect();
+        let steps: Vec<&str> = finding.steps.iter().copied().map(ReadingStep::as_str).collect();
         how.push(format!("read as {}", steps.join(", then ")));
     }
     let about = format!("{} ({})", finding.kind.in_words(), how.join(", "));
@@ -125,9 +125,9 @@ fn shown(group: &Group<'_>, marking: Marking) -> String {
 fn place(field: &ExaminedField, spot: &Spot) -> String {
     let Spot { line, column, within, .. } = *spot;
     match within {
-        Within::File if field.name.is_empty() => format!("line {line}, column {column}"),
-        Within::File => format!("line {line}, column {column} ({})", field.name),
-        Within::Field => format!("{}, line {line}, column {column}", text_name(field)),
+        LineScope::File if field.name.is_empty() => format!("line {line}, column {column}"),
+        LineScope::File => format!("line {line}, column {column} ({})", field.name),
+        LineScope::Field => format!("{}, line {line}, column {column}", text_name(field)),
     }
 }
 
@@ -135,7 +135,7 @@ fn text_name(field: &ExaminedField) -> &str {
     if field.name.is_empty() { "the text" } else { &field.name }
 }
 
-fn excerpt(found: &Found, marking: Marking) -> String {
+fn excerpt(found: &PlacedFinding, marking: MarkStyle) -> String {
     let line = found.spot.line.to_string();
     let margin = " ".repeat(line.len());
     let [before, within, after] = found.excerpt.clipped.map(|clipped| if clipped { "…" } else { "" });
@@ -143,11 +143,11 @@ fn excerpt(found: &Found, marking: Marking) -> String {
     let marked = format!("{}{within}", show::terminal(&found.excerpt.marked));
     let after = format!("{}{after}", show::terminal(&found.excerpt.after));
     match marking {
-        Marking::Colour => {
+        MarkStyle::Colour => {
             let style = RED.underline();
             format!("    {} {before}{}{after}\n", styled(DIM, &format!("{line} |")), styled(style, &marked))
         }
-        Marking::Carets => {
+        MarkStyle::Carets => {
             let indent = " ".repeat(before.chars().count());
             let carets = "^".repeat(marked.chars().count().max(1));
             let code = format!("    {line} | {before}{marked}{after}");
@@ -156,7 +156,7 @@ fn excerpt(found: &Found, marking: Marking) -> String {
     }
 }
 
-fn not_looked_at(file: &Examined) -> String {
+fn not_looked_at(file: &FileScan) -> String {
     let mut lines: Vec<String> = file.gaps.iter().map(gap).collect();
     for field in &file.fields {
         for (spot, reason) in &field.unread {
@@ -171,7 +171,7 @@ fn not_looked_at(file: &Examined) -> String {
     out
 }
 
-fn gap(gap: &Gap) -> String {
+fn gap(gap: &DocumentGap) -> String {
     let what = match gap.reason {
         GapReason::TooLong | GapReason::TooMany | GapReason::NotText => "not scanned",
         _ => "not fully decoded",
@@ -210,7 +210,7 @@ pub(super) fn cut_text(text: &Untrusted<String>) -> String {
 }
 
 /// What was cut out of a file that is one text.
-pub(super) fn cut_account(file: &Examined, field: &ExaminedField) -> String {
+pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
     let name = show::terminal_str(&file.path);
     let mut out =
         format!("{LEAD}{}: {}", styled(BOLD, name.as_str()), styled(style(file.verdict), file.verdict.as_str()));

@@ -9,14 +9,14 @@ use crate::ui::{self, grouped};
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// What is said while work goes on.
-pub(super) struct Progress {
+pub(super) struct ScanProgress {
     what: &'static str,
     watched: bool,
     last: Instant,
     shown: bool,
 }
 
-impl Progress {
+impl ScanProgress {
     /// `what` is counted, such as `files`.
     pub(super) fn new(what: &'static str) -> Self {
         Self::watched(what, std::io::stderr().is_terminal() && !std::io::stdout().is_terminal())

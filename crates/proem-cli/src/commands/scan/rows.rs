@@ -11,28 +11,33 @@ use proem_runtime::readers::open;
 use proem_text::json;
 use serde_json::json;
 
-use super::{exit_code, is_stdin, listing, name, progress::Progress};
-use crate::args::{FailOn, Scan};
-use crate::failure::Failure;
+use super::{exit_code, is_stdin, listing, name, progress::ScanProgress};
+use crate::args::{ScanArgs, VerdictThreshold};
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, RED, grouped, styled};
-use proem_app::guarding::Guarding;
+use proem_app::guarding::GuardSetup;
 use proem_app::scan::ScanOptions;
 use proem_app::scan::rows::{MAX_TEXT, RowAnswer, RowProblem, Rows, ScoredRow};
 
 /// How many rows are shown without `--json`.
 const SHOWN: usize = 10;
 
-pub(super) fn run(guarding: &Guarding, path: &Path, args: &Scan, options: &ScanOptions) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    guarding: &GuardSetup,
+    path: &Path,
+    args: &ScanArgs,
+    options: &ScanOptions,
+) -> Result<ExitCode, CommandFailure> {
     let shown =
         if is_stdin(path) { "standard input".to_owned() } else { format!("`{}`", show::terminal_str(&name(path))) };
     let from: Box<dyn io::Read> = if is_stdin(path) {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(open(path).map_err(|error| Failure::outside(format!("{shown} {error}")))?)
+        Box::new(open(path).map_err(|error| CommandFailure::outside(format!("{shown} {error}")))?)
     };
     let mut rows = Rows::new(guarding, from, options);
-    let mut summary = Summary::new();
-    let mut progress = Progress::new("rows");
+    let mut summary = RowSummary::new();
+    let mut progress = ScanProgress::new("rows");
     loop {
         let answers = rows.batch(&shown)?;
         if answers.is_empty() {
@@ -47,7 +52,7 @@ pub(super) fn run(guarding: &Guarding, path: &Path, args: &Scan, options: &ScanO
                     let error = json!({ "error": format!("line {}: {why}", answer.number) });
                     out.push_str(&format!("{}\n", json::compact(&error)));
                     progress.clear();
-                    ui::error(&Failure::outside(format!("{shown}, line {}: {why}", answer.number)));
+                    ui::error(&CommandFailure::outside(format!("{shown}, line {}: {why}", answer.number)));
                 }
             }
             summary.add(answer);
@@ -61,7 +66,7 @@ pub(super) fn run(guarding: &Guarding, path: &Path, args: &Scan, options: &ScanO
     if !args.json {
         ui::listing(&summary.listing())?;
     }
-    Ok(exit_code(summary.worst, args.fail_on.unwrap_or(FailOn::Flag), summary.refused > 0))
+    Ok(exit_code(summary.worst, args.fail_on.unwrap_or(VerdictThreshold::Flag), summary.refused > 0))
 }
 
 /// Why a row was not scored.
@@ -73,17 +78,17 @@ fn in_words(problem: &RowProblem) -> &str {
 }
 
 /// Writes in full; false if nobody reads any more.
-fn put(out: &str) -> Result<bool, Failure> {
+fn put(out: &str) -> Result<bool, CommandFailure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(out.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::outside(format!("could not write the output: {error}"))),
+        Err(error) => Err(CommandFailure::outside(format!("could not write the output: {error}"))),
     }
 }
 
 /// Counts, and the rows with the highest scores.
-struct Summary {
+struct RowSummary {
     all: usize,
     refused: usize,
     /// Rows of each verdict, in the order of [`Verdict::ALL`].
@@ -93,7 +98,7 @@ struct Summary {
     highest: Vec<(usize, ScoredRow)>,
 }
 
-impl Summary {
+impl RowSummary {
     const fn new() -> Self {
         Self { all: 0, refused: 0, counts: [0; 4], worst: Verdict::Allow, highest: Vec::new() }
     }

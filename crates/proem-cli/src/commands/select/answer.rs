@@ -2,13 +2,13 @@
 
 use proem_guard::{Untrusted, show};
 use proem_select::catalogue::{Approval, Capability};
-use proem_select::select::{Ranked, Ranking};
+use proem_select::select::{RankedEntry, Ranking};
 use proem_text::{Label, Source};
 use serde_json::{Map, Value, json};
 
 use crate::commands::catalogue::approval_word;
 use crate::ui::{BLUE, BOLD, DIM, GREEN, YELLOW, styled};
-use proem_app::select::{Answered, CatalogueFrom, Ranker};
+use proem_app::select::{CatalogueFrom, QueryRanking, Ranker};
 
 /// The longest name, query and example in a list, in characters.
 const MAX_NAME: usize = 60;
@@ -16,9 +16,9 @@ const MAX_QUERY: usize = 100;
 const MAX_EXAMPLE: usize = 70;
 
 /// `{"query", "ranked": [{"name", "score"}], "abstained"}`, with `degraded` where words alone decided.
-pub(super) fn to_json(ranker: &Ranker, answered: &Answered, query: &str, top: usize) -> Value {
+pub(super) fn to_json(ranker: &Ranker, answered: &QueryRanking, query: &str, top: usize) -> Value {
     let Ranking { ranked, degraded, .. } = &answered.ranking;
-    let entry = |ranked: &Ranked| {
+    let entry = |ranked: &RankedEntry| {
         let capability = ranker.entries().get(ranked.entry)?;
         let name = match ranker.from() {
             CatalogueFrom::File => show::json(capability.own_name()),
@@ -43,11 +43,11 @@ fn rounded(probability: f32) -> f64 {
 }
 
 /// The list; `heading` is the query where there are several.
-pub(super) fn listing(ranker: &Ranker, answered: &Answered, heading: Option<&str>, top: usize) -> String {
-    let Answered { ranking, .. } = answered;
+pub(super) fn listing(ranker: &Ranker, answered: &QueryRanking, heading: Option<&str>, top: usize) -> String {
+    let QueryRanking { ranking, .. } = answered;
     let mut out =
         heading.map_or_else(String::new, |query| format!("{}\n", styled(BOLD, &from_outside(query, MAX_QUERY))));
-    let rows: Vec<(&Ranked, &Capability)> = ranking
+    let rows: Vec<(&RankedEntry, &Capability)> = ranking
         .ranked
         .iter()
         .take(top)
@@ -76,7 +76,7 @@ pub(super) fn listing(ranker: &Ranker, answered: &Answered, heading: Option<&str
     out
 }
 
-fn row(ranker: &Ranker, (ranked, capability): (&Ranked, &Capability), width: usize) -> String {
+fn row(ranker: &Ranker, (ranked, capability): (&RankedEntry, &Capability), width: usize) -> String {
     let kind = capability.kind().as_str();
     let line = format!("{:.2}  {:width$}", ranked.probability, name(ranker, capability));
     match ranker.from() {
@@ -90,7 +90,7 @@ fn row(ranker: &Ranker, (ranked, capability): (&Ranked, &Capability), width: usi
 }
 
 /// Which words it shares with the query, and which of its examples is nearest.
-fn evidence(ranker: &Ranker, answered: &Answered, (ranked, capability): (&Ranked, &Capability)) -> String {
+fn evidence(ranker: &Ranker, answered: &QueryRanking, (ranked, capability): (&RankedEntry, &Capability)) -> String {
     let words = ranker.selector().shared_words(ranker.index(), &answered.query, ranked);
     let mut out = String::new();
     if !words.is_empty() {

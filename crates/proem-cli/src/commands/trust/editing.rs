@@ -8,11 +8,11 @@ use proem_guard::show;
 use super::list::utc;
 use super::review::{heading, review};
 use super::{NO, ask, on_terminal};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, styled};
-use proem_app::trust::{Reviewed, TrustPlace};
+use proem_app::trust::{FileReview, TrustPlace};
 
-pub(super) fn run(place: &TrustPlace, file: &Path) -> Result<ExitCode, Failure> {
+pub(super) fn run(place: &TrustPlace, file: &Path) -> Result<ExitCode, CommandFailure> {
     let offer = place.editing(file)?;
     let shown = show::terminal_str(&offer.path).into_string();
     on_terminal(
@@ -21,7 +21,7 @@ pub(super) fn run(place: &TrustPlace, file: &Path) -> Result<ExitCode, Failure> 
     )?;
     let offer = place.timed(offer)?;
     let open = place.untrusted(&offer.covered);
-    let reviewed: Vec<Reviewed<'_>> = open.iter().map(|candidate| place.reviewed(candidate)).collect();
+    let reviewed: Vec<FileReview<'_>> = open.iter().map(|candidate| place.reviewed(candidate)).collect();
     ui::aside(&review(&reviewed, &[]));
     let until = offer.until;
     let ends = match &offer.head {

@@ -6,12 +6,12 @@ use proem_guard::show;
 use proem_text::json;
 use serde_json::{Map, Value, json};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, GREEN, RED, YELLOW, styled};
 use proem_app::trust::candidates::Candidates;
 use proem_app::trust::{TrustEntry, TrustPlace, TrustState, entries};
 
-pub(super) fn run(place: &TrustPlace, as_json: bool) -> Result<ExitCode, Failure> {
+pub(super) fn run(place: &TrustPlace, as_json: bool) -> Result<ExitCode, CommandFailure> {
     let entries = entries(&Candidates::read(&place.root), &place.vouched);
     if as_json {
         let files: Vec<Value> = entries.iter().map(|(path, entry)| to_json(path, entry)).collect();

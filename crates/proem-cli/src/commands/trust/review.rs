@@ -14,8 +14,8 @@ use proem_guard::show;
 use similar::{ChangeTag, TextDiff};
 
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, grouped, styled};
-use proem_app::trust::candidates::Refused;
-use proem_app::trust::{Before, Reviewed};
+use proem_app::trust::candidates::UntrustablePath;
+use proem_app::trust::{Before, FileReview};
 
 /// The most lines of one file, or of its difference, that are shown.
 pub(crate) const MAX_LINES: usize = 400;
@@ -31,7 +31,7 @@ const CONTINUED: &str = "┆ ";
 const DIFF_TIME: Duration = Duration::from_secs(1);
 
 /// All files, one below the other.
-pub(crate) fn review(files: &[Reviewed<'_>], refused: &[Refused]) -> String {
+pub(crate) fn review(files: &[FileReview<'_>], refused: &[UntrustablePath]) -> String {
     let mut out = String::new();
     for (index, file) in files.iter().enumerate() {
         let of = format!("{} of {}: ", index.saturating_add(1), files.len());
@@ -45,7 +45,7 @@ pub(crate) fn review(files: &[Reviewed<'_>], refused: &[Refused]) -> String {
     out
 }
 
-fn one(of: &str, file: &Reviewed<'_>) -> String {
+fn one(of: &str, file: &FileReview<'_>) -> String {
     let candidate = file.candidate;
     let mut out = heading(&styled(BOLD, of), &candidate.path);
     let bytes = candidate.text.len();

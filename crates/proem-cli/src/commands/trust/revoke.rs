@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use proem_guard::show;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::trust::{RevokeScope, TrustPlace};
 
-pub(super) fn run(place: &TrustPlace, files: &[PathBuf], all: bool) -> Result<ExitCode, Failure> {
+pub(super) fn run(place: &TrustPlace, files: &[PathBuf], all: bool) -> Result<ExitCode, CommandFailure> {
     let scope = if all { RevokeScope::All } else { RevokeScope::Named };
     let Some(revoked) = place.revoke(files, scope)? else {
         ui::aside("nothing to do: nothing is trusted here\n");

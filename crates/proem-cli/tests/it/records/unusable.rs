@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 
-use proem_llm::scripted::Server;
+use proem_llm::scripted::ScriptedServer;
 use serde_json::Value as Json;
 
 use super::{TRIAGE, configured, late, sql, triage};
@@ -60,7 +60,7 @@ fn severity(answer: &str) -> Json {
 }
 
 /// Waits until that many requests have come.
-fn asked(server: &Server, requests: usize) {
+fn asked(server: &ScriptedServer, requests: usize) {
     while server.requests().len() < requests {
         std::thread::yield_now();
     }

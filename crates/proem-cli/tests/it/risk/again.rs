@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use proem_llm::scripted::{How, Reply, Server};
+use proem_llm::scripted::{Delivery, Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
 use super::scene::{code, shop};
@@ -20,7 +20,7 @@ const PERMISSIONS: &str = "shop/permissions.py";
 
 /// An answer that a test doesn't wait for.
 fn late() -> Reply {
-    Reply { how: How { delay_ms: 600_000, ..How::default() }, ..finalise() }
+    Reply { how: Delivery { delay_ms: 600_000, ..Delivery::default() }, ..finalise() }
 }
 
 fn last_word() -> Reply {
@@ -28,7 +28,7 @@ fn last_word() -> Reply {
 }
 
 /// Assesses, and kills it while its provider thinks about so many answers.
-fn killed(fixture: &Fixture, server: &Server, args: &[&str], answers: usize) {
+fn killed(fixture: &Fixture, server: &ScriptedServer, args: &[&str], answers: usize) {
     let before = server.requests().len();
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     command.arg("risk").args(args);
@@ -42,11 +42,11 @@ fn killed(fixture: &Fixture, server: &Server, args: &[&str], answers: usize) {
 }
 
 /// A shop whose last commit was being investigated when the process was killed, at the second answer.
-fn interrupted(more: Vec<Reply>) -> (Fixture, Server) {
+fn interrupted(more: Vec<Reply>) -> (Fixture, ScriptedServer) {
     interrupted_at(&["HEAD"], more)
 }
 
-fn interrupted_at(args: &[&str], more: Vec<Reply>) -> (Fixture, Server) {
+fn interrupted_at(args: &[&str], more: Vec<Reply>) -> (Fixture, ScriptedServer) {
     let server = start([vec![metric("ownership_churn", PERMISSIONS), late()], more].concat());
     let mut fixture = shop().repository();
     with_model(&mut fixture, &server);
@@ -58,7 +58,7 @@ fn interrupted_at(args: &[&str], more: Vec<Reply>) -> (Fixture, Server) {
     (fixture, server)
 }
 
-fn bodies(server: &Server) -> Vec<Vec<u8>> {
+fn bodies(server: &ScriptedServer) -> Vec<Vec<u8>> {
     server.requests().into_iter().map(|request| request.body).collect()
 }
 
@@ -68,7 +68,7 @@ fn resume(fixture: &Fixture) -> Run {
 
 /// That a run is refused with these words and nothing is sent, and that it is left as it was.
 #[track_caller]
-fn refused(fixture: &Fixture, server: &Server, says: &str) {
+fn refused(fixture: &Fixture, server: &ScriptedServer, says: &str) {
     let sent = server.requests().len();
     let run = resume(fixture);
     assert_eq!((run.code(), run.stdout(), server.requests().len()), (2, "", sent), "{}", run.stderr());

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
 
-use proem_llm::scripted::{How, Reply, Server};
+use proem_llm::scripted::{Delivery, Reply, ScriptedServer};
 
 use super::{low, start};
 use crate::fixture::{Fixture, Locked};
@@ -14,7 +14,7 @@ const ASK: [&str; 4] = ["run", "reviews/triage", "--set", "title=It crashes"];
 
 /// An answer that nobody waits for.
 fn never() -> Reply {
-    Reply { how: How { delay_ms: 600_000, ..How::default() }, ..low() }
+    Reply { how: Delivery { delay_ms: 600_000, ..Delivery::default() }, ..low() }
 }
 
 fn interrupt(fixture: &Fixture, child: &Child) {
@@ -24,7 +24,7 @@ fn interrupt(fixture: &Fixture, child: &Child) {
 
 /// Interrupts a command twice while a model is asked and nobody can write to the records; the second time when it
 /// says what that does. What it wrote to both outputs, and the exit code.
-fn interrupted(fixture: &Fixture, server: &Server, args: &[&str]) -> (Option<i32>, String, String) {
+fn interrupted(fixture: &Fixture, server: &ScriptedServer, args: &[&str]) -> (Option<i32>, String, String) {
     let before = server.requests().len();
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     let command = command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -51,7 +51,7 @@ fn interrupted(fixture: &Fixture, server: &Server, args: &[&str]) -> (Option<i32
 
 /// That a command ends at the second ^C, and that what it had booked before that stays booked.
 #[track_caller]
-fn check(fixture: &Fixture, server: &Server, args: &[&str], before: &[&str]) {
+fn check(fixture: &Fixture, server: &ScriptedServer, args: &[&str], before: &[&str]) {
     let (code, answer, said) = interrupted(fixture, server, args);
     assert_eq!((code, answer.as_str()), (Some(130), ""), "{args:?}: {said}");
     assert!(!said.contains("error:"), "it was ended, and nothing went wrong: {said}");

@@ -1,6 +1,6 @@
 //! Whoever is not asked for the budget's sake is refused, whatever asks and whatever stands in for an answer.
 
-use proem_llm::scripted::Server;
+use proem_llm::scripted::ScriptedServer;
 
 use super::{low, start};
 use crate::fixture::{Fixture, Run};
@@ -8,7 +8,7 @@ use crate::records::sql;
 use crate::risk::scene::shop;
 
 /// Tells a fixture's configuration of the server, with room for no call.
-fn capped(fixture: &mut Fixture, server: &Server) {
+fn capped(fixture: &mut Fixture, server: &ScriptedServer) {
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let provider = format!("base_url = \"http://{}\"\nkey = \"ANTHROPIC_API_KEY\"\n", server.address());
     let budget = "[budget.project]\nrun = 0.000001\n";
@@ -17,7 +17,7 @@ fn capped(fixture: &mut Fixture, server: &Server) {
 
 /// That nothing was sent, and that the record, what shows it and its replay agree on that.
 #[track_caller]
-fn refused(fixture: &Fixture, server: &Server, run: &Run, code: i32) {
+fn refused(fixture: &Fixture, server: &ScriptedServer, run: &Run, code: i32) {
     assert_eq!((run.code(), server.requests().len()), (code, 0), "{}", run.transcript());
     assert_eq!(sql(fixture, "SELECT outcome || ' ' || because FROM runs"), [REFUSED]);
     assert_eq!(sql(fixture, "SELECT state FROM attempts"), [""; 0]);

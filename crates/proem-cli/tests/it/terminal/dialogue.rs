@@ -5,8 +5,8 @@
 
 use std::process::Command;
 
-use proem_llm::scripted::{How, Reply};
-use proem_runtime::records::{Binding, SealKey, Sealed, open, seal};
+use proem_llm::scripted::{Delivery, Reply};
+use proem_runtime::records::{SealBinding, SealKey, SealedState, open, seal};
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -23,7 +23,7 @@ struct Asking {
 
 /// A run that asks these questions, each with its options; its process is gone.
 fn asking(questions: &[(&str, &[&str])]) -> Asking {
-    let slow = Reply { how: How { delay_ms: 600_000, ..answer("low", 0, 0).how }, ..answer("low", 0, 0) };
+    let slow = Reply { how: Delivery { delay_ms: 600_000, ..answer("low", 0, 0).how }, ..answer("low", 0, 0) };
     let (server, fixture) = scene(vec![slow]);
     let mut child = proem(&fixture, &["run", "reviews/triage", "--set", "title=It crashes"]);
     let mut child = silent(&mut child).spawn().unwrap();
@@ -51,9 +51,9 @@ fn sealed_again(fixture: &Fixture, questions: Json) -> String {
         records.query_row(query, [], kept).unwrap();
     // The rules of a user who has none of their own.
     let policy: String = Sha256::digest("verdicts \ncalibration \n").iter().map(|byte| format!("{byte:02x}")).collect();
-    let binding = Binding { project: &project, run: &run, step, definition: &closure, policy: &policy };
+    let binding = SealBinding { project: &project, run: &run, step, definition: &closure, policy: &policy };
     let key = SealKey::of(&fixture.base.join("key")).unwrap();
-    let state = open(&key, &binding, &Sealed(sealed)).unwrap();
+    let state = open(&key, &binding, &SealedState(sealed)).unwrap();
     let mut state: Json = serde_json::from_slice(&state).unwrap();
     *state.pointer_mut("/pieces/questions").unwrap() = questions;
     let sealed = seal(&key, &binding, &serde_json::to_vec(&state).unwrap()).unwrap();

@@ -1,6 +1,6 @@
 //! Two ^C on a terminal: the second one ends at once, and leaves the terminal as it was.
 
-use proem_llm::scripted::{How, Reply};
+use proem_llm::scripted::{Delivery, Reply};
 
 use crate::fixture::Locked;
 use crate::terminal::scene::{answer, proem, scene};
@@ -9,7 +9,7 @@ use crate::terminal::screen::start;
 #[test]
 fn a_second_interrupt_ends_at_once() {
     let low = answer("low", 6_500, 0);
-    let late = Reply { how: How { delay_ms: 600_000, ..low.how }, ..low };
+    let late = Reply { how: Delivery { delay_ms: 600_000, ..low.how }, ..low };
     let (server, fixture) = scene(vec![late]);
     let Some(mut terminal) = start(proem(&fixture, &["run", "reviews/triage", "--set", "title=It crashes"])) else {
         return;

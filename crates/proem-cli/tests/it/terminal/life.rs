@@ -1,6 +1,6 @@
 //! What is seen while a model is asked, and what is left of it.
 
-use proem_llm::scripted::{How, Reply};
+use proem_llm::scripted::{Delivery, Reply};
 
 use crate::terminal::scene::{answer, proem, scene, settled};
 use crate::terminal::screen::{start, visible};
@@ -8,7 +8,7 @@ use crate::terminal::screen::{start, visible};
 const ASK: [&str; 4] = ["run", "reviews/triage", "--set", "title=It crashes"];
 
 fn late(reply: Reply, delay_ms: u64) -> Reply {
-    Reply { how: How { delay_ms, ..reply.how }, ..reply }
+    Reply { how: Delivery { delay_ms, ..reply.how }, ..reply }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use proem_llm::scripted::{Counts, Reply, Script, Server};
+use proem_llm::scripted::{Reply, ScriptedServer, ScriptedUsage, ServerScript};
 use serde_json::json;
 
 use crate::fixture::Fixture;
@@ -34,8 +34,8 @@ const SCHEMA: &str = r#"{ "type": "object", "properties": { "severity": { "enum"
 "required": ["severity"], "additionalProperties": false }"#;
 
 /// A server that gives these answers, and a user who asks it.
-pub(crate) fn scene(replies: Vec<Reply>) -> (Server, Fixture) {
-    let server = Server::start(Script::of(replies)).unwrap();
+pub(crate) fn scene(replies: Vec<Reply>) -> (ScriptedServer, Fixture) {
+    let server = ScriptedServer::start(ServerScript::of(replies)).unwrap();
     let mut fixture = Fixture::folder();
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     fixture.set("TERM", "xterm-256color");
@@ -54,7 +54,8 @@ fn rules(fixture: &Fixture, first: &str) {
 }
 
 pub(crate) fn answer(severity: &str, write: u64, read: u64) -> Reply {
-    let counts = Counts { input: 7_000, cache_read: read, cache_write: write, output: 20, ..Counts::default() };
+    let counts =
+        ScriptedUsage { input: 7_000, cache_read: read, cache_write: write, output: 20, ..ScriptedUsage::default() };
     Reply::value(json!({ "severity": severity })).using(Some(counts))
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn ask(fixture: &Fixture, title: &str) -> i32 {
 }
 
 /// Three runs: answered, answered at the second try from the cache, and fallen back after a change of the rules.
-pub(crate) fn recorded() -> (Server, Fixture) {
+pub(crate) fn recorded() -> (ScriptedServer, Fixture) {
     let wrong = || answer("worst", 0, 6_500);
     let (server, fixture) =
         scene(vec![answer("low", 6_500, 0), wrong(), answer("high", 0, 6_500), answer("worst", 6_500, 0), wrong()]);

@@ -5,7 +5,7 @@
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
 )]
 
-use proem_embed::{Parts, pack};
+use proem_embed::{StaticModelParts, pack};
 
 /// The tokens, each in the row of its place.
 pub(crate) const TOKENS: &[&str] = &[
@@ -26,5 +26,5 @@ pub(crate) fn values() -> Vec<i8> {
 /// The file.
 pub(crate) fn file() -> Vec<u8> {
     let scales = vec![0.5; TOKENS.len()];
-    pack(&Parts { dimension: 4, tokens: TOKENS, scales: &scales, values: &values() }).unwrap()
+    pack(&StaticModelParts { dimension: 4, tokens: TOKENS, scales: &scales, values: &values() }).unwrap()
 }

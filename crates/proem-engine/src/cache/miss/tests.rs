@@ -12,7 +12,7 @@ struct Sent {
     tools: Option<&'static str>,
     /// `name=text/tokens`, stable up to `|`.
     sections: &'static str,
-    marked: Marked,
+    marked: CacheMarking,
     usage: Option<Usage>,
 }
 
@@ -25,19 +25,19 @@ impl Default for Sent {
             endpoint: "anthropic",
             tools: Some(""),
             sections: "role=a/1000 rules=b/6000 | task=c/500",
-            marked: Marked::Yes,
+            marked: CacheMarking::Yes,
             usage: used(7_500, 0, 7_000),
         }
     }
 }
 
 fn used(input: u64, read: u64, written: u64) -> Option<Usage> {
-    let write = CacheWritten { seconds: NonZeroU32::new(300), tokens: written };
+    let write = CacheWriteUsage { seconds: NonZeroU32::new(300), tokens: written };
     let cache_writes = if written == 0 { Vec::new() } else { vec![write] };
     Some(Usage { input: Some(input), cache_read: Some(read), cache_writes, output: Some(100) })
 }
 
-fn parts(text: &'static str) -> Vec<Part<'static>> {
+fn parts(text: &'static str) -> Vec<CacheSection<'static>> {
     let mut stable = true;
     let mut parts = Vec::new();
     for word in text.split(' ') {
@@ -47,14 +47,14 @@ fn parts(text: &'static str) -> Vec<Part<'static>> {
         }
         let (name, rest) = word.split_once('=').unwrap();
         let (hash, tokens) = rest.split_once('/').unwrap();
-        parts.push(Part { name, hash, tokens: tokens.parse().unwrap(), stable });
+        parts.push(CacheSection { name, hash, tokens: tokens.parse().unwrap(), stable });
     }
     parts
 }
 
-fn compared(first: &Sent, second: &Sent) -> Compared {
+fn compared(first: &Sent, second: &Sent) -> CacheComparison {
     let sections = [parts(first.sections), parts(second.sections)];
-    let [one, other] = [(first, &sections[0]), (second, &sections[1])].map(|(sent, sections)| Seen {
+    let [one, other] = [(first, &sections[0]), (second, &sections[1])].map(|(sent, sections)| CacheRequest {
         at: Time(sent.seconds * 1_000),
         prompt: sent.prompt,
         model: sent.model,
@@ -70,7 +70,7 @@ fn compared(first: &Sent, second: &Sent) -> Compared {
 }
 
 #[track_caller]
-fn check(first: &Sent, second: &Sent, (verdict, missed, cost): (Verdict, Option<u64>, Option<u64>), words: &str) {
+fn check(first: &Sent, second: &Sent, (verdict, missed, cost): (CacheOutcome, Option<u64>, Option<u64>), words: &str) {
     let compared = compared(first, second);
     assert_eq!(compared.verdict, verdict);
     assert_eq!((compared.missed_tokens, compared.cost), (missed, cost.map(NanoDollars)));
@@ -83,21 +83,21 @@ fn what_is_read_is_a_hit() {
     check(
         &Sent::default(),
         &second,
-        (Verdict::Hit { tokens: 6_800 }, Some(0), Some(0)),
+        (CacheOutcome::Hit { tokens: 6_800 }, Some(0), Some(0)),
         "the cache was read: 6,800 tokens",
     );
     let second = Sent { sections: "role=a/1000 rules=b/6000 | task=d/500", ..second };
     check(
         &Sent::default(),
         &second,
-        (Verdict::Hit { tokens: 6_800 }, Some(0), Some(0)),
+        (CacheOutcome::Hit { tokens: 6_800 }, Some(0), Some(0)),
         "the cache was read: 6,800 tokens; the first change, in section `task`, comes after the stable prefix",
     );
 }
 
 #[test]
 fn a_change_in_the_prefix_is_named_with_its_cost() {
-    let missed = || (Verdict::Changed, Some(7_000), Some(7_000 * 900));
+    let missed = || (CacheOutcome::Changed, Some(7_000), Some(7_000 * 900));
     let second = |sections| Sent { sections, ..Sent::default() };
     check(
         &Sent::default(),
@@ -128,7 +128,7 @@ fn a_change_in_the_prefix_is_named_with_its_cost() {
     check(
         &Sent::default(),
         &model,
-        (Verdict::Changed, Some(7_000), Some(7_000 * 2_700)),
+        (CacheOutcome::Changed, Some(7_000), Some(7_000 * 2_700)),
         "the cache missed because another model was asked, and each has a cache of its own; 7,000 tokens were paid in \
          full, $0.018900 more than from the cache; keep calls that share a prefix with one model",
     );
@@ -142,18 +142,26 @@ fn a_change_in_the_prefix_is_named_with_its_cost() {
 
 #[test]
 fn the_first_change_is_found() {
-    let section = |name: &str, index, stable| Change::Section { name: name.to_owned(), index, stable };
+    let section = |name: &str, index, stable| RequestDifference::Section { name: name.to_owned(), index, stable };
     let (base, name) = ("a=1/10 b=2/20 | c=3/30", |name: &str| name.to_owned());
     for (second, expected, shared) in [
         (base, None, 60),
         ("a=1/10 b=2/20 | c=9/30", Some(section("c", 2, false)), 30),
         ("a=9/10 b=2/20 | c=9/30", Some(section("a", 0, true)), 0),
-        ("a=1/10 x=9/5 b=2/20 | c=3/30", Some(Change::Added { name: name("x"), index: 1, stable: true }), 10),
-        ("a=1/10 b=2/20 | c=3/30 d=4/1", Some(Change::Added { name: name("d"), index: 3, stable: false }), 60),
-        ("b=2/20 | c=3/30", Some(Change::Removed { name: name("a"), index: 0, stable: true }), 0),
-        ("a=1/10 b=2/20 |", Some(Change::Removed { name: name("c"), index: 2, stable: false }), 30),
-        ("b=2/20 a=1/10 | c=3/30", Some(Change::Moved { name: name("b"), index: 0, stable: true }), 0),
-        ("a=1/10 x=2/20 | c=3/30", Some(Change::Added { name: name("x"), index: 1, stable: true }), 10),
+        (
+            "a=1/10 x=9/5 b=2/20 | c=3/30",
+            Some(RequestDifference::Added { name: name("x"), index: 1, stable: true }),
+            10,
+        ),
+        (
+            "a=1/10 b=2/20 | c=3/30 d=4/1",
+            Some(RequestDifference::Added { name: name("d"), index: 3, stable: false }),
+            60,
+        ),
+        ("b=2/20 | c=3/30", Some(RequestDifference::Removed { name: name("a"), index: 0, stable: true }), 0),
+        ("a=1/10 b=2/20 |", Some(RequestDifference::Removed { name: name("c"), index: 2, stable: false }), 30),
+        ("b=2/20 a=1/10 | c=3/30", Some(RequestDifference::Moved { name: name("b"), index: 0, stable: true }), 0),
+        ("a=1/10 x=2/20 | c=3/30", Some(RequestDifference::Added { name: name("x"), index: 1, stable: true }), 10),
     ] {
         let compared =
             compared(&Sent { sections: base, ..Sent::default() }, &Sent { sections: second, ..Sent::default() });
@@ -165,7 +173,7 @@ fn the_first_change_is_found() {
 fn a_prefix_below_the_minimum_is_never_cached() {
     let short =
         || Sent { sections: "role=a/1000 rules=b/240 | task=c/500", usage: used(1_740, 0, 0), ..Sent::default() };
-    let verdict = || Verdict::TooShort { tokens: 1_240, minimum: 4_096 };
+    let verdict = || CacheOutcome::TooShort { tokens: 1_240, minimum: 4_096 };
     let words = "nothing was cached: the prefix has 1,240 tokens, and this model's provider caches no prefix below \
                  4,096; move more constant text to the front, or use a model with a lower minimum";
     check(&short(), &short(), (verdict(), Some(0), Some(0)), words);
@@ -175,9 +183,12 @@ fn a_prefix_below_the_minimum_is_never_cached() {
     // OpenAI's models before GPT-5.6 keep what comes behind the stable prefix too.
     let implicit = |sections| Sent { model: "gpt-4o", sections, usage: used(1_740, 0, 0), ..Sent::default() };
     let same = "role=a/600 | log=b/700 task=c/440";
-    assert_eq!(compared(&implicit(same), &implicit(same)).verdict, Verdict::Unexplained);
+    assert_eq!(compared(&implicit(same), &implicit(same)).verdict, CacheOutcome::Unexplained);
     let other = "role=a/600 | log=x/700 task=c/440";
-    assert_eq!(compared(&implicit(same), &implicit(other)).verdict, Verdict::TooShort { tokens: 600, minimum: 1_024 });
+    assert_eq!(
+        compared(&implicit(same), &implicit(other)).verdict,
+        CacheOutcome::TooShort { tokens: 600, minimum: 1_024 }
+    );
 }
 
 #[test]
@@ -187,27 +198,27 @@ fn entries_expire() {
     check(
         &Sent::default(),
         &after(412),
-        (Verdict::Expired { seconds: 412, lifetime: lifetime(300) }, Some(7_000), Some(6_300_000)),
+        (CacheOutcome::Expired { seconds: 412, lifetime: lifetime(300) }, Some(7_000), Some(6_300_000)),
         "the cache missed because the entry had expired: 6 minutes passed, and an entry is kept for 5 minutes after \
          its last use; 7,000 tokens were paid in full, $0.006300 more than from the cache; make calls at shorter \
          intervals",
     );
-    assert_eq!(compared(&Sent::default(), &after(300)).verdict, Verdict::Unexplained);
-    assert_eq!(compared(&Sent::default(), &after(-9)).verdict, Verdict::Unexplained);
+    assert_eq!(compared(&Sent::default(), &after(300)).verdict, CacheOutcome::Unexplained);
+    assert_eq!(compared(&Sent::default(), &after(-9)).verdict, CacheOutcome::Unexplained);
     // What was bought for an hour lives an hour, and reading refreshes an entry.
-    let hour = CacheWritten { seconds: NonZeroU32::new(3_600), tokens: 7_000 };
+    let hour = CacheWriteUsage { seconds: NonZeroU32::new(3_600), tokens: 7_000 };
     let bought = Usage { cache_writes: vec![hour], ..used(7_500, 0, 0).unwrap() };
     let bought = Sent { usage: Some(bought), ..Sent::default() };
-    assert_eq!(compared(&bought, &after(3_600)).verdict, Verdict::Unexplained);
+    assert_eq!(compared(&bought, &after(3_600)).verdict, CacheOutcome::Unexplained);
     assert_eq!(
         compared(&bought, &after(3_601)).verdict,
-        Verdict::Expired { seconds: 3_601, lifetime: lifetime(3_600) }
+        CacheOutcome::Expired { seconds: 3_601, lifetime: lifetime(3_600) }
     );
     let read = Sent { seconds: 200, usage: used(7_500, 7_000, 0), ..Sent::default() };
-    assert_eq!(compared(&read, &after(450)).verdict, Verdict::Unexplained);
+    assert_eq!(compared(&read, &after(450)).verdict, CacheOutcome::Unexplained);
     // How long OpenAI's older models keep an entry is not known.
     let implicit = |seconds| Sent { seconds, model: "gpt-4o", usage: used(7_500, 0, 0), ..Sent::default() };
-    assert_eq!(compared(&implicit(0), &implicit(100_000)).verdict, Verdict::Unexplained);
+    assert_eq!(compared(&implicit(0), &implicit(100_000)).verdict, CacheOutcome::Unexplained);
 }
 
 #[test]
@@ -216,24 +227,24 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
     check(
         &silent,
         &Sent::default(),
-        (Verdict::NeverWritten { why: Unwritten::NothingKept }, Some(7_000), Some(6_300_000)),
+        (CacheOutcome::NeverWritten { why: CacheSkipReason::NothingKept }, Some(7_000), Some(6_300_000)),
         "the cache missed because the first request wrote nothing to it; 7,000 tokens were paid in full, $0.006300 more \
          than from the cache; see its sections with `proem runs show`",
     );
-    let unmarked = Sent { marked: Marked::No, usage: None, ..Sent::default() };
-    let nothing_kept = Verdict::NeverWritten { why: Unwritten::NothingKept };
+    let unmarked = Sent { marked: CacheMarking::No, usage: None, ..Sent::default() };
+    let nothing_kept = CacheOutcome::NeverWritten { why: CacheSkipReason::NothingKept };
     assert_eq!(compared(&unmarked, &Sent::default()).verdict, nothing_kept);
-    let never = || Sent { model: "gpt-4", marked: Marked::No, usage: used(7_500, 0, 0), ..Sent::default() };
+    let never = || Sent { model: "gpt-4", marked: CacheMarking::No, usage: used(7_500, 0, 0), ..Sent::default() };
     check(
         &never(),
         &never(),
-        (Verdict::NeverWritten { why: Unwritten::NoCache }, Some(0), None),
+        (CacheOutcome::NeverWritten { why: CacheSkipReason::NoCache }, Some(0), None),
         "the cache missed because nothing is cached for this model; GPT-4o and later models have a cache",
     );
     check(
         &Sent::default(),
-        &Sent { marked: Marked::No, ..Sent::default() },
-        (Verdict::Unmarked, Some(7_000), Some(6_300_000)),
+        &Sent { marked: CacheMarking::No, ..Sent::default() },
+        (CacheOutcome::Unmarked, Some(7_000), Some(6_300_000)),
         "the cache was not used: the second request has no cache breakpoint; 7,000 tokens were paid in full, $0.006300 more \
          than from the cache; see its sections with `proem runs show`",
     );
@@ -244,7 +255,7 @@ fn what_was_read_without_the_first_requests_doing_is_no_miss() {
     let words =
         "the cache was read: 6,800 tokens; a third request had written them, because the first has another prefix";
     let read = || Sent { usage: used(7_500, 6_800, 0), ..Sent::default() };
-    let hit = || (Verdict::Hit { tokens: 6_800 }, Some(0), Some(0));
+    let hit = || (CacheOutcome::Hit { tokens: 6_800 }, Some(0), Some(0));
     check(&Sent::default(), &Sent { sections: "role=x/1000 rules=b/6000 | task=c/500", ..read() }, hit(), words);
     check(&Sent::default(), &Sent { sections: "role=a/1000 rules=x/6000 | task=c/500", ..read() }, hit(), words);
     check(&Sent { endpoint: "proxy", ..Sent::default() }, &read(), hit(), words);
@@ -255,7 +266,7 @@ fn what_was_read_without_the_first_requests_doing_is_no_miss() {
             usage: used(7_500, 1_010, 5_900),
             ..Sent::default()
         },
-        (Verdict::Changed, Some(5_990), Some(5_990 * 900)),
+        (CacheOutcome::Changed, Some(5_990), Some(5_990 * 900)),
         "the cache was read up to 1,010 tokens, and missed after that because section `rules` changed, which is part \
          of the stable prefix; 5,990 tokens were paid in full, $0.005391 more than from the cache; put sections that \
          change from call to call after those that don't, and mark them `cache: never`",
@@ -266,7 +277,7 @@ fn what_was_read_without_the_first_requests_doing_is_no_miss() {
 fn a_prompt_finds_nothing_that_another_wrote() {
     let decision = Sent { prompt: "risk/decision", tools: Some("d"), ..Sent::default() };
     let synthesis = |sections| Sent { prompt: "risk/synthesis", tools: Some("s"), sections, ..Sent::default() };
-    let other_prompt = || (Verdict::NeverWritten { why: Unwritten::OtherPrompt }, Some(0), Some(0));
+    let other_prompt = || (CacheOutcome::NeverWritten { why: CacheSkipReason::OtherPrompt }, Some(0), Some(0));
     let words = "the cache missed because the first request did not cache this prefix: it was made from another \
                  prompt, and the two differ from the start";
     check(&decision, &synthesis("role=a/1000 rules=b/6000 | task=c/500"), other_prompt(), words);
@@ -274,16 +285,16 @@ fn a_prompt_finds_nothing_that_another_wrote() {
     check(&decision, &same_tools, other_prompt(), words);
     // What two prompts share counts as it does within one.
     let shared = Sent { tools: decision.tools, ..synthesis("role=a/1000 rules=x/6000 | task=c/500") };
-    assert_eq!(compared(&decision, &shared).verdict, Verdict::Changed);
+    assert_eq!(compared(&decision, &shared).verdict, CacheOutcome::Changed);
     let elsewhere = Sent { model: "claude-sonnet-4-6", ..synthesis("other=x/7000 | task=c/500") };
-    assert_eq!(compared(&decision, &elsewhere).first_change, Some(Change::Model));
-    assert_eq!(compared(&decision, &elsewhere).verdict, Verdict::Changed);
+    assert_eq!(compared(&decision, &elsewhere).first_change, Some(RequestDifference::Model));
+    assert_eq!(compared(&decision, &elsewhere).verdict, CacheOutcome::Changed);
     let short = synthesis("other=x/100 | task=c/500");
-    assert_eq!(compared(&decision, &short).verdict, Verdict::TooShort { tokens: 100, minimum: 4_096 });
+    assert_eq!(compared(&decision, &short).verdict, CacheOutcome::TooShort { tokens: 100, minimum: 4_096 });
     check(
-        &Sent { marked: Marked::Unsent, usage: None, ..Sent::default() },
+        &Sent { marked: CacheMarking::Unsent, usage: None, ..Sent::default() },
         &Sent { sections: "role=x/7000 | task=c/500", ..Sent::default() },
-        (Verdict::NeverWritten { why: Unwritten::NotSent }, Some(0), Some(0)),
+        (CacheOutcome::NeverWritten { why: CacheSkipReason::NotSent }, Some(0), Some(0)),
         "the cache missed because the first request was not sent, so it wrote nothing to the cache",
     );
 }
@@ -294,7 +305,7 @@ fn what_is_not_known_is_not_invented() {
     let tools = |tools| Sent { tools, ..Sent::default() };
     assert_eq!(compared(&tools(Some("t")), &tools(None)).first_change, None);
     assert_eq!(compared(&tools(None), &tools(Some("t"))).first_change, None);
-    let unreported = (Verdict::Unreported, None, None);
+    let unreported = (CacheOutcome::Unreported, None, None);
     let words = "whether the cache was read is not known: the provider reported nothing about it";
     check(&Sent::default(), &Sent { usage: None, ..Sent::default() }, unreported.clone(), words);
     let usage = Some(Usage { cache_read: None, ..used(7_500, 0, 0).unwrap() });
@@ -303,7 +314,7 @@ fn what_is_not_known_is_not_invented() {
     check(
         &Sent::default(),
         &Sent { usage, ..Sent::default() },
-        (Verdict::Unexplained, None, None),
+        (CacheOutcome::Unexplained, None, None),
         "the cache missed, and the record doesn't say why: the recorded prefix is the same, long enough and not \
          expired; the number of tokens affected is unknown; providers drop entries early when they are busy",
     );
@@ -311,7 +322,7 @@ fn what_is_not_known_is_not_invented() {
     check(
         &unlisted(),
         &Sent { tools: Some("t"), ..unlisted() },
-        (Verdict::Changed, Some(7_000), None),
+        (CacheOutcome::Changed, Some(7_000), None),
         "the cache missed because the tools or the schema of the answer changed, which come before everything else; 7,000 \
          tokens were paid in full, for an unknown price; keep them the same from call to call, and put what \
          one task needs further down in the prompt",
@@ -321,7 +332,7 @@ fn what_is_not_known_is_not_invented() {
     check(
         &near(),
         &near(),
-        (Verdict::PerhapsTooShort { tokens: 4_200, minimum: 4_096 }, Some(4_000), Some(3_600_000)),
+        (CacheOutcome::PerhapsTooShort { tokens: 4_200, minimum: 4_096 }, Some(4_000), Some(3_600_000)),
         "the cache missed, perhaps because the prefix is too short: 4,200 tokens are an estimate, and none below 4,096 are \
          cached; 4,000 tokens were paid in full, $0.003600 more than from the cache; move more constant text to the front",
     );

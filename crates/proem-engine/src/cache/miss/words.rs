@@ -1,20 +1,20 @@
 //! Why the cache missed, as a colleague would say it.
 
-use super::{Change, Compared, Unwritten, Verdict};
+use super::{CacheComparison, CacheOutcome, CacheSkipReason, RequestDifference};
 use crate::cache::grouped;
 
 /// Where text belongs that changes.
 const BEHIND: &str = "put sections that change from call to call after those that don't, and mark them `cache: never`";
 
-impl Compared {
+impl CacheComparison {
     /// Everything in one sentence without a full stop: the reason, what it cost, and what helps.
     #[must_use]
     pub fn in_words(&self) -> String {
         let cost = self.cost_in_words();
         match &self.verdict {
-            Verdict::Hit { tokens } => format!("the cache was read: {}{}", count(*tokens), self.behind()),
-            Verdict::Changed => {
-                let (what, remedy) = self.first_change.as_ref().map_or_else(unnamed, Change::in_words);
+            CacheOutcome::Hit { tokens } => format!("the cache was read: {}{}", count(*tokens), self.behind()),
+            CacheOutcome::Changed => {
+                let (what, remedy) = self.first_change.as_ref().map_or_else(unnamed, RequestDifference::in_words);
                 match self.read_tokens {
                     Some(read) if read > 0 => format!(
                         "the cache was read up to {}, and missed after that because {what}{cost}; {remedy}",
@@ -23,33 +23,33 @@ impl Compared {
                     _ => format!("the cache missed because {what}{cost}; {remedy}"),
                 }
             }
-            Verdict::TooShort { tokens, minimum } => format!(
+            CacheOutcome::TooShort { tokens, minimum } => format!(
                 "nothing was cached: the prefix has {}, and this model's provider caches no prefix below {}; move more \
                  constant text to the front, or use a model with a lower minimum",
                 count(*tokens),
                 wide(*minimum)
             ),
-            Verdict::Expired { seconds, lifetime } => format!(
+            CacheOutcome::Expired { seconds, lifetime } => format!(
                 "the cache missed because the entry had expired: {} passed, and an entry is kept for {} after its last \
                  use{cost}; make calls at shorter intervals",
                 duration(*seconds),
                 duration(u64::from(lifetime.get()))
             ),
-            Verdict::NeverWritten { why } => format!("the cache missed because {}", unwritten(*why, &cost)),
-            Verdict::Unmarked => format!(
+            CacheOutcome::NeverWritten { why } => format!("the cache missed because {}", unwritten(*why, &cost)),
+            CacheOutcome::Unmarked => format!(
                 "the cache was not used: the second request has no cache breakpoint{cost}; see its sections with \
                  `proem runs show`"
             ),
-            Verdict::Unreported => {
+            CacheOutcome::Unreported => {
                 String::from("whether the cache was read is not known: the provider reported nothing about it")
             }
-            Verdict::PerhapsTooShort { tokens, minimum } => format!(
+            CacheOutcome::PerhapsTooShort { tokens, minimum } => format!(
                 "the cache missed, perhaps because the prefix is too short: {} are an estimate, and none below {} are \
                  cached{cost}; move more constant text to the front",
                 count(*tokens),
                 wide(*minimum)
             ),
-            Verdict::Unexplained => format!(
+            CacheOutcome::Unexplained => format!(
                 "the cache missed, and the record doesn't say why: the recorded prefix is the same, long enough and \
                  not expired{cost}; providers drop entries early when they are busy"
             ),
@@ -63,10 +63,10 @@ impl Compared {
                 String::from("; a third request had written them, because the first has another prefix")
             }
             Some(
-                Change::Section { name, .. }
-                | Change::Moved { name, .. }
-                | Change::Added { name, .. }
-                | Change::Removed { name, .. },
+                RequestDifference::Section { name, .. }
+                | RequestDifference::Moved { name, .. }
+                | RequestDifference::Added { name, .. }
+                | RequestDifference::Removed { name, .. },
             ) => format!("; the first change, in section `{name}`, comes after the stable prefix"),
             _ => String::new(),
         }
@@ -83,7 +83,7 @@ impl Compared {
     }
 }
 
-impl Change {
+impl RequestDifference {
     /// What changed, and what helps.
     fn in_words(&self) -> (String, &'static str) {
         match self {
@@ -112,17 +112,19 @@ impl Change {
 }
 
 /// Why a first request wrote nothing; what could not be read did not cost more.
-fn unwritten(why: Unwritten, cost: &str) -> String {
+fn unwritten(why: CacheSkipReason, cost: &str) -> String {
     match why {
-        Unwritten::NotSent => String::from("the first request was not sent, so it wrote nothing to the cache"),
-        Unwritten::OtherPrompt => String::from(
+        CacheSkipReason::NotSent => String::from("the first request was not sent, so it wrote nothing to the cache"),
+        CacheSkipReason::OtherPrompt => String::from(
             "the first request did not cache this prefix: it was made from another prompt, and the two differ from the \
              start",
         ),
-        Unwritten::NothingKept => {
+        CacheSkipReason::NothingKept => {
             format!("the first request wrote nothing to it{cost}; see its sections with `proem runs show`")
         }
-        Unwritten::NoCache => String::from("nothing is cached for this model; GPT-4o and later models have a cache"),
+        CacheSkipReason::NoCache => {
+            String::from("nothing is cached for this model; GPT-4o and later models have a cache")
+        }
     }
 }
 

@@ -3,14 +3,14 @@
 use serde_json::{Map, Number, Value as Json};
 
 use super::super::RepairKind;
-use super::super::tree::{Id, Kind};
-use super::Fit;
+use super::super::tree::{Id, JsonNodeKind};
+use super::Aligner;
 use super::schema::{Types, members};
 
 /// Above this a float may stand for more than one integer: 2^53.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-impl Fit<'_> {
+impl Aligner<'_> {
     /// Whether the scalar at a place meets the schema, by itself or after an edit.
     pub(super) fn scalar(&mut self, id: Id, schema: &Map<String, Json>, types: Types) -> bool {
         let (tree, text) = (self.tree, self.text);
@@ -21,15 +21,15 @@ impl Fit<'_> {
         }
         let spelling = text.get(node.span.start..node.span.end).unwrap_or_default();
         let edit = match &node.kind {
-            Kind::Null => return accepts(&Json::Null, types, members),
-            Kind::Bool(value) => return accepts(&Json::Bool(*value), types, members),
-            Kind::Number(number) => {
+            JsonNodeKind::Null => return accepts(&Json::Null, types, members),
+            JsonNodeKind::Bool(value) => return accepts(&Json::Bool(*value), types, members),
+            JsonNodeKind::Number(number) => {
                 if accepts(&Json::Number(number.clone()), types, members) {
                     return true;
                 }
                 from_number(number, spelling, types)
             }
-            Kind::Text(value) => {
+            JsonNodeKind::Text(value) => {
                 if types.text
                     && members.is_none_or(|members| members.iter().any(|member| member.as_str() == Some(value)))
                 {
@@ -38,13 +38,13 @@ impl Fit<'_> {
                 from_text(value, types, members)
             }
             // The beginning of one permitted word may be the beginning of another.
-            Kind::OpenText(_) if members.is_some() => {
+            JsonNodeKind::OpenText(_) if members.is_some() => {
                 self.edit(id, RepairKind::LeftOut, None);
                 return true;
             }
-            Kind::OpenText(_) => return types.text,
-            Kind::Bare if types.text && types.declared => from_word(spelling, members),
-            Kind::Bare => return !types.declared,
+            JsonNodeKind::OpenText(_) => return types.text,
+            JsonNodeKind::Bare if types.text && types.declared => from_word(spelling, members),
+            JsonNodeKind::Bare => return !types.declared,
             _ => return false,
         };
         let Some((kind, value)) = edit.filter(|(_, value)| accepts(value, types, members)) else { return false };

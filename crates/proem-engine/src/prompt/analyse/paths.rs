@@ -1,13 +1,13 @@
 //! Where a path leads, read off the schema, and whether its value may stand where it is asked for.
 
-use super::{Frame, Walk};
+use super::{AnalysisFrame, TemplateWalk};
 use crate::input::InputTrust;
-use crate::prompt::shape::{Keys, Presence, Shape, Typed};
-use crate::prompt::template::Path;
+use crate::prompt::shape::{Keys, PathTarget, Presence, TypedValue};
+use crate::prompt::template::PathExpression;
 use crate::section::Trust;
 
-impl<'s> Walk<'s> {
-    fn data(&mut self, path: &'s Path) -> Option<(Shape<'s>, String)> {
+impl<'s> TemplateWalk<'s> {
+    fn data(&mut self, path: &'s PathExpression) -> Option<(PathTarget<'s>, String)> {
         let name = path.names.first().map_or("", String::as_str);
         let keys = self.frames.iter().rev().filter_map(|frame| frame.keys).nth(path.up);
         match (name, keys) {
@@ -16,7 +16,7 @@ impl<'s> Walk<'s> {
                 None
             }
             ("index" | "first" | "last", Some(_)) | ("key", Some((Keys::Indices, _) | (_, InputTrust::Trusted))) => {
-                Some((Shape::Computed, String::new()))
+                Some((PathTarget::Computed, String::new()))
             }
             ("key", Some((Keys::Names, InputTrust::Untrusted))) => {
                 self.fault("@key of an untrusted object is untrusted text; declare the object's properties");
@@ -31,12 +31,12 @@ impl<'s> Walk<'s> {
         }
     }
 
-    pub(super) fn path(&mut self, path: &'s Path) -> Option<(Shape<'s>, String)> {
+    pub(super) fn path(&mut self, path: &'s PathExpression) -> Option<(PathTarget<'s>, String)> {
         if path.is_data && path.names.first().is_none_or(|name| name != "root") {
             return self.data(path);
         }
         match self.resolve(path) {
-            Ok((Shape::Value(typed), _))
+            Ok((PathTarget::Value(typed), _))
                 if typed.trust == InputTrust::Untrusted && self.spec.trust != Trust::Untrusted =>
             {
                 self.fault(format!(
@@ -47,8 +47,8 @@ impl<'s> Walk<'s> {
                 ));
                 None
             }
-            Ok((Shape::Value(typed), key)) if self.is_present(&key) => {
-                Some((Shape::Value(Typed { presence: Presence::Always, ..typed }), key))
+            Ok((PathTarget::Value(typed), key)) if self.is_present(&key) => {
+                Some((PathTarget::Value(TypedValue { presence: Presence::Always, ..typed }), key))
             }
             Ok(found) => Some(found),
             Err(message) => {
@@ -66,7 +66,7 @@ impl<'s> Walk<'s> {
     }
 
     /// What a block around calls `name`, and the key of the frame that does.
-    pub(super) fn parameter_named(&self, name: &str) -> Option<(Shape<'s>, usize)> {
+    pub(super) fn parameter_named(&self, name: &str) -> Option<(PathTarget<'s>, usize)> {
         for frame in self.frames.iter().rev() {
             if let Some(shape) = frame.parameters.get(name) {
                 return Some((*shape, frame.own));
@@ -79,7 +79,7 @@ impl<'s> Walk<'s> {
     }
 
     /// The frame that a path starts in.
-    fn start(&self, path: &Path) -> Result<&Frame<'s>, String> {
+    fn start(&self, path: &PathExpression) -> Result<&AnalysisFrame<'s>, String> {
         let written = &path.written;
         let out_of_reach =
             || format!("`{written}` refers to a value outside its partial; pass the value as an argument");
@@ -104,7 +104,7 @@ impl<'s> Walk<'s> {
         Ok(frame)
     }
 
-    fn resolve(&mut self, path: &'s Path) -> Result<(Shape<'s>, String), String> {
+    fn resolve(&mut self, path: &'s PathExpression) -> Result<(PathTarget<'s>, String), String> {
         let (names, rooted) = match path.names.split_first() {
             Some((_, rest)) if path.is_data => (rest, true),
             _ => (path.names.as_slice(), false),
@@ -119,20 +119,22 @@ impl<'s> Walk<'s> {
             None => (frame.this, format!("{}", frame.id), 0),
         };
         for segment in names.iter().skip(skip) {
-            if let Shape::Value(typed) = shape
+            if let PathTarget::Value(typed) = shape
                 && self.is_present(&key)
             {
-                shape = Shape::Value(Typed { presence: Presence::Always, ..typed });
+                shape = PathTarget::Value(TypedValue { presence: Presence::Always, ..typed });
             }
             key.push('.');
             key.push_str(segment);
             shape = match shape {
-                Shape::Inputs => {
+                PathTarget::Inputs => {
                     self.used.insert(segment.clone());
-                    Shape::Value(self.analysis.input(segment)?)
+                    PathTarget::Value(self.analysis.input(segment)?)
                 }
-                Shape::Value(typed) => Shape::Value(typed.property(segment)?),
-                Shape::Computed => return Err(format!("`{segment}` is not available: a computed value has no fields")),
+                PathTarget::Value(typed) => PathTarget::Value(typed.property(segment)?),
+                PathTarget::Computed => {
+                    return Err(format!("`{segment}` is not available: a computed value has no fields"));
+                }
             };
         }
         Ok((shape, key))

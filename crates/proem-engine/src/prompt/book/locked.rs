@@ -17,7 +17,7 @@ use crate::prompt::origin::Origin;
 /// What `book.lock` says.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Lock {
+pub(super) struct BookLock {
     /// The closure's hash of each version, by `agent/name@version`.
     #[serde(default)]
     versions: BTreeMap<String, String>,
@@ -52,7 +52,7 @@ impl Book {
         if changes.is_empty() {
             return None;
         }
-        let what: Vec<String> = changes.iter().map(Change::in_words).collect();
+        let what: Vec<String> = changes.iter().map(LockDifference::in_words).collect();
         Some(format!(
             "`{prompt}` {version} is locked, but {} since then\n  restore the locked files, or create a new version \
              with the change, such as {}, and lock that with `proem book lock`",
@@ -62,13 +62,13 @@ impl Book {
     }
 
     /// What differs from the locks of the layers that have files in this closure.
-    fn changes<'c>(&self, prompt: &str, version: &str, closure: &'c Closure) -> Vec<Change<'c>> {
+    fn changes<'c>(&self, prompt: &str, version: &str, closure: &'c Closure) -> Vec<LockDifference<'c>> {
         let key = format!("{prompt}@{version}");
         let named = self.locks.iter().enumerate().filter(|(_, lock)| lock.versions.contains_key(&key));
         named.filter_map(|(index, lock)| self.changes_of(index, lock, closure)).collect()
     }
 
-    fn changes_of<'c>(&self, index: usize, lock: &Lock, closure: &'c Closure) -> Option<Change<'c>> {
+    fn changes_of<'c>(&self, index: usize, lock: &BookLock, closure: &'c Closure) -> Option<LockDifference<'c>> {
         let layer = self.layers.get(index)?;
         let is_own = |path: &str| self.found(path).is_some_and(|(found, ..)| found == index);
         let own = closure.files.iter().map(|(path, _)| path.as_str()).filter(|path| is_own(path));
@@ -78,14 +78,14 @@ impl Book {
             let is_known = |path: &str, by: Origin| is_own(path) || (origin, by) == (Origin::User, Origin::Embedded);
             let all_known = closure.files.iter().all(|(path, by)| is_known(path, *by));
             let own: Vec<&str> = own.collect();
-            return (all_known && !own.is_empty()).then_some(Change { origin, files: own, is_exact: false });
+            return (all_known && !own.is_empty()).then_some(LockDifference { origin, files: own, is_exact: false });
         }
         let is_changed = |path: &&str| {
             let text = layer.files.get(*path).map(|text| hash(text.as_str()));
             text.as_ref() != lock.files.get(*path)
         };
         let files: Vec<&str> = own.filter(is_changed).collect();
-        (!files.is_empty()).then_some(Change { origin, files, is_exact: true })
+        (!files.is_empty()).then_some(LockDifference { origin, files, is_exact: true })
     }
 
     /// The version number after a prompt's newest.
@@ -148,7 +148,7 @@ const HEAD: &str = "\
 ";
 
 /// What differs from the lock of one layer.
-struct Change<'c> {
+struct LockDifference<'c> {
     origin: Origin,
     /// Files of the layer, by path.
     files: Vec<&'c str>,
@@ -156,7 +156,7 @@ struct Change<'c> {
     is_exact: bool,
 }
 
-impl Change<'_> {
+impl LockDifference<'_> {
     fn in_words(&self) -> String {
         let files: Vec<String> = self.files.iter().map(|path| format!("`{path}`")).collect();
         let (one_of, were) = match (self.is_exact, files.len()) {

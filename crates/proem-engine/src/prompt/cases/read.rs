@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_text::span::Span;
 use serde_json::Value as Json;
 
-use super::{Case, Cases, Expect, Live, Words};
+use super::{AnswerExpectation, Case, Cases, RequestExpectation, SectionExpectation};
 use crate::error::{Error, error_at};
-use crate::prompt::header::{Problems, known_keys, map, string};
-use crate::prompt::yaml::{self, Data, Node};
+use crate::prompt::header::{Diagnostics, known_keys, map, string};
+use crate::prompt::yaml::{self, YamlNode, YamlValue};
 
 impl Cases {
     /// Reads a case file; `name` is what problems call it.
@@ -18,7 +18,7 @@ impl Cases {
     /// [`ErrorKind::InvalidFile`](crate::ErrorKind::InvalidFile) with the place of every problem: another
     /// form, no case, two of the same name, a case without what its inputs are made from.
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
-        let mut problems = Problems::new();
+        let mut problems = Diagnostics::new();
         let cases = match yaml::parse(text, 0) {
             Ok(Some(root)) => cases(&root, &mut problems),
             Ok(None) => {
@@ -40,11 +40,11 @@ impl Cases {
     }
 }
 
-fn say(problems: &mut Problems, message: impl Into<String>, span: Span) {
+fn say(problems: &mut Diagnostics, message: impl Into<String>, span: Span) {
     problems.push(error_at(message, span));
 }
 
-fn cases(root: &Node, problems: &mut Problems) -> Option<Cases> {
+fn cases(root: &YamlNode, problems: &mut Diagnostics) -> Option<Cases> {
     let entries = map(root, "a case file", problems)?;
     known_keys(entries, &["kind", "cases"], "a case file", problems);
     let kind = given(root, "kind").and_then(|node| string(node, "kind", problems));
@@ -52,7 +52,7 @@ fn cases(root: &Node, problems: &mut Problems) -> Option<Cases> {
         say(problems, "`cases` is missing; it is a list of cases", Span::new(root.span.start, root.span.start));
         return None;
     };
-    let Data::List(items) = &node.data else {
+    let YamlValue::List(items) = &node.data else {
         say(problems, "`cases` is not a list", node.span);
         return None;
     };
@@ -71,7 +71,7 @@ fn cases(root: &Node, problems: &mut Problems) -> Option<Cases> {
     Some(Cases { kind, cases })
 }
 
-fn case(node: &Node, has_kind: bool, problems: &mut Problems) -> Option<Case> {
+fn case(node: &YamlNode, has_kind: bool, problems: &mut Diagnostics) -> Option<Case> {
     let entries = map(node, "a case", problems)?;
     known_keys(entries, &["name", "inputs", "given", "expect", "live"], "a case", problems);
     let Some(name) = given(node, "name") else {
@@ -79,10 +79,10 @@ fn case(node: &Node, has_kind: bool, problems: &mut Problems) -> Option<Case> {
         return None;
     };
     let name = string(name, "name", problems)?;
-    let json = |key: &str| given(node, key).map(Node::to_json);
+    let json = |key: &str| given(node, key).map(YamlNode::to_json);
     let case = Case {
         // JSON has no order; the file has.
-        inputs: given(node, "inputs").map(Node::to_ordered),
+        inputs: given(node, "inputs").map(YamlNode::to_ordered),
         given: json("given"),
         expect: node.get("expect").map(|node| expect(node, problems)).unwrap_or_default(),
         live: node.get("live").and_then(|node| live(node, problems)),
@@ -104,8 +104,8 @@ fn case(node: &Node, has_kind: bool, problems: &mut Problems) -> Option<Case> {
     Some(case)
 }
 
-fn expect(node: &Node, problems: &mut Problems) -> Expect {
-    let Some(entries) = map(node, "expect", problems) else { return Expect::default() };
+fn expect(node: &YamlNode, problems: &mut Diagnostics) -> RequestExpectation {
+    let Some(entries) = map(node, "expect", problems) else { return RequestExpectation::default() };
     known_keys(entries, &["rules", "tokens", "sections", "hash"], "expect", problems);
     let tokens = given(node, "tokens").and_then(|node| {
         let tokens = node.to_json().as_u64().and_then(|tokens| usize::try_from(tokens).ok());
@@ -118,42 +118,42 @@ fn expect(node: &Node, problems: &mut Problems) -> Expect {
     let rules = given(node, "rules").and_then(|node| map(node, "expect.rules", problems));
     let rules = rules.unwrap_or_default().iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect();
     let sections = given(node, "sections").and_then(|node| map(node, "expect.sections", problems));
-    let sections: BTreeMap<String, Words> =
+    let sections: BTreeMap<String, SectionExpectation> =
         sections.unwrap_or_default().iter().map(|(key, node)| (key.name.clone(), words(node, problems))).collect();
-    Expect { rules, tokens, sections, hash }
+    RequestExpectation { rules, tokens, sections, hash }
 }
 
-fn words(node: &Node, problems: &mut Problems) -> Words {
-    let Some(entries) = map(node, "what a section has", problems) else { return Words::default() };
+fn words(node: &YamlNode, problems: &mut Diagnostics) -> SectionExpectation {
+    let Some(entries) = map(node, "what a section has", problems) else { return SectionExpectation::default() };
     known_keys(entries, &["contains", "absent"], "what a section has", problems);
-    Words { contains: texts(node, "contains", problems), absent: texts(node, "absent", problems) }
+    SectionExpectation { contains: texts(node, "contains", problems), absent: texts(node, "absent", problems) }
 }
 
-fn texts(node: &Node, key: &str, problems: &mut Problems) -> Vec<String> {
+fn texts(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Vec<String> {
     let Some(node) = given(node, key) else { return Vec::new() };
-    let Data::List(items) = &node.data else {
+    let YamlValue::List(items) = &node.data else {
         say(problems, format!("{key} is not a list of texts; write `{key}: [\"…\"]`"), node.span);
         return Vec::new();
     };
     items.iter().filter_map(|item| string(item, key, problems)).collect()
 }
 
-fn live(node: &Node, problems: &mut Problems) -> Option<Live> {
+fn live(node: &YamlNode, problems: &mut Diagnostics) -> Option<AnswerExpectation> {
     let entries = map(node, "live", problems)?;
     known_keys(entries, &["answer"], "live", problems);
-    let answer = node.get("answer").map(Node::to_json);
+    let answer = node.get("answer").map(YamlNode::to_json);
     if answer.is_none() {
         say(problems, "live has no `answer`", node.span);
     }
-    Some(Live { answer: answer? })
+    Some(AnswerExpectation { answer: answer? })
 }
 
 /// A key's value, unless it is left empty.
-fn given<'n>(node: &'n Node, key: &str) -> Option<&'n Node> {
-    node.get(key).filter(|node| node.data != Data::Scalar(Json::Null))
+fn given<'n>(node: &'n YamlNode, key: &str) -> Option<&'n YamlNode> {
+    node.get(key).filter(|node| node.data != YamlValue::Scalar(Json::Null))
 }
 
 /// Where a key's value stands, or the whole.
-fn place(node: &Node, key: &str) -> Span {
+fn place(node: &YamlNode, key: &str) -> Span {
     node.get(key).map_or(node.span, |node| node.span)
 }

@@ -12,7 +12,7 @@ fn a_case_file_is_read() {
     let [case] = cases.cases.as_slice() else { panic!("{cases:?}") };
     assert_eq!((case.name.as_str(), &case.inputs), ("a", &Some(json!({ "question": "why" }).into())));
     assert_eq!(case.expect.sections["role"].contains, ["You"]);
-    assert!(case.expect.wants_request() && !Expect::default().wants_request());
+    assert!(case.expect.wants_request() && !RequestExpectation::default().wants_request());
 }
 
 /// `LINE:COLUMN: MESSAGE` of every problem.
@@ -65,8 +65,10 @@ fn what_is_no_case_file_is_refused_with_every_problem_and_its_place() {
 
 #[test]
 fn rules_are_compared_by_name() {
-    let expect =
-        Expect { rules: [("asked".to_owned(), json!(true)), ("x".to_owned(), json!(1))].into(), ..Expect::default() };
+    let expect = RequestExpectation {
+        rules: [("asked".to_owned(), json!(true)), ("x".to_owned(), json!(1))].into(),
+        ..RequestExpectation::default()
+    };
     let found = [("asked".to_owned(), json!(false)), ("other".to_owned(), json!(2))].into();
     assert_eq!(expect.broken_rules(&found), ["`asked` is false, expected true", "`x` is nothing, expected 1"]);
 }
@@ -74,7 +76,7 @@ fn rules_are_compared_by_name() {
 #[test]
 fn an_answer_may_have_more_than_is_expected() {
     let check = |expected: Json, found: Json, differences: &[&str]| {
-        assert_eq!(Live { answer: expected }.differences(&found), differences);
+        assert_eq!(AnswerExpectation { answer: expected }.differences(&found), differences);
     };
     check(json!({ "a": 1 }), json!({ "a": 1.0, "b": 2 }), &[]);
     check(json!({ "a": { "b": "x" } }), json!({ "a": { "b": "y" } }), &["/a/b"]);

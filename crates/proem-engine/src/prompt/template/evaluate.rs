@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use super::functions::{self, compute, is_empty, is_true};
 use super::partials::inlines;
-use super::scope::{Inlines, Level, Parameters, Scope, Turn};
-use super::{Block, Call, Element, Expression, Template};
-use crate::ordered::{Fields, Ordered};
+use super::scope::{BlockParameters, ContextLevel, Inlines, LoopIteration, TemplateScope};
+use super::{BlockStatement, Expression, HelperCall, Statement, Template};
+use crate::ordered::{OrderedJson, OrderedMap};
 
 /// The most bytes of one rendered text: nested loops multiply.
 pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -26,9 +26,9 @@ const MAX_DEPTH: usize = 128;
 
 /// Why a template has no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem(String);
+pub(crate) struct RenderFailure(String);
 
-impl Problem {
+impl RenderFailure {
     pub(super) const fn new(problem: String) -> Self {
         Self(problem)
     }
@@ -38,8 +38,8 @@ impl Problem {
     }
 }
 
-pub(super) fn problem<T>(problem: impl Into<String>) -> Result<T, Problem> {
-    Err(Problem::new(problem.into()))
+pub(super) fn problem<T>(problem: impl Into<String>) -> Result<T, RenderFailure> {
+    Err(RenderFailure::new(problem.into()))
 }
 
 /// What templates mean beyond Handlebars.
@@ -54,13 +54,13 @@ pub(crate) enum Dialect {
 
 /// What a template is evaluated with.
 #[derive(Debug)]
-pub(crate) struct Values<'v> {
+pub(crate) struct TemplateBindings<'v> {
     /// Partials by name.
     pub(crate) partials: &'v BTreeMap<String, Template>,
     /// What stands at the top.
-    pub(crate) root: &'v Ordered,
+    pub(crate) root: &'v OrderedJson,
     /// What `@name` is, beside Handlebars' own.
-    pub(crate) context: &'v Fields<Ordered>,
+    pub(crate) context: &'v OrderedMap<OrderedJson>,
 }
 
 /// The text of a template.
@@ -68,29 +68,33 @@ pub(crate) struct Values<'v> {
 /// # Errors
 ///
 /// In words: a limit was met, a helper or partial is unknown, or a helper was given what it can't use.
-pub(crate) fn evaluate(template: &Template, values: &Values<'_>, dialect: Dialect) -> Result<String, Problem> {
-    let mut room = Room {
+pub(crate) fn evaluate(
+    template: &Template,
+    values: &TemplateBindings<'_>,
+    dialect: Dialect,
+) -> Result<String, RenderFailure> {
+    let mut room = EvaluationContext {
         partials: values.partials,
         root: values.root,
         context: values.context,
         dialect,
-        out: Out::default(),
+        out: BoundedText::default(),
         steps: 0,
     };
-    let level = Level { this: Some(values.root.clone()), above: None };
-    let scope = Scope { level: &level, parameters: None, turn: None, block: None, inlines: None, depth: 0 };
+    let level = ContextLevel { this: Some(values.root.clone()), above: None };
+    let scope = TemplateScope { level: &level, parameters: None, turn: None, block: None, inlines: None, depth: 0 };
     room.template(template, &scope)?;
     Ok(room.out.into_text())
 }
 
 /// Text up to a limit.
 #[derive(Debug, Default)]
-pub(super) struct Out {
+pub(super) struct BoundedText {
     text: String,
 }
 
-impl Out {
-    pub(super) fn push(&mut self, more: &str) -> Result<(), Problem> {
+impl BoundedText {
+    pub(super) fn push(&mut self, more: &str) -> Result<(), RenderFailure> {
         if self.text.len().saturating_add(more.len()) > MAX_BYTES {
             return problem(format!("its text is larger than {MAX_BYTES} bytes"));
         }
@@ -105,23 +109,23 @@ impl Out {
 
 /// Everything that one evaluation works with and on.
 #[derive(Debug)]
-pub(super) struct Room<'v> {
+pub(super) struct EvaluationContext<'v> {
     pub(super) partials: &'v BTreeMap<String, Template>,
-    pub(super) root: &'v Ordered,
-    pub(super) context: &'v Fields<Ordered>,
+    pub(super) root: &'v OrderedJson,
+    pub(super) context: &'v OrderedMap<OrderedJson>,
     dialect: Dialect,
-    pub(super) out: Out,
+    pub(super) out: BoundedText,
     steps: usize,
 }
 
 /// What a name at the start of a tag stands for.
-enum Meaning {
+enum NameResolution {
     Value,
     Helper,
 }
 
-impl Room<'_> {
-    pub(super) fn step(&mut self, steps: usize) -> Result<(), Problem> {
+impl EvaluationContext<'_> {
+    pub(super) fn step(&mut self, steps: usize) -> Result<(), RenderFailure> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > MAX_STEPS {
             return problem(format!("its loops and partials take more than {MAX_STEPS} steps"));
@@ -129,29 +133,29 @@ impl Room<'_> {
         Ok(())
     }
 
-    pub(super) fn template(&mut self, template: &Template, scope: &Scope<'_>) -> Result<(), Problem> {
+    pub(super) fn template(&mut self, template: &Template, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         if scope.depth > MAX_DEPTH {
             return problem(format!("partials and blocks nested deeper than {MAX_DEPTH}"));
         }
-        let scope = &Scope { depth: scope.depth.saturating_add(1), ..*scope };
+        let scope = &TemplateScope { depth: scope.depth.saturating_add(1), ..*scope };
         let partials = inlines(template);
         if partials.is_empty() {
             return self.nodes(template, scope);
         }
         let inlines = Inlines { partials, scope: *scope, around: scope.inlines };
-        self.nodes(template, &Scope { inlines: Some(&inlines), ..*scope })
+        self.nodes(template, &TemplateScope { inlines: Some(&inlines), ..*scope })
     }
 
-    fn nodes(&mut self, template: &Template, scope: &Scope<'_>) -> Result<(), Problem> {
+    fn nodes(&mut self, template: &Template, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         for node in &template.nodes {
             self.step(1)?;
             match &node.element {
-                Element::Text(text) => self.out.push(&text.shown)?,
-                Element::Comment(_) | Element::Inline(_) => {}
-                Element::Print(call, _) => self.print(call, scope)?,
-                Element::Block(block) => self.block(block, scope)?,
-                Element::Partial(partial) => self.partial(partial, scope)?,
-                Element::Decorator(_) => {
+                Statement::Text(text) => self.out.push(&text.shown)?,
+                Statement::Comment(_) | Statement::Inline(_) => {}
+                Statement::Print(call, _) => self.print(call, scope)?,
+                Statement::Block(block) => self.block(block, scope)?,
+                Statement::Partial(partial) => self.partial(partial, scope)?,
+                Statement::Decorator(_) => {
                     return problem("decorators are not supported; only `{{#*inline \"name\"}}` is supported");
                 }
             }
@@ -159,19 +163,19 @@ impl Room<'_> {
         Ok(())
     }
 
-    fn branch(&mut self, branch: Option<&Template>, scope: &Scope<'_>) -> Result<(), Problem> {
+    fn branch(&mut self, branch: Option<&Template>, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         branch.map_or(Ok(()), |template| self.template(template, scope))
     }
 
     /// Whether a tag's first name is a value or a helper.
-    fn meaning(&self, call: &Call, scope: &Scope<'_>) -> Result<Meaning, Problem> {
+    fn meaning(&self, call: &HelperCall, scope: &TemplateScope<'_>) -> Result<NameResolution, RenderFailure> {
         let written = &call.path.written;
         // A block's own name for a value hides the helper of that name, as in handlebars.js.
         let name = call.path.simple().filter(|name| scope.parameter(name).is_none());
         let is_helper = name.is_some_and(|name| self.is_helper(name, call.is_bare()));
         match (is_helper, call.is_bare()) {
-            (true, _) => Ok(Meaning::Helper),
-            (false, true) => Ok(Meaning::Value),
+            (true, _) => Ok(NameResolution::Helper),
+            (false, true) => Ok(NameResolution::Value),
             (false, false) => problem(match name {
                 Some(_) => format!("unknown helper `{written}`; known: {}", HELPERS.join(", ")),
                 None => format!("`{written}` is a value, which takes no arguments"),
@@ -189,8 +193,8 @@ impl Room<'_> {
         }
     }
 
-    fn print(&mut self, call: &Call, scope: &Scope<'_>) -> Result<(), Problem> {
-        if matches!(self.meaning(call, scope)?, Meaning::Value) {
+    fn print(&mut self, call: &HelperCall, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
+        if matches!(self.meaning(call, scope)?, NameResolution::Value) {
             let value = scope.find(&call.path, self);
             // The analysis let only declared names through, and what is declared was completed: a value that is
             // missing all the same is an error of ours and must not become an empty place in a prompt.
@@ -205,10 +209,10 @@ impl Room<'_> {
             ("json", [value]) => {
                 let indent = self.named(call, "indent", scope)?;
                 let indent = indent.as_ref().and_then(|indent| match indent {
-                    Ordered::Number(number) => number.as_u64(),
+                    OrderedJson::Number(number) => number.as_u64(),
                     _ => None,
                 });
-                functions::print_json(&mut self.out, value.as_ref().unwrap_or(&Ordered::Null), indent.unwrap_or(0))
+                functions::print_json(&mut self.out, value.as_ref().unwrap_or(&OrderedJson::Null), indent.unwrap_or(0))
             }
             ("json", _) => problem("`json` takes one value"),
             ("log", _) => Ok(()),
@@ -221,11 +225,16 @@ impl Room<'_> {
     }
 
     /// Leaves word of a marker between two copies of the mark.
-    fn marker(&mut self, call: &Call, arguments: &[Option<Ordered>], scope: &Scope<'_>) -> Result<(), Problem> {
+    fn marker(
+        &mut self,
+        call: &HelperCall,
+        arguments: &[Option<OrderedJson>],
+        scope: &TemplateScope<'_>,
+    ) -> Result<(), RenderFailure> {
         let Dialect::Plain(mark) = self.dialect else { return Ok(()) };
         let name = call.path.written.as_str();
-        let fields: Fields<Ordered> = match (name, arguments.first()) {
-            ("history", _) => Fields::default(),
+        let fields: OrderedMap<OrderedJson> = match (name, arguments.first()) {
+            ("history", _) => OrderedMap::default(),
             ("media", _) => {
                 let url = self.named(call, "url", scope)?.unwrap_or_default();
                 let content_type = self.named(call, "contentType", scope)?.unwrap_or_default();
@@ -234,20 +243,33 @@ impl Room<'_> {
             (_, Some(value)) => [(name, value.clone().unwrap_or_default())].into_iter().collect(),
             (_, None) => return problem(format!("`{name}` takes a name")),
         };
-        self.out.push(&format!("{mark}{name} {}{mark}", Ordered::from(fields).to_json()))
+        self.out.push(&format!("{mark}{name} {}{mark}", OrderedJson::from(fields).to_json()))
     }
 
-    fn arguments(&mut self, arguments: &[Expression], scope: &Scope<'_>) -> Result<Vec<Option<Ordered>>, Problem> {
+    fn arguments(
+        &mut self,
+        arguments: &[Expression],
+        scope: &TemplateScope<'_>,
+    ) -> Result<Vec<Option<OrderedJson>>, RenderFailure> {
         arguments.iter().map(|argument| self.value(argument, scope)).collect()
     }
 
-    fn named(&mut self, call: &Call, name: &str, scope: &Scope<'_>) -> Result<Option<Ordered>, Problem> {
+    fn named(
+        &mut self,
+        call: &HelperCall,
+        name: &str,
+        scope: &TemplateScope<'_>,
+    ) -> Result<Option<OrderedJson>, RenderFailure> {
         // The last one counts, as in handlebars.js.
         let given = call.named.iter().rev().find(|(given, _)| given == name);
         given.map_or(Ok(None), |(_, value)| self.value(value, scope))
     }
 
-    pub(super) fn value(&mut self, expression: &Expression, scope: &Scope<'_>) -> Result<Option<Ordered>, Problem> {
+    pub(super) fn value(
+        &mut self,
+        expression: &Expression,
+        scope: &TemplateScope<'_>,
+    ) -> Result<Option<OrderedJson>, RenderFailure> {
         self.step(1)?;
         match expression {
             Expression::Literal(value) => Ok(value.clone()),
@@ -265,7 +287,7 @@ impl Room<'_> {
         }
     }
 
-    fn block(&mut self, block: &Block, scope: &Scope<'_>) -> Result<(), Problem> {
+    fn block(&mut self, block: &BlockStatement, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         let (body, inverse) = (block.body.as_ref(), block.inverse.as_ref());
         if block.is_raw {
             return match block.call.path.written.as_str() {
@@ -273,7 +295,7 @@ impl Room<'_> {
                 name => problem(format!("unknown raw block `{name}`; write {{{{{{{{raw}}}}}}}} for text without tags")),
             };
         }
-        if matches!(self.meaning(&block.call, scope)?, Meaning::Value) {
+        if matches!(self.meaning(&block.call, scope)?, NameResolution::Value) {
             let value = scope.find(&block.call.path, self);
             return self.section(block, value.as_ref(), scope);
         }
@@ -283,7 +305,7 @@ impl Room<'_> {
         let holds = match (name, arguments.len()) {
             ("raw", _) => true,
             ("if" | "unless", 1) => {
-                let zero = matches!(argument, Some(Ordered::Number(_)))
+                let zero = matches!(argument, Some(OrderedJson::Number(_)))
                     && is_true(self.named(&block.call, "includeZero", scope)?.as_ref());
                 (is_true(argument) || zero) == (name == "if")
             }
@@ -291,7 +313,7 @@ impl Room<'_> {
             ("with", 1) if is_empty(argument) => false,
             ("with", 1) => return self.enter(block, argument, scope),
             ("ifEquals" | "unlessEquals", 2) => {
-                let null = Ordered::Null;
+                let null = OrderedJson::Null;
                 let other = arguments.get(1).and_then(Option::as_ref);
                 functions::equal(argument.unwrap_or(&null), other.unwrap_or(&null)) == (name == "ifEquals")
             }
@@ -306,32 +328,47 @@ impl Room<'_> {
     }
 
     /// A block that is called like a value: through a list, into an object or text, or a condition.
-    fn section(&mut self, block: &Block, value: Option<&Ordered>, scope: &Scope<'_>) -> Result<(), Problem> {
+    fn section(
+        &mut self,
+        block: &BlockStatement,
+        value: Option<&OrderedJson>,
+        scope: &TemplateScope<'_>,
+    ) -> Result<(), RenderFailure> {
         match value {
-            None | Some(Ordered::Null | Ordered::Bool(false)) => self.branch(block.inverse.as_ref(), scope),
-            Some(Ordered::Bool(true)) => self.branch(block.body.as_ref(), scope),
-            Some(Ordered::List(_)) => self.each(block, value, scope),
+            None | Some(OrderedJson::Null | OrderedJson::Bool(false)) => self.branch(block.inverse.as_ref(), scope),
+            Some(OrderedJson::Bool(true)) => self.branch(block.body.as_ref(), scope),
+            Some(OrderedJson::List(_)) => self.each(block, value, scope),
             Some(_) => self.enter(block, value, scope),
         }
     }
 
     /// Evaluates a block's body one level down.
-    fn enter(&mut self, block: &Block, value: Option<&Ordered>, scope: &Scope<'_>) -> Result<(), Problem> {
+    fn enter(
+        &mut self,
+        block: &BlockStatement,
+        value: Option<&OrderedJson>,
+        scope: &TemplateScope<'_>,
+    ) -> Result<(), RenderFailure> {
         let is_here = match block.call.arguments.first() {
             Some(argument) => argument.is_here(),
             None => block.call.path.is_here(),
         };
         let parameters =
-            Parameters { names: &block.parameters, values: [value.cloned(), None], around: scope.parameters };
-        let level = Level { this: value.cloned(), above: Some(scope.level) };
+            BlockParameters { names: &block.parameters, values: [value.cloned(), None], around: scope.parameters };
+        let level = ContextLevel { this: value.cloned(), above: Some(scope.level) };
         let level = if is_here { scope.level } else { &level };
-        self.branch(block.body.as_ref(), &Scope { level, parameters: Some(&parameters), ..*scope })
+        self.branch(block.body.as_ref(), &TemplateScope { level, parameters: Some(&parameters), ..*scope })
     }
 
-    fn each(&mut self, block: &Block, value: Option<&Ordered>, scope: &Scope<'_>) -> Result<(), Problem> {
-        let items: Vec<(Option<Arc<str>>, Ordered)> = match value {
-            Some(Ordered::List(items)) => items.iter().map(|item| (None, item.clone())).collect(),
-            Some(Ordered::Map(fields)) => {
+    fn each(
+        &mut self,
+        block: &BlockStatement,
+        value: Option<&OrderedJson>,
+        scope: &TemplateScope<'_>,
+    ) -> Result<(), RenderFailure> {
+        let items: Vec<(Option<Arc<str>>, OrderedJson)> = match value {
+            Some(OrderedJson::List(items)) => items.iter().map(|item| (None, item.clone())).collect(),
+            Some(OrderedJson::Map(fields)) => {
                 fields.shared().map(|(name, item)| (Some(Arc::clone(name)), item.clone())).collect()
             }
             _ => Vec::new(),
@@ -342,15 +379,15 @@ impl Room<'_> {
         }
         for (index, (key, item)) in items.into_iter().enumerate() {
             self.step(1)?;
-            let name = key.clone().map_or_else(|| Ordered::Number(index.into()), Ordered::Text);
-            let parameters = Parameters {
+            let name = key.clone().map_or_else(|| OrderedJson::Number(index.into()), OrderedJson::Text);
+            let parameters = BlockParameters {
                 names: &block.parameters,
                 values: [Some(item.clone()), Some(name)],
                 around: scope.parameters,
             };
-            let turn = Turn { index, count, key, around: scope.turn };
-            let level = Level { this: Some(item), above: Some(scope.level) };
-            let inner = Scope { level: &level, parameters: Some(&parameters), turn: Some(&turn), ..*scope };
+            let turn = LoopIteration { index, count, key, around: scope.turn };
+            let level = ContextLevel { this: Some(item), above: Some(scope.level) };
+            let inner = TemplateScope { level: &level, parameters: Some(&parameters), turn: Some(&turn), ..*scope };
             self.branch(block.body.as_ref(), &inner)?;
         }
         Ok(())

@@ -4,42 +4,42 @@ use core::cmp::Ordering;
 
 use serde_json::{Number, Value as Json};
 
-use super::evaluate::{Out, Problem};
+use super::evaluate::{BoundedText, RenderFailure};
 use super::scope::property;
-use crate::ordered::{Ordered, print_number};
+use crate::ordered::{OrderedJson, print_number};
 
 /// The most spaces that `json` indents by, as `JSON.stringify` has it.
 const MAX_INDENT: usize = 10;
 
 /// Whether a condition holds. An empty list is false, an empty object true, as in JavaScript.
-pub(super) fn is_true(value: Option<&Ordered>) -> bool {
+pub(super) fn is_true(value: Option<&OrderedJson>) -> bool {
     match value {
-        None | Some(Ordered::Null) => false,
-        Some(Ordered::Bool(value)) => *value,
-        Some(Ordered::Number(number)) => number.as_f64().is_none_or(|number| number != 0.0),
-        Some(Ordered::Text(text)) => !text.is_empty(),
-        Some(Ordered::List(items)) => !items.is_empty(),
-        Some(Ordered::Map(_)) => true,
+        None | Some(OrderedJson::Null) => false,
+        Some(OrderedJson::Bool(value)) => *value,
+        Some(OrderedJson::Number(number)) => number.as_f64().is_none_or(|number| number != 0.0),
+        Some(OrderedJson::Text(text)) => !text.is_empty(),
+        Some(OrderedJson::List(items)) => !items.is_empty(),
+        Some(OrderedJson::Map(_)) => true,
     }
 }
 
 /// Whether a value counts as nothing: zero does not.
-pub(super) fn is_empty(value: Option<&Ordered>) -> bool {
-    !matches!(value, Some(Ordered::Number(_))) && !is_true(value)
+pub(super) fn is_empty(value: Option<&OrderedJson>) -> bool {
+    !matches!(value, Some(OrderedJson::Number(_))) && !is_true(value)
 }
 
 /// Computes a function of its arguments; `None` if there is no function of this name.
-pub(super) fn compute(name: &str, arguments: &[Option<Ordered>]) -> Option<Result<Ordered, Problem>> {
-    let two = |test: fn(&Ordered, &Ordered) -> bool| match arguments {
+pub(super) fn compute(name: &str, arguments: &[Option<OrderedJson>]) -> Option<Result<OrderedJson, RenderFailure>> {
+    let two = |test: fn(&OrderedJson, &OrderedJson) -> bool| match arguments {
         [a, b] => {
-            let null = Ordered::Null;
-            Ok(Ordered::Bool(test(a.as_ref().unwrap_or(&null), b.as_ref().unwrap_or(&null))))
+            let null = OrderedJson::Null;
+            Ok(OrderedJson::Bool(test(a.as_ref().unwrap_or(&null), b.as_ref().unwrap_or(&null))))
         }
-        _ => Err(Problem::new(format!("`{name}` takes two values"))),
+        _ => Err(RenderFailure::new(format!("`{name}` takes two values"))),
     };
-    let one = |value: fn(Option<&Ordered>) -> Ordered| match arguments {
+    let one = |value: fn(Option<&OrderedJson>) -> OrderedJson| match arguments {
         [argument] => Ok(value(argument.as_ref())),
-        _ => Err(Problem::new(format!("`{name}` takes one value"))),
+        _ => Err(RenderFailure::new(format!("`{name}` takes one value"))),
     };
     Some(match name {
         "eq" => two(equal),
@@ -48,37 +48,39 @@ pub(super) fn compute(name: &str, arguments: &[Option<Ordered>]) -> Option<Resul
         "gte" => two(|a, b| compare(a, b).is_some_and(Ordering::is_ge)),
         "lt" => two(|a, b| compare(a, b) == Some(Ordering::Less)),
         "lte" => two(|a, b| compare(a, b).is_some_and(Ordering::is_le)),
-        "and" => Ok(Ordered::Bool(arguments.iter().all(|argument| is_true(argument.as_ref())))),
-        "or" => Ok(Ordered::Bool(arguments.iter().any(|argument| is_true(argument.as_ref())))),
-        "not" => one(|value| Ordered::Bool(!is_true(value))),
+        "and" => Ok(OrderedJson::Bool(arguments.iter().all(|argument| is_true(argument.as_ref())))),
+        "or" => Ok(OrderedJson::Bool(arguments.iter().any(|argument| is_true(argument.as_ref())))),
+        "not" => one(|value| OrderedJson::Bool(!is_true(value))),
         "len" => one(|value| {
             let count = match value {
-                Some(Ordered::List(items)) => items.len(),
-                Some(Ordered::Map(fields)) => fields.len(),
-                Some(Ordered::Text(text)) => text.len(),
+                Some(OrderedJson::List(items)) => items.len(),
+                Some(OrderedJson::Map(fields)) => fields.len(),
+                Some(OrderedJson::Text(text)) => text.len(),
                 _ => 0,
             };
-            Ordered::Number(count.into())
+            OrderedJson::Number(count.into())
         }),
         "lookup" => match arguments {
-            [Some(value @ (Ordered::Map(_) | Ordered::List(_) | Ordered::Text(_))), name] => {
-                let mut part = Out::default();
+            [Some(value @ (OrderedJson::Map(_) | OrderedJson::List(_) | OrderedJson::Text(_))), name] => {
+                let mut part = BoundedText::default();
                 let printed = print(&mut part, name.as_ref());
                 printed.map(|()| property(value, &part.into_text()).unwrap_or_default())
             }
-            [_, _] => Ok(Ordered::Null),
-            _ => Err(Problem::new("`lookup` takes a value and the name of its part".to_owned())),
+            [_, _] => Ok(OrderedJson::Null),
+            _ => Err(RenderFailure::new("`lookup` takes a value and the name of its part".to_owned())),
         },
         _ => return None,
     })
 }
 
 /// Whether two values hold the same; the order of fields doesn't count, and `1.0` is `1`.
-pub(super) fn equal(a: &Ordered, b: &Ordered) -> bool {
+pub(super) fn equal(a: &OrderedJson, b: &OrderedJson) -> bool {
     match (a, b) {
-        (Ordered::Number(a), Ordered::Number(b)) => order(a, b) == Some(Ordering::Equal),
-        (Ordered::List(a), Ordered::List(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| equal(a, b)),
-        (Ordered::Map(a), Ordered::Map(b)) => {
+        (OrderedJson::Number(a), OrderedJson::Number(b)) => order(a, b) == Some(Ordering::Equal),
+        (OrderedJson::List(a), OrderedJson::List(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| equal(a, b))
+        }
+        (OrderedJson::Map(a), OrderedJson::Map(b)) => {
             a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
         }
         _ => a == b,
@@ -86,13 +88,13 @@ pub(super) fn equal(a: &Ordered, b: &Ordered) -> bool {
 }
 
 /// Which value is greater; `None` where neither is. A text that holds a number compares as one with numbers.
-fn compare(a: &Ordered, b: &Ordered) -> Option<Ordering> {
+fn compare(a: &OrderedJson, b: &OrderedJson) -> Option<Ordering> {
     match (a, b) {
-        (Ordered::Number(a), Ordered::Number(b)) => order(a, b),
-        (Ordered::Text(a), Ordered::Text(b)) => Some(a.cmp(b)),
-        (Ordered::Bool(a), Ordered::Bool(b)) => Some(a.cmp(b)),
-        (Ordered::Number(a), Ordered::Text(b)) => order(a, &b.parse().ok()?),
-        (Ordered::Text(a), Ordered::Number(b)) => order(&a.parse().ok()?, b),
+        (OrderedJson::Number(a), OrderedJson::Number(b)) => order(a, b),
+        (OrderedJson::Text(a), OrderedJson::Text(b)) => Some(a.cmp(b)),
+        (OrderedJson::Bool(a), OrderedJson::Bool(b)) => Some(a.cmp(b)),
+        (OrderedJson::Number(a), OrderedJson::Text(b)) => order(a, &b.parse().ok()?),
+        (OrderedJson::Text(a), OrderedJson::Number(b)) => order(&a.parse().ok()?, b),
         _ => None,
     }
 }
@@ -107,15 +109,15 @@ fn order(a: &Number, b: &Number) -> Option<Ordering> {
 }
 
 /// Prints a value as JavaScript does: a list as its items with commas, an object as `[object Object]`.
-pub(super) fn print(out: &mut Out, value: Option<&Ordered>) -> Result<(), Problem> {
+pub(super) fn print(out: &mut BoundedText, value: Option<&OrderedJson>) -> Result<(), RenderFailure> {
     match value {
-        None | Some(Ordered::Null) => Ok(()),
-        Some(Ordered::Text(text)) => out.push(text),
-        Some(Ordered::Bool(true)) => out.push("true"),
-        Some(Ordered::Bool(false)) => out.push("false"),
-        Some(Ordered::Number(number)) => out.push(&print_number(number)),
-        Some(Ordered::Map(_)) => out.push("[object Object]"),
-        Some(Ordered::List(items)) => {
+        None | Some(OrderedJson::Null) => Ok(()),
+        Some(OrderedJson::Text(text)) => out.push(text),
+        Some(OrderedJson::Bool(true)) => out.push("true"),
+        Some(OrderedJson::Bool(false)) => out.push("false"),
+        Some(OrderedJson::Number(number)) => out.push(&print_number(number)),
+        Some(OrderedJson::Map(_)) => out.push("[object Object]"),
+        Some(OrderedJson::List(items)) => {
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
                     out.push(",")?;
@@ -130,19 +132,19 @@ pub(super) fn print(out: &mut Out, value: Option<&Ordered>) -> Result<(), Proble
 /// Prints a value as JSON, its fields as written, each on a line of its own if `indent` is not 0.
 ///
 /// Source: `JSON.stringify`, <https://tc39.es/ecma262/#sec-json.stringify>.
-pub(super) fn print_json(out: &mut Out, value: &Ordered, indent: u64) -> Result<(), Problem> {
+pub(super) fn print_json(out: &mut BoundedText, value: &OrderedJson, indent: u64) -> Result<(), RenderFailure> {
     let indent = usize::try_from(indent).unwrap_or(MAX_INDENT).min(MAX_INDENT);
-    json(out, value, &Lines { indent, depth: 0 })
+    json(out, value, &JsonLayout { indent, depth: 0 })
 }
 
 /// Where the lines of a JSON text begin.
-struct Lines {
+struct JsonLayout {
     indent: usize,
     depth: usize,
 }
 
-impl Lines {
-    fn begin(&self, out: &mut Out) -> Result<(), Problem> {
+impl JsonLayout {
+    fn begin(&self, out: &mut BoundedText) -> Result<(), RenderFailure> {
         if self.indent == 0 {
             return Ok(());
         }
@@ -155,14 +157,14 @@ impl Lines {
     }
 }
 
-fn json(out: &mut Out, value: &Ordered, lines: &Lines) -> Result<(), Problem> {
+fn json(out: &mut BoundedText, value: &OrderedJson, lines: &JsonLayout) -> Result<(), RenderFailure> {
     let inner = lines.inner();
     match value {
-        Ordered::Null => out.push("null"),
-        Ordered::Text(text) => out.push(&Json::from(text.as_ref()).to_string()),
-        Ordered::List(items) if items.is_empty() => out.push("[]"),
-        Ordered::Map(fields) if fields.is_empty() => out.push("{}"),
-        Ordered::List(items) => {
+        OrderedJson::Null => out.push("null"),
+        OrderedJson::Text(text) => out.push(&Json::from(text.as_ref()).to_string()),
+        OrderedJson::List(items) if items.is_empty() => out.push("[]"),
+        OrderedJson::Map(fields) if fields.is_empty() => out.push("{}"),
+        OrderedJson::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 out.push(if index == 0 { "[" } else { "," })?;
                 inner.begin(out)?;
@@ -171,7 +173,7 @@ fn json(out: &mut Out, value: &Ordered, lines: &Lines) -> Result<(), Problem> {
             lines.begin(out)?;
             out.push("]")
         }
-        Ordered::Map(fields) => {
+        OrderedJson::Map(fields) => {
             for (index, (name, item)) in fields.iter().enumerate() {
                 out.push(if index == 0 { "{" } else { "," })?;
                 inner.begin(out)?;

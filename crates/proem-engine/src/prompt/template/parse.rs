@@ -5,23 +5,26 @@
 
 use serde_json::Number;
 
-use super::scan::{Opening, Scanner, Word};
+use super::scan::{TagOpener, TagWord, TemplateScanner};
 use super::space;
-use super::{At, Block, Call, Element, Expression, Inline, Node, Partial, PartialName, Path, Strip, Template, Text};
-use crate::ordered::{Ordered, print_number};
+use super::{
+    BlockStatement, ContentStatement, Expression, HelperCall, Inline, LineColumn, Partial, PartialName, PathExpression,
+    Statement, Strip, Template, TemplateNode,
+};
+use crate::ordered::{OrderedJson, print_number};
 
 /// How deep blocks, else-chains and parentheses may nest.
 const MAX_NESTING: usize = 48;
 
 /// A template that can't be used, with where and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unparsed {
-    pub(crate) at: At,
+pub(crate) struct TemplateSyntaxError {
+    pub(crate) at: LineColumn,
     pub(crate) message: String,
 }
 
-impl Unparsed {
-    pub(super) fn at<T>(at: At, message: impl Into<String>) -> Result<T, Self> {
+impl TemplateSyntaxError {
+    pub(super) fn at<T>(at: LineColumn, message: impl Into<String>) -> Result<T, Self> {
         Err(Self { at, message: message.into() })
     }
 }
@@ -31,9 +34,9 @@ impl Unparsed {
 /// # Errors
 ///
 /// The first place that can't be read.
-pub(crate) fn parse(text: &str) -> Result<Template, Unparsed> {
+pub(crate) fn parse(text: &str) -> Result<Template, TemplateSyntaxError> {
     let mut parser = Parser {
-        scanner: Scanner::new(text),
+        scanner: TemplateScanner::new(text),
         nodes: Vec::new(),
         open: Vec::new(),
         foreign: Vec::new(),
@@ -41,12 +44,12 @@ pub(crate) fn parse(text: &str) -> Result<Template, Unparsed> {
     };
     while !parser.scanner.rest().is_empty() {
         let next = parser.text();
-        if next == Next::Tag && !parser.scanner.rest().is_empty() {
+        if next == TextSuccessor::Tag && !parser.scanner.rest().is_empty() {
             parser.tag()?;
         }
     }
     if let Some(open) = parser.open.last() {
-        return Unparsed::at(open.at, "this block is not closed");
+        return TemplateSyntaxError::at(open.at, "this block is not closed");
     }
     let mut template = Template { nodes: parser.nodes, foreign: parser.foreign, ..Template::default() };
     space::control(&mut template);
@@ -54,35 +57,35 @@ pub(crate) fn parse(text: &str) -> Result<Template, Unparsed> {
 }
 
 struct Parser<'t> {
-    scanner: Scanner<'t>,
+    scanner: TemplateScanner<'t>,
     /// What has been read of the innermost open block, or of the whole.
-    nodes: Vec<Node>,
-    open: Vec<Open>,
-    foreign: Vec<At>,
+    nodes: Vec<TemplateNode>,
+    open: Vec<OpenBlock>,
+    foreign: Vec<LineColumn>,
     /// Where a `{%` stands whose `%}` has not come yet.
-    foreign_start: Option<At>,
+    foreign_start: Option<LineColumn>,
 }
 
 /// A block that has not been closed yet.
-struct Open {
-    at: At,
-    head: Head,
+struct OpenBlock {
+    at: LineColumn,
+    head: TagHead,
     strip: Strip,
     /// What stood before it in the block around it.
-    before: Vec<Node>,
+    before: Vec<TemplateNode>,
     /// Its first branch and the tag that ended it, once an else has come.
-    first: Option<(Vec<Node>, Strip)>,
+    first: Option<(Vec<TemplateNode>, Strip)>,
     /// Whether its other branch is an `{{else name}}`.
     is_chained: bool,
 }
 
-enum Head {
+enum TagHead {
     /// `{{#name}}`.
-    Block(Call, Vec<String>),
+    Block(HelperCall, Vec<String>),
     /// `{{^name}}`.
-    Inverted(Call, Vec<String>),
+    Inverted(HelperCall, Vec<String>),
     /// `{{else name}}`: closed together with the block it belongs to.
-    Chain(Call, Vec<String>),
+    Chain(HelperCall, Vec<String>),
     Partial {
         name: PartialName,
         written: String,
@@ -95,7 +98,7 @@ enum Head {
     },
 }
 
-impl Head {
+impl TagHead {
     /// What its closing tag has to say.
     fn written(&self) -> &str {
         match self {
@@ -107,7 +110,7 @@ impl Head {
 
 /// What stands behind a piece of text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum TextSuccessor {
     Tag,
     /// More text, or backslashes before a tag.
     Text,
@@ -118,27 +121,28 @@ type Arguments = (Vec<Expression>, Vec<(String, Expression)>);
 
 impl Parser<'_> {
     /// Reads text; what stands behind it.
-    fn text(&mut self) -> Next {
+    fn text(&mut self) -> TextSuccessor {
         let at = self.scanner.place();
         let whole = self.scanner.rest();
         let (text, escaped) = self.scanner.content();
         let length = whole.len().saturating_sub(self.scanner.rest().len());
         self.find_foreign(at, whole.get(..length).unwrap_or_default());
         self.push_text(at, text);
-        let Some(escaped) = escaped else { return Next::Tag };
+        let Some(escaped) = escaped else { return TextSuccessor::Tag };
         self.push_text(at.behind(text), escaped);
-        Next::Text
+        TextSuccessor::Text
     }
 
-    fn push_text(&mut self, at: At, text: &str) {
+    fn push_text(&mut self, at: LineColumn, text: &str) {
         if !text.is_empty() {
-            let text = Text { written: text.to_owned(), shown: text.to_owned(), ..Text::default() };
-            self.nodes.push(Node { at, element: Element::Text(text) });
+            let text =
+                ContentStatement { written: text.to_owned(), shown: text.to_owned(), ..ContentStatement::default() };
+            self.nodes.push(TemplateNode { at, element: Statement::Text(text) });
         }
     }
 
     /// Notes tags of another language: `{%` with `%}` somewhere behind it.
-    fn find_foreign(&mut self, at: At, text: &str) {
+    fn find_foreign(&mut self, at: LineColumn, text: &str) {
         let mut rest = text;
         loop {
             let sign = if self.foreign_start.is_some() { "%}" } else { "{%" };
@@ -154,87 +158,89 @@ impl Parser<'_> {
         }
     }
 
-    fn tag(&mut self) -> Result<(), Unparsed> {
+    fn tag(&mut self) -> Result<(), TemplateSyntaxError> {
         let at = self.scanner.place();
         let (opening, before) = self.scanner.opening();
         match opening {
-            Opening::Raw => self.raw(at),
-            Opening::Comment => self.comment(at, before),
-            Opening::Print | Opening::PrintBraces | Opening::Decorator => self.print(at, opening, before),
-            Opening::Block | Opening::Inverted | Opening::Chain => self.block(at, opening, before),
-            Opening::Inline => self.inline(at, before),
-            Opening::Partial | Opening::PartialBlock => self.partial(at, opening, before),
-            Opening::Else => {
+            TagOpener::Raw => self.raw(at),
+            TagOpener::Comment => self.comment(at, before),
+            TagOpener::Print | TagOpener::PrintBraces | TagOpener::Decorator => self.print(at, opening, before),
+            TagOpener::Block | TagOpener::Inverted | TagOpener::Chain => self.block(at, opening, before),
+            TagOpener::Inline => self.inline(at, before),
+            TagOpener::Partial | TagOpener::PartialBlock => self.partial(at, opening, before),
+            TagOpener::Else => {
                 self.scanner.pass_else();
                 let behind = self.scanner.closing("}}")?;
                 self.otherwise(at, Strip { before, behind })
             }
-            Opening::Close => self.close(at, before),
+            TagOpener::Close => self.close(at, before),
         }
     }
 
-    fn push(&mut self, at: At, element: Element) -> Result<(), Unparsed> {
-        self.nodes.push(Node { at, element });
+    fn push(&mut self, at: LineColumn, element: Statement) -> Result<(), TemplateSyntaxError> {
+        self.nodes.push(TemplateNode { at, element });
         Ok(())
     }
 
-    fn comment(&mut self, at: At, before: bool) -> Result<(), Unparsed> {
+    fn comment(&mut self, at: LineColumn, before: bool) -> Result<(), TemplateSyntaxError> {
         let rest = self.scanner.rest();
         if !rest.starts_with("--") {
-            let Some(end) = rest.find("}}") else { return Unparsed::at(at, "this comment is not closed by `}}`") };
+            let Some(end) = rest.find("}}") else {
+                return TemplateSyntaxError::at(at, "this comment is not closed by `}}`");
+            };
             let behind = rest.get(..end).is_some_and(|text| text.ends_with('~'));
             self.scanner.take(end.saturating_add(2));
-            return self.push(at, Element::Comment(Strip { before, behind }));
+            return self.push(at, Statement::Comment(Strip { before, behind }));
         }
         let ends = ["--}}", "--~}}"].map(|end| rest.find(end).map(|start| (start, end)));
         let Some((start, end)) = ends.into_iter().flatten().min() else {
-            return Unparsed::at(at, "this comment is not closed by `--}}`");
+            return TemplateSyntaxError::at(at, "this comment is not closed by `--}}`");
         };
         self.scanner.take(start.saturating_add(end.len()));
-        self.push(at, Element::Comment(Strip { before, behind: end.contains('~') }))
+        self.push(at, Statement::Comment(Strip { before, behind: end.contains('~') }))
     }
 
-    fn print(&mut self, at: At, opening: Opening, before: bool) -> Result<(), Unparsed> {
+    fn print(&mut self, at: LineColumn, opening: TagOpener, before: bool) -> Result<(), TemplateSyntaxError> {
         let call = self.call()?;
-        let behind = self.scanner.closing(if opening == Opening::PrintBraces { "}}}" } else { "}}" })?;
+        let behind = self.scanner.closing(if opening == TagOpener::PrintBraces { "}}}" } else { "}}" })?;
         let strip = Strip { before, behind };
         self.push(
             at,
-            if opening == Opening::Decorator { Element::Decorator(strip) } else { Element::Print(call, strip) },
+            if opening == TagOpener::Decorator { Statement::Decorator(strip) } else { Statement::Print(call, strip) },
         )
     }
 
-    fn block(&mut self, at: At, opening: Opening, before: bool) -> Result<(), Unparsed> {
+    fn block(&mut self, at: LineColumn, opening: TagOpener, before: bool) -> Result<(), TemplateSyntaxError> {
         let call = self.call()?;
         let parameters = self.parameters()?;
         let strip = Strip { before, behind: self.scanner.closing("}}")? };
         match opening {
-            Opening::Chain => {
-                if !matches!(self.open.last().map(|open| &open.head), Some(Head::Block(..) | Head::Chain(..))) {
-                    return Unparsed::at(at, "an else with a condition must be inside a block");
+            TagOpener::Chain => {
+                if !matches!(self.open.last().map(|open| &open.head), Some(TagHead::Block(..) | TagHead::Chain(..))) {
+                    return TemplateSyntaxError::at(at, "an else with a condition must be inside a block");
                 }
                 self.otherwise(at, strip)?;
                 if let Some(open) = self.open.last_mut() {
                     open.is_chained = true;
                 }
-                self.enter(at, Head::Chain(call, parameters), strip)
+                self.enter(at, TagHead::Chain(call, parameters), strip)
             }
-            Opening::Inverted => self.enter(at, Head::Inverted(call, parameters), strip),
-            _ => self.enter(at, Head::Block(call, parameters), strip),
+            TagOpener::Inverted => self.enter(at, TagHead::Inverted(call, parameters), strip),
+            _ => self.enter(at, TagHead::Block(call, parameters), strip),
         }
     }
 
-    fn inline(&mut self, at: At, before: bool) -> Result<(), Unparsed> {
+    fn inline(&mut self, at: LineColumn, before: bool) -> Result<(), TemplateSyntaxError> {
         let call = self.call()?;
         let strip = Strip { before, behind: self.scanner.closing("}}")? };
         let name = match (call.path.written.as_str(), call.arguments.as_slice()) {
-            ("inline", [Expression::Literal(Some(Ordered::Text(name)))]) => Some(name.as_ref().to_owned()),
+            ("inline", [Expression::Literal(Some(OrderedJson::Text(name)))]) => Some(name.as_ref().to_owned()),
             _ => None,
         };
-        self.enter(at, Head::Inline { name, written: call.path.written }, strip)
+        self.enter(at, TagHead::Inline { name, written: call.path.written }, strip)
     }
 
-    fn partial(&mut self, at: At, opening: Opening, before: bool) -> Result<(), Unparsed> {
+    fn partial(&mut self, at: LineColumn, opening: TagOpener, before: bool) -> Result<(), TemplateSyntaxError> {
         self.scanner.skip_space();
         let (name, written) = if self.scanner.rest().starts_with('(') {
             (PartialName::Computed, self.expression(0).map(|_| String::new())?)
@@ -248,31 +254,33 @@ impl Parser<'_> {
         };
         let (arguments, named) = self.arguments(0)?;
         let open = Strip { before, behind: self.scanner.closing("}}")? };
-        if opening == Opening::PartialBlock {
-            return self.enter(at, Head::Partial { name, written, arguments, named }, open);
+        if opening == TagOpener::PartialBlock {
+            return self.enter(at, TagHead::Partial { name, written, arguments, named }, open);
         }
         let close = Strip::default();
         let partial = Partial { name, arguments, named, indent: String::new(), body: None, open, close };
-        self.push(at, Element::Partial(Box::new(partial)))
+        self.push(at, Statement::Partial(Box::new(partial)))
     }
 
-    fn enter(&mut self, at: At, head: Head, strip: Strip) -> Result<(), Unparsed> {
+    fn enter(&mut self, at: LineColumn, head: TagHead, strip: Strip) -> Result<(), TemplateSyntaxError> {
         if self.open.len() >= MAX_NESTING {
-            return Unparsed::at(at, format!("blocks nested deeper than {MAX_NESTING}"));
+            return TemplateSyntaxError::at(at, format!("blocks nested deeper than {MAX_NESTING}"));
         }
         let before = core::mem::take(&mut self.nodes);
-        self.open.push(Open { at, head, strip, before, first: None, is_chained: false });
+        self.open.push(OpenBlock { at, head, strip, before, first: None, is_chained: false });
         Ok(())
     }
 
     /// Begins a block's other branch.
-    fn otherwise(&mut self, at: At, strip: Strip) -> Result<(), Unparsed> {
+    fn otherwise(&mut self, at: LineColumn, strip: Strip) -> Result<(), TemplateSyntaxError> {
         let Some(open) = self.open.last_mut() else {
-            return Unparsed::at(at, "this else is outside any block");
+            return TemplateSyntaxError::at(at, "this else is outside any block");
         };
         match open.head {
-            Head::Partial { .. } | Head::Inline { .. } => Unparsed::at(at, "a partial can't have an else"),
-            _ if open.first.is_some() => Unparsed::at(at, "this block has an else already"),
+            TagHead::Partial { .. } | TagHead::Inline { .. } => {
+                TemplateSyntaxError::at(at, "a partial can't have an else")
+            }
+            _ if open.first.is_some() => TemplateSyntaxError::at(at, "this block has an else already"),
             _ => {
                 open.first = Some((core::mem::take(&mut self.nodes), strip));
                 Ok(())
@@ -280,19 +288,21 @@ impl Parser<'_> {
         }
     }
 
-    fn close(&mut self, at: At, before: bool) -> Result<(), Unparsed> {
+    fn close(&mut self, at: LineColumn, before: bool) -> Result<(), TemplateSyntaxError> {
         let path = self.callee()?;
         let strip = Strip { before, behind: self.scanner.closing("}}")? };
         loop {
-            let Some(open) = self.open.pop() else { return Unparsed::at(at, "this closes a block that isn't open") };
-            let is_chain = matches!(open.head, Head::Chain(..));
+            let Some(open) = self.open.pop() else {
+                return TemplateSyntaxError::at(at, "this closes a block that isn't open");
+            };
+            let is_chain = matches!(open.head, TagHead::Chain(..));
             if !is_chain && open.head.written() != path.written {
                 let message = format!("block `{}` is closed by `{}`", open.head.written(), path.written);
-                return Unparsed::at(at, message);
+                return TemplateSyntaxError::at(at, message);
             }
             // The first link of an else-chain is closed by the block's own tag, as handlebars.js has it; each
             // of the others by the tag that opened it.
-            let is_later_link = is_chain && matches!(self.open.last().map(|open| &open.head), Some(Head::Chain(..)));
+            let is_later_link = is_chain && matches!(self.open.last().map(|open| &open.head), Some(TagHead::Chain(..)));
             let close = if is_later_link { open.strip } else { strip };
             self.finish(open, close);
             if !is_chain {
@@ -302,76 +312,79 @@ impl Parser<'_> {
     }
 
     /// Makes a node of a block that has been read.
-    fn finish(&mut self, open: Open, close: Strip) {
+    fn finish(&mut self, open: OpenBlock, close: Strip) {
         let last = core::mem::replace(&mut self.nodes, open.before);
-        let template = |nodes: Vec<Node>, chained: bool| Template { nodes, chained, foreign: Vec::new() };
+        let template = |nodes: Vec<TemplateNode>, chained: bool| Template { nodes, chained, foreign: Vec::new() };
         let (first, between, second) = match open.first {
             None => (last, Strip::default(), None),
             Some((first, strip)) => (first, strip, Some(template(last, open.is_chained))),
         };
         let strips = (open.strip, between, close);
         let element = match open.head {
-            Head::Block(call, parameters) | Head::Chain(call, parameters) => {
+            TagHead::Block(call, parameters) | TagHead::Chain(call, parameters) => {
                 block(call, parameters, (Some(template(first, false)), second), strips)
             }
-            Head::Inverted(call, parameters) => block(call, parameters, (second, Some(template(first, false))), strips),
-            Head::Partial { name, arguments, named, .. } => {
+            TagHead::Inverted(call, parameters) => {
+                block(call, parameters, (second, Some(template(first, false))), strips)
+            }
+            TagHead::Partial { name, arguments, named, .. } => {
                 let body = Some(template(first, false));
                 let partial = Partial { name, arguments, named, indent: String::new(), body, open: open.strip, close };
-                Element::Partial(Box::new(partial))
+                Statement::Partial(Box::new(partial))
             }
-            Head::Inline { name, .. } => {
-                Element::Inline(Box::new(Inline { name, body: template(first, false), open: open.strip, close }))
+            TagHead::Inline { name, .. } => {
+                Statement::Inline(Box::new(Inline { name, body: template(first, false), open: open.strip, close }))
             }
         };
-        self.nodes.push(Node { at: open.at, element });
+        self.nodes.push(TemplateNode { at: open.at, element });
     }
 
     /// A raw block: text in which no tag is one.
-    fn raw(&mut self, at: At) -> Result<(), Unparsed> {
+    fn raw(&mut self, at: LineColumn) -> Result<(), TemplateSyntaxError> {
         let call = self.call()?;
         self.scanner.closing("}}}}")?;
         let content = self.scanner.place();
         let text = self.scanner.rest();
         let Some((length, name, behind)) = raw_end(text) else {
-            return Unparsed::at(at, "this raw block is not closed");
+            return TemplateSyntaxError::at(at, "this raw block is not closed");
         };
         if name != call.path.written {
-            return Unparsed::at(at, format!("block `{}` is closed by `{name}`", call.path.written));
+            return TemplateSyntaxError::at(at, format!("block `{}` is closed by `{name}`", call.path.written));
         }
         self.scanner.take(behind);
         let text = text.get(..length).unwrap_or_default().to_owned();
-        let text = Element::Text(Text { written: text.clone(), shown: text, ..Text::default() });
-        let body = Template { nodes: vec![Node { at: content, element: text }], ..Template::default() };
+        let text =
+            Statement::Text(ContentStatement { written: text.clone(), shown: text, ..ContentStatement::default() });
+        let body = Template { nodes: vec![TemplateNode { at: content, element: text }], ..Template::default() };
         let strips = (Strip::default(), Strip::default(), Strip::default());
         let element = block(call, Vec::new(), (Some(body), None), strips);
         self.push(
             at,
             match element {
-                Element::Block(block) => Element::Block(Box::new(Block { is_raw: true, ..*block })),
+                Statement::Block(block) => Statement::Block(Box::new(BlockStatement { is_raw: true, ..*block })),
                 other => other,
             },
         )
     }
 
-    fn call(&mut self) -> Result<Call, Unparsed> {
+    fn call(&mut self) -> Result<HelperCall, TemplateSyntaxError> {
         let path = self.callee()?;
         let (arguments, named) = self.arguments(0)?;
-        Ok(Call { path, arguments, named })
+        Ok(HelperCall { path, arguments, named })
     }
 
     /// What stands first in a tag; a literal there is the name of a value.
-    fn callee(&mut self) -> Result<Path, Unparsed> {
+    fn callee(&mut self) -> Result<PathExpression, TemplateSyntaxError> {
         match self.operand()? {
             Operand::Path(path) => Ok(path),
             Operand::Literal(name, _) => {
-                Ok(Path { written: name.clone(), up: 0, is_data: false, is_scoped: false, names: vec![name] })
+                Ok(PathExpression { written: name.clone(), up: 0, is_data: false, is_scoped: false, names: vec![name] })
             }
         }
     }
 
     /// Values and named values up to the end of the tag or the parentheses.
-    fn arguments(&mut self, depth: usize) -> Result<Arguments, Unparsed> {
+    fn arguments(&mut self, depth: usize) -> Result<Arguments, TemplateSyntaxError> {
         let (mut arguments, mut named) = (Vec::new(), Vec::new());
         while !self.scanner.at_end() && !self.scanner.rest().starts_with(')') && !self.scanner.is_at_parameters() {
             match self.scanner.argument_name()? {
@@ -383,7 +396,7 @@ impl Parser<'_> {
         Ok((arguments, named))
     }
 
-    fn expression(&mut self, depth: usize) -> Result<Expression, Unparsed> {
+    fn expression(&mut self, depth: usize) -> Result<Expression, TemplateSyntaxError> {
         self.scanner.skip_space();
         if !self.scanner.rest().starts_with('(') {
             return Ok(match self.operand()? {
@@ -401,37 +414,37 @@ impl Parser<'_> {
         if !self.scanner.eat(")") {
             return self.scanner.unreadable();
         }
-        Ok(Expression::Call(Box::new(Call { path, arguments, named })))
+        Ok(Expression::Call(Box::new(HelperCall { path, arguments, named })))
     }
 
-    fn operand(&mut self) -> Result<Operand, Unparsed> {
+    fn operand(&mut self) -> Result<Operand, TemplateSyntaxError> {
         self.scanner.skip_space();
         if self.scanner.eat("@") {
             let first = self.scanner.word()?;
             return self.path(first, true).map(Operand::Path);
         }
         Ok(match self.scanner.word()? {
-            Word::Text(text) => Operand::Literal(text.clone(), Some(text.into())),
-            Word::Number(digits) => {
+            TagWord::Text(text) => Operand::Literal(text.clone(), Some(text.into())),
+            TagWord::Number(digits) => {
                 let number = digits.parse().ok().or_else(|| Number::from_f64(digits.parse().ok()?));
                 let Some(number) = number else { return self.scanner.unreadable() };
-                Operand::Literal(print_number(&number), Some(Ordered::Number(number)))
+                Operand::Literal(print_number(&number), Some(OrderedJson::Number(number)))
             }
-            Word::True => Operand::Literal("true".into(), Some(Ordered::Bool(true))),
-            Word::False => Operand::Literal("false".into(), Some(Ordered::Bool(false))),
-            Word::Null => Operand::Literal("null".into(), Some(Ordered::Null)),
-            Word::Undefined => Operand::Literal("undefined".into(), None),
-            first @ Word::Name { .. } => Operand::Path(self.path(first, false)?),
+            TagWord::True => Operand::Literal("true".into(), Some(OrderedJson::Bool(true))),
+            TagWord::False => Operand::Literal("false".into(), Some(OrderedJson::Bool(false))),
+            TagWord::Null => Operand::Literal("null".into(), Some(OrderedJson::Null)),
+            TagWord::Undefined => Operand::Literal("undefined".into(), None),
+            first @ TagWord::Name { .. } => Operand::Path(self.path(first, false)?),
         })
     }
 
     /// The path that begins with `first`, which has been taken.
-    fn path(&mut self, first: Word, is_data: bool) -> Result<Path, Unparsed> {
+    fn path(&mut self, first: TagWord, is_data: bool) -> Result<PathExpression, TemplateSyntaxError> {
         let written = if is_data { "@" } else { "" }.to_owned();
-        let mut path = Path { written, up: 0, is_data, is_scoped: false, names: Vec::new() };
+        let mut path = PathExpression { written, up: 0, is_data, is_scoped: false, names: Vec::new() };
         let mut next = Some(first);
         while let Some(word) = next {
-            let Word::Name { name, is_bracketed } = word else { return self.scanner.unreadable() };
+            let TagWord::Name { name, is_bracketed } = word else { return self.scanner.unreadable() };
             path.written.push_str(&name);
             let is_place = !is_bracketed && matches!(name.as_str(), "." | ".." | "this");
             if is_place && !path.names.is_empty() {
@@ -454,12 +467,12 @@ impl Parser<'_> {
         Ok(path)
     }
 
-    fn parameters(&mut self) -> Result<Vec<String>, Unparsed> {
+    fn parameters(&mut self) -> Result<Vec<String>, TemplateSyntaxError> {
         let mut names = Vec::new();
         if self.scanner.opens_parameters() {
             self.scanner.skip_space();
             while !self.scanner.eat("|") {
-                let Word::Name { name, .. } = self.scanner.word()? else { return self.scanner.unreadable() };
+                let TagWord::Name { name, .. } = self.scanner.word()? else { return self.scanner.unreadable() };
                 names.push(name);
                 self.scanner.skip_space();
             }
@@ -470,17 +483,17 @@ impl Parser<'_> {
 
 /// A value in a tag: a path, or a literal with its name and what it is.
 enum Operand {
-    Path(Path),
-    Literal(String, Option<Ordered>),
+    Path(PathExpression),
+    Literal(String, Option<OrderedJson>),
 }
 
 fn block(
-    call: Call,
+    call: HelperCall,
     parameters: Vec<String>,
     (body, inverse): (Option<Template>, Option<Template>),
     (open, between, close): (Strip, Strip, Strip),
-) -> Element {
-    Element::Block(Box::new(Block { call, parameters, body, inverse, is_raw: false, open, between, close }))
+) -> Statement {
+    Statement::Block(Box::new(BlockStatement { call, parameters, body, inverse, is_raw: false, open, between, close }))
 }
 
 /// How long a raw block's text is, the name in its closing tag, and where the text goes on.

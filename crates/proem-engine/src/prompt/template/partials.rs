@@ -1,13 +1,13 @@
 //! Puts partials where they are named: those of files, those that templates define in themselves, and what
 //! `{{#> name}}` holds.
 
-use super::evaluate::{COMPUTED_NAME, Problem, Room, problem};
-use super::scope::{Held, Inlines, Level, Scope, is_same, with_fields};
-use super::{Element, Expression, Partial, PartialName, Template};
-use crate::ordered::{Fields, Ordered};
+use super::evaluate::{COMPUTED_NAME, EvaluationContext, RenderFailure, problem};
+use super::scope::{ContextLevel, Inlines, PartialBlock, TemplateScope, is_same, with_fields};
+use super::{Expression, Partial, PartialName, Statement, Template};
+use crate::ordered::{OrderedJson, OrderedMap};
 
-impl<'v> Room<'v> {
-    pub(super) fn partial(&mut self, partial: &Partial, scope: &Scope<'_>) -> Result<(), Problem> {
+impl<'v> EvaluationContext<'v> {
+    pub(super) fn partial(&mut self, partial: &Partial, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         if partial.arguments.len() > 1 {
             return problem("a partial takes one value and named arguments");
         }
@@ -24,11 +24,11 @@ impl<'v> Room<'v> {
         let this = if named.is_empty() {
             this
         } else {
-            self.step(this.as_ref().and_then(Ordered::fields).map_or(0, Fields::len))?;
+            self.step(this.as_ref().and_then(OrderedJson::fields).map_or(0, OrderedMap::len))?;
             Some(with_fields(this.as_ref(), named))
         };
-        let level = Level { this, above: Some(scope.level) };
-        let call = Scope { level: if stays { scope.level } else { &level }, ..*scope };
+        let level = ContextLevel { this, above: Some(scope.level) };
+        let call = TemplateScope { level: if stays { scope.level } else { &level }, ..*scope };
         if partial.indent.is_empty() {
             return self.called(partial, &call, scope);
         }
@@ -43,7 +43,12 @@ impl<'v> Room<'v> {
     }
 
     /// Evaluates what a partial's name stands for; `call` is the scope with the partial's own value.
-    fn called(&mut self, partial: &Partial, call: &Scope<'_>, scope: &Scope<'_>) -> Result<(), Problem> {
+    fn called(
+        &mut self,
+        partial: &Partial,
+        call: &TemplateScope<'_>,
+        scope: &TemplateScope<'_>,
+    ) -> Result<(), RenderFailure> {
         let name = match &partial.name {
             PartialName::Written(name) => name.as_str(),
             PartialName::Block => return self.held(call),
@@ -58,9 +63,9 @@ impl<'v> Room<'v> {
             };
         };
         let Some((template, home)) = found else { return self.template(body, call) };
-        let held = Held { body, scope: *scope };
+        let held = PartialBlock { body, scope: *scope };
         let inlines = Inlines { partials: inlines(body), scope: *scope, around: call.inlines };
-        let inner = Scope { block: Some(&held), inlines: Some(&inlines), ..*call };
+        let inner = TemplateScope { block: Some(&held), inlines: Some(&inlines), ..*call };
         match home {
             None => self.file(template, &inner),
             Some(home) => self.inline(template, home, &inner),
@@ -68,7 +73,7 @@ impl<'v> Room<'v> {
     }
 
     /// A partial by name, and where it is defined if a template defines it in itself.
-    fn find<'f>(&self, name: &str, scope: &Scope<'f>) -> Option<(&'f Template, Option<&'f Scope<'f>>)>
+    fn find<'f>(&self, name: &str, scope: &TemplateScope<'f>) -> Option<(&'f Template, Option<&'f TemplateScope<'f>>)>
     where
         'v: 'f,
     {
@@ -82,32 +87,40 @@ impl<'v> Room<'v> {
     }
 
     /// Evaluates a partial of its own file, which sees nothing of the template that calls it but its value.
-    fn file(&mut self, template: &Template, call: &Scope<'_>) -> Result<(), Problem> {
-        let level = Level { this: call.level.this.clone(), above: None };
-        self.template(template, &Scope { level: &level, parameters: None, ..*call })
+    fn file(&mut self, template: &Template, call: &TemplateScope<'_>) -> Result<(), RenderFailure> {
+        let level = ContextLevel { this: call.level.this.clone(), above: None };
+        self.template(template, &TemplateScope { level: &level, parameters: None, ..*call })
     }
 
     /// Evaluates a partial that a template defines in itself: where it is called, it sees where it stands.
-    fn inline(&mut self, template: &Template, home: &Scope<'_>, call: &Scope<'_>) -> Result<(), Problem> {
+    fn inline(
+        &mut self,
+        template: &Template,
+        home: &TemplateScope<'_>,
+        call: &TemplateScope<'_>,
+    ) -> Result<(), RenderFailure> {
         let this = call.level.this.clone();
-        let level = Level { this, above: Some(home.level) };
+        let level = ContextLevel { this, above: Some(home.level) };
         let stays = is_same(level.this.as_ref(), home.level.this.as_ref());
         let level = if stays { home.level } else { &level };
-        self.template(template, &Scope { level, parameters: home.parameters, ..*call })
+        self.template(template, &TemplateScope { level, parameters: home.parameters, ..*call })
     }
 
     /// Evaluates what the tag that called this partial holds.
-    fn held(&mut self, call: &Scope<'_>) -> Result<(), Problem> {
+    fn held(&mut self, call: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         let Some(held) = call.block else {
             return problem(
                 "`@partial-block` needs a call of the partial as a block, `{{#> name}}`; this call has no block",
             );
         };
         let this = call.level.this.clone();
-        let level = Level { this, above: Some(held.scope.level) };
+        let level = ContextLevel { this, above: Some(held.scope.level) };
         let stays = is_same(level.this.as_ref(), held.scope.level.this.as_ref());
         let level = if stays { held.scope.level } else { &level };
-        self.template(held.body, &Scope { level, parameters: held.scope.parameters, block: held.scope.block, ..*call })
+        self.template(
+            held.body,
+            &TemplateScope { level, parameters: held.scope.parameters, block: held.scope.block, ..*call },
+        )
     }
 
     fn unknown_partial(&self, name: &str) -> String {
@@ -122,7 +135,7 @@ impl<'v> Room<'v> {
 /// The partials that a template, or a branch, defines in itself.
 pub(super) fn inlines(template: &Template) -> Vec<(&str, &Template)> {
     let found = template.nodes.iter().filter_map(|node| match &node.element {
-        Element::Inline(inline) => Some((inline.name.as_deref()?, &inline.body)),
+        Statement::Inline(inline) => Some((inline.name.as_deref()?, &inline.body)),
         _ => None,
     });
     found.collect()

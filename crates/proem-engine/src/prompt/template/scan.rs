@@ -2,22 +2,22 @@
 //!
 //! Source: the lexer of handlebars.js 4.7, `src/handlebars.l`.
 
-use super::At;
-use super::parse::Unparsed;
+use super::LineColumn;
+use super::parse::TemplateSyntaxError;
 
 /// A place in a template's text; it only moves on.
 #[derive(Debug)]
-pub(super) struct Scanner<'t> {
+pub(super) struct TemplateScanner<'t> {
     text: &'t str,
     at: usize,
-    place: At,
+    place: LineColumn,
     /// Where the tag that is being read starts.
-    tag: At,
+    tag: LineColumn,
 }
 
 /// A tag's first characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
+pub(super) enum TagOpener {
     /// `{{{{`.
     Raw,
     Comment,
@@ -42,7 +42,7 @@ pub(super) enum Opening {
 
 /// A word in a tag.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Word {
+pub(super) enum TagWord {
     Text(String),
     Number(String),
     True,
@@ -76,12 +76,12 @@ fn ends_literal(c: char) -> bool {
     is_space(c) || matches!(c, '~' | '}' | ')')
 }
 
-impl<'t> Scanner<'t> {
+impl<'t> TemplateScanner<'t> {
     pub(super) const fn new(text: &'t str) -> Self {
-        Self { text, at: 0, place: At::START, tag: At::START }
+        Self { text, at: 0, place: LineColumn::START, tag: LineColumn::START }
     }
 
-    pub(super) const fn place(&self) -> At {
+    pub(super) const fn place(&self) -> LineColumn {
         self.place
     }
 
@@ -89,8 +89,8 @@ impl<'t> Scanner<'t> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    pub(super) fn fault<T>(&self, message: impl Into<String>) -> Result<T, Unparsed> {
-        Unparsed::at(self.place, message)
+    pub(super) fn fault<T>(&self, message: impl Into<String>) -> Result<T, TemplateSyntaxError> {
+        TemplateSyntaxError::at(self.place, message)
     }
 
     /// Takes the next `bytes`.
@@ -142,15 +142,15 @@ impl<'t> Scanner<'t> {
     }
 
     /// Takes the first characters of the tag that stands here, and whether it takes the white space before it.
-    pub(super) fn opening(&mut self) -> (Opening, bool) {
+    pub(super) fn opening(&mut self) -> (TagOpener, bool) {
         self.tag = self.place;
         if self.eat("{{{{") {
-            return (Opening::Raw, false);
+            return (TagOpener::Raw, false);
         }
         self.eat("{{");
         let strips = self.eat("~");
         if self.is_else() {
-            return (Opening::Else, strips);
+            return (TagOpener::Else, strips);
         }
         // handlebars.js wants the sign right behind the braces; files that were read before need not have it so.
         let rest = self.rest().trim_start_matches(is_space);
@@ -158,16 +158,16 @@ impl<'t> Scanner<'t> {
             self.skip_space();
         }
         let openings = [
-            (">", Opening::Partial),
-            ("#>", Opening::PartialBlock),
-            ("#*", Opening::Inline),
-            ("#", Opening::Block),
-            ("/", Opening::Close),
-            ("^", Opening::Inverted),
-            ("{", Opening::PrintBraces),
-            ("&", Opening::Print),
-            ("!", Opening::Comment),
-            ("*", Opening::Decorator),
+            (">", TagOpener::Partial),
+            ("#>", TagOpener::PartialBlock),
+            ("#*", TagOpener::Inline),
+            ("#", TagOpener::Block),
+            ("/", TagOpener::Close),
+            ("^", TagOpener::Inverted),
+            ("{", TagOpener::PrintBraces),
+            ("&", TagOpener::Print),
+            ("!", TagOpener::Comment),
+            ("*", TagOpener::Decorator),
         ];
         for (sign, opening) in openings {
             if self.eat(sign) {
@@ -176,9 +176,9 @@ impl<'t> Scanner<'t> {
         }
         if is_word_else(self.rest()) {
             self.take("else".len());
-            return (Opening::Chain, strips);
+            return (TagOpener::Chain, strips);
         }
-        (Opening::Print, strips)
+        (TagOpener::Print, strips)
     }
 
     /// Whether an `{{else}}` or `{{^}}` stands here, behind its first braces.
@@ -200,7 +200,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Takes the tag's end; whether it takes the white space behind it.
-    pub(super) fn closing(&mut self, end: &str) -> Result<bool, Unparsed> {
+    pub(super) fn closing(&mut self, end: &str) -> Result<bool, TemplateSyntaxError> {
         self.skip_space();
         // Three braces have the mark between the first and the others.
         let (first, braces) = if end == "}}}" { ("}", "}}") } else { ("", end) };
@@ -211,9 +211,9 @@ impl<'t> Scanner<'t> {
         if self.eat(braces) { Ok(strips) } else { self.unreadable() }
     }
 
-    pub(super) fn unreadable<T>(&self) -> Result<T, Unparsed> {
+    pub(super) fn unreadable<T>(&self) -> Result<T, TemplateSyntaxError> {
         match self.rest().is_empty() {
-            true => Unparsed::at(self.tag, "this tag is not closed"),
+            true => TemplateSyntaxError::at(self.tag, "this tag is not closed"),
             false => self.fault("this can't be read as a template"),
         }
     }
@@ -244,7 +244,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// The name of a named argument whose `=` stands behind it, both taken.
-    pub(super) fn argument_name(&mut self) -> Result<Option<String>, Unparsed> {
+    pub(super) fn argument_name(&mut self) -> Result<Option<String>, TemplateSyntaxError> {
         self.skip_space();
         let rest = self.rest();
         let length = match rest.strip_prefix('[') {
@@ -255,14 +255,14 @@ impl<'t> Scanner<'t> {
         if length == 0 || !behind.trim_start_matches(is_space).starts_with('=') {
             return Ok(None);
         }
-        let Word::Name { name, .. } = self.word()? else { return self.unreadable() };
+        let TagWord::Name { name, .. } = self.word()? else { return self.unreadable() };
         self.skip_space();
         self.eat("=");
         Ok(Some(name))
     }
 
     /// Takes the word that stands here.
-    pub(super) fn word(&mut self) -> Result<Word, Unparsed> {
+    pub(super) fn word(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         self.skip_space();
         let rest = self.rest();
         match rest.chars().next() {
@@ -274,7 +274,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Takes the name that stands behind a separator; there a number is one, too.
-    pub(super) fn segment(&mut self) -> Result<Word, Unparsed> {
+    pub(super) fn segment(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         match self.rest().chars().next() {
             Some('[') => self.bracketed(),
             Some('.') => self.dots().map_or_else(|| self.unreadable(), Ok),
@@ -282,24 +282,28 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    fn dots(&mut self) -> Option<Word> {
+    fn dots(&mut self) -> Option<TagWord> {
         let name = if self.rest().starts_with("..") { ".." } else { "." };
         let behind = self.rest().get(name.len()..).unwrap_or_default();
         if name == "." && !behind.starts_with(ends_name) {
             return None;
         }
         self.take(name.len());
-        Some(Word::Name { name: name.to_owned(), is_bracketed: false })
+        Some(TagWord::Name { name: name.to_owned(), is_bracketed: false })
     }
 
-    fn plain(&mut self) -> Result<Word, Unparsed> {
+    fn plain(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         let rest = self.rest();
         if let Some(number) = number(rest) {
             self.take(number.len());
-            return Ok(Word::Number(number.to_owned()));
+            return Ok(TagWord::Number(number.to_owned()));
         }
-        let literals =
-            [("true", Word::True), ("false", Word::False), ("null", Word::Null), ("undefined", Word::Undefined)];
+        let literals = [
+            ("true", TagWord::True),
+            ("false", TagWord::False),
+            ("null", TagWord::Null),
+            ("undefined", TagWord::Undefined),
+        ];
         for (text, word) in literals {
             if rest.strip_prefix(text).is_some_and(|behind| behind.starts_with(ends_literal)) {
                 self.take(text.len());
@@ -309,7 +313,7 @@ impl<'t> Scanner<'t> {
         self.name()
     }
 
-    fn name(&mut self) -> Result<Word, Unparsed> {
+    fn name(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         let rest = self.rest();
         let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
         let behind = rest.get(length..).unwrap_or_default();
@@ -318,17 +322,17 @@ impl<'t> Scanner<'t> {
             return self.unreadable();
         }
         let name = self.take(length).to_owned();
-        Ok(Word::Name { name, is_bracketed: false })
+        Ok(TagWord::Name { name, is_bracketed: false })
     }
 
     /// A text in quotes; a backslash stands before quotes of its kind inside.
-    fn quoted(&mut self, quote: char) -> Result<Word, Unparsed> {
+    fn quoted(&mut self, quote: char) -> Result<TagWord, TemplateSyntaxError> {
         let mut text = String::new();
         let mut escaped = false;
         for (offset, c) in self.rest().char_indices().skip(1) {
             if c == quote && !escaped {
                 self.take(offset.saturating_add(1));
-                return Ok(Word::Text(text));
+                return Ok(TagWord::Text(text));
             }
             if c == quote {
                 text.pop();
@@ -340,7 +344,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Any name in brackets; a backslash stands before a bracket or backslash inside.
-    fn bracketed(&mut self) -> Result<Word, Unparsed> {
+    fn bracketed(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         let mut name = String::new();
         let mut escaped = false;
         for (offset, c) in self.rest().char_indices().skip(1) {
@@ -352,7 +356,7 @@ impl<'t> Scanner<'t> {
                 escaped = false;
             } else if c == ']' {
                 self.take(offset.saturating_add(1));
-                return Ok(Word::Name { name, is_bracketed: true });
+                return Ok(TagWord::Name { name, is_bracketed: true });
             } else if c == '\\' {
                 escaped = true;
             } else {

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use super::evaluate::Room;
-use super::{Path, Template};
-use crate::ordered::{Fields, Ordered};
+use super::evaluate::EvaluationContext;
+use super::{PathExpression, Template};
+use crate::ordered::{OrderedJson, OrderedMap};
 
 /// What stands around a place in a template; a copy is cheap, and nothing in it changes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scope<'s> {
+pub(super) struct TemplateScope<'s> {
     /// The values that blocks went into, innermost first.
-    pub(super) level: &'s Level<'s>,
+    pub(super) level: &'s ContextLevel<'s>,
     /// What blocks call their values.
-    pub(super) parameters: Option<&'s Parameters<'s>>,
+    pub(super) parameters: Option<&'s BlockParameters<'s>>,
     /// The turns of the loops around the place, those of a calling template too.
-    pub(super) turn: Option<&'s Turn<'s>>,
+    pub(super) turn: Option<&'s LoopIteration<'s>>,
     /// What `@partial-block` is.
-    pub(super) block: Option<&'s Held<'s>>,
+    pub(super) block: Option<&'s PartialBlock<'s>>,
     /// Partials that templates define in themselves.
     pub(super) inlines: Option<&'s Inlines<'s>>,
     /// How deep the place lies in blocks and partials.
@@ -25,22 +25,22 @@ pub(super) struct Scope<'s> {
 
 /// What `this` is, and what `..` leads to.
 #[derive(Debug)]
-pub(super) struct Level<'s> {
-    pub(super) this: Option<Ordered>,
+pub(super) struct ContextLevel<'s> {
+    pub(super) this: Option<OrderedJson>,
     pub(super) above: Option<&'s Self>,
 }
 
 /// The names of one block's values.
 #[derive(Debug)]
-pub(super) struct Parameters<'s> {
+pub(super) struct BlockParameters<'s> {
     pub(super) names: &'s [String],
-    pub(super) values: [Option<Ordered>; 2],
+    pub(super) values: [Option<OrderedJson>; 2],
     pub(super) around: Option<&'s Self>,
 }
 
 /// One turn of a loop.
 #[derive(Debug)]
-pub(super) struct Turn<'s> {
+pub(super) struct LoopIteration<'s> {
     pub(super) index: usize,
     pub(super) count: usize,
     /// The name of an object's field.
@@ -50,22 +50,22 @@ pub(super) struct Turn<'s> {
 
 /// What a tag `{{#> name}}` holds, and where it stands.
 #[derive(Debug)]
-pub(super) struct Held<'s> {
+pub(super) struct PartialBlock<'s> {
     pub(super) body: &'s Template,
-    pub(super) scope: Scope<'s>,
+    pub(super) scope: TemplateScope<'s>,
 }
 
 /// Partials defined in one template or branch, and where.
 #[derive(Debug)]
 pub(super) struct Inlines<'s> {
     pub(super) partials: Vec<(&'s str, &'s Template)>,
-    pub(super) scope: Scope<'s>,
+    pub(super) scope: TemplateScope<'s>,
     pub(super) around: Option<&'s Self>,
 }
 
-impl<'s> Scope<'s> {
+impl<'s> TemplateScope<'s> {
     /// The value that a path leads to; `None` if there is none.
-    pub(super) fn find(&self, path: &Path, room: &Room<'_>) -> Option<Ordered> {
+    pub(super) fn find(&self, path: &PathExpression, room: &EvaluationContext<'_>) -> Option<OrderedJson> {
         if path.is_data {
             return self.data(path, room);
         }
@@ -81,7 +81,7 @@ impl<'s> Scope<'s> {
     }
 
     /// What a block around calls `name`; `None` if none does.
-    pub(super) fn parameter(&self, name: &str) -> Option<&'s Option<Ordered>> {
+    pub(super) fn parameter(&self, name: &str) -> Option<&'s Option<OrderedJson>> {
         let around = core::iter::successors(self.parameters, |parameters| parameters.around);
         around.into_iter().find_map(|parameters| {
             let place = parameters.names.iter().position(|known| known == name)?;
@@ -89,22 +89,22 @@ impl<'s> Scope<'s> {
         })
     }
 
-    fn above(&self, up: usize) -> Option<&'s Level<'s>> {
+    fn above(&self, up: usize) -> Option<&'s ContextLevel<'s>> {
         core::iter::successors(Some(self.level), |level| level.above).nth(up)
     }
 
-    fn data(&self, path: &Path, room: &Room<'_>) -> Option<Ordered> {
+    fn data(&self, path: &PathExpression, room: &EvaluationContext<'_>) -> Option<OrderedJson> {
         let (first, rest) = path.names.split_first()?;
         let turn = || core::iter::successors(self.turn, |turn| turn.around).nth(path.up);
-        let number = |number: usize| Ordered::Number(number.into());
+        let number = |number: usize| OrderedJson::Number(number.into());
         let value = match first.as_str() {
             "root" => return walk(Some(room.root), rest),
-            "partial-block" => return self.block.map(|_| Ordered::Bool(true)),
+            "partial-block" => return self.block.map(|_| OrderedJson::Bool(true)),
             "index" => turn().map(|turn| number(turn.index)),
-            "first" => turn().map(|turn| Ordered::Bool(turn.index == 0)),
-            "last" => turn().map(|turn| Ordered::Bool(turn.index.saturating_add(1) == turn.count)),
+            "first" => turn().map(|turn| OrderedJson::Bool(turn.index == 0)),
+            "last" => turn().map(|turn| OrderedJson::Bool(turn.index.saturating_add(1) == turn.count)),
             "key" => turn().map(|turn| match &turn.key {
-                Some(key) => Ordered::Text(Arc::clone(key)),
+                Some(key) => OrderedJson::Text(Arc::clone(key)),
                 None => number(turn.index),
             }),
             _ => None,
@@ -114,7 +114,7 @@ impl<'s> Scope<'s> {
 }
 
 /// The value that `names` lead to from `value`.
-fn walk(value: Option<&Ordered>, names: &[String]) -> Option<Ordered> {
+fn walk(value: Option<&OrderedJson>, names: &[String]) -> Option<OrderedJson> {
     let mut value = value?.clone();
     for name in names {
         value = property(&value, name)?;
@@ -123,14 +123,14 @@ fn walk(value: Option<&Ordered>, names: &[String]) -> Option<Ordered> {
 }
 
 /// A value's field, item or length; lengths and places of a text count UTF-16 units, as in JavaScript.
-pub(super) fn property(value: &Ordered, name: &str) -> Option<Ordered> {
-    let number = |number: usize| Ordered::Number(number.into());
+pub(super) fn property(value: &OrderedJson, name: &str) -> Option<OrderedJson> {
+    let number = |number: usize| OrderedJson::Number(number.into());
     match (value, name) {
-        (Ordered::Map(fields), _) => fields.get(name).cloned(),
-        (Ordered::List(items), "length") => Some(number(items.len())),
-        (Ordered::Text(text), "length") => Some(number(text.encode_utf16().count())),
-        (Ordered::List(items), _) => items.get(place(name)?).cloned(),
-        (Ordered::Text(text), _) => {
+        (OrderedJson::Map(fields), _) => fields.get(name).cloned(),
+        (OrderedJson::List(items), "length") => Some(number(items.len())),
+        (OrderedJson::Text(text), "length") => Some(number(text.encode_utf16().count())),
+        (OrderedJson::List(items), _) => items.get(place(name)?).cloned(),
+        (OrderedJson::Text(text), _) => {
             let unit = text.encode_utf16().nth(place(name)?)?;
             Some(String::from_utf16_lossy(&[unit]).into())
         }
@@ -144,8 +144,8 @@ fn place(name: &str) -> Option<usize> {
 }
 
 /// The same object with more fields, or others.
-pub(super) fn with_fields(base: Option<&Ordered>, named: Vec<(&str, Option<Ordered>)>) -> Ordered {
-    let mut fields: Fields<Ordered> = base.and_then(Ordered::fields).cloned().unwrap_or_default();
+pub(super) fn with_fields(base: Option<&OrderedJson>, named: Vec<(&str, Option<OrderedJson>)>) -> OrderedJson {
+    let mut fields: OrderedMap<OrderedJson> = base.and_then(OrderedJson::fields).cloned().unwrap_or_default();
     for (name, value) in named {
         fields.insert(name, value.unwrap_or_default());
     }
@@ -153,10 +153,10 @@ pub(super) fn with_fields(base: Option<&Ordered>, named: Vec<(&str, Option<Order
 }
 
 /// Whether two values are one, as JavaScript compares them.
-pub(super) fn is_same(a: Option<&Ordered>, b: Option<&Ordered>) -> bool {
+pub(super) fn is_same(a: Option<&OrderedJson>, b: Option<&OrderedJson>) -> bool {
     match (a, b) {
-        (Some(Ordered::List(a)), Some(Ordered::List(b))) => Arc::ptr_eq(a, b),
-        (Some(Ordered::Map(a)), Some(Ordered::Map(b))) => Arc::ptr_eq(a, b),
+        (Some(OrderedJson::List(a)), Some(OrderedJson::List(b))) => Arc::ptr_eq(a, b),
+        (Some(OrderedJson::Map(a)), Some(OrderedJson::Map(b))) => Arc::ptr_eq(a, b),
         _ => a == b,
     }
 }

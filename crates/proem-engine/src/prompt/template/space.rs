@@ -4,15 +4,15 @@
 //! tag takes away decides what the next one finds.
 
 use super::scan::is_space;
-use super::{Block, Element, Node, Strip, Template, Text};
+use super::{BlockStatement, ContentStatement, Statement, Strip, Template, TemplateNode};
 
 /// Takes white space out of a whole template.
 pub(super) fn control(template: &mut Template) {
-    program(&mut template.nodes, Level::Whole);
+    program(&mut template.nodes, ProgramNesting::Whole);
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
+enum ProgramNesting {
     /// Its start and end are the start and end of a line.
     Whole,
     Inside,
@@ -20,7 +20,7 @@ enum Level {
 
 /// What a tag does to the text around it.
 #[derive(Default)]
-struct Effect {
+struct WhitespaceControl {
     strip: Strip,
     /// Whether it can stand on a line of its own: by itself, as the start and as the end of a block.
     alone: bool,
@@ -36,7 +36,7 @@ enum Much {
     Line,
 }
 
-fn program(nodes: &mut [Node], level: Level) {
+fn program(nodes: &mut [TemplateNode], level: ProgramNesting) {
     for index in 0..nodes.len() {
         let Some(effect) = nodes.get_mut(index).and_then(|node| effect(&mut node.element)) else { continue };
         let (starts, ends) = (starts_line(nodes, index, level), ends_line(nodes, index, level));
@@ -50,7 +50,7 @@ fn program(nodes: &mut [Node], level: Level) {
             take_after(nodes, index, Much::Line);
             if take_before(nodes, index, Much::Line) {
                 let indent = text(nodes, index.checked_sub(1)).map(|text| indent(&text.written)).unwrap_or_default();
-                if let Some(Element::Partial(partial)) = nodes.get_mut(index).map(|node| &mut node.element)
+                if let Some(Statement::Partial(partial)) = nodes.get_mut(index).map(|node| &mut node.element)
                     && partial.body.is_none()
                 {
                     partial.indent = indent;
@@ -73,24 +73,28 @@ fn program(nodes: &mut [Node], level: Level) {
 }
 
 /// What a tag does, after what it holds has been dealt with; nothing for text.
-fn effect(element: &mut Element) -> Option<Effect> {
+fn effect(element: &mut Statement) -> Option<WhitespaceControl> {
     match element {
-        Element::Text(_) => None,
-        Element::Print(_, strip) | Element::Decorator(strip) => Some(Effect { strip: *strip, ..Effect::default() }),
-        Element::Comment(strip) => Some(Effect { strip: *strip, alone: true, ..Effect::default() }),
-        Element::Partial(partial) => match &mut partial.body {
-            None => Some(Effect { strip: partial.open, alone: true, ..Effect::default() }),
+        Statement::Text(_) => None,
+        Statement::Print(_, strip) | Statement::Decorator(strip) => {
+            Some(WhitespaceControl { strip: *strip, ..WhitespaceControl::default() })
+        }
+        Statement::Comment(strip) => {
+            Some(WhitespaceControl { strip: *strip, alone: true, ..WhitespaceControl::default() })
+        }
+        Statement::Partial(partial) => match &mut partial.body {
+            None => Some(WhitespaceControl { strip: partial.open, alone: true, ..WhitespaceControl::default() }),
             Some(body) => Some(only(body, partial.open, partial.close)),
         },
-        Element::Inline(inline) => Some(only(&mut inline.body, inline.open, inline.close)),
-        Element::Block(block) => Some(branches(block)),
+        Statement::Inline(inline) => Some(only(&mut inline.body, inline.open, inline.close)),
+        Statement::Block(block) => Some(branches(block)),
     }
 }
 
 /// A block with one branch.
-fn only(body: &mut Template, open: Strip, close: Strip) -> Effect {
-    program(&mut body.nodes, Level::Inside);
-    let effect = Effect {
+fn only(body: &mut Template, open: Strip, close: Strip) -> WhitespaceControl {
+    program(&mut body.nodes, ProgramNesting::Inside);
+    let effect = WhitespaceControl {
         strip: Strip { before: open.before, behind: close.behind },
         opens_alone: first_ends_line(&body.nodes),
         closes_alone: last_starts_line(&body.nodes),
@@ -105,16 +109,16 @@ fn only(body: &mut Template, open: Strip, close: Strip) -> Effect {
     effect
 }
 
-fn branches(block: &mut Block) -> Effect {
-    let Block { body, inverse, open, between, close, .. } = block;
+fn branches(block: &mut BlockStatement) -> WhitespaceControl {
+    let BlockStatement { body, inverse, open, between, close, .. } = block;
     let (open, between, close) = (*open, *between, *close);
     let (body, inverse) = match (body, inverse) {
         (Some(body), Some(inverse)) => (body, inverse),
         (Some(only_one), None) | (None, Some(only_one)) => return only(only_one, open, close),
-        (None, None) => return Effect::default(),
+        (None, None) => return WhitespaceControl::default(),
     };
-    program(&mut body.nodes, Level::Inside);
-    program(&mut inverse.nodes, Level::Inside);
+    program(&mut body.nodes, ProgramNesting::Inside);
+    program(&mut inverse.nodes, ProgramNesting::Inside);
     let strip = Strip { before: open.before, behind: close.behind };
     let opens_alone = first_ends_line(&body.nodes);
     let closes_alone = first_branch(inverse).is_some_and(|nodes| last_starts_line(nodes));
@@ -141,77 +145,77 @@ fn branches(block: &mut Block) -> Effect {
             take_first(nodes, Much::Line);
         }
     }
-    Effect { strip, opens_alone, closes_alone, alone: false }
+    WhitespaceControl { strip, opens_alone, closes_alone, alone: false }
 }
 
 /// What stands behind the first else.
-fn first_branch(inverse: &mut Template) -> Option<&mut Vec<Node>> {
+fn first_branch(inverse: &mut Template) -> Option<&mut Vec<TemplateNode>> {
     if !inverse.chained {
         return Some(&mut inverse.nodes);
     }
     match inverse.nodes.first_mut().map(|node| &mut node.element) {
-        Some(Element::Block(link)) => link.body.as_mut().map(|body| &mut body.nodes),
+        Some(Statement::Block(link)) => link.body.as_mut().map(|body| &mut body.nodes),
         _ => None,
     }
 }
 
 /// What stands behind the last condition of an else-chain, or behind the only else.
-fn last_branch(inverse: &mut Template) -> Option<&mut Vec<Node>> {
+fn last_branch(inverse: &mut Template) -> Option<&mut Vec<TemplateNode>> {
     if !inverse.chained {
         return Some(&mut inverse.nodes);
     }
     match inverse.nodes.last_mut().map(|node| &mut node.element) {
-        Some(Element::Block(link)) => link.body.as_mut().map(|body| &mut body.nodes),
+        Some(Statement::Block(link)) => link.body.as_mut().map(|body| &mut body.nodes),
         _ => None,
     }
 }
 
 /// What stands behind a block's opening tag.
-fn behind_opening(element: &mut Element) -> Option<&mut Vec<Node>> {
+fn behind_opening(element: &mut Statement) -> Option<&mut Vec<TemplateNode>> {
     match element {
-        Element::Block(block) => block.body.as_mut().or(block.inverse.as_mut()),
-        Element::Partial(partial) => partial.body.as_mut(),
-        Element::Inline(inline) => Some(&mut inline.body),
+        Statement::Block(block) => block.body.as_mut().or(block.inverse.as_mut()),
+        Statement::Partial(partial) => partial.body.as_mut(),
+        Statement::Inline(inline) => Some(&mut inline.body),
         _ => None,
     }
     .map(|template| &mut template.nodes)
 }
 
 /// What stands before a block's closing tag.
-fn before_closing(element: &mut Element) -> Option<&mut Vec<Node>> {
+fn before_closing(element: &mut Statement) -> Option<&mut Vec<TemplateNode>> {
     match element {
-        Element::Block(block) => block.inverse.as_mut().or(block.body.as_mut()).map(|template| &mut template.nodes),
+        Statement::Block(block) => block.inverse.as_mut().or(block.body.as_mut()).map(|template| &mut template.nodes),
         other => behind_opening(other),
     }
 }
 
-fn text(nodes: &[Node], index: Option<usize>) -> Option<&Text> {
+fn text(nodes: &[TemplateNode], index: Option<usize>) -> Option<&ContentStatement> {
     match nodes.get(index?).map(|node| &node.element) {
-        Some(Element::Text(text)) => Some(text),
+        Some(Statement::Text(text)) => Some(text),
         _ => None,
     }
 }
 
 /// Whether nothing but white space stands before the tag on its line.
-fn starts_line(nodes: &[Node], index: usize, level: Level) -> bool {
-    let Some(before) = index.checked_sub(1) else { return level == Level::Whole };
+fn starts_line(nodes: &[TemplateNode], index: usize, level: ProgramNesting) -> bool {
+    let Some(before) = index.checked_sub(1) else { return level == ProgramNesting::Whole };
     let Some(text) = text(nodes, Some(before)) else { return false };
     let written = &text.written;
     let space = written.trim_end_matches(is_space);
     written.get(space.len()..).is_some_and(|space| space.contains('\n'))
-        || (before == 0 && level == Level::Whole && space.is_empty())
+        || (before == 0 && level == ProgramNesting::Whole && space.is_empty())
 }
 
 /// Whether nothing but white space stands behind the tag on its line.
-fn ends_line(nodes: &[Node], index: usize, level: Level) -> bool {
+fn ends_line(nodes: &[TemplateNode], index: usize, level: ProgramNesting) -> bool {
     let behind = index.saturating_add(1);
     if behind >= nodes.len() {
-        return level == Level::Whole;
+        return level == ProgramNesting::Whole;
     }
     let Some(text) = text(nodes, Some(behind)) else { return false };
     leading_newline(&text.written)
         || (behind.saturating_add(1) >= nodes.len()
-            && level == Level::Whole
+            && level == ProgramNesting::Whole
             && text.written.trim_start_matches(is_space).is_empty())
 }
 
@@ -221,45 +225,45 @@ fn leading_newline(written: &str) -> bool {
 }
 
 /// Whether a branch begins with the end of a line.
-fn first_ends_line(nodes: &[Node]) -> bool {
+fn first_ends_line(nodes: &[TemplateNode]) -> bool {
     text(nodes, Some(0)).is_some_and(|text| leading_newline(&text.written))
 }
 
 /// Whether a branch ends with the start of a line.
-fn last_starts_line(nodes: &[Node]) -> bool {
+fn last_starts_line(nodes: &[TemplateNode]) -> bool {
     text(nodes, nodes.len().checked_sub(1)).is_some_and(|text| {
         let space = text.written.trim_end_matches(is_space);
         text.written.get(space.len()..).is_some_and(|space| space.contains('\n'))
     })
 }
 
-fn take_after(nodes: &mut [Node], index: usize, much: Much) {
-    if let Some(Element::Text(text)) = nodes.get_mut(index.saturating_add(1)).map(|node| &mut node.element) {
+fn take_after(nodes: &mut [TemplateNode], index: usize, much: Much) {
+    if let Some(Statement::Text(text)) = nodes.get_mut(index.saturating_add(1)).map(|node| &mut node.element) {
         take_right(text, much);
     }
 }
 
-fn take_first(nodes: &mut [Node], much: Much) {
-    if let Some(Element::Text(text)) = nodes.first_mut().map(|node| &mut node.element) {
+fn take_first(nodes: &mut [TemplateNode], much: Much) {
+    if let Some(Statement::Text(text)) = nodes.first_mut().map(|node| &mut node.element) {
         take_right(text, much);
     }
 }
 
-fn take_before(nodes: &mut [Node], index: usize, much: Much) -> bool {
+fn take_before(nodes: &mut [TemplateNode], index: usize, much: Much) -> bool {
     match index.checked_sub(1).and_then(|before| nodes.get_mut(before)).map(|node| &mut node.element) {
-        Some(Element::Text(text)) => take_left(text, much),
+        Some(Statement::Text(text)) => take_left(text, much),
         _ => false,
     }
 }
 
-fn take_last(nodes: &mut [Node], much: Much) {
-    if let Some(Element::Text(text)) = nodes.last_mut().map(|node| &mut node.element) {
+fn take_last(nodes: &mut [TemplateNode], much: Much) {
+    if let Some(Statement::Text(text)) = nodes.last_mut().map(|node| &mut node.element) {
         take_left(text, much);
     }
 }
 
 /// Takes white space from a text's start: the tag stands to its left.
-fn take_right(text: &mut Text, much: Much) {
+fn take_right(text: &mut ContentStatement, much: Much) {
     if much == Much::Line && text.taken_right {
         return;
     }
@@ -275,7 +279,7 @@ fn take_right(text: &mut Text, much: Much) {
 }
 
 /// Takes white space from a text's end; whether there was any.
-fn take_left(text: &mut Text, much: Much) -> bool {
+fn take_left(text: &mut ContentStatement, much: Much) -> bool {
     if much == Much::Line && text.taken_left {
         return false;
     }

@@ -3,57 +3,59 @@
 use proem_guard::Untrusted;
 use serde_json::{Value as Json, json};
 
-use super::feedback::Wrong;
-use super::{Broken, Needed, Owed};
-use crate::call::{Answering, Called, Content, Request, Response};
+use super::feedback::AnswerDefect;
+use super::{AnswerRequirement, BrokenRule, CallRequirement};
+use crate::call::{AnswerForm, Request, Response, ResponsePart, ToolCall};
 use crate::contract::Contract;
 use crate::decode::{RepairKind, decode};
 
 /// What a response holds.
 #[derive(Debug)]
-pub(super) enum Read {
+pub(super) enum AnswerReading {
     /// A value that meets the contract.
     Value { value: Untrusted<Json>, repairs: Vec<RepairKind> },
     /// Something else.
-    Wrong { problems: Vec<Wrong>, repairs: Vec<RepairKind> },
+    Wrong { problems: Vec<AnswerDefect>, repairs: Vec<RepairKind> },
     /// That the model won't answer.
     Refusal,
 }
 
-impl Read {
+impl AnswerReading {
     fn wrong(rule: &str, expected: impl Into<String>, found: Option<Untrusted<String>>) -> Self {
-        let broken = Broken { rule: rule.to_owned(), path: String::new(), expected: expected.into() };
-        Self::Wrong { problems: vec![Wrong { broken, found }], repairs: Vec::new() }
+        let broken = BrokenRule { rule: rule.to_owned(), path: String::new(), expected: expected.into() };
+        Self::Wrong { problems: vec![AnswerDefect { broken, found }], repairs: Vec::new() }
     }
 }
 
 /// Reads a response as the request's answer.
-pub(super) fn read(response: &Response, owed: Owed<'_>, request: &Request) -> Read {
-    if response.content.iter().any(|content| matches!(content, Content::Refusal { .. })) {
-        return Read::Refusal;
+pub(super) fn read(response: &Response, owed: AnswerRequirement<'_>, request: &Request) -> AnswerReading {
+    if response.content.iter().any(|content| matches!(content, ResponsePart::Refusal { .. })) {
+        return AnswerReading::Refusal;
     }
     let text = text(response, request);
     let is_empty = text.measure(|text| text.trim().is_empty());
-    let calls: Vec<&Called> = response.content.iter().filter_map(call).collect();
+    let calls: Vec<&ToolCall> = response.content.iter().filter_map(call).collect();
     match owed {
-        Owed::Text if is_empty => Read::wrong("answer", "a text that is not empty", None),
-        Owed::Text => Read::Value { value: text.map(Json::String), repairs: Vec::new() },
-        Owed::Value(contract) => match calls.as_slice() {
-            [] if is_empty => Read::wrong("answer", format!("one value of `{}`", contract.tool().name), None),
+        AnswerRequirement::Text if is_empty => AnswerReading::wrong("answer", "a text that is not empty", None),
+        AnswerRequirement::Text => AnswerReading::Value { value: text.map(Json::String), repairs: Vec::new() },
+        AnswerRequirement::Value(contract) => match calls.as_slice() {
+            [] if is_empty => AnswerReading::wrong("answer", format!("one value of `{}`", contract.tool().name), None),
             [] => value(text, contract),
             calls => one_call(calls, contract, request),
         },
-        Owed::Calls { needed: Needed::Some, .. } if calls.is_empty() => Read::wrong("tool", offered(request), None),
-        Owed::Calls { .. } if calls.is_empty() && is_empty => {
-            Read::wrong("answer", format!("a text, or {}", offered(request)), None)
+        AnswerRequirement::Calls { needed: CallRequirement::Some, .. } if calls.is_empty() => {
+            AnswerReading::wrong("tool", offered(request), None)
         }
-        Owed::Calls { tools, .. } => all_calls(&calls, tools, text, request),
+        AnswerRequirement::Calls { .. } if calls.is_empty() && is_empty => {
+            AnswerReading::wrong("answer", format!("a text, or {}", offered(request)), None)
+        }
+        AnswerRequirement::Calls { tools, .. } => all_calls(&calls, tools, text, request),
     }
 }
 
-fn call(content: &Content) -> Option<&Called> {
+fn call(content: &ResponsePart) -> Option<&ToolCall> {
     match content {
-        Content::Call(called) => Some(called),
+        ResponsePart::Call(called) => Some(called),
         _ => None,
     }
 }
@@ -62,42 +64,42 @@ fn call(content: &Content) -> Option<&Called> {
 fn text(response: &Response, request: &Request) -> Untrusted<String> {
     let empty = Untrusted::new(String::new(), request.label());
     let texts = response.content.iter().filter_map(|content| match content {
-        Content::Text { text } => Some(text),
+        ResponsePart::Text { text } => Some(text),
         _ => None,
     });
     Untrusted::join(&[&empty].into_iter().chain(texts).collect::<Vec<_>>(), "").0
 }
 
 /// The one value among calls that should be one.
-fn one_call(calls: &[&Called], contract: &Contract, request: &Request) -> Read {
+fn one_call(calls: &[&ToolCall], contract: &Contract, request: &Request) -> AnswerReading {
     let name = &contract.tool().name;
     if let Some(other) = calls.iter().find(|called| called.name.measure(|other| other != name)) {
-        return Read::wrong("tool", offered(request), Some(other.name.clone()));
+        return AnswerReading::wrong("tool", offered(request), Some(other.name.clone()));
     }
-    let [first, others @ ..] = calls else { return Read::wrong("tool", offered(request), None) };
+    let [first, others @ ..] = calls else { return AnswerReading::wrong("tool", offered(request), None) };
     // The same call once more says nothing new.
     if others.iter().any(|other| other.arguments != first.arguments) {
-        return Read::wrong("tool", format!("one call of `{name}`, found {}", calls.len()), None);
+        return AnswerReading::wrong("tool", format!("one call of `{name}`, found {}", calls.len()), None);
     }
     value(first.arguments.clone().map(or_empty), contract)
 }
 
 /// All calls, each against its own tool's contract.
-fn all_calls(calls: &[&Called], tools: &[Contract], text: Untrusted<String>, request: &Request) -> Read {
+fn all_calls(calls: &[&ToolCall], tools: &[Contract], text: Untrusted<String>, request: &Request) -> AnswerReading {
     let (mut problems, mut repairs) = (Vec::new(), Vec::new());
     let mut values: Vec<(String, Untrusted<Json>)> = Vec::new();
     for (index, called) in calls.iter().enumerate() {
         let path = format!("/calls/{index}");
         let mut wrong = |rule: &str, expected: String, found| {
-            let broken = Broken { rule: rule.to_owned(), path: path.clone(), expected };
-            problems.push(Wrong { broken, found });
+            let broken = BrokenRule { rule: rule.to_owned(), path: path.clone(), expected };
+            problems.push(AnswerDefect { broken, found });
         };
         let Some(contract) = tools.iter().find(|tool| called.name.measure(|name| *name == tool.tool().name)) else {
             wrong("tool", offered(request), Some(called.name.clone()));
             continue;
         };
         match value(called.arguments.clone().map(or_empty), contract) {
-            Read::Value { value, repairs: repaired } => {
+            AnswerReading::Value { value, repairs: repaired } => {
                 let name = contract.tool().name.clone();
                 if values.iter().any(|(known, other)| *known == name && *other == value) {
                     wrong("tool", format!("each call once, found `{name}` twice with the same arguments"), None);
@@ -105,30 +107,33 @@ fn all_calls(calls: &[&Called], tools: &[Contract], text: Untrusted<String>, req
                 values.push((name, value));
                 repairs.extend(repaired);
             }
-            Read::Wrong { problems: inner, repairs: repaired } => {
+            AnswerReading::Wrong { problems: inner, repairs: repaired } => {
                 repairs.extend(repaired);
-                for Wrong { broken, found } in inner {
-                    problems.push(Wrong { broken: Broken { path: format!("{path}{}", broken.path), ..broken }, found });
+                for AnswerDefect { broken, found } in inner {
+                    problems.push(AnswerDefect {
+                        broken: BrokenRule { path: format!("{path}{}", broken.path), ..broken },
+                        found,
+                    });
                 }
             }
-            Read::Refusal => return Read::Refusal,
+            AnswerReading::Refusal => return AnswerReading::Refusal,
         }
     }
     if !problems.is_empty() {
-        return Read::Wrong { problems, repairs };
+        return AnswerReading::Wrong { problems, repairs };
     }
     let mut list = Vec::new();
     for (name, arguments) in values {
         _ = arguments.map(|arguments| list.push(json!({ "name": name, "arguments": arguments })));
     }
-    Read::Value { value: text.map(|text| json!({ "calls": list, "text": text })), repairs }
+    AnswerReading::Value { value: text.map(|text| json!({ "calls": list, "text": text })), repairs }
 }
 
 /// The tools that a request offers, in our words.
 pub(super) fn offered(request: &Request) -> String {
     let names: Vec<String> = request.answer.tools().iter().map(|tool| format!("`{}`", tool.name)).collect();
     match (&request.answer, names.as_slice()) {
-        (Answering::Text, _) | (_, []) => "text, no call of a tool".to_owned(),
+        (AnswerForm::Text, _) | (_, []) => "text, no call of a tool".to_owned(),
         (_, [name]) => format!("a call of {name}"),
         (_, names) => format!("calls of {}", names.join(", ")),
     }
@@ -139,7 +144,7 @@ fn or_empty(arguments: String) -> String {
     if arguments.trim().is_empty() { "{}".to_owned() } else { arguments }
 }
 
-fn value(text: Untrusted<String>, contract: &Contract) -> Read {
+fn value(text: Untrusted<String>, contract: &Contract) -> AnswerReading {
     let (mut repairs, mut unreadable) = (Vec::new(), None);
     let value = text.map(|text| match decode(&text, contract) {
         Ok(decoded) => {
@@ -152,14 +157,14 @@ fn value(text: Untrusted<String>, contract: &Contract) -> Read {
         }
     });
     if let Some(why) = unreadable {
-        return Read::wrong("json", format!("one JSON value ({})", why.in_words()), None);
+        return AnswerReading::wrong("json", format!("one JSON value ({})", why.in_words()), None);
     }
     if value.measure(|value| contract.accepts(value)) {
-        return Read::Value { value, repairs };
+        return AnswerReading::Value { value, repairs };
     }
-    let problems = contract.problems(&value).into_iter().map(|problem| Wrong {
-        broken: Broken { rule: problem.rule, path: problem.path, expected: problem.expected },
+    let problems = contract.problems(&value).into_iter().map(|problem| AnswerDefect {
+        broken: BrokenRule { rule: problem.rule, path: problem.path, expected: problem.expected },
         found: problem.found,
     });
-    Read::Wrong { problems: problems.collect(), repairs }
+    AnswerReading::Wrong { problems: problems.collect(), repairs }
 }

@@ -3,10 +3,10 @@
 //! The rule, the place and what is expected there are ours and trusted; what stood there is the
 //! model's own and goes back contained, cut to [`Problem::MAX_FOUND_BYTES`].
 
-use proem_guard::{Key, Part, Tag, Untrusted, contain};
+use proem_guard::{ContainmentPart, InstallationKey, Tag, Untrusted, contain};
 
-use super::Broken;
-use crate::assembly::{Appended, Assembly};
+use super::BrokenRule;
+use crate::assembly::{Appendix, Assembly};
 use crate::tokens::TokenCounter;
 
 /// The most problems that a model is told of.
@@ -17,19 +17,24 @@ const MAX_EXPECTED_BYTES: usize = 300;
 
 /// A rule that was broken, and what stood there.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wrong {
-    pub(super) broken: Broken,
+pub(super) struct AnswerDefect {
+    pub(super) broken: BrokenRule,
     pub(super) found: Option<Untrusted<String>>,
 }
 
 /// Puts the problems behind everything else that the model reads.
-pub(super) fn append(assembly: &mut Assembly, problems: &[Wrong], key: &Key, counter: &dyn TokenCounter) {
+pub(super) fn append(
+    assembly: &mut Assembly,
+    problems: &[AnswerDefect],
+    key: &InstallationKey,
+    counter: &dyn TokenCounter,
+) {
     let mut text = String::from(
         "The last answer broke its contract, so nothing was done with it. A new, complete answer is wanted that \
          keeps every rule:\n",
     );
     for (number, wrong) in (1_usize..).zip(problems.iter().take(MAX_PROBLEMS)) {
-        let Broken { rule, path, expected } = &wrong.broken;
+        let BrokenRule { rule, path, expected } = &wrong.broken;
         let place = if path.is_empty() { "the answer".to_owned() } else { format!("`{path}`") };
         text.push_str(&format!("{number}. {place} breaks `{rule}`; expected: {}\n", cut(expected, MAX_EXPECTED_BYTES)));
     }
@@ -37,18 +42,19 @@ pub(super) fn append(assembly: &mut Assembly, problems: &[Wrong], key: &Key, cou
     if more > 0 {
         text.push_str(&format!("And {more} more.\n"));
     }
-    let found = |(number, wrong): (usize, &Wrong)| Some((format!("{number}. "), shortened(wrong.found.as_ref()?)));
+    let found =
+        |(number, wrong): (usize, &AnswerDefect)| Some((format!("{number}. "), shortened(wrong.found.as_ref()?)));
     let found: Vec<_> = (1_usize..).zip(problems.iter().take(MAX_PROBLEMS)).filter_map(found).collect();
-    assembly.append("feedback", Appended::Ours(&text), counter);
+    assembly.append("feedback", Appendix::Ours(&text), counter);
     if found.is_empty() {
         return;
     }
-    let mut parts = vec![Part::Ours("What stood there, by the numbers above:\n")];
+    let mut parts = vec![ContainmentPart::Ours("What stood there, by the numbers above:\n")];
     for (number, text) in &found {
-        parts.extend([Part::Ours(number), Part::Outside(text), Part::Ours("\n")]);
+        parts.extend([ContainmentPart::Ours(number), ContainmentPart::Outside(text), ContainmentPart::Ours("\n")]);
     }
     let contained = contain(&parts, &Tag::UNTRUSTED_CONTEXT, key);
-    assembly.append("found", Appended::Outside(&contained), counter);
+    assembly.append("found", Appendix::Outside(&contained), counter);
 }
 
 fn shortened(text: &Untrusted<String>) -> Untrusted<String> {

@@ -1,7 +1,7 @@
 //! Amounts of money, and phone and account numbers, in running text.
 
-use super::Tokens;
-use crate::check::{Kind, amount};
+use super::ValueMentions;
+use crate::check::{ReferentKind, amount};
 use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
@@ -92,7 +92,7 @@ const NUMBER_WORDS: [&str; 36] = [
 ];
 
 /// Adds every amount, and every number with at least `min_digits` digits.
-pub(super) fn figures<'a>(text: &'a str, min_digits: usize, tokens: &mut Tokens<'a>) {
+pub(super) fn figures<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>) {
     amounts(text, tokens);
     spelled_out(text, tokens);
     accounts(text, tokens);
@@ -124,7 +124,7 @@ fn is_group(before: &str, behind: &str) -> bool {
     digits(behind) == 3 && (last == 3 || before.len() == last) && last <= 3
 }
 
-fn amounts<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
+fn amounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     let mut done = 0;
     for (at, c) in text.char_indices() {
         if at < done || !c.is_numeric() {
@@ -139,7 +139,7 @@ fn amounts<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
         if left > 0 || right > 0 {
             let right = if right > 0 || multiplied > 0 { multiplied.saturating_add(right) } else { 0 };
             let span = Span::new(at.saturating_sub(left), end.saturating_add(right));
-            tokens.push(Kind::Amount, span, text.get(span.start..span.end).unwrap_or_default());
+            tokens.push(ReferentKind::Amount, span, text.get(span.start..span.end).unwrap_or_default());
             done = span.end;
         } else {
             done = end;
@@ -199,7 +199,7 @@ fn magnitude(text: &str) -> usize {
 }
 
 /// `two hundred euros`.
-fn spelled_out<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
+fn spelled_out<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     let mut number: Option<usize> = None;
     let mut at = 0_usize;
     for word in text.split_inclusive(|c: char| !c.is_alphabetic()) {
@@ -212,7 +212,7 @@ fn spelled_out<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
         let is_currency = amount::SIGNS.iter().any(|(sign, _)| sign.len() > 2 && word.eq_ignore_ascii_case(sign));
         if let (Some(from), true) = (number, is_currency) {
             let span = Span::new(from, start.saturating_add(word.len()));
-            tokens.push(Kind::Amount, span, text.get(span.start..span.end).unwrap_or_default());
+            tokens.push(ReferentKind::Amount, span, text.get(span.start..span.end).unwrap_or_default());
         }
         let is_number = NUMBER_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
         number = is_number.then_some(number.unwrap_or(start));
@@ -220,7 +220,7 @@ fn spelled_out<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
 }
 
 /// Phone and account numbers: digits with at most two separators between them.
-fn numbers<'a>(text: &'a str, min_digits: usize, tokens: &mut Tokens<'a>) {
+fn numbers<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>) {
     let mut done = 0;
     let mut last = None;
     for (at, c) in text.char_indices() {
@@ -238,7 +238,7 @@ fn numbers<'a>(text: &'a str, min_digits: usize, tokens: &mut Tokens<'a>) {
         let plus = usize::from(before.ends_with('+'));
         let bracket = if before.ends_with("+(") { 2 } else { plus };
         let span = Span::new(at.saturating_sub(bracket), end);
-        tokens.push(Kind::Number, span, text.get(span.start..span.end).unwrap_or_default());
+        tokens.push(ReferentKind::Number, span, text.get(span.start..span.end).unwrap_or_default());
     }
 }
 
@@ -282,7 +282,7 @@ fn date_len(text: &str) -> Option<usize> {
 }
 
 /// International bank account numbers, in groups or not (ISO 13616: 15 to 34 characters).
-fn accounts<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
+fn accounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     let bytes = text.as_bytes();
     let mut done = 0;
     for (at, pair) in bytes.windows(4).enumerate() {
@@ -292,7 +292,7 @@ fn accounts<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
             continue;
         }
         let Some(end) = account_end(text, at) else { continue };
-        tokens.push(Kind::Number, Span::new(at, end), text.get(at..end).unwrap_or_default());
+        tokens.push(ReferentKind::Number, Span::new(at, end), text.get(at..end).unwrap_or_default());
         done = end;
     }
 }

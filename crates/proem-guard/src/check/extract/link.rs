@@ -4,8 +4,8 @@
 //! Where a destination starts is recognised without parsing what is around it, so that no broken
 //! markup before it can hide it.
 
-use super::{MAX_LINK, MAX_TOKENS, Tokens, plain};
-use crate::check::Kind;
+use super::{MAX_LINK, MAX_TOKENS, ValueMentions, plain};
+use crate::check::ReferentKind;
 use alloc::string::String;
 use proem_text::Span;
 
@@ -38,28 +38,28 @@ const MIXED_ATTRIBUTES: [&str; 5] = ["content", "imagesrcset", "srcdoc", "srcset
 const BROADCASTS: [&str; 4] = ["!channel", "!here", "!everyone", "!subteam"];
 
 /// Adds every destination that leads somewhere else.
-pub(super) fn destinations<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
+pub(super) fn destinations<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     let mut seen = 0_usize;
     for (at, byte) in text.bytes().enumerate() {
         let opening = match byte {
-            b'(' if ends_with(text, at, "]") || ends_with(text, at, "url") => Opening::Bracket,
-            b':' if ends_with(text, at, "]") => Opening::Definition,
+            b'(' if ends_with(text, at, "]") || ends_with(text, at, "url") => LinkSyntax::Bracket,
+            b':' if ends_with(text, at, "]") => LinkSyntax::Definition,
             b'=' => match attribute(text, at) {
                 Some(opening) => opening,
                 None => continue,
             },
-            b'<' => Opening::Tag,
-            b'|' | b'[' | b'!' if is_share(text, at) => Opening::Wiki,
+            b'<' => LinkSyntax::Tag,
+            b'|' | b'[' | b'!' if is_share(text, at) => LinkSyntax::Wiki,
             _ => continue,
         };
         let start = at.saturating_add(1);
-        let start = if opening == Opening::Tag { start } else { skip_blank(text, start) };
+        let start = if opening == LinkSyntax::Tag { start } else { skip_blank(text, start) };
         let span = destination(text, start, opening);
         if span.is_empty() {
             continue;
         }
         // What stands in `<…>` ends at the next `<`, so it is read once at most.
-        seen = seen.saturating_add(usize::from(opening != Opening::Tag));
+        seen = seen.saturating_add(usize::from(opening != LinkSyntax::Tag));
         if seen > MAX_TOKENS {
             tokens.too_many = true;
             return;
@@ -70,7 +70,7 @@ pub(super) fn destinations<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
 
 /// What a destination stands behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Opening {
+enum LinkSyntax {
     /// `](` or `url(`.
     Bracket,
     /// `]:`
@@ -103,7 +103,7 @@ fn skip_blank(text: &str, at: usize) -> usize {
 }
 
 /// The known attribute whose name stands before the `=`.
-fn attribute(text: &str, at: usize) -> Option<Opening> {
+fn attribute(text: &str, at: usize) -> Option<LinkSyntax> {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     let blank = before.iter().rev().take(16).take_while(|byte| byte.is_ascii_whitespace()).count();
     let end = at.saturating_sub(blank);
@@ -117,16 +117,16 @@ fn attribute(text: &str, at: usize) -> Option<Opening> {
         .count();
     let name = text.get(end.saturating_sub(len)..end)?;
     let is_in = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-    let mixed = is_in(&MIXED_ATTRIBUTES).then_some(Opening::Mixed);
-    mixed.or_else(|| is_in(&ATTRIBUTES).then_some(Opening::Attribute))
+    let mixed = is_in(&MIXED_ATTRIBUTES).then_some(LinkSyntax::Mixed);
+    mixed.or_else(|| is_in(&ATTRIBUTES).then_some(LinkSyntax::Attribute))
 }
 
 /// The destination that starts here: up to its closing quote or bracket, or to a blank.
-fn destination(text: &str, start: usize, opening: Opening) -> Span {
+fn destination(text: &str, start: usize, opening: LinkSyntax) -> Span {
     let rest = text.as_bytes().get(start..).unwrap_or_default();
     let (skipped, close): (usize, &[u8]) = match rest.first() {
-        _ if opening == Opening::Tag => (0, b"<> \t\r\n"),
-        _ if opening == Opening::Wiki => (0, b"]|! \t\r\n"),
+        _ if opening == LinkSyntax::Tag => (0, b"<> \t\r\n"),
+        _ if opening == LinkSyntax::Wiki => (0, b"]|! \t\r\n"),
         Some(b'<') => (1, b">"),
         Some(b'"') => (1, b"\""),
         Some(b'\'') => (1, b"'"),
@@ -136,7 +136,7 @@ fn destination(text: &str, start: usize, opening: Opening) -> Span {
     let body = rest.get(skipped..).unwrap_or_default();
     let mut depth = 0_usize;
     let ends = |byte: &u8| {
-        if opening == Opening::Bracket && skipped == 0 {
+        if opening == LinkSyntax::Bracket && skipped == 0 {
             match byte {
                 b'(' => depth = depth.saturating_add(1),
                 b')' if depth == 0 => return true,
@@ -148,7 +148,7 @@ fn destination(text: &str, start: usize, opening: Opening) -> Span {
     };
     let mut len = body.iter().take(MAX_LINK).position(ends).unwrap_or(body.len().min(MAX_LINK));
     // A definition may also be a sentence with a note in brackets, which ends with a stop.
-    while opening == Opening::Definition
+    while opening == LinkSyntax::Definition
         && skipped == 0
         && len > 0
         && body.get(len.saturating_sub(1)).is_some_and(|byte| b".,;:!?".contains(byte))
@@ -163,21 +163,21 @@ fn destination(text: &str, start: usize, opening: Opening) -> Span {
 }
 
 /// Adds a destination that leads away, and the pieces of one that has several.
-fn read<'a>(text: &'a str, span: Span, opening: Opening, tokens: &mut Tokens<'a>) {
+fn read<'a>(text: &'a str, span: Span, opening: LinkSyntax, tokens: &mut ValueMentions<'a>) {
     let whole = text.get(span.start..span.end).unwrap_or_default();
     // As in the URL Standard: blanks and controls around it, tabs and line breaks in it don't count.
     let followed: String = whole.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     let followed = followed.trim_matches(|c: char| c <= ' ');
-    if opening == Opening::Mixed {
+    if opening == LinkSyntax::Mixed {
         for piece in followed.split([',', ';', ' ', '=', '\'', '"']).filter(|piece| plain::leads_away_surely(piece)) {
-            tokens.push(Kind::Url, span, String::from(piece));
+            tokens.push(ReferentKind::Url, span, String::from(piece));
         }
-    } else if opening == Opening::Tag && BROADCASTS.iter().any(|broadcast| followed.starts_with(broadcast)) {
-        tokens.push(Kind::Recipient, span, String::from(followed));
-    } else if leads_away(followed) && !(opening == Opening::Tag && followed.starts_with('/')) {
+    } else if opening == LinkSyntax::Tag && BROADCASTS.iter().any(|broadcast| followed.starts_with(broadcast)) {
+        tokens.push(ReferentKind::Recipient, span, String::from(followed));
+    } else if leads_away(followed) && !(opening == LinkSyntax::Tag && followed.starts_with('/')) {
         match plain::mailto(followed) {
-            Some(address) => tokens.push(Kind::Recipient, span, String::from(address)),
-            None => tokens.push(Kind::Url, span, String::from(followed)),
+            Some(address) => tokens.push(ReferentKind::Recipient, span, String::from(address)),
+            None => tokens.push(ReferentKind::Url, span, String::from(followed)),
         }
     }
 }

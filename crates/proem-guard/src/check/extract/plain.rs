@@ -1,7 +1,7 @@
 //! Web addresses, mail addresses, handles and bare hosts in running text.
 
-use super::Tokens;
-use crate::check::{Kind, mail};
+use super::ValueMentions;
+use crate::check::{ReferentKind, mail};
 use alloc::vec::Vec;
 use proem_text::{Span, character};
 use unicode_script::{Script, UnicodeScript};
@@ -40,7 +40,7 @@ const EXTENSIONS: [&str; 59] = [
 ];
 
 /// Adds every address in running text, none inside another.
-pub(super) fn addresses<'a>(text: &'a str, tokens: &mut Tokens<'a>) {
+pub(super) fn addresses<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     let mut taken: Vec<Span> = Vec::new();
     web(text, &mut taken, tokens);
     let gaps = gaps(text, &taken);
@@ -88,7 +88,7 @@ const fn is_scheme_byte(byte: u8) -> bool {
 }
 
 /// Addresses with a scheme.
-fn web<'a>(text: &'a str, taken: &mut Vec<Span>, tokens: &mut Tokens<'a>) {
+fn web<'a>(text: &'a str, taken: &mut Vec<Span>, tokens: &mut ValueMentions<'a>) {
     let mut done = 0;
     for (colon, byte) in text.bytes().enumerate() {
         if colon < done {
@@ -108,7 +108,7 @@ fn web<'a>(text: &'a str, taken: &mut Vec<Span>, tokens: &mut Tokens<'a>) {
 }
 
 /// The address around a colon: its kind, its span, and where what counts starts.
-fn with_scheme(text: &str, from: usize, colon: usize) -> Option<(Kind, Span, usize)> {
+fn with_scheme(text: &str, from: usize, colon: usize) -> Option<(ReferentKind, Span, usize)> {
     let before = text.get(from..colon).unwrap_or_default();
     let len = before.bytes().rev().take(MAX_SCHEME).take_while(|byte| is_scheme_byte(*byte)).count();
     let name = before.get(before.len().saturating_sub(len)..)?;
@@ -134,12 +134,12 @@ fn with_scheme(text: &str, from: usize, colon: usize) -> Option<(Kind, Span, usi
         return None;
     }
     let end = end_of_address(text, body);
-    let kind = if is_mail { Kind::Recipient } else { Kind::Url };
+    let kind = if is_mail { ReferentKind::Recipient } else { ReferentKind::Url };
     (end > body).then_some((kind, Span::new(start, end), if is_mail { body } else { start }))
 }
 
 /// A share as in `\\host\name`.
-fn share(text: &str, at: usize) -> Option<(Kind, Span, usize)> {
+fn share(text: &str, at: usize) -> Option<(ReferentKind, Span, usize)> {
     let rest = text.get(at..)?.strip_prefix("\\\\")?;
     let len = rest
         .bytes()
@@ -147,7 +147,7 @@ fn share(text: &str, at: usize) -> Option<(Kind, Span, usize)> {
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b'@'))
         .count();
     let is_share = len > 0 && rest.get(len..)?.starts_with('\\');
-    is_share.then(|| (Kind::Url, Span::new(at, end_of_address(text, at)), at))
+    is_share.then(|| (ReferentKind::Url, Span::new(at, end_of_address(text, at)), at))
 }
 
 /// Where an address ends that goes on at `from`. In its host only what no reader takes for a part
@@ -198,7 +198,7 @@ const fn is_wide_punctuation(c: char) -> bool {
 }
 
 /// Mail addresses and handles.
-fn mails<'a>(text: &'a str, gap: Span, taken: &mut Vec<Span>, tokens: &mut Tokens<'a>) {
+fn mails<'a>(text: &'a str, gap: Span, taken: &mut Vec<Span>, tokens: &mut ValueMentions<'a>) {
     let piece = text.get(gap.start..gap.end).unwrap_or_default();
     let mut done = 0;
     for (at, byte) in piece.bytes().enumerate() {
@@ -228,7 +228,7 @@ fn mails<'a>(text: &'a str, gap: Span, taken: &mut Vec<Span>, tokens: &mut Token
         }
         let span = Span::new(gap.start.saturating_add(start), gap.start.saturating_add(end));
         let from = if is_mention { span.start.saturating_add(1) } else { span.start };
-        tokens.push(Kind::Recipient, span, text.get(from..span.end).unwrap_or_default());
+        tokens.push(ReferentKind::Recipient, span, text.get(from..span.end).unwrap_or_default());
         taken.push(span);
         done = end;
     }
@@ -289,7 +289,7 @@ fn is_east_asian(c: char) -> bool {
 }
 
 /// Hosts without a scheme, with a path or without.
-fn hosts<'a>(text: &'a str, gap: Span, tokens: &mut Tokens<'a>) {
+fn hosts<'a>(text: &'a str, gap: Span, tokens: &mut ValueMentions<'a>) {
     let piece = text.get(gap.start..gap.end).unwrap_or_default();
     let mut at = 0_usize;
     while let Some(rest) = piece.get(at..).filter(|rest| !rest.is_empty()) {
@@ -305,7 +305,7 @@ fn hosts<'a>(text: &'a str, gap: Span, tokens: &mut Tokens<'a>) {
                 && behind.get(1..2).is_some_and(|c| c.starts_with(|c: char| c.is_ascii_digit())));
         if is_host(name) || (goes_on && has_domain(name)) {
             let address_end = if goes_on { end_of_address(text, end).clamp(end, gap.end) } else { end };
-            let kind = if address_end > end { Kind::Url } else { Kind::Host };
+            let kind = if address_end > end { ReferentKind::Url } else { ReferentKind::Host };
             end = address_end;
             tokens.push(kind, Span::new(start, end), text.get(start..end).unwrap_or_default());
         }

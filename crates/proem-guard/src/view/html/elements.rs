@@ -2,7 +2,7 @@
 
 /// How an element stands in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ElementDisplay {
     /// In a line.
     Inline,
     /// On lines of its own.
@@ -12,8 +12,8 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Element {
-    pub(super) kind: Kind,
+pub(super) struct HtmlElement {
+    pub(super) kind: ElementDisplay,
     /// Whether its content isn't shown.
     pub(super) is_hidden: bool,
     /// Whether the standard has it, or had it.
@@ -21,19 +21,19 @@ pub(super) struct Element {
     border: &'static str,
 }
 
-impl Element {
+impl HtmlElement {
     /// The element of a name in lower case.
     pub(super) fn named(name: &str) -> Self {
         let kind = kind(name);
         let border = match name {
             "td" | "th" => " ",
             "br" | "hr" => "\n",
-            _ if kind == Some(Kind::Block) => "\n",
+            _ if kind == Some(ElementDisplay::Block) => "\n",
             _ => "",
         };
         let is_hidden = matches!(name, "template" | "noscript" | "datalist");
         let is_known = kind.is_some();
-        let kind = kind.unwrap_or(Kind::Inline);
+        let kind = kind.unwrap_or(ElementDisplay::Inline);
         Self { kind, is_hidden, is_known, border }
     }
 
@@ -44,20 +44,22 @@ impl Element {
 }
 
 /// How an element that the standard has, or had, stands in the text.
-fn kind(name: &str) -> Option<Kind> {
+fn kind(name: &str) -> Option<ElementDisplay> {
     Some(match name {
         "p" | "div" | "td" | "tr" | "table" | "li" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "th"
         | "tbody" | "thead" | "tfoot" | "caption" | "section" | "article" | "header" | "footer" | "main" | "nav"
         | "aside" | "address" | "blockquote" | "center" | "dd" | "dl" | "dt" | "details" | "summary" | "dialog"
         | "fieldset" | "figure" | "figcaption" | "form" | "legend" | "html" | "head" | "body" | "title" | "option"
-        | "pre" | "template" => Kind::Block,
+        | "pre" | "template" => ElementDisplay::Block,
         "br" | "img" | "hr" | "input" | "meta" | "link" | "area" | "base" | "col" | "embed" | "source" | "track"
-        | "wbr" | "param" | "frame" | "basefont" | "bgsound" | "keygen" => Kind::Void,
+        | "wbr" | "param" | "frame" | "basefont" | "bgsound" | "keygen" => ElementDisplay::Void,
         "a" | "span" | "b" | "i" | "em" | "strong" | "font" | "u" | "s" | "small" | "big" | "sub" | "sup" | "code"
         | "kbd" | "samp" | "var" | "tt" | "mark" | "q" | "cite" | "abbr" | "acronym" | "dfn" | "del" | "ins"
         | "strike" | "label" | "button" | "select" | "textarea" | "script" | "style" | "noscript" | "iframe"
         | "noembed" | "noframes" | "object" | "video" | "audio" | "canvas" | "picture" | "svg" | "math" | "map"
-        | "time" | "bdi" | "bdo" | "ruby" | "rt" | "xmp" | "marquee" | "slot" | "datalist" | "nobr" => Kind::Inline,
+        | "time" | "bdi" | "bdo" | "ruby" | "rt" | "xmp" | "marquee" | "slot" | "datalist" | "nobr" => {
+            ElementDisplay::Inline
+        }
         _ => return None,
     })
 }

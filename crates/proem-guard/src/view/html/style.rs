@@ -17,7 +17,7 @@ const FAR_OUT: f32 = -400.0;
 
 /// What one element asks for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Look {
+pub(super) struct ElementStyle {
     hidden: bool,
     positioned: bool,
     off_screen: bool,
@@ -54,7 +54,7 @@ impl Default for Colours {
 }
 
 impl Colours {
-    pub(super) fn with(self, look: &Look) -> Self {
+    pub(super) fn with(self, look: &ElementStyle) -> Self {
         Self {
             text: look.colour.unwrap_or(self.text),
             background: look.background.filter(|shade| *shade != Shade::Transparent).unwrap_or(self.background),
@@ -75,7 +75,7 @@ impl Colours {
     }
 }
 
-impl Look {
+impl ElementStyle {
     pub(super) const fn is_hidden(&self) -> bool {
         self.hidden || (self.positioned && (self.off_screen || self.clipped)) || (self.overflow_hidden && self.tiny_box)
     }

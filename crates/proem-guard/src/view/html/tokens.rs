@@ -8,7 +8,7 @@ use proem_text::Span;
 
 /// A part of a page; places are in the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum HtmlToken {
     Text(Span),
     /// What stands in an element that holds no tags (13.2.5.2 to 13.2.5.4), `name`.
     Raw {
@@ -37,13 +37,13 @@ pub(super) enum Token {
 /// Elements whose content is no markup. `plaintext` is left out: nobody means it.
 const RAW: [&str; 8] = ["script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes"];
 
-pub(super) struct Tokens<'a> {
+pub(super) struct HtmlTokeniser<'a> {
     text: &'a str,
     at: usize,
     /// Where the text that is not yet given starts.
     given: usize,
     /// A token that waits behind the text before it.
-    waiting: Option<Token>,
+    waiting: Option<HtmlToken>,
     /// The element of raw text that has just been opened, and where its content ends.
     raw: Option<(Span, usize)>,
     /// For each of [`RAW`], whether no end is to come.
@@ -53,7 +53,7 @@ pub(super) struct Tokens<'a> {
     unread: Option<Span>,
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> HtmlTokeniser<'a> {
     pub(super) const fn new(text: &'a str) -> Self {
         let budget = text.len().saturating_mul(8).saturating_add(64 * 1024);
         Self { text, at: 0, given: 0, waiting: None, raw: None, endless: [false; RAW.len()], budget, unread: None }
@@ -69,7 +69,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// The tag, comment or declaration at a `<`.
-    fn markup(&mut self, start: usize) -> Option<Token> {
+    fn markup(&mut self, start: usize) -> Option<HtmlToken> {
         let behind = self.rest(start.saturating_add(1));
         let next = start.saturating_add(2);
         match behind.as_bytes() {
@@ -78,17 +78,17 @@ impl<'a> Tokens<'a> {
                 let place = Span::new(start, self.end_of_declaration(next)?);
                 let is_declaration = behind.starts_with('?') || starts_with(behind, "!doctype");
                 let content = Span::new(next, place.end.saturating_sub(1));
-                Some(if is_declaration { Token::Declaration(place) } else { Token::Comment { content, place } })
+                Some(if is_declaration { HtmlToken::Declaration(place) } else { HtmlToken::Comment { content, place } })
             }
             [b'/', first, ..] if first.is_ascii_alphabetic() => {
                 let name = self.name(next)?;
                 let place = Span::new(start, self.end_of_tag(name.end)?);
-                Some(Token::End { name, place })
+                Some(HtmlToken::End { name, place })
             }
             // `</ text>` is a comment (13.2.5.7).
             [b'/', first, ..] if !first.is_ascii_alphanumeric() && *first != b'>' => {
                 let place = Span::new(start, self.end_of_declaration(next)?);
-                Some(Token::Comment { content: Span::new(next, place.end.saturating_sub(1)), place })
+                Some(HtmlToken::Comment { content: Span::new(next, place.end.saturating_sub(1)), place })
             }
             [first, ..] if first.is_ascii_alphabetic() => {
                 let name = self.name(start.saturating_add(1))?;
@@ -98,7 +98,7 @@ impl<'a> Tokens<'a> {
                 let is_closed = trimmed.ends_with('/');
                 let attributes = Span::new(name.end, name.end.saturating_add(inner.len()));
                 let attributes = if trimmed.trim_matches('/').is_empty() { Span::default() } else { attributes };
-                Some(Token::Start { name, attributes, is_closed, place })
+                Some(HtmlToken::Start { name, attributes, is_closed, place })
             }
             _ => None,
         }
@@ -177,10 +177,10 @@ impl<'a> Tokens<'a> {
     }
 }
 
-impl Iterator for Tokens<'_> {
-    type Item = Token;
+impl Iterator for HtmlTokeniser<'_> {
+    type Item = HtmlToken;
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<HtmlToken> {
         if let Some(token) = self.waiting.take() {
             return Some(token);
         }
@@ -189,7 +189,7 @@ impl Iterator for Tokens<'_> {
         {
             let place = Span::new(self.at, end);
             (self.at, self.given) = (end, end);
-            return Some(Token::Raw { name, place });
+            return Some(HtmlToken::Raw { name, place });
         }
         while self.unread.is_none()
             && let Some(found) = self.rest(self.at).find('<')
@@ -202,22 +202,22 @@ impl Iterator for Tokens<'_> {
             let place = token.place();
             let before = Span::new(self.given, place.start);
             (self.at, self.given) = (place.end, place.end);
-            if let Token::Start { name, .. } = token {
+            if let HtmlToken::Start { name, .. } = token {
                 self.raw = self.end_of_raw(name, place.end).map(|end| (name, end));
             }
             if before.is_empty() {
                 return Some(token);
             }
             self.waiting = Some(token);
-            return Some(Token::Text(before));
+            return Some(HtmlToken::Text(before));
         }
         let text = Span::new(self.given, self.text.len());
         (self.at, self.given) = (text.end, text.end);
-        (!text.is_empty()).then_some(Token::Text(text))
+        (!text.is_empty()).then_some(HtmlToken::Text(text))
     }
 }
 
-impl Token {
+impl HtmlToken {
     const fn place(self) -> Span {
         match self {
             Self::Text(place)
@@ -232,12 +232,15 @@ impl Token {
 
 /// The comment that starts with `<!--` there (13.2.5.43 to 13.2.5.51); one without an end goes to
 /// the end of the page.
-fn comment(text: &str, start: usize) -> Token {
+fn comment(text: &str, start: usize) -> HtmlToken {
     let from = start.saturating_add(4);
     let rest = text.get(from..).unwrap_or_default();
     let empty = if rest.starts_with('>') { Some(1) } else { rest.starts_with("->").then_some(2) };
     if let Some(length) = empty {
-        return Token::Comment { content: Span::new(from, from), place: Span::new(start, from.saturating_add(length)) };
+        return HtmlToken::Comment {
+            content: Span::new(from, from),
+            place: Span::new(start, from.saturating_add(length)),
+        };
     }
     let mut at = 0usize;
     while let Some(found) = rest.get(at..).and_then(|rest| rest.find("--")) {
@@ -246,14 +249,14 @@ fn comment(text: &str, start: usize) -> Token {
         let length = if behind.starts_with('>') { Some(3) } else { behind.starts_with("!>").then_some(4) };
         if let Some(length) = length {
             let end = from.saturating_add(dashes);
-            return Token::Comment {
+            return HtmlToken::Comment {
                 content: Span::new(from, end),
                 place: Span::new(start, end.saturating_add(length)),
             };
         }
         at = dashes.saturating_add(1);
     }
-    Token::Comment { content: Span::new(from, text.len()), place: Span::new(start, text.len()) }
+    HtmlToken::Comment { content: Span::new(from, text.len()), place: Span::new(start, text.len()) }
 }
 
 fn starts_with(text: &str, name: &str) -> bool {
@@ -268,13 +271,13 @@ pub(super) struct Attribute {
 }
 
 /// The attributes of a tag (13.2.5.32 to 13.2.5.39).
-pub(super) struct Attributes<'a> {
+pub(super) struct TagAttributes<'a> {
     text: &'a str,
     at: usize,
     end: usize,
 }
 
-impl<'a> Attributes<'a> {
+impl<'a> TagAttributes<'a> {
     pub(super) const fn new(text: &'a str, place: Span) -> Self {
         Self { text, at: place.start, end: place.end }
     }
@@ -292,7 +295,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-impl Iterator for Attributes<'_> {
+impl Iterator for TagAttributes<'_> {
     type Item = Attribute;
 
     fn next(&mut self) -> Option<Attribute> {

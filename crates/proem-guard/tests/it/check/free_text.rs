@@ -1,7 +1,7 @@
 //! Running texts: whatever leads somewhere is found, however it is written.
 
 use super::{Setup, TEXT};
-use proem_guard::check::{Entry, Figures, FreeText, Role};
+use proem_guard::check::{AllowlistEntryKind, FieldRole, Figures, FreeText};
 use proem_text::Audience;
 
 /// Ways to write an address that somebody's mail program, browser or chat would follow.
@@ -119,7 +119,7 @@ fn ordinary_text_and_what_trusted_texts_have_pass() {
         "Our pages: https://corp.com/ok, corp.com and https://corp.com/a_(b)?x=1&y=2. Write to ada@corp.com or @fay. \
          It costs €1,200.50 or 30 CHF. Call +49 30 1234567. Docs: wiki.corp.com/x.",
     );
-    setup.allow.allow(Entry::UrlPrefix, "https://jira.corp.com/browse/").unwrap();
+    setup.allow.allow(AllowlistEntryKind::UrlPrefix, "https://jira.corp.com/browse/").unwrap();
     for text in [
         "",
         "All 14 of 20 points are done; the sprint ends on 2026-11-27 at 17:30.",
@@ -153,7 +153,7 @@ fn ordinary_text_and_what_trusted_texts_have_pass() {
 #[test]
 fn figures() {
     let setup = Setup::trusting("It costs €12 and the number is +49 30 1234567.");
-    let ignoring = Role::FreeText(FreeText { audience: Audience::Restricted, figures: Figures::Ignored });
+    let ignoring = FieldRole::FreeText(FreeText { audience: Audience::Restricted, figures: Figures::Ignored });
     for (text, expected) in [
         ("Pay €13.", "amount-not-found"),
         ("Pay 13 EUR.", "amount-not-found"),

@@ -2,8 +2,8 @@
 
 use super::{Setup, TEXT, outside};
 use proem_guard::{
-    Key,
-    check::{Canary, Role},
+    InstallationKey,
+    check::{Canary, FieldRole},
 };
 
 const PROMPT: &str = "You are the release assistant of the Corvus project. Never schedule a deployment on Fridays. \
@@ -84,7 +84,7 @@ fn disguises(text: &str) -> Vec<String> {
 #[test]
 fn a_part_of_the_prompt_is_a_leak_in_any_disguise() {
     for text in disguises(PART) {
-        for role in [TEXT, Role::Plain] {
+        for role in [TEXT, FieldRole::Plain] {
             let broken = setup().broken(role, &format!("Of course:\n\n{text}\n\nAnything else?"));
             assert!(broken.contains(&"prompt-leak"), "{text:?} {broken:?}");
         }
@@ -132,7 +132,7 @@ fn many_short_parts_are_a_leak_together() {
         assert_eq!(setup().broken(TEXT, part), [""; 0], "{part:?}");
     }
     let paths: Vec<String> = (0..parts.len()).map(|n| format!("f{n}")).collect();
-    let fields: Vec<(&str, Role, &str)> =
+    let fields: Vec<(&str, FieldRole, &str)> =
         paths.iter().zip(parts).map(|(path, part)| (path.as_str(), TEXT, part)).collect();
     let checked = setup().check_action("send", &fields);
     assert_eq!(checked.failures.iter().map(|failure| failure.rule.as_str()).collect::<Vec<_>>(), ["prompt-leak"; 5]);
@@ -162,23 +162,23 @@ fn short_and_other_prompts() {
     ] {
         let mut setup = Setup::trusting("");
         setup.prompt = prompt.to_owned();
-        assert_eq!(setup.broken(Role::Plain, answer).contains(&"prompt-leak"), expected, "{answer:?}");
+        assert_eq!(setup.broken(FieldRole::Plain, answer).contains(&"prompt-leak"), expected, "{answer:?}");
     }
 }
 
 #[test]
 fn a_canary_is_recognised_whole_cut_and_disguised() {
     let mut setup = setup();
-    let canary = Canary::new(&Key::new([7; 32]), "run-1");
+    let canary = Canary::new(&InstallationKey::new([7; 32]), "run-1");
     let token = canary.as_str().to_owned();
     setup.canary = Some(canary);
     let (first, second) = token.split_at(14);
     let mut cases = disguises(&token);
     cases.extend([first.to_owned(), second.to_owned(), format!("{first} and then {second}"), format!("id_{token}_x")]);
     for text in cases {
-        assert!(setup.broken(Role::Plain, &text).contains(&"canary-leak"), "{text:?}");
+        assert!(setup.broken(FieldRole::Plain, &text).contains(&"canary-leak"), "{text:?}");
     }
     for text in [&token[..11], "0123456789abcdef0123456789abcdef", "a commit: 2598ddf85b521f7280a0679f83d20c66b50"] {
-        assert_eq!(setup.broken(Role::Plain, text), [""; 0], "{text:?}");
+        assert_eq!(setup.broken(FieldRole::Plain, text), [""; 0], "{text:?}");
     }
 }

@@ -3,7 +3,7 @@
 use super::outside;
 use proem_guard::{
     Untrusted,
-    check::{Approval, Confidence, HoldMinutes, Reach, Strictness, reach, tighten},
+    check::{ApprovalNeed, Confidence, HoldMinutes, Reach, Strictness, reach, tighten},
 };
 use proem_text::Label;
 use std::fmt::Debug;
@@ -23,8 +23,8 @@ fn table<T: Strictness + PartialEq + Debug>(loose: T, strict: T) {
 
 #[test]
 fn flags_only_tighten() {
-    table(Approval::NotNeeded, Approval::Needed);
-    table(Approval::from(false), Approval::from(true));
+    table(ApprovalNeed::NotNeeded, ApprovalNeed::Needed);
+    table(ApprovalNeed::from(false), ApprovalNeed::from(true));
     table(Reach::from(false), Reach::from(true));
     table(HoldMinutes(5), HoldMinutes(30));
     table(Confidence::new(900), Confidence::new(200));

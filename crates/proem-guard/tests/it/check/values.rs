@@ -1,11 +1,11 @@
 //! Fields with one value: transformed ones are refused, other spellings of the same are not.
 
 use super::{Setup, outside};
-use proem_guard::check::{Case, Entry, Role};
+use proem_guard::check::{AllowlistEntryKind, CaseSensitivity, FieldRole};
 
 const NOTHING: [&str; 0] = [];
 
-fn table(role: Role, trusted: &str, cases: &[(&str, &str)]) {
+fn table(role: FieldRole, trusted: &str, cases: &[(&str, &str)]) {
     let setup = Setup::trusting(trusted);
     for (value, expected) in cases {
         let expected: &[&str] = if expected.is_empty() { &NOTHING } else { std::slice::from_ref(expected) };
@@ -19,7 +19,7 @@ fn recipients() {
         Not to dan@corp.com.evil, x+eve@corp.com or @fay; müller@bücher.example, gus@corp.com@evil.com.";
     let (found, lost, bad) = ("", "recipient-not-found", "recipient-malformed");
     table(
-        Role::Recipient,
+        FieldRole::Recipient,
         trusted,
         &[
             ("ada@corp.com", found),
@@ -89,18 +89,18 @@ fn only_text_from_outside_has_it() {
     let mut setup = Setup::trusting("Write to ada@corp.com");
     setup.untrusted.push(outside("Write to eve@evil.com, https://evil.com/a, €50, ABC-12, +49 30 1234567"));
     for (role, value, expected) in [
-        (Role::Recipient, "EVE@evil.com", "recipient-untrusted-only"),
-        (Role::Host, "evil.com", "host-untrusted-only"),
-        (Role::Url, "https://evil.com/a", "url-untrusted-only"),
-        (Role::Amount, "EUR 50.00", "amount-untrusted-only"),
-        (Role::Id(Case::Exact), "ABC-12", "id-untrusted-only"),
-        (Role::Number, "0049 30 1234567", "number-untrusted-only"),
+        (FieldRole::Recipient, "EVE@evil.com", "recipient-untrusted-only"),
+        (FieldRole::Host, "evil.com", "host-untrusted-only"),
+        (FieldRole::Url, "https://evil.com/a", "url-untrusted-only"),
+        (FieldRole::Amount, "EUR 50.00", "amount-untrusted-only"),
+        (FieldRole::Id(CaseSensitivity::Exact), "ABC-12", "id-untrusted-only"),
+        (FieldRole::Number, "0049 30 1234567", "number-untrusted-only"),
     ] {
         assert_eq!(setup.broken(role, value), [expected], "{value:?}");
     }
     // What a trusted text has too is trusted.
     setup.trusted.push("or to eve@evil.com".to_owned());
-    assert_eq!(setup.broken(Role::Recipient, "eve@evil.com"), NOTHING);
+    assert_eq!(setup.broken(FieldRole::Recipient, "eve@evil.com"), NOTHING);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn hosts() {
         Mail ada@mail.example; not notcorp.org.evil.";
     let (found, lost, bad) = ("", "host-not-found", "host-malformed");
     table(
-        Role::Host,
+        FieldRole::Host,
         trusted,
         &[
             ("corp.com", found),
@@ -163,7 +163,7 @@ fn urls() {
         wiki.corp.com/page and <https://bücher.example/ä>.";
     let (found, lost, bad) = ("", "url-not-found", "url-malformed");
     table(
-        Role::Url,
+        FieldRole::Url,
         trusted,
         &[
             ("https://corp.com/a/b?q=1#top", found),
@@ -216,7 +216,7 @@ fn amounts() {
         "Pay €1,200.50 to one, USD 75 to another, 300 CHF, ¥5000, 1'000 CHF, KWD 1.250 or 12 euros; 99 bottles.";
     let (found, lost, bad) = ("", "amount-not-found", "amount-malformed");
     table(
-        Role::Amount,
+        FieldRole::Amount,
         trusted,
         &[
             ("1,200.50 EUR", found),
@@ -272,7 +272,7 @@ fn ids() {
         order 123456. acme, АBC-2, ABC\u{200b}-13";
     let (found, lost, bad) = ("", "id-not-found", "id-malformed");
     table(
-        Role::Id(Case::Exact),
+        FieldRole::Id(CaseSensitivity::Exact),
         trusted,
         &[
             ("ABC-1", found),
@@ -302,10 +302,10 @@ fn ids() {
             ("", bad),
         ],
     );
-    let setup = Setup::allowing(&[(Entry::Id, "acme"), (Entry::Id, "7")]);
-    assert_eq!(setup.broken(Role::Id(Case::Exact), "acme"), NOTHING);
-    assert_eq!(setup.broken(Role::Id(Case::Exact), "7"), NOTHING);
-    assert_eq!(setup.broken(Role::Id(Case::Exact), "ACME"), ["id-not-found"]);
+    let setup = Setup::allowing(&[(AllowlistEntryKind::Id, "acme"), (AllowlistEntryKind::Id, "7")]);
+    assert_eq!(setup.broken(FieldRole::Id(CaseSensitivity::Exact), "acme"), NOTHING);
+    assert_eq!(setup.broken(FieldRole::Id(CaseSensitivity::Exact), "7"), NOTHING);
+    assert_eq!(setup.broken(FieldRole::Id(CaseSensitivity::Exact), "ACME"), ["id-not-found"]);
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn numbers() {
     let trusted = "Call +49 (30) 123-4567 or 030 7654321; account DE89 3704 0044 0532 0130 00 now, since 2026-11-22.";
     let (found, lost, bad) = ("", "number-not-found", "number-malformed");
     table(
-        Role::Number,
+        FieldRole::Number,
         trusted,
         &[
             ("+49301234567", found),
@@ -337,41 +337,41 @@ fn numbers() {
 #[test]
 fn allowlists() {
     let setup = Setup::allowing(&[
-        (Entry::Recipient, "Ada <ada@corp.com>"),
-        (Entry::Recipient, "#releases"),
-        (Entry::MailDomain, "example.org"),
-        (Entry::Host, "corp.com"),
-        (Entry::Url, "https://shop.example/x?y"),
-        (Entry::UrlPrefix, "https://jira.corp.com/browse/"),
-        (Entry::Amount, "EUR 5"),
-        (Entry::Number, "+49 30 1234567"),
+        (AllowlistEntryKind::Recipient, "Ada <ada@corp.com>"),
+        (AllowlistEntryKind::Recipient, "#releases"),
+        (AllowlistEntryKind::MailDomain, "example.org"),
+        (AllowlistEntryKind::Host, "corp.com"),
+        (AllowlistEntryKind::Url, "https://shop.example/x?y"),
+        (AllowlistEntryKind::UrlPrefix, "https://jira.corp.com/browse/"),
+        (AllowlistEntryKind::Amount, "EUR 5"),
+        (AllowlistEntryKind::Number, "+49 30 1234567"),
     ]);
     for (role, value, expected) in [
-        (Role::Recipient, "ADA@corp.com", ""),
-        (Role::Recipient, "#releases", ""),
-        (Role::Recipient, "releases", "recipient-not-found"),
-        (Role::Recipient, "bob@corp.com", "recipient-not-found"),
-        (Role::Recipient, "anyone@Example.org", ""),
-        (Role::Recipient, "anyone@a.example.org", "recipient-not-found"),
-        (Role::Recipient, "@example.org", "recipient-not-found"),
-        (Role::Host, "corp.com", ""),
-        (Role::Host, "shop.example", "host-not-found"),
-        (Role::Host, "jira.corp.com", "host-not-found"),
-        (Role::Url, "https://corp.com/", ""),
-        (Role::Url, "https://corp.com/x", "url-not-found"),
-        (Role::Url, "https://shop.example/x?y", ""),
-        (Role::Url, "https://shop.example/x", "url-not-found"),
-        (Role::Url, "https://jira.corp.com/browse/ABC-1", ""),
-        (Role::Url, "https://jira.corp.com/browse", "url-not-found"),
-        (Role::Url, "https://jira.corp.com/browse/../admin", "url-not-found"),
-        (Role::Url, "https://jira.corp.com/browse/%2e%2e/admin", "url-not-found"),
-        (Role::Url, "https://jira.corp.com/browse/ABC-1?x=https://evil.com", "url-not-found"),
-        (Role::Url, "https://jira.corp.com/browse/https://evil.com", "url-not-found"),
-        (Role::Url, "http://jira.corp.com/browse/ABC-1", "url-not-found"),
-        (Role::Url, "https://jira.corp.com.evil/browse/ABC-1", "url-not-found"),
-        (Role::Amount, "5,00 €", ""),
-        (Role::Amount, "6,00 €", "amount-not-found"),
-        (Role::Number, "0049 30 1234567", ""),
+        (FieldRole::Recipient, "ADA@corp.com", ""),
+        (FieldRole::Recipient, "#releases", ""),
+        (FieldRole::Recipient, "releases", "recipient-not-found"),
+        (FieldRole::Recipient, "bob@corp.com", "recipient-not-found"),
+        (FieldRole::Recipient, "anyone@Example.org", ""),
+        (FieldRole::Recipient, "anyone@a.example.org", "recipient-not-found"),
+        (FieldRole::Recipient, "@example.org", "recipient-not-found"),
+        (FieldRole::Host, "corp.com", ""),
+        (FieldRole::Host, "shop.example", "host-not-found"),
+        (FieldRole::Host, "jira.corp.com", "host-not-found"),
+        (FieldRole::Url, "https://corp.com/", ""),
+        (FieldRole::Url, "https://corp.com/x", "url-not-found"),
+        (FieldRole::Url, "https://shop.example/x?y", ""),
+        (FieldRole::Url, "https://shop.example/x", "url-not-found"),
+        (FieldRole::Url, "https://jira.corp.com/browse/ABC-1", ""),
+        (FieldRole::Url, "https://jira.corp.com/browse", "url-not-found"),
+        (FieldRole::Url, "https://jira.corp.com/browse/../admin", "url-not-found"),
+        (FieldRole::Url, "https://jira.corp.com/browse/%2e%2e/admin", "url-not-found"),
+        (FieldRole::Url, "https://jira.corp.com/browse/ABC-1?x=https://evil.com", "url-not-found"),
+        (FieldRole::Url, "https://jira.corp.com/browse/https://evil.com", "url-not-found"),
+        (FieldRole::Url, "http://jira.corp.com/browse/ABC-1", "url-not-found"),
+        (FieldRole::Url, "https://jira.corp.com.evil/browse/ABC-1", "url-not-found"),
+        (FieldRole::Amount, "5,00 €", ""),
+        (FieldRole::Amount, "6,00 €", "amount-not-found"),
+        (FieldRole::Number, "0049 30 1234567", ""),
     ] {
         let expected: &[&str] = if expected.is_empty() { &NOTHING } else { &[expected] };
         assert_eq!(setup.broken(role, value), expected, "{value:?}");

@@ -1,6 +1,9 @@
 //! Strange, huge and damaged input.
 
-use proem_imports::{Corrupt, Extracted, Language, Limits, Manifests, Unread, extract, resolve::manifest::BadManifest};
+use proem_imports::{
+    ExtractError, FactsDecodeError, Manifests, SourceFacts, SourceLanguage, SourceLimits, extract,
+    resolve::manifest::BadManifest,
+};
 use proptest::prelude::*;
 
 use crate::imports::read;
@@ -19,7 +22,7 @@ const SAMPLES: [(&str, &str); 7] = [
 fn facts_read_back_as_they_were_written() {
     for (path, source) in SAMPLES {
         let facts = read(path, source);
-        assert_eq!(Extracted::from_bytes(&facts.to_bytes()), Ok(facts), "{path}");
+        assert_eq!(SourceFacts::from_bytes(&facts.to_bytes()), Ok(facts), "{path}");
     }
 }
 
@@ -28,61 +31,61 @@ fn damaged_facts_are_refused() {
     for (path, source) in SAMPLES {
         let bytes = read(path, source).to_bytes();
         for end in 0..bytes.len() {
-            assert_eq!(Extracted::from_bytes(&bytes[..end]), Err(Corrupt), "{path} cut at {end}");
+            assert_eq!(SourceFacts::from_bytes(&bytes[..end]), Err(FactsDecodeError), "{path} cut at {end}");
         }
-        assert_eq!(Extracted::from_bytes(&[&bytes[..], b"\0"].concat()), Err(Corrupt));
+        assert_eq!(SourceFacts::from_bytes(&[&bytes[..], b"\0"].concat()), Err(FactsDecodeError));
         let mut other = bytes;
         other[0] = other[0].wrapping_add(1);
-        assert_eq!(Extracted::from_bytes(&other), Err(Corrupt));
+        assert_eq!(SourceFacts::from_bytes(&other), Err(FactsDecodeError));
     }
 }
 
 #[test]
 fn what_is_too_large_or_too_slow_is_not_read() {
-    let limits = Limits { bytes: 10, ..Limits::default() };
-    let read = |source: &[u8], give_up: bool| extract(Language::Python, source, &limits, &mut || give_up);
-    assert_eq!(read(b"import a\n\n\n", false), Err(Unread::TooLarge));
+    let limits = SourceLimits { bytes: 10, ..SourceLimits::default() };
+    let read = |source: &[u8], give_up: bool| extract(SourceLanguage::Python, source, &limits, &mut || give_up);
+    assert_eq!(read(b"import a\n\n\n", false), Err(ExtractError::TooLarge));
     assert_eq!(read(b"import a\n\n", false).map(|facts| facts.lines), Ok(1));
     let long = "x = 1\n".repeat(10_000);
-    let all = extract(Language::Python, long.as_bytes(), &Limits::default(), &mut || true);
-    assert_eq!(all, Err(Unread::TimedOut));
+    let all = extract(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || true);
+    assert_eq!(all, Err(ExtractError::TimedOut));
     // Parsing may be done before the caller gives up; walking looks as well.
     let mut asked = 0;
-    let _ = extract(Language::Python, long.as_bytes(), &Limits::default(), &mut || {
+    let _ = extract(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || {
         asked += 1;
         false
     });
     let mut left = asked;
-    let late = extract(Language::Python, long.as_bytes(), &Limits::default(), &mut || {
+    let late = extract(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || {
         left -= 1;
         left == 0
     });
-    assert_eq!(late, Err(Unread::TimedOut));
+    assert_eq!(late, Err(ExtractError::TimedOut));
 }
 
 #[test]
 fn deep_nesting_neither_overflows_nor_hangs() {
     const DEEP: usize = 100_000;
     for (language, open, close) in [
-        (Language::Python, "(", ")"),
-        (Language::Python, "f(", ")"),
-        (Language::Python, "a.", "b"),
-        (Language::JavaScript, "[", "]"),
-        (Language::JavaScript, "{", "}"),
-        (Language::Tsx, "<a>", "</a>"),
-        (Language::TypeScript, "f(", ")"),
-        (Language::Rust, "use a::{", "}"),
-        (Language::Rust, "mod m {", "}"),
-        (Language::Rust, "fn f() { (", ") }"),
-        (Language::Go, "func(", ")"),
-        (Language::Java, "class A {", "}"),
-        (Language::Java, "((", "))"),
-        (Language::Cpp, "/*'\\", "\"R(*"),
-        (Language::C, "'\\", "\\'"),
-        (Language::C, "\\\"\\'", "\\\""),
+        (SourceLanguage::Python, "(", ")"),
+        (SourceLanguage::Python, "f(", ")"),
+        (SourceLanguage::Python, "a.", "b"),
+        (SourceLanguage::JavaScript, "[", "]"),
+        (SourceLanguage::JavaScript, "{", "}"),
+        (SourceLanguage::Tsx, "<a>", "</a>"),
+        (SourceLanguage::TypeScript, "f(", ")"),
+        (SourceLanguage::Rust, "use a::{", "}"),
+        (SourceLanguage::Rust, "mod m {", "}"),
+        (SourceLanguage::Rust, "fn f() { (", ") }"),
+        (SourceLanguage::Go, "func(", ")"),
+        (SourceLanguage::Java, "class A {", "}"),
+        (SourceLanguage::Java, "((", "))"),
+        (SourceLanguage::Cpp, "/*'\\", "\"R(*"),
+        (SourceLanguage::C, "'\\", "\\'"),
+        (SourceLanguage::C, "\\\"\\'", "\\\""),
     ] {
         let source = format!("{}{}", open.repeat(DEEP), close.repeat(DEEP));
-        let limits = Limits { bytes: source.len(), ..Limits::default() };
+        let limits = SourceLimits { bytes: source.len(), ..SourceLimits::default() };
         let facts = extract(language, source.as_bytes(), &limits, &mut || false).unwrap();
         assert_eq!(facts.lines, 1, "{language} {open}");
         assert!(facts.to_bytes().len() < 64 * 1024 * 1024);
@@ -111,13 +114,14 @@ fn names_beyond_the_cap_are_left_out_and_said() {
 #[test]
 fn bytes_that_are_no_text_are_read_around() {
     let source = b"import a\nx = '\xff\xfe'\nimport b\xff\nimport c\n\0\n";
-    let facts = extract(Language::Python, source, &Limits::default(), &mut || false).unwrap();
+    let facts = extract(SourceLanguage::Python, source, &SourceLimits::default(), &mut || false).unwrap();
     let paths: Vec<&str> = facts.imports.iter().map(|import| import.path.as_str()).collect();
     assert!(paths.contains(&"a") && paths.contains(&"c") && facts.errors, "{facts:#?}");
-    let marked = extract(Language::Python, b"\xef\xbb\xbfimport a\n", &Limits::default(), &mut || false).unwrap();
+    let marked =
+        extract(SourceLanguage::Python, b"\xef\xbb\xbfimport a\n", &SourceLimits::default(), &mut || false).unwrap();
     assert_eq!((marked.imports.len(), marked.errors), (1, false));
-    for language in Language::ALL {
-        let empty = extract(language, b"", &Limits::default(), &mut || false).unwrap();
+    for language in SourceLanguage::ALL {
+        let empty = extract(language, b"", &SourceLimits::default(), &mut || false).unwrap();
         assert_eq!((empty.lines, empty.imports.len(), empty.errors), (0, 0, false), "{language}");
     }
 }
@@ -141,11 +145,11 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_and_read_back(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        for language in Language::ALL {
-            let facts = extract(language, &bytes, &Limits::default(), &mut || false).unwrap();
-            prop_assert_eq!(Extracted::from_bytes(&facts.to_bytes()), Ok(facts));
+        for language in SourceLanguage::ALL {
+            let facts = extract(language, &bytes, &SourceLimits::default(), &mut || false).unwrap();
+            prop_assert_eq!(SourceFacts::from_bytes(&facts.to_bytes()), Ok(facts));
         }
-        let _ = Extracted::from_bytes(&bytes);
+        let _ = SourceFacts::from_bytes(&bytes);
     }
 
     #[test]
@@ -156,9 +160,9 @@ proptest! {
             "mod m", "#[cfg(test)]", "export ", "type ", "class C", "package p;", "super::", "\n    ", "require", "self",
         ];
         let source: String = pieces.iter().map(|&piece| PIECES[piece]).collect();
-        for language in Language::ALL {
-            let facts = extract(language, source.as_bytes(), &Limits::default(), &mut || false).unwrap();
-            prop_assert_eq!(Extracted::from_bytes(&facts.to_bytes()), Ok(facts));
+        for language in SourceLanguage::ALL {
+            let facts = extract(language, source.as_bytes(), &SourceLimits::default(), &mut || false).unwrap();
+            prop_assert_eq!(SourceFacts::from_bytes(&facts.to_bytes()), Ok(facts));
         }
     }
 }

@@ -1,4 +1,4 @@
-use proem_imports::{Language, Limits, Unread, extract};
+use proem_imports::{ExtractError, SourceLanguage, SourceLimits, extract};
 
 use crate::imports::{check, read};
 
@@ -74,7 +74,10 @@ fn what_is_damaged_is_said_to_be() {
 #[test]
 fn a_source_of_many_lines_can_be_given_up() {
     let long = "int x;\n".repeat(10_000);
-    assert_eq!(extract(Language::C, long.as_bytes(), &Limits::default(), &mut || true), Err(Unread::TimedOut));
+    assert_eq!(
+        extract(SourceLanguage::C, long.as_bytes(), &SourceLimits::default(), &mut || true),
+        Err(ExtractError::TimedOut)
+    );
 }
 
 #[test]

@@ -49,10 +49,10 @@ pub(super) fn strict(schema: &Json) -> Result<(), String> {
 }
 
 /// What looks at one schema.
-type Look<'l> = &'l dyn Fn(&Map<String, Json>) -> Result<(), String>;
+type SchemaCheck<'l> = &'l dyn Fn(&Map<String, Json>) -> Result<(), String>;
 
 /// Looks at every schema of objects within a schema.
-fn objects(schema: &Json, look: Look<'_>) -> Result<(), String> {
+fn objects(schema: &Json, look: SchemaCheck<'_>) -> Result<(), String> {
     let Some(members) = schema.as_object() else { return Ok(()) };
     let kind = members.get("type");
     let is_object = match kind {

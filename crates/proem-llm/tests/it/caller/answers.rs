@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 
 use proem_engine::providers::Provider;
-use proem_llm::scripted::{Reply, Script, Server};
+use proem_llm::scripted::{Reply, ScriptedServer, ServerScript};
 
 use crate::caller::{Asking, attempts, server, text};
 
@@ -40,7 +40,7 @@ async fn the_head_of_a_request() {
     for (provider, header, value) in
         [(Provider::OpenAi, "authorization", "Bearer sk-1"), (Provider::Anthropic, "x-api-key", "sk-1")]
     {
-        let server = Server::start(Script::of(vec![Reply::text("hello")]).with_key("sk-1")).unwrap();
+        let server = ScriptedServer::start(ServerScript::of(vec![Reply::text("hello")]).with_key("sk-1")).unwrap();
         let called = Asking::at(provider, &server.base_url()).keyed("sk-1").ask().await;
         assert_eq!(text(&called), "hello");
         let request = &server.requests()[0];

@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use proem_llm::caller::{Called, Wire};
+use proem_llm::caller::{CallOutcome, Wire};
 use proem_llm::cassette::{Recorder, Replayer};
 use proem_llm::client::Client;
-use proem_llm::endpoint::Key;
-use proem_llm::scripted::{Ending, Reply};
+use proem_llm::endpoint::EndpointKey;
+use proem_llm::scripted::{DeliveryEnd, Reply};
 use proem_llm::secret::Secret;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Asking, attempts, failure, server, text};
 
-async fn record(asking: &Asking, folder: &TempDir, secrets: Vec<Secret>) -> Called {
+async fn record(asking: &Asking, folder: &TempDir, secrets: Vec<Secret>) -> CallOutcome {
     let recorder = Arc::new(Recorder::open(folder.path(), secrets).unwrap());
     let caller = asking.caller_over(Wire::Recorded(Client::new(), recorder));
     caller.call(&asking.call(), &CancellationToken::new()).await
 }
 
-async fn replay(asking: &Asking, folder: &TempDir) -> Called {
+async fn replay(asking: &Asking, folder: &TempDir) -> CallOutcome {
     let replayer = Arc::new(Replayer::open(folder.path()).unwrap());
     asking.caller_over(Wire::Replayed(replayer)).call(&asking.call(), &CancellationToken::new()).await
 }
@@ -32,9 +32,9 @@ async fn check(replies: Vec<Reply>, change: fn(Asking) -> Asking, expected: &[&s
     let recorded = record(&asking, &folder, Vec::new()).await;
     assert_eq!(attempts(&recorded), expected);
     drop(server);
-    asking.endpoint.key = Key::Missing { variable: "TEST_KEY".into() };
+    asking.endpoint.key = EndpointKey::Missing { variable: "TEST_KEY".into() };
     let replayed = replay(&asking, &folder).await;
-    let told = |mut called: Called| {
+    let told = |mut called: CallOutcome| {
         // Which variable held the key is configuration and no part of what was recorded.
         if let Err(failure) = &mut called.result {
             failure.message = failure.message.replace("`TEST_KEY`", "");
@@ -42,7 +42,7 @@ async fn check(replies: Vec<Reply>, change: fn(Asking) -> Asking, expected: &[&s
         called.result
     };
     assert_eq!(attempts(&replayed), expected);
-    let bytes = |called: &Called| called.attempts.iter().map(|sent| sent.bytes).collect::<Vec<_>>();
+    let bytes = |called: &CallOutcome| called.attempts.iter().map(|sent| sent.bytes).collect::<Vec<_>>();
     assert_eq!(bytes(&replayed), bytes(&recorded));
     assert!(replayed.attempts.iter().all(|sent| sent.waited.is_zero() && sent.took.is_zero()));
     assert_eq!(told(replayed), told(recorded));
@@ -57,13 +57,13 @@ async fn replays_end_as_the_recordings_did() {
     let failing = Reply::raw(500, r#"{"error":{"message":"no"}}"#);
     check(vec![failing.clone(), fine()], |asking| asking, &["500 server", "200 fine"]).await;
     check(vec![failing], |asking| asking.attempts(2), &["500 server", "500 server"]).await;
-    let cut = fine().ending(Ending::CutAfter(60));
+    let cut = fine().ending(DeliveryEnd::CutAfter(60));
     check(vec![cut, fine()], |asking| asking, &["200 cut", "200 fine"]).await;
-    let reset = fine().ending(Ending::ResetAfter(0));
+    let reset = fine().ending(DeliveryEnd::ResetAfter(0));
     check(vec![reset], |asking| asking.attempts(1), &["- cut"]).await;
     let limited = Reply::raw(429, "{}").retry_after("3600");
     check(vec![limited], |asking| asking, &["429 rate-limited"]).await;
-    let endless = fine().ending(Ending::Endless(usize::MAX));
+    let endless = fine().ending(DeliveryEnd::Endless(usize::MAX));
     let small = |asking: Asking| asking.limited(|limits| limits.answer_bytes = 50_000);
     check(vec![endless], small, &["200 too-large"]).await;
     check(vec![Reply::raw(401, "{}")], |asking| asking.keyed("sk-1"), &["401 key-refused"]).await;

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 use proem_engine::providers::Provider;
-use proem_llm::endpoint::Key;
-use proem_llm::scripted::{Ending, Reply, Script, Server};
+use proem_llm::endpoint::EndpointKey;
+use proem_llm::scripted::{DeliveryEnd, Reply, ScriptedServer, ServerScript};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +15,7 @@ use crate::caller::{Asking, attempts, failure, sample, server, text};
 const SLOW: u64 = 600_000;
 const SHORT: Duration = Duration::from_millis(50);
 
-fn host(server: &Server) -> String {
+fn host(server: &ScriptedServer) -> String {
     server.address().to_string()
 }
 
@@ -47,7 +47,7 @@ async fn a_stall_in_the_middle() {
 
 #[tokio::test]
 async fn an_answer_that_drips() {
-    let server = server([Reply::text("hello").in_chunks_of(1).pausing(10).ending(Ending::Endless(usize::MAX))]);
+    let server = server([Reply::text("hello").in_chunks_of(1).pausing(10).ending(DeliveryEnd::Endless(usize::MAX))]);
     let called = Asking::of(&server).attempts(1).limited(|limits| limits.call = Duration::from_millis(300)).ask().await;
     assert_eq!(failure(&called).0, "timed-out");
     assert!(failure(&called).1.contains("`providers.test.call_seconds`"), "{called:?}");
@@ -55,7 +55,7 @@ async fn an_answer_that_drips() {
 
 #[tokio::test]
 async fn answers_without_end() {
-    let endless = || Reply::text("hello").ending(Ending::Endless(usize::MAX));
+    let endless = || Reply::text("hello").ending(DeliveryEnd::Endless(usize::MAX));
     for streamed in [false, true] {
         let server = server([endless()]);
         let asking = Asking::of(&server).limited(|limits| limits.answer_bytes = 100_000);
@@ -64,7 +64,7 @@ async fn answers_without_end() {
         assert_eq!(attempts(&called), ["200 too-large"]);
         assert!(called.attempts[0].bytes < 500_000);
     }
-    let server = server([Reply::raw(500, "x").ending(Ending::Endless(usize::MAX))]);
+    let server = server([Reply::raw(500, "x").ending(DeliveryEnd::Endless(usize::MAX))]);
     let called = Asking::of(&server).attempts(1).ask().await;
     assert_eq!(attempts(&called), ["500 server"]);
     assert!(called.attempts[0].bytes < 500_000);
@@ -123,7 +123,7 @@ async fn what_stays_is_asked_once() {
 
 #[tokio::test]
 async fn a_wrong_key() {
-    let server = Server::start(Script::of(vec![Reply::text("hello")]).with_key("right")).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(vec![Reply::text("hello")]).with_key("right")).unwrap();
     let called = Asking::of(&server).keyed("wrong-hunter2").ask().await;
     let expected = "provider `test` refused the key in `TEST_KEY`; set it to a valid key".to_owned();
     assert_eq!(failure(&called), ("key-refused", expected));
@@ -133,7 +133,7 @@ async fn a_wrong_key() {
 #[tokio::test]
 async fn a_reset_in_the_middle_and_before_the_head() {
     for streamed in [false, true] {
-        let server = server([Reply::text("hello").ending(Ending::ResetAfter(60)), Reply::text("hello")]);
+        let server = server([Reply::text("hello").ending(DeliveryEnd::ResetAfter(60)), Reply::text("hello")]);
         let asking = Asking::of(&server);
         let asking = if streamed { asking.streamed() } else { asking };
         let called = asking.ask().await;
@@ -141,7 +141,7 @@ async fn a_reset_in_the_middle_and_before_the_head() {
         assert_eq!(attempts(&called).len(), 2, "{called:?}");
         assert!(attempts(&called)[0].ends_with(" cut"), "{called:?}");
     }
-    let server = server([Reply::text("hello").ending(Ending::ResetAfter(0))]);
+    let server = server([Reply::text("hello").ending(DeliveryEnd::ResetAfter(0))]);
     let called = Asking::of(&server).attempts(2).ask().await;
     let expected = format!(
         "`{}` ended the connection without an answer; try again or check `providers.test.base_url`; gave up after 2 \
@@ -153,7 +153,7 @@ async fn a_reset_in_the_middle_and_before_the_head() {
 
 #[tokio::test]
 async fn a_cut_in_the_middle() {
-    let server = server([Reply::text("hello").ending(Ending::CutAfter(60))]);
+    let server = server([Reply::text("hello").ending(DeliveryEnd::CutAfter(60))]);
     let called = Asking::of(&server).attempts(1).ask().await;
     let expected = format!(
         "the connection to `{}` broke in the middle of the answer; try again; gave up after 1 attempt",
@@ -227,7 +227,7 @@ async fn what_is_never_sent() {
         assert!(called.attempts.is_empty());
     };
     let mut keyless = Asking::of(&server);
-    keyless.endpoint.key = Key::Missing { variable: "TEST_KEY".into() };
+    keyless.endpoint.key = EndpointKey::Missing { variable: "TEST_KEY".into() };
     check(keyless, ("no-key", "no key for provider `test`; set the environment variable TEST_KEY")).await;
     let broken = Asking::of(&server).keyed("hunter2\r\nx-evil: 1");
     let message =
@@ -242,7 +242,7 @@ async fn what_is_never_sent() {
     let message = "no section of the prompt stands under `{{role \"user\"}}` first, where the provider wants one";
     check(wordless, ("refused", message)).await;
     let asking = Asking::of(&server);
-    let call = proem_llm::caller::Call { endpoint: "other", ..asking.call() };
+    let call = proem_llm::caller::ProviderCall { endpoint: "other", ..asking.call() };
     let called = asking.caller().call(&call, &CancellationToken::new()).await;
     let message = "no provider `other` is configured; choose `test` or configure it".to_owned();
     assert_eq!(failure(&called), ("refused", message));

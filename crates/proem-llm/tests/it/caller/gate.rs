@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use proem_engine::call::{Failure, FailureKind};
-use proem_llm::caller::gate::{Attempt, Gate, Last, Left, Passing};
-use proem_llm::caller::{Called, Wire};
+use proem_engine::call::{CallFailure, FailureKind};
+use proem_llm::caller::gate::{AttemptEnd, CallAttempt, Gate, GateFuture, Last};
+use proem_llm::caller::{CallOutcome, Wire};
 use proem_llm::cassette::{Recorder, Replayer};
 use proem_llm::client::Client;
 use proem_llm::scripted::Reply;
@@ -36,20 +36,20 @@ impl Watched {
 }
 
 impl Gate for Watched {
-    fn enter<'g>(&'g self, attempt: &'g Attempt<'_>) -> Passing<'g, Result<(), Failure>> {
+    fn enter<'g>(&'g self, attempt: &'g CallAttempt<'_>) -> GateFuture<'g, Result<(), CallFailure>> {
         Box::pin(async {
             self.note(format!("enter {} of effect {}", attempt.number, attempt.slot.effect));
             if self.keeps_waiting {
                 std::future::pending::<()>().await;
             }
             if self.refuses == Some(attempt.number) {
-                return Err(Failure::new(FailureKind::NotBooked, "the budget has no room for it"));
+                return Err(CallFailure::new(FailureKind::NotBooked, "the budget has no room for it"));
             }
             Ok(())
         })
     }
 
-    fn leave<'g>(&'g self, attempt: &'g Attempt<'_>, left: Left<'g>) -> Passing<'g, ()> {
+    fn leave<'g>(&'g self, attempt: &'g CallAttempt<'_>, left: AttemptEnd<'g>) -> GateFuture<'g, ()> {
         Box::pin(async move {
             // A gate may take its time, and is waited for.
             yield_now().await;
@@ -61,7 +61,7 @@ impl Gate for Watched {
 }
 
 /// What a gate sees of a call that nobody cancels.
-async fn through(asking: &Asking, gate: &Watched) -> Called {
+async fn through(asking: &Asking, gate: &Watched) -> CallOutcome {
     asking.caller().call(&asking.call_through(gate), &CancellationToken::new()).await
 }
 
@@ -172,7 +172,7 @@ async fn who_is_cancelled_behind_the_gate_leaves_it() {
 async fn without_a_key_nobody_comes_to_the_gate() {
     let server = server([Reply::text("hello")]);
     let mut asking = Asking::of(&server);
-    asking.endpoint.key = proem_llm::endpoint::Key::Missing { variable: "TEST_KEY".into() };
+    asking.endpoint.key = proem_llm::endpoint::EndpointKey::Missing { variable: "TEST_KEY".into() };
     let gate = Watched::default();
     assert_eq!(failure(&through(&asking, &gate).await).0, "no-key");
     assert!(gate.seen().is_empty());

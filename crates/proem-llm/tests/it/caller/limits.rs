@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use proem_llm::scripted::{Ending, Reply, Server};
+use proem_llm::scripted::{DeliveryEnd, Reply, ScriptedServer};
 use tokio::task::{JoinSet, yield_now};
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +30,7 @@ async fn until(holds: impl Fn() -> bool) {
 }
 
 /// A call, and what cancels it once `ready`.
-async fn cancelled(asking: &Asking, ready: impl Fn() -> bool) -> proem_llm::caller::Called {
+async fn cancelled(asking: &Asking, ready: impl Fn() -> bool) -> proem_llm::caller::CallOutcome {
     let stop = CancellationToken::new();
     let (caller, call) = (asking.caller(), asking.call());
     let cancel = async {
@@ -93,7 +93,7 @@ async fn cancelled_before_the_head() {
 
 #[tokio::test]
 async fn cancelled_in_the_middle() {
-    let server = server([Reply::text("hello").ending(Ending::Endless(usize::MAX))]);
+    let server = server([Reply::text("hello").ending(DeliveryEnd::Endless(usize::MAX))]);
     let asking = Asking::of(&server).streamed().limited(|limits| limits.answer_bytes = usize::MAX);
     let called = cancelled(&asking, || !server.requests().is_empty()).await;
     assert_eq!(failure(&called).0, "cancelled");
@@ -132,7 +132,7 @@ async fn a_dropped_call_gives_its_place_to_the_next() {
 }
 
 /// Drops a call once its request has arrived.
-async fn drop_when(call: impl Future, server: &Server) {
+async fn drop_when(call: impl Future, server: &ScriptedServer) {
     tokio::select! {
         biased;
         _ = call => {}

@@ -1,7 +1,7 @@
 //! Sources: <https://platform.claude.com/docs/en/build-with-claude/streaming>,
 //! <https://platform.claude.com/docs/en/api/messages>.
 
-use proem_engine::call::Answering;
+use proem_engine::call::AnswerForm;
 use proem_engine::providers::Provider::Anthropic;
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn a_streamed_text() {
     let middle = [block, ping, text(0, "Hello"), text(0, "! é👍"), stop(0)];
     check(
         Anthropic,
-        &request(Answering::Text),
+        &request(AnswerForm::Text),
         stream(&middle, "end_turn"),
         "text \"Hello! é👍\" | stop | 125 in, 100 read, 15 out | msg_01 claude-haiku-4-5",
     );
@@ -99,7 +99,7 @@ fn reasons_to_stop() {
         ("tired", "unknown"),
     ] {
         let usage = "125 in, 100 read, 15 out | msg_01 claude-haiku-4-5";
-        check(Anthropic, &request(Answering::Text), stream(&[], reason), &format!("{expected} | {usage}"));
+        check(Anthropic, &request(AnswerForm::Text), stream(&[], reason), &format!("{expected} | {usage}"));
     }
 }
 
@@ -120,10 +120,10 @@ fn whole_messages_asked_for_or_not() {
                     35 in, ? read +10@300 +20@3600, 9 out | msg_01 claude-haiku-4-5";
     check(Anthropic, &tools(&["get_weather"]), message.to_string(), expected);
     check(Anthropic, &tools(&["get_weather"]), format!("\n \r\n{message:#}\n"), expected);
-    check(Anthropic, &request(Answering::Text), r#"{"content": []}"#, "unknown | ? in, ? read, ? out | ? ?");
+    check(Anthropic, &request(AnswerForm::Text), r#"{"content": []}"#, "unknown | ? in, ? read, ? out | ? ?");
     let no_content =
         "malformed: the answer has no `content`; check that `base_url` is the address of Anthropic's Messages API";
-    check(Anthropic, &request(Answering::Text), r#"{"choices": []}"#, no_content);
+    check(Anthropic, &request(AnswerForm::Text), r#"{"choices": []}"#, no_content);
 }
 
 #[test]
@@ -132,12 +132,12 @@ fn a_stream_may_lack_its_last_event_but_not_its_reason() {
     let events = [&[start()], middle.as_slice(), &end("max_tokens")[..1]].concat();
     let complete = named(&events);
     let expected = "text \"Half an answer\" | length | 125 in, 100 read, 15 out | msg_01 claude-haiku-4-5";
-    check(Anthropic, &request(Answering::Text), &complete, expected);
-    check(Anthropic, &request(Answering::Text), complete.trim_end(), expected);
+    check(Anthropic, &request(AnswerForm::Text), &complete, expected);
+    check(Anthropic, &request(AnswerForm::Text), complete.trim_end(), expected);
     let cut = "cut: the answer is incomplete; try again | said \"Half an answer\"";
-    check(Anthropic, &request(Answering::Text), named(&events[..3]), cut);
-    check(Anthropic, &request(Answering::Text), &complete.as_bytes()[..complete.len() - 9], cut);
-    check(Anthropic, &request(Answering::Text), ": ping\n\n", "cut: the answer is incomplete; try again");
+    check(Anthropic, &request(AnswerForm::Text), named(&events[..3]), cut);
+    check(Anthropic, &request(AnswerForm::Text), &complete.as_bytes()[..complete.len() - 9], cut);
+    check(Anthropic, &request(AnswerForm::Text), ": ping\n\n", "cut: the answer is incomplete; try again");
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn errors_in_the_middle_are_failures() {
     ] {
         let error = json!({ "type": "error", "error": { "type": kind, "message": message } });
         let expected = format!("{expected} | said \"{message}\"");
-        check(Anthropic, &request(Answering::Text), named(&[start(), error.clone()]), &expected);
-        check(Anthropic, &request(Answering::Text), error.to_string(), &expected);
+        check(Anthropic, &request(AnswerForm::Text), named(&[start(), error.clone()]), &expected);
+        check(Anthropic, &request(AnswerForm::Text), error.to_string(), &expected);
     }
 }
 
@@ -170,7 +170,7 @@ fn an_unknown_tool_stops_the_stream() {
     let begun = named(&[start(), call("toolu_1", "rm_rf")]);
     check(Anthropic, &tools(&["get_weather"]), &begun, unknown);
     assert_eq!(read(Anthropic, &tools(&["get_weather"]), [begun.as_bytes()]).1, proem_llm::wire::Flow::Stop);
-    check(Anthropic, &request(Answering::Text), &begun, &unknown.replace("offered: `get_weather`", "none was"));
+    check(Anthropic, &request(AnswerForm::Text), &begun, &unknown.replace("offered: `get_weather`", "none was"));
     let twice = named(&[start(), call("toolu_1", "answer"), stop(0), call("toolu_1", "answer")]);
     let expected =
         "malformed: the answer has two tool calls with the same id; try again, or ask for one call | said \"toolu_1\"";
@@ -192,12 +192,12 @@ fn a_value_in_a_text_is_enough() {
     assert_eq!(crate::codec::told(&response), expected);
     check(Anthropic, &value(), &answer, &expected);
     // Text that nobody owes a value is read to its end.
-    let cut = read(Anthropic, &request(Answering::Text), [answer.as_bytes()]);
+    let cut = read(Anthropic, &request(AnswerForm::Text), [answer.as_bytes()]);
     assert_eq!(cut.1, proem_llm::wire::Flow::More);
 }
 
 #[test]
 fn a_block_that_never_began_is_malformed() {
     let expected = "malformed: an event of the answer continues a block that never started; try again";
-    check(Anthropic, &request(Answering::Text), named(&[start(), text(0, "a")]), expected);
+    check(Anthropic, &request(AnswerForm::Text), named(&[start(), text(0, "a")]), expected);
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use proem_engine::call::Answering;
+use proem_engine::call::AnswerForm;
 use proem_engine::providers::Provider::{Anthropic, OpenAi};
-use proem_llm::codec::{Names, refused};
+use proem_llm::codec::{EndpointNames, refused};
 use proem_llm::embeddings::decode_embeddings;
-use proem_llm::wire::Head;
+use proem_llm::wire::ResponseHead;
 
 use crate::codec::{read, request, tools, value};
 
@@ -19,15 +19,15 @@ fn answers_are_read_or_refused_however_they_are_cut() {
         let bytes = std::fs::read(&path).unwrap();
         inputs += 1;
         for provider in [Anthropic, OpenAi] {
-            for request in [request(Answering::Text), value(), tools(&["f"])] {
+            for request in [request(AnswerForm::Text), value(), tools(&["f"])] {
                 let (whole, _) = read(provider, &request, [bytes.as_slice()]);
                 for size in [1, 3, 17] {
                     assert_eq!(read(provider, &request, bytes.chunks(size)).0, whole, "{}", path.display());
                 }
                 answers += usize::from(whole.is_ok());
             }
-            let names = Names { endpoint: "e", variable: None, model: "m" };
-            let failure = refused(provider, &Head { status: 400, headers: Vec::new() }, &bytes, &names);
+            let names = EndpointNames { endpoint: "e", variable: None, model: "m" };
+            let failure = refused(provider, &ResponseHead { status: 400, headers: Vec::new() }, &bytes, &names);
             assert!(failure.said.is_none_or(|said| said.len() <= 500), "{}", path.display());
         }
         _ = decode_embeddings(&bytes, 1, None);

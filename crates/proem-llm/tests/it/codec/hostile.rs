@@ -2,9 +2,9 @@
 
 use core::fmt::Write;
 
-use proem_engine::call::{Answering, FailureKind};
+use proem_engine::call::{AnswerForm, FailureKind};
 use proem_engine::providers::Provider::{self, Anthropic, OpenAi};
-use proem_llm::codec::Reader;
+use proem_llm::codec::AnswerReader;
 use proem_llm::wire::Flow;
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::codec::{check, read, request, tools, value};
 #[track_caller]
 fn both(answer: impl AsRef<[u8]>, expected: &str) {
     for provider in [Anthropic, OpenAi] {
-        check(provider, &request(Answering::Text), &answer, expected);
+        check(provider, &request(AnswerForm::Text), &answer, expected);
     }
 }
 
@@ -69,7 +69,7 @@ fn no_line_and_no_answer_is_endless() {
     let long = "malformed: the server-sent event at byte 0 is longer than 1048576 bytes in the answer; try again";
     for provider in [Anthropic, OpenAi] {
         assert_eq!(
-            crate::codec::told(&read(provider, &request(Answering::Text), line.as_bytes().chunks(1 << 16)).0),
+            crate::codec::told(&read(provider, &request(AnswerForm::Text), line.as_bytes().chunks(1 << 16)).0),
             long
         );
     }
@@ -77,7 +77,7 @@ fn no_line_and_no_answer_is_endless() {
                      raise `answer_bytes` of the provider";
     for answer in ["data: {}\n\n".repeat(9), format!("{{\"content\": [{}]}}", " ".repeat(90))] {
         for size in 1..=answer.len() {
-            let mut reader = Reader::new(Anthropic, &request(Answering::Text), 40);
+            let mut reader = AnswerReader::new(Anthropic, &request(AnswerForm::Text), 40);
             let mut taken = 0;
             for chunk in answer.as_bytes().chunks(size) {
                 taken += chunk.len();
@@ -91,7 +91,7 @@ fn no_line_and_no_answer_is_endless() {
     }
     // An answer of just as many bytes is read, and nothing behind its end is counted.
     let done = "data: {\"choices\": []}\n\ndata: [DONE]\n\n";
-    let mut reader = Reader::new(OpenAi, &request(Answering::Text), done.len());
+    let mut reader = AnswerReader::new(OpenAi, &request(AnswerForm::Text), done.len());
     assert_eq!(reader.push(format!("{done}{done}").as_bytes()), Flow::Stop);
     assert!(reader.end().is_ok());
 }
@@ -116,7 +116,7 @@ fn names_that_are_none_are_left_out() {
     for (id, expected) in [("a\u{202e}b", "?"), ("", "?"), ("chatcmpl-1:x/y z", "chatcmpl-1:x/y z")] {
         let answer = json!({ "id": id, "model": "x".repeat(201), "choices": [{ "message": { "content": "" } }] });
         let expected = format!("unknown | ? in, ? read, ? out | {expected} ?");
-        check(OpenAi, &request(Answering::Text), answer.to_string(), &expected);
+        check(OpenAi, &request(AnswerForm::Text), answer.to_string(), &expected);
     }
 }
 
@@ -151,9 +151,9 @@ proptest! {
     #[test]
     fn chunks_make_no_difference(answer in answer(), sizes in vec(1usize..50, 1..20), most in 0usize..2_000) {
         for provider in [Anthropic, OpenAi] {
-            for request in [request(Answering::Text), value(), tools(&["f"])] {
+            for request in [request(AnswerForm::Text), value(), tools(&["f"])] {
                 let read = |sizes: &mut dyn Iterator<Item = usize>, provider: Provider| {
-                    let mut reader = Reader::new(provider, &request, most);
+                    let mut reader = AnswerReader::new(provider, &request, most);
                     let mut rest = answer.as_slice();
                     while !rest.is_empty() {
                         let (chunk, behind) = rest.split_at(sizes.next().unwrap().min(rest.len()));

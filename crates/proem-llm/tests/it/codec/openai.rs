@@ -2,7 +2,7 @@
 //! do differently was seen in
 //! <https://docs.rs/crate/openai-interface/0.12.0/source/src/chat/create/response.rs> (vLLM).
 
-use proem_engine::call::Answering;
+use proem_engine::call::AnswerForm;
 use proem_engine::providers::Provider::OpenAi;
 use serde_json::{Value, json};
 
@@ -37,19 +37,19 @@ fn a_streamed_text() {
         chunk(json!({}), Some("stop")),
         last(),
     ];
-    check(OpenAi, &request(Answering::Text), chunks(&events), &format!("text \"Hello é👍\" | stop | {END}"));
+    check(OpenAi, &request(AnswerForm::Text), chunks(&events), &format!("text \"Hello é👍\" | stop | {END}"));
     // The reason is enough, and so is the last word.
     let unknown = "? in, ? read, ? out | chatcmpl-1 gpt-4o";
     let cut = chunks(&events[..4]).replace("data: [DONE]\n\n", "");
-    check(OpenAi, &request(Answering::Text), cut, &format!("text \"Hello é👍\" | stop | {unknown}"));
+    check(OpenAi, &request(AnswerForm::Text), cut, &format!("text \"Hello é👍\" | stop | {unknown}"));
     check(
         OpenAi,
-        &request(Answering::Text),
+        &request(AnswerForm::Text),
         chunks(&events[..3]),
         &format!("text \"Hello é👍\" | unknown | {unknown}"),
     );
     let cut = chunks(&events[..2]).replace("data: [DONE]\n\n", "");
-    check(OpenAi, &request(Answering::Text), cut, "cut: the answer is incomplete; try again | said \"Hello\"");
+    check(OpenAi, &request(AnswerForm::Text), cut, "cut: the answer is incomplete; try again | said \"Hello\"");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn whole_completions_asked_for_or_not() {
             "choices": [{ "index": 0, "message": message, "finish_reason": reason }] })
         .to_string()
     };
-    let text = |answer: String, expected: &str| check(OpenAi, &request(Answering::Text), answer, expected);
+    let text = |answer: String, expected: &str| check(OpenAi, &request(AnswerForm::Text), answer, expected);
     text(completion(json!({ "role": "assistant", "content": "Hi" }), "stop"), &format!("text \"Hi\" | stop | {END}"));
     text(
         completion(json!({ "content": null, "refusal": "I can't." }), "stop"),
@@ -140,11 +140,11 @@ fn streams_of_compatible_servers() {
     ];
     let stream = format!(": OPENROUTER PROCESSING\n\n{}", chunks(&events).replace('\n', "\r\n"));
     let expected = "other \"reasoning\" | text \"Hi\" | stop | 3 in, ? read, 2 out | chatcmpl-1 gpt-4o";
-    check(OpenAi, &request(Answering::Text), stream, expected);
+    check(OpenAi, &request(AnswerForm::Text), stream, expected);
     let whole = json!({ "choices": [{ "message": { "content": "Hi" }, "finish_reason": "stop" }] });
-    check(OpenAi, &request(Answering::Text), chunks(&[whole]), "text \"Hi\" | stop | ? in, ? read, ? out | ? ?");
+    check(OpenAi, &request(AnswerForm::Text), chunks(&[whole]), "text \"Hi\" | stop | ? in, ? read, ? out | ? ?");
     let second = json!({ "choices": [{ "index": 1, "delta": { "content": "b" } }, { "index": 0, "delta": { "content": "a" } }] });
-    check(OpenAi, &request(Answering::Text), chunks(&[second]), "text \"a\" | unknown | ? in, ? read, ? out | ? ?");
+    check(OpenAi, &request(AnswerForm::Text), chunks(&[second]), "text \"a\" | unknown | ? in, ? read, ? out | ? ?");
 }
 
 #[test]
@@ -174,11 +174,11 @@ fn errors_in_the_middle_are_failures() {
     ] {
         check(
             OpenAi,
-            &request(Answering::Text),
+            &request(AnswerForm::Text),
             chunks(&[chunk(json!({ "content": "Hi" }), None), error.clone()]),
             &expected,
         );
-        check(OpenAi, &request(Answering::Text), error.to_string(), &expected);
+        check(OpenAi, &request(AnswerForm::Text), error.to_string(), &expected);
     }
 }
 

@@ -3,17 +3,17 @@
 
 use proem_engine::providers::Provider;
 use proem_guard::show;
-use proem_llm::codec::{Names, refused};
-use proem_llm::wire::Head;
+use proem_llm::codec::{EndpointNames, refused};
+use proem_llm::wire::ResponseHead;
 use serde_json::json;
 
 /// Checks the kind, the message and what the provider said.
 #[track_caller]
 fn check(status: u16, body: &str, expected: &str) {
     let headers = vec![("location".to_owned(), "https://login.exämple.com:8443/v2?next=1".to_owned())];
-    let names = Names { endpoint: "mine", variable: Some("MINE_API_KEY"), model: "m-1" };
+    let names = EndpointNames { endpoint: "mine", variable: Some("MINE_API_KEY"), model: "m-1" };
     for provider in [Provider::Anthropic, Provider::OpenAi] {
-        let failure = refused(provider, &Head { status, headers: headers.clone() }, body.as_bytes(), &names);
+        let failure = refused(provider, &ResponseHead { status, headers: headers.clone() }, body.as_bytes(), &names);
         assert_eq!(failure.status, Some(status));
         let said = failure.said.map(|said| format!(" | {}", show::json(&said).as_str().unwrap()));
         let found = format!("{}: {}{}", failure.kind.as_str(), failure.message, said.unwrap_or_default());
@@ -116,8 +116,8 @@ fn statuses_without_words() {
 
 #[test]
 fn a_provider_says_little_and_is_not_trusted() {
-    let names = Names { endpoint: "mine", variable: None, model: "m-1" };
-    let head = Head { status: 403, headers: Vec::new() };
+    let names = EndpointNames { endpoint: "mine", variable: None, model: "m-1" };
+    let head = ResponseHead { status: 403, headers: Vec::new() };
     for body in ["é".repeat(400).into_bytes(), openai("", "", &"é".repeat(400)).into_bytes(), vec![0xFF; 9_000]] {
         let failure = refused(Provider::OpenAi, &head, &body, &names);
         let said = failure.said.unwrap();
@@ -128,7 +128,7 @@ fn a_provider_says_little_and_is_not_trusted() {
              it"
         );
     }
-    let head = Head { status: 302, headers: vec![("location".to_owned(), "/login".to_owned())] };
+    let head = ResponseHead { status: 302, headers: vec![("location".to_owned(), "/login".to_owned())] };
     let failure = refused(Provider::OpenAi, &head, b"", &names);
     assert_eq!(failure.message, "provider `mine` redirected the request elsewhere with status 302; check `base_url`");
 }

@@ -5,7 +5,7 @@
 
 use core::num::NonZeroU32;
 
-use proem_engine::call::{Answering, CacheWritten, Request, Usage};
+use proem_engine::call::{AnswerForm, CacheWriteUsage, Request, Usage};
 use proem_engine::providers::Provider::{Anthropic, OpenAi};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::codec::{chunks, named, read, request};
 /// Anthropic's usage, as it stands in a whole message.
 fn apart(usage: &Value) -> Usage {
     let message = json!({ "content": [], "stop_reason": "end_turn", "usage": usage }).to_string();
-    read(Anthropic, &request(Answering::Text), [message.as_bytes()]).0.unwrap().usage
+    read(Anthropic, &request(AnswerForm::Text), [message.as_bytes()]).0.unwrap().usage
 }
 
 /// Anthropic's usage, as it stands at the start and at the end of a stream.
@@ -24,7 +24,7 @@ fn apart_streamed(start: &Value, end: &Value) -> Usage {
         json!({ "type": "message_start", "message": { "usage": start } }),
         json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": end }),
     ]);
-    read(Anthropic, &request(Answering::Text), [stream.as_bytes()]).0.unwrap().usage
+    read(Anthropic, &request(AnswerForm::Text), [stream.as_bytes()]).0.unwrap().usage
 }
 
 /// OpenAI's usage, as it stands in a whole completion and in the last chunk of a stream.
@@ -32,16 +32,16 @@ fn within(usage: &Value) -> Usage {
     let whole = json!({ "choices": [{ "message": {} }], "usage": usage }).to_string();
     let stream = chunks(&[json!({ "choices": [], "usage": usage })]);
     let [whole, streamed] =
-        [whole, stream].map(|answer| read(OpenAi, &request(Answering::Text), [answer.as_bytes()]).0.unwrap().usage);
+        [whole, stream].map(|answer| read(OpenAi, &request(AnswerForm::Text), [answer.as_bytes()]).0.unwrap().usage);
     assert_eq!(whole, streamed);
     whole
 }
 
-fn written(seconds: u32, tokens: u64) -> CacheWritten {
-    CacheWritten { seconds: NonZeroU32::new(seconds), tokens }
+fn written(seconds: u32, tokens: u64) -> CacheWriteUsage {
+    CacheWriteUsage { seconds: NonZeroU32::new(seconds), tokens }
 }
 
-fn usage(input: Option<u64>, read: Option<u64>, writes: &[CacheWritten], output: Option<u64>) -> Usage {
+fn usage(input: Option<u64>, read: Option<u64>, writes: &[CacheWriteUsage], output: Option<u64>) -> Usage {
     Usage { input, cache_read: read, cache_writes: writes.to_vec(), output }
 }
 
@@ -116,7 +116,7 @@ fn answered(text: &str, reported: &Value, request: &Request) -> [(Option<u64>, O
 
 #[test]
 fn zero_is_no_count_of_what_was_not_empty() {
-    let asked = request(Answering::Text);
+    let asked = request(AnswerForm::Text);
     let zero = json!({ "input_tokens": 0, "output_tokens": 0, "prompt_tokens": 0, "completion_tokens": 0 });
     assert_eq!(answered("hello", &zero, &asked), [(None, None); 2]);
     // Nothing was answered, and nothing is what it took.

@@ -1,6 +1,6 @@
 //! What a real provider would refuse is refused.
 
-use proem_llm::scripted::{Checks, Reply, Script, Server};
+use proem_llm::scripted::{Checks, Reply, ScriptedServer, ServerScript};
 use serde_json::{Value as Json, json};
 
 use super::{ANTHROPIC, Client, OPENAI, good};
@@ -8,7 +8,7 @@ use super::{ANTHROPIC, Client, OPENAI, good};
 /// Changes one member of a good request and compares the refusal; an empty one is none.
 #[track_caller]
 fn check(path: &str, change: (&str, Json), expected: &str) {
-    let server = Server::start(Script::of(vec![Reply::text("hi")])).unwrap();
+    let server = ScriptedServer::start(ServerScript::of(vec![Reply::text("hi")])).unwrap();
     let mut body = good();
     match change {
         (member, Json::Null) => _ = body.as_object_mut().unwrap().remove(member),
@@ -141,7 +141,7 @@ fn openai_requests() {
 
 #[test]
 fn embedding_requests() {
-    let server = Server::start(Script::embeddings(4)).unwrap();
+    let server = ScriptedServer::start(ServerScript::embeddings(4)).unwrap();
     let mut client = Client::to(&server);
     for (body, status) in [
         (json!({ "model": "m", "input": ["a"] }), 200),
@@ -158,9 +158,9 @@ fn embedding_requests() {
 
 #[test]
 fn keys_models_and_heads() {
-    let mut script = Script::of(vec![Reply::text("hi")]).with_key("secret");
+    let mut script = ServerScript::of(vec![Reply::text("hi")]).with_key("secret");
     script.models = vec!["m".to_owned()];
-    let server = Server::start(script.clone()).unwrap();
+    let server = ScriptedServer::start(script.clone()).unwrap();
     let json = ("content-type", "application/json");
     let version = ("anthropic-version", "2023-06-01");
     let (key, bearer) = (("x-api-key", "secret"), ("authorization", "Bearer secret"));
@@ -194,7 +194,7 @@ fn keys_models_and_heads() {
     assert_eq!(server.requests().len(), 12);
     script.checks = Checks::None;
     script.key = None;
-    let server = Server::start(script).unwrap();
+    let server = ScriptedServer::start(script).unwrap();
     let mut client = Client::to(&server);
     client.send(ANTHROPIC, &[], br#"{"model":"m"}"#);
     assert_eq!(client.read().status, 200);

@@ -4,37 +4,37 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::super::{Facts, words};
+use super::super::{AssessmentFacts, words};
 use crate::change::Change;
-use crate::metric::{Excluded, Metric, Name, Rank, Sentence};
-use crate::score::{Feature, Features};
+use crate::metric::{Exclusion, Metric, MetricName, PercentileRank, Sentence};
+use crate::score::{ChangeFeatures, Feature};
 
 /// All fourteen, in the order of the paper.
-pub(crate) fn metrics(facts: &Facts<'_>, features: &Features) -> Vec<Metric> {
+pub(crate) fn metrics(facts: &AssessmentFacts<'_>, features: &ChangeFeatures) -> Vec<Metric> {
     let excluded = excluded(facts.change);
     Feature::ALL.into_iter().map(|feature| metric(facts, features, feature, &excluded)).collect()
 }
 
-const fn name(feature: Feature) -> Name {
+const fn name(feature: Feature) -> MetricName {
     match feature {
-        Feature::Ns => Name::Subsystems,
-        Feature::Nd => Name::Directories,
-        Feature::Nf => Name::Files,
-        Feature::Entropy => Name::Entropy,
-        Feature::La => Name::LinesAdded,
-        Feature::Ld => Name::LinesDeleted,
-        Feature::Lt => Name::LinesBefore,
-        Feature::Fix => Name::Fix,
-        Feature::Ndev => Name::Developers,
-        Feature::Age => Name::Age,
-        Feature::Nuc => Name::UniqueChanges,
-        Feature::Exp => Name::Experience,
-        Feature::Rexp => Name::RecentExperience,
-        Feature::Sexp => Name::SubsystemExperience,
+        Feature::Ns => MetricName::Subsystems,
+        Feature::Nd => MetricName::Directories,
+        Feature::Nf => MetricName::Files,
+        Feature::Entropy => MetricName::Entropy,
+        Feature::La => MetricName::LinesAdded,
+        Feature::Ld => MetricName::LinesDeleted,
+        Feature::Lt => MetricName::LinesBefore,
+        Feature::Fix => MetricName::Fix,
+        Feature::Ndev => MetricName::Developers,
+        Feature::Age => MetricName::Age,
+        Feature::Nuc => MetricName::UniqueChanges,
+        Feature::Exp => MetricName::Experience,
+        Feature::Rexp => MetricName::RecentExperience,
+        Feature::Sexp => MetricName::SubsystemExperience,
     }
 }
 
-fn metric(facts: &Facts<'_>, features: &Features, feature: Feature, excluded: &[Excluded]) -> Metric {
+fn metric(facts: &AssessmentFacts<'_>, features: &ChangeFeatures, feature: Feature, excluded: &[Exclusion]) -> Metric {
     let Some(value) = features.get(feature) else {
         return Metric::unknown(name(feature), Sentence::ours(why_not(facts, features, feature)));
     };
@@ -42,7 +42,7 @@ fn metric(facts: &Facts<'_>, features: &Features, feature: Feature, excluded: &[
         facts.sample.commits.iter().filter_map(|sampled| sampled.features.get(feature)).collect();
     others.sort_by(f64::total_cmp);
     Metric {
-        rank: Rank::among(&others, value).filter(|_| feature != Feature::Fix),
+        rank: PercentileRank::among(&others, value).filter(|_| feature != Feature::Fix),
         excluded: excluded.to_vec(),
         evidence: Sentence::ours(sentence(feature, value)),
         ..Metric::of(name(feature), value)
@@ -72,7 +72,7 @@ fn sentence(feature: Feature, value: f64) -> String {
     }
 }
 
-fn why_not(facts: &Facts<'_>, features: &Features, feature: Feature) -> &'static str {
+fn why_not(facts: &AssessmentFacts<'_>, features: &ChangeFeatures, feature: Feature) -> &'static str {
     match feature {
         _ if features.nf.is_none() => "none of its files counts",
         Feature::Fix => "it has no message of one commit",
@@ -82,7 +82,7 @@ fn why_not(facts: &Facts<'_>, features: &Features, feature: Feature) -> &'static
     }
 }
 
-fn excluded(change: &Change) -> Vec<Excluded> {
+fn excluded(change: &Change) -> Vec<Exclusion> {
     let files = &change.files;
     let not_counted = files.iter().filter(|file| !super::counts(file.class.role)).count();
     let without_lines = files.iter().filter(|file| super::counts(file.class.role) && file.lines.is_none()).count();
@@ -91,5 +91,5 @@ fn excluded(change: &Change) -> Vec<Excluded> {
         ("files without lines", without_lines),
     ];
     let some = named.into_iter().filter(|(_, count)| *count > 0);
-    some.map(|(what, count)| Excluded { what: what.to_string(), count: u64::from(words::narrow(count)) }).collect()
+    some.map(|(what, count)| Exclusion { what: what.to_string(), count: u64::from(words::narrow(count)) }).collect()
 }

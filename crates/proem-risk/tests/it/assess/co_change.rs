@@ -1,8 +1,8 @@
 //! Which files usually change together.
 
 use proem_risk::assess::Depth;
-use proem_risk::history::Missing;
-use proem_risk::metric::{Fraction, Name, Signal};
+use proem_risk::history::HistoryGaps;
+use proem_risk::metric::{Fraction, MetricName, Signal};
 
 use crate::assess::world::{World, text};
 
@@ -22,7 +22,7 @@ fn pair(together: i64, alone: i64) -> World {
 #[test]
 fn the_signal_comes_from_the_lower_bound() {
     let check = |together, alone, expected: Signal| {
-        let metric = pair(together, alone).measure(Name::CoChange);
+        let metric = pair(together, alone).measure(MetricName::CoChange);
         assert_eq!(metric.signal, expected, "{together} of {}: {}", together + alone, text(&metric.evidence));
         metric
     };
@@ -44,14 +44,14 @@ fn the_signal_comes_from_the_lower_bound() {
 
 #[test]
 fn too_few_commits_are_unknown() {
-    let metric = pair(4, 0).measure(Name::CoChange);
+    let metric = pair(4, 0).measure(MetricName::CoChange);
     assert_eq!((metric.signal, metric.value), (Signal::Unknown, None));
     assert_eq!(text(&metric.evidence), "4 commits of at most 30 files touched it in 12 months, 5 are needed");
-    assert_eq!(pair(5, 0).measure(Name::CoChange).signal, Signal::Medium);
+    assert_eq!(pair(5, 0).measure(MetricName::CoChange).signal, Signal::Medium);
     // Two commits together make no partner, and no partner is low.
-    let metric = pair(2, 3).measure(Name::CoChange);
+    let metric = pair(2, 3).measure(MetricName::CoChange);
     assert_eq!((metric.signal, metric.value), (Signal::Low, Some(0.0)));
-    let metric = World::new(&["a.py"]).measure(Name::CoChange);
+    let metric = World::new(&["a.py"]).measure(MetricName::CoChange);
     assert_eq!(metric.signal, Signal::Unknown);
     assert_eq!(text(&metric.evidence), "the file has no history yet, so nothing changes with it usually");
 }
@@ -59,8 +59,8 @@ fn too_few_commits_are_unknown() {
 #[test]
 fn a_shallow_history_is_unknown_until_it_spans_the_window() {
     let mut world = pair(15, 5);
-    world.missing = Missing { shallow: true, ..Missing::default() };
-    let metric = world.measure(Name::CoChange);
+    world.missing = HistoryGaps { shallow: true, ..HistoryGaps::default() };
+    let metric = world.measure(MetricName::CoChange);
     assert_eq!(metric.signal, Signal::Unknown);
     assert_eq!(text(&metric.evidence), "the history goes back 200 days only, 365 are needed");
     let mut older = World::new(&["a.py"]);
@@ -72,7 +72,7 @@ fn a_shallow_history_is_unknown_until_it_spans_the_window() {
     }));
     older.file("b.py", 10);
     older.missing = world.missing;
-    assert_eq!(older.measure(Name::CoChange).signal, Signal::Medium);
+    assert_eq!(older.measure(MetricName::CoChange).signal, Signal::Medium);
 }
 
 #[test]
@@ -81,14 +81,14 @@ fn a_change_whose_date_can_not_be_true_is_not_older_than_its_base() {
     for at in [0, i64::MIN, crate::assess::world::NOW - 900 * crate::assess::world::DAY] {
         let mut world = usual.clone();
         world.change.at = at;
-        assert_eq!(world.measure(Name::CoChange), usual.measure(Name::CoChange), "{at}");
+        assert_eq!(world.measure(MetricName::CoChange), usual.measure(MetricName::CoChange), "{at}");
     }
     // The history corrects the date of a commit that it has.
     let mut world = usual.clone();
     world.change.base = None;
     world.change.id = world.listed.last().map(|listed| listed.id);
     world.change.at = 4_300_000_000;
-    assert_eq!(world.measure(Name::CoChange).of, usual.measure(Name::CoChange).of);
+    assert_eq!(world.measure(MetricName::CoChange).of, usual.measure(MetricName::CoChange).of);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn sweeps_tests_and_what_is_gone_do_not_count() {
     for day in 0..4 {
         world.commit(50 - day, "ann", &sweep);
     }
-    let metric = world.measure(Name::CoChange);
+    let metric = world.measure(MetricName::CoChange);
     assert_eq!((metric.signal, metric.value), (Signal::Low, Some(0.0)), "{}", text(&metric.evidence));
     let excluded: Vec<_> = metric.excluded.iter().map(|excluded| (excluded.what.as_str(), excluded.count)).collect();
     let partners = "partners that are tests, documentation, generated or vendored";
@@ -123,7 +123,7 @@ fn a_usual_partner_that_is_missing_is_named_once_and_one_with_an_import_weighs_l
     let assessment = world.assess(Depth::TierOne);
     let partners: Vec<_> = assessment.partners.iter().map(|p| (p.path.as_str(), p.of, p.imported)).collect();
     assert_eq!(partners, [("b.py", 0, Some(false)), ("d.py", 0, Some(true))]);
-    let gap = world.measure(Name::CoChangeGap);
+    let gap = world.measure(MetricName::CoChangeGap);
     assert_eq!((gap.value, gap.signal), (Some(2.0), Signal::None));
     assert_eq!(text(&gap.evidence), "2 files that usually changed with it are not in this change");
     let names: Vec<String> = gap.details.iter().map(text).collect();
@@ -134,7 +134,7 @@ fn a_usual_partner_that_is_missing_is_named_once_and_one_with_an_import_weighs_l
 fn details_have_the_other_shares() {
     let mut world = pair(6, 4);
     world.commit(10, "ann", &["b.py"]).commit(9, "ann", &["b.py"]);
-    let details = world.measure(Name::CoChange).details;
+    let details = world.measure(MetricName::CoChange).details;
     // 6 / (10 + 8 − 6), 2 · 6 / (10 + 8).
     assert_eq!(
         details.iter().map(text).collect::<Vec<_>>(),
@@ -149,14 +149,14 @@ fn tests_are_no_partners_of_any_kind() {
     for day in 0..10 {
         world.commit(100 - day, "ann", &["a.py", "test_a.py", "b.py", "test_b.py"]);
     }
-    let metric = world.measure(Name::CoChange);
+    let metric = world.measure(MetricName::CoChange);
     assert_eq!((metric.details.len(), metric.total), (1, Some(1)), "{:?}", metric.details);
-    assert_eq!(world.measure(Name::CoChangeGap).value, Some(1.0));
+    assert_eq!(world.measure(MetricName::CoChangeGap).value, Some(1.0));
     let assessment = world.assess(Depth::TierOne);
     let partners: Vec<_> = assessment.partners.iter().map(|partner| partner.path.as_str()).collect();
     assert_eq!((partners, assessment.more_partners), (vec!["b.py"], 0));
     let test = assessment.files.iter().find(|file| file.path == "test_b.py").unwrap();
-    assert!(test.metrics.iter().all(|metric| metric.name != Name::CoChange), "{:?}", test.metrics);
+    assert!(test.metrics.iter().all(|metric| metric.name != MetricName::CoChange), "{:?}", test.metrics);
 }
 
 #[test]
@@ -170,6 +170,6 @@ fn partners_beyond_those_that_are_named_are_counted() {
     }
     let assessment = world.assess(Depth::TierOne);
     assert_eq!((assessment.partners.len(), assessment.more_partners), (20, 5));
-    let gap = world.measure(Name::CoChangeGap);
+    let gap = world.measure(MetricName::CoChangeGap);
     assert_eq!((gap.details.len(), gap.total, gap.beside(3)), (20, Some(25), 22));
 }

@@ -1,7 +1,7 @@
 //! How many files import a file.
 
-use proem_risk::change::Status;
-use proem_risk::metric::{Metric, Name, Signal};
+use proem_risk::change::FileStatus;
+use proem_risk::metric::{Metric, MetricName, Signal};
 use proem_risk::tree::Imports;
 
 use crate::assess::world::{World, text};
@@ -15,7 +15,7 @@ fn imported(by: u32) -> World {
 }
 
 fn check(world: &World, signal: Signal, evidence: &str) -> Metric {
-    let metric = world.measure(Name::Coupling);
+    let metric = world.measure(MetricName::Coupling);
     assert_eq!((metric.signal, text(&metric.evidence).as_str()), (signal, evidence));
     metric
 }
@@ -86,7 +86,7 @@ fn unknown_says_why() {
     world.has_tree = false;
     check(&world, Signal::Unknown, "the files of the repository could not be read");
     let mut world = imported(3);
-    world.change.files.first_mut().unwrap().status = Status::Deleted;
+    world.change.files.first_mut().unwrap().status = FileStatus::Deleted;
     check(&world, Signal::Unknown, "the file is gone, so who imported it can't be counted after the change");
 }
 
@@ -94,7 +94,7 @@ fn unknown_says_why() {
 fn transitive_importers_and_calls_stand_beside() {
     let mut world = imported(2);
     world.edge("far.py", "importer00.py");
-    let metric = world.measure(Name::TransitiveCoupling);
+    let metric = world.measure(MetricName::TransitiveCoupling);
     assert_eq!((metric.value, metric.signal), (Some(3.0), Signal::None));
-    assert_eq!(text(&world.measure(Name::CallSites).evidence), "its importers call it in 4 places");
+    assert_eq!(text(&world.measure(MetricName::CallSites).evidence), "its importers call it in 4 places");
 }

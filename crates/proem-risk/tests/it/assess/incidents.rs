@@ -2,7 +2,7 @@
 
 use proem_risk::history::Mends;
 use proem_risk::incident::Incident;
-use proem_risk::metric::{Metric, Name, Signal};
+use proem_risk::metric::{Metric, MetricName, Signal};
 
 use crate::assess::world::{NOW, World, id, text};
 
@@ -28,7 +28,7 @@ fn world(subject: &str, incidents: &[(&str, &str)]) -> World {
 }
 
 fn similarity(world: &World) -> Metric {
-    world.measure(Name::IncidentSimilarity)
+    world.measure(MetricName::IncidentSimilarity)
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! The change metrics of Kamei et al., by hand.
 
-use proem_risk::change::Lines;
-use proem_risk::history::{Mends, Missing};
+use proem_risk::change::LineCounts;
+use proem_risk::history::{HistoryGaps, Mends};
 use proem_risk::metrics::kamei::{of_change, sampled};
 use proem_risk::path::RepoPath;
-use proem_risk::sample::{Drawn, DrawnFile};
-use proem_risk::score::Features;
+use proem_risk::sample::{DrawnCommit, DrawnFile};
+use proem_risk::score::ChangeFeatures;
 
 use crate::assess::world::{World, id, person};
 
@@ -17,7 +17,7 @@ fn repository() -> World {
     world
 }
 
-fn features(world: &World) -> Features {
+fn features(world: &World) -> ChangeFeatures {
     world.look(|facts| of_change(facts.past, facts.change))
 }
 
@@ -62,19 +62,19 @@ fn what_is_not_known_is_none() {
     near(found.rexp, 3.0);
     near(found.sexp, 3.0);
     near(found.ndev, 3.0);
-    world.missing = Missing { shallow: true, ..Missing::default() };
+    world.missing = HistoryGaps { shallow: true, ..HistoryGaps::default() };
     let found = features(&world);
     assert_eq!((found.ndev, found.age, found.nuc, found.exp), (None, None, None, None));
     near(found.la, 24.0);
     // A file without lines is a binary one, unless contents are missing.
     world.change.files.first_mut().unwrap().lines = None;
     near(features(&world).la, 16.0);
-    world.missing = Missing { partial: true, ..Missing::default() };
+    world.missing = HistoryGaps { partial: true, ..HistoryGaps::default() };
     let found = features(&world);
     assert_eq!((found.la, found.ld, found.lt, found.entropy), (None, None, None, None));
     near(found.nf, 3.0);
     let found = features(&World::new(&["notes.md", "Cargo.lock"]));
-    assert_eq!(found, Features::default());
+    assert_eq!(found, ChangeFeatures::default());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn entropy_is_of_changed_lines() {
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         let mut world = World::new(&paths);
         for (file, lines) in world.change.files.iter_mut().zip(lines) {
-            file.lines = Some(Lines { added: *lines, removed: 0 });
+            file.lines = Some(LineCounts { added: *lines, removed: 0 });
         }
         near(features(&world).entropy, expected);
         assert!(features(&world).entropy.unwrap().is_sign_positive(), "{lines:?}");
@@ -101,11 +101,11 @@ fn entropy_is_of_changed_lines() {
 fn a_drawn_commit_has_the_metrics_of_its_time() {
     let world = repository();
     let history = world.history();
-    let drawn = |number: usize, path: &str| Drawn {
+    let drawn = |number: usize, path: &str| DrawnCommit {
         id: id(number),
         files: vec![DrawnFile {
             path: RepoPath::new(path),
-            lines: Some(Lines { added: 3, removed: 1 }),
+            lines: Some(LineCounts { added: 3, removed: 1 }),
             before: Some(9),
         }],
     };

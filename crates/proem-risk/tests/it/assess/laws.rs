@@ -3,16 +3,21 @@
 use std::sync::LazyLock;
 
 use proem_risk::assess::{Assessment, Depth};
-use proem_risk::change::{FileKind, Lines, Status};
-use proem_risk::history::{Mends, Missing};
+use proem_risk::change::{FileKind, FileStatus, LineCounts};
+use proem_risk::history::{HistoryGaps, Mends};
 use proem_risk::level::{Level, LevelRules};
-use proem_risk::metric::{Metric, Name, Sentence, Signal};
+use proem_risk::metric::{Metric, MetricName, Sentence, Signal};
 use proptest::prelude::*;
 
 use crate::assess::world::World;
 
-const TIERED: [Name; 5] =
-    [Name::Coupling, Name::CoChange, Name::TestRatio, Name::OwnershipChurn, Name::IncidentSimilarity];
+const TIERED: [MetricName; 5] = [
+    MetricName::Coupling,
+    MetricName::CoChange,
+    MetricName::TestRatio,
+    MetricName::OwnershipChurn,
+    MetricName::IncidentSimilarity,
+];
 
 const PATHS: [&str; 8] =
     ["a.py", "b.py", "lib/c.py", "test_a.py", "auth.py", "x.yml", "notes.md", "lib/d_generated.py"];
@@ -21,7 +26,7 @@ fn signal() -> impl Strategy<Value = Signal> {
     prop_oneof![Just(Signal::Unknown), Just(Signal::Low), Just(Signal::Medium), Just(Signal::High)]
 }
 
-fn metric(name: Name, signal: Signal) -> Metric {
+fn metric(name: MetricName, signal: Signal) -> Metric {
     match signal {
         Signal::Unknown => Metric::unknown(name, Sentence::ours("nobody knows")),
         signal => Metric { signal, ..Metric::of(name, 1.0) },
@@ -29,7 +34,7 @@ fn metric(name: Name, signal: Signal) -> Metric {
 }
 
 /// Metrics of the first three files.
-fn metrics() -> impl Strategy<Value = Vec<(u32, Name, Signal)>> {
+fn metrics() -> impl Strategy<Value = Vec<(u32, MetricName, Signal)>> {
     prop::collection::vec((0_u32..3, prop::sample::select(TIERED.to_vec()), signal()), 0..16).prop_map(|mut metrics| {
         metrics.sort_by_key(|(file, name, _)| (*file, *name));
         metrics.dedup_by_key(|(file, name, _)| (*file, *name));
@@ -37,7 +42,7 @@ fn metrics() -> impl Strategy<Value = Vec<(u32, Name, Signal)>> {
     })
 }
 
-fn put(assessment: Assessment, metrics: &[(u32, Name, Signal)]) -> Assessment {
+fn put(assessment: Assessment, metrics: &[(u32, MetricName, Signal)]) -> Assessment {
     metrics.iter().fold(assessment, |assessment, (file, name, signal)| assessment.with(*file, metric(*name, *signal)))
 }
 
@@ -77,13 +82,13 @@ fn world() -> impl Strategy<Value = World> {
                 world.says(days, author, &touched, ("something", mends));
             }
             world.sampled(sampled);
-            world.missing = Missing { shallow, partial, capped, ..Missing::default() };
+            world.missing = HistoryGaps { shallow, partial, capped, ..HistoryGaps::default() };
             world.change.at = at;
             for (place, file) in world.change.files.iter_mut().enumerate() {
-                file.lines = lines.map(|lines| Lines { added: lines, removed: lines });
+                file.lines = lines.map(|lines| LineCounts { added: lines, removed: lines });
                 file.lines_before = lines;
                 if place % 3 == 1 {
-                    file.status = Status::Deleted;
+                    file.status = FileStatus::Deleted;
                 }
                 if place % 5 == 4 {
                     file.kind = FileKind::Submodule;
@@ -136,7 +141,7 @@ proptest! {
 
     #[test]
     fn what_could_not_raise_does_not(metrics in metrics(), file in 0_u32..3, (two, rules) in (any::<bool>(), rules()), outcome in signal()) {
-        let name = if two { Name::OwnershipChurn } else { Name::IncidentSimilarity };
+        let name = if two { MetricName::OwnershipChurn } else { MetricName::IncidentSimilarity };
         let metrics: Vec<_> = metrics.into_iter().filter(|(f, n, _)| (*f, *n) != (file, name)).collect();
         let before = put(Assessment { rules, ..base(true) }, &metrics);
         let after = before.clone().with(file, metric(name, outcome));
@@ -154,7 +159,7 @@ proptest! {
         for file in &assessment.files {
             let tiered = || file.metrics.iter().filter(|metric| metric.name.tier().is_some());
             prop_assert!(tiered().all(|metric| (metric.value.is_none()) == (metric.signal == Signal::Unknown)));
-            let counts = matches!(file.class.role, proem_risk::path::Role::Code | proem_risk::path::Role::Configuration);
+            let counts = matches!(file.class.role, proem_risk::path::FileRole::Code | proem_risk::path::FileRole::Configuration);
             let is_unknown = tiered().all(|metric| metric.signal == Signal::Unknown);
             prop_assert!(!counts || !is_unknown || file.level >= Level::Unknown);
             for metric in &file.metrics {

@@ -1,10 +1,10 @@
 //! From signals to levels.
 
 use proem_risk::assess::{Assessment, Depth, Investigate};
-use proem_risk::change::Lines;
-use proem_risk::level::{Level, LevelRules, Reason};
-use proem_risk::metric::{Metric, Name, Sentence, Signal};
-use proem_risk::path::Role;
+use proem_risk::change::LineCounts;
+use proem_risk::level::{Level, LevelReason, LevelRules};
+use proem_risk::metric::{Metric, MetricName, Sentence, Signal};
+use proem_risk::path::FileRole;
 
 use crate::assess::world::World;
 
@@ -15,10 +15,12 @@ fn under(rules: LevelRules, sampled: u32, files: &[(&str, [Signal; 3])]) -> Asse
     world.rules = rules;
     world.sampled(sampled);
     // Its score is above none of the sample's.
-    world.change.files.iter_mut().for_each(|file| file.lines = Some(Lines { added: 0, removed: 1 }));
+    world.change.files.iter_mut().for_each(|file| file.lines = Some(LineCounts { added: 0, removed: 1 }));
     let mut assessment = world.assess(Depth::TierOne);
     for (index, (_, signals)) in (0_u32..).zip(files) {
-        for (name, signal) in [Name::Coupling, Name::CoChange, Name::TestRatio].into_iter().zip(signals) {
+        for (name, signal) in
+            [MetricName::Coupling, MetricName::CoChange, MetricName::TestRatio].into_iter().zip(signals)
+        {
             assessment = assessment.with(index, metric(name, *signal));
         }
     }
@@ -30,7 +32,7 @@ fn with_signals(files: &[(&str, [Signal; 3])]) -> Assessment {
     under(LevelRules::Rank, 0, files)
 }
 
-fn metric(name: Name, signal: Signal) -> Metric {
+fn metric(name: MetricName, signal: Signal) -> Metric {
     match signal {
         Signal::Unknown => Metric::unknown(name, Sentence::ours("nobody knows")),
         signal => Metric { signal, ..Metric::of(name, 1.0) },
@@ -49,12 +51,12 @@ fn signals_are_evidence_where_the_rank_is_known() {
     check("a.py", [L, L, L], Level::Low, Investigate::NothingHigh);
     check("a.py", [M, M, M], Level::Low, Investigate::NothingHigh);
     let assessment = check("a.py", [H, H, H], Level::Low, Investigate::Yes);
-    assert!(matches!(assessment.reasons.as_slice(), [Reason::Score { .. }]), "{:?}", assessment.reasons);
+    assert!(matches!(assessment.reasons.as_slice(), [LevelReason::Score { .. }]), "{:?}", assessment.reasons);
     // What could not be measured raises nothing, and is no LOW either.
     let assessment = check("a.py", [U, U, U], Level::Low, Investigate::NothingHigh);
     assert_eq!(assessment.files[0].level, Level::Unknown);
     let assessment = check("auth.py", [L, L, L], Level::Medium, Investigate::Yes);
-    assert_eq!(assessment.reasons, [Reason::WorstFile { file: 0 }, Reason::Sensitive { file: 0 }]);
+    assert_eq!(assessment.reasons, [LevelReason::WorstFile { file: 0 }, LevelReason::Sensitive { file: 0 }]);
     check("auth.py", [U, U, U], Level::Medium, Investigate::Yes);
 }
 
@@ -74,9 +76,9 @@ fn without_a_rank_the_measured_signals_decide() {
     check("a.py", [U, L, U], Level::Low);
     check("a.py", [U, H, U], Level::Medium);
     let assessment = check("a.py", [U, U, U], Level::Unknown);
-    assert_eq!((assessment.reasons, assessment.investigate), (vec![Reason::NothingKnown], Investigate::Yes));
+    assert_eq!((assessment.reasons, assessment.investigate), (vec![LevelReason::NothingKnown], Investigate::Yes));
     let assessment = check("auth.py", [U, U, U], Level::Medium);
-    let reasons = [Reason::WorstFile { file: 0 }, Reason::Sensitive { file: 0 }, Reason::Unranked];
+    let reasons = [LevelReason::WorstFile { file: 0 }, LevelReason::Sensitive { file: 0 }, LevelReason::Unranked];
     assert_eq!(assessment.reasons, reasons);
     check("auth.py", [H, H, L], Level::High);
     assert_eq!(check("a.py", [M, M, M], Level::Low).investigate, Investigate::NothingHigh);
@@ -106,7 +108,7 @@ fn the_seeds_counting_is_there_by_name() {
     check("auth.py", [H, H, L], Level::High);
     let unknown = under(LevelRules::Seed, 0, &[("a.py", [U; 3])]);
     assert_eq!((unknown.level, unknown.investigate), (Level::Medium, Investigate::Yes));
-    assert_eq!(unknown.reasons, [Reason::WorstFile { file: 0 }, Reason::AllUnknown]);
+    assert_eq!(unknown.reasons, [LevelReason::WorstFile { file: 0 }, LevelReason::AllUnknown]);
 }
 
 #[test]
@@ -117,10 +119,10 @@ fn an_assessment_of_before_is_read_and_goes_on_as_it_was() {
     assert_eq!(written.get("rules"), None);
     let read: Assessment = serde_json::from_value(written).unwrap();
     assert_eq!(read, before);
-    assert_eq!(read.with(0, metric(Name::OwnershipChurn, H)).level, Level::High);
+    assert_eq!(read.with(0, metric(MetricName::OwnershipChurn, H)).level, Level::High);
     let today = under(LevelRules::Rank, 200, &[("a.py", [H, L, L])]);
     let read: Assessment = serde_json::from_value(serde_json::to_value(&today).unwrap()).unwrap();
-    assert_eq!((read.rules, read.with(0, metric(Name::OwnershipChurn, H)).level), (LevelRules::Rank, Level::Low));
+    assert_eq!((read.rules, read.with(0, metric(MetricName::OwnershipChurn, H)).level), (LevelRules::Rank, Level::Low));
 }
 
 #[test]
@@ -128,8 +130,8 @@ fn without_a_rank_a_change_has_the_level_of_its_worst_file_that_counts() {
     use Signal::{High as H, Low as L};
     let assessment = with_signals(&[("a.py", [L; 3]), ("test_b.py", [H; 3]), ("c.py", [H, L, L])]);
     assert_eq!(assessment.level, Level::Medium);
-    let names = vec![Name::Coupling];
-    let reasons = [Reason::WorstFile { file: 2 }, Reason::Tier { high: 1, names }, Reason::Unranked];
+    let names = vec![MetricName::Coupling];
+    let reasons = [LevelReason::WorstFile { file: 2 }, LevelReason::Tier { high: 1, names }, LevelReason::Unranked];
     assert_eq!(assessment.reasons, reasons);
     let order: Vec<u32> = assessment.files.iter().map(|file| file.index).collect();
     assert_eq!(order, [2, 0, 1]);
@@ -144,13 +146,13 @@ fn documentation_and_generated_files_are_low_and_not_investigated() {
     };
     let assessment = check(&["a.md", "b_generated.py", "Cargo.lock"], Level::Low, Investigate::NothingThatRuns);
     assert_eq!(assessment.confidence, None);
-    let roles = vec![Role::Documentation, Role::Generated, Role::Lock];
-    assert_eq!(assessment.reasons, [Reason::NothingRuns { roles }]);
+    let roles = vec![FileRole::Documentation, FileRole::Generated, FileRole::Lock];
+    assert_eq!(assessment.reasons, [LevelReason::NothingRuns { roles }]);
     assert!(assessment.files.iter().all(|file| file.metrics.is_empty()));
     check(&[], Level::Low, Investigate::NothingThatRuns);
     // Tests run: without a score nothing is known of a change of tests alone.
     let assessment = check(&["test_a.py"], Level::Unknown, Investigate::Yes);
-    assert_eq!(assessment.reasons, [Reason::NothingKnown]);
+    assert_eq!(assessment.reasons, [LevelReason::NothingKnown]);
     // What is sensitive is looked at, whatever it is.
     check(&["auth.md"], Level::Medium, Investigate::Yes);
 }
@@ -161,14 +163,14 @@ fn the_score_has_a_level_by_its_place() {
         let mut world = World::new(&["test_a.py"]);
         world.sampled(sampled);
         world.change.author = None;
-        world.change.files[0].lines = Some(Lines { added: lines, removed: 1 });
+        world.change.files[0].lines = Some(LineCounts { added: lines, removed: 1 });
         let assessment = world.assess(Depth::TierOne);
         assert_eq!(assessment.score.signal, expected, "{lines} of {sampled}: {:?}", assessment.score.rank);
         assessment
     };
     let assessment = check(100_000, 200, Signal::High);
     assert_eq!((assessment.level, assessment.investigate), (Level::High, Investigate::Yes));
-    assert!(matches!(assessment.reasons.as_slice(), [Reason::Score { percentile }] if *percentile >= 95.0));
+    assert!(matches!(assessment.reasons.as_slice(), [LevelReason::Score { percentile }] if *percentile >= 95.0));
     let assessment = check(1, 200, Signal::Low);
     assert_eq!((assessment.level, assessment.investigate), (Level::Low, Investigate::NothingHigh));
     let assessment = check(1, 49, Signal::Unknown);
@@ -203,20 +205,23 @@ fn tier_two_is_measured_where_the_rules_investigate() {
     for importer in 0..11 {
         world.edge(&format!("importer{importer}.py"), "a.py").edge("importer0.py", "b.py");
     }
-    let has = |assessment: &Assessment, index: u32, name: Name| {
+    let has = |assessment: &Assessment, index: u32, name: MetricName| {
         let file = assessment.files.iter().find(|file| file.index == index).unwrap();
         file.metrics.iter().any(|metric| metric.name == name)
     };
     let one = world.assess(Depth::TierOne);
-    assert!(!has(&one, 0, Name::OwnershipChurn) && has(&one, 0, Name::PriorFixes));
+    assert!(!has(&one, 0, MetricName::OwnershipChurn) && has(&one, 0, MetricName::PriorFixes));
     let two = world.assess(Depth::TierTwo);
-    assert!(has(&two, 0, Name::OwnershipChurn) && has(&two, 0, Name::IncidentSimilarity));
-    assert!(has(&two, 1, Name::OwnershipChurn), "the change is investigated");
+    assert!(has(&two, 0, MetricName::OwnershipChurn) && has(&two, 0, MetricName::IncidentSimilarity));
+    assert!(has(&two, 1, MetricName::OwnershipChurn), "the change is investigated");
     world.rules = LevelRules::Seed;
     let two = world.assess(Depth::TierTwo);
-    assert!(has(&two, 0, Name::OwnershipChurn) && !has(&two, 1, Name::OwnershipChurn), "b.py has no HIGH signal");
+    assert!(
+        has(&two, 0, MetricName::OwnershipChurn) && !has(&two, 1, MetricName::OwnershipChurn),
+        "b.py has no HIGH signal"
+    );
     let calm = World::new(&["b.py"]).assess(Depth::TierTwo);
-    assert_eq!((calm.level, has(&calm, 0, Name::OwnershipChurn)), (Level::Low, false));
+    assert_eq!((calm.level, has(&calm, 0, MetricName::OwnershipChurn)), (Level::Low, false));
 }
 
 #[test]
@@ -224,22 +229,25 @@ fn a_hop_is_worth_it_if_it_could_raise_the_level() {
     use Signal::{High as H, Low as L, Unknown as U};
     let check = |signals: [Signal; 3], other: [Signal; 3], expected: bool| {
         let assessment = with_signals(&[("a.py", signals), ("b.py", other)]);
-        assert_eq!(assessment.could_raise(0, Name::OwnershipChurn), expected, "{signals:?} {other:?}");
+        assert_eq!(assessment.could_raise(0, MetricName::OwnershipChurn), expected, "{signals:?} {other:?}");
         assessment
     };
     let assessment = check([H, L, L], [L; 3], true);
-    assert!(!assessment.could_raise(1, Name::OwnershipChurn), "one HIGH more makes b.py MEDIUM, which the change is");
-    assert!(!assessment.could_raise(0, Name::LinesAdded), "no rule speaks of it");
-    assert!(!assessment.could_raise(7, Name::OwnershipChurn), "there is no such file");
-    let measured = assessment.with(0, metric(Name::OwnershipChurn, L));
-    assert!(!measured.could_raise(0, Name::OwnershipChurn), "it is measured");
-    assert!(measured.could_raise(0, Name::IncidentSimilarity));
+    assert!(
+        !assessment.could_raise(1, MetricName::OwnershipChurn),
+        "one HIGH more makes b.py MEDIUM, which the change is"
+    );
+    assert!(!assessment.could_raise(0, MetricName::LinesAdded), "no rule speaks of it");
+    assert!(!assessment.could_raise(7, MetricName::OwnershipChurn), "there is no such file");
+    let measured = assessment.with(0, metric(MetricName::OwnershipChurn, L));
+    assert!(!measured.could_raise(0, MetricName::OwnershipChurn), "it is measured");
+    assert!(measured.could_raise(0, MetricName::IncidentSimilarity));
     check([L; 3], [L; 3], true);
     check([H, H, L], [L; 3], false);
     check([H, L, L], [H, H, L], false);
     check([U; 3], [H, L, L], true);
     // Where the rank decides, what is HIGH is evidence that a model may cite.
     let ranked = |signals| under(LevelRules::Rank, 200, &[("a.py", signals)]);
-    assert!(ranked([L; 3]).could_raise(0, Name::OwnershipChurn));
-    assert!(!ranked([L; 3]).with(0, metric(Name::OwnershipChurn, L)).could_raise(0, Name::OwnershipChurn));
+    assert!(ranked([L; 3]).could_raise(0, MetricName::OwnershipChurn));
+    assert!(!ranked([L; 3]).with(0, metric(MetricName::OwnershipChurn, L)).could_raise(0, MetricName::OwnershipChurn));
 }

@@ -1,7 +1,7 @@
 //! What was mended in a file before.
 
-use proem_risk::history::{Mends, Missing};
-use proem_risk::metric::{Fraction, Name};
+use proem_risk::history::{HistoryGaps, Mends};
+use proem_risk::metric::{Fraction, MetricName};
 
 use crate::assess::world::{World, text};
 
@@ -17,7 +17,7 @@ fn repository() -> World {
 
 #[test]
 fn fixes_and_reverts_count_over_the_whole_past() {
-    let metric = repository().measure(Name::PriorFixes);
+    let metric = repository().measure(MetricName::PriorFixes);
     assert_eq!(metric.value, Some(2.0));
     assert_eq!(metric.of, Some(Fraction { numerator: 2, denominator: 4 }));
     assert_eq!(text(&metric.evidence), "2 of the 4 commits that touched it fixed something");
@@ -26,7 +26,7 @@ fn fixes_and_reverts_count_over_the_whole_past() {
     assert_eq!(metric.rank.map(|rank| (rank.percentile, rank.among)), Some((50.0, 2)));
     let excluded: Vec<_> = metric.excluded.iter().map(|excluded| (excluded.what.as_str(), excluded.count)).collect();
     assert_eq!(excluded, [("commits of programs", 1)]);
-    let metric = repository().measure(Name::PriorReverts);
+    let metric = repository().measure(MetricName::PriorReverts);
     assert_eq!(text(&metric.evidence), "1 of the 4 commits that touched it reverted something");
 }
 
@@ -34,8 +34,8 @@ fn fixes_and_reverts_count_over_the_whole_past() {
 fn a_history_without_its_beginning_is_unknown_and_a_new_file_has_none() {
     let mut world = repository();
     world.change.files.swap(0, 1);
-    assert_eq!(world.measure(Name::PriorFixes).value, Some(0.0));
-    world.missing = Missing { shallow: true, ..Missing::default() };
-    let metric = world.measure(Name::PriorFixes);
+    assert_eq!(world.measure(MetricName::PriorFixes).value, Some(0.0));
+    world.missing = HistoryGaps { shallow: true, ..HistoryGaps::default() };
+    let metric = world.measure(MetricName::PriorFixes);
     assert_eq!((metric.value, text(&metric.evidence).as_str()), (None, "the history doesn't go back to its beginning"));
 }

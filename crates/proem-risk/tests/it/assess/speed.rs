@@ -1,7 +1,7 @@
 //! A change of very many files is assessed, with details for the most risky.
 
 use proem_risk::assess::{DETAILED, Depth};
-use proem_risk::metric::Name;
+use proem_risk::metric::MetricName;
 
 use crate::assess::world::World;
 
@@ -19,7 +19,8 @@ fn a_change_of_three_thousand_files_has_details_for_the_most_risky() {
     }
     let assessment = world.assess(Depth::TierTwo);
     assert_eq!(assessment.files.len(), 3000);
-    let has_all = |file: &proem_risk::assess::FileAssessment| file.metrics.iter().any(|m| m.name == Name::PriorFixes);
+    let has_all =
+        |file: &proem_risk::assess::FileAssessment| file.metrics.iter().any(|m| m.name == MetricName::PriorFixes);
     assert_eq!(assessment.files.iter().filter(|file| has_all(file)).count(), DETAILED);
     assert!(assessment.files.iter().skip(DETAILED).all(|f| f.metrics.iter().all(|m| m.details.is_empty())));
     let said = "2950 of 3000 files have only the fast (Tier 1) signals; the 50 riskiest have all signals";

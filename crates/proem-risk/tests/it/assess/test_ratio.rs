@@ -1,6 +1,6 @@
 //! Lines of tests to lines of code.
 
-use proem_risk::metric::{Name, Signal};
+use proem_risk::metric::{MetricName, Signal};
 
 use crate::assess::world::{World, text};
 
@@ -9,7 +9,7 @@ fn the_ratio_is_of_lines_plus_one() {
     let check = |code, tests, ratio: f64, signal| {
         let mut world = World::new(&["a.py"]);
         world.file("a.py", code).file("test_a.py", tests);
-        let metric = world.measure(Name::TestRatio);
+        let metric = world.measure(MetricName::TestRatio);
         assert!((metric.value.unwrap() - ratio).abs() < 1e-9, "{metric:?}");
         assert_eq!(metric.signal, signal, "{ratio}");
         text(&metric.evidence)
@@ -31,7 +31,7 @@ fn the_ratio_has_a_place_among_those_of_other_files() {
         world.file(&format!("{name}.py"), 99).file(&format!("test_{name}.py"), tests);
     }
     world.file("f.py", 99);
-    let rank = world.measure(Name::TestRatio).rank.unwrap();
+    let rank = world.measure(MetricName::TestRatio).rank.unwrap();
     assert_eq!((rank.percentile, rank.among), (60.0, 5));
 }
 
@@ -40,18 +40,18 @@ fn tests_inside_the_file_are_tests() {
     let mut world = World::new(&["a.py"]);
     world.file("a.py", 100);
     world.files.last_mut().unwrap().inline_tests = 40;
-    let metric = world.measure(Name::TestRatio);
+    let metric = world.measure(MetricName::TestRatio);
     assert_eq!(text(&metric.evidence), "40 lines of tests inside it for 60 lines of code");
 }
 
 #[test]
 fn no_tests_found_is_unknown_and_a_report_stands_beside() {
     let mut world = World::new(&["a.py"]);
-    let metric = world.measure(Name::TestRatio);
+    let metric = world.measure(MetricName::TestRatio);
     assert_eq!((metric.value, metric.signal), (None, Signal::Unknown));
     assert_eq!(text(&metric.evidence), "no tests of it were found by name, import or history");
     world.coverage = Some("SF:a.py\nDA:1,1\nDA:2,1\nDA:3,1\nDA:4,0\nend_of_record\n".to_owned());
-    let metric = world.measure(Name::TestRatio);
+    let metric = world.measure(MetricName::TestRatio);
     assert_eq!(metric.signal, Signal::Unknown);
     assert!(text(&metric.evidence).ends_with("; a report says that 3 of 4 lines were run (75 %)"));
 }
@@ -63,7 +63,7 @@ fn a_test_that_usually_changes_with_it_is_its_test() {
     for day in 0..8 {
         world.commit(100 - day, "ann", &["a.py", "tests/everything.py"]);
     }
-    let metric = world.measure(Name::TestRatio);
+    let metric = world.measure(MetricName::TestRatio);
     assert_eq!(text(&metric.evidence), "50 lines of tests in 1 file that change with it for 100 lines of code");
 }
 
@@ -71,7 +71,7 @@ fn a_test_that_usually_changes_with_it_is_its_test() {
 fn the_ratio_is_unknown_without_lines() {
     let mut world = World::new(&["a.py"]);
     world.file("a.py", 1).files.last_mut().unwrap().lines = None;
-    assert_eq!(text(&world.measure(Name::TestRatio).evidence), "its lines could not be counted");
+    assert_eq!(text(&world.measure(MetricName::TestRatio).evidence), "its lines could not be counted");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn what_the_change_adds_to_tests_counts() {
         if let Some(lines) = tests {
             world.file("test_a.py", lines);
         }
-        let metric = world.measure(Name::TestRatio);
+        let metric = world.measure(MetricName::TestRatio);
         assert!((metric.value.unwrap() - value).abs() < 1e-9, "{metric:?}");
         assert_eq!(text(&metric.evidence), words);
     };

@@ -1,19 +1,19 @@
 //! A repository made up for a test: commits by their age in days, files by their paths.
 
 use proem_risk::assess::{Assessment, Depth, assess};
-use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
+use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::coverage::Coverage;
 use proem_risk::graph::{Edge, EdgeKind, Graph};
-use proem_risk::history::{Builder, History, Listed, ListedTouch, Mends, Missing, ObjectId};
+use proem_risk::history::{History, HistoryBuilder, HistoryGaps, ListedCommit, ListedTouch, Mends, ObjectId};
 use proem_risk::identity::Person;
 use proem_risk::incident::{Corpus, Incident};
 use proem_risk::level::{LevelRules, Thresholds};
-use proem_risk::metric::{Metric, Name, Piece, Sentence};
-use proem_risk::metrics::{Facts, WINDOW_DAYS, measure};
-use proem_risk::path::{Class, Language, RepoPath, Role, Sensitive};
-use proem_risk::sample::{Sample, Sampled};
-use proem_risk::score::{Features, Model};
-use proem_risk::tree::{Imports, Tree, TreeFile};
+use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart};
+use proem_risk::metrics::{AssessmentFacts, WINDOW_DAYS, measure};
+use proem_risk::path::{FileRole, Language, PathClass, RepoPath, Sensitive};
+use proem_risk::sample::{Sample, SampledCommit};
+use proem_risk::score::{ChangeFeatures, RiskModel};
+use proem_risk::tree::{FileTree, Imports, TreeFile};
 
 pub(crate) const DAY: i64 = 86_400;
 pub(crate) const NOW: i64 = 1_700_000_000;
@@ -21,13 +21,13 @@ pub(crate) const NOW: i64 = 1_700_000_000;
 /// A repository with a change on top.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
-    pub(crate) listed: Vec<Listed>,
+    pub(crate) listed: Vec<ListedCommit>,
     pub(crate) change: Change,
     pub(crate) files: Vec<TreeFile>,
     pub(crate) edges: Vec<(String, String)>,
     pub(crate) incidents: Vec<Incident>,
     pub(crate) sample: Sample,
-    pub(crate) missing: Missing,
+    pub(crate) missing: HistoryGaps,
     pub(crate) coverage: Option<String>,
     pub(crate) has_tree: bool,
     pub(crate) rules: LevelRules,
@@ -42,32 +42,39 @@ pub(crate) fn person(name: &str) -> Person {
 }
 
 /// What a file is, told by its path in these tests only.
-pub(crate) fn class(path: &str) -> Class {
+pub(crate) fn class(path: &str) -> PathClass {
     let role = match path {
-        path if path.contains("test") => Role::Test,
-        path if path.ends_with(".md") => Role::Documentation,
-        path if path.contains("generated") => Role::Generated,
-        path if path.ends_with(".lock") => Role::Lock,
-        path if path.ends_with(".yml") => Role::Configuration,
-        _ => Role::Code,
+        path if path.contains("test") => FileRole::Test,
+        path if path.ends_with(".md") => FileRole::Documentation,
+        path if path.contains("generated") => FileRole::Generated,
+        path if path.ends_with(".lock") => FileRole::Lock,
+        path if path.ends_with(".yml") => FileRole::Configuration,
+        _ => FileRole::Code,
     };
     let languages = [(".py", "Python"), (".java", "Java"), (".kt", "Kotlin")];
     let language = languages.iter().find(|(extension, _)| path.ends_with(extension));
     let language = language.map(|(_, name)| Language((*name).to_owned()));
     let sensitive = path.contains("auth").then_some(Sensitive::Security);
-    Class { language, role, sensitive, framework: None }
+    PathClass { language, role, sensitive, framework: None }
 }
 
 pub(crate) fn text(sentence: &Sentence) -> String {
-    let piece = |piece: &Piece| match piece {
-        Piece::Ours(text) => text.clone(),
-        Piece::Path(text) | Piece::Person(text) | Piece::Message(text) => format!("‹{text}›"),
+    let piece = |piece: &SentencePart| match piece {
+        SentencePart::Ours(text) => text.clone(),
+        SentencePart::Path(text) | SentencePart::Person(text) | SentencePart::Message(text) => format!("‹{text}›"),
     };
     sentence.0.iter().map(piece).collect()
 }
 
-pub(crate) fn features(lines: f64) -> Features {
-    Features { ns: Some(1.0), nd: Some(1.0), nf: Some(1.0), la: Some(lines), ld: Some(1.0), ..Features::default() }
+pub(crate) fn features(lines: f64) -> ChangeFeatures {
+    ChangeFeatures {
+        ns: Some(1.0),
+        nd: Some(1.0),
+        nf: Some(1.0),
+        la: Some(lines),
+        ld: Some(1.0),
+        ..ChangeFeatures::default()
+    }
 }
 
 impl World {
@@ -76,7 +83,7 @@ impl World {
         let mut world = Self {
             listed: Vec::new(),
             change: Change {
-                kind: Kind::WorkTree,
+                kind: ChangeKind::WorkTree,
                 id: None,
                 base: None,
                 commits: 0,
@@ -92,7 +99,7 @@ impl World {
             edges: Vec::new(),
             incidents: Vec::new(),
             sample: Sample { commits: Vec::new(), of: 0 },
-            missing: Missing::default(),
+            missing: HistoryGaps::default(),
             coverage: None,
             has_tree: true,
             rules: LevelRules::Rank,
@@ -101,10 +108,10 @@ impl World {
             world.change.files.push(ChangedFile {
                 path: RepoPath::new(*path),
                 before: None,
-                status: Status::Modified,
+                status: FileStatus::Modified,
                 kind: FileKind::Regular,
                 class: class(path),
-                lines: Some(Lines { added: 8, removed: 2 }),
+                lines: Some(LineCounts { added: 8, removed: 2 }),
                 lines_before: Some(100),
                 lines_after: Some(106),
             });
@@ -147,11 +154,11 @@ impl World {
     pub(crate) fn says(&mut self, days: i64, author: &str, paths: &[&str], said: (&str, Mends)) -> &mut Self {
         let touch = |path: &&str| {
             let path = RepoPath::new(*path);
-            ListedTouch { path, from: None, status: Status::Modified }
+            ListedTouch { path, from: None, status: FileStatus::Modified }
         };
         let number = self.listed.len();
         self.change.base = Some(id(number));
-        self.listed.push(Listed {
+        self.listed.push(ListedCommit {
             id: id(number),
             parents: number.checked_sub(1).map(id).into_iter().collect(),
             at: NOW.saturating_sub(days.saturating_mul(DAY)),
@@ -165,18 +172,18 @@ impl World {
 
     /// Past commits with few lines added: 1, 1, 1, 2, 2, 2, 2, 3 and so on.
     pub(crate) fn sampled(&mut self, commits: u32) -> &mut Self {
-        let sampled = |number: u32| Sampled { features: features(f64::from(1 + number / 4)) };
+        let sampled = |number: u32| SampledCommit { features: features(f64::from(1 + number / 4)) };
         self.sample = Sample { commits: (1..=commits).map(sampled).collect(), of: commits };
         self
     }
 
     pub(crate) fn history(&self) -> History {
-        let mut builder = Builder::new(None);
+        let mut builder = HistoryBuilder::new(None);
         self.listed.iter().rev().for_each(|listed| builder.add(listed.clone()));
         builder.finish(NOW, &[], self.missing).unwrap()
     }
 
-    fn tree(&self) -> Tree {
+    fn tree(&self) -> FileTree {
         let mut files = self.files.clone();
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let find = |path: &str| {
@@ -186,16 +193,16 @@ impl World {
         let kind = EdgeKind::Import;
         let edge = |(from, to): &(String, String)| Edge { from: find(from), to: find(to), kind, calls: Some(2) };
         let graph = Graph::new(u32::try_from(files.len()).unwrap(), self.edges.iter().map(edge));
-        Tree { files, graph, gaps: Vec::new() }
+        FileTree { files, graph, gaps: Vec::new() }
     }
 
     /// Calls `look` with the facts.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&Facts<'_>) -> T) -> T {
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&AssessmentFacts<'_>) -> T) -> T {
         let (history, tree) = (self.history(), self.tree());
         let tip = self.listed.last().and_then(|listed| history.find(&listed.id));
         let past = tip.map_or_else(|| history.nothing(), |tip| history.past(tip));
         let coverage = self.coverage.as_ref().map(|text| Coverage::read(text.as_bytes()).unwrap());
-        look(&Facts {
+        look(&AssessmentFacts {
             change: &self.change,
             past: &past,
             tree: self.has_tree.then_some(&tree),
@@ -209,12 +216,12 @@ impl World {
     }
 
     /// A metric of the first file of the change.
-    pub(crate) fn measure(&self, name: Name) -> Metric {
+    pub(crate) fn measure(&self, name: MetricName) -> Metric {
         self.look(|facts| measure(facts, 0, name)).unwrap()
     }
 
     pub(crate) fn assess(&self, depth: Depth) -> Assessment {
-        let model = Model::shipped().unwrap();
+        let model = RiskModel::shipped().unwrap();
         self.look(|facts| assess(facts, &model, depth)).unwrap()
     }
 }

@@ -2,30 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::assemble::gathered::{Change, DiffStat, Gap, Status};
+use proem_agents::assemble::gathered::{ChangedPath, DiffStat, Gap, PathStatus};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
-use super::Side;
+use super::DiffSide;
 use crate::{
     gaps::gap,
     git::{StatusKind, StatusListing},
 };
 
 /// Lines added and removed by path; `None` for a binary file.
-pub(super) type Lines = BTreeMap<Vec<u8>, Option<(u64, u64)>>;
+pub(super) type LinesByPath = BTreeMap<Vec<u8>, Option<(u64, u64)>>;
 
 /// Whether a change of this kind is one on `side`.
-pub(super) const fn is_on(side: Side, kind: StatusKind) -> bool {
+pub(super) const fn is_on(side: DiffSide, kind: StatusKind) -> bool {
     match (kind, side) {
-        (StatusKind::Tracked { staged, .. }, Side::Staged) => staged != b'.',
-        (StatusKind::Tracked { unstaged, .. }, Side::Unstaged) => unstaged != b'.',
+        (StatusKind::Tracked { staged, .. }, DiffSide::Staged) => staged != b'.',
+        (StatusKind::Tracked { unstaged, .. }, DiffSide::Unstaged) => unstaged != b'.',
         _ => false,
     }
 }
 
 /// The sums over one side.
-pub(super) fn diff_stat(lines: &Lines) -> DiffStat {
+pub(super) fn diff_stat(lines: &LinesByPath) -> DiffStat {
     lines.values().fold(DiffStat::default(), |sum, lines| {
         let (insertions, deletions) = lines.unwrap_or_default();
         DiffStat {
@@ -41,19 +41,19 @@ pub(super) fn diff_stat(lines: &Lines) -> DiffStat {
 pub(super) fn changes(
     status: &StatusListing,
     untracked: &[Vec<u8>],
-    sides: [Option<&Lines>; 2],
+    sides: [Option<&LinesByPath>; 2],
     cap: usize,
     gaps: &mut Vec<Gap>,
-) -> Vec<Change> {
+) -> Vec<ChangedPath> {
     let tracked = status.entries.iter().filter_map(|entry| Some((entry.path.as_slice(), status_of(entry.kind)?)));
-    let mut paths: Vec<(&[u8], Status)> =
-        tracked.chain(untracked.iter().map(|path| (path.as_slice(), Status::Untracked))).collect();
+    let mut paths: Vec<(&[u8], PathStatus)> =
+        tracked.chain(untracked.iter().map(|path| (path.as_slice(), PathStatus::Untracked))).collect();
     paths.sort_unstable();
     if paths.len() > cap {
         gaps.push(gap("changed paths", format!("only the first {cap} of {} are listed", paths.len())));
     }
     paths.truncate(cap);
-    let change = |(path, status): (&[u8], Status)| Change {
+    let change = |(path, status): (&[u8], PathStatus)| ChangedPath {
         path: Untrusted::new(
             String::from_utf8_lossy(path).into_owned(),
             Label::from_source(Source::named("git/paths")),
@@ -65,8 +65,8 @@ pub(super) fn changes(
 }
 
 /// Lines on both sides together; `None` if one of them is unknown or isn't counted.
-fn lines_of(path: &[u8], status: Status, sides: [Option<&Lines>; 2]) -> Option<(u64, u64)> {
-    if matches!(status, Status::Untracked | Status::Unmerged) {
+fn lines_of(path: &[u8], status: PathStatus, sides: [Option<&LinesByPath>; 2]) -> Option<(u64, u64)> {
+    if matches!(status, PathStatus::Untracked | PathStatus::Unmerged) {
         return None;
     }
     sides.into_iter().try_fold((0_u64, 0_u64), |(added, removed), side| {
@@ -76,18 +76,18 @@ fn lines_of(path: &[u8], status: Status, sides: [Option<&Lines>; 2]) -> Option<(
 }
 
 /// What happened on both sides together; `None` if nothing did.
-const fn status_of(kind: StatusKind) -> Option<Status> {
+const fn status_of(kind: StatusKind) -> Option<PathStatus> {
     match kind {
-        StatusKind::Unmerged => Some(Status::Unmerged),
-        StatusKind::Untracked => Some(Status::Untracked),
+        StatusKind::Unmerged => Some(PathStatus::Unmerged),
+        StatusKind::Untracked => Some(PathStatus::Untracked),
         StatusKind::Ignored => None,
-        StatusKind::Tracked { unstaged: b'D', .. } => Some(Status::Deleted),
+        StatusKind::Tracked { unstaged: b'D', .. } => Some(PathStatus::Deleted),
         StatusKind::Tracked { staged, unstaged } => match if staged == b'.' { unstaged } else { staged } {
-            b'A' => Some(Status::Added),
-            b'M' => Some(Status::Modified),
-            b'D' => Some(Status::Deleted),
-            b'R' | b'C' => Some(Status::Renamed),
-            b'T' => Some(Status::TypeChanged),
+            b'A' => Some(PathStatus::Added),
+            b'M' => Some(PathStatus::Modified),
+            b'D' => Some(PathStatus::Deleted),
+            b'R' | b'C' => Some(PathStatus::Renamed),
+            b'T' => Some(PathStatus::TypeChanged),
             _ => None,
         },
     }

@@ -6,10 +6,10 @@ use super::{LONGEST_NAME, unescape};
 const LONGEST_KEY: usize = 64;
 
 /// A string that was found.
-pub(super) struct Found<'a> {
+pub(super) struct JsonString<'a> {
     /// Where it stands, its own key included; percent-encoded, so ASCII.
     pub(super) pointer: &'a str,
-    pub(super) role: Role,
+    pub(super) role: JsonStringRole,
     /// What stands between the quotes.
     pub(super) raw: &'a str,
     /// Its offset.
@@ -17,7 +17,7 @@ pub(super) struct Found<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum JsonStringRole {
     Value,
     /// A key that is more than a name.
     Key,
@@ -25,7 +25,7 @@ pub(super) enum Role {
 
 /// Why it isn't read as JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct JsonFault {
     pub(super) at: usize,
     pub(super) kind: FaultKind,
 }
@@ -37,7 +37,7 @@ pub(super) enum FaultKind {
 }
 
 /// A list or an object that is open.
-struct Open {
+struct JsonContainer {
     /// The length of its own pointer.
     pointer: usize,
     /// The next index; `None` in an object.
@@ -45,21 +45,21 @@ struct Open {
 }
 
 /// The way through a text.
-pub(super) struct Walk<'a> {
+pub(super) struct JsonWalk<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    open: Vec<Open>,
+    open: Vec<JsonContainer>,
     pointer: String,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> JsonWalk<'a> {
     pub(super) const fn new(text: &'a str, depth: usize) -> Self {
         Self { text, at: 0, depth, open: Vec::new(), pointer: String::new() }
     }
 
     /// Goes through all of it.
-    pub(super) fn run(mut self, tell: &mut dyn FnMut(&Found<'_>)) -> Result<(), Fault> {
+    pub(super) fn run(mut self, tell: &mut dyn FnMut(&JsonString<'_>)) -> Result<(), JsonFault> {
         loop {
             if self.value(tell)? {
                 continue;
@@ -72,8 +72,8 @@ impl<'a> Walk<'a> {
         if self.at == self.text.len() { Ok(()) } else { Err(self.invalid()) }
     }
 
-    const fn invalid(&self) -> Fault {
-        Fault { at: self.at, kind: FaultKind::Invalid }
+    const fn invalid(&self) -> JsonFault {
+        JsonFault { at: self.at, kind: FaultKind::Invalid }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads the start of a value; true if another value starts inside it.
-    fn value(&mut self, tell: &mut dyn FnMut(&Found<'_>)) -> Result<bool, Fault> {
+    fn value(&mut self, tell: &mut dyn FnMut(&JsonString<'_>)) -> Result<bool, JsonFault> {
         self.space();
         match self.peek() {
             Some(b'{') => {
@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
             }
             Some(b'"') => {
                 let (at, raw) = self.string()?;
-                tell(&Found { pointer: &self.pointer, role: Role::Value, raw, at });
+                tell(&JsonString { pointer: &self.pointer, role: JsonStringRole::Value, raw, at });
                 Ok(false)
             }
             _ => self.word().map(|()| false),
@@ -131,7 +131,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes on behind a value; true at the end of everything.
-    fn after_value(&mut self, tell: &mut dyn FnMut(&Found<'_>)) -> Result<bool, Fault> {
+    fn after_value(&mut self, tell: &mut dyn FnMut(&JsonString<'_>)) -> Result<bool, JsonFault> {
         loop {
             let Some(open) = self.open.last_mut() else { return Ok(true) };
             let (pointer, index) = (open.pointer, &mut open.index);
@@ -159,11 +159,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn enter(&mut self, index: Option<usize>) -> Result<(), Fault> {
+    fn enter(&mut self, index: Option<usize>) -> Result<(), JsonFault> {
         if self.open.len() >= self.depth {
-            return Err(Fault { at: self.at, kind: FaultKind::TooDeep });
+            return Err(JsonFault { at: self.at, kind: FaultKind::TooDeep });
         }
-        self.open.push(Open { pointer: self.pointer.len(), index });
+        self.open.push(JsonContainer { pointer: self.pointer.len(), index });
         self.step();
         Ok(())
     }
@@ -173,18 +173,18 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads a key and its colon.
-    fn key(&mut self, tell: &mut dyn FnMut(&Found<'_>)) -> Result<(), Fault> {
+    fn key(&mut self, tell: &mut dyn FnMut(&JsonString<'_>)) -> Result<(), JsonFault> {
         self.space();
         let (at, raw) = self.string()?;
         push_segment(&mut self.pointer, raw);
         if !is_name(raw) {
-            tell(&Found { pointer: &self.pointer, role: Role::Key, raw, at });
+            tell(&JsonString { pointer: &self.pointer, role: JsonStringRole::Key, raw, at });
         }
         if self.take(b':') { Ok(()) } else { Err(self.invalid()) }
     }
 
     /// Reads a string; where its content starts, and the content as it stands.
-    fn string(&mut self) -> Result<(usize, &'a str), Fault> {
+    fn string(&mut self) -> Result<(usize, &'a str), JsonFault> {
         if self.peek() != Some(b'"') {
             return Err(self.invalid());
         }
@@ -207,7 +207,7 @@ impl<'a> Walk<'a> {
         Ok((start, raw))
     }
 
-    fn escape(&mut self) -> Result<(), Fault> {
+    fn escape(&mut self) -> Result<(), JsonFault> {
         let digits = match self.peek() {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 0,
             Some(b'u') => 4,
@@ -225,7 +225,7 @@ impl<'a> Walk<'a> {
 
     /// Reads a number, `true`, `false` or `null`. Which numbers are well written is nobody's
     /// business here.
-    fn word(&mut self) -> Result<(), Fault> {
+    fn word(&mut self) -> Result<(), JsonFault> {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')) {
             self.step();

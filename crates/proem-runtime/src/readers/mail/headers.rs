@@ -64,22 +64,22 @@ const SAMPLE: usize = 64 * 1024;
 
 /// The header lines of a message or a part.
 #[derive(Debug)]
-pub(super) struct Block<'a> {
+pub(super) struct HeaderBlock<'a> {
     /// Those of known names.
-    lines: Vec<Line<'a>>,
+    lines: Vec<HeaderLine<'a>>,
     /// How many known headers follow after as many as are read.
     pub(super) left_out: usize,
 }
 
 /// One header with its continuation lines.
 #[derive(Debug)]
-struct Line<'a> {
+struct HeaderLine<'a> {
     name: &'a [u8],
     /// What follows the colon.
     value: &'a [u8],
 }
 
-impl Line<'_> {
+impl HeaderLine<'_> {
     fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
@@ -91,7 +91,7 @@ impl Line<'_> {
 
 /// What a part's headers say about its body.
 #[derive(Debug, Default)]
-pub(super) struct Headers<'a> {
+pub(super) struct MimeHeaders<'a> {
     pub(super) content_type: Option<ContentType<'a>>,
     disposition: Option<ContentType<'a>>,
     encoding: String,
@@ -102,10 +102,10 @@ pub(super) struct Headers<'a> {
 /// The headers, and what follows the first empty line.
 ///
 /// A line that is no header ends them: what follows is body.
-pub(super) fn split(chunk: Chunk<'_>) -> (Block<'_>, Chunk<'_>) {
-    let mut block = Block { lines: Vec::new(), left_out: 0 };
+pub(super) fn split(chunk: Chunk<'_>) -> (HeaderBlock<'_>, Chunk<'_>) {
+    let mut block = HeaderBlock { lines: Vec::new(), left_out: 0 };
     // The header that is being read, and where its value starts.
-    let mut open: Option<(Line<'_>, usize)> = None;
+    let mut open: Option<(HeaderLine<'_>, usize)> = None;
     let mut at = 0_usize;
     for line in chunk.bytes.split_inclusive(|byte| *byte == b'\n') {
         let next = at.saturating_add(line.len());
@@ -119,7 +119,7 @@ pub(super) fn split(chunk: Chunk<'_>) -> (Block<'_>, Chunk<'_>) {
         } else {
             let Some((name, before)) = name_of(line) else { break };
             let start = at.saturating_add(before);
-            let header = Line { name, value: chunk.bytes.get(start..next).unwrap_or_default() };
+            let header = HeaderLine { name, value: chunk.bytes.get(start..next).unwrap_or_default() };
             block.add(open.replace((header, start)));
         }
         at = next;
@@ -148,8 +148,8 @@ pub(super) fn looks_like_some(bytes: &[u8]) -> bool {
     ends && known >= 2
 }
 
-impl<'a> Block<'a> {
-    fn add(&mut self, header: Option<(Line<'a>, usize)>) {
+impl<'a> HeaderBlock<'a> {
+    fn add(&mut self, header: Option<(HeaderLine<'a>, usize)>) {
         let Some((line, _)) = header.filter(|(line, _)| line.is_known()) else { return };
         if self.lines.len() < MOST_HEADERS {
             self.lines.push(line);
@@ -168,8 +168,8 @@ impl<'a> Block<'a> {
     }
 
     /// What the headers say about the body.
-    pub(super) fn headers(&self) -> Headers<'a> {
-        let mut headers = Headers::default();
+    pub(super) fn headers(&self) -> MimeHeaders<'a> {
+        let mut headers = MimeHeaders::default();
         let mut first = |name: &str| {
             let mut values = self.lines.iter().filter(|line| line.is(name)).map(|line| line.value);
             let value = values.next();
@@ -185,7 +185,7 @@ impl<'a> Block<'a> {
     }
 }
 
-impl Headers<'_> {
+impl MimeHeaders<'_> {
     /// The name of the transfer encoding.
     pub(super) fn encoding(&self) -> &str {
         // A comment may follow.

@@ -28,7 +28,7 @@ impl<'a> Chunk<'a> {
 
 /// The parts of a body, and what stands around them.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parts<'a> {
+pub(super) struct MultipartBody<'a> {
     pub(super) preamble: Chunk<'a>,
     pub(super) parts: Vec<Chunk<'a>>,
     /// What follows the closing boundary; more parts under the same boundary may be in it.
@@ -37,7 +37,7 @@ pub(super) struct Parts<'a> {
     pub(super) left_out: usize,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> MultipartBody<'a> {
     /// At most `most` parts; none if the boundary is empty or never there.
     pub(super) fn split(body: Chunk<'a>, boundary: &[u8], most: usize) -> Self {
         let mut split = Self { preamble: body, parts: Vec::new(), epilogue: body.after(body.bytes.len()), left_out: 0 };
@@ -87,7 +87,7 @@ mod tests {
 
     #[track_caller]
     fn check(body: &str, boundary: &str, expected: (&str, &[&str], &str, usize)) {
-        let split = Parts::split(Chunk::whole(body.as_bytes()), boundary.as_bytes(), 3);
+        let split = MultipartBody::split(Chunk::whole(body.as_bytes()), boundary.as_bytes(), 3);
         let text = |chunk: &Chunk<'_>| {
             let at = chunk.at.unwrap();
             assert_eq!(&body.as_bytes()[at..at + chunk.bytes.len()], chunk.bytes);

@@ -8,30 +8,30 @@ use super::parts::Chunk;
 
 /// A body as it was before it was encoded.
 #[derive(Debug)]
-pub(super) struct Plain<'a> {
+pub(super) struct TransferBody<'a> {
     bytes: Cow<'a, [u8]>,
     at: Option<usize>,
     /// Whether the encoding's name means nothing; the body stands as it was.
     pub(super) is_unknown: bool,
 }
 
-impl Plain<'_> {
+impl TransferBody<'_> {
     pub(super) fn chunk(&self) -> Chunk<'_> {
         Chunk { bytes: &self.bytes, at: self.at }
     }
 }
 
 /// Undoes the encoding that is named; an empty name is none.
-pub(super) fn decode<'a>(body: Chunk<'a>, encoding: &str) -> Plain<'a> {
+pub(super) fn decode<'a>(body: Chunk<'a>, encoding: &str) -> TransferBody<'a> {
     let bytes = match encoding.to_ascii_lowercase().as_str() {
         "base64" => base64(body.bytes),
         "quoted-printable" => quoted_printable(body.bytes),
         other => {
             let is_unknown = !matches!(other, "" | "7bit" | "8bit" | "binary");
-            return Plain { bytes: Cow::Borrowed(body.bytes), at: body.at, is_unknown };
+            return TransferBody { bytes: Cow::Borrowed(body.bytes), at: body.at, is_unknown };
         }
     };
-    Plain { bytes: Cow::Owned(bytes), at: None, is_unknown: false }
+    TransferBody { bytes: Cow::Owned(bytes), at: None, is_unknown: false }
 }
 
 /// Characters outside the alphabet are passed over, as the standard wants; the library refuses them.

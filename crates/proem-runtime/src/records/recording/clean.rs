@@ -4,42 +4,42 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 use std::sync::{Mutex, PoisonError};
 
-use proem_engine::ordered::Ordered;
+use proem_engine::ordered::OrderedJson;
 use proem_guard::credential;
-use proem_llm::secret::{Finder, Secret};
-use proem_store::record::Content;
+use proem_llm::secret::{Secret, SecretFinder};
+use proem_store::record::HashedContent;
 use proem_text::json;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::Keeping;
+use super::RecordDepth;
 
 /// Takes out of texts what must not be written.
 #[derive(Debug)]
 pub(super) struct Cleaner<'s> {
-    finder: Finder<'s>,
-    keeping: Keeping,
+    finder: SecretFinder<'s>,
+    keeping: RecordDepth,
     redacted: AtomicBool,
     /// Long texts that hold no credential: a section's stands in the state, in the assembly and in every call.
-    known: Mutex<Vec<Content>>,
+    known: Mutex<Vec<HashedContent>>,
 }
 
 /// The bytes from which on a text is remembered: to read it once more costs more than to find it again.
 const LONG: usize = 1 << 10;
 
 impl<'s> Cleaner<'s> {
-    pub(super) fn new(secrets: &'s [Secret], keeping: Keeping) -> Self {
-        Self { finder: Finder::new(secrets), keeping, redacted: AtomicBool::new(false), known: Mutex::default() }
+    pub(super) fn new(secrets: &'s [Secret], keeping: RecordDepth) -> Self {
+        Self { finder: SecretFinder::new(secrets), keeping, redacted: AtomicBool::new(false), known: Mutex::default() }
     }
 
     /// Why the run can't be replayed, as far as its texts go.
     pub(super) fn missing(&self) -> Option<String> {
         match self.keeping {
-            Keeping::Hashes => Some("only hashes are kept of its texts (`records.keep`)".to_owned()),
-            Keeping::Content if self.redacted.load(MemoryOrder::Relaxed) => {
+            RecordDepth::Hashes => Some("only hashes are kept of its texts (`records.keep`)".to_owned()),
+            RecordDepth::Content if self.redacted.load(MemoryOrder::Relaxed) => {
                 Some("it contained a credential, which was removed".to_owned())
             }
-            Keeping::Content => None,
+            RecordDepth::Content => None,
         }
     }
 
@@ -92,16 +92,16 @@ impl<'s> Cleaner<'s> {
     }
 
     /// A text as it is kept.
-    pub(super) fn content(&self, text: &str) -> Content {
+    pub(super) fn content(&self, text: &str) -> HashedContent {
         if text.len() < LONG {
-            return self.kept(Content::new(self.text(text)));
+            return self.kept(HashedContent::new(self.text(text)));
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(content) = known.iter().find(|content| content.bytes.as_deref() == Some(text.as_bytes())) {
             return self.kept(content.clone());
         }
         let clean = self.text(text);
-        let content = Content::new(&clean);
+        let content = HashedContent::new(&clean);
         if clean == text {
             known.push(content.clone());
         }
@@ -109,44 +109,44 @@ impl<'s> Cleaner<'s> {
     }
 
     /// A value as it is kept: canonical JSON.
-    pub(super) fn json_content(&self, value: &Json) -> Content {
+    pub(super) fn json_content(&self, value: &Json) -> HashedContent {
         let text = json::compact(value);
-        self.kept(Content::new(match self.json_of(value, text.as_bytes()) {
+        self.kept(HashedContent::new(match self.json_of(value, text.as_bytes()) {
             Cow::Borrowed(_) => text,
             Cow::Owned(clean) => json::compact(&clean),
         }))
     }
 
     /// Inputs as they are kept: their objects as written, so that a replay renders the same bytes.
-    pub(super) fn inputs(&self, inputs: &Ordered) -> Content {
+    pub(super) fn inputs(&self, inputs: &OrderedJson) -> HashedContent {
         let text = inputs.compact();
         if self.finder.find(text.as_bytes()).is_some() || !credential::find(&text).is_empty() {
             return self.json_content(&inputs.to_json());
         }
-        self.kept(Content::new(text))
+        self.kept(HashedContent::new(text))
     }
 
     /// The same for what can be written as JSON; a text of ours stands for what can't.
-    pub(super) fn serialised(&self, value: &impl Serialize) -> Content {
+    pub(super) fn serialised(&self, value: &impl Serialize) -> HashedContent {
         self.json_content(&written(value))
     }
 
     /// A value that is kept beside texts: nothing where only hashes are.
     pub(super) fn inline(&self, value: Json) -> Json {
         match self.keeping {
-            Keeping::Content => self.json(value),
-            Keeping::Hashes => Json::Null,
+            RecordDepth::Content => self.json(value),
+            RecordDepth::Hashes => Json::Null,
         }
     }
 
-    pub(super) const fn keeping(&self) -> Keeping {
+    pub(super) const fn keeping(&self) -> RecordDepth {
         self.keeping
     }
 
-    fn kept(&self, content: Content) -> Content {
+    fn kept(&self, content: HashedContent) -> HashedContent {
         match self.keeping {
-            Keeping::Content => content,
-            Keeping::Hashes => content.forgotten(),
+            RecordDepth::Content => content,
+            RecordDepth::Hashes => content.forgotten(),
         }
     }
 }
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn values_stay_values() {
         let secrets = secrets();
-        let cleaner = Cleaner::new(&secrets, Keeping::Content);
+        let cleaner = Cleaner::new(&secrets, RecordDepth::Content);
         let clean = cleaner.json(json!({"a": [1, format!("x{KEY}")], (KEY): true}));
         assert_eq!(clean, json!({"a": [1, "x[redacted:KEY]"], "[redacted:KEY]": true}));
         assert_eq!(cleaner.missing().as_deref(), Some("it contained a credential, which was removed"));
@@ -180,32 +180,32 @@ mod tests {
 
     #[test]
     fn what_has_the_shape_of_a_credential_is_taken_out() {
-        let cleaner = Cleaner::new(&[], Keeping::Content);
+        let cleaner = Cleaner::new(&[], RecordDepth::Content);
         // Put together here, so that no scanner of sources takes it for one.
         let token = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
         let value = json!({ "a": format!("use {token}"), (token.clone()): [1, "sk-…"] });
         let clean = json!({ "a": "use [redacted:github-token]", "[redacted:github-token]": [1, "sk-…"] });
         assert_eq!(cleaner.json(value), clean);
         assert_eq!(cleaner.missing().as_deref(), Some("it contained a credential, which was removed"));
-        assert_eq!(cleaner.content(&token), Content::new("[redacted:github-token]"));
+        assert_eq!(cleaner.content(&token), HashedContent::new("[redacted:github-token]"));
     }
 
     #[test]
     fn what_holds_none_stays_as_it_is() {
         let secrets = secrets();
-        let cleaner = Cleaner::new(&secrets, Keeping::Content);
+        let cleaner = Cleaner::new(&secrets, RecordDepth::Content);
         let value = json!({"a": [1, "sk-0123456789"]});
         assert_eq!(cleaner.json(value.clone()), value);
-        assert_eq!(cleaner.content("text"), Content::new("text"));
+        assert_eq!(cleaner.content("text"), HashedContent::new("text"));
         assert_eq!(cleaner.missing(), None);
     }
 
     #[test]
     fn inputs_keep_their_order_and_lose_their_credentials() {
         let secrets = secrets();
-        let cleaner = Cleaner::new(&secrets, Keeping::Content);
+        let cleaner = Cleaner::new(&secrets, RecordDepth::Content);
         let kept = |text: &str| {
-            let inputs: Ordered = serde_json::from_str(text).unwrap();
+            let inputs: OrderedJson = serde_json::from_str(text).unwrap();
             String::from_utf8(cleaner.inputs(&inputs).bytes.unwrap().to_vec()).unwrap()
         };
         assert_eq!(kept(r#"{"b": {"d": 1.0, "c": "x"}, "a": []}"#), r#"{"b":{"d":1.0,"c":"x"},"a":[]}"#);
@@ -217,8 +217,8 @@ mod tests {
 
     #[test]
     fn hashes_are_all_that_is_left() {
-        let cleaner = Cleaner::new(&[], Keeping::Hashes);
-        assert_eq!(cleaner.content("text"), Content::new("text").forgotten());
+        let cleaner = Cleaner::new(&[], RecordDepth::Hashes);
+        assert_eq!(cleaner.content("text"), HashedContent::new("text").forgotten());
         assert_eq!(cleaner.inline(json!({"a": "text"})), Json::Null);
         assert!(cleaner.missing().is_some_and(|why| why.contains("only hashes")));
     }
@@ -235,7 +235,7 @@ mod tests {
                 _ => json!({ "a": json!({"b": text}).to_string() }),
             };
             let secrets = [Secret::new("KEY", key)];
-            let cleaner = Cleaner::new(&secrets, Keeping::Content);
+            let cleaner = Cleaner::new(&secrets, RecordDepth::Content);
             let bytes = cleaner.json_content(&value).bytes.unwrap();
             prop_assert!(find(&secrets, &bytes).is_none());
             prop_assert!(cleaner.missing().is_some());

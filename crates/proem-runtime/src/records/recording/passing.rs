@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::ledger::{Bound, Refusal, bound};
 use proem_engine::run::EffectId;
-use proem_llm::caller::gate::{Attempt, Gate, Last, Left, Passing};
+use proem_llm::caller::gate::{AttemptEnd, CallAttempt, Gate, GateFuture, Last};
 use proem_llm::caller::wall_clock;
-use proem_store::record::{Intent, NewAttempt, NewCall, Settlement, Used};
-use proem_store::{Booked, Error, failpoint};
+use proem_store::record::{AttemptUsage, Intent, NewAttempt, NewCall, Settlement};
+use proem_store::{BookingOutcome, Error, failpoint};
 
-use super::{Asked, Recording, rows};
+use super::{Recording, SendState, rows};
 use crate::records::{Necessity, unsent};
 
 /// How long it is waited for others' settlements before the booking is tried again: at first, and at
@@ -22,18 +22,18 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 
 /// What became of a booking. The store goes on with it when nobody waits for it any more, so that who is
 /// cancelled meanwhile can still ask for it, and settle it.
-type Booking = Shared<BoxFuture<'static, Result<Booked, Unwritten>>>;
+type BookingFuture = Shared<BoxFuture<'static, Result<BookingOutcome, BookingFailure>>>;
 
 /// Why a booking was not written.
 #[derive(Debug, Clone)]
-enum Unwritten {
+enum BookingFailure {
     /// The store can't be used.
     Unusable(String),
     /// The run is another process's by now, or what is recorded contradicts it: it must not go on.
     Contradicted(String),
 }
 
-impl From<Error> for Unwritten {
+impl From<Error> for BookingFailure {
     fn from(error: Error) -> Self {
         match error {
             Error::Conflict(why) => Self::Contradicted(why),
@@ -45,7 +45,7 @@ impl From<Error> for Unwritten {
 /// An attempt at the gate.
 #[derive(Debug, Clone)]
 pub(super) struct Pass {
-    booking: Booking,
+    booking: BookingFuture,
     stands: Stands,
 }
 
@@ -59,21 +59,21 @@ enum Stands {
 }
 
 impl Gate for Recording<'_> {
-    fn enter<'g>(&'g self, attempt: &'g Attempt<'_>) -> Passing<'g, Result<(), Failure>> {
+    fn enter<'g>(&'g self, attempt: &'g CallAttempt<'_>) -> GateFuture<'g, Result<(), CallFailure>> {
         Box::pin(self.pass(attempt))
     }
 
-    fn leave<'g>(&'g self, attempt: &'g Attempt<'_>, left: Left<'g>) -> Passing<'g, ()> {
+    fn leave<'g>(&'g self, attempt: &'g CallAttempt<'_>, left: AttemptEnd<'g>) -> GateFuture<'g, ()> {
         Box::pin(self.part(attempt, left))
     }
 }
 
-const fn key(attempt: &Attempt<'_>) -> (EffectId, u32) {
+const fn key(attempt: &CallAttempt<'_>) -> (EffectId, u32) {
     (EffectId(attempt.slot.effect), attempt.number)
 }
 
 impl Recording<'_> {
-    async fn pass(&self, attempt: &Attempt<'_>) -> Result<(), Failure> {
+    async fn pass(&self, attempt: &CallAttempt<'_>) -> Result<(), CallFailure> {
         let intent = match self.intent(attempt).await {
             Ok(intent) => intent?,
             Err(error) => return Err(self.unwritten(error.into())),
@@ -82,17 +82,17 @@ impl Recording<'_> {
         loop {
             let booking = self.book(key(attempt), intent.clone());
             match booking.await {
-                Ok(Booked::Yes(_)) => {
+                Ok(BookingOutcome::Yes(_)) => {
                     self.recorded(attempt, &intent);
                     failpoint::pass("before-call");
                     return Ok(());
                 }
-                Ok(Booked::No(refusal)) => {
+                Ok(BookingOutcome::No(refusal)) => {
                     self.held().passes.remove(&key(attempt));
                     self.recorded(attempt, &intent);
                     return Err(refused(&refusal));
                 }
-                Ok(Booked::Wait(_)) => {
+                Ok(BookingOutcome::Wait(_)) => {
                     self.held().passes.remove(&key(attempt));
                     tokio::time::sleep(pause).await;
                     pause = pause.saturating_mul(2).min(PAUSES.1);
@@ -106,16 +106,16 @@ impl Recording<'_> {
     }
 
     /// Begins to book an attempt.
-    fn book(&self, key: (EffectId, u32), intent: Intent) -> Booking {
+    fn book(&self, key: (EffectId, u32), intent: Intent) -> BookingFuture {
         let store = self.kept.store.clone();
-        let booked = async move { store.intend(intent).await.map_err(Unwritten::from) };
+        let booked = async move { store.intend(intent).await.map_err(BookingFailure::from) };
         let booking = booked.boxed().shared();
         self.held().passes.insert(key, Pass { booking: booking.clone(), stands: Stands::Before });
         booking
     }
 
     /// The attempt's intent is written; if it is still at the gate, it is behind it.
-    fn recorded(&self, attempt: &Attempt<'_>, intent: &Intent) {
+    fn recorded(&self, attempt: &CallAttempt<'_>, intent: &Intent) {
         let taken = intent.steps.last().map(|last| last.step.saturating_add(1));
         let state = intent.snapshot.as_ref().map(|snapshot| snapshot.step);
         self.written(taken.max(state).unwrap_or(0));
@@ -123,26 +123,26 @@ impl Recording<'_> {
         held.called.insert(EffectId(attempt.slot.effect));
         if let Some(pass) = held.passes.get_mut(&key(attempt)) {
             pass.stands = Stands::Behind;
-            held.asked = Asked::Something;
+            held.asked = SendState::Something;
         }
     }
 
     /// Why an attempt that can't be written is not made.
-    fn unwritten(&self, unwritten: Unwritten) -> Failure {
+    fn unwritten(&self, unwritten: BookingFailure) -> CallFailure {
         let why = match unwritten {
-            Unwritten::Contradicted(why) => why,
-            Unwritten::Unusable(why) => {
+            BookingFailure::Contradicted(why) => why,
+            BookingFailure::Unusable(why) => {
                 // What was sent before stays sent: a run that has begun is not said to go on without records.
-                let begun = self.resumed || self.held().asked == Asked::Something;
+                let begun = self.resumed || self.held().asked == SendState::Something;
                 let necessity = if begun { Necessity::Required } else { Necessity::Configured };
                 unsent(&why, necessity, &self.kept.ledger.caps)
             }
         };
-        Failure::new(FailureKind::NotBooked, why)
+        CallFailure::new(FailureKind::NotBooked, why)
     }
 
     /// What is written before an attempt; a failure if it can't be booked whatever is in the store.
-    async fn intent(&self, attempt: &Attempt<'_>) -> Result<Result<Intent, Failure>, Error> {
+    async fn intent(&self, attempt: &CallAttempt<'_>) -> Result<Result<Intent, CallFailure>, Error> {
         let effect = EffectId(attempt.slot.effect);
         let number = attempt.number.saturating_add(self.earlier(effect).await?);
         let caps = self.kept.ledger.caps.clone();
@@ -193,14 +193,14 @@ impl Recording<'_> {
         Ok(count)
     }
 
-    async fn part(&self, attempt: &Attempt<'_>, left: Left<'_>) {
+    async fn part(&self, attempt: &CallAttempt<'_>, left: AttemptEnd<'_>) {
         let Some(Pass { booking, stands }) = self.held().passes.remove(&key(attempt)) else { return };
         if stands == Stands::Behind {
             failpoint::pass("after-call");
         }
-        let Ok(Booked::Yes(id)) = booking.await else { return };
+        let Ok(BookingOutcome::Yes(id)) = booking.await else { return };
         let used = match stands {
-            Stands::Before => Used::Nothing,
+            Stands::Before => AttemptUsage::Nothing,
             Stands::Behind => rows::used(attempt, &left, self.kept.ledger.priced),
         };
         let settlement = Settlement {
@@ -226,8 +226,8 @@ impl Recording<'_> {
     }
 }
 
-fn refused(refusal: &Refusal) -> Failure {
-    Failure::new(FailureKind::NotBooked, refusal.in_words())
+fn refused(refusal: &Refusal) -> CallFailure {
+    CallFailure::new(FailureKind::NotBooked, refusal.in_words())
 }
 
 fn millis(time: Duration) -> u64 {

@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 
 use proem_engine::assembly::Assembly;
 use proem_engine::cache::CachePlan;
-use proem_engine::call::{Answering, Choice, Failure, FailureKind, Response, cost};
-use proem_engine::ledger::Priced;
+use proem_engine::call::{AnswerForm, CallFailure, FailureKind, Response, ToolChoice, cost};
+use proem_engine::ledger::Pricing;
 use proem_engine::providers::Model;
-use proem_engine::run::{Because, EffectId, Ended, Outcome};
-use proem_llm::caller::gate::{Attempt, Left};
+use proem_engine::run::{EffectId, ExchangeEnd, FallbackReason, Outcome};
+use proem_llm::caller::gate::{AttemptEnd, CallAttempt};
 use proem_store::body::fold;
 use proem_store::record::{
-    CallResult, CallState, Content, NewAssembly, NewCall, NewRun, ReadCall, Replayable, RunOutcome, SectionRow, Used,
-    hash,
+    AttemptUsage, CallResult, CallState, HashedContent, NewAssembly, NewCall, NewRun, ReadCall, Replayable, RunOutcome,
+    SectionRow, hash,
 };
 use proem_text::Sources;
 use serde_json::{Value as Json, json};
 
 use super::clean::{Cleaner, written};
-use super::{Keeping, Kept, Start};
+use super::{RecordDepth, RecordingContext, Start};
 
 /// A run's line.
-pub(super) fn run(kept: &Kept<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> NewRun {
+pub(super) fn run(kept: &RecordingContext<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> NewRun {
     let file = |(name, text): (&String, &String)| (name.clone(), cleaner.content(text));
-    let files: BTreeMap<String, Content> = start.files.iter().map(file).collect();
+    let files: BTreeMap<String, HashedContent> = start.files.iter().map(file).collect();
     let inputs = cleaner.inputs(start.inputs);
     let settings = cleaner.inline(start.settings.clone());
-    let profiles = start.profiles.clone().filter(|_| cleaner.keeping() == Keeping::Content);
+    let profiles = start.profiles.clone().filter(|_| cleaner.keeping() == RecordDepth::Content);
     NewRun {
         id: start.id.clone(),
         project: kept.project.clone(),
@@ -49,19 +49,19 @@ pub(super) fn run(kept: &Kept<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> 
 
 /// What a run's calls have in common.
 #[derive(Debug, Clone)]
-pub(super) struct Common {
+pub(super) struct CallContext {
     /// The account of its first request.
-    pub(super) report: Content,
+    pub(super) report: HashedContent,
     /// The tokens of the prompt that lists everything.
     pub(super) monolithic_tokens: Option<u64>,
 }
 
 /// A call's line, with what was assembled for it.
-pub(super) fn call(attempt: &Attempt<'_>, common: &Common, cleaner: &Cleaner<'_>) -> NewCall {
+pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cleaner<'_>) -> NewCall {
     let assembly = assembly(&attempt.request.assembly, Some((attempt.plan, attempt.model)), common, cleaner);
     let (pieces, texts) = match cleaner.keeping() {
-        Keeping::Hashes => (Json::Null, Vec::new()),
-        Keeping::Content => {
+        RecordDepth::Hashes => (Json::Null, Vec::new()),
+        RecordDepth::Content => {
             let sections: Vec<(&str, &str)> = assembly.texts.iter().map(addressed).collect();
             let folded = fold(&cleaner.json_of(&attempt.wire.body, attempt.body), &sections);
             (folded.pieces, folded.texts)
@@ -82,20 +82,20 @@ pub(super) fn call(attempt: &Attempt<'_>, common: &Common, cleaner: &Cleaner<'_>
 }
 
 /// A text and its hash.
-fn addressed(content: &Content) -> (&str, &str) {
+fn addressed(content: &HashedContent) -> (&str, &str) {
     let text = content.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     (text.unwrap_or_default(), &content.hash)
 }
 
-fn tool(answer: &Answering) -> Option<String> {
+fn tool(answer: &AnswerForm) -> Option<String> {
     match answer {
-        Answering::Value { tool } => Some(tool.name.clone()),
-        Answering::Tools { choice: Choice::One(name), .. } => Some(name.clone()),
-        Answering::Text | Answering::Tools { .. } => None,
+        AnswerForm::Value { tool } => Some(tool.name.clone()),
+        AnswerForm::Tools { choice: ToolChoice::One(name), .. } => Some(name.clone()),
+        AnswerForm::Text | AnswerForm::Tools { .. } => None,
     }
 }
 
-fn dropped(attempt: &Attempt<'_>) -> Json {
+fn dropped(attempt: &CallAttempt<'_>) -> Json {
     attempt.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why.to_string() })).collect()
 }
 
@@ -103,24 +103,25 @@ fn dropped(attempt: &Attempt<'_>) -> Json {
 pub(super) fn assembly(
     assembly: &Assembly,
     called: Option<(&CachePlan, &Model)>,
-    common: &Common,
+    common: &CallContext,
     cleaner: &Cleaner<'_>,
 ) -> NewAssembly {
-    let texts: Vec<Content> = assembly.sections.iter().map(|section| cleaner.content(&section.text)).collect();
-    let row = |(index, (section, text)): (usize, (&proem_engine::assembly::Placed, &Content))| SectionRow {
-        name: section.name.clone(),
-        role: section.role.as_str().to_owned(),
-        trust: section.trust.as_str().to_owned(),
-        cache: section.cache.as_str().to_owned(),
-        rank: section.rank.as_str().to_owned(),
-        sources: match section.label.sources() {
-            Sources::Named(named) => Some(named.iter().map(|source| source.as_str().to_owned()).collect()),
-            Sources::Many => None,
-        },
-        tokens: count(section.tokens),
-        text: text.hash.clone(),
-        boundary: assembly.boundaries.contains(&index),
-    };
+    let texts: Vec<HashedContent> = assembly.sections.iter().map(|section| cleaner.content(&section.text)).collect();
+    let row =
+        |(index, (section, text)): (usize, (&proem_engine::assembly::PlacedSection, &HashedContent))| SectionRow {
+            name: section.name.clone(),
+            role: section.role.as_str().to_owned(),
+            trust: section.trust.as_str().to_owned(),
+            cache: section.cache.as_str().to_owned(),
+            rank: section.rank.as_str().to_owned(),
+            sources: match section.label.sources() {
+                Sources::Named(named) => Some(named.iter().map(|source| source.as_str().to_owned()).collect()),
+                Sources::Many => None,
+            },
+            tokens: count(section.tokens),
+            text: text.hash.clone(),
+            boundary: assembly.boundaries.contains(&index),
+        };
     let sections = assembly.sections.iter().zip(&texts).enumerate().map(row).collect();
     let (tokens, stable, counter, plan) = match called {
         Some((plan, model)) => {
@@ -146,26 +147,26 @@ pub(super) fn assembly(
 /// What an attempt that was made has used.
 ///
 /// An answer that began and broke is unknown, whatever broke it: what was written by then is paid for.
-pub(super) fn used(attempt: &Attempt<'_>, left: &Left<'_>, priced: Priced) -> Used {
+pub(super) fn used(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pricing) -> AttemptUsage {
     match left.result {
-        Err(failure) if failure.kind.is_unsent() && left.sent.status != Some(200) => Used::Nothing,
-        Err(_) => Used::Unknown,
+        Err(failure) if failure.kind.is_unsent() && left.sent.status != Some(200) => AttemptUsage::Nothing,
+        Err(_) => AttemptUsage::Unknown,
         Ok(response) => {
             let usage = &response.usage;
-            let (Some(input), Some(_)) = (usage.input, usage.output) else { return Used::Unknown };
+            let (Some(input), Some(_)) = (usage.input, usage.output) else { return AttemptUsage::Unknown };
             let listed = attempt.model.prices_for(usize::try_from(input).unwrap_or(usize::MAX)).is_some();
             match (priced, cost(usage, attempt.model)) {
-                (Priced::Free, _) => Used::Reported(usage.clone(), Some(proem_engine::call::NanoDollars(0))),
+                (Pricing::Free, _) => AttemptUsage::Reported(usage.clone(), Some(proem_engine::call::NanoDollars(0))),
                 // Counts that contradict each other have no cost, and that is no reason to book none.
-                (Priced::Listed, None) if listed => Used::Unknown,
-                (Priced::Listed, cost) => Used::Reported(usage.clone(), cost),
+                (Pricing::Listed, None) if listed => AttemptUsage::Unknown,
+                (Pricing::Listed, cost) => AttemptUsage::Reported(usage.clone(), cost),
             }
         }
     }
 }
 
 /// How a call ended.
-pub(super) fn result(result: Result<&Response, &Failure>, cleaner: &Cleaner<'_>) -> CallResult {
+pub(super) fn result(result: Result<&Response, &CallFailure>, cleaner: &Cleaner<'_>) -> CallResult {
     match result {
         Ok(response) => {
             let finish = written(&response.finish);
@@ -182,29 +183,29 @@ pub(super) fn result(result: Result<&Response, &Failure>, cleaner: &Cleaner<'_>)
 /// A run's end: in which way, why without a value of a model's, and the value.
 pub(super) fn ended(
     outcome: &Outcome,
-    asked: Asked,
+    asked: SendState,
     cleaner: &Cleaner<'_>,
-) -> (RunOutcome, Option<Json>, Option<Content>) {
+) -> (RunOutcome, Option<Json>, Option<HashedContent>) {
     // Whoever was not asked for the budget's sake was refused, whatever stands in for an answer.
-    let or_refused = |because: &Because, otherwise| match (because, asked) {
-        (Because::Failed(FailureKind::NotBooked), Asked::Nothing) => RunOutcome::Refused,
+    let or_refused = |because: &FallbackReason, otherwise| match (because, asked) {
+        (FallbackReason::Failed(FailureKind::NotBooked), SendState::Nothing) => RunOutcome::Refused,
         _ => otherwise,
     };
     match &outcome.ended {
-        Ended::Answered { value } => {
+        ExchangeEnd::Answered { value } => {
             (RunOutcome::Answered, None, Some(cleaner.json_content(&proem_guard::show::value(value))))
         }
-        Ended::FellBack { value, because } => {
+        ExchangeEnd::FellBack { value, because } => {
             let value = Some(cleaner.json_content(value));
             (or_refused(because, RunOutcome::FellBack), Some(written(because)), value)
         }
-        Ended::Failed { because } => (or_refused(because, RunOutcome::Failed), Some(written(because)), None),
+        ExchangeEnd::Failed { because } => (or_refused(because, RunOutcome::Failed), Some(written(because)), None),
     }
 }
 
 /// Whether anything was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum SendState {
     /// Nothing was.
     Nothing,
     /// Something may have been.
@@ -214,8 +215,8 @@ pub(super) enum Asked {
 /// What was found out about each call; of answers' problems only the rules where no text is kept.
 pub(super) fn read(outcome: &Outcome, cleaner: &Cleaner<'_>) -> Vec<ReadCall> {
     let problems = |attempt: &proem_engine::run::Attempt| match cleaner.keeping() {
-        Keeping::Content => cleaner.json(written(&attempt.problems)),
-        Keeping::Hashes => attempt.problems.iter().map(|problem| json!({ "rule": problem.rule })).collect(),
+        RecordDepth::Content => cleaner.json(written(&attempt.problems)),
+        RecordDepth::Hashes => attempt.problems.iter().map(|problem| json!({ "rule": problem.rule })).collect(),
     };
     let read = |attempt: &proem_engine::run::Attempt| ReadCall {
         effect: attempt.effect,

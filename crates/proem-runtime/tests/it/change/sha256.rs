@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use proem_risk::change::Kind;
-use proem_runtime::change::{Batch, Spec, commits_since, drawn, parse};
+use proem_risk::change::ChangeKind;
+use proem_runtime::change::{CommitSelection, Spec, commits_since, drawn, parse};
 
 use crate::change::{TEN, git, head, id, read, resolved, shown};
 use crate::fixture::Fixture;
@@ -50,7 +50,10 @@ fn commits_ranges_and_what_is_not_committed() {
     let short = digits.get(..9).unwrap();
     assert_eq!(resolved(&fixture, &parse(short)).unwrap().id, change.id);
     let range = read(&fixture, &parse(&format!("HEAD~1..{short}")));
-    assert_eq!((shown(&range), range.kind, range.commits), (expected.map(str::to_owned).to_vec(), Kind::Range, 1));
+    assert_eq!(
+        (shown(&range), range.kind, range.commits),
+        (expected.map(str::to_owned).to_vec(), ChangeKind::Range, 1)
+    );
     fixture.write("a.txt", "two\n");
     fixture.git(&["add", "a.txt"]);
     fixture.write("a.txt", "three\n");
@@ -72,7 +75,7 @@ fn batches_and_past_commits() {
     let (git, repository) = git(&fixture);
     let cache = fixture.base.join("cache");
     let ids = [id(&fixture, "HEAD"), id(&fixture, "HEAD~1")];
-    let listed = commits_since(&git, &repository, &Batch::Since(0), 10).unwrap();
+    let listed = commits_since(&git, &repository, &CommitSelection::Since(0), 10).unwrap();
     assert_eq!(listed.commits, ids);
     // Read from git, and then from what was kept.
     for _ in 0..2 {

@@ -3,13 +3,13 @@
 use proem_risk::assess::Depth;
 use proem_risk::change::Change;
 use proem_risk::level::{LevelRules, Thresholds};
-use proem_runtime::change::{Resolved, parse};
+use proem_runtime::change::{ResolvedChange, parse};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 
 use crate::change::{NOW, git, read, resolved};
 use crate::fixture::Fixture;
 
-fn opened(fixture: &Fixture, changes: &[Resolved]) -> Assessor {
+fn opened(fixture: &Fixture, changes: &[ResolvedChange]) -> Assessor {
     let (git, repository) = git(fixture);
     let options = AssessorOptions {
         changes: changes.to_vec(),

@@ -1,7 +1,7 @@
 //! A call that can't be booked is not made.
 
-use proem_engine::ledger::{Cap, Period, Priced, Scope, Unit};
-use proem_engine::run::Ended;
+use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit, Pricing};
+use proem_engine::run::ExchangeEnd;
 use proem_llm::scripted::Reply;
 use proem_store::query::RunState;
 use proem_store::record::RunOutcome;
@@ -86,7 +86,7 @@ async fn who_waits_for_a_booking_can_be_cancelled() {
 async fn tokens_are_counted_where_prices_are_unknown() {
     let folder = TempDir::new().unwrap();
     let server = server([Reply::text("hello")]);
-    let cap = Cap { scope: Scope::Project, period: Period::Run, unit: Unit::Tokens, most: 50 };
+    let cap = Cap { scope: CapScope::Project, period: CapPeriod::Run, unit: CapUnit::Tokens, most: 50 };
     let scene = Scene { caps: vec![cap], ..Scene::new(folder.path(), &server) };
     let store = scene.store().await;
     assert_eq!(failure(&scene.run(&store, "1").await).0, "the call failed (not-booked)");
@@ -100,9 +100,9 @@ async fn tokens_are_counted_where_prices_are_unknown() {
 async fn what_runs_on_this_machine_costs_nothing() {
     let folder = TempDir::new().unwrap();
     let server = server([Reply::text("hello")]);
-    let scene = Scene { caps: vec![nanos_a_day(0)], priced: Priced::Free, ..Scene::new(folder.path(), &server) };
+    let scene = Scene { caps: vec![nanos_a_day(0)], priced: Pricing::Free, ..Scene::new(folder.path(), &server) };
     let store = scene.store().await;
     let ran = scene.run(&store, "1").await;
-    assert!(matches!(ran.outcome.ended, Ended::Answered { .. }), "{:?}", ran.outcome.ended);
+    assert!(matches!(ran.outcome.ended, ExchangeEnd::Answered { .. }), "{:?}", ran.outcome.ended);
     assert_eq!(attempts(&store.run(&id("1")).await.unwrap()), ["0.0 reported 0"]);
 }

@@ -1,10 +1,10 @@
 //! What is recorded of calls is what was sent and what came back.
 
-use proem_llm::scripted::{Counts, Ending, Reply};
+use proem_llm::scripted::{DeliveryEnd, Reply, ScriptedUsage};
 use proem_store::Store;
 use proem_store::body::unfold;
 use proem_store::query::{RunDetail, RunState};
-use proem_store::record::{CallState, Content, Replayable, RunOutcome};
+use proem_store::record::{CallState, HashedContent, Replayable, RunOutcome};
 use proem_text::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -21,21 +21,21 @@ async fn bodies(store: &Store, detail: &RunDetail) -> Vec<String> {
             String::from_utf8(found.bytes.as_deref()?.to_vec()).ok()
         };
         let body = json::compact(&unfold(&call.pieces, &text).unwrap());
-        assert_eq!(Content::new(body.as_str()).hash, call.body);
+        assert_eq!(HashedContent::new(body.as_str()).hash, call.body);
         bodies.push(body);
     }
     bodies
 }
 
 /// Every content that a run's sections and pieces refer to.
-async fn everything(store: &Store, detail: &RunDetail) -> Vec<Content> {
+async fn everything(store: &Store, detail: &RunDetail) -> Vec<HashedContent> {
     let mut hashes: Vec<String> = Vec::new();
     for call in &detail.calls {
         hashes.extend(call.sections.iter().map(|section| section.text.clone()));
         let pieces = call.pieces.to_string();
         hashes.extend(pieces.split('"').filter(|word| word.len() == 64).map(str::to_owned));
     }
-    store.contents(&hashes).await.unwrap().into_values().map(Content::new).collect()
+    store.contents(&hashes).await.unwrap().into_values().map(HashedContent::new).collect()
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn a_recorded_call_is_what_the_server_saw_byte_for_byte() {
 #[tokio::test]
 async fn each_attempt_is_a_booking_of_its_own() {
     let folder = TempDir::new().unwrap();
-    let cut = Reply::text("hello").ending(Ending::CutAfter(60));
+    let cut = Reply::text("hello").ending(DeliveryEnd::CutAfter(60));
     let server = server([Reply::raw(500, "{}"), cut, Reply::raw(429, "{}"), Reply::text("hello")]);
     let scene = Scene { attempts: 4, ..Scene::new(folder.path(), &server) };
     let store = scene.store().await;
@@ -87,8 +87,9 @@ async fn each_attempt_is_a_booking_of_its_own() {
 #[tokio::test]
 async fn an_answer_without_an_account_is_booked_in_full() {
     let folder = TempDir::new().unwrap();
-    let zero = Counts::default();
-    let accounts = [None, Some(zero), Some(Counts { input: 100, ..zero }), Some(Counts { output: 10, ..zero })];
+    let zero = ScriptedUsage::default();
+    let accounts =
+        [None, Some(zero), Some(ScriptedUsage { input: 100, ..zero }), Some(ScriptedUsage { output: 10, ..zero })];
     let server = server(accounts.map(|account| Reply::text("hello").using(account)));
     let scene = Scene::new(folder.path(), &server);
     let store = scene.store().await;

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use proem_engine::call::NanoDollars;
 use proem_engine::run::Outcome;
-use proem_llm::scripted::{Reply, Server};
+use proem_llm::scripted::{Reply, ScriptedServer};
 use proem_store::query::RunState;
 use proem_store::record::RunOutcome;
 use serde_json::{Value as Json, json};
@@ -19,7 +19,7 @@ use crate::records::scene::{Scene, attempts, failure, id, nanos_a_day, server, t
 const TOLD: &str = "PROEM_TEST_CHILD";
 
 /// One run in another process, which ends at a failpoint.
-fn elsewhere(folder: &Path, server: &Server, run: &str, cap: Option<u64>, failpoint: &str) -> Output {
+fn elsewhere(folder: &Path, server: &ScriptedServer, run: &str, cap: Option<u64>, failpoint: &str) -> Output {
     let told = json!({ "folder": folder, "url": server.base_url(), "run": run, "cap": cap });
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "records::crashes::child", "--nocapture", "--test-threads=1"])

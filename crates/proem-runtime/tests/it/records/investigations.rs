@@ -6,26 +6,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use proem_agents::assemble::embedded_book;
 use proem_agents::risk::investigation::{
-    Asked, DECISION, Investigated, Investigation, Limits, SYNTHESIS, Subject, Terms,
+    DECISION, Investigation, InvestigationEnd, InvestigationLimits, InvestigationPrompt, InvestigationTerms, SYNTHESIS,
+    Subject,
 };
 use proem_agents::screen::Screening;
 use proem_engine::contract::Contract;
-use proem_engine::ordered::Ordered;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::Model;
-use proem_engine::run::{Effect, EffectId, Outcome, Performed, What};
+use proem_engine::run::{Effect, EffectId, EffectResult, EventKind, Outcome};
 use proem_engine::tokens::OpenAi;
-use proem_guard::{Guard, Key, Policy};
+use proem_guard::{Guard, InstallationKey, Policy};
 use proem_llm::caller::wall_clock;
 use proem_llm::scripted::Reply;
-use proem_risk::assess::{Assessment, FileAssessment, Investigate, ScoreOf};
-use proem_risk::change::Status;
+use proem_risk::assess::{Assessment, ChangeScore, FileAssessment, Investigate};
+use proem_risk::change::FileStatus;
 use proem_risk::level::{Level, LevelRules};
-use proem_risk::metric::{Metric, Name, Signal};
-use proem_risk::path::{Class, Role};
-use proem_runtime::driver::{Bounds, Calls, Onward, Perform, Reached, go_on};
-use proem_runtime::records::{End, Going, Recording, Start, replay, resume};
+use proem_risk::metric::{Metric, MetricName, Signal};
+use proem_risk::path::{FileRole, PathClass};
+use proem_runtime::driver::{CallPerformer, DriveEnd, DriveStart, Perform, RunBounds, go_on};
+use proem_runtime::records::{Recording, ResumeIdentity, RunEnd, Start, replay, resume};
 use proem_store::Store;
 use proem_store::record::Numbers;
 use serde_json::{Value as Json, json};
@@ -40,7 +41,7 @@ struct Bench {
     synthesis: (Prompt, Contract),
     guard: (Guard, Policy),
     model: Model,
-    key: Key,
+    key: InstallationKey,
 }
 
 impl Bench {
@@ -55,15 +56,15 @@ impl Bench {
         Self { decision: load(DECISION), synthesis: load(SYNTHESIS), guard, model: scene.model(), key: key() }
     }
 
-    fn terms(&self) -> Terms<'_> {
-        Terms {
-            decision: Asked { prompt: &self.decision.0, contract: &self.decision.1, profile: None },
-            synthesis: Asked { prompt: &self.synthesis.0, contract: &self.synthesis.1, profile: None },
+    fn terms(&self) -> InvestigationTerms<'_> {
+        InvestigationTerms {
+            decision: InvestigationPrompt { prompt: &self.decision.0, contract: &self.decision.1, profile: None },
+            synthesis: InvestigationPrompt { prompt: &self.synthesis.0, contract: &self.synthesis.1, profile: None },
             model: &self.model,
             key: &self.key,
             screening: Screening { guard: &self.guard.0, policy: &self.guard.1 },
             counter: &OpenAi::O200k,
-            limits: Limits::default(),
+            limits: InvestigationLimits::default(),
         }
     }
 
@@ -92,7 +93,7 @@ impl Bench {
 /// What a start refers to.
 struct Given {
     files: BTreeMap<String, String>,
-    inputs: Ordered,
+    inputs: OrderedJson,
 }
 
 impl Given {
@@ -106,9 +107,9 @@ fn subject() -> Subject {
     let file = FileAssessment {
         index: 0,
         path: "src/auth.py".to_owned(),
-        class: Class { language: None, role: Role::Code, sensitive: None, framework: None },
+        class: PathClass { language: None, role: FileRole::Code, sensitive: None, framework: None },
         lines: Some(250),
-        status: Status::Modified,
+        status: FileStatus::Modified,
         level: Level::Low,
         reasons: Vec::new(),
         metrics: Vec::new(),
@@ -118,7 +119,7 @@ fn subject() -> Subject {
         rules: LevelRules::RankOrSeed,
         reasons: Vec::new(),
         confidence: None,
-        score: ScoreOf { scored: None, rank: None, between: None, signal: Signal::Low },
+        score: ChangeScore { scored: None, rank: None, between: None, signal: Signal::Low },
         metrics: Vec::new(),
         files: vec![file],
         partners: Vec::new(),
@@ -127,7 +128,7 @@ fn subject() -> Subject {
         gaps: Vec::new(),
         calibration_error: 0.05,
     };
-    let coupling = Metric { signal: Signal::High, ..Metric::of(Name::Coupling, 15.0) };
+    let coupling = Metric { signal: Signal::High, ..Metric::of(MetricName::Coupling, 15.0) };
     Subject {
         assessment: assessment.with(0, coupling),
         subject: "Go".to_owned(),
@@ -163,7 +164,7 @@ impl<C> Measuring<C> {
 }
 
 impl<C: Perform + Sync> Perform for Measuring<C> {
-    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> EffectResult {
         if matches!(effect, Effect::Call { .. }) {
             return self.calls.perform(id, effect, stop).await;
         }
@@ -171,8 +172,8 @@ impl<C: Perform + Sync> Perform for Measuring<C> {
         if self.hangs {
             std::future::pending::<()>().await;
         }
-        let owner = Metric { signal: Signal::High, ..Metric::of(Name::OwnershipChurn, 14.0) };
-        Performed::Measured { value: serde_json::to_value(owner).unwrap() }
+        let owner = Metric { signal: Signal::High, ..Metric::of(MetricName::OwnershipChurn, 14.0) };
+        EffectResult::Measured { value: serde_json::to_value(owner).unwrap() }
     }
 }
 
@@ -188,17 +189,17 @@ enum At {
 }
 
 /// What is recorded of an investigation's outcome.
-fn as_kept(investigated: &Investigated) -> Outcome {
+fn as_kept(investigated: &InvestigationEnd) -> Outcome {
     investigated.outcome().unwrap()
 }
 
 /// One process's part of an investigation, in a store of its own: until its end, or until it is killed.
-async fn process(scene: &Scene, asked: impl Fn() -> usize, at: At, fork: Option<&str>) -> Option<Investigated> {
+async fn process(scene: &Scene, asked: impl Fn() -> usize, at: At, fork: Option<&str>) -> Option<InvestigationEnd> {
     let store = scene.store().await;
     let owned = scene.owned();
     let kept = owned.kept(scene, &store);
     let (bench, given) = (Bench::new(scene), Given::new());
-    let going = if fork.is_some() { Going::Apart } else { Going::On };
+    let going = if fork.is_some() { ResumeIdentity::Apart } else { ResumeIdentity::On };
     let resumed = match store.run(&id("1")).await {
         Ok(_) => Some(resume(&store, kept.seal, &scene.project, (&id("1"), going), "rules").await.unwrap()),
         Err(_) => None,
@@ -206,9 +207,9 @@ async fn process(scene: &Scene, asked: impl Fn() -> usize, at: At, fork: Option<
     let steps = resumed.as_ref().map_or(0, |resumed| resumed.step);
     let recording = Recording::new(&kept, &bench.start(&given, (steps, fork)));
     let (caller, directory) = (scene.caller(), scene.directory());
-    let calls = Calls::new(&caller, &directory, 1).through(&recording);
+    let calls = CallPerformer::new(&caller, &directory, 1).through(&recording);
     let world = Measuring::new(calls, at == At::Measuring);
-    let bounds = Bounds { stop: CancellationToken::new(), time: None };
+    let bounds = RunBounds { stop: CancellationToken::new(), time: None };
     let killed = async {
         let is_there = || match at {
             At::Answer(answers) => asked() >= answers,
@@ -223,7 +224,7 @@ async fn process(scene: &Scene, asked: impl Fn() -> usize, at: At, fork: Option<
         match &resumed {
             None => {
                 let mut machine = Investigation::new(bench.terms(), subject());
-                let from = Onward::Event(What::Started);
+                let from = DriveStart::Event(EventKind::Started);
                 go_on(&mut machine, from, &world, &bounds, &recording).await.unwrap().reached
             }
             Some(resumed) => {
@@ -236,21 +237,21 @@ async fn process(scene: &Scene, asked: impl Fn() -> usize, at: At, fork: Option<
     let ended = tokio::select! {
         () = killed => None,
         reached = driven => match reached {
-            Reached::Done(investigated) => Some(investigated),
-            Reached::Asked(_) => panic!("an investigation asks nobody"),
+            DriveEnd::Done(investigated) => Some(investigated),
+            DriveEnd::Asked(_) => panic!("an investigation asks nobody"),
         },
     };
     if let Some(investigated) = &ended {
         let outcome = as_kept(investigated);
         let numbers = Numbers::default();
-        recording.finish(End { at: wall_clock(), outcome, assembly: None, numbers, evaluations: Vec::new() }).await;
+        recording.finish(RunEnd { at: wall_clock(), outcome, assembly: None, numbers, evaluations: Vec::new() }).await;
         assert_eq!(recording.trouble(), None);
     }
     store.close().await;
     ended
 }
 
-async fn replayed(scene: &Scene, store: &Store, run: &str) -> proem_runtime::records::Replayed {
+async fn replayed(scene: &Scene, store: &Store, run: &str) -> proem_runtime::records::ReplayReport {
     let bench = Bench::new(scene);
     let mut machine = Investigation::new(bench.terms(), subject());
     let detail = store.run(&id(run)).await.unwrap();
@@ -280,8 +281,8 @@ async fn an_investigation_ended_anywhere_repeats_at_most_what_was_under_way() {
         let asked = || server.requests().len();
         assert_eq!(process(&scene, asked, at, None).await, None, "{at:?}");
         let ended = process(&scene, asked, At::End, None).await.unwrap();
-        let told = |ended: &Investigated| {
-            let Investigated { assessment, synthesis, hops, notes, .. } = ended.clone();
+        let told = |ended: &InvestigationEnd| {
+            let InvestigationEnd { assessment, synthesis, hops, notes, .. } = ended.clone();
             (assessment, synthesis, hops, notes)
         };
         assert_eq!(told(&ended), told(&whole), "{at:?}");

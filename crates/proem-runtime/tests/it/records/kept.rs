@@ -5,7 +5,7 @@ use std::path::Path;
 use proem_engine::run::Time;
 use proem_llm::scripted::Reply;
 use proem_llm::secret::{Secret, find};
-use proem_runtime::records::{Keeping, assembled};
+use proem_runtime::records::{RecordDepth, assembled};
 use proem_store::query::RunState;
 use proem_store::record::{Numbers, Replayable, RunOutcome};
 use tempfile::TempDir;
@@ -39,7 +39,7 @@ async fn contents_are_kept_and_states_only_sealed() {
 async fn hashes_only_leave_no_text() {
     let folder = TempDir::new().unwrap();
     let server = server([Reply::text("a rather unusual answer")]);
-    let scene = Scene { keeping: Keeping::Hashes, ..Scene::new(folder.path(), &server) };
+    let scene = Scene { keeping: RecordDepth::Hashes, ..Scene::new(folder.path(), &server) };
     let store = scene.store().await;
     assert_eq!(text(&scene.run(&store, "1").await), "a rather unusual answer");
     let detail = store.run(&id("1")).await.unwrap();

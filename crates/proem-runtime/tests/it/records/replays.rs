@@ -2,8 +2,8 @@
 
 use proem_engine::call::Request;
 use proem_engine::run::{Exchange, Outcome};
-use proem_llm::scripted::{Reply, Server};
-use proem_runtime::records::{Difference, Replayed, replay};
+use proem_llm::scripted::{Reply, ScriptedServer};
+use proem_runtime::records::{Difference, ReplayReport, replay};
 use proem_store::Store;
 use tempfile::TempDir;
 
@@ -11,7 +11,7 @@ use crate::records::scene::{Scene, id, server, terms};
 
 struct Recorded {
     _folder: TempDir,
-    server: Server,
+    server: ScriptedServer,
     scene: Scene,
     store: Store,
 }
@@ -28,7 +28,7 @@ async fn recorded(replies: Vec<Reply>) -> Recorded {
 
 impl Recorded {
     /// The replay of a run whose request is rebuilt like that.
-    async fn replayed(&self, change: impl FnOnce(&mut Request)) -> Replayed {
+    async fn replayed(&self, change: impl FnOnce(&mut Request)) -> ReplayReport {
         let detail = self.store.run(&id("1")).await.unwrap();
         let sent = self.server.requests().len();
         let mut request = self.scene.request();

@@ -2,14 +2,15 @@
 
 use std::sync::Mutex;
 
-use proem_engine::call::{Failure, FailureKind};
+use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::run::{
-    Answer, Effect, EffectId, Ended, Event, Machine, Outcome, Performed, Question, Step, Time, What,
+    Effect, EffectId, EffectResult, Event, EventKind, ExchangeEnd, Machine, Outcome, Question, QuestionAnswer, Step,
+    Time,
 };
 use proem_engine::{Error, ErrorKind};
 use proem_llm::scripted::Reply;
-use proem_runtime::driver::{Bounds, Driven, Onward, Perform, Reached, go_on};
-use proem_runtime::records::{Going, Kept, Recording, Resumed, SealKey, resume};
+use proem_runtime::driver::{DriveEnd, DriveResult, DriveStart, Perform, RunBounds, go_on};
+use proem_runtime::records::{Recording, RecordingContext, ResumableRun, ResumeIdentity, SealKey, resume};
 use proem_store::Store;
 use proem_store::query::RunState;
 use proem_store::record::Project;
@@ -41,15 +42,17 @@ impl Machine for Small {
 
     fn step(&mut self, event: Event) -> Result<Step<Vec<String>>, Error> {
         let step = match (self.seen.len(), &event.what) {
-            (0, What::Started) => {
+            (0, EventKind::Started) => {
                 Step::Ask(vec![Question { text: "may I?".to_owned(), options: vec!["yes".to_owned()] }])
             }
-            (1, What::Answered { answers }) => {
-                assert_eq!(answers, &[Answer { option: Some(0) }]);
+            (1, EventKind::Answered { answers }) => {
+                assert_eq!(answers, &[QuestionAnswer { option: Some(0) }]);
                 Step::Wait { until: Time(event.now.0) }
             }
-            (2, What::Woken) => Step::Do(vec![(EffectId(0), self.effect.clone()), (EffectId(1), self.effect.clone())]),
-            (3, What::Performed { results }) => {
+            (2, EventKind::Woken) => {
+                Step::Do(vec![(EffectId(0), self.effect.clone()), (EffectId(1), self.effect.clone())])
+            }
+            (3, EventKind::Performed { results }) => {
                 assert_eq!(results.len(), 2);
                 Step::Done(self.seen.clone())
             }
@@ -73,12 +76,12 @@ struct Counting {
 }
 
 impl Perform for Counting {
-    async fn perform(&self, id: EffectId, _: &Effect, _: &CancellationToken) -> Performed {
+    async fn perform(&self, id: EffectId, _: &Effect, _: &CancellationToken) -> EffectResult {
         self.done.lock().unwrap().push(id.0);
         if self.hangs {
             std::future::pending::<()>().await;
         }
-        Performed::Failed { failure: Failure::new(FailureKind::Server, "it failed") }
+        EffectResult::Failed { failure: CallFailure::new(FailureKind::Server, "it failed") }
     }
 }
 
@@ -86,28 +89,31 @@ impl Perform for Counting {
 async fn part(
     scene: &Scene,
     store: &Store,
-    (machine, from, steps): (&mut Small, Onward, u32),
+    (machine, from, steps): (&mut Small, DriveStart, u32),
     world: &Counting,
-) -> Driven<Vec<String>> {
+) -> DriveResult<Vec<String>> {
     let owned = scene.owned();
     let kept = owned.kept(scene, store);
     let given = Given::new(&scene.text);
     let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps }));
-    let bounds = Bounds { stop: CancellationToken::new(), time: None };
+    let bounds = RunBounds { stop: CancellationToken::new(), time: None };
     go_on(machine, from, world, &bounds, &recording).await.unwrap()
 }
 
-async fn resumed(scene: &Scene, store: &Store) -> Result<Resumed, String> {
+async fn resumed(scene: &Scene, store: &Store) -> Result<ResumableRun, String> {
     let seal = SealKey::derived(&key());
-    resume(store, &seal, &scene.project, (&id("1"), Going::On), "rules").await.map_err(|error| error.to_string())
+    resume(store, &seal, &scene.project, (&id("1"), ResumeIdentity::On), "rules")
+        .await
+        .map_err(|error| error.to_string())
 }
 
 /// A run that has asked, in a process that is gone.
 async fn asked(scene: &Scene) {
     let store = scene.store().await;
     let mut machine = Small::new(scene);
-    let driven = part(scene, &store, (&mut machine, Onward::Event(What::Started), 0), &Counting::default()).await;
-    assert!(matches!(driven.reached, Reached::Asked(_)));
+    let driven =
+        part(scene, &store, (&mut machine, DriveStart::Event(EventKind::Started), 0), &Counting::default()).await;
+    assert!(matches!(driven.reached, DriveEnd::Asked(_)));
     store.close().await;
 }
 
@@ -124,9 +130,9 @@ async fn a_question_outlives_its_process() {
     assert_eq!((resumed.step, resumed.state.questions[0].text.as_str()), (1, "may I?"));
     let mut machine = Small::restore(&scene, &resumed.state.machine);
     let world = Counting::default();
-    let from = resumed.onward(vec![Answer { option: Some(0) }]);
+    let from = resumed.onward(vec![QuestionAnswer { option: Some(0) }]);
     let driven = part(&scene, &store, (&mut machine, from, resumed.step), &world).await;
-    assert_eq!(driven.reached, Reached::Done(["started", "answered", "woken"].map(str::to_owned).to_vec()));
+    assert_eq!(driven.reached, DriveEnd::Done(["started", "answered", "woken"].map(str::to_owned).to_vec()));
     assert_eq!(*world.done.lock().unwrap(), [0, 1]);
 }
 
@@ -140,7 +146,7 @@ async fn a_wait_outlives_its_process_and_what_was_to_be_done_then_is_done_once()
     let from = resumed(&scene, &store).await.unwrap();
     let mut machine = Small::restore(&scene, &from.state.machine);
     let hanging = Counting { hangs: true, ..Counting::default() };
-    let onward = from.onward(vec![Answer { option: Some(0) }]);
+    let onward = from.onward(vec![QuestionAnswer { option: Some(0) }]);
     tokio::select! {
         biased;
         _ = part(&scene, &store, (&mut machine, onward, from.step), &hanging) => unreachable!("its world hangs"),
@@ -150,12 +156,12 @@ async fn a_wait_outlives_its_process_and_what_was_to_be_done_then_is_done_once()
     // The wait was written down; the effects' state would have been with their first attempt.
     let store = scene.store().await;
     let resumed = resumed(&scene, &store).await.unwrap();
-    assert!(matches!(resumed.onward(Vec::new()), Onward::Until(_)));
+    assert!(matches!(resumed.onward(Vec::new()), DriveStart::Until(_)));
     let mut machine = Small::restore(&scene, &resumed.state.machine);
     let world = Counting::default();
     let onward = resumed.onward(Vec::new());
     let driven = part(&scene, &store, (&mut machine, onward, resumed.step), &world).await;
-    assert_eq!(driven.reached, Reached::Done(["started", "answered", "woken"].map(str::to_owned).to_vec()));
+    assert_eq!(driven.reached, DriveEnd::Done(["started", "answered", "woken"].map(str::to_owned).to_vec()));
     assert_eq!(*world.done.lock().unwrap(), [0, 1]);
 }
 
@@ -166,10 +172,10 @@ async fn a_state_opens_for_its_run_rules_and_project_alone() {
     let scene = Scene::new(folder.path(), &server);
     asked(&scene).await;
     let store = scene.store().await;
-    let (own, other) = (SealKey::derived(&key()), SealKey::derived(&proem_guard::Key::new([8; 32])));
+    let (own, other) = (SealKey::derived(&key()), SealKey::derived(&proem_guard::InstallationKey::new([8; 32])));
     let elsewhere = Project("/home/b".to_owned());
     let refused = async |seal: &SealKey, project: &Project, policy: &str| {
-        resume(&store, seal, project, (&id("1"), Going::On), policy).await.unwrap_err().to_string()
+        resume(&store, seal, project, (&id("1"), ResumeIdentity::On), policy).await.unwrap_err().to_string()
     };
     assert_eq!(
         refused(&own, &elsewhere, "rules").await,
@@ -180,7 +186,7 @@ async fn a_state_opens_for_its_run_rules_and_project_alone() {
     assert_eq!(refused(&own, &scene.project, "other rules").await, unsealed);
     store.close().await;
     let store = scene.store().await;
-    let error = resume(&store, &other, &scene.project, (&id("1"), Going::On), "rules").await.unwrap_err();
+    let error = resume(&store, &other, &scene.project, (&id("1"), ResumeIdentity::On), "rules").await.unwrap_err();
     assert_eq!(error.to_string(), unsealed);
 }
 
@@ -202,14 +208,16 @@ async fn a_run_that_is_alive_or_over_or_not_there_is_refused() {
             tokio::task::yield_now().await;
         }
         let seal = SealKey::derived(&key());
-        let error =
-            resume(&other, &seal, &scene.project, (&id("2"), Going::On), "rules").await.unwrap_err().to_string();
+        let error = resume(&other, &seal, &scene.project, (&id("2"), ResumeIdentity::On), "rules")
+            .await
+            .unwrap_err()
+            .to_string();
         stop.cancel();
         error
     };
     let (ran, error) = tokio::join!(scene.run_until(&store, "2", &stop), look);
     assert!(error.contains("alive"), "{error}");
-    assert!(matches!(ran.outcome, Outcome { ended: Ended::Failed { .. }, .. }));
+    assert!(matches!(ran.outcome, Outcome { ended: ExchangeEnd::Failed { .. }, .. }));
 }
 
 /// A machine that asks three times, and ends with what was answered.
@@ -222,7 +230,7 @@ impl Machine for Curious {
     type Outcome = Vec<usize>;
 
     fn step(&mut self, event: Event) -> Result<Step<Vec<usize>>, Error> {
-        if let What::Answered { answers } = &event.what {
+        if let EventKind::Answered { answers } = &event.what {
             self.answers.extend(answers.iter().filter_map(|answer| answer.option));
         }
         if self.answers.len() == 3 {
@@ -241,21 +249,22 @@ impl Machine for Curious {
 async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usize]) -> Result<Vec<usize>, String> {
     let owned = scene.owned();
     let secrets = [proem_llm::secret::Secret::new("TEST_KEY", "sk-0123456789abcdef0123456789abcdef")];
-    let kept = Kept { secrets: &secrets, ..owned.kept(scene, store) };
+    let kept = RecordingContext { secrets: &secrets, ..owned.kept(scene, store) };
     let given = Given::new(&scene.text);
-    let way = if fork.is_some() { Going::Apart } else { Going::On };
-    let bounds = Bounds { stop: CancellationToken::new(), time: None };
+    let way = if fork.is_some() { ResumeIdentity::Apart } else { ResumeIdentity::On };
+    let bounds = RunBounds { stop: CancellationToken::new(), time: None };
     let world = Counting::default();
     let mut left = answers.iter();
     let mut ask = async |questions: &[Question]| {
         assert_eq!(questions.len(), 1);
         let option = left.next().copied().ok_or("nobody answers")?;
-        Ok::<_, Box<dyn std::error::Error>>(vec![Answer { option: Some(option) }])
+        Ok::<_, Box<dyn std::error::Error>>(vec![QuestionAnswer { option: Some(option) }])
     };
     if store.run(&id("1")).await.is_err() {
         let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps: 0 }));
-        let driven = go_on(&mut Curious::default(), Onward::Event(What::Started), &world, &bounds, &recording).await;
-        assert!(matches!(driven.unwrap().reached, Reached::Asked(_)));
+        let driven =
+            go_on(&mut Curious::default(), DriveStart::Event(EventKind::Started), &world, &bounds, &recording).await;
+        assert!(matches!(driven.unwrap().reached, DriveEnd::Asked(_)));
         return Err("it asks".to_owned());
     }
     let resumed = resume(store, kept.seal, &scene.project, (&id("1"), way), "rules").await.unwrap();
@@ -312,7 +321,7 @@ impl Machine for Then {
     fn step(&mut self, event: Event) -> Result<Step<()>, Error> {
         let other = Effect::Measure { what: "other".to_owned(), of: Json::Null };
         Ok(match (&event.what, self.0.take()) {
-            (What::Started, Some(call)) => {
+            (EventKind::Started, Some(call)) => {
                 self.0 = Some(other);
                 Step::Do(vec![(EffectId(0), call)])
             }
@@ -334,13 +343,13 @@ struct Looking<'l, C> {
 }
 
 impl<C: Perform + Sync> Perform for Looking<'_, C> {
-    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> Performed {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> EffectResult {
         if matches!(effect, Effect::Call { .. }) {
             return self.calls.perform(id, effect, stop).await;
         }
         let seen = crate::records::scene::attempts(&self.store.run(&crate::records::scene::id("1")).await.unwrap());
         *self.seen.lock().unwrap() = seen;
-        Performed::Failed { failure: Failure::new(FailureKind::Server, "it failed") }
+        EffectResult::Failed { failure: CallFailure::new(FailureKind::Server, "it failed") }
     }
 }
 
@@ -355,11 +364,11 @@ async fn an_answer_is_on_the_disk_before_something_else_is_done() {
     let given = Given::new(&scene.text);
     let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps: 0 }));
     let (caller, directory) = (scene.caller(), scene.directory());
-    let calls = proem_runtime::driver::Calls::new(&caller, &directory, 1).through(&recording);
+    let calls = proem_runtime::driver::CallPerformer::new(&caller, &directory, 1).through(&recording);
     let world = Looking { calls: &calls, store: &store, seen: Mutex::default() };
     let mut machine = Then(Some(Effect::Call { request: Box::new(scene.request()) }));
-    let bounds = Bounds { stop: CancellationToken::new(), time: None };
-    go_on(&mut machine, Onward::Event(What::Started), &world, &bounds, &recording).await.unwrap();
+    let bounds = RunBounds { stop: CancellationToken::new(), time: None };
+    go_on(&mut machine, DriveStart::Event(EventKind::Started), &world, &bounds, &recording).await.unwrap();
     let seen = world.seen.into_inner().unwrap();
     assert!(matches!(seen.as_slice(), [attempt] if attempt.starts_with("0.0 reported ")), "{seen:?}");
     assert_eq!(store.run(&id("1")).await.unwrap().calls.len(), 1, "what is no call is no call's line");

@@ -4,26 +4,28 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use proem_engine::assembly::{Appended, Assembly, PromptId};
-use proem_engine::call::{Answering, Arrival, NanoDollars, Request};
-use proem_engine::ledger::{Cap, Period, Priced, Scope, Unit};
-use proem_engine::ordered::Ordered;
+use proem_engine::assembly::{Appendix, Assembly, PromptId};
+use proem_engine::call::{AnswerForm, Arrival, NanoDollars, Request};
+use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit, Pricing};
+use proem_engine::ordered::OrderedJson;
 use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::report::{CounterReport, FitReport, PromptReport, Report, Totals};
-use proem_engine::run::{Exchange, Limits, Outcome, Owed, Terms, What};
+use proem_engine::run::{AnswerRequirement, EventKind, Exchange, ExchangeLimits, ExchangeTerms, Outcome};
 use proem_engine::tokens::{Exactness, OpenAi};
-use proem_guard::Key;
+use proem_guard::InstallationKey;
 use proem_llm::caller::{Caller, Wire, wall_clock};
 use proem_llm::client::Client;
-use proem_llm::endpoint::{Endpoint, EndpointLimits, Key as ProviderKey};
-use proem_llm::retry::Policy;
-use proem_llm::scripted::{Reply, Script, Server};
+use proem_llm::endpoint::{Endpoint, EndpointKey as ProviderKey, EndpointLimits};
+use proem_llm::retry::RetryPolicy;
+use proem_llm::scripted::{Reply, ScriptedServer, ServerScript};
 use proem_llm::secret::Secret;
-use proem_runtime::driver::{Bounds, Calls, Directory, Onward, Reached, Served, go_on};
-use proem_runtime::records::{End, Going, Keeping, Kept, Ledger, Recording, Resumed, SealKey, Start, resume};
+use proem_runtime::driver::{CallPerformer, Directory, DriveEnd, DriveStart, RunBounds, ServedModel, go_on};
+use proem_runtime::records::{
+    Ledger, RecordDepth, Recording, RecordingContext, ResumableRun, ResumeIdentity, RunEnd, SealKey, Start, resume,
+};
 use proem_store::query::RunDetail;
 use proem_store::record::{Actor, ActorKind, Numbers, Project, RunId};
-use proem_store::{Access, Opening, Store};
+use proem_store::{Store, StoreAccess, StoreOptions};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -31,8 +33,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) const MODEL: &str = "gpt-4o";
 
 /// The key of this installation.
-pub(crate) fn key() -> Key {
-    Key::new([7; 32])
+pub(crate) fn key() -> InstallationKey {
+    InstallationKey::new([7; 32])
 }
 
 /// What a run's texts are, and how it is held.
@@ -41,8 +43,8 @@ pub(crate) struct Scene {
     pub(crate) folder: PathBuf,
     pub(crate) base_url: String,
     pub(crate) caps: Vec<Cap>,
-    pub(crate) priced: Priced,
-    pub(crate) keeping: Keeping,
+    pub(crate) priced: Pricing,
+    pub(crate) keeping: RecordDepth,
     pub(crate) secrets: Vec<Secret>,
     /// What every request of it begins with.
     pub(crate) rules: String,
@@ -59,13 +61,13 @@ pub(crate) struct Ran {
 }
 
 /// A server that gives these answers, the last again and again.
-pub(crate) fn server(replies: impl Into<Vec<Reply>>) -> Server {
-    Server::start(Script::of(replies.into())).unwrap()
+pub(crate) fn server(replies: impl Into<Vec<Reply>>) -> ScriptedServer {
+    ScriptedServer::start(ServerScript::of(replies.into())).unwrap()
 }
 
 /// A cap of this user's in dollars' billionths for a day.
 pub(crate) fn nanos_a_day(most: u64) -> Cap {
-    Cap { scope: Scope::User, period: Period::Day, unit: Unit::NanoDollars, most }
+    Cap { scope: CapScope::User, period: CapPeriod::Day, unit: CapUnit::NanoDollars, most }
 }
 
 pub(crate) fn id(name: &str) -> RunId {
@@ -73,7 +75,7 @@ pub(crate) fn id(name: &str) -> RunId {
 }
 
 impl Scene {
-    pub(crate) fn new(folder: &Path, server: &Server) -> Self {
+    pub(crate) fn new(folder: &Path, server: &ScriptedServer) -> Self {
         Self::at(folder, &server.base_url())
     }
 
@@ -82,8 +84,8 @@ impl Scene {
             folder: folder.to_owned(),
             base_url: base_url.to_owned(),
             caps: Vec::new(),
-            priced: Priced::Listed,
-            keeping: Keeping::Content,
+            priced: Pricing::Listed,
+            keeping: RecordDepth::Content,
             secrets: Vec::new(),
             rules: "Answer in one line.\n\"Quotes\" and\ttabs stay.".to_owned(),
             text: "Say hello to everybody who reads this line.".to_owned(),
@@ -97,10 +99,10 @@ impl Scene {
     }
 
     pub(crate) async fn store(&self) -> Store {
-        let opening = Opening {
+        let opening = StoreOptions {
             path: self.path(),
             key: key(),
-            access: Access::Write,
+            access: StoreAccess::Write,
             project: self.project.clone(),
             actor: actor(),
             zone: jiff::tz::TimeZone::UTC,
@@ -115,9 +117,9 @@ impl Scene {
     pub(crate) fn request(&self) -> Request {
         let mut assembly =
             Assembly { prompt: prompt(), sections: Vec::new(), boundaries: Vec::new(), output_tokens: 200 };
-        assembly.append("rules", Appended::Ours(&self.rules), &OpenAi::O200k);
-        assembly.append("task", Appended::Ours(&self.text), &OpenAi::O200k);
-        let (model, answer, temperature_percent) = (MODEL.to_owned(), Answering::Text, None);
+        assembly.append("rules", Appendix::Ours(&self.rules), &OpenAi::O200k);
+        assembly.append("task", Appendix::Ours(&self.text), &OpenAi::O200k);
+        let (model, answer, temperature_percent) = (MODEL.to_owned(), AnswerForm::Text, None);
         Request { model, assembly, answer, temperature_percent, arrival: Arrival::Whole }
     }
 
@@ -140,12 +142,12 @@ impl Scene {
             key: ProviderKey::None,
             limits,
         };
-        let policy = Policy { first_backoff: Duration::ZERO, ..Policy::default() };
+        let policy = RetryPolicy { first_backoff: Duration::ZERO, ..RetryPolicy::default() };
         Caller::new(Wire::Live(Client::new()), vec![endpoint]).with_policy(policy)
     }
 
     pub(crate) fn directory(&self) -> Directory {
-        Directory::from([(MODEL.to_owned(), Served { model: self.model(), endpoint: "test".to_owned() })])
+        Directory::from([(MODEL.to_owned(), ServedModel { model: self.model(), endpoint: "test".to_owned() })])
     }
 
     /// The ledger's part of its runs.
@@ -167,7 +169,7 @@ impl Scene {
     pub(crate) async fn run_until(&self, store: &Store, run: &str, stop: &CancellationToken) -> Ran {
         let terms = terms();
         let mut machine = Exchange::new(terms.of(), self.request());
-        let from = Onward::Event(What::Started);
+        let from = DriveStart::Event(EventKind::Started);
         let start = Begun { id: id(run), parent: None, steps: 0 };
         self.drive(store, (&start, None), (&mut machine, from), stop).await
     }
@@ -175,7 +177,7 @@ impl Scene {
     /// Goes on with a run, or with a fork of it.
     pub(crate) async fn resume(&self, store: &Store, run: &str, fork: Option<&str>) -> Result<Ran, String> {
         let seal = SealKey::derived(&key());
-        let going = if fork.is_some() { Going::Apart } else { Going::On };
+        let going = if fork.is_some() { ResumeIdentity::Apart } else { ResumeIdentity::On };
         let resumed =
             resume(store, &seal, &self.project, (&id(run), going), "rules").await.map_err(|error| error.to_string())?;
         let terms = terms();
@@ -188,8 +190,8 @@ impl Scene {
     async fn drive(
         &self,
         store: &Store,
-        (begun, resumed): (&Begun, Option<&Resumed>),
-        (machine, from): (&mut Exchange<'_>, Onward),
+        (begun, resumed): (&Begun, Option<&ResumableRun>),
+        (machine, from): (&mut Exchange<'_>, DriveStart),
         stop: &CancellationToken,
     ) -> Ran {
         let owned = self.owned();
@@ -197,14 +199,14 @@ impl Scene {
         let given = Given::new(&self.text);
         let recording = Recording::new(&kept, &given.start(begun));
         let (caller, directory) = (self.caller(), self.directory());
-        let calls = Calls::new(&caller, &directory, 1).through(&recording);
-        let bounds = Bounds { stop: stop.clone(), time: Some(Duration::from_secs(60)) };
+        let calls = CallPerformer::new(&caller, &directory, 1).through(&recording);
+        let bounds = RunBounds { stop: stop.clone(), time: Some(Duration::from_secs(60)) };
         let driven = match resumed {
             Some(resumed) => go_on(machine, from, &resumed.remembering(&calls), &bounds, &recording).await,
             None => go_on(machine, from, &calls, &bounds, &recording).await,
         };
-        let Reached::Done(outcome) = driven.unwrap().reached else { panic!("an exchange asks nobody") };
-        let end = End {
+        let DriveEnd::Done(outcome) = driven.unwrap().reached else { panic!("an exchange asks nobody") };
+        let end = RunEnd {
             at: wall_clock(),
             outcome: outcome.clone(),
             assembly: None,
@@ -225,8 +227,8 @@ pub(crate) struct Owned {
 
 impl Owned {
     /// What all runs of a scene have in common.
-    pub(crate) fn kept<'k>(&'k self, scene: &'k Scene, store: &'k Store) -> Kept<'k> {
-        Kept {
+    pub(crate) fn kept<'k>(&'k self, scene: &'k Scene, store: &'k Store) -> RecordingContext<'k> {
+        RecordingContext {
             store,
             seal: &self.seal,
             keeping: scene.keeping,
@@ -249,7 +251,7 @@ pub(crate) struct Begun {
 pub(crate) struct Given {
     prompt: PromptId,
     files: BTreeMap<String, String>,
-    inputs: Ordered,
+    inputs: OrderedJson,
     settings: Json,
     report: Report,
 }
@@ -299,17 +301,23 @@ impl Given {
 
 /// Terms with everything that they refer to.
 pub(crate) struct Owns {
-    key: Key,
-    limits: Limits,
+    key: InstallationKey,
+    limits: ExchangeLimits,
 }
 
 pub(crate) fn terms() -> Owns {
-    Owns { key: key(), limits: Limits::default() }
+    Owns { key: key(), limits: ExchangeLimits::default() }
 }
 
 impl Owns {
-    pub(crate) fn of(&self) -> Terms<'_> {
-        Terms { owed: Owed::Text, fallback: None, limits: self.limits, key: &self.key, counter: &OpenAi::O200k }
+    pub(crate) fn of(&self) -> ExchangeTerms<'_> {
+        ExchangeTerms {
+            owed: AnswerRequirement::Text,
+            fallback: None,
+            limits: self.limits,
+            key: &self.key,
+            counter: &OpenAi::O200k,
+        }
     }
 }
 
@@ -343,7 +351,7 @@ fn report() -> Report {
 /// The text that a run ended with.
 pub(crate) fn text(ran: &Ran) -> String {
     match &ran.outcome.ended {
-        proem_engine::run::Ended::Answered { value } => {
+        proem_engine::run::ExchangeEnd::Answered { value } => {
             proem_guard::show::value(value).as_str().unwrap_or_default().to_owned()
         }
         other => panic!("no answer: {other:?}"),
@@ -352,7 +360,7 @@ pub(crate) fn text(ran: &Ran) -> String {
 
 /// Why a run ended without an answer, and the message of its last failure.
 pub(crate) fn failure(ran: &Ran) -> (String, String) {
-    let proem_engine::run::Ended::Failed { because } = &ran.outcome.ended else { panic!("{:?}", ran.outcome) };
+    let proem_engine::run::ExchangeEnd::Failed { because } = &ran.outcome.ended else { panic!("{:?}", ran.outcome) };
     let failure = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.clone());
     (because.in_words(), failure.map_or_else(String::new, |failure| failure.message))
 }

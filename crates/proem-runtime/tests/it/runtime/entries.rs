@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use proem_agents::assemble::gathered::Gathered;
+use proem_agents::assemble::gathered::PlaceFacts;
 use proem_runtime::gather;
 
 use crate::fixture::{Fixture, assert_text, link, said};
@@ -12,7 +12,7 @@ const ACTIVITY: &str = ".proem/private/activity.jsonl";
 const LINE: &str = r#"{"text":"Use tabs.","kind":"preference","time":"2024-01-01T00:00:00Z"}"#;
 
 #[track_caller]
-fn assert_ignored(gathered: &Gathered, gaps: &[&str]) {
+fn assert_ignored(gathered: &PlaceFacts, gaps: &[&str]) {
     assert_eq!((gathered.memories.len(), said(&gathered.gaps)), (0, gaps.iter().map(|&gap| gap.to_owned()).collect()));
 }
 

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use proem_runtime::{
     Error,
-    files::{Access, Content, read_beneath, read_regular, replace, write_new},
+    files::{FileAccess, FileContent, read_beneath, read_regular, replace, write_new},
 };
 use tempfile::TempDir;
 
@@ -27,10 +27,10 @@ fn reading_stops_at_the_cap() {
     let path = folder.path().join("f");
     fs::write(&path, "abc").unwrap();
     for (cap, expected) in [
-        (4, Content::Whole(b"abc".to_vec())),
-        (3, Content::Whole(b"abc".to_vec())),
-        (2, Content::Cut(b"ab".to_vec())),
-        (0, Content::Cut(Vec::new())),
+        (4, FileContent::Whole(b"abc".to_vec())),
+        (3, FileContent::Whole(b"abc".to_vec())),
+        (2, FileContent::Cut(b"ab".to_vec())),
+        (0, FileContent::Cut(Vec::new())),
     ] {
         assert_eq!(read_regular(&path, cap).unwrap(), Some(expected), "{cap}");
     }
@@ -44,15 +44,15 @@ fn reading_stops_at_the_cap() {
 fn a_new_file_is_whole_private_and_alone() {
     let folder = TempDir::new().unwrap();
     let root = folder.path();
-    write_new(root, Path::new("a/b/f"), b"one", Access::Private).unwrap();
+    write_new(root, Path::new("a/b/f"), b"one", FileAccess::Private).unwrap();
     assert_eq!(fs::read(root.join("a/b/f")).unwrap(), b"one");
     assert_eq!((mode(&root.join("a/b/f")), mode(&root.join("a/b")), mode(&root.join("a"))), (0o600, 0o700, 0o700));
     assert_eq!(names(&root.join("a/b")), ["f"]);
-    let again = write_new(root, Path::new("a/b/f"), b"two", Access::Private).unwrap_err();
+    let again = write_new(root, Path::new("a/b/f"), b"two", FileAccess::Private).unwrap_err();
     assert!(matches!(again, Error::Exists { .. }));
     assert_eq!(fs::read(root.join("a/b/f")).unwrap(), b"one");
     assert_eq!(names(&root.join("a/b")), ["f"]);
-    write_new(root, Path::new("s"), b"", Access::Shared).unwrap();
+    write_new(root, Path::new("s"), b"", FileAccess::Shared).unwrap();
     assert_eq!(mode(&root.join("s")) & !0o022, 0o644 & !0o022);
 }
 
@@ -61,12 +61,12 @@ fn replacing_leaves_the_old_or_the_new() {
     let folder = TempDir::new().unwrap();
     let root = folder.path();
     for text in ["one", "two"] {
-        replace(root, Path::new("a/f"), text.as_bytes(), Access::Private).unwrap();
+        replace(root, Path::new("a/f"), text.as_bytes(), FileAccess::Private).unwrap();
         assert_eq!(fs::read_to_string(root.join("a/f")).unwrap(), text);
     }
     assert_eq!((names(&root.join("a")), mode(&root.join("a/f"))), (vec!["f".to_owned()], 0o600));
     fs::create_dir(root.join("a/d")).unwrap();
-    assert!(matches!(replace(root, Path::new("a/d"), b"", Access::Shared), Err(Error::NotRegular { .. })));
+    assert!(matches!(replace(root, Path::new("a/d"), b"", FileAccess::Shared), Err(Error::NotRegular { .. })));
 }
 
 #[test]
@@ -89,8 +89,8 @@ fn no_link_is_followed_in_any_component() {
             _ => false,
         };
         assert!(refused(read_beneath(&root, path, 9).map(drop)), "read {}", path.display());
-        assert!(refused(replace(&root, path, b"ours", Access::Shared)), "replace {}", path.display());
-        assert!(refused(write_new(&root, path, b"ours", Access::Shared)), "new {}", path.display());
+        assert!(refused(replace(&root, path, b"ours", FileAccess::Shared)), "replace {}", path.display());
+        assert!(refused(write_new(&root, path, b"ours", FileAccess::Shared)), "new {}", path.display());
     }
     assert_eq!(
         (names(&outside), fs::read_to_string(outside.join("f")).unwrap()),
@@ -106,7 +106,7 @@ fn a_path_stays_below_its_root() {
     fs::create_dir(&root).unwrap();
     for path in ["", "..", "../f", "a/../../f", "/f", "./../f"] {
         let path = Path::new(path);
-        assert!(matches!(write_new(&root, path, b"", Access::Shared), Err(Error::NotBeneath { .. })), "{path:?}");
+        assert!(matches!(write_new(&root, path, b"", FileAccess::Shared), Err(Error::NotBeneath { .. })), "{path:?}");
         assert!(!matches!(read_beneath(&root, path, 1), Ok(Some(_))), "{path:?}");
     }
     assert_eq!(names(folder.path()), ["root"]);

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use proem_guard::Key;
+use proem_guard::InstallationKey;
 use proem_runtime::{Error, installation_key};
 use tempfile::TempDir;
 
@@ -47,7 +47,7 @@ fn the_file_holds_the_bytes_of_the_key() {
     installation_key(&path).unwrap();
     fs::write(&path, "00ff".repeat(16) + "\n").unwrap();
     let bytes = std::array::from_fn(|n| if n % 2 == 0 { 0 } else { 0xff });
-    assert_eq!(installation_key(&path).unwrap().id(), Key::new(bytes).id());
+    assert_eq!(installation_key(&path).unwrap().id(), InstallationKey::new(bytes).id());
 }
 
 #[test]

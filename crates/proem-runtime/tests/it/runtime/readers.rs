@@ -8,53 +8,57 @@ use std::{
 };
 
 use proem_guard::show;
-use proem_runtime::readers::{Ask, Document, Field, Kind, Limits, ReadError, Rest, extract, read_file, read_stream};
+use proem_runtime::readers::{
+    Document, DocumentField, DocumentKind, DocumentLimits, DocumentOptions, ReadError, UnreadTail, extract, read_file,
+    read_stream,
+};
 use proem_text::Source;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 /// Each field as `name @line:column "text"`, each gap as `! reason field: about`.
 pub(crate) fn lines(document: &Document) -> String {
-    let place = |field: &Field| field.place.map_or_else(String::new, |at| format!(" @{}:{}", at.line, at.column));
+    let place =
+        |field: &DocumentField| field.place.map_or_else(String::new, |at| format!(" @{}:{}", at.line, at.column));
     let fields =
         document.fields.iter().map(|field| format!("{}{} {}\n", field.name, place(field), show::json(&field.text)));
     let gaps = document.gaps.iter().map(|gap| format!("! {} {}: {}\n", gap.reason.as_str(), gap.field, gap.about));
     fields.chain(gaps).collect()
 }
 
-pub(crate) fn of_kind(kind: Kind, bytes: &[u8]) -> Document {
-    extract(bytes, Rest::Nothing, &Ask { kind: Some(kind), ..Ask::default() })
+pub(crate) fn of_kind(kind: DocumentKind, bytes: &[u8]) -> Document {
+    extract(bytes, UnreadTail::Nothing, &DocumentOptions { kind: Some(kind), ..DocumentOptions::default() })
 }
 
 #[track_caller]
-fn check(kind: Kind, bytes: &[u8], expected: &str) {
+fn check(kind: DocumentKind, bytes: &[u8], expected: &str) {
     assert_eq!(lines(&of_kind(kind, bytes)), expected, "{:?}", String::from_utf8_lossy(bytes));
 }
 
 #[test]
 fn a_text_is_one_field() {
-    check(Kind::Text, b"", "");
-    check(Kind::Markdown, "# é\n".as_bytes(), " @1:1 \"# é\\n\"\n");
-    check(Kind::Text, b"\xef\xbb\xbfa", " @1:2 \"a\"\n");
-    check(Kind::Text, b"\xff\xfea\0", " \"a\"\n");
+    check(DocumentKind::Text, b"", "");
+    check(DocumentKind::Markdown, "# é\n".as_bytes(), " @1:1 \"# é\\n\"\n");
+    check(DocumentKind::Text, b"\xef\xbb\xbfa", " @1:2 \"a\"\n");
+    check(DocumentKind::Text, b"\xff\xfea\0", " \"a\"\n");
     let replaced = "! replaced : 1 invalid character; read as U+FFFD\n";
-    check(Kind::Text, b"caf\xe9 au lait", &format!(" \"caf\u{fffd} au lait\"\n{replaced}"));
-    check(Kind::Text, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "! not-text : 16 bytes that are not text\n");
-    check(Kind::Html, b"<meta charset=latin1>\xe9", " \"<meta charset=latin1>é\"\n");
-    check(Kind::Html, "<p>é".as_bytes(), " @1:1 \"<p>é\"\n");
+    check(DocumentKind::Text, b"caf\xe9 au lait", &format!(" \"caf\u{fffd} au lait\"\n{replaced}"));
+    check(DocumentKind::Text, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "! not-text : 16 bytes that are not text\n");
+    check(DocumentKind::Html, b"<meta charset=latin1>\xe9", " \"<meta charset=latin1>é\"\n");
+    check(DocumentKind::Html, "<p>é".as_bytes(), " @1:1 \"<p>é\"\n");
     let unknown = "! unknown : unknown character set; read as UTF-8\n";
-    check(Kind::Html, b"<meta charset=klingon>", &format!(" @1:1 \"<meta charset=klingon>\"\n{unknown}"));
+    check(DocumentKind::Html, b"<meta charset=klingon>", &format!(" @1:1 \"<meta charset=klingon>\"\n{unknown}"));
 }
 
 #[test]
 fn fields_carry_their_source() {
-    let label = |ask: &Ask<'_>| {
-        let document = extract(b"a", Rest::Nothing, ask);
+    let label = |ask: &DocumentOptions<'_>| {
+        let document = extract(b"a", UnreadTail::Nothing, ask);
         format!("{:?}", document.fields[0].text.label().sources())
     };
-    assert!(label(&Ask::default()).contains("\"file/text\""));
+    assert!(label(&DocumentOptions::default()).contains("\"file/text\""));
     let source = Some(Source::named("jira/comment"));
-    assert!(label(&Ask { source, ..Ask::default() }).contains("\"jira/comment\""));
+    assert!(label(&DocumentOptions { source, ..DocumentOptions::default() }).contains("\"jira/comment\""));
 }
 
 /// A stream that never ends.
@@ -69,8 +73,8 @@ impl Read for Endless {
 
 #[test]
 fn no_more_is_read_than_was_asked_for() {
-    let limits = Limits { bytes: 5, ..Limits::default() };
-    let ask = Ask { limits, ..Ask::default() };
+    let limits = DocumentLimits { bytes: 5, ..DocumentLimits::default() };
+    let ask = DocumentOptions { limits, ..DocumentOptions::default() };
     let rest = "! too-long : everything after the first 5 bytes\n";
     assert_eq!(lines(&read_stream(Endless, &ask).unwrap()), format!(" @1:1 \"xxxxx\"\n{rest}"));
     assert_eq!(lines(&read_stream(&b"abcde"[..], &ask).unwrap()), " @1:1 \"abcde\"\n");
@@ -85,7 +89,7 @@ fn no_more_is_read_than_was_asked_for() {
     let path = folder.path().join("a.json");
     fs::write(&path, "{\"a\": \"b\"}").unwrap();
     let document = read_file(&path, &ask).unwrap();
-    assert_eq!(document.kind, Kind::Json);
+    assert_eq!(document.kind, DocumentKind::Json);
     assert!(lines(&document).ends_with("! too-long : 5 bytes after the first 5 bytes\n"), "{}", lines(&document));
 }
 
@@ -96,7 +100,7 @@ fn a_gigabyte_of_one_line_is_a_gap() {
     let path = folder.path().join("a.txt");
     let file = fs::File::create(&path).unwrap();
     file.set_len(1 << 30).unwrap();
-    let document = read_file(&path, &Ask::default()).unwrap();
+    let document = read_file(&path, &DocumentOptions::default()).unwrap();
     let expected =
         "! not-text : 16777216 bytes that are not text\n! too-long : 1056964608 bytes after the first 16777216 bytes\n";
     assert_eq!(lines(&document), expected);
@@ -109,13 +113,16 @@ fn only_files_are_read() {
     assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
     fs::write(path("file.md"), "a").unwrap();
     std::os::unix::fs::symlink(path("file.md"), path("link.md")).unwrap();
-    let why = |path: &Path| read_file(path, &Ask::default()).unwrap_err().to_string();
+    let why = |path: &Path| read_file(path, &DocumentOptions::default()).unwrap_err().to_string();
     assert_eq!(why(folder.path()), "is a folder; name the files in it");
     assert_eq!(why(&path("none")), "does not exist; check its name");
     assert_eq!(why(&path("file.md/x")), "does not exist; check its name");
     assert_eq!(why(&path("pipe")), "is a named pipe, not a file; send its content to standard input and name `-`");
-    assert!(matches!(read_file(Path::new("/dev/null"), &Ask::default()), Err(ReadError::NotAFile("a device"))));
-    assert_eq!(read_file(&path("link.md"), &Ask::default()).unwrap().kind, Kind::Markdown);
+    assert!(matches!(
+        read_file(Path::new("/dev/null"), &DocumentOptions::default()),
+        Err(ReadError::NotAFile("a device"))
+    ));
+    assert_eq!(read_file(&path("link.md"), &DocumentOptions::default()).unwrap().kind, DocumentKind::Markdown);
 }
 
 /// Real webhooks: every string that a JSON parser sees is a field.
@@ -130,8 +137,8 @@ fn webhooks_lose_no_string() {
     for entry in entries {
         let path = entry.unwrap().path();
         let bytes = fs::read(&path).unwrap();
-        let document = read_file(&path, &Ask::default()).unwrap();
-        assert_eq!((document.kind, document.gaps.len()), (Kind::Json, 0), "{path:?}");
+        let document = read_file(&path, &DocumentOptions::default()).unwrap();
+        assert_eq!((document.kind, document.gaps.len()), (DocumentKind::Json, 0), "{path:?}");
         let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let mut expected = Vec::new();
         strings(&value, &mut expected);
@@ -169,8 +176,8 @@ fn strings(value: &serde_json::Value, out: &mut Vec<String>) {
 
 /// What holds for whatever is read.
 #[track_caller]
-pub(crate) fn laws(bytes: &[u8], kind: Option<Kind>, limits: Limits) {
-    let document = extract(bytes, Rest::Nothing, &Ask { kind, limits, ..Ask::default() });
+pub(crate) fn laws(bytes: &[u8], kind: Option<DocumentKind>, limits: DocumentLimits) {
+    let document = extract(bytes, UnreadTail::Nothing, &DocumentOptions { kind, limits, ..DocumentOptions::default() });
     assert!(document.fields.len() <= limits.fields && document.gaps.len() <= limits.fields.saturating_add(2));
     for field in &document.fields {
         assert!(!field.text.is_empty());
@@ -241,10 +248,10 @@ proptest! {
     #[test]
     fn anything_is_read_within_bounds(
         pieces in prop::collection::vec(piece(), 0..60),
-        kind in prop::sample::select(vec![None, Some(Kind::Text), Some(Kind::Html), Some(Kind::Mail), Some(Kind::Json)]),
+        kind in prop::sample::select(vec![None, Some(DocumentKind::Text), Some(DocumentKind::Html), Some(DocumentKind::Mail), Some(DocumentKind::Json)]),
         fields in 0_usize..6,
         depth in 0_usize..4,
     ) {
-        laws(&pieces.concat(), kind, Limits { fields, depth, ..Limits::default() });
+        laws(&pieces.concat(), kind, DocumentLimits { fields, depth, ..DocumentLimits::default() });
     }
 }

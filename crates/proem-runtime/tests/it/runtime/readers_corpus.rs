@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use proem_runtime::readers::{Kind, Limits};
+use proem_runtime::readers::{DocumentKind, DocumentLimits};
 
 use crate::runtime::readers::laws;
 
@@ -13,15 +13,15 @@ fn the_corpus_is_read_within_bounds() {
     for entry in fs::read_dir(folder).unwrap() {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
         let (kind, bytes) = match bytes.split_first() {
-            Some((b'm', rest)) => (Some(Kind::Mail), rest),
-            Some((b'h', rest)) => (Some(Kind::Html), rest),
-            Some((b'j', rest)) => (Some(Kind::Json), rest),
-            Some((b't', rest)) => (Some(Kind::Text), rest),
+            Some((b'm', rest)) => (Some(DocumentKind::Mail), rest),
+            Some((b'h', rest)) => (Some(DocumentKind::Html), rest),
+            Some((b'j', rest)) => (Some(DocumentKind::Json), rest),
+            Some((b't', rest)) => (Some(DocumentKind::Text), rest),
             Some((_, rest)) => (None, rest),
             None => (None, &[][..]),
         };
-        laws(bytes, kind, Limits::default());
-        laws(bytes, kind, Limits { fields: 2, depth: 2, ..Limits::default() });
+        laws(bytes, kind, DocumentLimits::default());
+        laws(bytes, kind, DocumentLimits { fields: 2, depth: 2, ..DocumentLimits::default() });
         seen += 1;
     }
     assert!(seen >= 15, "{seen} inputs");

@@ -1,12 +1,12 @@
 //! What is read of mails.
 
-use proem_runtime::readers::{Ask, Kind, Limits, Rest, extract};
+use proem_runtime::readers::{DocumentKind, DocumentLimits, DocumentOptions, UnreadTail, extract};
 
 use crate::runtime::readers::{lines, of_kind};
 
 #[track_caller]
 fn check(mail: &str, expected: &str) {
-    assert_eq!(lines(&of_kind(Kind::Mail, mail.as_bytes())), expected, "{mail}");
+    assert_eq!(lines(&of_kind(DocumentKind::Mail, mail.as_bytes())), expected, "{mail}");
 }
 
 #[test]
@@ -128,11 +128,11 @@ fn broken_structure_is_read_as_text() {
 #[test]
 fn depth_is_bounded() {
     let mail = format!("{}innermost", "Content-Type: message/rfc822\n\n".repeat(100_000));
-    let document = of_kind(Kind::Mail, mail.as_bytes());
+    let document = of_kind(DocumentKind::Mail, mail.as_bytes());
     assert_eq!((document.fields.len(), document.gaps.len()), (1, 1));
     assert!(document.gaps[0].about.starts_with("parts are nested too deeply"), "{:?}", document.gaps);
     let mail: String = (0..5000).map(|n| format!("Content-Type: multipart/mixed; boundary={n}x\n\n--{n}x\n")).collect();
-    let document = of_kind(Kind::Mail, mail.as_bytes());
+    let document = of_kind(DocumentKind::Mail, mail.as_bytes());
     assert_eq!((document.fields.len(), document.gaps.len()), (1, 1));
 }
 
@@ -142,17 +142,17 @@ fn ten_thousand_parts_are_read_and_a_million_are_a_gap() {
         let parts: String = (0..parts).map(|n| format!("--b\n\npart {n}\n")).collect();
         format!("Content-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n")
     };
-    let document = of_kind(Kind::Mail, mail(10_000).as_bytes());
+    let document = of_kind(DocumentKind::Mail, mail(10_000).as_bytes());
     assert_eq!((document.fields.len(), document.gaps.len()), (10_000, 0));
-    let limits = Limits { fields: 50, ..Limits::default() };
-    let ask = Ask { kind: Some(Kind::Mail), limits, ..Ask::default() };
-    let document = extract(mail(1000).as_bytes(), Rest::Nothing, &ask);
+    let limits = DocumentLimits { fields: 50, ..DocumentLimits::default() };
+    let ask = DocumentOptions { kind: Some(DocumentKind::Mail), limits, ..DocumentOptions::default() };
+    let document = extract(mail(1000).as_bytes(), UnreadTail::Nothing, &ask);
     assert_eq!(document.fields.len(), 50);
     assert_eq!(document.gaps.last().unwrap().about, "13252 bytes of parts not read, after the first 50");
     let attachments: String = (0..1000).map(|_| "--b\nContent-Type: image/png\n\n\0\n").collect();
     let document = extract(
         format!("Content-Type: multipart/mixed; boundary=b\n\n{attachments}--b--\n").as_bytes(),
-        Rest::Nothing,
+        UnreadTail::Nothing,
         &ask,
     );
     assert_eq!((document.fields.len(), document.gaps.len()), (0, 51));
@@ -162,17 +162,17 @@ fn ten_thousand_parts_are_read_and_a_million_are_a_gap() {
 #[test]
 fn headers_that_cost_too_much_are_read_as_they_stand() {
     let subject = "=?aa?q?x".repeat(200_000);
-    let document = of_kind(Kind::Mail, format!("Subject: {subject}\n\nbody").as_bytes());
+    let document = of_kind(DocumentKind::Mail, format!("Subject: {subject}\n\nbody").as_bytes());
     assert_eq!(document.fields[0].text.len(), subject.len());
     assert_eq!(document.gaps[0].about, "a header too long, or with too many encoded words; read without decoding");
     let parameters: String = (0..100_000).map(|n| format!("a{n}*1=x;")).collect();
-    let document = of_kind(Kind::Mail, format!("Content-Type: text/plain;{parameters}\n\nbody").as_bytes());
+    let document = of_kind(DocumentKind::Mail, format!("Content-Type: text/plain;{parameters}\n\nbody").as_bytes());
     assert_eq!(lines(&document), "body[0] @3:1 \"body\"\n");
 }
 
 #[test]
 fn headers_without_number_are_bounded() {
-    let document = of_kind(Kind::Mail, format!("{}\nbody", "To: a\n".repeat(30_000)).as_bytes());
+    let document = of_kind(DocumentKind::Mail, format!("{}\nbody", "To: a\n".repeat(30_000)).as_bytes());
     assert_eq!(document.fields.len(), 20_000);
     let about: Vec<&str> = document.gaps.iter().map(|gap| gap.about.as_str()).collect();
     assert_eq!(about, ["10000 headers not read, after the limit", "4 bytes not read, after the limit of 20000 fields"]);

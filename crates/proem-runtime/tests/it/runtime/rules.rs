@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-use proem_agents::assemble::gathered::{Gathered, RuleText};
+use proem_agents::assemble::gathered::{PlaceFacts, RuleText};
 use proem_runtime::{TrustedFile, gather};
 
 use crate::fixture::{Fixture, assert_text, is_root, link, said};
@@ -10,7 +10,7 @@ use crate::fixture::{Fixture, assert_text, is_root, link, said};
 /// SHA-256 of `hello`.
 const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
-fn names(gathered: &Gathered) -> Vec<&str> {
+fn names(gathered: &PlaceFacts) -> Vec<&str> {
     gathered.rule_files.iter().map(|file| file.name).collect()
 }
 

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, fs, time::Duration};
 
-use proem_agents::assemble::gathered::{Divergence, Git, Head};
+use proem_agents::assemble::gathered::{Divergence, Git, GitHead};
 use proem_runtime::{
     Error, gather,
-    git::{GitProgram, Place, Repository, discover},
+    git::{GitProgram, Repository, RepositoryKind, discover},
 };
 
 use crate::fixture::{Fixture, assert_text, git_of, is_root, link, said};
@@ -17,7 +17,7 @@ fn discovered(fixture: &Fixture, folder: &str) -> Result<Option<Repository>, Err
 
 #[track_caller]
 fn assert_branch(git: &Git, expected: &str) {
-    let (Head::Branch(name) | Head::Unborn(name)) = &git.head else { panic!("detached") };
+    let (GitHead::Branch(name) | GitHead::Unborn(name)) = &git.head else { panic!("detached") };
     assert_text(name, expected, "git/branch");
 }
 
@@ -42,7 +42,7 @@ fn a_subfolder_belongs_to_its_repository() {
     let common_dir = fixture.repo.join(".git");
     assert_eq!(
         repository,
-        Repository { common_dir, place: Place::WorkTree(fixture.repo.clone()), set_up: BTreeSet::new() }
+        Repository { common_dir, place: RepositoryKind::WorkTree(fixture.repo.clone()), set_up: BTreeSet::new() }
     );
     let gathered = gather(&fixture.repo.join("deep/er"), &fixture.options()).unwrap();
     assert_eq!(gathered.rule_files, fixture.gather().rule_files);
@@ -58,7 +58,11 @@ fn a_path_may_hold_newlines() {
     let repository = discovered(&fixture, odd).unwrap().unwrap();
     assert_eq!(
         repository,
-        Repository { common_dir: folder.join(".git"), place: Place::WorkTree(folder), set_up: BTreeSet::new() }
+        Repository {
+            common_dir: folder.join(".git"),
+            place: RepositoryKind::WorkTree(folder),
+            set_up: BTreeSet::new()
+        }
     );
 }
 
@@ -67,7 +71,7 @@ fn a_branch_a_detached_head_and_an_unborn_branch() {
     let fixture = Fixture::unborn();
     let gathered = fixture.gather();
     let git = git_of(&gathered);
-    assert!(matches!(git.head, Head::Unborn(_)));
+    assert!(matches!(git.head, GitHead::Unborn(_)));
     assert_branch(git, "main");
     assert_eq!((&git.commit, &git.upstream), (&None, &None));
     assert!(git.work_tree.as_ref().unwrap().staged.is_some());
@@ -75,12 +79,12 @@ fn a_branch_a_detached_head_and_an_unborn_branch() {
     let fixture = Fixture::committed();
     let id = fixture.git(&["rev-parse", "HEAD"]).trim().to_owned();
     let gathered = fixture.gather();
-    assert!(matches!(git_of(&gathered).head, Head::Branch(_)));
+    assert!(matches!(git_of(&gathered).head, GitHead::Branch(_)));
     assert_eq!(git_of(&gathered).commit.as_deref(), Some(&*id));
 
     fixture.git(&["checkout", "-q", "--detach"]);
     let gathered = fixture.gather();
-    assert_eq!((&git_of(&gathered).head, git_of(&gathered).commit.as_deref()), (&Head::Detached, Some(&*id)));
+    assert_eq!((&git_of(&gathered).head, git_of(&gathered).commit.as_deref()), (&GitHead::Detached, Some(&*id)));
     assert_eq!(gathered.gaps, []);
 }
 
@@ -91,7 +95,7 @@ fn whatever_git_allows_as_a_branch_name_stays_untrusted() {
         let fixture = Fixture::committed();
         fixture.git(&["checkout", "-q", "-b", name]);
         let gathered = fixture.gather();
-        assert!(matches!(git_of(&gathered).head, Head::Branch(_)), "{name}");
+        assert!(matches!(git_of(&gathered).head, GitHead::Branch(_)), "{name}");
         assert_branch(git_of(&gathered), name);
     }
 }
@@ -110,9 +114,9 @@ fn a_bare_repository_has_a_head_and_no_files() {
     let repository = discovered(&fixture, "../bare").unwrap().unwrap();
     assert_eq!(
         repository,
-        Repository { common_dir: fixture.base.join("bare"), place: Place::Bare, set_up: BTreeSet::new() }
+        Repository { common_dir: fixture.base.join("bare"), place: RepositoryKind::Bare, set_up: BTreeSet::new() }
     );
-    assert_eq!(discovered(&fixture, ".git").unwrap().unwrap().place, Place::Bare);
+    assert_eq!(discovered(&fixture, ".git").unwrap().unwrap().place, RepositoryKind::Bare);
 }
 
 #[test]
@@ -120,7 +124,7 @@ fn a_linked_work_tree_shares_the_git_folder() {
     let fixture = Fixture::committed();
     fixture.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
     let repository = discovered(&fixture, "../side").unwrap().unwrap();
-    let place = Place::WorkTree(fixture.base.join("side"));
+    let place = RepositoryKind::WorkTree(fixture.base.join("side"));
     assert_eq!(repository, Repository { common_dir: fixture.repo.join(".git"), place, set_up: BTreeSet::new() });
     let gathered = gather(&fixture.base.join("side"), &fixture.options()).unwrap();
     assert_branch(git_of(&gathered), "side");
@@ -145,7 +149,7 @@ fn a_submodule_is_a_repository_of_its_own() {
     fixture.git(&["clone", "-q", ".", "../other"]);
     fixture.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../other", "sub"]);
     let repository = discovered(&fixture, "sub").unwrap().unwrap();
-    let place = Place::WorkTree(fixture.repo.join("sub"));
+    let place = RepositoryKind::WorkTree(fixture.repo.join("sub"));
     assert_eq!(
         repository,
         Repository { common_dir: fixture.repo.join(".git/modules/sub"), place, set_up: BTreeSet::new() }
@@ -194,7 +198,7 @@ fn separate_git_folders_and_links_to_them_are_fine() {
     assert_eq!(discovered(&fixture, "").unwrap().unwrap().common_dir, fixture.base.join("git"));
     fs::remove_file(fixture.repo.join(".git")).unwrap();
     link(fixture.base.join("git"), fixture.repo.join(".git"));
-    assert_eq!(discovered(&fixture, "").unwrap().unwrap().place, Place::WorkTree(fixture.repo.clone()));
+    assert_eq!(discovered(&fixture, "").unwrap().unwrap().place, RepositoryKind::WorkTree(fixture.repo.clone()));
 }
 
 #[test]

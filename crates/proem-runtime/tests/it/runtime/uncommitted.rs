@@ -2,25 +2,25 @@
 
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, time::Duration};
 
-use proem_agents::assemble::gathered::{Change, DiffStat, Gathered, Status, WorkTree};
+use proem_agents::assemble::gathered::{ChangedPath, DiffStat, PathStatus, PlaceFacts, WorkTree};
 use proem_runtime::{TrustedFile, gather};
 use sha2::{Digest as _, Sha256};
 
 use crate::fixture::{Fixture, assert_text, git_of, said};
 
-fn work_tree(gathered: &Gathered) -> &WorkTree {
+fn work_tree(gathered: &PlaceFacts) -> &WorkTree {
     git_of(gathered).work_tree.as_ref().unwrap()
 }
 
-fn changes(gathered: &Gathered) -> &[Change] {
+fn changes(gathered: &PlaceFacts) -> &[ChangedPath] {
     work_tree(gathered).changes.as_ref().unwrap()
 }
 
 /// A path, what happened to it, and its lines.
-type Expected<'a> = (&'a str, Status, Option<(u64, u64)>);
+type Expected<'a> = (&'a str, PathStatus, Option<(u64, u64)>);
 
 #[track_caller]
-fn assert_changes(gathered: &Gathered, expected: &[Expected<'_>]) {
+fn assert_changes(gathered: &PlaceFacts, expected: &[Expected<'_>]) {
     let found = changes(gathered);
     for (change, (path, status, lines)) in found.iter().zip(expected) {
         assert_text(&change.path, path, "git/paths");
@@ -90,15 +90,15 @@ fn every_kind_of_change_is_counted() {
     assert_changes(
         &gathered,
         &[
-            (".gitignore", Status::Untracked, None),
-            ("added", Status::Added, Some((2, 0))),
-            ("both", Status::Modified, Some((1, 1))),
-            ("gone", Status::Deleted, Some((0, 1))),
-            ("new name", Status::Renamed, Some((0, 0))),
-            ("new/file", Status::Untracked, None),
-            ("new/other", Status::Untracked, None),
-            ("picture", Status::Modified, None),
-            ("script", Status::Modified, Some((0, 0))),
+            (".gitignore", PathStatus::Untracked, None),
+            ("added", PathStatus::Added, Some((2, 0))),
+            ("both", PathStatus::Modified, Some((1, 1))),
+            ("gone", PathStatus::Deleted, Some((0, 1))),
+            ("new name", PathStatus::Renamed, Some((0, 0))),
+            ("new/file", PathStatus::Untracked, None),
+            ("new/other", PathStatus::Untracked, None),
+            ("picture", PathStatus::Modified, None),
+            ("script", PathStatus::Modified, Some((0, 0))),
         ],
     );
     let found = work_tree(&gathered);
@@ -114,7 +114,7 @@ fn before_the_first_commit_everything_staged_is_added() {
     fixture.write("a", "1\n2\n");
     fixture.git(&["add", "a"]);
     let gathered = fixture.gather();
-    assert_changes(&gathered, &[("a", Status::Added, Some((2, 0)))]);
+    assert_changes(&gathered, &[("a", PathStatus::Added, Some((2, 0)))]);
     assert_eq!(gathered.gaps, []);
 }
 
@@ -129,7 +129,7 @@ fn a_conflict_belongs_to_neither_side() {
     fixture.commit("ours");
     fixture.try_git(&["merge", "other"]);
     let gathered = fixture.gather();
-    assert_changes(&gathered, &[("a.txt", Status::Unmerged, None)]);
+    assert_changes(&gathered, &[("a.txt", PathStatus::Unmerged, None)]);
     assert_eq!(work_tree(&gathered).staged, Some(DiffStat::default()));
     assert_eq!(work_tree(&gathered).unstaged, Some(DiffStat::default()));
 }
@@ -139,7 +139,7 @@ fn a_file_that_became_a_link_changed_its_type() {
     let fixture = Fixture::committed();
     fs::remove_file(fixture.repo.join("a.txt")).unwrap();
     crate::fixture::link("elsewhere", fixture.repo.join("a.txt"));
-    assert_changes(&fixture.gather(), &[("a.txt", Status::TypeChanged, Some((1, 1)))]);
+    assert_changes(&fixture.gather(), &[("a.txt", PathStatus::TypeChanged, Some((1, 1)))]);
 }
 
 #[test]
@@ -151,10 +151,11 @@ fn names_are_what_they_are() {
     }
     fs::write(fixture.repo.join(OsStr::from_bytes(b"h\xff")), "x").unwrap();
     let gathered = fixture.gather();
-    let expected: Vec<_> = names.into_iter().chain(["h\u{fffd}"]).map(|name| (name, Status::Untracked, None)).collect();
+    let expected: Vec<_> =
+        names.into_iter().chain(["h\u{fffd}"]).map(|name| (name, PathStatus::Untracked, None)).collect();
     assert_changes(&gathered, &expected);
     fixture.git(&["add", "-A"]);
-    let expected: Vec<_> = expected.into_iter().map(|(name, ..)| (name, Status::Added, Some((1, 0)))).collect();
+    let expected: Vec<_> = expected.into_iter().map(|(name, ..)| (name, PathStatus::Added, Some((1, 0)))).collect();
     assert_changes(&fixture.gather(), &expected);
 }
 
@@ -167,7 +168,7 @@ fn paths_beyond_the_cap_are_counted_and_said() {
     let mut options = fixture.options();
     options.limits.paths = 2;
     let gathered = gather(&fixture.repo, &options).unwrap();
-    assert_changes(&gathered, &[("new0", Status::Untracked, None), ("new1", Status::Untracked, None)]);
+    assert_changes(&gathered, &[("new0", PathStatus::Untracked, None), ("new1", PathStatus::Untracked, None)]);
     assert_eq!(work_tree(&gathered).untracked, Some(5));
     assert_eq!(said(&gathered.gaps), ["changed paths: only the first 2 of 5 are listed"]);
 }
@@ -216,7 +217,7 @@ fn a_huge_text_is_changed_and_its_lines_are_not_counted() {
     fixture.commit("huge");
     fixture.write("huge.txt", format!("{huge}one more\n"));
     let gathered = fixture.gather();
-    assert_changes(&gathered, &[("huge.txt", Status::Modified, None)]);
+    assert_changes(&gathered, &[("huge.txt", PathStatus::Modified, None)]);
     let stat = DiffStat { files: 1, insertions: 0, deletions: 0, binary: 1 };
     assert_eq!(work_tree(&gathered).unstaged, Some(stat));
 }

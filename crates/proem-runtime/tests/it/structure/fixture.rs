@@ -12,7 +12,7 @@ use std::{
 use proem_runtime::{
     Environment, Error,
     git::{GitProgram, Repository, discover},
-    structure::{At, Structure, StructureLimits, structure},
+    structure::{Structure, StructureLimits, TreeState, structure},
 };
 use tempfile::TempDir;
 
@@ -87,11 +87,11 @@ impl Fixture {
         self.base.join("cache/here")
     }
 
-    pub(crate) fn try_read(&self, at: At<'_>, limits: &StructureLimits) -> Result<Structure, Error> {
+    pub(crate) fn try_read(&self, at: TreeState<'_>, limits: &StructureLimits) -> Result<Structure, Error> {
         structure(&self.program(), &self.repository(), at, (None, limits), &|_, _| {})
     }
 
-    pub(crate) fn read(&self, at: At<'_>) -> Structure {
+    pub(crate) fn read(&self, at: TreeState<'_>) -> Structure {
         self.try_read(at, &StructureLimits::default()).unwrap()
     }
 
@@ -99,7 +99,8 @@ impl Fixture {
     pub(crate) fn cached(&self) -> Structure {
         let cache = self.cache();
         let limits = StructureLimits::default();
-        structure(&self.program(), &self.repository(), At::Commit("HEAD"), (Some(&cache), &limits), &|_, _| {}).unwrap()
+        structure(&self.program(), &self.repository(), TreeState::Commit("HEAD"), (Some(&cache), &limits), &|_, _| {})
+            .unwrap()
     }
 }
 

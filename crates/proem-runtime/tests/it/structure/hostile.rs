@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
-use proem_runtime::structure::At;
+use proem_runtime::structure::TreeState;
 
 use crate::structure::fixture::{Fixture, edges};
 
@@ -28,7 +28,11 @@ fn nothing_of_the_repository_runs() {
         fixture.git(&["config", key, &script]);
         fixture.write("b.py", "x = 2\n");
         // The same size and another time: git has to look at the content.
-        let found = [fixture.read(At::WorkTree), fixture.read(At::Index), fixture.read(At::Commit("HEAD"))];
+        let found = [
+            fixture.read(TreeState::WorkTree),
+            fixture.read(TreeState::Index),
+            fixture.read(TreeState::Commit("HEAD")),
+        ];
         assert!(!mark.exists(), "{key} ran");
         for found in found {
             assert_eq!(edges(&found), ["a.py -> b.py"], "{key}");
@@ -48,6 +52,6 @@ fn hooks_and_committed_caches_are_nothing_special() {
         fs::create_dir_all(fixture.repo.join(".git/hooks")).unwrap();
         fs::copy(&script, fixture.repo.join(".git/hooks").join(hook)).unwrap();
     }
-    assert_eq!(edges(&fixture.read(At::WorkTree)), ["a.py -> b.py"]);
+    assert_eq!(edges(&fixture.read(TreeState::WorkTree)), ["a.py -> b.py"]);
     assert!(!mark.exists());
 }

@@ -2,10 +2,10 @@
 
 use std::{cell::RefCell, ffi::OsStr, fs, os::unix::ffi::OsStrExt, os::unix::fs::symlink};
 
-use proem_imports::Language;
+use proem_imports::SourceLanguage;
 use proem_runtime::{
     Error,
-    structure::{At, StructureLimits, structure},
+    structure::{StructureLimits, TreeState, structure},
 };
 
 use crate::structure::fixture::{Fixture, edges, paths};
@@ -21,13 +21,13 @@ fn a_commit_is_read_as_it_was() {
     ]);
     fixture.write("src/a.rs", "use crate::b;\n");
     fixture.write("src/b.rs", "");
-    let found = fixture.read(At::Commit("HEAD"));
+    let found = fixture.read(TreeState::Commit("HEAD"));
     assert_eq!(paths(&found), ["Cargo.toml", "README.md", "native.zig", "src/a.rs", "src/lib.rs"]);
     assert_eq!(edges(&found), ["src/lib.rs -> src/a.rs"]);
     let [_, readme, native, a, lib] = found.files[..] else { panic!("{:?}", found.files) };
     assert_eq!((readme.language, readme.lines), (None, None));
     assert_eq!((native.language, native.lines), (None, Some(2)));
-    assert_eq!((a.language, a.lines, a.resolved), (Some(Language::Rust), Some(1), 0));
+    assert_eq!((a.language, a.lines, a.resolved), (Some(SourceLanguage::Rust), Some(1), 0));
     assert_eq!((lib.lines, lib.inline_test_lines, lib.resolved, lib.external), (Some(6), 2, 1, 1));
     assert_eq!(found.without_parser.into_iter().collect::<Vec<_>>(), [("Zig", 1)]);
     assert_eq!(found.gaps, Vec::<String>::new());
@@ -46,10 +46,10 @@ fn the_work_tree_is_read_as_it_is() {
     fixture.write("pkg/c.py", "from . import a\n");
     fixture.write("ignored.py", "import pkg.a\n");
     fs::remove_file(fixture.repo.join("pkg/gone.py")).unwrap();
-    let found = fixture.read(At::WorkTree);
+    let found = fixture.read(TreeState::WorkTree);
     assert_eq!(paths(&found), [".gitignore", "pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/c.py"]);
     assert_eq!(edges(&found), ["pkg/b.py -> pkg/__init__.py", "pkg/b.py -> pkg/c.py", "pkg/c.py -> pkg/a.py"]);
-    assert_eq!(edges(&fixture.read(At::Commit("HEAD"))), ["pkg/b.py -> pkg/a.py", "pkg/gone.py -> pkg/a.py"]);
+    assert_eq!(edges(&fixture.read(TreeState::Commit("HEAD"))), ["pkg/b.py -> pkg/a.py", "pkg/gone.py -> pkg/a.py"]);
 }
 
 #[test]
@@ -75,13 +75,13 @@ fn the_index_is_read_as_it_would_be_committed() {
     for path in ["c.py", "w\n\"x.py", "b.py"] {
         fs::remove_file(fixture.repo.join(path)).unwrap();
     }
-    let found = fixture.read(At::Index);
+    let found = fixture.read(TreeState::Index);
     assert_eq!(paths(&found), ["a.py", "b.py", "c.py", "kept.py", "package.json", "w\\n\\\"x.py"]);
     let expected = ["a.py -> c.py", "c.py -> b.py", "kept.py -> b.py", "w\\n\\\"x.py -> kept.py"];
     assert_eq!((edges(&found), found.gaps), (expected.map(str::to_owned).to_vec(), Vec::new()));
-    assert_eq!(edges(&fixture.read(At::WorkTree)).len(), 4);
+    assert_eq!(edges(&fixture.read(TreeState::WorkTree)).len(), 4);
     fixture.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "y"]);
-    assert_eq!(edges(&fixture.read(At::Commit("HEAD"))), expected);
+    assert_eq!(edges(&fixture.read(TreeState::Commit("HEAD"))), expected);
 }
 
 #[test]
@@ -98,13 +98,13 @@ fn what_headers_include_is_read_wherever_they_are() {
         "src/main.cpp -> src/shape.h",
         "src/shape.h -> include/shop/money.hpp",
     ];
-    for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
+    for at in [TreeState::Commit("HEAD"), TreeState::Index, TreeState::WorkTree] {
         let found = fixture.read(at);
         assert_eq!(edges(&found), expected, "{at:?}");
         assert!(found.without_parser.is_empty() && found.gaps.is_empty(), "{found:?}");
     }
-    let found = fixture.read(At::Commit("HEAD"));
-    let languages = [Language::Cpp, Language::C, Language::Cpp, Language::C].map(Some);
+    let found = fixture.read(TreeState::Commit("HEAD"));
+    let languages = [SourceLanguage::Cpp, SourceLanguage::C, SourceLanguage::Cpp, SourceLanguage::C].map(Some);
     assert!(found.files.iter().map(|file| file.language).eq(languages), "{:?}", found.files);
     assert_eq!((found.files[1].resolved, found.files[1].unresolved, found.files[2].external), (1, 1, 1));
 }
@@ -122,9 +122,9 @@ fn an_index_in_conflict_is_refused() {
     fixture.write("b.py", "x = 2\n");
     commit();
     fixture.git(&["read-tree", "-m", "main~1", "main", "side"]);
-    let error = fixture.try_read(At::Index, &StructureLimits::default()).unwrap_err();
+    let error = fixture.try_read(TreeState::Index, &StructureLimits::default()).unwrap_err();
     assert!(matches!(error, Error::InConflict { paths: 2 }), "{error}");
-    assert_eq!(paths(&fixture.read(At::WorkTree)), ["a.py", "b.py"]);
+    assert_eq!(paths(&fixture.read(TreeState::WorkTree)), ["a.py", "b.py"]);
 }
 
 #[test]
@@ -132,19 +132,19 @@ fn ids_of_sha_256_are_read() {
     let fixture = Fixture::new();
     fs::remove_dir_all(fixture.repo.join(".git")).unwrap();
     fixture.git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
-    assert_eq!(fixture.read(At::Index).paths, Vec::<Vec<u8>>::new());
+    assert_eq!(fixture.read(TreeState::Index).paths, Vec::<Vec<u8>>::new());
     for (path, content) in [("a.py", "import b\n"), ("b.py", ""), ("package.json", "{}")] {
         fixture.write(path, content);
     }
     fixture.commit();
-    for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
+    for at in [TreeState::Commit("HEAD"), TreeState::Index, TreeState::WorkTree] {
         assert_eq!(edges(&fixture.read(at)), ["a.py -> b.py"], "{at:?}");
     }
     let (first, second) = (fixture.cached(), fixture.cached());
     assert_eq!((first.read, second.read, edges(&second)), (3, 1, edges(&first)));
     fixture.write("c.py", "import a\n");
     fixture.git(&["add", "c.py"]);
-    assert_eq!(edges(&fixture.read(At::Index)), ["a.py -> b.py", "c.py -> a.py"]);
+    assert_eq!(edges(&fixture.read(TreeState::Index)), ["a.py -> b.py", "c.py -> a.py"]);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn links_and_submodules_are_left_out() {
     fixture.git(&["add", "b.py", "folder"]);
     fixture.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x"]);
     let gap = "1 submodules were not read; their imports are unknown";
-    for at in [At::Commit("HEAD"), At::Index, At::WorkTree] {
+    for at in [TreeState::Commit("HEAD"), TreeState::Index, TreeState::WorkTree] {
         let found = fixture.read(at);
         assert_eq!((paths(&found), found.gaps), (vec!["a.py".to_owned()], vec![gap.to_owned()]), "{at:?}");
     }
@@ -167,7 +167,7 @@ fn links_and_submodules_are_left_out() {
     fs::remove_file(fixture.repo.join("a.py")).unwrap();
     fs::create_dir(fixture.repo.join("a.py")).unwrap();
     symlink("/etc/passwd", fixture.repo.join("new.py")).unwrap();
-    assert_eq!(paths(&fixture.read(At::WorkTree)), Vec::<String>::new());
+    assert_eq!(paths(&fixture.read(TreeState::WorkTree)), Vec::<String>::new());
 }
 
 #[test]
@@ -180,18 +180,18 @@ fn names_are_bytes() {
         lines.sort();
         lines
     };
-    assert_eq!(sorted(edges(&fixture.read(At::WorkTree))), expected);
+    assert_eq!(sorted(edges(&fixture.read(TreeState::WorkTree))), expected);
     fixture.commit();
-    assert_eq!(sorted(edges(&fixture.read(At::WorkTree))), expected);
-    assert_eq!(sorted(edges(&fixture.read(At::Commit("HEAD")))), expected);
+    assert_eq!(sorted(edges(&fixture.read(TreeState::WorkTree))), expected);
+    assert_eq!(sorted(edges(&fixture.read(TreeState::Commit("HEAD")))), expected);
 }
 
 #[test]
 fn a_repository_without_files_or_commits_has_no_structure() {
     let fixture = Fixture::new();
-    assert_eq!(fixture.read(At::WorkTree).paths, Vec::<Vec<u8>>::new());
+    assert_eq!(fixture.read(TreeState::WorkTree).paths, Vec::<Vec<u8>>::new());
     for commit in ["HEAD", "gone", "--name-only", "-r", ""] {
-        let error = fixture.try_read(At::Commit(commit), &StructureLimits::default()).unwrap_err();
+        let error = fixture.try_read(TreeState::Commit(commit), &StructureLimits::default()).unwrap_err();
         assert!(matches!(error, Error::GitFailed { command: "ls-tree", .. }), "{commit}: {error}");
     }
 }
@@ -206,12 +206,12 @@ fn a_bare_repository_has_commits_to_read() {
     let limits = StructureLimits::default();
     let heard = RefCell::new(Vec::new());
     let progress = |done, total| heard.borrow_mut().push((done, total));
-    let found = structure(&git, &repository, At::Commit("main"), (None, &limits), &progress).unwrap();
+    let found = structure(&git, &repository, TreeState::Commit("main"), (None, &limits), &progress).unwrap();
     assert_eq!(edges(&found), ["a.py -> b.py"]);
     assert_eq!(heard.into_inner(), [(0, 2), (1, 2), (2, 2)]);
-    let found = structure(&git, &repository, At::WorkTree, (None, &limits), &|_, _| {}).unwrap();
+    let found = structure(&git, &repository, TreeState::WorkTree, (None, &limits), &|_, _| {}).unwrap();
     assert_eq!(found.paths.len(), 0);
     assert_eq!(found.gaps, ["a bare repository has no work tree; name a commit"]);
-    let found = structure(&git, &repository, At::Index, (None, &limits), &|_, _| {}).unwrap();
+    let found = structure(&git, &repository, TreeState::Index, (None, &limits), &|_, _| {}).unwrap();
     assert_eq!((found.paths.len(), found.gaps.len()), (0, 1));
 }

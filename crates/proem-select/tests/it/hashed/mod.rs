@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use proem_engine::error::{Error, ErrorKind};
 use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
-use proem_select::embedding::{Embedder, ModelId, Pieces, Vector};
-use proem_select::select::{Calibrations, Index, Meant, Query, Ranking, Selector, Usage};
+use proem_select::embedding::{Embedder, ModelId, PieceVocabulary, Vector};
+use proem_select::select::{CatalogueIndex, Query, Ranking, SelectionWeightSet, Selector, TaskEmbedding, UsageHistory};
 use serde_json::json;
 
 /// What becomes of its answer.
@@ -60,12 +60,12 @@ impl Embedder for Hashed {
         (self.spoil)(&self.model, texts.iter().map(|text| self.vector(text)).collect())
     }
 
-    fn pieces(&self) -> Option<&dyn Pieces> {
+    fn pieces(&self) -> Option<&dyn PieceVocabulary> {
         Some(self)
     }
 }
 
-impl Pieces for Hashed {
+impl PieceVocabulary for Hashed {
     fn cut(&self, text: &str) -> Vec<u32> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let number = |word: &str| {
@@ -94,7 +94,7 @@ pub(crate) fn selector(models: &[&str]) -> Selector {
     let shipped = Selector::shipped().unwrap();
     let weights = shipped.calibrations().models.values().next().unwrap();
     let models: BTreeMap<String, _> = models.iter().map(|model| ((*model).to_owned(), weights.clone())).collect();
-    let calibrations = Calibrations { models, ..shipped.calibrations().clone() };
+    let calibrations = SelectionWeightSet { models, ..shipped.calibrations().clone() };
     Selector::new(shipped.lexicon().clone(), shipped.words().clone(), calibrations)
 }
 
@@ -108,11 +108,11 @@ pub(crate) fn catalogue<'t>(tools: impl IntoIterator<Item = (&'t str, &'t str)>)
 pub(crate) fn rank(
     selector: &Selector,
     catalogue: &Catalogue,
-    usage: &Usage,
+    usage: &UsageHistory,
     embedder: Option<&Hashed>,
     task: &str,
 ) -> Ranking {
-    let mut index = Index::new(catalogue.entries(), usage, selector);
+    let mut index = CatalogueIndex::new(catalogue.entries(), usage, selector);
     let query = selector.query(task);
     let Some(embedder) = embedder else { return selector.rank(catalogue.entries(), &index, &query, None).unwrap() };
     index.embed(catalogue.entries(), embedder, None).unwrap();
@@ -122,11 +122,11 @@ pub(crate) fn rank(
 pub(crate) fn ranked(
     selector: &Selector,
     catalogue: &Catalogue,
-    index: &Index,
+    index: &CatalogueIndex,
     embedder: &Hashed,
     query: &Query,
 ) -> Result<Ranking, Error> {
     let vectors = selector.embed(query, embedder)?;
-    let meant = Meant { model: embedder.model(), vectors: &vectors, pieces: embedder.pieces() };
+    let meant = TaskEmbedding { model: embedder.model(), vectors: &vectors, pieces: embedder.pieces() };
     selector.rank(catalogue.entries(), index, query, Some(&meant))
 }

@@ -1,34 +1,34 @@
 //! The sums of one group while its rows go by.
 
-use super::{Group, Summary};
+use super::{CountedFigure, RunGroup};
 
 /// A sum and how many values it is of. It is exact up to 2⁵³, which is nine million dollars, or as many tokens
 /// as a file holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Sum {
+pub(super) struct CountedSum {
     pub(super) total: f64,
     pub(super) n: u64,
 }
 
-impl Sum {
+impl CountedSum {
     fn add(&mut self, other: Self) {
         self.total += other.total;
         self.n = self.n.saturating_add(other.n);
     }
 
     /// The sum; unknown where nothing was added.
-    fn sum(self) -> Summary {
-        Summary { value: (self.n > 0).then_some(self.total), n: self.n }
+    fn sum(self) -> CountedFigure {
+        CountedFigure { value: (self.n > 0).then_some(self.total), n: self.n }
     }
 
     /// The sum for each value.
-    fn mean(self) -> Summary {
+    fn mean(self) -> CountedFigure {
         share(self.total, float(self.n), self.n)
     }
 }
 
-fn share(part: f64, whole: f64, n: u64) -> Summary {
-    Summary { value: (whole > 0.0).then(|| part / whole), n }
+fn share(part: f64, whole: f64, n: u64) -> CountedFigure {
+    CountedFigure { value: (whole > 0.0).then(|| part / whole), n }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure for people; sixteen digits are enough")]
@@ -38,75 +38,75 @@ const fn float(value: u64) -> f64 {
 
 /// Runs that have something in common.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct RunTally {
     pub(super) runs: u64,
     /// Of those that ended.
-    pub(super) fell_back: Sum,
-    pub(super) escalated: Sum,
+    pub(super) fell_back: CountedSum,
+    pub(super) escalated: CountedSum,
     pub(super) assembly_us: Vec<u64>,
-    pub(super) embedding_calls: Sum,
-    pub(super) filtered: Sum,
+    pub(super) embedding_calls: CountedSum,
+    pub(super) filtered: CountedSum,
     /// Of the texts that were looked at, in runs that say both.
-    pub(super) threats: Sum,
+    pub(super) threats: CountedSum,
 }
 
 /// Calls, and assemblies without one, that have something in common.
 #[derive(Debug)]
-pub(super) struct Called {
+pub(super) struct CallTally {
     pub(super) sent: u64,
     /// Of those that were answered.
-    pub(super) at_once: Sum,
-    pub(super) broken: Sum,
-    pub(super) repairs: Sum,
+    pub(super) at_once: CountedSum,
+    pub(super) broken: CountedSum,
+    pub(super) repairs: CountedSum,
     /// Of those whose prompt that lists everything is known.
     pub(super) assembled: f64,
-    pub(super) monolithic: Sum,
+    pub(super) monolithic: CountedSum,
 }
 
 /// Settled attempts that have something in common.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct AttemptTally {
     /// Of those that were answered.
     pub(super) latencies: Vec<u64>,
-    pub(super) input: Sum,
-    pub(super) output: Sum,
+    pub(super) input: CountedSum,
+    pub(super) output: CountedSum,
     /// Of those that say both: what was read from the cache, and of how much.
-    pub(super) cached: Sum,
+    pub(super) cached: CountedSum,
     pub(super) cacheable: f64,
-    pub(super) nanos: Sum,
+    pub(super) nanos: CountedSum,
 }
 
 /// Everything that is counted of one group.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct StatisticsTally {
     runs: u64,
     calls: u64,
-    input: Sum,
-    output: Sum,
-    cached: Sum,
+    input: CountedSum,
+    output: CountedSum,
+    cached: CountedSum,
     cacheable: f64,
-    at_once: Sum,
-    broken: Sum,
-    repairs: Sum,
-    fell_back: Sum,
+    at_once: CountedSum,
+    broken: CountedSum,
+    repairs: CountedSum,
+    fell_back: CountedSum,
     latencies: Vec<u64>,
     assembly_us: Vec<u64>,
     assembled: f64,
-    monolithic: Sum,
-    embedding_calls: Sum,
-    filtered: Sum,
-    threats: Sum,
-    escalated: Sum,
-    nanos: Sum,
-    good: Sum,
+    monolithic: CountedSum,
+    embedding_calls: CountedSum,
+    filtered: CountedSum,
+    threats: CountedSum,
+    escalated: CountedSum,
+    nanos: CountedSum,
+    good: CountedSum,
 }
 
-impl Tally {
+impl StatisticsTally {
     pub(super) const fn calls(&self) -> u64 {
         self.calls
     }
 
-    pub(super) fn runs(&mut self, ran: &Ran) {
+    pub(super) fn runs(&mut self, ran: &RunTally) {
         self.runs = self.runs.saturating_add(ran.runs);
         self.fell_back.add(ran.fell_back);
         self.escalated.add(ran.escalated);
@@ -116,7 +116,7 @@ impl Tally {
         self.threats.add(ran.threats);
     }
 
-    pub(super) fn calls_of(&mut self, called: &Called) {
+    pub(super) fn calls_of(&mut self, called: &CallTally) {
         self.calls = self.calls.saturating_add(called.sent);
         self.at_once.add(called.at_once);
         self.broken.add(called.broken);
@@ -125,7 +125,7 @@ impl Tally {
         self.monolithic.add(called.monolithic);
     }
 
-    pub(super) fn attempts(&mut self, sent: &Sent) {
+    pub(super) fn attempts(&mut self, sent: &AttemptTally) {
         self.input.add(sent.input);
         self.output.add(sent.output);
         self.cached.add(sent.cached);
@@ -134,16 +134,17 @@ impl Tally {
         self.nanos.add(sent.nanos);
     }
 
-    pub(super) fn verdicts(&mut self, good: Sum) {
+    pub(super) fn verdicts(&mut self, good: CountedSum) {
         self.good.add(good);
     }
 
     /// The figures, of `all` calls.
-    pub(super) fn finish(mut self, name: String, all: u64) -> Group {
+    pub(super) fn finish(mut self, name: String, all: u64) -> RunGroup {
         let saved = self.monolithic.total - self.assembled;
         let cost = self.nanos.sum();
-        let milliseconds = |micros: Summary| Summary { value: micros.value.map(|value| value / 1e3), n: micros.n };
-        Group {
+        let milliseconds =
+            |micros: CountedFigure| CountedFigure { value: micros.value.map(|value| value / 1e3), n: micros.n };
+        RunGroup {
             name,
             runs: self.runs,
             calls: self.calls,
@@ -163,18 +164,18 @@ impl Tally {
             filtered: self.filtered.sum(),
             threat_rate: self.threats.mean(),
             escalation_rate: self.escalated.mean(),
-            cost: Summary { value: cost.value.map(|nanos| nanos / 1e9), n: cost.n },
+            cost: CountedFigure { value: cost.value.map(|nanos| nanos / 1e9), n: cost.n },
             approval_rate: self.good.mean(),
         }
     }
 }
 
 /// The value at the nearest rank: of `n` in order the one at place `⌈n · percent / 100⌉`.
-fn percentile(values: &mut [u64], percent: usize) -> Summary {
+fn percentile(values: &mut [u64], percent: usize) -> CountedFigure {
     values.sort_unstable();
     let n = u64::try_from(values.len()).unwrap_or(u64::MAX);
     let place = values.len().saturating_mul(percent).div_ceil(100).saturating_sub(1);
-    Summary { value: values.get(place).map(|value| float(*value)), n }
+    CountedFigure { value: values.get(place).map(|value| float(*value)), n }
 }
 
 #[cfg(test)]
@@ -186,7 +187,11 @@ mod tests {
         fn check(values: &[u64], percent: usize, expected: Option<f64>) {
             let mut reversed: Vec<u64> = values.iter().rev().copied().collect();
             let n = u64::try_from(values.len()).unwrap();
-            assert_eq!(percentile(&mut reversed, percent), Summary { value: expected, n }, "{values:?} {percent}");
+            assert_eq!(
+                percentile(&mut reversed, percent),
+                CountedFigure { value: expected, n },
+                "{values:?} {percent}"
+            );
         }
         check(&[], 50, None);
         check(&[7], 50, Some(7.0));
@@ -201,13 +206,19 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_is_no_zero() {
-        let group = Tally::default().finish("x".to_owned(), 0);
-        assert_eq!(group, Group { name: "x".to_owned(), ..Group::default() });
-        let mut tally = Tally::default();
-        let nobody = Sum::default();
-        let unknown =
-            Sent { latencies: vec![], input: nobody, output: nobody, cached: nobody, cacheable: 0.0, nanos: nobody };
+        let group = StatisticsTally::default().finish("x".to_owned(), 0);
+        assert_eq!(group, RunGroup { name: "x".to_owned(), ..RunGroup::default() });
+        let mut tally = StatisticsTally::default();
+        let nobody = CountedSum::default();
+        let unknown = AttemptTally {
+            latencies: vec![],
+            input: nobody,
+            output: nobody,
+            cached: nobody,
+            cacheable: 0.0,
+            nanos: nobody,
+        };
         tally.attempts(&unknown);
-        assert_eq!(tally.finish("x".to_owned(), 0), Group { name: "x".to_owned(), ..Group::default() });
+        assert_eq!(tally.finish("x".to_owned(), 0), RunGroup { name: "x".to_owned(), ..RunGroup::default() });
     }
 }

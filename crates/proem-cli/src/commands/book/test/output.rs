@@ -1,16 +1,16 @@
 //! What tests of prompts came to, on paper.
 
-use proem_app::book::test::{Tested, Untested};
+use proem_app::book::test::{BookCaseResult, Untested};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 
 use crate::commands::book::counted;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GOES_ON, GREEN, LEAD, RED, styled};
 
 /// Prints the cases, prompt by prompt, and the prompts whose cases could not be run.
-pub(super) fn print(tested: &[Tested], untested: &[Untested], is_json: bool) -> Result<(), Failure> {
+pub(super) fn print(tested: &[BookCaseResult], untested: &[Untested], is_json: bool) -> Result<(), CommandFailure> {
     let failed = tested.iter().filter(|tested| !tested.passed).count();
     if is_json {
         let out = json!({ "tests": tested, "untested": untested, "failed": failed });

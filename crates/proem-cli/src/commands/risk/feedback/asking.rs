@@ -1,26 +1,26 @@
 //! What a model makes of feedback, asked where there is a key for one.
 
-use proem_agents::risk::feedback::Heard;
+use proem_agents::risk::feedback::FeedbackAnalysis;
 use proem_app::places::Places;
-use proem_app::project::Project;
-use proem_app::records::writing::Record;
+use proem_app::project::OpenProject;
+use proem_app::records::writing::RecordChoice;
 use proem_app::risk::feedback::Judged;
 use proem_app::risk::feedback::asking::{self, PROMPT};
 use proem_app::run::options::{Carriage, RunOptions};
-use proem_app::run::setting::Setting;
+use proem_app::run::setting::RunSetting;
 
 use crate::args::risk::Feedback;
 use crate::commands::run::calling;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui;
 
 /// Asks a model, if there is one and anything to ask about.
 pub(super) fn ask(
     args: &Feedback,
     places: &Places,
-    project: &mut Project,
+    project: &mut OpenProject,
     judged: &Judged,
-) -> Result<Option<Heard>, Failure> {
+) -> Result<Option<FeedbackAnalysis>, CommandFailure> {
     if args.no_model || judged.tally.runs == 0 {
         return Ok(None);
     }
@@ -29,7 +29,7 @@ pub(super) fn ask(
         ui::note(&why);
         return Ok(None);
     }
-    let setting = Setting::new(&options, places, project);
+    let setting = RunSetting::new(&options, places, project);
     ui::notes(&project.all_notes());
     let mut setting = setting?;
     calling(async |stop| {
@@ -53,7 +53,7 @@ fn options(args: &Feedback) -> RunOptions {
         seconds: args.timeout,
         carriage: Carriage::taped(args.record.clone(), args.replay.clone()),
         adapting: args.wishes.adapting(),
-        record: if args.no_record { Record::No } else { Record::AsConfigured },
+        record: if args.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
         ..RunOptions::of(PROMPT.to_owned())
     }
 }

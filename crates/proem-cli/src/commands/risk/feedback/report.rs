@@ -1,6 +1,6 @@
 //! What was said, as a page and as JSON.
 
-use proem_agents::risk::feedback::{FEWEST, Heard, Meter, ReasonTally, Suggestion, Tally};
+use proem_agents::risk::feedback::{FEWEST, FeedbackAnalysis, FeedbackTally, Meter, ReasonTally, Suggestion};
 use proem_app::risk::feedback::Judged;
 use proem_app::words::number;
 use proem_risk::level::Thresholds;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::commands::risk::output::named;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{BOLD, CYAN, DIM, UNKNOWN, counted, cut, styled};
 
 /// Cells of a reason.
@@ -17,25 +17,25 @@ const REASON: usize = 72;
 
 /// The answer of `proem risk feedback --report --json`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Output<'p> {
+pub(super) struct FeedbackOutput<'p> {
     /// The first day of the period.
     since: &'p str,
     /// What was said.
     #[serde(flatten)]
-    tally: &'p Tally,
+    tally: &'p FeedbackTally,
     /// Thresholds that follow; none is in force before `--apply`.
     suggestions: &'p [Suggestion],
     /// What a model makes of it; null without one.
-    model: Option<&'p Heard>,
+    model: Option<&'p FeedbackAnalysis>,
 }
 
-pub(super) fn as_json(judged: &Judged, heard: Option<&Heard>) -> Result<Json, Failure> {
+pub(super) fn as_json(judged: &Judged, heard: Option<&FeedbackAnalysis>) -> Result<Json, CommandFailure> {
     let Judged { since, tally, suggestions } = judged;
-    serde_json::to_value(Output { since, tally, suggestions, model: heard })
-        .map_err(|error| Failure::bug("the feedback as JSON", error))
+    serde_json::to_value(FeedbackOutput { since, tally, suggestions, model: heard })
+        .map_err(|error| CommandFailure::bug("the feedback as JSON", error))
 }
 
-pub(super) fn page(judged: &Judged, heard: Option<&Heard>) -> String {
+pub(super) fn page(judged: &Judged, heard: Option<&FeedbackAnalysis>) -> String {
     let Judged { since, tally, suggestions } = judged;
     if tally.runs == 0 {
         return format!("no feedback since {since}; give some with `proem risk feedback last --caught`\n");
@@ -55,7 +55,7 @@ pub(super) fn page(judged: &Judged, heard: Option<&Heard>) -> String {
     out
 }
 
-fn metrics(tally: &Tally, out: &mut String) {
+fn metrics(tally: &FeedbackTally, out: &mut String) {
     let head = format!("{:20}  {:>5}  {:>6}  {:>6}  95 % interval", "metric", "HIGH", "false", "share");
     out.push_str(&format!("{}\n", styled(DIM, &head)));
     for metric in &tally.metrics {
@@ -82,7 +82,7 @@ fn said(reason: &ReasonTally) -> String {
     format!("{} × \"{}\"", reason.count, cut(&reason.reason, REASON))
 }
 
-fn reasons(tally: &Tally, out: &mut String) {
+fn reasons(tally: &FeedbackTally, out: &mut String) {
     if tally.reasons.is_empty() {
         return;
     }
@@ -95,7 +95,7 @@ fn reasons(tally: &Tally, out: &mut String) {
     }
 }
 
-fn suggested(tally: &Tally, suggestions: &[Suggestion], out: &mut String) {
+fn suggested(tally: &FeedbackTally, suggestions: &[Suggestion], out: &mut String) {
     out.push_str(&format!("\n{}\n", styled(BOLD, "suggested thresholds")));
     if suggestions.is_empty() {
         let most = tally.metrics.iter().map(|metric| metric.n).max().unwrap_or(0);
@@ -132,7 +132,7 @@ pub(super) fn difference(before: &Thresholds, after: &Thresholds) -> String {
 }
 
 /// A model's words, each in quotes.
-fn model(heard: &Heard, out: &mut String) {
+fn model(heard: &FeedbackAnalysis, out: &mut String) {
     out.push_str(&format!("\n{}\n", styled(BOLD, "a model's view")));
     for pattern in &heard.patterns {
         let about = pattern.metric.map(|meter| format!("{}: ", named(meter.as_str()))).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use proem_agents::risk::report::Report;
+use proem_agents::risk::report::RiskReport;
 
 use super::terminal;
 use crate::ui::{DIM, UNKNOWN, cut, styled};
@@ -12,11 +12,11 @@ use proem_app::words::number;
 const BEFORE: usize = 47;
 
 /// A row for each change.
-pub(super) fn table(reports: &[Report], width: usize) -> String {
+pub(super) fn table(reports: &[RiskReport], width: usize) -> String {
     if reports.is_empty() {
         return "no commit to assess\n".to_owned();
     }
-    let mut sorted: Vec<&Report> = reports.iter().collect();
+    let mut sorted: Vec<&RiskReport> = reports.iter().collect();
     sorted.sort_by(|a, b| by_rank(a, b));
     let head = format!("{:7}  {:>5}  {:10}  {:10}  {:>5}  subject", "level", "score", "change", "date", "files");
     let mut out = format!("{}\n", styled(DIM, &head));
@@ -45,13 +45,13 @@ pub(super) fn table(reports: &[Report], width: usize) -> String {
 }
 
 /// Where a score stands among past commits, in percent.
-fn place(report: &Report) -> Option<f64> {
+fn place(report: &RiskReport) -> Option<f64> {
     report.score.rank.map(|rank| rank.percentile)
 }
 
 /// Reports by the places of their scores, the highest first; those of one place, and those without one behind all
 /// others, by level and then by date, the newest first.
-pub(in crate::commands::risk) fn by_rank(a: &Report, b: &Report) -> Ordering {
+pub(in crate::commands::risk) fn by_rank(a: &RiskReport, b: &RiskReport) -> Ordering {
     let score = place(b).unwrap_or(-1.0).total_cmp(&place(a).unwrap_or(-1.0));
     score.then_with(|| b.risk_level.cmp(&a.risk_level)).then_with(|| b.change.at.cmp(&a.change.at))
 }

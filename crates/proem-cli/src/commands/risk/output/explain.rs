@@ -1,9 +1,9 @@
 //! All there is to say of a change, for a person.
 
-use proem_agents::risk::report::{FileOut, HopOut, MetricOut, Report, ScoreOut};
+use proem_agents::risk::report::{FileOut, HopOut, MetricOut, RiskReport, ScoreOut};
 use proem_risk::metric::Signal;
 
-use super::lines::{Begins, false_alarms, flowing, join, named, parts, safe, value, wrapped};
+use super::lines::{LineStart, false_alarms, flowing, join, named, parts, safe, value, wrapped};
 use super::terminal;
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, UNKNOWN, YELLOW, bar, cell, counted, grouped, styled};
 use proem_app::words::number;
@@ -14,7 +14,7 @@ const BAR: usize = 24;
 const FILES: usize = 50;
 
 /// The one screen, and then everything.
-pub(super) fn report(report: &Report, width: usize) -> String {
+pub(super) fn report(report: &RiskReport, width: usize) -> String {
     let mut out = terminal::report(report, width);
     score(&report.score, &mut out);
     heading(&mut out, "the change");
@@ -45,7 +45,7 @@ fn heading(out: &mut String, text: &str) {
 
 /// A text below a row, indented by four.
 fn below(out: &mut String, text: &str, width: usize) {
-    for wrapped in wrapped(text, width.saturating_sub(4), usize::MAX, Begins::Bare) {
+    for wrapped in wrapped(text, width.saturating_sub(4), usize::MAX, LineStart::Bare) {
         line(out, &format!("    {wrapped}"));
     }
 }
@@ -203,7 +203,7 @@ fn file(file: &FileOut, width: usize, out: &mut String) {
     metrics(&file.metrics, width, out);
 }
 
-fn partners(report: &Report, width: usize, out: &mut String) {
+fn partners(report: &RiskReport, width: usize, out: &mut String) {
     if report.missing_partners.is_empty() {
         return;
     }
@@ -245,7 +245,7 @@ fn word<T: serde::Serialize>(choice: &T) -> String {
     serde_json::to_value(choice).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn unknown(report: &Report, width: usize, out: &mut String) {
+fn unknown(report: &RiskReport, width: usize, out: &mut String) {
     if report.unknown.is_empty() && report.gaps.is_empty() && report.notes.is_empty() {
         return;
     }
@@ -263,7 +263,7 @@ fn unknown(report: &Report, width: usize, out: &mut String) {
 }
 
 /// What the change was compared with.
-fn history(report: &Report, width: usize, out: &mut String) {
+fn history(report: &RiskReport, width: usize, out: &mut String) {
     let history = &report.history;
     heading(out, "history");
     let cached =
@@ -296,7 +296,7 @@ fn history(report: &Report, width: usize, out: &mut String) {
 }
 
 /// What a model cost.
-fn spent(report: &Report, out: &mut String) {
+fn spent(report: &RiskReport, out: &mut String) {
     let prompts: Vec<String> =
         report.prompts.iter().map(|prompt| format!("{} {}", safe(&prompt.name), safe(&prompt.version))).collect();
     if !prompts.is_empty() {

@@ -1,6 +1,6 @@
 //! Sentences on a screen: safe, and within their width.
 
-use proem_agents::risk::report::{FractionOut, MetricOut, Part, Rate, Words};
+use proem_agents::risk::report::{FractionOut, MetricOut, Rate, ReportPhrase, ReportSentence};
 
 use crate::ui::{self, GOES_ON, UNKNOWN};
 use proem_app::words::number;
@@ -14,7 +14,7 @@ const OUTSIDE: char = '\u{fdd1}';
 
 /// What a line begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begins {
+pub(super) enum LineStart {
     /// A label of ours.
     Labelled,
     /// The text.
@@ -23,16 +23,18 @@ pub(super) enum Begins {
 
 /// A sentence for a line of a screen: what steers a terminal, or is wider than a cell, is escaped; a
 /// message stands in quotes.
-pub(super) fn plain(words: &Words) -> String {
+pub(super) fn plain(words: &ReportSentence) -> String {
     safe(&quoted(words))
 }
 
 /// The same for [`wrapped`], which begins no line with a text from outside.
-pub(super) fn flowing(words: &Words) -> String {
+pub(super) fn flowing(words: &ReportSentence) -> String {
     words.parts().iter().fold(String::new(), |mut text, part| {
         match part {
-            Part::Ours(ours) => text.push_str(&safe(ours)),
-            Part::Message(message) if !text.ends_with('"') => join(&mut text, &format!("\"{}\"", safe(message))),
+            ReportPhrase::Ours(ours) => text.push_str(&safe(ours)),
+            ReportPhrase::Message(message) if !text.ends_with('"') => {
+                join(&mut text, &format!("\"{}\"", safe(message)));
+            }
             part => join(&mut text, &safe(part.text())),
         }
         text
@@ -40,16 +42,16 @@ pub(super) fn flowing(words: &Words) -> String {
 }
 
 /// The same for the one screen, where a long name must not displace what is said of it.
-pub(super) fn brief(words: &Words) -> String {
+pub(super) fn brief(words: &ReportSentence) -> String {
     words.parts().iter().fold(String::new(), |mut text, part| {
         match part {
-            Part::Ours(ours) => text.push_str(&safe(ours)),
-            Part::Path(path) => join(&mut text, &end_of(path)),
-            Part::Message(message) if !text.ends_with('"') => {
+            ReportPhrase::Ours(ours) => text.push_str(&safe(ours)),
+            ReportPhrase::Path(path) => join(&mut text, &end_of(path)),
+            ReportPhrase::Message(message) if !text.ends_with('"') => {
                 join(&mut text, &format!("\"{}\"", ui::cut(message, SHOWN)));
             }
-            Part::Message(outside) | Part::Person(outside) => join(&mut text, &ui::cut(outside, SHOWN)),
-            Part::Foreign(outside) => join(&mut text, &safe(outside)),
+            ReportPhrase::Message(outside) | ReportPhrase::Person(outside) => join(&mut text, &ui::cut(outside, SHOWN)),
+            ReportPhrase::Foreign(outside) => join(&mut text, &safe(outside)),
         }
         text
     })
@@ -85,11 +87,11 @@ pub(super) fn safe(text: &str) -> String {
 }
 
 /// A sentence as one text, with its messages in quotes.
-pub(super) fn quoted(words: &Words) -> String {
+pub(super) fn quoted(words: &ReportSentence) -> String {
     let mut text = String::new();
     for part in words.parts() {
         match part {
-            Part::Message(message) if !text.ends_with('"') => text.push_str(&format!("\"{message}\"")),
+            ReportPhrase::Message(message) if !text.ends_with('"') => text.push_str(&format!("\"{message}\"")),
             part => text.push_str(part.text()),
         }
     }
@@ -99,11 +101,11 @@ pub(super) fn quoted(words: &Words) -> String {
 /// A text on lines of at most `width` characters, at most `most` of them; what is left out shows as `…`.
 ///
 /// A line that would begin with a word from outside begins with [`GOES_ON`].
-pub(super) fn wrapped(text: &str, width: usize, most: usize, begins: Begins) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize, most: usize, begins: LineStart) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').flat_map(|word| pieces(word, width)) {
         let (lead, word) = match word.strip_prefix(OUTSIDE) {
-            Some(word) if lines.is_empty() && begins == Begins::Labelled => ("", word),
+            Some(word) if lines.is_empty() && begins == LineStart::Labelled => ("", word),
             Some(word) => (GOES_ON, word),
             None => ("", word.as_str()),
         };
@@ -181,7 +183,7 @@ mod tests {
 
     /// A text whose parts from outside stand between `<` and `>`, on lines of twelve.
     #[track_caller]
-    fn check(text: &str, begins: Begins, expected: &[&str]) {
+    fn check(text: &str, begins: LineStart, expected: &[&str]) {
         let mut joined = String::new();
         for part in text.split('<') {
             match part.split_once('>') {
@@ -197,14 +199,14 @@ mod tests {
 
     #[test]
     fn no_line_begins_with_a_word_from_outside() {
-        check("", Begins::Bare, &[""]);
-        check("our own words are wrapped", Begins::Bare, &["our own", "words are", "wrapped"]);
-        check("<a.rs> changed", Begins::Labelled, &["a.rs changed"]);
-        check("<a.rs> changed", Begins::Bare, &["· a.rs", "changed"]);
-        check("see <::error here now> twice", Begins::Labelled, &["see ::error", "· here now", "twice"]);
-        check("changed by <::error::x>", Begins::Labelled, &["changed by", "· ::error::x"]);
-        check("of \"<src a>\"", Begins::Labelled, &["of \"src a\""]);
-        check("see <abcdefghijklmnopq>", Begins::Labelled, &["see", "· abcdefghij", "· klmnopq"]);
-        check("abcdefghijklmnopq", Begins::Labelled, &["abcdefghijkl", "mnopq"]);
+        check("", LineStart::Bare, &[""]);
+        check("our own words are wrapped", LineStart::Bare, &["our own", "words are", "wrapped"]);
+        check("<a.rs> changed", LineStart::Labelled, &["a.rs changed"]);
+        check("<a.rs> changed", LineStart::Bare, &["· a.rs", "changed"]);
+        check("see <::error here now> twice", LineStart::Labelled, &["see ::error", "· here now", "twice"]);
+        check("changed by <::error::x>", LineStart::Labelled, &["changed by", "· ::error::x"]);
+        check("of \"<src a>\"", LineStart::Labelled, &["of \"src a\""]);
+        check("see <abcdefghijklmnopq>", LineStart::Labelled, &["see", "· abcdefghij", "· klmnopq"]);
+        check("abcdefghijklmnopq", LineStart::Labelled, &["abcdefghijkl", "mnopq"]);
     }
 }

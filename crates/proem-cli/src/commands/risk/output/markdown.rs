@@ -3,7 +3,7 @@
 //! Everything from outside stands in a code span: there, no platform makes a link, a mention, a
 //! reference to an issue or HTML of it.
 
-use proem_agents::risk::report::{FileOut, Part, Report, Words};
+use proem_agents::risk::report::{FileOut, ReportPhrase, ReportSentence, RiskReport};
 use proem_guard::show;
 
 use super::lines::{false_alarms, named, parts, value};
@@ -22,7 +22,7 @@ const PARTNERS: usize = 5;
 const MOST: usize = 60_000;
 
 /// A comment with all reports, the first in full, as far as there is room.
-pub(super) fn comment(reports: &[Report]) -> String {
+pub(super) fn comment(reports: &[RiskReport]) -> String {
     let mut out = format!("{MARK}\n");
     for (index, report) in reports.iter().enumerate() {
         let short = brief(report);
@@ -81,10 +81,13 @@ fn ours(text: &str) -> String {
 }
 
 /// A sentence.
-fn sentence(words: &Words) -> String {
-    let part = |part: &Part| match part {
-        Part::Ours(text) => ours(text),
-        Part::Path(text) | Part::Person(text) | Part::Message(text) | Part::Foreign(text) => code(text),
+fn sentence(words: &ReportSentence) -> String {
+    let part = |part: &ReportPhrase| match part {
+        ReportPhrase::Ours(text) => ours(text),
+        ReportPhrase::Path(text)
+        | ReportPhrase::Person(text)
+        | ReportPhrase::Message(text)
+        | ReportPhrase::Foreign(text) => code(text),
     };
     words.parts().iter().map(part).collect()
 }
@@ -100,7 +103,7 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 }
 
 /// What everybody should read.
-fn brief(report: &Report) -> String {
+fn brief(report: &RiskReport) -> String {
     let change = &report.change;
     let mut out = format!("\n### Change risk: {}\n\n{}", report.risk_level.as_str(), sentence(&change.assessed));
     if !change.subject.is_empty() {
@@ -125,7 +128,7 @@ fn brief(report: &Report) -> String {
 }
 
 /// What folds away.
-fn details(report: &Report) -> String {
+fn details(report: &RiskReport) -> String {
     let mut out = "\n<details><summary>Details</summary>\n\n".to_owned();
     out.push_str("| file | level | metric | value | counts | signal | false alarms |\n|---|---|---|---|---|---|---|\n");
     for file in report.files.iter().take(FILES) {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::risk::report::{FileOut, Report};
+use proem_agents::risk::report::{FileOut, RiskReport};
 use proem_guard::show;
 use proem_risk::level::Level;
 use proem_risk::metric::Signal;
@@ -28,7 +28,7 @@ const RULES: [(&str, &str); 8] = [
 ];
 
 /// A log with all results.
-pub(super) fn log(reports: &[Report]) -> Json {
+pub(super) fn log(reports: &[RiskReport]) -> Json {
     let rules: Vec<Json> = RULES
         .iter()
         .map(|(id, text)| json!({ "id": id, "name": id.replace('/', "_"), "shortDescription": { "text": text } }))
@@ -59,7 +59,7 @@ pub(super) fn log(reports: &[Report]) -> Json {
     })
 }
 
-fn results(report: &Report) -> Vec<Json> {
+fn results(report: &RiskReport) -> Vec<Json> {
     let risky = || report.files.iter().filter(|file| file.risk_level >= Level::Medium);
     let worst = risky().map(|file| file.risk_level).max().unwrap_or(Level::Low);
     let own = report.files.first().filter(|_| report.risk_level > worst);
@@ -90,7 +90,7 @@ fn known(metric: &str) -> Option<&'static str> {
     RULES.iter().map(|(id, _)| *id).find(|id| id.strip_prefix("risk/") == Some(metric))
 }
 
-fn result(report: &Report, file: &FileOut, (rule, level, sentences): (&str, Level, &[String])) -> Json {
+fn result(report: &RiskReport, file: &FileOut, (rule, level, sentences): (&str, Level, &[String])) -> Json {
     // What can't be decided is open, and then has no level (SARIF 2.1.0, 3.27.9 and 3.27.10).
     let (kind, level) = match level {
         Level::Unknown => ("open", "none"),

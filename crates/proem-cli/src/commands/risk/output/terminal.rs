@@ -2,12 +2,12 @@
 
 use anstyle::Style;
 use jiff::tz::TimeZone;
-use proem_agents::risk::investigation::By;
-use proem_agents::risk::report::{Mode, Report};
+use proem_agents::risk::investigation::HopChooser;
+use proem_agents::risk::report::{AssessmentMode, RiskReport};
 use proem_engine::run::Time;
 use proem_risk::level::Level;
 
-use super::lines::{Begins, brief, end_of, join, named, plain, safe, wrapped};
+use super::lines::{LineStart, brief, end_of, join, named, plain, safe, wrapped};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, counted, cut, styled};
 use proem_app::when;
 use proem_app::words::number;
@@ -31,15 +31,15 @@ pub(super) const fn colour(level: Level) -> Style {
 
 /// Writes lines with a label in front of the first.
 #[derive(Debug)]
-struct Page {
+struct LabelledPage {
     out: String,
     width: usize,
 }
 
-impl Page {
+impl LabelledPage {
     /// A text under a label, on at most `most` lines; the label stands in front of the first only.
     fn text(&mut self, label: &str, text: &str, most: usize) {
-        let begins = if label.is_empty() { Begins::Bare } else { Begins::Labelled };
+        let begins = if label.is_empty() { LineStart::Bare } else { LineStart::Labelled };
         let lines = wrapped(text, self.width.saturating_sub(LABEL), most, begins);
         for (index, line) in lines.iter().enumerate() {
             let label = if index == 0 { label } else { "" };
@@ -56,8 +56,8 @@ impl Page {
 }
 
 /// A report on one screen.
-pub(super) fn report(report: &Report, width: usize) -> String {
-    let mut page = Page { out: head(report, width), width };
+pub(super) fn report(report: &RiskReport, width: usize) -> String {
+    let mut page = LabelledPage { out: head(report, width), width };
     page.texts("why", report.reasons.iter().take(REASONS).map(brief), 1);
     page.texts("evidence", report.key_evidence.iter().take(MOST).map(brief), 2);
     page.texts("missing", partners(report), 1);
@@ -76,7 +76,7 @@ pub(super) fn report(report: &Report, width: usize) -> String {
 }
 
 /// The level, what was assessed, and whose it is.
-fn head(report: &Report, width: usize) -> String {
+fn head(report: &RiskReport, width: usize) -> String {
     let change = &report.change;
     let level = report.risk_level.as_str();
     let mut assessed = plain(&change.assessed);
@@ -87,16 +87,16 @@ fn head(report: &Report, width: usize) -> String {
     }
     let level =
         format!("{}{}", styled(colour(report.risk_level), level), " ".repeat(LABEL.saturating_sub(level.len())));
-    let assessed = wrapped(&assessed, width.saturating_sub(LABEL), 1, Begins::Labelled).join("");
+    let assessed = wrapped(&assessed, width.saturating_sub(LABEL), 1, LineStart::Labelled).join("");
     let mut out = format!("{level}{}\n", styled(BOLD, &assessed));
-    let mut page = Page { out: String::new(), width };
+    let mut page = LabelledPage { out: String::new(), width };
     page.text("", &about(report), 1);
     out.push_str(&page.out);
     out
 }
 
 /// Size, date and author, and the message last, since it may be long.
-pub(super) fn about(report: &Report) -> String {
+pub(super) fn about(report: &RiskReport) -> String {
     let change = &report.change;
     let files = counted(u64::try_from(report.files.len()).unwrap_or(u64::MAX), "file");
     let lines = match (change.lines_added, change.lines_removed) {
@@ -124,7 +124,7 @@ pub(super) fn date(at: i64) -> String {
 }
 
 /// The most usual partners that are missing.
-fn partners(report: &Report) -> Vec<String> {
+fn partners(report: &RiskReport) -> Vec<String> {
     let mut lines: Vec<String> = report.missing_partners.iter().take(MOST).map(partner).collect();
     let more = report.missing_partners_total.saturating_sub(lines.len() as u64);
     if let Some(last) = lines.last_mut().filter(|_| more > 0) {
@@ -148,26 +148,28 @@ pub(super) fn partner(partner: &proem_agents::risk::report::PartnerOut) -> Strin
 }
 
 /// How sure it is and how it came about.
-pub(super) fn sure(report: &Report) -> String {
+pub(super) fn sure(report: &RiskReport) -> String {
     let confidence =
         report.confidence.map_or_else(|| "confidence unknown".to_owned(), |c| format!("confidence {}", number(c)));
     let model = report.model_confidence.map(|c| format!(", the model says {}", number(c))).unwrap_or_default();
     let mode = match report.mode {
-        Mode::Investigated => {
+        AssessmentMode::Investigated => {
             let hops = u64::try_from(report.investigation_trace.len()).unwrap_or(u64::MAX);
-            let early = report.investigation_trace.iter().find(|hop| hop.hop.by == By::Fallback);
+            let early = report.investigation_trace.iter().find(|hop| hop.hop.by == HopChooser::Fallback);
             let early = early.map(|hop| format!("; hop {} ended early: {}", hop.hop.hop, safe(&hop.hop.result)));
             format!("INVESTIGATED by a model, {}{}", counted(hops, "hop"), early.unwrap_or_default())
         }
-        Mode::Rules => "by the rules; no model was needed".to_owned(),
-        Mode::Degraded if report.spent.is_some() => "by the rules; the model gave no usable summary".to_owned(),
-        Mode::Degraded => "by the rules".to_owned(),
+        AssessmentMode::Rules => "by the rules; no model was needed".to_owned(),
+        AssessmentMode::Degraded if report.spent.is_some() => {
+            "by the rules; the model gave no usable summary".to_owned()
+        }
+        AssessmentMode::Degraded => "by the rules".to_owned(),
     };
     format!("{confidence}{model}; {mode}")
 }
 
 /// What is unknown, in one line.
-fn unknown(report: &Report, width: usize) -> String {
+fn unknown(report: &RiskReport, width: usize) -> String {
     const SEE: &str = " (see --explain)";
     let mut names: Vec<String> = Vec::new();
     // Of documentation alone nothing is measured, so nothing is missing.
@@ -187,6 +189,6 @@ fn unknown(report: &Report, width: usize) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let line = wrapped(&all.join("; "), width.saturating_sub(SEE.len()), 1, Begins::Labelled);
+    let line = wrapped(&all.join("; "), width.saturating_sub(SEE.len()), 1, LineStart::Labelled);
     format!("{}{SEE}", line.join(""))
 }

@@ -4,28 +4,30 @@ use std::collections::BTreeMap;
 
 use jsonschema::Validator;
 use proem_agents::risk::feedback::Meter;
-use proem_agents::risk::investigation::{Action, By, Hop, Investigated, Synthesis};
-use proem_agents::risk::report::{About, HistoryRead, PromptUsed, Rate, Report, Spent};
-use proem_risk::assess::{Assessment, FileAssessment, Investigate, Partner, ScoreOf};
-use proem_risk::change::{Change, ChangedFile, FileKind, Kind, Lines, Status};
+use proem_agents::risk::investigation::{Hop, HopAction, HopChooser, InvestigationEnd, Synthesis};
+use proem_agents::risk::report::{HistoryRead, InvestigationUsage, PromptUsed, Rate, ReportContext, RiskReport};
+use proem_risk::assess::{Assessment, ChangeScore, FileAssessment, Investigate, Partner};
+use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::Person;
-use proem_risk::level::{Level, LevelRules, Reason};
-use proem_risk::metric::{Between, Excluded, Fraction, Metric, Name, Piece, Rank, Sentence, Signal};
-use proem_risk::path::{Class, Language, RepoPath, Role, Sensitive};
-use proem_risk::score::{Contribution, Feature, Scored};
+use proem_risk::level::{Level, LevelReason, LevelRules};
+use proem_risk::metric::{
+    ConfidenceInterval, Exclusion, Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart, Signal,
+};
+use proem_risk::path::{FileRole, Language, PathClass, RepoPath, Sensitive};
+use proem_risk::score::{Contribution, Feature, RiskScore};
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use super::{Many, WIDTH, as_json, batch, explain, markdown, sarif, terminal};
+use super::{ReportCount, WIDTH, as_json, batch, explain, markdown, sarif, terminal};
 
 /// What somebody may call a file to break a report.
 const HOSTILE: &str =
     "src/\u{1b}[31mred\u{1b}[0m\n### LOW `x` | <script>alert(1)</script> @team #1 \u{202e}sr.`` [a](http://b) 木";
 
-fn changed(path: &str, lines: Option<Lines>) -> ChangedFile {
-    let class = Class { language: None, role: Role::Code, sensitive: None, framework: None };
-    let status = Status::Modified;
+fn changed(path: &str, lines: Option<LineCounts>) -> ChangedFile {
+    let class = PathClass { language: None, role: FileRole::Code, sensitive: None, framework: None };
+    let status = FileStatus::Modified;
     let (lines_before, lines_after) = (Some(100), Some(110));
     ChangedFile {
         path: RepoPath::new(path),
@@ -41,7 +43,7 @@ fn changed(path: &str, lines: Option<Lines>) -> ChangedFile {
 
 fn change(paths: &[&str], subject: &str) -> Change {
     Change {
-        kind: Kind::Commit,
+        kind: ChangeKind::Commit,
         id: ObjectId::parse(&[b'1'; 40]),
         base: ObjectId::parse(&[b'2'; 40]),
         commits: 1,
@@ -49,33 +51,37 @@ fn change(paths: &[&str], subject: &str) -> Change {
         at: 1_763_800_000,
         author: Some(Person { mail: "ann@example.org".to_owned(), name: "Ann".to_owned() }),
         subject: subject.to_owned(),
-        files: paths.iter().map(|path| changed(path, Some(Lines { added: 52, removed: 4 }))).collect(),
+        files: paths.iter().map(|path| changed(path, Some(LineCounts { added: 52, removed: 4 }))).collect(),
         identifiers: Vec::new(),
         gaps: Vec::new(),
     }
 }
 
 fn file(index: u32, path: &str, level: Level, metrics: Vec<Metric>) -> FileAssessment {
-    let class =
-        Class { language: Some(Language("Rust".to_owned())), role: Role::Code, sensitive: None, framework: None };
+    let class = PathClass {
+        language: Some(Language("Rust".to_owned())),
+        role: FileRole::Code,
+        sensitive: None,
+        framework: None,
+    };
     let reasons = match level {
-        Level::Low => vec![Reason::Tier { high: 0, names: Vec::new() }],
-        _ => vec![Reason::Tier { high: 2, names: vec![Name::Coupling, Name::CoChange] }],
+        Level::Low => vec![LevelReason::Tier { high: 0, names: Vec::new() }],
+        _ => vec![LevelReason::Tier { high: 2, names: vec![MetricName::Coupling, MetricName::CoChange] }],
     };
     FileAssessment {
         index,
         path: path.to_owned(),
         class,
         lines: Some(250),
-        status: Status::Modified,
+        status: FileStatus::Modified,
         level,
         reasons,
         metrics,
     }
 }
 
-fn path(path: &str) -> Piece {
-    Piece::Path(path.to_owned())
+fn path(path: &str) -> SentencePart {
+    SentencePart::Path(path.to_owned())
 }
 
 /// The Tier metrics of a file that is risky.
@@ -83,12 +89,12 @@ fn risky(partner: &str, importer: &str, message: &str) -> Vec<Metric> {
     let of = Fraction { numerator: 18, denominator: 20 };
     vec![
         Metric {
-            rank: Some(Rank { percentile: 98.25, among: 812 }),
+            rank: Some(PercentileRank { percentile: 98.25, among: 812 }),
             signal: Signal::High,
-            excluded: vec![Excluded { what: "files that are tests".to_owned(), count: 4 }],
+            excluded: vec![Exclusion { what: "files that are tests".to_owned(), count: 4 }],
             evidence: Sentence::ours("12 files import it"),
             details: vec![Sentence::default().then(path(importer)), Sentence::default().then(path("src/b.rs"))],
-            ..Metric::of(Name::Coupling, 12.0)
+            ..Metric::of(MetricName::Coupling, 12.0)
         },
         Metric {
             of: Some(of),
@@ -97,42 +103,42 @@ fn risky(partner: &str, importer: &str, message: &str) -> Vec<Metric> {
             evidence: Sentence::default()
                 .then(path(partner))
                 .and(" changed in 18 of the 20 commits that touched this file"),
-            ..Metric::of(Name::CoChange, 0.9)
+            ..Metric::of(MetricName::CoChange, 0.9)
         },
         Metric {
             of: Some(Fraction { numerator: 75, denominator: 250 }),
             signal: Signal::Medium,
             evidence: Sentence::ours("75 lines of tests in 1 file that have its name for 250 lines of code"),
-            ..Metric::of(Name::TestRatio, 0.302_79)
+            ..Metric::of(MetricName::TestRatio, 0.302_79)
         },
         Metric {
             signal: Signal::High,
             evidence: Sentence::default()
-                .then(Piece::Person("ann@example.org".to_owned()))
+                .then(SentencePart::Person("ann@example.org".to_owned()))
                 .and(" leads since 14 days with 9 of 12 commits in the last 90 days; ")
-                .then(Piece::Person("bob@example.org".to_owned()))
+                .then(SentencePart::Person("bob@example.org".to_owned()))
                 .and(" led with 45 of 50 in the 12 months before"),
-            ..Metric::of(Name::OwnershipChurn, 14.0)
+            ..Metric::of(MetricName::OwnershipChurn, 14.0)
         },
         Metric {
             signal: Signal::High,
             evidence: Sentence::ours("it is like ")
-                .then(Piece::Message(message.to_owned()))
+                .then(SentencePart::Message(message.to_owned()))
                 .and(", 47 days before, more so than 97 % of 200 past commits are like any incident"),
-            ..Metric::of(Name::IncidentSimilarity, 97.0)
+            ..Metric::of(MetricName::IncidentSimilarity, 97.0)
         },
     ]
 }
 
-fn scored() -> ScoreOf {
+fn scored() -> ChangeScore {
     let of = |feature: Feature| match feature {
         Feature::La => 0.84,
         Feature::Nf => 0.21,
         Feature::Exp => -0.33,
         _ => 0.01,
     };
-    ScoreOf {
-        scored: Some(Scored {
+    ChangeScore {
+        scored: Some(RiskScore {
             probability: 0.412_345,
             log_odds: -0.354,
             intercept: -1.2,
@@ -141,8 +147,8 @@ fn scored() -> ScoreOf {
             unknown: vec![Feature::Rexp],
             known: 0.9,
         }),
-        rank: Some(Rank { percentile: 97.4, among: 480 }),
-        between: Some(Between { low: 95.55, high: 98.49 }),
+        rank: Some(PercentileRank { percentile: 97.4, among: 480 }),
+        between: Some(ConfidenceInterval { low: 95.55, high: 98.49 }),
         signal: Signal::High,
     }
 }
@@ -151,20 +157,20 @@ fn assessment(level: Level, files: Vec<FileAssessment>) -> Assessment {
     Assessment {
         level,
         rules: LevelRules::Rank,
-        reasons: vec![Reason::Score { percentile: 97.4 }, Reason::WorstFile { file: 0 }],
+        reasons: vec![LevelReason::Score { percentile: 97.4 }, LevelReason::WorstFile { file: 0 }],
         confidence: Some(0.742_1),
         score: scored(),
         metrics: vec![
-            Metric { evidence: Sentence::ours("2 files"), signal: Signal::None, ..Metric::of(Name::Files, 2.0) },
+            Metric { evidence: Sentence::ours("2 files"), signal: Signal::None, ..Metric::of(MetricName::Files, 2.0) },
             Metric {
                 evidence: Sentence::ours("52 lines added"),
                 signal: Signal::None,
-                ..Metric::of(Name::LinesAdded, 104.0)
+                ..Metric::of(MetricName::LinesAdded, 104.0)
             },
             Metric {
                 evidence: Sentence::ours("its message says that it fixes something"),
                 signal: Signal::None,
-                ..Metric::of(Name::Fix, 1.0)
+                ..Metric::of(MetricName::Fix, 1.0)
             },
         ],
         files,
@@ -176,8 +182,8 @@ fn assessment(level: Level, files: Vec<FileAssessment>) -> Assessment {
     }
 }
 
-fn about() -> About {
-    About {
+fn about() -> ReportContext {
+    ReportContext {
         id: Some("3f2a9c0155667788".to_owned()),
         model: Some("small".to_owned()),
         history: HistoryRead {
@@ -191,7 +197,7 @@ fn about() -> About {
             ..HistoryRead::default()
         },
         false_positives: BTreeMap::from([(Meter::Coupling, Rate { count: 2, n: 31 })]),
-        ..About::default()
+        ..ReportContext::default()
     }
 }
 
@@ -202,39 +208,39 @@ fn partners(path: &str) -> Vec<Partner> {
 }
 
 /// A risky change that the rules assessed.
-fn degraded() -> Report {
+fn degraded() -> RiskReport {
     let change = change(&["src/auth.rs", "src/lib.rs"], "Speed the check up");
     let calm = vec![
         Metric {
             signal: Signal::Low,
             evidence: Sentence::ours("2 files import it"),
-            ..Metric::of(Name::Coupling, 2.0)
+            ..Metric::of(MetricName::Coupling, 2.0)
         },
-        Metric::unknown(Name::TestRatio, Sentence::ours("no tests of it were found by name, import or history")),
+        Metric::unknown(MetricName::TestRatio, Sentence::ours("no tests of it were found by name, import or history")),
     ];
     let risky = risky("src/session.rs", "src/a.rs", "123 Time-out after the permission check");
     let files = vec![file(0, "src/auth.rs", Level::High, risky), file(1, "src/lib.rs", Level::Low, calm)];
     let mut assessment = assessment(Level::High, files);
     assessment.partners = partners("src/session.rs");
     assessment.gaps = vec!["imports of 3 files could not be read: no parser for their language".to_owned()];
-    Report::new(
+    RiskReport::new(
         &change,
         &assessment,
         None,
-        About { notes: vec!["no model is asked: ANTHROPIC_API_KEY is not set".to_owned()], ..about() },
+        ReportContext { notes: vec!["no model is asked: ANTHROPIC_API_KEY is not set".to_owned()], ..about() },
     )
 }
 
 /// The same, investigated.
-fn investigated() -> Report {
+fn investigated() -> RiskReport {
     let change = change(&["src/auth.rs"], "Speed the check up");
     let risky = risky("src/session.rs", "src/a.rs", "123 Time-out after the permission check");
     let assessment = assessment(Level::High, vec![file(0, "src/auth.rs", Level::High, risky)]);
     let hop = Hop {
         hop: 1,
-        offered: vec![Action::CalculateMetric, Action::Finalize],
-        action: Action::CalculateMetric,
-        by: By::Model,
+        offered: vec![HopAction::CalculateMetric, HopAction::Finalize],
+        action: HopAction::CalculateMetric,
+        by: HopChooser::Model,
         metric: Some("ownership_churn".to_owned()),
         file: Some(0),
         result: "ann@example.org leads since 14 days".to_owned(),
@@ -247,7 +253,7 @@ fn investigated() -> Report {
         recommendations: vec!["Test the time-out of the permission check".to_owned()],
         reasoning: "Much depends on a file whose owner is new.".to_owned(),
     };
-    let investigated = Investigated {
+    let investigated = InvestigationEnd {
         assessment: assessment.clone(),
         synthesis: Some(synthesis),
         hops: vec![hop],
@@ -255,7 +261,7 @@ fn investigated() -> Report {
         notes: Vec::new(),
     };
     let prompt = |name: &str| PromptUsed { name: name.to_owned(), version: "1.0.0".to_owned() };
-    let spent = Spent {
+    let spent = InvestigationUsage {
         model: "claude-haiku-4-5".to_owned(),
         calls: 2,
         input_tokens: Some(3_211),
@@ -264,73 +270,74 @@ fn investigated() -> Report {
         cost_nano_dollars: Some(5_221_000),
     };
     let prompts = vec![prompt("risk/decision"), prompt("risk/synthesis")];
-    Report::new(&change, &assessment, Some(&investigated), About { spent: Some(spent), prompts, ..about() })
+    RiskReport::new(&change, &assessment, Some(&investigated), ReportContext { spent: Some(spent), prompts, ..about() })
 }
 
 /// Names that somebody chose to break a report, wherever a name can be.
-fn hostile() -> Report {
+fn hostile() -> RiskReport {
     let mut change = change(&[HOSTILE, "b.rs"], HOSTILE);
     change.author = Some(Person { mail: format!("{HOSTILE}@x"), name: HOSTILE.to_owned() });
     let files =
         vec![file(0, HOSTILE, Level::High, risky(HOSTILE, HOSTILE, HOSTILE)), file(1, "b.rs", Level::Low, Vec::new())];
     let mut assessment = assessment(Level::High, files);
     assessment.partners = partners(HOSTILE);
-    Report::new(&change, &assessment, None, about())
+    RiskReport::new(&change, &assessment, None, about())
 }
 
 /// A change of which nothing could be known.
-fn unknown() -> Report {
+fn unknown() -> RiskReport {
     let mut change = change(&["src/new.zig"], "");
-    change.kind = Kind::WorkTree;
+    change.kind = ChangeKind::WorkTree;
     change.id = None;
     change.author = None;
     change.files = vec![changed("src/new.zig", None)];
-    let because = |name: Name, text: &str| Metric::unknown(name, Sentence::ours(text));
+    let because = |name: MetricName, text: &str| Metric::unknown(name, Sentence::ours(text));
     let metrics = vec![
-        because(Name::Coupling, "there is no parser for its language"),
-        because(Name::CoChange, "3 commits touched the file, 5 are needed"),
-        because(Name::TestRatio, "its lines could not be counted"),
+        because(MetricName::Coupling, "there is no parser for its language"),
+        because(MetricName::CoChange, "3 commits touched the file, 5 are needed"),
+        because(MetricName::TestRatio, "its lines could not be counted"),
     ];
     let mut assessment = assessment(Level::Medium, vec![file(0, "src/new.zig", Level::Medium, metrics)]);
-    assessment.files[0].reasons = vec![Reason::AllUnknown];
-    assessment.reasons = vec![Reason::AllUnknown];
+    assessment.files[0].reasons = vec![LevelReason::AllUnknown];
+    assessment.reasons = vec![LevelReason::AllUnknown];
     assessment.confidence = None;
-    assessment.score = ScoreOf { scored: None, rank: None, between: None, signal: Signal::Unknown };
-    assessment.metrics = vec![because(Name::LinesAdded, "no line could be counted")];
+    assessment.score = ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown };
+    assessment.metrics = vec![because(MetricName::LinesAdded, "no line could be counted")];
     assessment.gaps = vec!["a shallow clone: older commits are missing; fetch the rest of the history".to_owned()];
     let history = HistoryRead { commits: 12, shallow: true, window_months: 12, ..HistoryRead::default() };
-    Report::new(
+    RiskReport::new(
         &change,
         &assessment,
         None,
-        About { history, chosen: Some("since it is dirty".to_owned()), ..About::default() },
+        ReportContext { history, chosen: Some("since it is dirty".to_owned()), ..ReportContext::default() },
     )
 }
 
 /// Documentation.
-fn calm() -> Report {
+fn calm() -> RiskReport {
     let change = change(&["docs/guide.md"], "Mend a typo");
     let mut assessment = assessment(Level::Low, vec![file(0, "docs/guide.md", Level::Low, Vec::new())]);
-    assessment.files[0].class = Class { language: None, role: Role::Documentation, sensitive: None, framework: None };
-    assessment.reasons = vec![Reason::Tier { high: 0, names: Vec::new() }];
+    assessment.files[0].class =
+        PathClass { language: None, role: FileRole::Documentation, sensitive: None, framework: None };
+    assessment.reasons = vec![LevelReason::Tier { high: 0, names: Vec::new() }];
     assessment.investigate = Investigate::NothingThatRuns;
-    assessment.score.rank = Some(Rank { percentile: 12.0, among: 480 });
+    assessment.score.rank = Some(PercentileRank { percentile: 12.0, among: 480 });
     assessment.score.signal = Signal::Low;
-    Report::new(&change, &assessment, None, about())
+    RiskReport::new(&change, &assessment, None, about())
 }
 
 /// A sensitive file, and a score that is higher than what any file says.
-fn sensitive() -> Report {
+fn sensitive() -> RiskReport {
     let change = change(&["deploy/keys.yml"], "Rotate keys");
     let mut sensitive = file(0, "deploy/keys.yml", Level::Medium, Vec::new());
     sensitive.class.sensitive = Some(Sensitive::Security);
-    sensitive.reasons = vec![Reason::Sensitive { file: 0 }];
+    sensitive.reasons = vec![LevelReason::Sensitive { file: 0 }];
     let mut assessment = assessment(Level::High, vec![sensitive]);
-    assessment.reasons = vec![Reason::Score { percentile: 97.4 }, Reason::Sensitive { file: 0 }];
-    Report::new(&change, &assessment, None, about())
+    assessment.reasons = vec![LevelReason::Score { percentile: 97.4 }, LevelReason::Sensitive { file: 0 }];
+    RiskReport::new(&change, &assessment, None, about())
 }
 
-fn all() -> [(&'static str, Report); 6] {
+fn all() -> [(&'static str, RiskReport); 6] {
     [
         ("degraded", degraded()),
         ("investigated", investigated()),
@@ -373,7 +380,7 @@ fn a_comment_says_it_in_markdown() {
 
 #[test]
 fn many_changes_are_ranked() {
-    let reports: Vec<Report> = all().into_iter().map(|(_, report)| report).collect();
+    let reports: Vec<RiskReport> = all().into_iter().map(|(_, report)| report).collect();
     insta::assert_snapshot!("batch", plain(&batch::table(&reports, WIDTH)));
     insta::assert_snapshot!("batch_of_none", batch::table(&[], WIDTH));
 }
@@ -398,16 +405,16 @@ fn code_scanning_gets_a_result_for_each_risky_file() {
         assert_eq!(result["partialFingerprints"]["proemRisk/v1"].as_str().unwrap().len(), 64);
     }
     // A finding of the same file and rule stays the same finding, whatever else changed.
-    let print = |report: Report| sarif::log(&[report])["runs"][0]["results"][0]["partialFingerprints"].clone();
+    let print = |report: RiskReport| sarif::log(&[report])["runs"][0]["results"][0]["partialFingerprints"].clone();
     assert_eq!(print(degraded()), print(investigated()));
     assert_ne!(print(degraded()), print(hostile()));
 }
 
 #[test]
 fn json_is_what_its_schema_says() {
-    let validator: Validator = jsonschema::validator_for(&schema_for!(Report).to_value()).unwrap();
+    let validator: Validator = jsonschema::validator_for(&schema_for!(RiskReport).to_value()).unwrap();
     for (name, report) in all() {
-        let value = as_json(std::slice::from_ref(&report), Many::One).unwrap();
+        let value = as_json(std::slice::from_ref(&report), ReportCount::One).unwrap();
         let problems: Vec<String> =
             validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
         assert!(problems.is_empty(), "{name}: {problems:#?}");
@@ -419,13 +426,13 @@ fn json_is_what_its_schema_says() {
         }
     }
     assert!(!validator.is_valid(&serde_json::json!({ "risk_level": "HIGH" })));
-    let mut wrong = as_json(&[degraded()], Many::One).unwrap();
+    let mut wrong = as_json(&[degraded()], ReportCount::One).unwrap();
     wrong["risk_level"] = Json::from("SEVERE");
     assert!(!validator.is_valid(&wrong));
-    let list = as_json(&[degraded()], Many::List).unwrap();
+    let list = as_json(&[degraded()], ReportCount::List).unwrap();
     assert!(list.as_array().is_some_and(|list| list.len() == 1));
     // Names stand there as they are; escaping them is JSON's own.
-    let hostile = as_json(&[hostile()], Many::One).unwrap();
+    let hostile = as_json(&[hostile()], ReportCount::One).unwrap();
     assert_eq!(hostile["files"][0]["path"], HOSTILE);
 }
 
@@ -488,7 +495,7 @@ fn nothing_from_outside_is_markup_in_a_comment() {
 
 #[test]
 fn a_comment_stays_within_what_a_platform_takes() {
-    let many: Vec<Report> = (0..400).map(|_| degraded()).collect();
+    let many: Vec<RiskReport> = (0..400).map(|_| degraded()).collect();
     let comment = markdown::comment(&many);
     assert!(comment.len() < 65_536, "{}", comment.len());
     assert!(comment.ends_with(" more changes\n"));

@@ -1,7 +1,7 @@
 //! Two requests side by side.
 
 use jiff::tz::TimeZone;
-use proem_engine::cache::miss::Change;
+use proem_engine::cache::miss::RequestDifference;
 use proem_guard::without_ids;
 use proem_store::record::SectionRow;
 use serde_json::{Value as Json, json};
@@ -10,8 +10,8 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use crate::commands::trust::review::{Inside, difference};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut, grouped, styled};
 use proem_app::runs::diff::Pair;
-use proem_app::runs::diff::seen::{Call, prompt};
-use proem_app::runs::diff::texts::{Texts, Whole};
+use proem_app::runs::diff::seen::{RunCall, prompt};
+use proem_app::runs::diff::texts::{FirstDifference, Whole};
 use proem_app::when;
 
 /// The lines of a difference that are shown.
@@ -24,21 +24,21 @@ const WIDTH: usize = 80;
 const NAME: usize = 34;
 
 /// A section of one request, of the other, or of both.
-pub(super) struct Row<'r> {
+pub(super) struct SectionPair<'r> {
     first: Option<&'r SectionRow>,
     second: Option<&'r SectionRow>,
 }
 
 /// What became of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SectionChange {
     Same,
     Changed,
     OnlyFirst,
     OnlySecond,
 }
 
-impl State {
+impl SectionChange {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -49,13 +49,13 @@ impl State {
     }
 }
 
-impl Row<'_> {
-    fn state(&self) -> State {
+impl SectionPair<'_> {
+    fn state(&self) -> SectionChange {
         match (self.first, self.second) {
-            (Some(first), Some(second)) if first.text == second.text => State::Same,
-            (Some(_), None) => State::OnlyFirst,
-            (None, Some(_)) => State::OnlySecond,
-            _ => State::Changed,
+            (Some(first), Some(second)) if first.text == second.text => SectionChange::Same,
+            (Some(_), None) => SectionChange::OnlyFirst,
+            (None, Some(_)) => SectionChange::OnlySecond,
+            _ => SectionChange::Changed,
         }
     }
 
@@ -79,19 +79,19 @@ impl Row<'_> {
 }
 
 /// The sections of both requests.
-pub(super) fn rows<'r>(pair: &'r Pair<'_>) -> Vec<Row<'r>> {
+pub(super) fn rows<'r>(pair: &'r Pair<'_>) -> Vec<SectionPair<'r>> {
     beside(&pair.first.row.sections, &pair.second.row.sections)
 }
 
 /// The sections of both, those of the same name in one row where their order allows it.
-fn beside<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec<Row<'r>> {
+fn beside<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec<SectionPair<'r>> {
     let names = |sections: &'r [SectionRow]| sections.iter().map(|section| section.name.as_str()).collect::<Vec<_>>();
     let mut rows = Vec::new();
-    let only_first = |index: usize| Row { first: first.get(index), second: None };
-    let only_second = |index: usize| Row { first: None, second: second.get(index) };
+    let only_first = |index: usize| SectionPair { first: first.get(index), second: None };
+    let only_second = |index: usize| SectionPair { first: None, second: second.get(index) };
     for op in capture_diff_slices(Algorithm::Myers, &names(first), &names(second)) {
         match op {
-            DiffOp::Equal { old_index, new_index, len } => rows.extend((0..len).map(|at| Row {
+            DiffOp::Equal { old_index, new_index, len } => rows.extend((0..len).map(|at| SectionPair {
                 first: first.get(old_index.saturating_add(at)),
                 second: second.get(new_index.saturating_add(at)),
             })),
@@ -122,22 +122,22 @@ pub(super) fn page(pair: &Pair<'_>, zone: &TimeZone) -> String {
 }
 
 /// What became of what stands before all sections; `None` where it is not known, or nothing does.
-pub(super) fn tools_state(pair: &Pair<'_>) -> Option<State> {
+pub(super) fn tools_state(pair: &Pair<'_>) -> Option<SectionChange> {
     let before = (pair.first.tokens_before(), pair.second.tokens_before());
     match (&pair.compared.first_change, before) {
         (_, (0, 0)) => None,
-        (Some(Change::Tools), (_, 0)) => Some(State::OnlyFirst),
-        (Some(Change::Tools), (0, _)) => Some(State::OnlySecond),
-        (Some(Change::Tools), _) => Some(State::Changed),
+        (Some(RequestDifference::Tools), (_, 0)) => Some(SectionChange::OnlyFirst),
+        (Some(RequestDifference::Tools), (0, _)) => Some(SectionChange::OnlySecond),
+        (Some(RequestDifference::Tools), _) => Some(SectionChange::Changed),
         // Of what was asked elsewhere, and of what is not kept, no more was compared.
-        (Some(Change::Model | Change::Endpoint), _) => None,
-        _ => (pair.first.parts().has_tools() && pair.second.parts().has_tools()).then_some(State::Same),
+        (Some(RequestDifference::Model | RequestDifference::Endpoint), _) => None,
+        _ => (pair.first.parts().has_tools() && pair.second.parts().has_tools()).then_some(SectionChange::Same),
     }
 }
 
 /// The line of what stands before all sections.
-fn tools(pair: &Pair<'_>) -> Option<Line> {
-    Some(Line {
+fn tools(pair: &Pair<'_>) -> Option<DiffLine> {
+    Some(DiffLine {
         state: tools_state(pair)?,
         name: "(tools)".to_owned(),
         before: Some(pair.first.tokens_before()).filter(|tokens| *tokens > 0),
@@ -147,9 +147,9 @@ fn tools(pair: &Pair<'_>) -> Option<Line> {
 }
 
 /// One line for each request.
-fn heads(first: &Call<'_>, second: &Call<'_>, zone: &TimeZone) -> String {
+fn heads(first: &RunCall<'_>, second: &RunCall<'_>, zone: &TimeZone) -> String {
     let (labels, wide) = ((first.label(), second.label()), first.label().len().max(second.label().len()));
-    let line = |sign: &str, label: &str, call: &Call<'_>| {
+    let line = |sign: &str, label: &str, call: &RunCall<'_>| {
         let at = when::clock(call.at(), zone);
         let model = cut(&call.row.model, 20);
         // Two before the label, two between the parts.
@@ -163,16 +163,16 @@ fn heads(first: &Call<'_>, second: &Call<'_>, zone: &TimeZone) -> String {
 }
 
 /// A line of the table.
-struct Line {
-    state: State,
+struct DiffLine {
+    state: SectionChange,
     name: String,
     before: Option<u64>,
     after: Option<u64>,
     class: String,
 }
 
-impl Line {
-    fn of(row: &Row<'_>) -> Self {
+impl DiffLine {
+    fn of(row: &SectionPair<'_>) -> Self {
         let section = row.either();
         Self {
             state: row.state(),
@@ -189,10 +189,10 @@ impl Line {
             None => String::from("-"),
         };
         let (sign, style, word) = match self.state {
-            State::Same => ("=", DIM, "same"),
-            State::Changed => ("~", YELLOW, "changed"),
-            State::OnlyFirst => ("-", RED, "only before"),
-            State::OnlySecond => ("+", GREEN, "only after"),
+            SectionChange::Same => ("=", DIM, "same"),
+            SectionChange::Changed => ("~", YELLOW, "changed"),
+            SectionChange::OnlyFirst => ("-", RED, "only before"),
+            SectionChange::OnlySecond => ("+", GREEN, "only after"),
         };
         let (name, before, after) = (cell(&self.name, widest), tokens(self.before), tokens(self.after));
         let line = format!("{sign} {name}  {before:>9}  {after:>9}  {word:11}  {}", self.class);
@@ -201,11 +201,11 @@ impl Line {
 }
 
 /// All sections, with the boundary behind which nothing is cached.
-fn table(rows: &[Row<'_>], tools: Option<Line>) -> String {
+fn table(rows: &[SectionPair<'_>], tools: Option<DiffLine>) -> String {
     let heading = "section";
-    let lines: Vec<Line> = rows.iter().map(Line::of).collect();
+    let lines: Vec<DiffLine> = rows.iter().map(DiffLine::of).collect();
     let widest = lines.iter().map(|line| line.name.chars().count()).fold(heading.len(), usize::max);
-    let boundary = |row: &Row<'_>| row.second.is_some_and(|section| section.boundary);
+    let boundary = |row: &SectionPair<'_>| row.second.is_some_and(|section| section.boundary);
     let last = rows.iter().rposition(boundary);
     let mut out = format!("{}\n", styled(DIM, &format!("  {heading:widest$}  {:>9}  {:>9}", "before", "after")));
     out.extend(tools.map(|line| line.drawn(widest)));
@@ -220,7 +220,7 @@ fn table(rows: &[Row<'_>], tools: Option<Line>) -> String {
 }
 
 /// The lines that differ in the text that changed first.
-fn changed(texts: &Texts) -> String {
+fn changed(texts: &FirstDifference) -> String {
     let what = cut(&texts.what, WIDTH);
     let (Some(before), Some(after)) = (&texts.before, &texts.after) else {
         let words = format!("{} changed; its text is not kept", cut(&texts.what, 40));

@@ -3,28 +3,28 @@
 use proem_store::query::RunDetail;
 use serde_json::{Value as Json, json};
 
-use super::draw::{Row, rows, tools_state};
-use crate::failure::Failure;
+use super::draw::{SectionPair, rows, tools_state};
+use crate::failure::CommandFailure;
 use proem_app::runs::diff::Pair;
-use proem_app::runs::diff::seen::{Call, prompt};
+use proem_app::runs::diff::seen::{RunCall, prompt};
 use proem_app::when;
 
 /// Two requests.
-pub(super) fn one(pairs: &[Pair<'_>]) -> Result<Json, Failure> {
+pub(super) fn one(pairs: &[Pair<'_>]) -> Result<Json, CommandFailure> {
     match pairs {
         [pair] => object(pair),
-        _ => Err(Failure::bug("could not write JSON", "there are not exactly two requests")),
+        _ => Err(CommandFailure::bug("could not write JSON", "there are not exactly two requests")),
     }
 }
 
 /// Each call of a run with the one that its cache could have been written by.
-pub(super) fn whole(run: &RunDetail, pairs: &[Pair<'_>]) -> Result<Json, Failure> {
+pub(super) fn whole(run: &RunDetail, pairs: &[Pair<'_>]) -> Result<Json, CommandFailure> {
     let comparisons: Vec<Json> = pairs.iter().map(object).collect::<Result<_, _>>()?;
     Ok(json!({ "run": run.row.id.0, "calls": run.calls.len(), "comparisons": comparisons }))
 }
 
-fn object(pair: &Pair<'_>) -> Result<Json, Failure> {
-    let mut json = serde_json::to_value(&pair.compared).map_err(|e| Failure::bug("could not write JSON", e))?;
+fn object(pair: &Pair<'_>) -> Result<Json, CommandFailure> {
+    let mut json = serde_json::to_value(&pair.compared).map_err(|e| CommandFailure::bug("could not write JSON", e))?;
     if let Some(fields) = json.as_object_mut() {
         let texts = pair.texts.as_ref();
         let texts = texts.map(|texts| json!({ "what": texts.what, "before": texts.before, "after": texts.after }));
@@ -32,13 +32,13 @@ fn object(pair: &Pair<'_>) -> Result<Json, Failure> {
         fields.insert("second".to_owned(), call(&pair.second));
         fields.insert("words".to_owned(), json!(pair.words()));
         fields.insert("tools".to_owned(), json!(tools_state(pair).map(|state| state.as_str())));
-        fields.insert("sections".to_owned(), rows(pair).iter().map(Row::json).collect());
+        fields.insert("sections".to_owned(), rows(pair).iter().map(SectionPair::json).collect());
         fields.insert("texts".to_owned(), json!(texts));
     }
     Ok(json)
 }
 
-fn call(call: &Call<'_>) -> Json {
+fn call(call: &RunCall<'_>) -> Json {
     let row = call.row;
     json!({
         "run": call.run.row.id.0,

@@ -8,20 +8,20 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use proem_engine::run::{Answer, Question};
+use proem_engine::run::{Question, QuestionAnswer};
 use proem_guard::show::terminal_str;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, styled};
 
 /// Refuses to go on where nobody can be asked; `run` is the run's id in short.
-pub(super) fn on_terminal(run: &str) -> Result<(), Failure> {
+pub(super) fn on_terminal(run: &str) -> Result<(), CommandFailure> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }
-    Err(Failure::usage(format!(
+    Err(CommandFailure::usage(format!(
         "run {run} has a question, but there is no terminal to answer it; run `proem runs resume {run}` in a terminal"
     )))
 }
@@ -35,14 +35,14 @@ pub(super) async fn ask(
     (run, questions): (&str, &[Question]),
     waiting: &ProgressBar,
     stop: &CancellationToken,
-) -> Result<Vec<Answer>, Failure> {
+) -> Result<Vec<QuestionAnswer>, CommandFailure> {
     on_terminal(run)?;
     waiting.disable_steady_tick();
     waiting.finish_and_clear();
     let mut answers = Vec::with_capacity(questions.len());
     for question in questions {
         if question.options.is_empty() {
-            return Err(Failure::bug("the run failed", "it asks a question without options"));
+            return Err(CommandFailure::bug("the run failed", "it asks a question without options"));
         }
         ui::aside(&shown(run, question));
         let option = loop {
@@ -50,7 +50,7 @@ pub(super) async fn ask(
             let Some(line) = line(stop).await? else {
                 // What follows begins a line of its own.
                 ui::aside("\n");
-                return Err(Failure::finding(format!(
+                return Err(CommandFailure::finding(format!(
                     "no answer was given, so run {run} still waits; `proem runs resume {run}` asks again"
                 )));
             };
@@ -58,7 +58,7 @@ pub(super) async fn ask(
                 break option;
             }
         };
-        answers.push(Answer { option: Some(option) });
+        answers.push(QuestionAnswer { option: Some(option) });
     }
     waiting.reset();
     waiting.enable_steady_tick(Duration::from_millis(200));
@@ -86,8 +86,8 @@ fn chosen(line: &str, options: usize) -> Option<usize> {
 /// One line of standard input; `None` at its end, or when it is waited for no longer.
 ///
 /// The read is left to a thread of its own, for it can't be broken off.
-async fn line(stop: &CancellationToken) -> Result<Option<String>, Failure> {
-    let failed = |error: std::io::Error| Failure::outside(format!("could not read the answer: {error}"));
+async fn line(stop: &CancellationToken) -> Result<Option<String>, CommandFailure> {
+    let failed = |error: std::io::Error| CommandFailure::outside(format!("could not read the answer: {error}"));
     let (read, line) = oneshot::channel();
     let reading = std::thread::Builder::new().name("proem-answer".to_owned()).spawn(move || {
         let mut line = String::new();

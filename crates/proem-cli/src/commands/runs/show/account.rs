@@ -9,13 +9,13 @@ use jiff::tz::TimeZone;
 use proem_engine::assembly::PromptId;
 use proem_engine::decode::RepairKind;
 use proem_engine::profile::{Profile, Profiles};
-use proem_engine::run::{Because, Broken};
+use proem_engine::run::{BrokenRule, FallbackReason};
 use proem_guard::show;
 use proem_store::query::{AttemptRow, CallRow, RunState};
 use proem_store::record::{CallState, Replayable, SectionRow};
 use serde_json::Value as Json;
 
-use super::{Shown, profile, width};
+use super::{RunView, profile, width};
 use crate::commands::runs::list;
 use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled};
 use proem_app::when;
@@ -36,16 +36,16 @@ const MARK: &str = "  │ ";
 /// begin a new line as soon as it is taken.
 const TEXT: usize = WIDTH - 5;
 
-struct Page<'p> {
-    shown: &'p Shown<'p>,
+struct RunPage<'p> {
+    shown: &'p RunView<'p>,
     zone: &'p TimeZone,
     full: bool,
     out: String,
 }
 
 /// The account.
-pub(super) fn account(shown: &Shown<'_>, zone: &TimeZone, full: bool) -> String {
-    let mut page = Page { shown, zone, full, out: String::new() };
+pub(super) fn account(shown: &RunView<'_>, zone: &TimeZone, full: bool) -> String {
+    let mut page = RunPage { shown, zone, full, out: String::new() };
     page.head();
     for (index, call) in shown.run.calls.iter().enumerate() {
         page.call(index, call);
@@ -64,7 +64,7 @@ fn or_unknown(count: Option<u64>) -> String {
     count.map_or_else(|| "unknown".to_owned(), tokens)
 }
 
-impl Page<'_> {
+impl RunPage<'_> {
     fn line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
@@ -113,10 +113,11 @@ impl Page<'_> {
         let version = cut(&row.prompt.version, 18);
         let id = &row.id.0;
         self.line(&format!("{} {prompt} {version}  {}", styled(BOLD, &cut(id, 16)), styled(style, words)));
-        let because = run.because.as_ref().map(|because| match serde_json::from_value::<Because>(because.clone()) {
-            Ok(because) => because.in_words(),
-            Err(_) => cut(&because.to_string(), 80),
-        });
+        let because =
+            run.because.as_ref().map(|because| match serde_json::from_value::<FallbackReason>(because.clone()) {
+                Ok(because) => because.in_words(),
+                Err(_) => cut(&because.to_string(), 80),
+            });
         if let Some(because) = because {
             self.fact("because", &because);
         }
@@ -395,7 +396,7 @@ fn written<'j>(value: &'j Json, name: &str) -> Option<&'j str> {
 
 /// What of an answer broke its contract. Of a run of which only hashes are kept the rule alone is known.
 fn wrong(one: &Json) -> Option<String> {
-    if let Ok(broken) = serde_json::from_value::<Broken>(one.clone()) {
+    if let Ok(broken) = serde_json::from_value::<BrokenRule>(one.clone()) {
         let place = if broken.path.is_empty() { "the answer" } else { &broken.path };
         let (place, rule) = (cut(place, 32), cut(&broken.rule, 24));
         return Some(format!("`{place}` violates `{rule}`; expected: {}", cut(&broken.expected, 60)));

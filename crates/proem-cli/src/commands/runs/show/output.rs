@@ -4,13 +4,13 @@ use proem_store::query::{AttemptRow, CallRow};
 use proem_store::record::{Replayable, SectionRow};
 use serde_json::{Value as Json, json};
 
-use super::Shown;
+use super::RunView;
 use crate::commands::runs::list;
 use proem_app::runs::versions;
 use proem_app::when;
 
 /// The run; texts that are not kept are null.
-pub(super) fn output(shown: &Shown<'_>) -> Json {
+pub(super) fn output(shown: &RunView<'_>) -> Json {
     let run = shown.run;
     let calls: Vec<Json> = run.calls.iter().map(|one| call(shown, one)).collect();
     let steps: Vec<Json> = run
@@ -56,7 +56,7 @@ pub(super) fn output(shown: &Shown<'_>) -> Json {
     })
 }
 
-fn call(shown: &Shown<'_>, call: &CallRow) -> Json {
+fn call(shown: &RunView<'_>, call: &CallRow) -> Json {
     let sections: Vec<Json> = call.sections.iter().map(|one| section(shown, one)).collect();
     let attempts: Vec<Json> = call.attempts.iter().map(attempt).collect();
     let sent = !call.body.is_empty();
@@ -85,7 +85,7 @@ fn call(shown: &Shown<'_>, call: &CallRow) -> Json {
     })
 }
 
-fn section(shown: &Shown<'_>, section: &SectionRow) -> Json {
+fn section(shown: &RunView<'_>, section: &SectionRow) -> Json {
     json!({
         "name": section.name,
         "role": section.role,

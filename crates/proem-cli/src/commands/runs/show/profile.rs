@@ -1,9 +1,9 @@
 //! The lines of a recorded profile, each with why it stands in the prompt.
 
-use proem_engine::profile::{Ground, List, Profile};
+use proem_engine::profile::{LineGround, List, Profile};
 
 /// One line of a profile.
-pub(super) struct Learned<'p> {
+pub(super) struct ProfileLine<'p> {
     /// What kind of line it is, in one word.
     pub(super) kind: &'static str,
     pub(super) text: &'p str,
@@ -12,7 +12,7 @@ pub(super) struct Learned<'p> {
 }
 
 /// All lines, as they stand in the prompt.
-pub(super) fn lines(profile: &Profile) -> Vec<Learned<'_>> {
+pub(super) fn lines(profile: &Profile) -> Vec<ProfileLine<'_>> {
     let lists = [
         ("instruction", List::Instructions, &profile.instructions),
         ("constraint", List::Constraints, &profile.constraints),
@@ -20,10 +20,10 @@ pub(super) fn lines(profile: &Profile) -> Vec<Learned<'_>> {
     ];
     let of = |(kind, list, lines)| {
         let lines: &Vec<String> = lines;
-        lines.iter().enumerate().map(move |(index, text)| Learned {
+        lines.iter().enumerate().map(move |(index, text)| ProfileLine {
             kind,
             text,
-            why: profile.ground(list, index).map(Ground::in_words),
+            why: profile.ground(list, index).map(LineGround::in_words),
         })
     };
     lists.into_iter().flat_map(of).collect()

@@ -11,13 +11,13 @@ const MARKS: usize = 30;
 
 /// The cells of a line so far.
 #[derive(Debug, Clone, Copy, Default)]
-struct Line {
+struct LineWidth {
     cells: usize,
     /// The marks since the last letter.
     marks: usize,
 }
 
-impl Line {
+impl LineWidth {
     /// The line with a character more.
     fn with(self, c: char) -> Self {
         match c.width().unwrap_or(0) {
@@ -30,18 +30,18 @@ impl Line {
 
 /// The cells that a text takes on one line.
 pub(super) fn cells(text: &str) -> usize {
-    text.chars().fold(Line::default(), Line::with).cells
+    text.chars().fold(LineWidth::default(), LineWidth::with).cells
 }
 
 /// A text in pieces of at most `width` cells, each of them cut where it is full.
 pub(super) fn folded(text: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
-    let mut line = Line::default();
+    let mut line = LineWidth::default();
     for c in text.chars() {
         line = line.with(c);
         if line.cells > width {
             pieces.push(String::new());
-            line = Line::default().with(c);
+            line = LineWidth::default().with(c);
         }
         if let Some(piece) = pieces.last_mut() {
             piece.push(c);

@@ -1,15 +1,15 @@
 use super::*;
-use proem_app::trust::candidates::{Candidate, Use};
+use proem_app::trust::candidates::{TrustCandidate, TrustUse};
 use proem_app::trust::hash;
 
 fn reviewed(text: &str, before: Before) -> String {
-    let candidate = Candidate {
+    let candidate = TrustCandidate {
         path: "AGENTS.md".into(),
-        uses: vec![Use::RuleFile],
+        uses: vec![TrustUse::RuleFile],
         text: text.into(),
         hash: hash(text.as_bytes()),
     };
-    let styled = review(&[Reviewed { candidate: &candidate, before }], &[]);
+    let styled = review(&[FileReview { candidate: &candidate, before }], &[]);
     anstream::adapter::strip_str(&styled).to_string()
 }
 

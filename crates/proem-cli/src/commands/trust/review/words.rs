@@ -8,10 +8,10 @@ use unicode_width::UnicodeWidthStr;
 const SAME: usize = 4;
 
 /// Marks for a line as it was and as it is; `None` for a side on which nothing was added or taken away.
-pub(super) type Marks = (Option<String>, Option<String>);
+pub(super) type WordMarks = (Option<String>, Option<String>);
 
 /// The marks below two lines; nothing if one is wider than `width` cells, or if they have too little in common.
-pub(super) fn marks(old: &str, new: &str, width: usize) -> Option<Marks> {
+pub(super) fn marks(old: &str, new: &str, width: usize) -> Option<WordMarks> {
     let shown = [old, new].map(|line| show::terminal_str(line.strip_suffix('\n').unwrap_or(line)).into_string());
     let [old, new] = shown.each_ref().map(String::as_str);
     if old.width() > width || new.width() > width {
