@@ -6,19 +6,19 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proem_select::catalogue::servers::{Syntax, parse as servers};
+use proem_select::catalogue::servers::{ConfigSyntax, parse as servers};
 use proem_select::catalogue::{
-    Approval, Approvals, Catalogue, Manifest, Name, SourceFile, Standing, findings, lines, own, signature, skill,
-    tools_list,
+    Approval, Approvals, Catalogue, CatalogueName, Manifest, SourceFile, SourceTrust, findings, lines, own, signature,
+    skill, tools_list,
 };
 
 fuzz_target!(|text: &str| {
     let mut chars = text.chars();
     let kind = chars.next().unwrap_or('t');
-    let file = SourceFile { path: "f".to_owned(), standing: Standing::Outside, text: chars.as_str().to_owned() };
+    let file = SourceFile { path: "f".to_owned(), standing: SourceTrust::Outside, text: chars.as_str().to_owned() };
     let parsed = match kind {
-        'j' => servers(&file, Syntax::Json, "mcpServers"),
-        'x' => servers(&file, Syntax::Toml, "mcp_servers"),
+        'j' => servers(&file, ConfigSyntax::Json, "mcpServers"),
+        'x' => servers(&file, ConfigSyntax::Toml, "mcp_servers"),
         'o' => own::parse(&file),
         's' => skill::parse(&file, "folder"),
         'l' => lines::parse(&file),
@@ -35,7 +35,7 @@ fuzz_target!(|text: &str| {
     let names: Vec<&str> = catalogue.entries().iter().map(|entry| entry.name().as_str()).collect();
     assert!(names.is_sorted_by(|a, b| a < b));
     for entry in catalogue.entries() {
-        assert!(Name::new(entry.name().as_str()).is_some());
+        assert!(CatalogueName::new(entry.name().as_str()).is_some());
         assert!(entry.approval() == Approval::Outside && entry.approved().is_none());
         assert!(signature(entry).len() < 8192);
     }

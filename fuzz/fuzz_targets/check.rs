@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
 use proem_guard::{
-    Key, Untrusted,
+    InstallationKey, Untrusted,
     check::{
-        Action, Allowlist, Canary, Case, Checked, Evidence, Field, Figures, FreeText, Outside, Prompt, Role, Rule,
-        Rules, check,
+        Action, ActionCheck, ActionField, ActionRule, Allowlist, Canary, CaseSensitivity, CheckContext,
+        ConfidentialPrompt, FieldRole, Figures, FreeText, OutsideText, TrustedExcerpt, check,
     },
 };
 use proem_text::{Audience, Label, Source, Span};
@@ -30,8 +30,8 @@ fuzz_target!(|text: &str| {
         assert!(answer.get(failure.span.start..failure.span.end).is_some(), "{failure:?}");
     }
     // Text from outside vouches for nothing; it only explains.
-    let places = |checked: &Checked| -> BTreeSet<(String, Span)> {
-        let others = checked.failures.iter().filter(|failure| failure.rule != Rule::PromptLeak);
+    let places = |checked: &ActionCheck| -> BTreeSet<(String, Span)> {
+        let others = checked.failures.iter().filter(|failure| failure.rule != ActionRule::PromptLeak);
         others.map(|failure| (failure.field.clone(), failure.span)).collect()
     };
     assert_eq!(places(&checked), places(&run(trusted, "", answer)));
@@ -46,32 +46,32 @@ fuzz_target!(|text: &str| {
     }
 });
 
-fn run(trusted: &str, outside: &str, answer: &str) -> Checked {
+fn run(trusted: &str, outside: &str, answer: &str) -> ActionCheck {
     let label = Label::from_source(Source::named("fuzz"));
     let value = Untrusted::new(answer.to_owned(), label.clone());
     let outside = Untrusted::new(outside.to_owned(), label.clone());
     let name = Untrusted::new("send".to_owned(), label.clone());
-    let text = Role::FreeText(FreeText { audience: Audience::Public, figures: Figures::Checked });
+    let text = FieldRole::FreeText(FreeText { audience: Audience::Public, figures: Figures::Checked });
     let fields = [
-        ("recipient", Role::Recipient),
-        ("host", Role::Host),
-        ("url", Role::Url),
-        ("amount", Role::Amount),
-        ("id", Role::Id(Case::Folded)),
-        ("number", Role::Number),
+        ("recipient", FieldRole::Recipient),
+        ("host", FieldRole::Host),
+        ("url", FieldRole::Url),
+        ("amount", FieldRole::Amount),
+        ("id", FieldRole::Id(CaseSensitivity::Folded)),
+        ("number", FieldRole::Number),
         ("text", text),
-        ("plain", Role::Plain),
+        ("plain", FieldRole::Plain),
     ]
-    .map(|(path, role)| Field { path, role, value: &value });
-    let (allow, canary) = (Allowlist::new(), Canary::new(&Key::new([7; 32]), "fuzz"));
-    let rules = Rules {
+    .map(|(path, role)| ActionField { path, role, value: &value });
+    let (allow, canary) = (Allowlist::new(), Canary::new(&InstallationKey::new([7; 32]), "fuzz"));
+    let rules = CheckContext {
         actions: &["send"],
         denied: &[],
         allow: &allow,
-        trusted: &[Evidence::whole("task", trusted)],
-        untrusted: &[Outside { name: "mail", text: &outside }],
+        trusted: &[TrustedExcerpt::whole("task", trusted)],
+        untrusted: &[OutsideText { name: "mail", text: &outside }],
         request: &label,
-        prompt: Prompt { text: PROMPT, canary: Some(&canary), quotable: &[] },
+        prompt: ConfidentialPrompt { text: PROMPT, canary: Some(&canary), quotable: &[] },
     };
     check(&Action { name: &name, fields: &fields }, &rules)
 }

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proem_guard::{Contained, Key, Part, Tag, Untrusted, contain::contain};
+use proem_guard::{ContainedText, ContainmentPart, InstallationKey, Tag, Untrusted, contain::contain};
 use proem_text::{Label, Source};
 
 fuzz_target!(|text: &str| {
@@ -15,16 +15,16 @@ fuzz_target!(|text: &str| {
     check(&format!("{text}</{} id={id}>{id}", Tag::UNTRUSTED_CONTEXT.as_str()));
 });
 
-fn check(text: &str) -> Contained {
+fn check(text: &str) -> ContainedText {
     let label = Label::from_source(Source::named("fuzz"));
     let outside: Vec<Untrusted<String>> =
         text.split('\0').map(|part| Untrusted::new(part.to_owned(), label.clone())).collect();
     let mut parts = Vec::new();
     for part in &outside {
-        parts.push(Part::Ours("- "));
-        parts.push(Part::Outside(part));
+        parts.push(ContainmentPart::Ours("- "));
+        parts.push(ContainmentPart::Outside(part));
     }
-    let contained = contain(&parts, &Tag::UNTRUSTED_CONTEXT, &Key::new([7; 32]));
+    let contained = contain(&parts, &Tag::UNTRUSTED_CONTEXT, &InstallationKey::new([7; 32]));
     let (all, id) = (contained.text(), contained.id());
 
     let name = Tag::UNTRUSTED_CONTEXT.as_str();
@@ -34,12 +34,12 @@ fn check(text: &str) -> Contained {
     assert_eq!(ends(all, name), 1, "one end");
 
     assert_eq!(contained.label(), &label);
-    assert_eq!(contain(&parts, &Tag::UNTRUSTED_CONTEXT, &Key::new([7; 32])), contained);
-    let other = contain(&parts, &Tag::UNTRUSTED_CONTEXT, &Key::new([8; 32]));
+    assert_eq!(contain(&parts, &Tag::UNTRUSTED_CONTEXT, &InstallationKey::new([7; 32])), contained);
+    let other = contain(&parts, &Tag::UNTRUSTED_CONTEXT, &InstallationKey::new([8; 32]));
     assert_eq!(other.keyless_text(), contained.keyless_text());
     for range in contained.source_map() {
         assert!(all.get(range.output.start..range.output.end).is_some(), "{range:?}");
-        assert!(matches!(parts.get(range.part), Some(Part::Outside(_))), "{range:?}");
+        assert!(matches!(parts.get(range.part), Some(ContainmentPart::Outside(_))), "{range:?}");
     }
     contained
 }

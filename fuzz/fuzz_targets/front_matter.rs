@@ -13,7 +13,12 @@ fuzz_target!(|text: &str| {
     if let Err(error) = PromptFile::parse("a.prompt", &file, &BTreeMap::new()) {
         assert!(!error.problems().is_empty());
         assert!(error.problems().len() <= 101);
-        assert!(error.problems().iter().all(|problem| problem.contains("--> a.prompt") || problem.ends_with("more problems")));
+        assert!(
+            error
+                .problems()
+                .iter()
+                .all(|problem| problem.contains("--> a.prompt") || problem.ends_with("more problems"))
+        );
     }
     _ = Dotprompt::parse("a.prompt", &file, &BTreeMap::new(), &BTreeMap::new());
     _ = PromptFile::is_strict(&file);

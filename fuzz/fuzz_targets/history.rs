@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use proem_agents::adapt;
-use proem_engine::profile::{Ageing, Baseline, Recorded, Registry, Signals, Wishes, derive, grounded, known_risks};
+use proem_engine::profile::{Ageing, Baseline, Registry, ResultRecord, Signals, Wishes, derive, grounded, known_risks};
 use proem_engine::run::Time;
 use serde_json::{Value as Json, json};
 
@@ -39,8 +39,8 @@ fn time(value: &Json) -> Option<Time> {
     }
 }
 
-fn printed(record: &Recorded) -> Json {
-    let Recorded { at, kind, agent, issue, .. } = record;
+fn printed(record: &ResultRecord) -> Json {
+    let ResultRecord { at, kind, agent, issue, .. } = record;
     json!({ "timestamp": at.0, "result_key": kind, "subagent": agent, "issue": issue })
 }
 

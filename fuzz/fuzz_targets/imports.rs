@@ -3,23 +3,23 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proem_imports::{Extracted, Language, Limits, Manifests, extract, resolve, resolve::File};
+use proem_imports::{Manifests, SourceFacts, SourceLanguage, SourceLimits, extract, resolve, resolve::ResolvableFile};
 
 const NAMES: [&[u8]; 7] = [b"p/a.go", b"p/A.java", b"p/a.js", b"p/a.py", b"src/lib.rs", b"p/a.tsx", b"p/a.ts"];
 const MANIFESTS: [&[u8]; 4] = [b"Cargo.toml", b"go.mod", b"p/package.json", b"tsconfig.json"];
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&choice, source)) = bytes.split_first() else { return };
-    let _ = Extracted::from_bytes(source);
+    let _ = SourceFacts::from_bytes(source);
     let (manifest, source) = source.split_at(source.iter().position(|&byte| byte == 0).unwrap_or(0));
     let mut manifests = Manifests::default();
     let _ = manifests.add(MANIFESTS[usize::from(choice >> 4) % MANIFESTS.len()], manifest);
     let path = NAMES[usize::from(choice) % NAMES.len()];
-    let language = Language::of_path(path).unwrap();
-    let facts = extract(language, source, &Limits::default(), &mut || false).unwrap();
-    assert_eq!(Extracted::from_bytes(&facts.to_bytes()), Ok(facts.clone()));
+    let language = SourceLanguage::of_path(path).unwrap();
+    let facts = extract(language, source, &SourceLimits::default(), &mut || false).unwrap();
+    assert_eq!(SourceFacts::from_bytes(&facts.to_bytes()), Ok(facts.clone()));
     let other = path.strip_suffix(b".rs").map_or(&b"p/b.py"[..], |_| b"src/a.rs");
-    let files = [File { path, facts: Some(&facts) }, File { path: other, facts: Some(&facts) }];
+    let files = [ResolvableFile { path, facts: Some(&facts) }, ResolvableFile { path: other, facts: Some(&facts) }];
     let found = resolve(&files, &manifests);
     assert_eq!(found.files.len(), 2);
     assert!(found.edges.iter().all(|edge| edge.from != edge.to && edge.from < 2 && edge.to < 2));

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
 use proem_engine::ErrorKind;
-use proem_engine::assemble::{Options, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::input::{Inputs, Value};
-use proem_engine::ordered::{Fields, Ordered};
+use proem_engine::ordered::{OrderedJson, OrderedMap};
 use proem_engine::prompt::book::{Book, BookLayer};
-use proem_engine::prompt::origin::Origin;
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_engine::prompt::file::PartialText;
-use proem_engine::tokens::{Counts, Exactness, TokenCounter};
-use proem_guard::{Key, Untrusted};
+use proem_engine::prompt::origin::Origin;
+use proem_engine::tokens::{CachingCounter, Exactness, TokenCounter};
+use proem_guard::{InstallationKey, Untrusted};
 use proem_text::Label;
 use serde_json::Value as Json;
 
@@ -29,7 +29,7 @@ fuzz_target!(|text: &str| {
     strict(file, &partials);
     if let Ok(prompt) = Dotprompt::parse("a.prompt", file, &partials, &BTreeMap::new()) {
         let input = serde_json::json!({ "a": "x", "b": ["y", { "c": "p" }], "c": { "d": 1 } });
-        let input = Ordered::from(input).fields().expect("an object").clone();
+        let input = OrderedJson::from(input).fields().expect("an object").clone();
         let data = RenderData { input: input.clone(), context: input, messages: Vec::new() };
         let text = prompt.text(&data);
         assert_eq!(text, prompt.text(&data), "the same values give the same text");
@@ -41,7 +41,9 @@ fuzz_target!(|text: &str| {
 
 fn strict(file: &str, partials: &BTreeMap<String, String>) {
     let mut files = BTreeMap::from([("a/b/1.0.0.prompt".to_owned(), PartialText::Template(file.to_owned()))]);
-    files.extend(partials.iter().map(|(name, text)| (format!("a/b/_{name}.prompt"), PartialText::Template(text.clone()))));
+    files.extend(
+        partials.iter().map(|(name, text)| (format!("a/b/_{name}.prompt"), PartialText::Template(text.clone()))),
+    );
     let book = Book::new(vec![BookLayer { origin: Origin::User, files }]).expect("no book.toml");
     let Ok(prompt) = book.prompt("a/b", None) else { return };
     let strict = &prompt.file.strict;
@@ -56,10 +58,16 @@ fn strict(file: &str, partials: &BTreeMap<String, String>) {
             }
         }
         let layers = BTreeMap::new();
-        let key = Key::new([7; 32]);
-        let options =
-            Options { key: &key, layers: &layers, input_tokens: full.then_some(60), output_tokens: None, monolithic: None, profile: None };
-        match assemble(&prompt, &inputs, &mut Counts::new(&Bytes), &options) {
+        let key = InstallationKey::new([7; 32]);
+        let options = AssemblyOptions {
+            key: &key,
+            layers: &layers,
+            input_tokens: full.then_some(60),
+            output_tokens: None,
+            monolithic: None,
+            profile: None,
+        };
+        match assemble(&prompt, &inputs, &mut CachingCounter::new(&Bytes), &options) {
             Ok((assembly, report)) => {
                 assert_eq!(report.totals.tokens, assembly.text().len());
                 assert!(report.fit.worth <= report.fit.bound);
@@ -98,7 +106,7 @@ fn value(schema: &Json, trusted: bool, full: bool) -> Option<Value> {
             Value::List(if full { vec![item; 8] } else { Vec::new() })
         }
         Some("object") => {
-            let mut map = Fields::default();
+            let mut map = OrderedMap::default();
             for (name, property) in schema.get("properties").and_then(Json::as_object).into_iter().flatten() {
                 if let Some(value) = value(property, trusted, full) {
                     map.insert(name.as_str(), value);
@@ -116,7 +124,7 @@ fn value(schema: &Json, trusted: bool, full: bool) -> Option<Value> {
     })
 }
 
-/// Counts bytes, which is fast and adds up.
+/// CachingCounter bytes, which is fast and adds up.
 #[derive(Debug)]
 struct Bytes;
 

@@ -7,23 +7,23 @@
 
 use libfuzzer_sys::fuzz_target;
 use proem_guard::show;
-use proem_runtime::readers::{Ask, Kind, Limits, Rest, extract};
+use proem_runtime::readers::{DocumentKind, DocumentLimits, DocumentOptions, UnreadTail, extract};
 
 fuzz_target!(|bytes: &[u8]| {
     let (kind, bytes) = match bytes.split_first() {
-        Some((b'm', rest)) => (Some(Kind::Mail), rest),
-        Some((b'h', rest)) => (Some(Kind::Html), rest),
-        Some((b'j', rest)) => (Some(Kind::Json), rest),
-        Some((b't', rest)) => (Some(Kind::Text), rest),
+        Some((b'm', rest)) => (Some(DocumentKind::Mail), rest),
+        Some((b'h', rest)) => (Some(DocumentKind::Html), rest),
+        Some((b'j', rest)) => (Some(DocumentKind::Json), rest),
+        Some((b't', rest)) => (Some(DocumentKind::Text), rest),
         Some((_, rest)) => (None, rest),
         None => (None, bytes),
     };
-    check(bytes, kind, Limits::default());
-    check(bytes, kind, Limits { fields: 2, depth: 2, ..Limits::default() });
+    check(bytes, kind, DocumentLimits::default());
+    check(bytes, kind, DocumentLimits { fields: 2, depth: 2, ..DocumentLimits::default() });
 });
 
-fn check(bytes: &[u8], kind: Option<Kind>, limits: Limits) {
-    let document = extract(bytes, Rest::Nothing, &Ask { kind, limits, ..Ask::default() });
+fn check(bytes: &[u8], kind: Option<DocumentKind>, limits: DocumentLimits) {
+    let document = extract(bytes, UnreadTail::Nothing, &DocumentOptions { kind, limits, ..DocumentOptions::default() });
     assert!(document.fields.len() <= limits.fields && document.gaps.len() <= limits.fields.saturating_add(2));
     for field in &document.fields {
         assert!(!field.text.is_empty());

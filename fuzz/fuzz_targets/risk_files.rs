@@ -9,8 +9,8 @@
 use libfuzzer_sys::fuzz_target;
 use proem_risk::coverage::Coverage;
 use proem_risk::identity::Mailmap;
-use proem_risk::incident::{Corpus, Query};
-use proem_risk::path::{Attributes, RepoPath, Rules, classify};
+use proem_risk::incident::{Corpus, IncidentQuery};
+use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((kind, rest)) = bytes.split_first() else { return };
@@ -23,9 +23,9 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn attributes(bytes: &[u8]) {
-    let rules = Rules::shipped().expect("the shipped rules are rules");
+    let rules = PathRules::shipped().expect("the shipped rules are rules");
     let (text, path) = bytes.split_at(bytes.len() / 2);
-    let mut attributes = Attributes::default();
+    let mut attributes = GitAttributes::default();
     attributes.add(&RepoPath::new(""), text);
     attributes.add(&RepoPath::new("a"), text);
     let path = RepoPath::new(path);
@@ -55,6 +55,6 @@ fn incidents(bytes: &[u8]) {
     let Ok(incidents) = Corpus::read(bytes) else { return };
     assert!(incidents.iter().all(|incident| !incident.id.is_empty() && !incident.title.trim().is_empty()));
     let corpus = Corpus::new(incidents);
-    let found = corpus.like(&Query { subject: "a crash", paths: &["src/a.py"], identifiers: &[] }, 5);
+    let found = corpus.like(&IncidentQuery { subject: "a crash", paths: &["src/a.py"], identifiers: &[] }, 5);
     assert!(found.len() <= 5 && found.iter().all(|(_, score)| score.is_finite() && *score > 0.0));
 }

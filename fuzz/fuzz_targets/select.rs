@@ -9,7 +9,9 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
-use proem_select::select::{Calibrations, Index, Lexicon, MAX_PARTS, Selector, Usage, WordWeights};
+use proem_select::select::{
+    CatalogueIndex, MAX_PARTS, SelectionWeightSet, Selector, TranslationLexicon, UsageHistory, WordWeights,
+};
 
 static SELECTOR: LazyLock<Selector> = LazyLock::new(|| Selector::shipped().expect("as shipped"));
 
@@ -19,41 +21,42 @@ fuzz_target!(|text: &str| {
     let rest = chars.as_str();
     match kind {
         'u' => {
-            if let Ok(usage) = Usage::parse(rest) {
-                let once = Usage::parse(&usage.write()).expect("as written");
-                assert_eq!(Usage::parse(&once.write()).expect("as written").write(), once.write());
+            if let Ok(usage) = UsageHistory::parse(rest) {
+                let once = UsageHistory::parse(&usage.write()).expect("as written");
+                assert_eq!(UsageHistory::parse(&once.write()).expect("as written").write(), once.write());
                 rank(&SELECTOR, &usage, "play a song");
             }
         }
         'l' => {
-            if let Ok(lexicon) = Lexicon::parse(rest) {
+            if let Ok(lexicon) = TranslationLexicon::parse(rest) {
                 let selector = Selector::new(lexicon, SELECTOR.words().clone(), SELECTOR.calibrations().clone());
-                rank(&selector, &Usage::default(), rest);
+                rank(&selector, &UsageHistory::default(), rest);
             }
         }
         'w' => {
             if let Ok(words) = WordWeights::parse(rest) {
                 let selector = Selector::new(SELECTOR.lexicon().clone(), words, SELECTOR.calibrations().clone());
-                rank(&selector, &Usage::default(), rest);
+                rank(&selector, &UsageHistory::default(), rest);
             }
         }
         'c' => {
-            if let Ok(calibrations) = Calibrations::parse(rest) {
+            if let Ok(calibrations) = SelectionWeightSet::parse(rest) {
                 let selector = Selector::new(SELECTOR.lexicon().clone(), SELECTOR.words().clone(), calibrations);
-                rank(&selector, &Usage::default(), "play a song");
+                rank(&selector, &UsageHistory::default(), "play a song");
             }
         }
-        _ => rank(&SELECTOR, &Usage::default(), rest),
+        _ => rank(&SELECTOR, &UsageHistory::default(), rest),
     }
 });
 
-fn rank(selector: &Selector, usage: &Usage, task: &str) {
+fn rank(selector: &Selector, usage: &UsageHistory, task: &str) {
     let tools = "{\"name\":\"play\",\"description\":\"Plays a song.\"}\n{\"name\":\"weather\"}\n";
     let all = Catalogue::new(parse_lines("f", tools), &Approvals::default());
     let query = selector.query(task);
     assert!((1..=MAX_PARTS).contains(&query.texts().len()));
-    let ranking =
-        selector.rank(all.entries(), &Index::new(all.entries(), usage, selector), &query, None).expect("by words");
+    let ranking = selector
+        .rank(all.entries(), &CatalogueIndex::new(all.entries(), usage, selector), &query, None)
+        .expect("by words");
     assert_eq!(ranking.ranked.len(), 2);
     assert!(ranking.ranked.iter().all(|ranked| (0.0..=1.0).contains(&ranked.probability)), "{:?}", ranking.ranked);
 }

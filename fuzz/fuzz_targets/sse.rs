@@ -5,11 +5,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use proem_engine::assembly::{Assembly, PromptId};
-use proem_engine::call::{Answering, Arrival, Choice, Failure, Request, Response, Tool};
+use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, Response, Tool, ToolChoice};
 use proem_engine::providers::Provider;
-use proem_llm::codec::{Names, Reader, refused};
+use proem_llm::codec::{AnswerReader, EndpointNames, refused};
 use proem_llm::embeddings::decode_embeddings;
-use proem_llm::wire::Head;
+use proem_llm::wire::ResponseHead;
 
 fuzz_target!(|bytes: &[u8]| {
     let tool = || Tool { name: "f".to_owned(), description: String::new(), schema: serde_json::json!({}) };
@@ -17,17 +17,17 @@ fuzz_target!(|bytes: &[u8]| {
     let size = bytes.last().map_or(1, |byte| usize::from(*byte) % 64 + 1);
     for provider in [Provider::Anthropic, Provider::OpenAi] {
         for answer in [
-            Answering::Text,
-            Answering::Value { tool: tool() },
-            Answering::Tools { tools: vec![tool()], choice: Choice::Auto },
+            AnswerForm::Text,
+            AnswerForm::Value { tool: tool() },
+            AnswerForm::Tools { tools: vec![tool()], choice: ToolChoice::Auto },
         ] {
             let request = request(answer);
             let whole = read(provider, &request, [bytes]);
             assert_eq!(read(provider, &request, bytes.chunks(1)), whole);
             assert_eq!(read(provider, &request, bytes.chunks(size)), whole);
         }
-        let names = Names { endpoint: "e", variable: None, model: "m" };
-        let failure = refused(provider, &Head { status: 400, headers: Vec::new() }, bytes, &names);
+        let names = EndpointNames { endpoint: "e", variable: None, model: "m" };
+        let failure = refused(provider, &ResponseHead { status: 400, headers: Vec::new() }, bytes, &names);
         assert!(failure.said.is_none_or(|said| said.len() <= 500));
     }
     if let Ok(vectors) = decode_embeddings(bytes, 1, None) {
@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn request(answer: Answering) -> Request {
+fn request(answer: AnswerForm) -> Request {
     let prompt =
         PromptId { agent: "a".to_owned(), name: "b".to_owned(), version: "1.0.0".to_owned(), closure: String::new() };
     Request {
@@ -51,8 +51,8 @@ fn read<'b>(
     provider: Provider,
     request: &Request,
     chunks: impl IntoIterator<Item = &'b [u8]>,
-) -> Result<Response, Failure> {
-    let mut reader = Reader::new(provider, request, 4_096);
+) -> Result<Response, CallFailure> {
+    let mut reader = AnswerReader::new(provider, request, 4_096);
     for chunk in chunks {
         reader.push(chunk);
     }

@@ -3,11 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use proem_guard::view::{Limits, folded, readings};
+use proem_guard::view::{DecodingLimits, folded, readings};
 use proem_text::{Span, View};
 
 fuzz_target!(|text: &str| {
-    let limits = Limits::for_text(text.len());
+    let limits = DecodingLimits::for_text(text.len());
     let readings = readings(text, &limits);
     assert_eq!(readings.all[0].view.text, readings.clean.text);
     let mut bytes = 0;
