@@ -58,7 +58,7 @@ pub struct PromptCall<'a> {
 }
 
 /// A request with its account.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PreparedRequest {
     /// What the model is asked.
     pub request: Request,

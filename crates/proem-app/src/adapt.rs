@@ -11,9 +11,8 @@ use proem_engine::run::Time;
 use proem_guard::show;
 
 pub use self::values::moment;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Note, Noted};
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::learning::{CallerWishes, ageing};
@@ -40,7 +39,7 @@ pub struct AdaptOptions {
 }
 
 /// How a file's text is read.
-pub type ReadText<'r> = &'r (dyn Fn(&Path) -> Result<String, Failure> + Sync);
+pub type ReadText<'r> = &'r (dyn Fn(&Path) -> Result<String, Error> + Sync);
 
 /// What the history and the signals give. What there is to say about the records goes to `said`, also if it fails;
 /// the notes are about the profile.
@@ -50,10 +49,10 @@ pub type ReadText<'r> = &'r (dyn Fn(&Path) -> Result<String, Failure> + Sync);
 /// If a file is not what it should be, or the records can't be read.
 pub async fn adapted(
     options: &AdaptOptions,
-    (places, project): (&Places, &OpenProject),
+    project: &OpenProject,
     read: ReadText<'_>,
     said: &mut Vec<Note>,
-) -> Result<Noted<Adaptation>, Failure> {
+) -> Result<Noted<Adaptation>, Error> {
     let mut notes: Vec<Note> = Vec::new();
     let history = match &options.history {
         Some(file) => {
@@ -61,7 +60,7 @@ pub async fn adapted(
             notes.extend(read.notes.into_iter().map(Note::from));
             read.value
         }
-        None => recorded(places, project, options.agent.as_deref(), said).await?,
+        None => recorded(project, options.agent.as_deref(), said).await?,
     };
     if let Some(agent) = options.agent.as_deref().filter(|_| history.is_empty()) {
         notes.push(Note::hinting(
@@ -94,12 +93,11 @@ pub async fn adapted(
 
 /// What this project's runs left behind.
 async fn recorded(
-    places: &Places,
     project: &OpenProject,
     agent: Option<&str>,
     said: &mut Vec<Note>,
-) -> Result<Vec<ResultRecord>, Failure> {
-    let store = records::look(places, project).await?.collect(said);
+) -> Result<Vec<ResultRecord>, Error> {
+    let store = records::look(project).await?.collect(said);
     let owner = records::owner(project);
     let agents = match agent {
         Some(agent) => vec![agent.to_owned()],
@@ -124,7 +122,7 @@ async fn recorded(
 /// # Errors
 ///
 /// If it can't be read, is too long or is not UTF-8.
-pub fn text_of(file: &Path) -> Result<String, Failure> {
+pub fn text_of(file: &Path) -> Result<String, Error> {
     text(file, proem_runtime::files::open(file).and_then(capped))
 }
 
@@ -133,14 +131,14 @@ pub fn text_of(file: &Path) -> Result<String, Failure> {
 /// # Errors
 ///
 /// If it can't be read, is too long or is not UTF-8.
-pub fn text_from(file: &Path, from: impl Read) -> Result<String, Failure> {
+pub fn text_from(file: &Path, from: impl Read) -> Result<String, Error> {
     text(file, capped(from))
 }
 
-fn text(file: &Path, read: std::io::Result<Option<String>>) -> Result<String, Failure> {
+fn text(file: &Path, read: std::io::Result<Option<String>>) -> Result<String, Error> {
     let shown = show::terminal_str(&file.display().to_string());
-    read.map_err(|error| Failure::usage(format!("could not read `{shown}`: {error}")))?.ok_or_else(|| {
-        Failure::usage(format!("`{shown}` has more than {} MiB; leave out what is old", MOST_BYTES >> 20))
+    read.map_err(|error| Error::invalid(format!("could not read `{shown}`: {error}")))?.ok_or_else(|| {
+        Error::invalid(format!("`{shown}` has more than {} MiB; leave out what is old", MOST_BYTES >> 20))
     })
 }
 

@@ -3,6 +3,8 @@
 //! In this order: [`Chosen::new`], [`Start::gather`], [`Begun::new`], [`MadeAssembly::new`],
 //! [`MadeAssembly::record`]. What goes to standard output, and when, is the caller's matter.
 
+pub mod agent;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -27,11 +29,10 @@ use serde_json::{Value as Json, json};
 
 use crate::calling;
 use crate::catalogue;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::factors::Factors;
 use crate::guarding::{GuardSetup, tools};
 use crate::message::{Hint, Message, Note};
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::records::learning::{Adapting, PromptLessons, taught};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
@@ -80,14 +81,14 @@ pub struct AssembleOptions {
 /// # Errors
 ///
 /// If it is empty, or longer than [`MAX_TASK_BYTES`].
-pub fn task(text: String, author: TaskAuthor) -> Result<Task, Failure> {
+pub fn task(text: String, author: TaskAuthor) -> Result<Task, Error> {
     if text.len() as u64 > MAX_TASK_BYTES {
-        return Err(Failure::usage(format!(
+        return Err(Error::invalid(format!(
             "the task has more than {MAX_TASK_BYTES} bytes; put the details into a file and refer to it in the task"
         )));
     }
     if text.trim().is_empty() {
-        return Err(Failure::usage("the task is empty; say what is to be done"));
+        return Err(Error::invalid("the task is empty; say what is to be done"));
     }
     Ok(match author {
         TaskAuthor::Outside => Task::Outside(Untrusted::new(text, Label::from_source(Source::named("task")))),
@@ -110,7 +111,7 @@ impl Chosen {
     /// # Errors
     ///
     /// If there is no such prompt, or the model can't be told.
-    pub fn new(options: &AssembleOptions, project: &OpenProject) -> Result<Self, Failure> {
+    pub fn new(options: &AssembleOptions, project: &OpenProject) -> Result<Self, Error> {
         let prompt = project.book()?.prompt(PROMPT, options.prompt_version.as_deref())?;
         let providers = Providers::load()?;
         let wanted = calling::WantedModel {
@@ -158,13 +159,9 @@ impl Start {
     /// # Errors
     ///
     /// If it can't be looked at.
-    pub fn gather(
-        options: &AssembleOptions,
-        chosen: Chosen,
-        (places, project): (&Places, &OpenProject),
-    ) -> Result<Self, Failure> {
+    pub fn gather(options: &AssembleOptions, chosen: Chosen, project: &OpenProject) -> Result<Self, Error> {
         let Chosen { prompt, mut model, role, .. } = chosen;
-        Factors::load(places)?.apply(&mut model);
+        Factors::load(&project.places)?.apply(&mut model);
         let mut gathering = GatherOptions::new(Environment::inherited());
         gathering.trusted = project.trusted_rules();
         gathering.set_up = project.set_up();
@@ -190,14 +187,14 @@ impl Begun {
     pub async fn new(
         options: &AssembleOptions,
         start: &Start,
-        (places, project): (&Places, &OpenProject),
+        project: &OpenProject,
         notes: &mut Vec<Note>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         // Nothing is spent, so no cap binds; texts are sent where a provider embeds them.
         let asking = project.config.embedding.provider.is_some().then(CallTerms::free);
-        let records = OpenRecords::begin(places, project, options.record, asking).await?.collect(notes);
+        let records = OpenRecords::begin(project, options.record, asking).await?.collect(notes);
         let history = OpenRecords::history(records.as_ref(), options.record, project);
-        let taught = taught((places, project), &start.prompt, &options.adapting, history).await?.collect(notes);
+        let taught = taught(project, &start.prompt, &options.adapting, history).await?.collect(notes);
         notes.extend(taught.iter().filter_map(|taught| taught.said.clone()));
         Ok(Self { records, taught })
     }
@@ -233,20 +230,21 @@ impl MadeAssembly {
     /// If something that the prompt needs can't be read, or the prompt can't be made.
     pub fn new(
         options: &AssembleOptions,
-        (start, begun): (Start, Begun),
-        (places, project): (&Places, &mut OpenProject),
-    ) -> Result<Self, Failure> {
+        start: Start,
+        begun: Begun,
+        project: &mut OpenProject,
+    ) -> Result<Self, Error> {
         let Start { prompt, model, role, gathered } = start;
         let Begun { records, taught } = begun;
         let task = &options.task;
         let outside = gathered.rule_files.iter().filter(|file| matches!(file.text, RuleText::Outside(_)));
         outside.for_each(|file| project.distrust(file.name, "used as reference, not as instructions".into()));
-        let key = installation_key(&places.key())?;
+        let key = installation_key(&project.places.key())?;
         let counter = model.counter();
         let mut counts = CachingCounter::new(counter.as_ref());
-        let prepared = SelectionInputs::new(project, places, (task, &options.hints), &gathered)?;
+        let prepared = SelectionInputs::new(project, task, &options.hints, &gathered)?;
         project.notes.extend(prepared.notes.iter().cloned());
-        let guarding = GuardSetup::load(places, &tools(prepared.catalogue()))?;
+        let guarding = GuardSetup::load(&project.places, &tools(prepared.catalogue()))?;
         project.notes.extend(guarding.notes.iter().cloned());
         let (selecting, entries) = (prepared.selecting(), prepared.entries());
         let monolithic = project.baseline.as_deref().map(|baseline| counts.count(baseline));
@@ -294,8 +292,8 @@ impl MadeAssembly {
     /// # Errors
     ///
     /// Never, but for a bug.
-    pub fn extra(&self, project: &OpenProject) -> Result<Extra, Failure> {
-        let mut plan = serde_json::to_value(&self.cache).map_err(|e| Failure::bug("could not write JSON", e))?;
+    pub fn extra(&self, project: &OpenProject) -> Result<Extra, Error> {
+        let mut plan = serde_json::to_value(&self.cache).map_err(|e| Error::bug("could not write JSON", e))?;
         if let Some(plan) = plan.as_object_mut() {
             plan.insert("sentence".into(), Json::String(self.cache.sentence()));
         }
@@ -318,23 +316,18 @@ impl MadeAssembly {
     }
 
     /// Records it, if that is wanted; that it could not be is only noted, since nothing depends on it.
-    pub async fn record(&mut self, options: &AssembleOptions, (places, project): (&Places, &OpenProject)) -> Vec<Note> {
+    pub async fn record(&mut self, options: &AssembleOptions, project: &OpenProject) -> Vec<Note> {
         let Some(records) = self.records.take() else { return Vec::new() };
         let mut notes = Vec::new();
         if let Err(error) = self.kept(options, project, &records).await {
             let text = format!("the assembly is not recorded: {error}");
             notes.push(Note::Remark(Message { text, hint: error.hint().cloned() }));
         }
-        notes.extend(records.end(places).await);
+        notes.extend(records.end().await);
         notes
     }
 
-    async fn kept(
-        &self,
-        options: &AssembleOptions,
-        project: &OpenProject,
-        records: &OpenRecords,
-    ) -> Result<(), Failure> {
+    async fn kept(&self, options: &AssembleOptions, project: &OpenProject, records: &OpenRecords) -> Result<(), Error> {
         let Self { prompt, assembled, model, prepared, taught, guarding, took, .. } = self;
         let noted = |least| assembled.noted.iter().filter(|noted| noted.verdict >= least).count() as u64;
         let numbers = Numbers {
@@ -350,7 +343,7 @@ impl MadeAssembly {
         let start = RunStart {
             id: OpenRecords::id()?,
             parent: None,
-            kind: "assemble",
+            kind: agent::KIND,
             prompt: &prompt.id,
             role: &self.role,
             model: &model.name,

@@ -15,7 +15,7 @@ use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 
 use crate::config::{Config, ModelFile, ProviderFile, ServerProtocol};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Hint;
 use crate::secrets;
 
@@ -118,7 +118,7 @@ pub fn ask(
     providers: &Providers,
     wanted: &WantedModel<'_>,
     environment: &Environment,
-) -> Result<ModelEndpoint, Failure> {
+) -> Result<ModelEndpoint, Error> {
     let (provider, name) = wanted.place(config);
     let listed = providers.model(name);
     let provider = match (provider, &listed) {
@@ -131,37 +131,37 @@ pub fn ask(
         && model.name != name
         && model.provider() != endpoint.provider
     {
-        return Err(Failure::usage(format!(
+        return Err(Error::invalid(format!(
             "role `{name}` stands for {}, which `{provider}` does not have",
             model.name
         ))
         .hinting(Hint::NameModel { or_set: format!("`{name} = \"{provider}/MODEL\"` under `[roles]`") }));
     }
     let file = config.providers.get(&provider).cloned().unwrap_or_default();
-    let model = model(providers, name, (&provider, endpoint.provider), &file);
+    let model = model(providers, name, &provider, endpoint.provider, &file);
     let arrival = if file.stream == Some(false) { Arrival::Whole } else { Arrival::Streamed };
     Ok(ModelEndpoint { model, endpoint, arrival })
 }
 
 /// The one provider whose configuration lists a model that is otherwise unknown.
-fn host(config: &Config, name: &str, unknown: &proem_engine::Error) -> Result<String, Failure> {
+fn host(config: &Config, name: &str, unknown: &proem_engine::Error) -> Result<String, Error> {
     match hosts(config, name).as_slice() {
         [host] => Ok((*host).to_owned()),
         [] => {
             let roles: Vec<String> = config.roles.iter().map(|(role, model)| format!("{role} ({model})")).collect();
             let roles = if roles.is_empty() { String::new() } else { format!("\n  your roles: {}", roles.join(", ")) };
-            Err(Failure::usage(format!("{unknown}{roles}")).hinting(Hint::NameProvider(known(config))))
+            Err(Error::invalid(format!("{unknown}{roles}")).hinting(Hint::NameProvider(known(config))))
         }
         several => {
             let hosts = several.iter().map(|host| (*host).to_owned()).collect();
-            Err(Failure::usage(format!("`{name}` is a model of several providers"))
+            Err(Error::invalid(format!("`{name}` is a model of several providers"))
                 .hinting(Hint::ChooseProvider(hosts)))
         }
     }
 }
 
 /// The model of that name as an endpoint of that name and protocol has it, with what `file` says of it.
-pub fn model(providers: &Providers, name: &str, (endpoint, protocol): (&str, Provider), file: &ProviderFile) -> Model {
+pub fn model(providers: &Providers, name: &str, endpoint: &str, protocol: Provider, file: &ProviderFile) -> Model {
     let mut model = match providers.model(name) {
         Ok(model) if model.provider() == protocol => {
             let mut model = model.clone();
@@ -182,11 +182,11 @@ pub fn model(providers: &Providers, name: &str, (endpoint, protocol): (&str, Pro
 /// # Errors
 ///
 /// If no such provider is known, or its address or key can't be used.
-pub fn located(config: &Config, provider: &str, environment: &Environment) -> Result<Endpoint, Failure> {
+pub fn located(config: &Config, provider: &str, environment: &Environment) -> Result<Endpoint, Error> {
     let file = config.providers.get(provider).cloned().unwrap_or_default();
     let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider);
     if built_in.is_none() && !config.providers.contains_key(provider) {
-        return Err(Failure::usage(format!(
+        return Err(Error::invalid(format!(
             "no provider `{provider}`; known are {}, and `[providers.{provider}]` in your configuration adds one",
             known(config).join(", ")
         )));
@@ -225,11 +225,11 @@ fn endpoint(
     file: &ProviderFile,
     built_in: Option<&BuiltIn>,
     environment: &Environment,
-) -> Result<Endpoint, Failure> {
+) -> Result<Endpoint, Error> {
     let protocol = file.protocol.or(built_in.map(|built_in| built_in.protocol)).unwrap_or(ServerProtocol::OpenAi);
     let base_url = file.base_url.as_deref().or(built_in.map(|built_in| built_in.base_url));
     let Some(base_url) = base_url else {
-        return Err(Failure::usage(format!(
+        return Err(Error::invalid(format!(
             "provider `{name}` has no address; set `base_url` under `[providers.{name}]`, such as \
              \"http://127.0.0.1:11434/v1\""
         )));
@@ -249,7 +249,7 @@ fn endpoint(
     };
     match endpoint.check() {
         // Without a key there may still be a fallback or a cassette.
-        Err(failure) if failure.kind != FailureKind::NoKey => Err(Failure::usage(failure.message)),
+        Err(failure) if failure.kind != FailureKind::NoKey => Err(Error::invalid(failure.message)),
         Ok(()) | Err(_) => Ok(endpoint),
     }
 }

@@ -14,7 +14,7 @@ use proem_runtime::files::{self, FileAccess};
 use proem_select::catalogue::{Approvals, Capability, Catalogue, CatalogueName, Sha256Hash, SourceTrust};
 
 use crate::config::CatalogueFiles;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
@@ -54,9 +54,9 @@ pub struct ServerState {
 /// # Errors
 ///
 /// If what was approved can't be read.
-pub fn load(project: &OpenProject, places: &Places) -> Result<LoadedCatalogue, Failure> {
-    let approvals = approvals(&approved(project, places)?);
-    let sources = sources(project, places);
+pub fn load(project: &OpenProject) -> Result<LoadedCatalogue, Error> {
+    let approvals = approvals(&approved(project)?);
+    let sources = sources(project);
     let vouching = |path: &str, bytes: &[u8]| {
         if project.vouched.covers(path, &hash(bytes)) { SourceTrust::Trusted } else { SourceTrust::Outside }
     };
@@ -73,7 +73,7 @@ pub fn load(project: &OpenProject, places: &Places) -> Result<LoadedCatalogue, F
 /// # Errors
 ///
 /// If its folder can't be made private.
-pub fn store(places: &Places) -> Result<TrustStore, Failure> {
+pub fn store(places: &Places) -> Result<TrustStore, Error> {
     // The store's folder is made private from the first folder of ours on.
     if let (Some(parent), Some(name)) = (places.state.parent(), places.state.file_name()) {
         let lock = Path::new(name).join("catalogue/trust.lock");
@@ -82,7 +82,7 @@ pub fn store(places: &Places) -> Result<TrustStore, Failure> {
         }
         std::fs::create_dir_all(parent).map_err(|e| {
             let shown = show::terminal_str(&parent.display().to_string()).into_string();
-            Failure::outside(format!("could not create `{shown}`: {e}"))
+            Error::outside(format!("could not create `{shown}`: {e}"))
         })?;
         match files::write_new(parent, &lock, b"", FileAccess::Private) {
             Ok(()) | Err(proem_runtime::Error::Exists { .. }) => {}
@@ -97,8 +97,8 @@ pub fn store(places: &Places) -> Result<TrustStore, Failure> {
 /// # Errors
 ///
 /// If the store is there and can't be read.
-pub fn approved(project: &OpenProject, places: &Places) -> Result<RepositoryTrust, Failure> {
-    TrustStore::new(places.state.join("catalogue")).vouched(&project.key, "", 0, || Ok(None))
+pub fn approved(project: &OpenProject) -> Result<RepositoryTrust, Error> {
+    TrustStore::new(project.places.state.join("catalogue")).vouched(&project.key, "", 0, || Ok(None))
 }
 
 fn approvals(vouched: &RepositoryTrust) -> Approvals {
@@ -111,15 +111,15 @@ fn approvals(vouched: &RepositoryTrust) -> Approvals {
     approvals
 }
 
-fn sources(project: &OpenProject, places: &Places) -> CatalogueLocations {
+fn sources(project: &OpenProject) -> CatalogueLocations {
     let [user, own] = &project.catalogue;
     let mut all = named(user, ConfigOwner::User);
     all.extend(named(own, ConfigOwner::Project));
     CatalogueLocations {
         root: project.root.clone(),
-        home: Some(places.home.clone()),
-        config: Some(places.programs.clone()),
-        own: Some(places.config.clone()),
+        home: Some(project.places.home.clone()),
+        config: Some(project.places.programs.clone()),
+        own: Some(project.places.config.clone()),
         named: all,
     }
 }
@@ -185,10 +185,10 @@ pub fn missing(servers: &[ServerState]) -> Option<String> {
 /// # Errors
 ///
 /// If the project or its catalogue can't be read.
-pub fn open(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<(OpenProject, LoadedCatalogue), Failure> {
+pub fn open(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<(OpenProject, LoadedCatalogue), Error> {
     let project = OpenProject::open(root, places, BookReading::Trusted)?;
     said.extend(project.all_notes());
-    let loaded = load(&project, places)?;
+    let loaded = load(&project)?;
     Ok((project, loaded))
 }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use self::amount::tokens;
 pub use self::amount::{Dollars, dollars};
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 /// The keys of `config.toml` and `proem.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -274,7 +274,7 @@ impl Config {
     /// # Errors
     ///
     /// If it is no TOML, or a key is unknown or has a wrong value; each with its place.
-    pub fn parse(name: &str, text: &str) -> Result<Self, Failure> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
         toml::from_str(text).map_err(|error| {
             let span = error.span().map(|span| proem_text::span::Span::new(span.start, span.end));
             let diagnostic = proem_text::diagnostic::Diagnostic {
@@ -283,7 +283,7 @@ impl Config {
                 span,
                 help: Some("every key is documented in docs/reference/configuration.md".into()),
             };
-            Failure::usage(diagnostic.render(name, text).trim_end())
+            Error::invalid(diagnostic.render(name, text).trim_end())
         })
     }
 
@@ -292,11 +292,11 @@ impl Config {
     /// # Errors
     ///
     /// If it is there and can't be read or parsed; a missing file is an empty configuration.
-    pub fn of_user(path: &Path) -> Result<Self, Failure> {
+    pub fn of_user(path: &Path) -> Result<Self, Error> {
         match files::read_text(path, MAX_BYTES) {
             Ok(text) => Self::parse(&path.display().to_string(), &text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(Failure::usage(format!("could not read `{}`: {error}", path.display()))),
+            Err(error) => Err(Error::invalid(format!("could not read `{}`: {error}", path.display()))),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use proem_store::query::Estimate;
 use serde::Serialize;
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::factors::{Factor, Factors, RANGE};
 use crate::places::Places;
 
@@ -41,7 +41,7 @@ pub struct FactorFit {
 /// # Errors
 ///
 /// If the factors can't be kept.
-pub fn apply(fitted: &[FactorFit], mut factors: Factors, places: &Places) -> Result<u64, Failure> {
+pub fn apply(fitted: &[FactorFit], mut factors: Factors, places: &Places) -> Result<u64, Error> {
     let mut changed = 0_u64;
     for one in fitted {
         let Some(percent) = one.fitted.filter(|percent| *percent != one.present) else { continue };
@@ -59,7 +59,7 @@ pub fn apply(fitted: &[FactorFit], mut factors: Factors, places: &Places) -> Res
 /// # Errors
 ///
 /// If there are none, or the factors can't be kept.
-pub fn revert(mut factors: Factors, places: &Places) -> Result<u64, Failure> {
+pub fn revert(mut factors: Factors, places: &Places) -> Result<u64, Error> {
     let mut changed = 0_u64;
     for factor in factors.models.values_mut() {
         let Some(previous) = factor.previous.take() else { continue };
@@ -67,7 +67,7 @@ pub fn revert(mut factors: Factors, places: &Places) -> Result<u64, Failure> {
         changed = changed.saturating_add(1);
     }
     if changed == 0 {
-        return Err(Failure::finding("no factor was changed, so there is nothing to undo"));
+        return Err(Error::negative("no factor was changed, so there is nothing to undo"));
     }
     factors.store(places)?;
     Ok(changed)

@@ -17,7 +17,7 @@ use proem_select::select::{SelectionWeightSet, Selector};
 
 use crate::calling::located;
 use crate::config::{Config, EmbeddingFile};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::places::Places;
 
 /// The largest file of weights that is read, in bytes.
@@ -49,7 +49,7 @@ impl EmbeddingSetup {
     /// # Errors
     ///
     /// If the configuration names a model or a calibration that can't be used.
-    pub fn new(config: &Config, places: &Places) -> Result<Self, Failure> {
+    pub fn new(config: &Config, places: &Places) -> Result<Self, Error> {
         let model = EmbeddingModel::new(config)?;
         let (selector, note) = selector(&config.embedding, places)?;
         Ok(Self { model, selector, notes: note.into_iter().collect() })
@@ -72,13 +72,13 @@ impl EmbeddingSetup {
 pub const HOW_TO_CALIBRATE: &str = "name the file with its weights as `calibration` under `[embedding]`";
 
 impl EmbeddingModel {
-    fn new(config: &Config) -> Result<Result<Self, String>, Failure> {
+    fn new(config: &Config) -> Result<Result<Self, String>, Error> {
         let file = &config.embedding;
         let (provider, model) = match (&file.provider, &file.model) {
             (Some(provider), Some(model)) => (provider, model),
             (None, None) => return Ok(StaticModel::built_in().map(Self::BuiltIn).map_err(|error| error.to_string())),
-            (Some(_), None) => return Err(Failure::usage("`[embedding]` names a provider; set `model` beside it")),
-            (None, Some(_)) => return Err(Failure::usage("`[embedding]` names a model; set `provider` beside it")),
+            (Some(_), None) => return Err(Error::invalid("`[embedding]` names a provider; set `model` beside it")),
+            (None, Some(_)) => return Err(Error::invalid("`[embedding]` names a model; set `provider` beside it")),
         };
         let endpoint = located(config, provider, &Environment::inherited())?;
         let usual = EmbedderLimits::default();
@@ -133,7 +133,7 @@ impl Embedder for EmbeddingModel {
 }
 
 /// Selection with the shipped weights and, beside them, the user's; a note if those are not used.
-fn selector(file: &EmbeddingFile, places: &Places) -> Result<(Selector, Option<String>), Failure> {
+fn selector(file: &EmbeddingFile, places: &Places) -> Result<(Selector, Option<String>), Error> {
     let shipped = Selector::shipped()?;
     let Some(path) = &file.calibration else { return Ok((shipped, None)) };
     // An absolute path stays what it is.

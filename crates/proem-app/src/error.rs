@@ -35,13 +35,13 @@ pub struct Error {
 impl Error {
     /// A negative answer.
     #[must_use]
-    pub fn finding(text: impl Into<String>) -> Self {
+    pub fn negative(text: impl Into<String>) -> Self {
         Self::new(ErrorKind::Negative, text)
     }
 
     /// Something wrong with what the caller gave.
     #[must_use]
-    pub fn usage(text: impl Into<String>) -> Self {
+    pub fn invalid(text: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, text)
     }
 

@@ -9,7 +9,7 @@ use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_text::json;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Hint;
 use crate::places::Places;
 
@@ -56,10 +56,10 @@ impl Factors {
     /// # Errors
     ///
     /// If it is there and can't be used: wrong counts would fit prompts into windows that are smaller.
-    pub fn load(places: &Places) -> Result<Self, Failure> {
+    pub fn load(places: &Places) -> Result<Self, Error> {
         let path = places.state.join(FILE);
         let wrong = |why: String| {
-            Failure::usage(format!("`{}` can't be used: {why}", path.display())).hinting(Hint::FitFactors)
+            Error::invalid(format!("`{}` can't be used: {why}", path.display())).hinting(Hint::FitFactors)
         };
         let bytes = match files::read_regular(&path, MAX_BYTES)? {
             None => return Ok(Self::default()),
@@ -86,8 +86,8 @@ impl Factors {
     /// # Errors
     ///
     /// If the file can't be written.
-    pub fn store(&self, places: &Places) -> Result<(), Failure> {
-        let value = serde_json::to_value(self).map_err(|error| Failure::bug("cost fit", error))?;
+    pub fn store(&self, places: &Places) -> Result<(), Error> {
+        let value = serde_json::to_value(self).map_err(|error| Error::bug("cost fit", error))?;
         let text = format!("{}\n", json::pretty(&value));
         files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
         Ok(())

@@ -10,7 +10,7 @@ use proem_guard::{Guard, Policy, ToolVocabulary};
 use proem_runtime::files;
 use proem_select::catalogue::{Catalogue, CatalogueEntryKind};
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::places::Places;
 use crate::trust::hash;
@@ -33,7 +33,7 @@ impl GuardFiles {
     /// # Errors
     ///
     /// If one of them is there and can't be read.
-    pub fn load(places: &Places) -> Result<Self, Failure> {
+    pub fn load(places: &Places) -> Result<Self, Error> {
         Ok(Self { verdicts: read(&verdicts_file(places))?, calibration: read(&calibration_file(places))? })
     }
 
@@ -65,7 +65,7 @@ impl GuardSetup {
     /// # Errors
     ///
     /// If the user's files can't be read, or the table of verdicts can't be parsed.
-    pub fn load(places: &Places, tools: &[ToolVocabulary]) -> Result<Self, Failure> {
+    pub fn load(places: &Places, tools: &[ToolVocabulary]) -> Result<Self, Error> {
         Self::of(GuardFiles::load(places)?, places, tools)
     }
 
@@ -74,9 +74,9 @@ impl GuardSetup {
     /// # Errors
     ///
     /// If the table of verdicts can't be parsed.
-    pub fn of(files: GuardFiles, places: &Places, tools: &[ToolVocabulary]) -> Result<Self, Failure> {
-        let guard = Guard::shipped(tools)
-            .map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
+    pub fn of(files: GuardFiles, places: &Places, tools: &[ToolVocabulary]) -> Result<Self, Error> {
+        let guard =
+            Guard::shipped(tools).map_err(|error| Error::bug("the injection scanner's own data are damaged", error))?;
         let mut notes = Vec::new();
         let guard = match &files.calibration {
             None => guard,
@@ -92,10 +92,11 @@ impl GuardSetup {
         let policy = match &files.verdicts {
             // A table that can't be read fails closed: nobody knows what it was to allow.
             Some(text) => {
-                Policy::parse(text).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?
+                Policy::parse(text).map_err(|error| Error::invalid(format!("{}: {error}", file.display())))?
             }
-            None => Policy::shipped()
-                .map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?,
+            None => {
+                Policy::shipped().map_err(|error| Error::bug("the injection scanner's own data are damaged", error))?
+            }
         };
         Ok(Self { rules: files.rules(), files, guard, policy, notes })
     }
@@ -124,10 +125,10 @@ fn not_used(places: &Places, problem: &str) -> Note {
 }
 
 /// The file's text; `None` if there is no such file.
-fn read(path: &Path) -> Result<Option<String>, Failure> {
+fn read(path: &Path) -> Result<Option<String>, Error> {
     match files::read_text(path, MAX_BYTES) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::outside(format!("could not read {}: {error}", path.display()))),
+        Err(error) => Err(Error::outside(format!("could not read {}: {error}", path.display()))),
     }
 }

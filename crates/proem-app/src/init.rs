@@ -10,13 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use proem_guard::show;
-use proem_runtime::Error;
 use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_runtime::git::GitProgram;
 
 use self::import::{PromptImport, import};
 use crate::config::document::{self, KeyValues};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Message};
 use crate::places::Places;
 use crate::project::{BOOK, CONFIG, git, head, locate, now};
@@ -97,14 +96,14 @@ pub struct Initialised {
 /// # Errors
 ///
 /// If there is no place for files, if something is in the way, or if a file can't be written.
-pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initialised, Failure> {
+pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initialised, Error> {
     let git = git(places)?;
     let (root, key) = locate(folder, &git)?;
     let shown = show::terminal_str(&folder.display().to_string()).into_string();
     let Some(root) = root else {
         let problem =
             format!("`{shown}` is in a bare repository, which has no work tree; run this in a clone that has one");
-        return Err(Failure::usage(problem));
+        return Err(Error::invalid(problem));
     };
     // The store is opened first: if it can't be read, nothing should have been written.
     let store = TrustStore::new(places.state.clone());
@@ -132,7 +131,7 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
         trusted.map(|file| (file.path.clone(), file.text.clone().into_bytes())).collect();
     if !trusted.is_empty() {
         store.trust(&key, &trusted).map_err(|e| {
-            Failure::outside(format!("the files were written but are not trusted yet: {e}")).hinting(Hint::TrustFiles)
+            Error::outside(format!("the files were written but are not trusted yet: {e}")).hinting(Hint::TrustFiles)
         })?;
     }
     let written: Vec<(&str, &[u8])> =
@@ -160,7 +159,7 @@ impl Initialised {
     /// # Errors
     ///
     /// If the trust store can't be read.
-    pub fn untrusted(&self) -> Result<Vec<String>, Failure> {
+    pub fn untrusted(&self) -> Result<Vec<String>, Error> {
         let Self { root, store, git, key, .. } = self;
         let vouched = store.vouched(key, &root.to_string_lossy(), now(), || head(root, git))?;
         let open = Candidates::read(root).files.into_iter();
@@ -170,7 +169,7 @@ impl Initialised {
 }
 
 /// The files of a book with one example, as far as the project has none of its own.
-fn book(root: &Path) -> Result<Vec<Planned>, Failure> {
+fn book(root: &Path) -> Result<Vec<Planned>, Error> {
     let found = Candidates::read(root);
     let own = |candidate: &&TrustCandidate| {
         candidate.path.starts_with(&format!("{BOOK}/")) && candidate.path.ends_with(".prompt")
@@ -192,7 +191,7 @@ fn book(root: &Path) -> Result<Vec<Planned>, Failure> {
 }
 
 /// Writes what is missing, after looking at what is there.
-fn write(root: &Path, planned: Vec<Planned>) -> Result<InitOutcome, Failure> {
+fn write(root: &Path, planned: Vec<Planned>) -> Result<InitOutcome, Error> {
     let mut outcome = InitOutcome::default();
     let mut missing = Vec::new();
     for file in planned {
@@ -204,17 +203,17 @@ fn write(root: &Path, planned: Vec<Planned>) -> Result<InitOutcome, Failure> {
                 }
                 outcome.kept.push(file);
             }
-            Err(error @ (Error::Link { .. } | Error::NotRegular { .. })) => {
-                return Err(Failure::usage(format!("{error}; nothing was written")));
+            Err(error @ (proem_runtime::Error::Link { .. } | proem_runtime::Error::NotRegular { .. })) => {
+                return Err(Error::invalid(format!("{error}; nothing was written")));
             }
-            Err(error) => return Err(Failure::outside(format!("{error}; nothing was written"))),
+            Err(error) => return Err(Error::outside(format!("{error}; nothing was written"))),
         }
     }
     for file in missing {
         match files::write_new(root, Path::new(&file.path), file.text.as_bytes(), file.access) {
             Ok(()) => outcome.written.push(file),
             // Somebody else was faster.
-            Err(Error::Exists { .. }) => outcome.kept.push(file),
+            Err(proem_runtime::Error::Exists { .. }) => outcome.kept.push(file),
             Err(error) => return Err(error.into()),
         }
     }

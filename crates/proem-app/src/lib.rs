@@ -5,6 +5,7 @@
 //! flag or a command: whoever shows a hint words it.
 
 pub mod adapt;
+pub mod agents;
 pub mod assemble;
 pub mod book;
 pub mod calling;

@@ -103,6 +103,13 @@ impl From<String> for Message {
     }
 }
 
+impl From<crate::Error> for Message {
+    fn from(error: crate::Error) -> Self {
+        let (text, hint) = (error.to_string(), error.hint().cloned());
+        Self { text, hint }
+    }
+}
+
 impl From<&str> for Message {
     fn from(text: &str) -> Self {
         text.to_owned().into()

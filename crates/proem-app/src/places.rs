@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 /// The user's folders.
 #[derive(Debug, Clone)]
@@ -52,9 +52,9 @@ impl Places {
     /// # Errors
     ///
     /// If there is no home folder.
-    pub fn find(channel: Channel) -> Result<Self, Failure> {
+    pub fn find(channel: Channel) -> Result<Self, Error> {
         let base = etcetera::base_strategy::Xdg::new()
-            .map_err(|e| Failure::usage(format!("no home folder: {e}; set HOME")))?;
+            .map_err(|e| Error::invalid(format!("no home folder: {e}; set HOME")))?;
         let state = base.state_dir().unwrap_or_else(|| base.data_dir());
         Ok(Self {
             config: base.config_dir().join("proem"),

@@ -16,7 +16,7 @@ use proem_runtime::git::{GitProgram, RepositoryKind, StateLimits, discover, stat
 use proem_runtime::{Environment, TrustedFile};
 
 use crate::config::{BudgetFile, CatalogueFiles, Config, Dollars, KeepRecords, SpendLimits};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::places::Places;
 use crate::trust::{MAX_FILE_BYTES, RepositoryTrust, TrustStore, hash};
@@ -47,6 +47,8 @@ pub enum BookReading {
 /// An opened project.
 #[derive(Debug)]
 pub struct OpenProject {
+    /// Where this user's files are.
+    pub places: Places,
     /// Where its files are; `None` in a bare repository.
     pub root: Option<PathBuf>,
     /// What the trust store calls it.
@@ -77,7 +79,7 @@ pub struct OpenProject {
 /// # Errors
 ///
 /// If there is no git that can be run safely, or the user's configuration can't be read.
-pub fn git(places: &Places) -> Result<GitProgram, Failure> {
+pub fn git(places: &Places) -> Result<GitProgram, Error> {
     let user = Config::of_user(&places.config_file())?;
     Ok(GitProgram::find(&Environment::inherited())?.within(user.git.limits()))
 }
@@ -87,11 +89,11 @@ pub fn git(places: &Places) -> Result<GitProgram, Failure> {
 /// # Errors
 ///
 /// If it is no folder, or git can't be asked.
-pub fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, String), Failure> {
+pub fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, String), Error> {
     let shown = show::terminal_str(&folder.display().to_string());
-    let folder = std::fs::canonicalize(folder).map_err(|e| Failure::usage(format!("could not open `{shown}`: {e}")))?;
+    let folder = std::fs::canonicalize(folder).map_err(|e| Error::invalid(format!("could not open `{shown}`: {e}")))?;
     if !folder.is_dir() {
-        return Err(Failure::usage(format!("`{shown}` is not a folder")).hinting(Hint::NameFolder));
+        return Err(Error::invalid(format!("`{shown}` is not a folder")).hinting(Hint::NameFolder));
     }
     Ok(match discover(git, &folder, git.limits().question)? {
         Some(repository) => {
@@ -111,7 +113,7 @@ pub fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, Strin
 /// # Errors
 ///
 /// If git can't be asked.
-pub fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Failure> {
+pub fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Error> {
     let question = git.limits().question;
     let Some(repository) = discover(git, folder, question)? else { return Ok(None) };
     let limits = StateLimits { head: question, changes: Duration::ZERO, bytes: 64 * 1024, paths: 0 };
@@ -142,7 +144,7 @@ impl OpenProject {
     /// # Errors
     ///
     /// If the folder, its configuration, the trust store or a book can't be read.
-    pub fn open(folder: &Path, places: &Places, reading: BookReading) -> Result<Self, Failure> {
+    pub fn open(folder: &Path, places: &Places, reading: BookReading) -> Result<Self, Error> {
         let (mut project, own) = Self::configured_in(folder, places)?;
         if let Some(layer) = read_book(&places.book(), Origin::User)? {
             project.layers.push(layer);
@@ -158,12 +160,12 @@ impl OpenProject {
     /// # Errors
     ///
     /// If the folder, its configuration or the trust store can't be read.
-    pub fn without_book(folder: &Path, places: &Places) -> Result<Self, Failure> {
+    pub fn without_book(folder: &Path, places: &Places) -> Result<Self, Error> {
         Ok(Self::configured_in(folder, places)?.0)
     }
 
     /// The project with its configuration, and what its own file says of that.
-    fn configured_in(folder: &Path, places: &Places) -> Result<(Self, Config), Failure> {
+    fn configured_in(folder: &Path, places: &Places) -> Result<(Self, Config), Error> {
         let user = Config::of_user(&places.config_file())?;
         let git = GitProgram::find(&Environment::inherited())?.within(user.git.limits());
         let (root, key) = locate(folder, &git)?;
@@ -171,6 +173,7 @@ impl OpenProject {
         let store = TrustStore::new(places.state.clone());
         let vouched = store.vouched(&key, &shown, now(), || head(folder, &git))?;
         let mut project = Self {
+            places: places.clone(),
             root,
             key,
             vouched,
@@ -193,7 +196,7 @@ impl OpenProject {
     /// # Errors
     ///
     /// Every problem of the books' files.
-    pub fn book(&self) -> Result<Book, Failure> {
+    pub fn book(&self) -> Result<Book, Error> {
         Ok(Book::new(self.layers.clone())?)
     }
 
@@ -203,7 +206,7 @@ impl OpenProject {
     /// # Errors
     ///
     /// Every problem of the files of the user's book.
-    pub fn looked_at(&mut self) -> Result<Book, Failure> {
+    pub fn looked_at(&mut self) -> Result<Book, Error> {
         let broken = match Book::new(self.layers.clone()) {
             Ok(book) => return Ok(book),
             Err(broken) => broken,
@@ -247,11 +250,11 @@ impl OpenProject {
     /// # Errors
     ///
     /// If it is there and can't be read, or is larger than what can be reviewed.
-    pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Error> {
         let Some(root) = &self.root else { return Ok(None) };
         match files::read_beneath(root, Path::new(path), MAX_FILE_BYTES)? {
             Some(FileContent::Whole(bytes)) => Ok(Some(bytes)),
-            Some(FileContent::Cut(_)) => Err(Failure::usage(format!(
+            Some(FileContent::Cut(_)) => Err(Error::invalid(format!(
                 "`{}` is larger than the {MAX_FILE_BYTES} bytes that can be reviewed",
                 show::terminal_str(path)
             ))),
@@ -260,7 +263,7 @@ impl OpenProject {
     }
 
     /// Lays the project's configuration over the user's; what the project's says, if it is trusted.
-    fn configure(&mut self, user: Config) -> Result<Config, Failure> {
+    fn configure(&mut self, user: Config) -> Result<Config, Error> {
         self.config = user;
         let bytes = match self.read(CONFIG) {
             Ok(None) => return Ok(Config::default()),
@@ -290,8 +293,8 @@ impl OpenProject {
         let own = Config::parse(CONFIG, &text)?;
         let days = self.config.records.days;
         let keys = text.parse::<toml::Table>().unwrap_or_default();
-        let base = toml::Table::try_from(&self.config).map_err(|e| Failure::bug("could not write TOML", e))?;
-        self.config = merge(base, keys).try_into().map_err(|e| Failure::usage(format!("{CONFIG}: {e}")))?;
+        let base = toml::Table::try_from(&self.config).map_err(|e| Error::bug("could not write TOML", e))?;
+        self.config = merge(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
         if own.records.days.is_some() && own.records.days != days {
             self.notes
                 .push(format!("{CONFIG}: `records.days` is ignored; only your own configuration decides it").into());
@@ -345,13 +348,13 @@ impl OpenProject {
     /// Reads the files that configuration names instead of parts of the book.
     ///
     /// A path starts where the file is that names it: `own` is what the project's says.
-    fn read_configured(&mut self, own: &Config, places: &Places) -> Result<(), Failure> {
+    fn read_configured(&mut self, own: &Config, places: &Places) -> Result<(), Error> {
         let mut layer_files = BTreeMap::new();
         let own_names: BTreeSet<&str> = own.assemble.paths.named().into_iter().map(|(name, _)| name).collect();
         for (name, path) in self.config.assemble.paths.clone().named() {
             let named_by = if own_names.contains(name) { FileOwner::Project } else { FileOwner::User };
             let wrong =
-                |failure: Failure| Failure::usage(format!("assemble.paths.{}: {failure}", name.replace('-', "_")));
+                |failure: Error| Error::invalid(format!("assemble.paths.{}: {failure}", name.replace('-', "_")));
             match self.configured(path, named_by, places).map_err(wrong)? {
                 Some(text) => {
                     layer_files.insert(format!("{PROMPT}/_{name}.prompt"), PartialText::Literal(text));
@@ -382,13 +385,13 @@ impl OpenProject {
                 )
                 .into(),
             ),
-            Err(error) => return Err(Failure::usage(format!("baseline: {error}"))),
+            Err(error) => return Err(Error::invalid(format!("baseline: {error}"))),
         }
         Ok(())
     }
 
     /// The text of a file that configuration names; `None` if it is missing, too large or not trusted.
-    fn configured(&mut self, path: &str, named_by: FileOwner, places: &Places) -> Result<Option<String>, Failure> {
+    fn configured(&mut self, path: &str, named_by: FileOwner, places: &Places) -> Result<Option<String>, Error> {
         let folder = match (named_by, &self.root) {
             (FileOwner::Project, Some(root)) => root,
             _ => &places.config,
@@ -404,7 +407,7 @@ impl OpenProject {
         }
         String::from_utf8(bytes)
             .map(Some)
-            .map_err(|_| Failure::usage(format!("`{}` is not UTF-8; save it as UTF-8", show::terminal_str(path))))
+            .map_err(|_| Error::invalid(format!("`{}` is not UTF-8; save it as UTF-8", show::terminal_str(path))))
     }
 
     /// The project's notes, and one about what was not trusted.
@@ -531,7 +534,7 @@ fn merge(mut base: toml::Table, over: toml::Table) -> toml::Table {
 /// # Errors
 ///
 /// If a file of it can't be read, or there are too many.
-pub fn read_book(folder: &Path, origin: Origin) -> Result<Option<BookLayer>, Failure> {
+pub fn read_book(folder: &Path, origin: Origin) -> Result<Option<BookLayer>, Error> {
     if !folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(None);
     }
@@ -540,13 +543,13 @@ pub fn read_book(folder: &Path, origin: Origin) -> Result<Option<BookLayer>, Fai
     Ok(Some(layer))
 }
 
-fn read_folder(book: &Path, below: &Path, depth: usize, layer: &mut BookLayer) -> Result<(), Failure> {
+fn read_folder(book: &Path, below: &Path, depth: usize, layer: &mut BookLayer) -> Result<(), Error> {
     let folder = book.join(below);
     let shown = || show::terminal_str(&folder.display().to_string()).into_string();
     let entries =
-        std::fs::read_dir(&folder).map_err(|e| Failure::outside(format!("could not read `{}`: {e}", shown())))?;
+        std::fs::read_dir(&folder).map_err(|e| Error::outside(format!("could not read `{}`: {e}", shown())))?;
     for entry in entries {
-        let entry = entry.map_err(|e| Failure::outside(format!("could not read `{}`: {e}", shown())))?;
+        let entry = entry.map_err(|e| Error::outside(format!("could not read `{}`: {e}", shown())))?;
         let (Ok(kind), Some(name)) = (entry.file_type(), entry.file_name().to_str().map(str::to_owned)) else {
             continue;
         };
@@ -560,14 +563,14 @@ fn read_folder(book: &Path, below: &Path, depth: usize, layer: &mut BookLayer) -
             continue;
         }
         if layer.files.len() >= MAX_BOOK_FILES {
-            return Err(Failure::usage(format!("`{}` has more than {MAX_BOOK_FILES} files", shown())));
+            return Err(Error::invalid(format!("`{}` has more than {MAX_BOOK_FILES} files", shown())));
         }
         let shown = show::terminal_str(&path.display().to_string()).into_string();
         let text = match files::read_beneath(book, &path, MAX_FILE_BYTES)? {
             Some(FileContent::Whole(bytes)) => String::from_utf8(bytes)
-                .map_err(|_| Failure::usage(format!("`{shown}` is not UTF-8; save it as UTF-8")))?,
+                .map_err(|_| Error::invalid(format!("`{shown}` is not UTF-8; save it as UTF-8")))?,
             Some(FileContent::Cut(_)) => {
-                return Err(Failure::usage(format!("`{shown}` is larger than {MAX_FILE_BYTES} bytes")));
+                return Err(Error::invalid(format!("`{shown}` is larger than {MAX_FILE_BYTES} bytes")));
             }
             None => continue,
         };

@@ -8,15 +8,16 @@ pub mod writing;
 use std::ffi::OsStr;
 use std::path::Path;
 
+use proem_engine::call::NanoDollars;
 use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit};
 use proem_runtime::{Environment, installation_key};
 use proem_store::record::{Actor, ActorKind, Project as Owner};
 use proem_store::{OpenedStore, Store, StoreAccess, StoreCreator, StoreOptions};
 
 use crate::config::{BudgetFile, SpendLimits};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Note, Noted};
-use crate::places::{Channel, Places};
+use crate::places::Channel;
 use crate::project::OpenProject;
 
 /// Runs asynchronous work of the store on this thread.
@@ -24,7 +25,7 @@ use crate::project::OpenProject;
 /// # Errors
 ///
 /// Those of the work, or if the runtime can't be started.
-pub fn blocking<T, E: From<Failure>>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+pub fn blocking<T, E: From<Error>>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     runtime()?.block_on(work)
 }
 
@@ -33,11 +34,11 @@ pub fn blocking<T, E: From<Failure>>(work: impl Future<Output = Result<T, E>>) -
 /// # Errors
 ///
 /// If the system gives no resources for it.
-pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub fn runtime() -> Result<tokio::runtime::Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|e| Failure::outside(format!("could not start the runtime: {e}")))
+        .map_err(|e| Error::outside(format!("could not start the runtime: {e}")))
 }
 
 /// Whose runs are meant.
@@ -85,11 +86,11 @@ pub fn actor(environment: &Environment, channel: Channel) -> Actor {
 /// # Errors
 ///
 /// If the configured zone is unknown.
-pub fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Failure> {
+pub fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Error> {
     match budget.zone.as_deref() {
         None => Ok(jiff::tz::TimeZone::UTC),
         Some(name) => jiff::tz::TimeZone::get(name)
-            .map_err(|_| Failure::usage(format!("no time zone `{name}`; write `budget.zone` like \"Europe/Berlin\""))),
+            .map_err(|_| Error::invalid(format!("no time zone `{name}`; write `budget.zone` like \"Europe/Berlin\""))),
     }
 }
 
@@ -113,23 +114,26 @@ pub fn caps(budget: &BudgetFile) -> Vec<Cap> {
     [of(CapScope::User, &budget.user), of(CapScope::Project, &budget.project)].concat()
 }
 
+/// The cap of a caller on each of its runs.
+pub(crate) const fn run_cap(most: NanoDollars) -> Cap {
+    Cap { scope: CapScope::Project, period: CapPeriod::Run, unit: CapUnit::NanoDollars, most: most.0 }
+}
+
 /// Opens the records.
 ///
 /// # Errors
 ///
 /// If they can't be used: locked, damaged, of another installation, or without a key.
-pub async fn open(
-    places: &Places,
-    project: &OpenProject,
-    access: StoreAccess,
-) -> Result<OpenedStore, proem_store::Error> {
+pub async fn open(project: &OpenProject, access: StoreAccess) -> Result<OpenedStore, proem_store::Error> {
     let environment = Environment::inherited();
-    let unusable =
-        |why: String| proem_store::Error::Unusable(proem_store::Unusable::Other { path: places.records(), why });
-    let key = installation_key(&places.key()).map_err(|e| unusable(e.to_string()))?;
+    let unusable = |why: String| {
+        proem_store::Error::Unusable(proem_store::Unusable::Other { path: project.places.records(), why })
+    };
+    let key = installation_key(&project.places.key()).map_err(|e| unusable(e.to_string()))?;
     let zone = zone(&project.config.budget).map_err(|e| unusable(e.to_string()))?;
-    let (path, project) = (places.records(), owner(project));
-    Store::open(StoreOptions { path, key, access, project, actor: actor(&environment, places.channel), zone }).await
+    let path = project.places.records();
+    let actor = actor(&environment, project.places.channel);
+    Store::open(StoreOptions { path, key, access, project: owner(project), actor, zone }).await
 }
 
 /// Opens the records to look at them.
@@ -137,8 +141,8 @@ pub async fn open(
 /// # Errors
 ///
 /// If they can't be read.
-pub async fn look(places: &Places, project: &OpenProject) -> Result<Noted<Store>, Failure> {
-    let opened = open(places, project, StoreAccess::Read).await?;
+pub async fn look(project: &OpenProject) -> Result<Noted<Store>, Error> {
+    let opened = open(project, StoreAccess::Read).await?;
     let mut notes: Vec<Note> = opened.notes.into_iter().map(Note::from).collect();
     if opened.origin == StoreCreator::Foreign {
         notes.push("these records were made by another installation, so they are read-only".into());

@@ -7,12 +7,12 @@
 //! history; [`setting::Setting`] is what all investigations share, and makes reports of them. [`again`] makes
 //! recorded ones anew or goes on with them, and [`feedback`] counts what persons say of them.
 
-pub mod again;
+pub mod agent;
 pub mod assessing;
 pub mod feedback;
 pub mod grounds;
 pub mod investigating;
-pub mod made;
+mod made;
 pub mod options;
 mod recording;
 pub mod setting;

@@ -3,6 +3,7 @@
 //! [`setting::Setting`] is what all runs of one call share. It is made from [`options::RunOptions`], begun with the
 //! records, asked as often as there are inputs, and ended.
 
+pub mod agent;
 pub mod asking;
 pub mod batch;
 pub mod input;

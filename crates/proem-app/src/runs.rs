@@ -16,7 +16,7 @@ use proem_store::record::RunId;
 use serde::Deserialize as _;
 use serde_json::Value as Json;
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::project::OpenProject;
 use crate::records::Whose;
 
@@ -38,9 +38,10 @@ pub fn versions(run: &RunDetail) -> Option<Versions> {
 pub async fn found(
     store: &Store,
     project: &OpenProject,
-    (id, whose): (&str, Whose),
+    id: &str,
+    whose: Whose,
     listed: RunScope,
-) -> Result<RunId, Failure> {
+) -> Result<RunId, Error> {
     Ok(store.find(whose.owner(project).as_ref(), listed, id).await?)
 }
 
@@ -54,7 +55,7 @@ impl TextsByHash {
     /// # Errors
     ///
     /// If the records can't be read.
-    pub async fn load(store: &Store, hashes: Vec<String>) -> Result<Self, Failure> {
+    pub async fn load(store: &Store, hashes: Vec<String>) -> Result<Self, Error> {
         Ok(Self(store.contents(&hashes).await?))
     }
 

@@ -20,7 +20,7 @@ use proem_text::Source;
 
 pub use self::place::Excerpt;
 use crate::catalogue::load;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::guarding::{GuardSetup, tools};
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
@@ -77,8 +77,8 @@ impl ScanOptions {
 /// # Errors
 ///
 /// If the user's table of verdicts can't be read.
-pub fn guarding(root: &Path, places: &Places) -> Result<GuardSetup, Failure> {
-    let loaded = OpenProject::open(root, places, BookReading::Trusted).and_then(|project| load(&project, places));
+pub fn guarding(root: &Path, places: &Places) -> Result<GuardSetup, Error> {
+    let loaded = OpenProject::open(root, places, BookReading::Trusted).and_then(|project| load(&project));
     let tools = loaded.map_or_else(|_| Vec::new(), |loaded| tools(&loaded.catalogue));
     GuardSetup::load(places, &tools)
 }

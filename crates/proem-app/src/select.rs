@@ -20,7 +20,7 @@ use self::lines::{QueryLine, QueryLines, RankedQuery};
 use crate::catalogue::{embedded_manifest, open};
 use crate::config::Config;
 use crate::embedding::{EmbeddingModel, EmbeddingSetup};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Note;
 use crate::places::Places;
 use crate::words::grouped;
@@ -79,7 +79,7 @@ impl Ranker {
     /// # Errors
     ///
     /// If the catalogue, the usage or the configuration can't be read.
-    pub fn new(options: &SelectOptions, places: &Places, said: &mut Vec<Note>) -> Result<Self, Failure> {
+    pub fn new(options: &SelectOptions, places: &Places, said: &mut Vec<Note>) -> Result<Self, Error> {
         let by_meaning = options.words_only.is_none();
         let (catalogue, from, project, mut notes, configured) = match &options.catalogue {
             Some(path) => {
@@ -122,7 +122,7 @@ impl Ranker {
         let embedder = embedder.filter(|embedder| {
             let manifest = project
                 .as_ref()
-                .map(|project| embedded_manifest(project, places, &catalogue, embedder, &mut notes))
+                .map(|project| embedded_manifest(project, &catalogue, embedder, &mut notes))
                 .transpose();
             let embedded = manifest.and_then(|manifest| {
                 let vectors = manifest.as_ref().and_then(|manifest| manifest.vectors(embedder.model()));
@@ -174,7 +174,7 @@ impl Ranker {
     /// # Errors
     ///
     /// Never, but for a bug.
-    pub fn rank(&self, task: &str) -> Result<QueryRanking, Failure> {
+    pub fn rank(&self, task: &str) -> Result<QueryRanking, Error> {
         let query = self.selector.query(task);
         let mut degraded = self.degraded.clone();
         if let Some(embedder) = &self.embedder {
@@ -194,30 +194,30 @@ impl Ranker {
 }
 
 /// What the user configured, whatever project they are in.
-fn configured(places: &Places) -> Result<EmbeddingSetup, Failure> {
+fn configured(places: &Places) -> Result<EmbeddingSetup, Error> {
     EmbeddingSetup::new(&Config::of_user(&places.config_file())?, places)
 }
 
 /// Reads a catalogue of the user's choice; broken entries are notes, a file of nothing else an error.
-fn from_file(path: &Path) -> Result<(Catalogue, Vec<String>), Failure> {
+fn from_file(path: &Path) -> Result<(Catalogue, Vec<String>), Error> {
     let (name, mut bytes) = (lines::shown(path), Vec::new());
     let most = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
     lines::open(path)?
         .take(most.saturating_add(1))
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::usage(format!("could not read {name}: {error}")))?;
+        .map_err(|error| Error::invalid(format!("could not read {name}: {error}")))?;
     if bytes.len() > MAX_FILE_BYTES {
-        return Err(Failure::usage(format!("{name} has more than {} bytes; split it", grouped(MAX_FILE_BYTES))));
+        return Err(Error::invalid(format!("{name} has more than {} bytes; split it", grouped(MAX_FILE_BYTES))));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::usage(format!("{name} is not UTF-8 from byte {at} on; save it as UTF-8"))
+        Error::invalid(format!("{name} is not UTF-8 from byte {at} on; save it as UTF-8"))
     })?;
     let blank = text.trim().is_empty();
     let catalogue = Catalogue::new(parse(path, text), &Approvals::default());
     let problems = catalogue.problems();
     if catalogue.entries().is_empty() && !blank && !problems.is_empty() {
-        return Err(Failure::usage(summary(problems.iter().map(ToString::to_string), problems.len()).join("\n")));
+        return Err(Error::invalid(summary(problems.iter().map(ToString::to_string), problems.len()).join("\n")));
     }
     let notes = summary(problems.iter().map(ToString::to_string), problems.len());
     Ok((catalogue, notes))
@@ -256,13 +256,13 @@ fn add_usage(
     selector: &Selector,
     embedder: Option<&StaticModel<'_>>,
     catalogue: &Catalogue,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, Error> {
     let name = lines::shown(path);
     let known: BTreeSet<Sha256Hash> = catalogue.entries().iter().flat_map(names).collect();
     let mut lines = QueryLines::new(BufReader::new(lines::open(path)?));
     let (mut problems, mut wrong, mut unknown) = (Vec::new(), 0_usize, 0_usize);
     loop {
-        let next = lines.next_line().map_err(|error| Failure::outside(format!("could not read {name}: {error}")))?;
+        let next = lines.next_line().map_err(|error| Error::outside(format!("could not read {name}: {error}")))?;
         let Some((number, line)) = next else { break };
         let asked = match line {
             QueryLine::Blank => continue,

@@ -19,7 +19,7 @@ use proem_text::Label;
 
 use crate::catalogue::{embedded_manifest, load};
 use crate::embedding::{EmbeddingModel, EmbeddingSetup};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Note;
 use crate::places::Places;
 use crate::project::OpenProject;
@@ -59,14 +59,9 @@ impl SelectionInputs {
     /// # Errors
     ///
     /// If the catalogue's approvals or the shipped data can't be read.
-    pub fn new(
-        project: &OpenProject,
-        places: &Places,
-        (task, hints): (&Task, &Hints),
-        gathered: &PlaceFacts,
-    ) -> Result<Self, Failure> {
-        let loaded = load(project, places)?;
-        let (model, selector, notes) = EmbeddingSetup::new(&project.config, places)?.calibrated();
+    pub fn new(project: &OpenProject, task: &Task, hints: &Hints, gathered: &PlaceFacts) -> Result<Self, Error> {
+        let loaded = load(project)?;
+        let (model, selector, notes) = EmbeddingSetup::new(&project.config, &project.places)?.calibrated();
         let text = match task {
             Task::Caller(text) => text.trim().to_owned(),
             Task::Outside(text) => show::json(text).as_str().unwrap_or_default().trim().to_owned(),
@@ -90,7 +85,7 @@ impl SelectionInputs {
             notes: loaded.notes.into_iter().chain(notes.into_iter().map(Note::from)).collect(),
         };
         let embedded = model.and_then(|model| {
-            let embedded = prepared.embed(project, places, (&text, gathered), &model);
+            let embedded = prepared.embed(project, &text, gathered, &model);
             prepared.calls = model.requests().unwrap_or(prepared.calls);
             embedded.map(|()| model)
         });
@@ -108,33 +103,28 @@ impl SelectionInputs {
     fn embed(
         &mut self,
         project: &OpenProject,
-        places: &Places,
-        (text, gathered): (&str, &PlaceFacts),
+        text: &str,
+        gathered: &PlaceFacts,
         model: &EmbeddingModel,
     ) -> Result<(), String> {
-        let (mut tasks, note) = TaskVectors::open(places.cache.join(TASKS));
+        let (mut tasks, note) = TaskVectors::open(project.places.cache.join(TASKS));
         self.notes.extend(note.map(Note::from));
-        self.embed_catalogue(project, places, model)?;
+        self.embed_catalogue(project, model)?;
         let (task, calls) = tasks.embed_task(model, &self.query.texts(), text).map_err(|error| error.to_string())?;
         (self.task, self.calls) = (task, calls);
         if let Err(error) = tasks.save() {
             self.notes.push(format!("the task's vector could not be stored: {error}").into());
         }
-        self.embed_entries(project, places, gathered, model)?;
+        self.embed_entries(project, gathered, model)?;
         if self.mode_is_open && project.config.assemble.semantic_mode {
-            self.examples = Some(self.embed_examples(places, model)?);
+            self.examples = Some(self.embed_examples(&project.places, model)?);
         }
         Ok(())
     }
 
     /// Takes the stored vectors, and makes those that are missing.
-    fn embed_catalogue(
-        &mut self,
-        project: &OpenProject,
-        places: &Places,
-        model: &EmbeddingModel,
-    ) -> Result<(), String> {
-        let manifest = embedded_manifest(project, places, &self.catalogue, model, &mut self.notes);
+    fn embed_catalogue(&mut self, project: &OpenProject, model: &EmbeddingModel) -> Result<(), String> {
+        let manifest = embedded_manifest(project, &self.catalogue, model, &mut self.notes);
         let manifest = manifest.map_err(|error| error.to_string())?;
         let vectors = manifest.vectors(model.model());
         self.index.embed(self.catalogue.entries(), model, vectors).map_err(|error| error.to_string())
@@ -144,7 +134,6 @@ impl SelectionInputs {
     fn embed_entries(
         &mut self,
         project: &OpenProject,
-        places: &Places,
         gathered: &PlaceFacts,
         embedder: &dyn Embedder,
     ) -> Result<(), String> {
@@ -152,7 +141,7 @@ impl SelectionInputs {
         if texts().next().is_none() {
             return Ok(());
         }
-        let vectors = self.kept(places, &entries_file(project), texts(), embedder)?;
+        let vectors = self.kept(&project.places, &entries_file(project), texts(), embedder)?;
         self.entries = vectors;
         Ok(())
     }

@@ -11,7 +11,7 @@ use proem_runtime::{Environment, files};
 
 use crate::calling;
 use crate::config::Config;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::factors::Factors;
 use crate::message::{Hint, Note};
 use crate::places::Places;
@@ -66,7 +66,7 @@ enum CountBasis {
 /// # Errors
 ///
 /// If the model can't be told, or the configuration can't be read.
-pub fn columns(options: &TokensOptions, places: &Places, said: &mut Vec<Note>) -> Result<Vec<TokenColumn>, Failure> {
+pub fn columns(options: &TokensOptions, places: &Places, said: &mut Vec<Note>) -> Result<Vec<TokenColumn>, Error> {
     let wanted = calling::WantedModel {
         model: options.model.as_deref(),
         provider: options.provider.as_deref(),
@@ -82,7 +82,7 @@ pub fn columns(options: &TokensOptions, places: &Places, said: &mut Vec<Note>) -
 }
 
 /// The configuration that counts in the folder; without git, the user's own.
-fn config(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<Config, Failure> {
+fn config(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<Config, Error> {
     if GitProgram::find(&Environment::inherited()).is_err() {
         return Config::of_user(&places.config_file());
     }

@@ -17,12 +17,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use proem_guard::show;
-use proem_runtime::Error;
 use proem_runtime::files::{self, FileAccess, FileContent};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 pub use self::place::{Before, EditingOffer, FileReview, RevokeScope, Revoked, TrustPlace};
 pub use self::states::{TrustEntry, TrustState, entries};
@@ -165,8 +164,8 @@ impl TrustStore {
         key: &str,
         root: &str,
         now: i64,
-        head: impl FnOnce() -> Result<Option<String>, Failure>,
-    ) -> Result<RepositoryTrust, Failure> {
+        head: impl FnOnce() -> Result<Option<String>, Error>,
+    ) -> Result<RepositoryTrust, Error> {
         let repository = self.read()?.repositories.remove(key).unwrap_or_default();
         let editing: Vec<EditingGrant> =
             repository.editing.into_iter().filter(|editing| editing.root == root).collect();
@@ -192,7 +191,7 @@ impl TrustStore {
     /// # Errors
     ///
     /// If the store is there and can't be read.
-    pub fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), Error> {
         self.read().map(|_| ())
     }
 
@@ -210,7 +209,7 @@ impl TrustStore {
     /// # Errors
     ///
     /// If the store can't be written.
-    pub fn trust(&self, key: &str, trusted: &[(String, Vec<u8>)]) -> Result<(), Failure> {
+    pub fn trust(&self, key: &str, trusted: &[(String, Vec<u8>)]) -> Result<(), Error> {
         self.change(|stored| {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
             for (path, bytes) in trusted {
@@ -229,7 +228,7 @@ impl TrustStore {
     /// # Errors
     ///
     /// If the store can't be written.
-    pub fn wrote(&self, key: &str, files: &[(&str, &[u8])]) -> Result<(), Failure> {
+    pub fn wrote(&self, key: &str, files: &[(&str, &[u8])]) -> Result<(), Error> {
         self.change(|stored| {
             let written = &mut stored.repositories.entry(key.to_owned()).or_default().written;
             for (path, bytes) in files {
@@ -244,7 +243,7 @@ impl TrustStore {
     /// # Errors
     ///
     /// If the store can't be written.
-    pub fn edit(&self, key: &str, editing: &EditingGrant) -> Result<(), Failure> {
+    pub fn edit(&self, key: &str, editing: &EditingGrant) -> Result<(), Error> {
         self.change(|stored| {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
             repository.editing.retain(|other| (&other.root, &other.path) != (&editing.root, &editing.path));
@@ -258,7 +257,7 @@ impl TrustStore {
     /// # Errors
     ///
     /// If the store can't be written.
-    pub fn revoke(&self, key: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Failure> {
+    pub fn revoke(&self, key: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, Error> {
         let mut revoked = BTreeSet::new();
         self.change(|stored| {
             let Some(repository) = stored.repositories.get_mut(key) else { return Ok(()) };
@@ -269,7 +268,7 @@ impl TrustStore {
         Ok(revoked.into_iter().collect())
     }
 
-    fn read(&self) -> Result<TrustFile, Failure> {
+    fn read(&self) -> Result<TrustFile, Error> {
         let path = self.folder.join(FILE);
         let shown = show::terminal_str(&path.display().to_string()).into_string();
         let bytes = match files::read_regular(&path, MAX_STORE_BYTES)? {
@@ -279,16 +278,16 @@ impl TrustStore {
                 let problem = format!(
                     "`{shown}` is larger than {MAX_STORE_BYTES} bytes; move it elsewhere and trust the files again"
                 );
-                return Err(Failure::usage(problem));
+                return Err(Error::invalid(problem));
             }
         };
         self.closed_to_others()?;
         let stored: TrustFile = serde_json::from_slice(&bytes).map_err(|e| {
-            Failure::usage(format!("`{shown}` can't be read ({e}); move it elsewhere and trust the files again"))
+            Error::invalid(format!("`{shown}` can't be read ({e}); move it elsewhere and trust the files again"))
         })?;
         if stored.version != 1 {
             let version = stored.version;
-            return Err(Failure::usage(format!(
+            return Err(Error::invalid(format!(
                 "`{shown}` was written by a newer Proem (version {version}); update Proem"
             )));
         }
@@ -296,27 +295,26 @@ impl TrustStore {
     }
 
     /// Refuses a store that somebody else may have written to.
-    fn closed_to_others(&self) -> Result<(), Failure> {
+    fn closed_to_others(&self) -> Result<(), Error> {
         for (path, wanted) in [(self.folder.clone(), "700"), (self.folder.join(FILE), "600")] {
             let shown = show::terminal_str(&path.display().to_string()).into_string();
-            let metadata =
-                path.metadata().map_err(|e| Failure::outside(format!("could not look at `{shown}`: {e}")))?;
+            let metadata = path.metadata().map_err(|e| Error::outside(format!("could not look at `{shown}`: {e}")))?;
             let mode = metadata.permissions().mode() & 0o777;
             if mode & 0o022 != 0 {
                 let problem =
                     format!("other users can change `{shown}` (mode {mode:03o}); run `chmod {wanted} '{shown}'`");
-                return Err(Failure::usage(problem));
+                return Err(Error::invalid(problem));
             }
         }
         Ok(())
     }
 
     /// Reads, changes and replaces the store while holding its lock.
-    fn change(&self, change: impl FnOnce(&mut TrustFile) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn change(&self, change: impl FnOnce(&mut TrustFile) -> Result<(), Error>) -> Result<(), Error> {
         let _lock = self.lock()?;
         let mut stored = self.read()?;
         change(&mut stored)?;
-        let json = serde_json::to_value(&stored).map_err(|e| Failure::bug("could not write JSON", e))?;
+        let json = serde_json::to_value(&stored).map_err(|e| Error::bug("could not write JSON", e))?;
         let mut text = proem_text::json::pretty(&json);
         text.push('\n');
         files::replace(&self.folder, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
@@ -325,20 +323,20 @@ impl TrustStore {
     }
 
     /// Takes the lock, which is free again when the file is closed.
-    fn lock(&self) -> Result<File, Failure> {
+    fn lock(&self) -> Result<File, Error> {
         let (Some(parent), Some(name)) = (self.folder.parent(), self.folder.file_name()) else {
-            return Err(Failure::usage(
+            return Err(Error::invalid(
                 "the state folder has no parent folder; set XDG_STATE_HOME to an absolute path",
             ));
         };
         let failed = |doing: &'static str, path: &Path| {
             let shown = show::terminal_str(&path.display().to_string()).into_string();
-            move |e: std::io::Error| Failure::outside(format!("could not {doing} `{shown}`: {e}"))
+            move |e: std::io::Error| Error::outside(format!("could not {doing} `{shown}`: {e}"))
         };
         std::fs::create_dir_all(parent).map_err(failed("create", parent))?;
         // The file stays, and is never replaced: all who lock it lock the same one.
         match files::write_new(parent, &Path::new(name).join(LOCK), b"", FileAccess::Private) {
-            Ok(()) | Err(Error::Exists { .. }) => {}
+            Ok(()) | Err(proem_runtime::Error::Exists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let path = self.folder.join(LOCK);

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use proem_engine::run::Time;
 use proem_guard::show;
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 /// The milliseconds of a day of 24 hours.
 pub const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -20,11 +20,11 @@ const UNITS: [(char, i64); 3] = [('h', 3_600_000), ('d', DAY), ('w', 7 * DAY)];
 /// # Errors
 ///
 /// If it names no time; the forms that do are listed.
-pub fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Failure> {
+pub fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Error> {
     let found = ago(text, now).or_else(|| named_day(text, zone)).or_else(|| moment(text));
     found.ok_or_else(|| {
         let shown = show::terminal_str(text);
-        Failure::usage(format!("`{shown}` is not a time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z"))
+        Error::invalid(format!("`{shown}` is not a time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z"))
     })
 }
 

@@ -14,12 +14,12 @@ pub(crate) struct CommandFailure(Error);
 impl CommandFailure {
     /// A negative answer: exit code 1.
     pub(crate) fn finding(text: impl Into<String>) -> Self {
-        Self(Error::finding(text))
+        Self(Error::negative(text))
     }
 
     /// Wrong arguments, configuration or files of the user's: exit code 2.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
-        Self(Error::usage(text))
+        Self(Error::invalid(text))
     }
 
     /// Something outside failed: exit code 3.

@@ -174,3 +174,19 @@ pub trait Machine {
         None
     }
 }
+
+impl<M: Machine + ?Sized> Machine for Box<M> {
+    type Outcome = M::Outcome;
+
+    fn step(&mut self, event: Event) -> Result<Step<Self::Outcome>, Error> {
+        (**self).step(event)
+    }
+
+    fn state(&self) -> Result<Json, Error> {
+        (**self).state()
+    }
+
+    fn account(&self, effect: EffectId) -> Option<&Json> {
+        (**self).account(effect)
+    }
+}

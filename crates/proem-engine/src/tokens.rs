@@ -21,7 +21,7 @@ pub enum Exactness {
 }
 
 /// Counts the tokens of a text.
-pub trait TokenCounter: core::fmt::Debug {
+pub trait TokenCounter: Send + Sync + core::fmt::Debug {
     /// The counter's name, as reports give it.
     fn name(&self) -> &str;
     /// How far its counts can be relied on.

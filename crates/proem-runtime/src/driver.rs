@@ -15,7 +15,7 @@ pub use self::journal::{Journal, NullJournal, PauseReason};
 use std::future::Future;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use proem_engine::run::{
     CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Question, Step, Time,
 };
@@ -31,6 +31,45 @@ pub trait Perform {
         effect: &Effect,
         stop: &CancellationToken,
     ) -> impl Future<Output = EffectResult> + Send;
+}
+
+impl<P: Perform + Sync> Perform for &P {
+    fn perform(
+        &self,
+        id: EffectId,
+        effect: &Effect,
+        stop: &CancellationToken,
+    ) -> impl Future<Output = EffectResult> + Send {
+        (**self).perform(id, effect, stop)
+    }
+}
+
+/// [`Perform`] behind a pointer, for whoever doesn't know what performs.
+pub trait ObjectPerform: Send + Sync {
+    /// As [`Perform::perform`].
+    fn perform_object<'p>(
+        &'p self,
+        id: EffectId,
+        effect: &'p Effect,
+        stop: &'p CancellationToken,
+    ) -> BoxFuture<'p, EffectResult>;
+}
+
+impl<P: Perform + Send + Sync> ObjectPerform for P {
+    fn perform_object<'p>(
+        &'p self,
+        id: EffectId,
+        effect: &'p Effect,
+        stop: &'p CancellationToken,
+    ) -> BoxFuture<'p, EffectResult> {
+        Box::pin(self.perform(id, effect, stop))
+    }
+}
+
+impl Perform for Box<dyn ObjectPerform + '_> {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> EffectResult {
+        (**self).perform_object(id, effect, stop).await
+    }
 }
 
 /// How long a run may take, and who may end it.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::test::{BookCaseResult, Suite};
 use crate::config::AdaptFile;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Note;
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
@@ -101,17 +101,12 @@ impl<'a> Asking<'a> {
     /// # Errors
     ///
     /// If the project can't be read, or nobody can be asked.
-    pub fn new(
-        options: &LiveOptions,
-        suite: &'a Suite,
-        places: &Places,
-        notes: &mut Vec<Note>,
-    ) -> Result<Self, Failure> {
+    pub fn new(options: &LiveOptions, suite: &'a Suite, places: &Places, notes: &mut Vec<Note>) -> Result<Self, Error> {
         let mut project = OpenProject::open(&options.root, places, BookReading::Trusted)?;
         // What failed on this machine must not change what a test sends.
         project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
         let run = options.of(suite);
-        let setting = RunSetting::new(&run, places, &mut project);
+        let setting = RunSetting::new(&run, &mut project);
         notes.extend(project.all_notes());
         Ok(Self { suite, times: options.times, options: run, setting: setting?, project })
     }
@@ -121,8 +116,8 @@ impl<'a> Asking<'a> {
     /// # Errors
     ///
     /// If the records that are on can't be kept, or a wish is none.
-    pub async fn begin(&mut self, places: &Places, notes: &mut Vec<Note>) -> Result<(), Failure> {
-        self.setting.begin(&self.options, (places, &self.project), notes).await
+    pub async fn begin(&mut self, _places: &Places, notes: &mut Vec<Note>) -> Result<(), Error> {
+        self.setting.begin(&self.options, &self.project, notes).await
     }
 
     /// Asks for every case that says what should be answered, of which `tested` came before.
@@ -130,7 +125,7 @@ impl<'a> Asking<'a> {
     /// # Errors
     ///
     /// If a request can't be made. An answer that is not as it should be is a problem of its case.
-    pub async fn ask(&self, tested: &mut [BookCaseResult], stop: &CancellationToken) -> Result<(), Failure> {
+    pub async fn ask(&self, tested: &mut [BookCaseResult], stop: &CancellationToken) -> Result<(), Error> {
         let mut line = 0_u32;
         for (case, tested) in self.suite.cases.cases.iter().zip(tested) {
             let (Some(live), Some(inputs)) = (&case.live, &tested.inputs) else { continue };
@@ -146,8 +141,8 @@ impl<'a> Asking<'a> {
     }
 
     /// Closes the records, with what there is to say about that.
-    pub async fn end(self, places: &Places) -> Option<Note> {
-        self.setting.end(places).await
+    pub async fn end(self) -> Option<Note> {
+        self.setting.end().await
     }
 }
 

@@ -10,7 +10,7 @@ use proem_guard::show;
 use proem_runtime::files::{self, FileAccess};
 use proem_text::diagnostic::DiagnosticSeverity;
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Hint;
 use crate::places::Places;
 use crate::project::{BOOK, BookReading, OpenProject, read_book};
@@ -41,9 +41,9 @@ impl LockTarget {
     /// # Errors
     ///
     /// If it is none, or can't be read.
-    pub fn alone(folder: &Path) -> Result<Self, Failure> {
+    pub fn alone(folder: &Path) -> Result<Self, Error> {
         let layer = read_book(folder, Origin::Project)?;
-        let layer = layer.ok_or_else(|| Failure::usage(format!("`{}` is not a folder", folder.display())))?;
+        let layer = layer.ok_or_else(|| Error::invalid(format!("`{}` is not a folder", folder.display())))?;
         Ok(Self { origin: Origin::Project, folder: folder.to_path_buf(), layers: Ok(vec![layer]) })
     }
 }
@@ -53,7 +53,7 @@ impl LockTarget {
 /// # Errors
 ///
 /// If neither is there.
-pub fn found(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Failure> {
+pub fn found(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Error> {
     let project = OpenProject::open(root, places, BookReading::All)?;
     let up_to = |origin: Origin| {
         let layers = project.layers.iter().filter(move |layer| layer.origin <= origin);
@@ -74,7 +74,7 @@ pub fn found(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Failure> {
     if targets.is_empty() {
         let own = own.map_or_else(String::new, |own| format!("neither `{}` nor ", shown(&own)));
         let verb = if own.is_empty() { "is not a folder" } else { "is a folder" };
-        return Err(Failure::usage(format!("there is no book to lock: {own}`{}` {verb}", shown(&places.book())))
+        return Err(Error::invalid(format!("there is no book to lock: {own}`{}` {verb}", shown(&places.book())))
             .hinting(Hint::MakeBook));
     }
     Ok(targets)
@@ -85,9 +85,9 @@ pub fn found(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Failure> {
 /// # Errors
 ///
 /// If something is, or the lock can't be written.
-pub fn lock(target: &LockTarget) -> Result<Locked, Failure> {
+pub fn lock(target: &LockTarget) -> Result<Locked, Error> {
     let folder = shown(&target.folder);
-    let about = |why: &dyn std::fmt::Display| Failure::finding(format!("`{folder}/book.lock` was not written: {why}"));
+    let about = |why: &dyn std::fmt::Display| Error::negative(format!("`{folder}/book.lock` was not written: {why}"));
     let layers = target.layers.clone().map_err(|why| about(&why))?;
     let has_any = layers.iter().any(|layer| layer.origin == target.origin);
     let book = Book::new(layers).map_err(|error| about(&error))?;
@@ -110,8 +110,8 @@ pub fn lock(target: &LockTarget) -> Result<Locked, Failure> {
 }
 
 /// How many errors a check finds in the versions that have a file of this book.
-fn errors(book: &Book, origin: Origin) -> Result<usize, Failure> {
-    let has_own = |prompt: &str| -> Result<bool, Failure> {
+fn errors(book: &Book, origin: Origin) -> Result<usize, Error> {
+    let has_own = |prompt: &str| -> Result<bool, Error> {
         let mut versions = book.versions()?.into_iter();
         let found = versions.find(|version| format!("{}@{}", version.prompt, version.version) == prompt);
         // What is said of a prompt as a whole, such as its current version, is the book's that says it.

@@ -6,6 +6,7 @@
 use proem_agents::prompted::{InputAuthor, PromptCall, prepare};
 use proem_agents::risk::investigation;
 use proem_agents::screen::Screening;
+use proem_engine::ErrorKind;
 use proem_engine::call::Arrival;
 use proem_engine::contract::Contract;
 use proem_engine::ordered::OrderedJson;
@@ -14,14 +15,13 @@ use proem_engine::prompt::cases::{Case, Cases};
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider, Providers, SchemaEnforcement};
 use proem_engine::tokens::{CachingCounter, OpenAi};
-use proem_engine::{Error, ErrorKind};
 use proem_guard::{Guard, InstallationKey, Policy};
 use serde::Serialize;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
 use super::live::LiveCounts;
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 /// What came of one case.
 #[derive(Debug, Serialize)]
@@ -60,7 +60,7 @@ impl Suite {
     /// # Errors
     ///
     /// If the prompt's contract can't be read.
-    pub fn test(&self, bench: &AssemblyState) -> Result<Vec<BookCaseResult>, Failure> {
+    pub fn test(&self, bench: &AssemblyState) -> Result<Vec<BookCaseResult>, Error> {
         self.cases.cases.iter().map(|case| bench.test(self, case)).collect()
     }
 }
@@ -83,7 +83,7 @@ pub struct Untested {
 /// # Errors
 ///
 /// If the one that is wanted is not there, or there are no cases.
-pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Untested>), Failure> {
+pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Untested>), Error> {
     let names = match wanted {
         Some(name) => vec![name.to_owned()],
         None => book.prompts().into_iter().collect(),
@@ -97,7 +97,7 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
         match suite(book, name.clone(), version.clone()) {
             Ok(Some(suite)) => suites.push(suite),
             Ok(None) if wanted.is_some() => {
-                return Err(Failure::usage(format!(
+                return Err(Error::invalid(format!(
                     "`{name}` has no test cases; name a file of cases under \
                                                    `proem.cases` in the prompt file"
                 )));
@@ -112,7 +112,7 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
         }
     }
     if suites.is_empty() && untested.is_empty() {
-        return Err(Failure::usage(
+        return Err(Error::invalid(
             "no prompt has test cases; name a file of cases under `proem.cases` in a prompt \
                                    file",
         ));
@@ -121,12 +121,12 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
 }
 
 /// A prompt with its cases; `None` if it names none.
-fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, Error> {
+fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, proem_engine::Error> {
     let prompt = book.prompt(&name, Some(&version))?;
     let Some(file) = prompt.file.strict.cases.clone() else { return Ok(None) };
     let Some((text, _)) = book.file(&format!("{name}/{file}")) else {
         let missing = format!("`proem.cases` names `{file}`, which is not in the folder of the prompt file");
-        return Err(Error::new(ErrorKind::InvalidFile, missing));
+        return Err(proem_engine::Error::new(ErrorKind::InvalidFile, missing));
     };
     let cases = Cases::parse(&format!("{name}/{file}"), text.as_str())?;
     Ok(Some(Suite { name, version, prompt, cases }))
@@ -147,8 +147,8 @@ impl AssemblyState {
     /// # Errors
     ///
     /// If what ships can't be read, which is a bug.
-    pub fn new() -> Result<Self, Failure> {
-        let shipped = |error: &dyn std::fmt::Display| Failure::bug("a file that ships with Proem can't be read", error);
+    pub fn new() -> Result<Self, Error> {
+        let shipped = |error: &dyn std::fmt::Display| Error::bug("a file that ships with Proem can't be read", error);
         let mut model = Providers::load()?.unlisted("any", Provider::OpenAi);
         // The form of the answer is in the schema that goes with the request, not in its words.
         model.answers = SchemaEnforcement::Tool;
@@ -160,7 +160,7 @@ impl AssemblyState {
         })
     }
 
-    fn test(&self, suite: &Suite, case: &Case) -> Result<BookCaseResult, Failure> {
+    fn test(&self, suite: &Suite, case: &Case) -> Result<BookCaseResult, Error> {
         let mut tested = BookCaseResult {
             prompt: format!("{}@{}", suite.name, suite.version),
             case: case.name.clone(),
@@ -217,7 +217,7 @@ impl AssemblyState {
         prompt: &Prompt,
         contract: Option<&Contract>,
         inputs: &OrderedJson,
-    ) -> Result<(proem_engine::assembly::Assembly, String), Error> {
+    ) -> Result<(proem_engine::assembly::Assembly, String), proem_engine::Error> {
         let ask = PromptCall {
             prompt,
             contract,

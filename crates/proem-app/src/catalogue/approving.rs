@@ -4,9 +4,8 @@ use proem_guard::{Guard, show};
 use proem_select::catalogue::{Capability, Catalogue, EntryConcern, findings};
 
 use super::{approved, plain, store};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Hint;
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::trust::{Before, RepositoryTrust, TrustStore};
 
@@ -24,9 +23,9 @@ impl Approving {
     /// # Errors
     ///
     /// If it can't be read.
-    pub fn open(project: &OpenProject, places: &Places) -> Result<Self, Failure> {
-        let vouched = approved(project, places)?;
-        Ok(Self { store: store(places)?, vouched, key: project.key.clone() })
+    pub fn open(project: &OpenProject) -> Result<Self, Error> {
+        let vouched = approved(project)?;
+        Ok(Self { store: store(&project.places)?, vouched, key: project.key.clone() })
     }
 
     /// What was approved of an entry.
@@ -45,7 +44,7 @@ impl Approving {
     /// # Errors
     ///
     /// If that can't be kept.
-    pub fn approve(&self, entries: &[&Capability]) -> Result<(), Failure> {
+    pub fn approve(&self, entries: &[&Capability]) -> Result<(), Error> {
         let shown: Vec<(String, Vec<u8>)> = entries
             .iter()
             .map(|entry| (entry.name().as_str().to_owned(), plain(entry.written()).into_bytes()))
@@ -59,7 +58,7 @@ impl Approving {
 /// # Errors
 ///
 /// If there is none of a name.
-pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c Capability>, Failure> {
+pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c Capability>, Error> {
     let matches = |entry: &Capability, name: &str| {
         entry.name().as_str() == name || entry.server().is_some_and(|server| server.as_str() == name)
     };
@@ -67,7 +66,7 @@ pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c 
         if !catalogue.entries().iter().any(|entry| matches(entry, name)) {
             let shown = show::terminal_str(name);
             let problem = format!("there is no server with a manifest and no entry called `{shown}`");
-            return Err(Failure::usage(problem).hinting(Hint::ListCatalogue));
+            return Err(Error::invalid(problem).hinting(Hint::ListCatalogue));
         }
     }
     Ok(catalogue.entries().iter().filter(|entry| names.iter().any(|name| matches(entry, name))).collect())
@@ -78,8 +77,8 @@ pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c 
 /// # Errors
 ///
 /// Never, but for a bug.
-pub fn found_in(catalogue: &Catalogue) -> Result<Vec<EntryConcern>, Failure> {
+pub fn found_in(catalogue: &Catalogue) -> Result<Vec<EntryConcern>, Error> {
     let guard =
-        Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
+        Guard::shipped(&[]).map_err(|error| Error::bug("the injection scanner's own data are damaged", error))?;
     Ok(findings(catalogue, Some(&guard)))
 }

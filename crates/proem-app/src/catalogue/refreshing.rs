@@ -5,8 +5,7 @@ use proem_select::catalogue::{Catalogue, EmbeddingScope, EmbeddingTally, vectori
 
 use super::{read_manifest, write_manifest};
 use crate::embedding::EmbeddingSetup;
-use crate::error::Error as Failure;
-use crate::places::Places;
+use crate::error::Error;
 use crate::project::OpenProject;
 
 /// What a refresh changed.
@@ -30,17 +29,17 @@ pub struct Refreshed {
 ///
 /// If the configuration can't be read, or the manifest can't be written.
 pub fn refresh(
-    (places, project): (&Places, &OpenProject),
+    project: &OpenProject,
     catalogue: &Catalogue,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Refreshed, Failure> {
-    let (model, _, notes) = EmbeddingSetup::new(&project.config, places)?.calibrated();
-    let (mut manifest, unread) = read_manifest(project, places);
+) -> Result<Refreshed, Error> {
+    let (model, _, notes) = EmbeddingSetup::new(&project.config, &project.places)?.calibrated();
+    let (mut manifest, unread) = read_manifest(project);
     let changes = manifest.update(catalogue);
     let vectors = model.and_then(|model| {
         let made = vectorise(&mut manifest, catalogue, &model, EmbeddingScope::All, progress);
         made.map_err(|error| error.to_string())
     });
-    write_manifest(project, places, &manifest)?;
+    write_manifest(project, &manifest)?;
     Ok(Refreshed { changes, vectors, entries: manifest.entries().len(), unread, notes })
 }

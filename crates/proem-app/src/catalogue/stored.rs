@@ -8,14 +8,13 @@ use proem_select::catalogue::manifest::MAX_MANIFEST_BYTES;
 use proem_select::catalogue::{Catalogue, EmbeddingScope, Manifest, Sha256Hash, vectorise};
 
 use crate::embedding::EmbeddingModel;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Note;
-use crate::places::Places;
 use crate::project::OpenProject;
 
 /// The stored manifest; an empty one, with the reason, if it can't be read.
-pub fn read_manifest(project: &OpenProject, places: &Places) -> (Manifest, Option<String>) {
-    let read = files::read_beneath(&places.cache, &path(project), MAX_MANIFEST_BYTES);
+pub fn read_manifest(project: &OpenProject) -> (Manifest, Option<String>) {
+    let read = files::read_beneath(&project.places.cache, &path(project), MAX_MANIFEST_BYTES);
     let bytes = match read {
         Ok(None) => return (Manifest::default(), None),
         Ok(Some(FileContent::Whole(bytes))) => bytes,
@@ -38,17 +37,16 @@ pub fn read_manifest(project: &OpenProject, places: &Places) -> (Manifest, Optio
 /// If the model can't be asked.
 pub fn embedded_manifest(
     project: &OpenProject,
-    places: &Places,
     catalogue: &Catalogue,
     model: &EmbeddingModel,
     notes: &mut Vec<Note>,
 ) -> Result<Manifest, proem_engine::Error> {
-    let (mut manifest, note) = read_manifest(project, places);
+    let (mut manifest, note) = read_manifest(project);
     notes.extend(note.map(Note::from));
     if model.built_in().is_none() {
         let done = vectorise(&mut manifest, catalogue, model, EmbeddingScope::Missing, &mut |_, _| {})?;
         if (done.made > 0 || done.removed > 0)
-            && let Err(error) = write_manifest(project, places, &manifest)
+            && let Err(error) = write_manifest(project, &manifest)
         {
             notes.push(format!("the catalogue's vectors could not be stored: {error}").into());
         }
@@ -61,13 +59,13 @@ pub fn embedded_manifest(
 /// # Errors
 ///
 /// If the folder or the file can't be written.
-pub fn write_manifest(project: &OpenProject, places: &Places, manifest: &Manifest) -> Result<(), Failure> {
+pub fn write_manifest(project: &OpenProject, manifest: &Manifest) -> Result<(), Error> {
     let failed = |e: std::io::Error| {
-        let shown = show::terminal_str(&places.cache.display().to_string()).into_string();
-        Failure::outside(format!("could not create `{shown}`: {e}"))
+        let shown = show::terminal_str(&project.places.cache.display().to_string()).into_string();
+        Error::outside(format!("could not create `{shown}`: {e}"))
     };
-    std::fs::create_dir_all(&places.cache).map_err(failed)?;
-    Ok(files::replace(&places.cache, &path(project), manifest.write().as_bytes(), FileAccess::Private)?)
+    std::fs::create_dir_all(&project.places.cache).map_err(failed)?;
+    Ok(files::replace(&project.places.cache, &path(project), manifest.write().as_bytes(), FileAccess::Private)?)
 }
 
 /// Below the cache folder; one for each project's root.

@@ -11,7 +11,7 @@ use schemars::schema_for;
 use serde_json::Value as Json;
 
 use super::Config;
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 /// Values by the full name of their key.
 pub type KeyValues = BTreeMap<&'static str, String>;
@@ -143,10 +143,10 @@ pub fn text(values: &KeyValues) -> String {
 /// # Errors
 ///
 /// Never, but for a bug.
-pub fn every_key() -> Result<String, Failure> {
+pub fn every_key() -> Result<String, Error> {
     let root = schema_for!(Config).to_value();
     let defaults =
-        toml::Table::try_from(AssembleSettings::default()).map_err(|e| Failure::bug("could not write TOML", e))?;
+        toml::Table::try_from(AssembleSettings::default()).map_err(|e| Error::bug("could not write TOML", e))?;
     let defaults = BTreeMap::from([("assemble".to_owned(), toml::Value::Table(defaults))]).into_iter().collect();
     let mut writer = Writer { root: &root, out: INTRODUCTION.to_owned() };
     writer.table("", &root, Some(&defaults));

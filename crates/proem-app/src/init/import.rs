@@ -9,7 +9,7 @@ use proem_runtime::files::{self, FileContent};
 
 use super::Planned;
 use crate::config::document::KeyValues;
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 const CONSTITUTION: &str = ".proem/prompts/constitution.md";
 const RULES: &str = ".proem/prompts/rules.md";
@@ -35,7 +35,7 @@ pub struct PromptImport {
 }
 
 /// Reads and splits a prompt.
-pub(super) fn import(file: &Path) -> Result<PromptImport, Failure> {
+pub(super) fn import(file: &Path) -> Result<PromptImport, Error> {
     let text = read(file)?;
     let pieces = split(&text);
     let mut planned = Vec::new();
@@ -72,22 +72,22 @@ pub(super) fn import(file: &Path) -> Result<PromptImport, Failure> {
     Ok(PromptImport { planned, values, text, constitution, added, has_rules })
 }
 
-fn read(file: &Path) -> Result<String, Failure> {
+fn read(file: &Path) -> Result<String, Error> {
     let shown = show::terminal_str(&file.display().to_string()).into_string();
     let bytes = match files::read_regular(file, MAX_FILE_BYTES) {
         Ok(Some(FileContent::Whole(bytes))) => bytes,
         Ok(Some(FileContent::Cut(_))) => {
-            return Err(Failure::usage(format!(
+            return Err(Error::invalid(format!(
                 "`{shown}` is larger than {MAX_FILE_BYTES} bytes; name a smaller file"
             )));
         }
-        Ok(None) => return Err(Failure::usage(format!("`{shown}` does not exist; check the path"))),
-        Err(error) => return Err(Failure::usage(error.to_string())),
+        Ok(None) => return Err(Error::invalid(format!("`{shown}` does not exist; check the path"))),
+        Err(error) => return Err(Error::invalid(error.to_string())),
     };
     let text =
-        String::from_utf8(bytes).map_err(|_| Failure::usage(format!("`{shown}` is not UTF-8; save it as UTF-8")))?;
+        String::from_utf8(bytes).map_err(|_| Error::invalid(format!("`{shown}` is not UTF-8; save it as UTF-8")))?;
     if text.trim().is_empty() {
-        return Err(Failure::usage(format!("`{shown}` is empty; name a file that holds a prompt")));
+        return Err(Error::invalid(format!("`{shown}` is empty; name a file that holds a prompt")));
     }
     Ok(text)
 }

@@ -5,9 +5,8 @@ use proem_store::query::FailureRow;
 use proem_store::{Clearing, ClearingWay, StoreAccess, StoreCreator};
 
 use super::{actor, look, open, owner};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Note};
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::when;
 
@@ -16,12 +15,8 @@ use crate::when;
 /// # Errors
 ///
 /// If the records can't be read.
-pub async fn list(
-    (places, project): (&Places, &OpenProject),
-    agent: Option<&str>,
-    notes: &mut Vec<Note>,
-) -> Result<Vec<FailureRow>, Failure> {
-    let store = look(places, project).await?.collect(notes);
+pub async fn list(project: &OpenProject, agent: Option<&str>, notes: &mut Vec<Note>) -> Result<Vec<FailureRow>, Error> {
+    let store = look(project).await?.collect(notes);
     Ok(store.failures(&owner(project), agent).await?)
 }
 
@@ -32,21 +27,22 @@ pub async fn list(
 ///
 /// If the records can't be written.
 pub async fn clear(
-    (places, project): (&Places, &OpenProject),
-    (agent, way): (Option<&str>, ClearingWay),
+    project: &OpenProject,
+    agent: Option<&str>,
+    way: ClearingWay,
     notes: &mut Vec<Note>,
-) -> Result<u64, Failure> {
-    let opened = open(places, project, StoreAccess::Write).await?;
+) -> Result<u64, Error> {
+    let opened = open(project, StoreAccess::Write).await?;
     notes.extend(opened.notes.into_iter().map(Note::from));
     if opened.origin == StoreCreator::Foreign {
         let foreign = "these records were made by another installation, so they are read-only";
-        return Err(Failure::usage(foreign).hinting(Hint::AdoptRecords));
+        return Err(Error::invalid(foreign).hinting(Hint::AdoptRecords));
     }
     let clearing = Clearing {
         project: owner(project),
         agent: agent.map(str::to_owned),
         way,
-        actor: actor(&Environment::inherited(), places.channel),
+        actor: actor(&Environment::inherited(), project.places.channel),
         at: when::now(),
     };
     let count = opened.store.clear_failures(clearing).await;

@@ -7,9 +7,8 @@ use proem_store::record::Actor;
 use proem_store::{Store, StoreAccess, StoreCreator};
 
 use super::{actor, open};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Note;
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::when;
 
@@ -31,17 +30,17 @@ impl RecordsFile {
     ///
     /// If it can't be opened or read.
     pub async fn open(
-        (places, project): (&Places, &OpenProject),
+        project: &OpenProject,
         access: StoreAccess,
         notes: &mut Vec<Note>,
-    ) -> Result<Option<Self>, Failure> {
-        if !places.records().exists() {
+    ) -> Result<Option<Self>, Error> {
+        if !project.places.records().exists() {
             return Ok(None);
         }
-        let opened = open(places, project, access).await?;
+        let opened = open(project, access).await?;
         notes.extend(opened.notes.into_iter().map(Note::from));
         let status = opened.store.status().await?;
-        let actor = actor(&Environment::inherited(), places.channel);
+        let actor = actor(&Environment::inherited(), project.places.channel);
         Ok(Some(Self { origin: opened.origin, status, store: opened.store, actor }))
     }
 
@@ -50,7 +49,7 @@ impl RecordsFile {
     /// # Errors
     ///
     /// If it can't be written.
-    pub async fn adopt(self) -> Result<(), Failure> {
+    pub async fn adopt(self) -> Result<(), Error> {
         let done = self.store.adopt(self.actor, when::now()).await;
         self.store.close().await;
         Ok(done?)
@@ -61,7 +60,7 @@ impl RecordsFile {
     /// # Errors
     ///
     /// If it can't be written.
-    pub async fn reset_clock(self, now: Time) -> Result<(), Failure> {
+    pub async fn reset_clock(self, now: Time) -> Result<(), Error> {
         let done = self.store.reset_clock(self.actor, now).await;
         self.store.close().await;
         Ok(done?)

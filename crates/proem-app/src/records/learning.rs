@@ -17,9 +17,8 @@ use proem_store::{Store, StoreAccess};
 
 use super::{open, owner, zone};
 use crate::config::AdaptFile;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Message, Note, Noted};
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::when;
 use crate::words::counted;
@@ -77,11 +76,11 @@ pub fn learned_before(run: &RunDetail) -> Option<Note> {
 ///
 /// If a wish is none. Records that can't be read are noted and count as empty: they only advise.
 pub async fn taught(
-    (places, project): (&Places, &OpenProject),
+    project: &OpenProject,
     prompt: &Prompt,
     adapting: &Adapting,
     history: FailureHistory<'_>,
-) -> Result<Noted<Option<PromptLessons>>, Failure> {
+) -> Result<Noted<Option<PromptLessons>>, Error> {
     let config = &project.config.adapt;
     let wishes = adapting.wishes.over(config)?;
     let is_off = config.enabled == Some(false);
@@ -97,8 +96,8 @@ pub async fn taught(
         _ if is_off => Vec::new(),
         FailureHistory::Fixed => Vec::new(),
         FailureHistory::Open(store) => recorded(store, project, &name, &mut notes).await,
-        FailureHistory::Closed | FailureHistory::Unusable if !places.records().exists() => Vec::new(),
-        FailureHistory::Closed | FailureHistory::Unusable => match open(places, project, StoreAccess::Read).await {
+        FailureHistory::Closed | FailureHistory::Unusable if !project.places.records().exists() => Vec::new(),
+        FailureHistory::Closed | FailureHistory::Unusable => match open(project, StoreAccess::Read).await {
             Ok(opened) => recorded(&opened.store, project, &name, &mut notes).await,
             Err(error) => {
                 let left_out = "the learned profile is left out of the prompt";
@@ -115,7 +114,7 @@ pub async fn taught(
     let baseline = prompt.file.strict.baseline;
     let mut adapted = grounded(&derived.signals, &Registry::Closed(agents), &known_risks(), baseline);
     adapted.notes.splice(0..0, unread.into_iter().chain(derived.notes.iter().cloned()));
-    let lessons = lessons(&name, &derived, (&adapted.profile, ageing));
+    let lessons = lessons(&name, &derived, &adapted.profile, ageing);
     let said = match (&lessons, derived.until(ageing)) {
         (Some(lessons), Some(until)) => Some(in_words(lessons, until, &zone(&project.config.budget)?)),
         _ => None,
@@ -124,7 +123,7 @@ pub async fn taught(
 }
 
 /// What of a profile was learned, and from which results.
-fn lessons(prompt: &str, derived: &SignalDerivation, (profile, ageing): (&Profile, Ageing)) -> Option<Lessons> {
+fn lessons(prompt: &str, derived: &SignalDerivation, profile: &Profile, ageing: Ageing) -> Option<Lessons> {
     let taught_by = |recorded: &ResultRecord| TaughtBy {
         run: recorded.run.clone(),
         at: when::rfc3339(recorded.at),
@@ -198,11 +197,11 @@ impl CallerWishes {
     /// # Errors
     ///
     /// If the format is none; its option is named.
-    pub fn over(&self, config: &AdaptFile) -> Result<Wishes, Failure> {
+    pub fn over(&self, config: &AdaptFile) -> Result<Wishes, Error> {
         let own = self.preferred_format.as_ref().map(|(name, option)| (name, *option));
         let named = own.or_else(|| Some((config.preferred_format.as_ref()?, "adapt.preferred_format")));
         let format = named.map(|(name, by)| {
-            let wrong = |why: String| Failure::usage(format!("{by}: {}", proem_guard::show::terminal_str(&why)));
+            let wrong = |why: String| Error::invalid(format!("{by}: {}", proem_guard::show::terminal_str(&why)));
             name.parse::<Format>().map_err(wrong)
         });
         Ok(Wishes {

@@ -4,7 +4,7 @@
 //! says so, with `--no-record`, and where a budget is configured not even then, since it could not be booked. What
 //! sends nothing says once that nothing is recorded and goes on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::Pricing;
@@ -18,9 +18,8 @@ use proem_store::{Purge, Store, StoreAccess as Wanted, StoreCreator};
 use super::learning::FailureHistory;
 use super::{actor, open, owner, zone};
 use crate::config::KeepRecords;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Note, Noted};
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::when;
 use crate::words::counted;
@@ -70,6 +69,8 @@ pub struct OpenRecords {
     owner: Owner,
     actor: Actor,
     days: u32,
+    /// Where the day of the last deletion stands.
+    stamp: PathBuf,
 }
 
 /// What is booked for a run.
@@ -89,11 +90,10 @@ impl OpenRecords {
     /// If something would be sent and the records that are on can't be kept, or a budget needs records and there
     /// are none.
     pub async fn begin(
-        places: &Places,
         project: &OpenProject,
         record: RecordChoice,
         asking: Option<CallTerms>,
-    ) -> Result<Noted<Option<Self>>, Failure> {
+    ) -> Result<Noted<Option<Self>>, Error> {
         let asks = asking.is_some();
         let CallTerms { ledger, secrets } = asking.unwrap_or(CallTerms::free());
         let is_capped = !ledger.caps.is_empty();
@@ -108,11 +108,13 @@ impl OpenRecords {
         };
         zone(&project.config.budget)?;
         let made = async {
-            let seal = SealKey::of(&places.key()).map_err(|error| error.to_string())?;
-            let opened = open(places, project, Wanted::Write).await.map_err(|error| error.to_string())?;
+            let seal = SealKey::of(&project.places.key()).map_err(|error| error.to_string())?;
+            let opened = open(project, Wanted::Write).await.map_err(|error| error.to_string())?;
             match opened.origin {
                 StoreCreator::Own => Ok((seal, opened)),
-                StoreCreator::Foreign => Err(proem_store::Error::Foreign { path: places.records() }.to_string()),
+                StoreCreator::Foreign => {
+                    Err(proem_store::Error::Foreign { path: project.places.records() }.to_string())
+                }
             }
         };
         match made.await {
@@ -125,15 +127,16 @@ impl OpenRecords {
                     ledger,
                     secrets,
                     owner: owner(project),
-                    actor: actor(&Environment::inherited(), places.channel),
+                    actor: actor(&Environment::inherited(), project.places.channel),
                     days: project.config.records.days(),
+                    stamp: project.places.purged(),
                 };
                 Ok(Noted { value: Some(writing), notes })
             }
             Err(why) if asks => {
                 let necessity =
                     if record == RecordChoice::Needed { Necessity::Required } else { Necessity::Configured };
-                Err(Failure::outside(unsent(&why, necessity, &ledger.caps)))
+                Err(Error::outside(unsent(&why, necessity, &ledger.caps)))
             }
             Err(why) => Ok(Noted { value: None, notes: vec![format!("nothing is recorded: {why}").into()] }),
         }
@@ -171,10 +174,10 @@ impl OpenRecords {
     /// # Errors
     ///
     /// If the system gives no random bytes.
-    pub fn id() -> Result<RunId, Failure> {
+    pub fn id() -> Result<RunId, Error> {
         let mut random = [0; 8];
         getrandom::fill(&mut random)
-            .map_err(|error| Failure::outside(format!("the operating system provides no random bytes: {error}")))?;
+            .map_err(|error| Error::outside(format!("the operating system provides no random bytes: {error}")))?;
         Ok(RunId::new(random))
     }
 
@@ -183,7 +186,7 @@ impl OpenRecords {
     /// # Errors
     ///
     /// If it can't be read.
-    pub async fn booking(&self, run: &RunId) -> Result<BookedCost, Failure> {
+    pub async fn booking(&self, run: &RunId) -> Result<BookedCost, Error> {
         let detail = self.store.run(run).await?;
         let attempts = || detail.calls.iter().flat_map(|call| &call.attempts);
         let sum = |mut costs: Box<dyn Iterator<Item = Option<NanoDollars>> + '_>| {
@@ -196,17 +199,17 @@ impl OpenRecords {
     }
 
     /// Deletes what is older than it may be, at most once a day, and closes the store.
-    pub async fn end(self, places: &Places) -> Option<Note> {
-        let retained = self.retain(places).await;
+    pub async fn end(self) -> Option<Note> {
+        let retained = self.retain().await;
         self.store.close().await;
         retained.unwrap_or_else(|why| Some(format!("old runs were not deleted: {why}").into()))
     }
 
     /// What was deleted, if anything was.
-    async fn retain(&self, places: &Places) -> Result<Option<Note>, String> {
+    async fn retain(&self) -> Result<Option<Note>, String> {
         let now = when::now();
-        let (stamp, today) = (places.purged(), now.0.div_euclid(when::DAY));
-        let last = match files::read_text(&stamp, STAMP_BYTES) {
+        let (stamp, today) = (&self.stamp, now.0.div_euclid(when::DAY));
+        let last = match files::read_text(stamp, STAMP_BYTES) {
             // What can't be read is no day on which anything may be deleted.
             Ok(day) => Some(day.trim().parse().unwrap_or(0)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -238,6 +241,6 @@ impl OpenRecords {
     }
 }
 
-fn needed(what: &str) -> Failure {
-    Failure::usage(format!("a budget is configured, which needs records, but {what}"))
+fn needed(what: &str) -> Error {
+    Error::invalid(format!("a budget is configured, which needs records, but {what}"))
 }

@@ -16,9 +16,8 @@ use proem_runtime::risk::{Assessor, AssessorOptions, AssessorProgress, ChangeVie
 
 use super::grounds::{AssessmentBasis, AssessmentRecord, ChangeLocation, Corpora, HistoryCaching};
 use super::options::{RiskOptions, WantedChanges};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Note};
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::trust::hash;
 use crate::words::counted;
@@ -70,15 +69,15 @@ impl AssessedRepository {
     /// If there is no repository, a revision is none, or git can't be read.
     pub fn begin(
         options: &RiskOptions,
-        (places, project): (&Places, &OpenProject),
+        project: &OpenProject,
         progress: &dyn Fn(AssessorProgress),
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let git = GitProgram::find(&Environment::inherited())?.within(project.config.git.limits());
         let repository = repository(&git, &options.root, project)?;
-        let (grounds, corpora) = AssessmentBasis::of(&options.evidence, places, project)?;
-        let (wanted, left_out) = wanted(&git, &repository, (&options.changes, grounds.now))?;
+        let (grounds, corpora) = AssessmentBasis::of(&options.evidence, project)?;
+        let (wanted, left_out) = wanted(&git, &repository, &options.changes, grounds.now)?;
         let found = ChangeScope { git: &git, repository: &repository, all: &wanted, grounds, corpora };
-        Ok(Self { left_out, ..found.open(&wanted, (places, project), progress)? })
+        Ok(Self { left_out, ..found.open(&wanted, project, progress)? })
     }
 
     /// Finds a change again that was assessed before, and reads what it was put before.
@@ -89,10 +88,10 @@ impl AssessedRepository {
     pub(super) fn again(
         assessed: &AssessmentRecord,
         root: &Path,
-        (places, project): (&Places, &OpenProject),
+        project: &OpenProject,
         progress: &dyn Fn(AssessorProgress),
     ) -> Result<Self, String> {
-        let words = |failure: Failure| failure.to_string();
+        let words = |failure: Error| failure.to_string();
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| error.to_string())?;
         let git = git.within(project.config.git.limits());
         let repository = repository(&git, root, project).map_err(words)?;
@@ -104,7 +103,7 @@ impl AssessedRepository {
         let all: Vec<ResolvedChange> = [newest, Some(change.clone()), oldest].into_iter().flatten().collect();
         let grounds = assessed.grounds.clone();
         let found = ChangeScope { git: &git, repository: &repository, all: &all, grounds, corpora };
-        found.open(&[change], (places, project), progress).map_err(words)
+        found.open(&[change], project, progress).map_err(words)
     }
 
     /// What the changes are put before.
@@ -140,8 +139,8 @@ impl AssessedRepository {
     /// # Errors
     ///
     /// If what it stands on can't be read.
-    pub(super) fn look_at(&self, index: usize) -> Option<Result<ChangeView<'_>, Failure>> {
-        self.change(index).map(|(change, _)| self.assessor.look(change).map_err(Failure::from))
+    pub(super) fn look_at(&self, index: usize) -> Option<Result<ChangeView<'_>, Error>> {
+        self.change(index).map(|(change, _)| self.assessor.look(change).map_err(Error::from))
     }
 
     /// Assesses every change, several at once. What there is to say goes to `notes`, also where it fails.
@@ -149,7 +148,7 @@ impl AssessedRepository {
     /// # Errors
     ///
     /// If one of them can't be.
-    pub fn look(&self, concurrency: NonZeroUsize, notes: &mut Vec<Note>) -> Result<Vec<ChangeAssessment>, Failure> {
+    pub fn look(&self, concurrency: NonZeroUsize, notes: &mut Vec<Note>) -> Result<Vec<ChangeAssessment>, Error> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::with_capacity(self.changes.len()));
         let workers = workers(concurrency, self.changes.len());
@@ -171,7 +170,7 @@ impl AssessedRepository {
     }
 
     /// Assesses the change at a place; `None` behind the last.
-    pub(super) fn look_one(&self, index: usize) -> Option<Result<ChangeAssessment, Failure>> {
+    pub(super) fn look_one(&self, index: usize) -> Option<Result<ChangeAssessment, Error>> {
         let look = self.look_at(index)?;
         let assess = || {
             let look = look?;
@@ -188,11 +187,11 @@ impl ChangeScope<'_> {
     fn open(
         self,
         changes: &[ResolvedChange],
-        (places, project): (&Places, &OpenProject),
+        project: &OpenProject,
         progress: &dyn Fn(AssessorProgress),
-    ) -> Result<AssessedRepository, Failure> {
+    ) -> Result<AssessedRepository, Error> {
         let Self { git, repository, all, grounds, corpora } = self;
-        let cache = places.cache.join("risk").join(hash(project.key.as_bytes()));
+        let cache = project.places.cache.join("risk").join(hash(project.key.as_bytes()));
         let options = AssessorOptions {
             changes: all.to_vec(),
             first_parent: grounds.first_parent,
@@ -208,7 +207,7 @@ impl ChangeScope<'_> {
         let read = |resolved: &ResolvedChange| {
             let limits = ChangeLimits { time: git.limits().history, ..ChangeLimits::default() };
             let change = change::change(git, repository, resolved, assessor.rules(), &limits)?;
-            Ok::<_, Failure>((change, resolved.clone()))
+            Ok::<_, Error>((change, resolved.clone()))
         };
         let changes = changes.iter().map(read).collect::<Result<_, _>>()?;
         Ok(AssessedRepository { assessor, changes, left_out: Vec::new(), grounds })
@@ -221,12 +220,12 @@ fn workers(wanted: NonZeroUsize, changes: usize) -> usize {
     wanted.get().min(cores.max(1)).min(changes.max(1))
 }
 
-fn repository(git: &GitProgram, root: &Path, project: &OpenProject) -> Result<Repository, Failure> {
+fn repository(git: &GitProgram, root: &Path, project: &OpenProject) -> Result<Repository, Error> {
     let found = discover(git, root, git.limits().question)?;
     let found = found.map(|repository| Repository { set_up: project.set_up(), ..repository });
     found.ok_or_else(|| {
         let shown = terminal_str(&root.display().to_string());
-        Failure::usage(format!("`{shown}` is not in a git repository")).hinting(Hint::NameRepository)
+        Error::invalid(format!("`{shown}` is not in a git repository")).hinting(Hint::NameRepository)
     })
 }
 
@@ -234,8 +233,9 @@ fn repository(git: &GitProgram, root: &Path, project: &OpenProject) -> Result<Re
 fn wanted(
     git: &GitProgram,
     repository: &Repository,
-    (changes, now): (&WantedChanges, i64),
-) -> Result<(Vec<ResolvedChange>, Vec<String>), Failure> {
+    changes: &WantedChanges,
+    now: i64,
+) -> Result<(Vec<ResolvedChange>, Vec<String>), Error> {
     let batch = match changes {
         WantedChanges::Several(specs) => {
             let resolved = specs.iter().map(|spec| change::resolve(git, repository, spec, now));
@@ -245,7 +245,7 @@ fn wanted(
     };
     let listing = change::commits_since(git, repository, batch, MOST_CHANGES)?;
     if listing.commits.is_empty() {
-        return Err(Failure::usage("there are no commits in this range or since that time; nothing is assessed"));
+        return Err(Error::invalid("there are no commits in this range or since that time; nothing is assessed"));
     }
     let mut left_out = Vec::new();
     if listing.merges > 0 {

@@ -22,9 +22,8 @@ use proem_store::record::{NewFeedback, RunId};
 use proem_store::{Store, StoreAccess};
 
 use self::thresholds::ThresholdsFile;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Noted};
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::{records, when};
 
@@ -67,8 +66,8 @@ pub struct TakenBack {
 /// # Errors
 ///
 /// If they are there and can't be used: other thresholds would give another level.
-pub(super) fn thresholds(places: &Places, project: &OpenProject) -> Result<Thresholds, Failure> {
-    ThresholdsFile::load(places, project)?.in_force()
+pub(super) fn thresholds(project: &OpenProject) -> Result<Thresholds, Error> {
+    ThresholdsFile::load(project)?.in_force()
 }
 
 /// How often a HIGH was said to be a false alarm since a time, of all that anybody judged.
@@ -76,7 +75,7 @@ pub(super) fn thresholds(places: &Places, project: &OpenProject) -> Result<Thres
 /// # Errors
 ///
 /// What the store says.
-pub(super) async fn rates(store: &Store, project: &OpenProject, since: Time) -> Result<BTreeMap<Meter, Rate>, Failure> {
+pub(super) async fn rates(store: &Store, project: &OpenProject, since: Time) -> Result<BTreeMap<Meter, Rate>, Error> {
     let tally = tally(&verdicts(&store.judged(&records::owner(project), KIND, since).await?));
     let judged = tally.metrics.iter().filter(|metric| metric.n > 0);
     Ok(judged.map(|metric| (metric.metric, Rate { count: metric.false_positives, n: metric.n })).collect())
@@ -102,13 +101,13 @@ fn verdicts(rows: &[JudgedRow]) -> Vec<FeedbackVerdict> {
 /// # Errors
 ///
 /// If `since` is no time, or the records or the project's thresholds can't be read.
-pub async fn judged((places, project): (&Places, &OpenProject), since: &str) -> Result<Noted<Judged>, Failure> {
+pub async fn judged(project: &OpenProject, since: &str) -> Result<Noted<Judged>, Error> {
     let zone = records::zone(&project.config.budget)?;
     let since = when::since(since, when::now(), &zone)?;
-    let Noted { value: store, notes } = records::look(places, project).await?;
+    let Noted { value: store, notes } = records::look(project).await?;
     let rows = store.judged(&records::owner(project), KIND, since).await?;
     let tally = tally(&verdicts(&rows));
-    let suggestions = suggest(&tally, &thresholds(places, project)?);
+    let suggestions = suggest(&tally, &thresholds(project)?);
     Ok(Noted { value: Judged { since: when::date(since, &zone), tally, suggestions }, notes })
 }
 
@@ -117,29 +116,20 @@ pub async fn judged((places, project): (&Places, &OpenProject), since: &str) -> 
 /// # Errors
 ///
 /// If the records can't be written, or there is no such assessment.
-pub async fn say(
-    (places, project): (&Places, &OpenProject),
-    run: &str,
-    opinion: Opinion<'_>,
-) -> Result<RunId, Failure> {
-    let store = records::open(places, project, StoreAccess::Write).await?.store;
-    let written = write(&store, (places, project), run, opinion).await;
+pub async fn say(project: &OpenProject, run: &str, opinion: Opinion<'_>) -> Result<RunId, Error> {
+    let store = records::open(project, StoreAccess::Write).await?.store;
+    let written = write(&store, project, run, opinion).await;
     store.close().await;
     written
 }
 
-async fn write(
-    store: &Store,
-    (places, project): (&Places, &OpenProject),
-    run: &str,
-    opinion: Opinion<'_>,
-) -> Result<RunId, Failure> {
+async fn write(store: &Store, project: &OpenProject, run: &str, opinion: Opinion<'_>) -> Result<RunId, Error> {
     let run = found(store, project, run).await?;
     let Opinion { said, about, reason } = opinion;
     let feedback = NewFeedback {
         evaluation: None,
         run: run.clone(),
-        actor: records::actor(&Environment::inherited(), places.channel),
+        actor: records::actor(&Environment::inherited(), project.places.channel),
         at: when::now(),
         verdict: said.as_str().to_owned(),
         note: note(about, reason),
@@ -149,7 +139,7 @@ async fn write(
 }
 
 /// The assessment whose id begins like that; `last` counts assessments only.
-async fn found(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, Failure> {
+async fn found(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, Error> {
     let wanted = RunsWanted { project: Some(records::owner(project)), limit: Some(MOST_RUNS), ..RunsWanted::default() };
     let back = match id.strip_prefix("last") {
         Some("") => Some(0),
@@ -158,14 +148,14 @@ async fn found(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, 
     };
     if let Some(back) = back {
         let mut assessments = store.runs(&wanted).await?.into_iter().filter(|run| run.kind == KIND);
-        let missing = || Failure::finding("there is no such assessment in the records").hinting(Hint::RecordAssessment);
+        let missing = || Error::negative("there is no such assessment in the records").hinting(Hint::RecordAssessment);
         return Ok(assessments.nth(back).ok_or_else(missing)?.id);
     }
     let run = store.find(Some(&records::owner(project)), RunScope::Any, id).await?;
     let row = store.run(&run).await?.row;
     if row.kind != KIND {
         let shown = show::terminal_str(id);
-        return Err(Failure::usage(format!("run `{shown}` is not an assessment")).hinting(Hint::ReadAssessmentId));
+        return Err(Error::invalid(format!("run `{shown}` is not an assessment")).hinting(Hint::ReadAssessmentId));
     }
     Ok(run)
 }
@@ -175,12 +165,12 @@ async fn found(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, 
 /// # Errors
 ///
 /// If what was taken over before can't be used, or the file can't be written.
-pub fn apply((places, project): (&Places, &OpenProject), suggestions: &[Suggestion]) -> Result<(), Failure> {
-    let mut kept = ThresholdsFile::load(places, project)?;
+pub fn apply(project: &OpenProject, suggestions: &[Suggestion]) -> Result<(), Error> {
+    let mut kept = ThresholdsFile::load(project)?;
     let new = applied(&kept.in_force()?, suggestions);
-    new.check().map_err(|error| Failure::bug("suggested thresholds", error))?;
+    new.check().map_err(|error| Error::bug("suggested thresholds", error))?;
     kept.take(new);
-    kept.store(places, project)
+    kept.store(project)
 }
 
 /// Takes back what was taken over last.
@@ -188,12 +178,12 @@ pub fn apply((places, project): (&Places, &OpenProject), suggestions: &[Suggesti
 /// # Errors
 ///
 /// If nothing was taken over, what was can't be used, or the file can't be written.
-pub fn undo(places: &Places, project: &OpenProject) -> Result<TakenBack, Failure> {
-    let mut kept = ThresholdsFile::load(places, project)?;
+pub fn undo(project: &OpenProject) -> Result<TakenBack, Error> {
+    let mut kept = ThresholdsFile::load(project)?;
     let before = kept.in_force()?;
     if !kept.undo() {
-        return Err(Failure::finding("no threshold was applied, so there is nothing to undo"));
+        return Err(Error::negative("no threshold was applied, so there is nothing to undo"));
     }
-    kept.store(places, project)?;
+    kept.store(project)?;
     Ok(TakenBack { before, after: kept.in_force()? })
 }

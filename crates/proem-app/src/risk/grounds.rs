@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feedback;
 use super::options::EvidenceOptions;
-use crate::error::Error as Failure;
-use crate::places::Places;
+use crate::error::Error;
 use crate::project::{OpenProject, now};
 use crate::trust::hash;
 
@@ -72,11 +71,7 @@ impl AssessmentBasis {
     /// # Errors
     ///
     /// If a file or the project's thresholds can't be read.
-    pub(super) fn of(
-        evidence: &EvidenceOptions,
-        places: &Places,
-        project: &OpenProject,
-    ) -> Result<(Self, Corpora), Failure> {
+    pub(super) fn of(evidence: &EvidenceOptions, project: &OpenProject) -> Result<(Self, Corpora), Error> {
         let (incidents, known) = opened(evidence.incidents.as_deref(), Corpus::read)?;
         let (coverage, covered) = opened(evidence.coverage.as_deref(), Coverage::read)?;
         let grounds = Self {
@@ -84,7 +79,7 @@ impl AssessmentBasis {
             window_months: evidence.window_months,
             first_parent: evidence.first_parent,
             caching: evidence.caching,
-            thresholds: feedback::thresholds(places, project)?,
+            thresholds: feedback::thresholds(project)?,
             level_rules: evidence.rules,
             incidents,
             coverage,
@@ -114,14 +109,14 @@ struct CallerFile {
 
 impl CallerFile {
     /// Reads a file whole.
-    fn open(path: &Path) -> Result<(Self, Vec<u8>), Failure> {
+    fn open(path: &Path) -> Result<(Self, Vec<u8>), Error> {
         let shown = terminal_str(&path.display().to_string());
-        let failed = |error: std::io::Error| Failure::usage(format!("could not read `{shown}`: {error}"));
+        let failed = |error: std::io::Error| Error::invalid(format!("could not read `{shown}`: {error}"));
         let mut bytes = Vec::new();
         let file = files::open(path).map_err(failed)?;
         file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > MOST_BYTES {
-            return Err(Failure::usage(format!("`{shown}` has more than {} MiB; split it", MOST_BYTES / 1024 / 1024)));
+            return Err(Error::invalid(format!("`{shown}` has more than {} MiB; split it", MOST_BYTES / 1024 / 1024)));
         }
         let path = std::path::absolute(path).map_err(failed)?.to_string_lossy().into_owned();
         Ok((Self { path, hash: hash(&bytes) }, bytes))
@@ -131,11 +126,11 @@ impl CallerFile {
 /// How a file of the caller's is read.
 type FileParser<T> = fn(&[u8]) -> Result<T, proem_risk::Error>;
 
-fn opened<T>(path: Option<&Path>, reader: FileParser<T>) -> Result<(Option<CallerFile>, Option<T>), Failure> {
+fn opened<T>(path: Option<&Path>, reader: FileParser<T>) -> Result<(Option<CallerFile>, Option<T>), Error> {
     let Some(path) = path else { return Ok((None, None)) };
     let (source, bytes) = CallerFile::open(path)?;
     let shown = terminal_str(&path.display().to_string());
-    let read = reader(&bytes).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
+    let read = reader(&bytes).map_err(|error| Error::invalid(format!("`{shown}`: {error}")))?;
     Ok((Some(source), Some(read)))
 }
 

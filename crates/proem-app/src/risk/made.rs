@@ -1,22 +1,20 @@
 //! What an investigation is made from, so that its record alone makes its requests anew.
 
-use std::collections::BTreeMap;
-
 use proem_agents::risk::investigation::{InvestigationLimits, Subject};
 use proem_engine::assembly::PromptId;
+use proem_engine::call::Arrival;
 use proem_engine::ordered::OrderedJson;
-use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::{Model, Provider};
-use proem_store::Store;
-use proem_store::query::{RunDetail, RunState};
+use proem_store::query::RunState;
 use proem_store::record::RunOutcome;
 use proem_text::json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::grounds::AssessmentRecord;
-use crate::error::Error as Failure;
-use crate::guarding::GuardFiles;
+use super::setting::{InvestigationPrompts, WHOSE};
+use crate::agents::RunRecord;
+use crate::agents::access::{ContractedPrompt, ModelAccess};
+use crate::error::Error;
 use crate::message::{Hint, Message};
 use crate::run::made::{RecordedPrompt, RecordedTexts, RunBasis};
 use crate::trust::hash;
@@ -50,8 +48,8 @@ impl InvestigationSettings {
     /// # Errors
     ///
     /// If they can't be written down, which is a bug.
-    pub(super) fn written(&self) -> Result<Json, Failure> {
-        serde_json::to_value(self).map_err(|error| Failure::bug("the settings can't be serialised", error))
+    pub(super) fn written(&self) -> Result<Json, Error> {
+        serde_json::to_value(self).map_err(|error| Error::bug("the settings can't be serialised", error))
     }
 }
 
@@ -64,34 +62,26 @@ pub(super) fn policy(rules: &str, settings: &Json) -> String {
 
 /// An investigation's beginnings, read back from its record.
 #[derive(Debug)]
-pub struct InvestigationStart {
-    pub(super) decision: Prompt,
-    pub(super) synthesis: Prompt,
+pub(super) struct InvestigationStart {
+    pub(super) prompts: InvestigationPrompts,
     /// Why this is not what it was made from, if it isn't.
-    pub changed: Option<String>,
-    pub(super) model: Model,
-    pub(super) guard: GuardFiles,
+    pub(super) changed: Option<String>,
+    pub(super) access: ModelAccess,
     pub(super) subject: Subject,
-    pub(super) kept: InvestigationSettings,
-    /// Files, inputs and settings as they are recorded.
-    pub(super) files: BTreeMap<String, String>,
+    pub(super) limits: InvestigationLimits,
+    pub(super) assessed: AssessmentRecord,
+    /// Inputs as they are recorded.
     pub(super) inputs: OrderedJson,
-    pub(super) settings: Json,
 }
 
 impl InvestigationStart {
-    /// The protocol of the model that was asked.
-    #[must_use]
-    pub const fn provider(&self) -> Provider {
-        self.model.provider()
-    }
-
-    /// Reads back what an investigation was made from; `key` is the id of the installation's key today.
+    /// Reads back what an investigation was made from.
     ///
     /// # Errors
     ///
     /// In words, if nobody was asked, or something isn't kept or is not what it was.
-    pub async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, Message> {
+    pub(super) async fn read(record: &RunRecord<'_>) -> Result<Self, Message> {
+        let detail = record.detail;
         let anew = |why: &str| Message { text: why.to_owned(), hint: Some(Hint::AssessAnew) };
         if detail.row.state == RunState::Ended(RunOutcome::Assembled) {
             return Err(anew(NOBODY_ASKED));
@@ -99,22 +89,24 @@ impl InvestigationStart {
         let written = detail.settings.get(SETTINGS).ok_or_else(|| anew(NOT_WRITTEN))?;
         let kept = InvestigationSettings::deserialize(written)
             .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
-        kept.basis.under(key)?;
-        let texts = RecordedTexts::read(store, detail).await?;
+        kept.basis.under(&record.key()?)?;
+        let texts = RecordedTexts::read(record.store, detail).await?;
         let decision = kept.basis.prompt(&kept.decision, &texts)?;
         let RecordedPrompt { prompt: synthesis, changed } = kept.basis.prompt(&detail.row.prompt, &texts)?;
+        let model = kept.basis.model(&detail.row, &texts)?;
+        let subject = Subject::deserialize(texts.inputs.to_json())
+            .map_err(|error| format!("its inputs have another format: {error}"))?;
         Ok(Self {
             changed: texts.changed.clone().or(decision.changed).or(changed),
-            decision: decision.prompt,
-            synthesis,
-            model: kept.basis.model(&detail.row, &texts)?,
-            guard: texts.guard(),
-            subject: Subject::deserialize(texts.inputs.to_json())
-                .map_err(|error| format!("its inputs have another format: {error}"))?,
-            kept,
-            files: texts.files,
+            prompts: InvestigationPrompts {
+                decision: ContractedPrompt::recorded(decision.prompt, WHOSE, detail)?,
+                synthesis: ContractedPrompt::recorded(synthesis, WHOSE, detail)?,
+            },
+            access: ModelAccess::recorded(model, kept.basis, &texts, Arrival::Whole, record)?,
+            subject,
+            limits: kept.limits,
+            assessed: kept.assessed,
             inputs: texts.inputs,
-            settings: detail.settings.clone(),
         })
     }
 }

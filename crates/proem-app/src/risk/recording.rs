@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use proem_agents::adapt::Lessons;
-use proem_agents::risk::feedback;
-use proem_agents::risk::investigation::{InvestigationEnd, Subject};
-use proem_agents::risk::report::{HistoryRead, InvestigationUsage, ReportContext, RiskReport};
+use proem_agents::risk::feedback::{self, Meter};
+use proem_agents::risk::investigation::{InvestigationEnd, InvestigationLimits, Subject};
+use proem_agents::risk::report::{HistoryRead, InvestigationUsage, Rate, ReportContext, RiskReport};
 use proem_engine::call::FailureKind;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{self, Issue};
-use proem_engine::run::{CancelReason, ExchangeEnd, FallbackReason, Outcome};
+use proem_engine::run::{Attempt, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;
 use proem_risk::assess::Investigate;
 use proem_runtime::driver::CallTrace;
@@ -20,8 +20,11 @@ use tokio::time::Instant;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::made;
-use super::setting::{Investigator, RiskSetting};
-use crate::error::Error as Failure;
+use super::setting::InvestigationPrompts;
+use crate::agents::EarlierAttempts;
+use crate::agents::access::ModelAccess;
+use crate::agents::base::numbers;
+use crate::error::Error;
 use crate::message::Note;
 use crate::records::writing::OpenRecords;
 use crate::when;
@@ -35,18 +38,14 @@ pub(super) struct InvestigationRun {
     pub(super) began: Instant,
 }
 
-/// What processes that are gone asked in an investigation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct EarlierAttempts {
-    /// How often something was sent, or may have been.
-    pub(super) attempts: usize,
-    /// How many answers of them were lost, so that nobody knows what they used.
-    pub(super) lost: usize,
-}
-
 /// A change with everything that its record and its report are made of.
+#[derive(Clone, Copy)]
 pub(super) struct ReportSubject<'k> {
-    pub(super) setting: &'k RiskSetting,
+    pub(super) prompts: &'k InvestigationPrompts,
+    /// Who investigates, or why nobody does.
+    pub(super) access: Result<&'k ModelAccess, &'k str>,
+    /// How often a HIGH was said to be a false alarm.
+    pub(super) false_positives: &'k BTreeMap<Meter, Rate>,
     pub(super) assessing: &'k AssessedRepository,
     pub(super) looked: &'k ChangeAssessment,
 }
@@ -58,8 +57,8 @@ pub(super) struct InvestigationOpening<'b> {
     pub(super) parent: Option<RunId>,
     /// How many events it took before, if it is resumed.
     pub(super) steps: u32,
-    pub(super) setting: &'b RiskSetting,
-    pub(super) investigator: &'b Investigator,
+    pub(super) prompts: &'b InvestigationPrompts,
+    pub(super) access: &'b ModelAccess,
     pub(super) inputs: OrderedJson,
     pub(super) settings: Json,
     /// The hash of what it is held to.
@@ -68,21 +67,21 @@ pub(super) struct InvestigationOpening<'b> {
 
 impl InvestigationOpening<'_> {
     pub(super) fn start(&self) -> Start<'_> {
-        let Self { setting, investigator, .. } = self;
+        let Self { prompts, access, .. } = self;
         Start {
             id: self.id.clone(),
             parent: self.parent.clone(),
             kind: feedback::KIND,
-            prompt: &setting.synthesis.prompt.id,
-            role: &investigator.role,
-            model: &investigator.asked.model.name,
-            endpoint: &investigator.asked.endpoint.name,
+            prompt: &prompts.synthesis.prompt.id,
+            role: &access.role,
+            model: &access.asked.model.name,
+            endpoint: &access.asked.endpoint.name,
             line: None,
-            files: &investigator.files,
+            files: &access.files,
             inputs: &self.inputs,
             settings: &self.settings,
             policy: &self.policy,
-            profiles: setting.profiles(),
+            profiles: prompts.profiles(),
             report: None,
             monolithic_tokens: None,
             steps: self.steps,
@@ -95,10 +94,10 @@ impl InvestigationOpening<'_> {
 /// # Errors
 ///
 /// If it can't be written down, which is a bug.
-pub(super) fn inputs(subject: &Subject) -> Result<OrderedJson, Failure> {
+pub(super) fn inputs(subject: &Subject) -> Result<OrderedJson, Error> {
     serde_json::to_value(subject)
         .map(OrderedJson::from)
-        .map_err(|error| Failure::bug("the subject of the assessment can't be recorded", error))
+        .map_err(|error| Error::bug("the subject of the assessment can't be recorded", error))
 }
 
 impl<'k> ReportSubject<'k> {
@@ -106,16 +105,17 @@ impl<'k> ReportSubject<'k> {
     pub(super) fn start(
         &self,
         id: RunId,
-        investigator: &'k Investigator,
+        access: &'k ModelAccess,
         subject: &Subject,
-    ) -> Result<InvestigationOpening<'k>, Failure> {
+        limits: InvestigationLimits,
+    ) -> Result<InvestigationOpening<'k>, Error> {
         let Some(assessed) = self.assessing.assessed(self.looked.change) else {
-            return Err(Failure::bug("a change is missing", self.looked.change));
+            return Err(Error::bug("a change is missing", self.looked.change));
         };
         let investigation = made::InvestigationSettings {
-            basis: investigator.basis.clone(),
-            decision: self.setting.decision.prompt.id.clone(),
-            limits: self.setting.limits,
+            basis: access.basis.clone(),
+            decision: self.prompts.decision.prompt.id.clone(),
+            limits,
             assessed,
         };
         let mut settings = self.settings();
@@ -126,10 +126,10 @@ impl<'k> ReportSubject<'k> {
             id,
             parent: None,
             steps: 0,
-            setting: self.setting,
-            investigator,
+            prompts: self.prompts,
+            access,
             inputs: inputs(subject)?,
-            policy: made::policy(&investigator.guarding.rules, &settings),
+            policy: made::policy(&access.guarding.rules, &settings),
             settings,
         })
     }
@@ -140,21 +140,21 @@ impl<'k> ReportSubject<'k> {
     }
 
     /// The report of a change.
-    pub(super) fn report(&self, id: Option<&RunId>, done: Option<&InvestigationRun>) -> Result<RiskReport, Failure> {
+    pub(super) fn report(&self, id: Option<&RunId>, done: Option<&InvestigationRun>) -> Result<RiskReport, Error> {
         let Some((change, resolved)) = self.assessing.change(self.looked.change) else {
-            return Err(Failure::bug("a change is missing", self.looked.change));
+            return Err(Error::bug("a change is missing", self.looked.change));
         };
-        let investigator = self.setting.investigator();
-        let spent = done.zip(investigator).map(|(done, investigator)| spent(done, investigator));
+        let access = self.access.ok();
+        let spent = done.zip(access).map(|(done, access)| spent(done, access));
         let about = ReportContext {
             id: id.map(|id| id.short().to_owned()),
             chosen: Some(resolved.said.to_owned()),
-            model: investigator.map(|investigator| investigator.asked.model.name.clone()),
-            prompts: done.map_or_else(Vec::new, |_| self.setting.prompts()),
+            model: access.map(|access| access.asked.model.name.clone()),
+            prompts: done.map_or_else(Vec::new, |_| self.prompts.used()),
             learned: done.map_or_else(Vec::new, |done| self.learned(done)),
             spent,
             history: self.history(),
-            false_positives: self.setting.false_positives.clone(),
+            false_positives: self.false_positives.clone(),
             notes: self.notes(done),
         };
         let investigated = done.map(|done| &done.investigated);
@@ -167,15 +167,15 @@ impl<'k> ReportSubject<'k> {
         &self,
         recording: &Recording<'_>,
         done: &InvestigationRun,
-    ) -> Result<(RiskReport, Option<String>), Failure> {
+    ) -> Result<(RiskReport, Option<String>), Error> {
         let report = self.report(Some(recording.id()), Some(done))?;
-        recording.finish(end(self.setting, done)).await;
+        recording.finish(end(self.prompts, done)).await;
         Ok((report, recording.trouble()))
     }
 
     /// What prompts that were asked with had learned.
     fn learned(&self, done: &InvestigationRun) -> Vec<Lessons> {
-        self.setting.learned(&done.investigated).filter_map(|taught| taught.lessons.clone()).collect()
+        self.prompts.learned(&done.investigated).filter_map(|taught| taught.lessons.clone()).collect()
     }
 
     fn history(&self) -> HistoryRead {
@@ -202,7 +202,7 @@ impl<'k> ReportSubject<'k> {
     fn notes(&self, done: Option<&InvestigationRun>) -> Vec<String> {
         let lost = done.map_or(0, |done| done.earlier.lost);
         let unbooked = done.and_then(|done| unbooked(&done.investigated));
-        match self.setting.unasked() {
+        match self.access.err() {
             None if let Some(why) = unbooked => vec![why.to_owned()],
             Some(why) if self.looked.full.investigate == Investigate::Yes => vec![why.to_owned()],
             None if lost > 0 => vec![format!(
@@ -224,13 +224,13 @@ pub(super) fn unbooked(investigated: &InvestigationEnd) -> Option<&str> {
 }
 
 /// What an investigation used.
-fn spent(done: &InvestigationRun, investigator: &Investigator) -> InvestigationUsage {
+fn spent(done: &InvestigationRun, access: &ModelAccess) -> InvestigationUsage {
     // What an answer used that was lost with its process is not known.
     let usage = done.investigated.usage().filter(|_| done.earlier.lost == 0);
-    let cost = usage.as_ref().and_then(|usage| investigator.asked.cost(usage));
+    let cost = usage.as_ref().and_then(|usage| access.asked.cost(usage));
     let attempts = done.made.iter().fold(done.earlier.attempts, |sum, made| sum.saturating_add(made.attempts.len()));
     InvestigationUsage {
-        model: investigator.asked.model.name.clone(),
+        model: access.asked.model.name.clone(),
         calls: u32::try_from(attempts).unwrap_or(u32::MAX),
         input_tokens: usage.as_ref().and_then(|usage| usage.input),
         cached_tokens: usage.as_ref().and_then(|usage| usage.cache_read),
@@ -240,20 +240,13 @@ fn spent(done: &InvestigationRun, investigator: &Investigator) -> InvestigationU
 }
 
 /// How a recorded investigation ended.
-fn end(setting: &RiskSetting, done: &InvestigationRun) -> RunEnd {
+fn end(prompts: &InvestigationPrompts, done: &InvestigationRun) -> RunEnd {
     let investigated = &done.investigated;
-    let attempts = || investigated.exchanges.iter().flat_map(|exchange| &exchange.outcome.attempts);
-    let count = |counts: &mut dyn Iterator<Item = usize>| counts.fold(0_u64, |sum, n| sum.saturating_add(n as u64));
-    let numbers = Numbers {
-        took_ms: u64::try_from(done.began.elapsed().as_millis()).ok(),
-        schema_failures: count(&mut attempts().map(|attempt| usize::from(!attempt.problems.is_empty()))),
-        repairs: count(&mut attempts().map(|attempt| attempt.repairs.len())),
-        embedding_calls: Some(0),
-        degraded: investigated.synthesis.is_none(),
-        ..Numbers::default()
-    };
+    let attempts: Vec<&Attempt> =
+        investigated.exchanges.iter().flat_map(|exchange| &exchange.outcome.attempts).collect();
+    let numbers = Numbers { degraded: investigated.synthesis.is_none(), ..numbers(&attempts, done.began) };
     let outcome = outcome(investigated);
-    RunEnd { at: when::now(), evaluations: evaluations(setting, done), outcome, assembly: None, numbers }
+    RunEnd { at: when::now(), evaluations: evaluations(prompts, investigated), outcome, assembly: None, numbers }
 }
 
 /// What a record has of an investigation's outcome: that of its last exchange with all attempts. One that ended
@@ -264,41 +257,36 @@ pub(super) fn outcome(investigated: &InvestigationEnd) -> Outcome {
 }
 
 /// How good the results of each prompt were: what its last answer says counts, since that came after the others.
-fn evaluations(setting: &RiskSetting, done: &InvestigationRun) -> Vec<Evaluation> {
+pub(super) fn evaluations(prompts: &InvestigationPrompts, investigated: &InvestigationEnd) -> Vec<Evaluation> {
     let mut last: BTreeMap<&str, Issue> = BTreeMap::new();
-    for exchange in &done.investigated.exchanges {
+    for exchange in &investigated.exchanges {
         if let Some(issue) = profile::of_outcome(&exchange.outcome) {
             last.insert(&exchange.prompt, issue);
         }
     }
-    let kind = &setting.synthesis.prompt.id.agent;
+    let kind = &prompts.synthesis.prompt.id.agent;
     last.into_iter().map(|(agent, issue)| Evaluation { agent: agent.to_owned(), kind: kind.clone(), issue }).collect()
 }
 
 /// Records an assessment that no model was asked about. That it could not be is only noted, since nothing
 /// depends on it.
 pub(super) async fn assessed(
-    setting: &RiskSetting,
     records: &OpenRecords,
     id: RunId,
-    (kept, report): (&ReportSubject<'_>, &RiskReport),
+    kept: &ReportSubject<'_>,
+    report: &RiskReport,
 ) -> Option<Note> {
-    let written = write(setting, records, id, (kept, report)).await;
+    let written = write(records, id, kept, report).await;
     written.err().map(|why| format!("the assessment is not recorded: {why}").into())
 }
 
-async fn write(
-    setting: &RiskSetting,
-    records: &OpenRecords,
-    id: RunId,
-    (kept, report): (&ReportSubject<'_>, &RiskReport),
-) -> Result<(), Failure> {
+async fn write(records: &OpenRecords, id: RunId, kept: &ReportSubject<'_>, report: &RiskReport) -> Result<(), Error> {
     let common = records.kept();
     let keep = |text: String| match common.keeping {
         RecordDepth::Content => HashedContent::new(text),
         RecordDepth::Hashes => HashedContent::new(text).forgotten(),
     };
-    let value = serde_json::to_value(report).map_err(|error| Failure::bug("a report can't be recorded", error))?;
+    let value = serde_json::to_value(report).map_err(|error| Error::bug("a report can't be recorded", error))?;
     let inputs = json!({ "change": value.get("change") });
     let run = NewRun {
         id: id.clone(),
@@ -306,7 +294,7 @@ async fn write(
         actor: common.actor.clone(),
         kind: feedback::KIND.to_owned(),
         parent: None,
-        prompt: setting.synthesis.prompt.id.clone(),
+        prompt: kept.prompts.synthesis.prompt.id.clone(),
         role: String::new(),
         model: String::new(),
         endpoint: String::new(),

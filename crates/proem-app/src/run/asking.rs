@@ -16,8 +16,10 @@ use proem_store::record::{Evaluation, Numbers, RunId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::agent::KIND;
 use super::setting::RunSetting;
-use crate::error::Error as Failure;
+use crate::agents::base::numbers;
+use crate::error::Error;
 use crate::message::Hint;
 use crate::records::writing::OpenRecords;
 use crate::when;
@@ -50,7 +52,7 @@ impl FinishedRun {
 
     /// Why there is no value; `None` if there is one, be it the prompt's fallback.
     #[must_use]
-    pub fn failure(&self) -> Option<Failure> {
+    pub fn failure(&self) -> Option<Error> {
         let ExchangeEnd::Failed { because } = self.outcome.ended else { return None };
         let said = self.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
         let (message, hint) = match (because, said) {
@@ -67,8 +69,8 @@ impl FinishedRun {
             (because, _) => (because.in_words(), None),
         };
         let failure = match because {
-            FallbackReason::Failed(FailureKind::Replay) => Failure::finding(message),
-            _ => Failure::outside(message),
+            FallbackReason::Failed(FailureKind::Replay) => Error::negative(message),
+            _ => Error::outside(message),
         };
         Some(match hint {
             Some(hint) => failure.hinting(hint),
@@ -95,8 +97,8 @@ impl RunSetting {
         inputs: &OrderedJson,
         line: Option<u32>,
         stop: &CancellationToken,
-    ) -> Result<FinishedRun, Failure> {
-        self.ask_and(inputs, (line, stop), &|_| Ok(())).await
+    ) -> Result<FinishedRun, Error> {
+        self.ask_and(inputs, line, stop, &|_| Ok(())).await
     }
 
     /// Asks, and hands on what came of it before its end is written: nobody waits for that. What was sent
@@ -108,14 +110,15 @@ impl RunSetting {
     pub async fn ask_and(
         &self,
         inputs: &OrderedJson,
-        (line, stop): (Option<u32>, &CancellationToken),
-        hand_on: &dyn Fn(&FinishedRun) -> Result<(), Failure>,
-    ) -> Result<FinishedRun, Failure> {
+        line: Option<u32>,
+        stop: &CancellationToken,
+        hand_on: &(dyn Fn(&FinishedRun) -> Result<(), Error> + Sync),
+    ) -> Result<FinishedRun, Error> {
         // Connections that are done go back to their pool before a new one is asked for.
         tokio::task::yield_now().await;
         let began = Instant::now();
         let assembled = TimedRequest { prepared: self.prepare(inputs)?, took: began.elapsed() };
-        let caller = self.caller()?;
+        let caller = self.access.caller()?;
         let mut exchange = Exchange::new(self.terms(), assembled.prepared.request.clone());
         let calls = self.calls(caller, line.unwrap_or(1));
         let bounds = RunBounds { stop: stop.clone(), time: Some(self.bounds) };
@@ -137,9 +140,9 @@ impl RunSetting {
         let outcome = over(driven.reached)?;
         let made = calls.into_made();
         let TimedRequest { prepared, took } = assembled;
-        let mut ran = unwritten(&recording, prepared, (outcome, made));
+        let mut ran = unwritten(&recording, prepared, outcome, made);
         let handed = hand_on(&ran);
-        self.write_end(&recording, &mut ran, (took, began)).await;
+        self.write_end(&recording, &mut ran, took, began).await;
         handed?;
         Ok(ran)
     }
@@ -149,16 +152,16 @@ impl RunSetting {
         Start {
             id,
             parent: None,
-            kind: "prompt",
+            kind: KIND,
             prompt: &self.prompt.id,
-            role: &self.role,
-            model: &self.asked.model.name,
-            endpoint: &self.asked.endpoint.name,
+            role: &self.access.role,
+            model: &self.access.asked.model.name,
+            endpoint: &self.access.asked.endpoint.name,
             line: None,
-            files: &self.made.files,
+            files: &self.access.files,
             inputs,
-            settings: &self.made.settings,
-            policy: self.policy(),
+            settings: &self.settings,
+            policy: &self.access.guarding.rules,
             profiles: self.taught.as_ref().map(|taught| Profiles::Same(taught.adapted.profile.clone())),
             report: Some(&prepared.report),
             monolithic_tokens: None,
@@ -166,55 +169,31 @@ impl RunSetting {
         }
     }
 
-    /// The hash of the rules that runs are held to.
-    pub(crate) fn policy(&self) -> &str {
-        &self.guarding.rules
-    }
-
-    pub(crate) fn caller(&self) -> Result<&Caller, Failure> {
-        self.caller.as_ref().ok_or_else(|| Failure::bug("nothing is sent", "a dry run tried to send a request"))
-    }
-
-    pub(crate) fn calls<'c>(&'c self, caller: &'c Caller, run: u32) -> CallPerformer<'c> {
-        let calls = CallPerformer::new(caller, &self.directory, run);
+    fn calls<'c>(&'c self, caller: &'c Caller, run: u32) -> CallPerformer<'c> {
+        let calls = CallPerformer::new(caller, self.access.directory(), run);
         match Instant::now().checked_add(self.bounds) {
             Some(end) => calls.before(end),
             None => calls,
         }
     }
 
-    /// A run that was gone on with, with its end written; `lost` is how many answers were lost before.
-    pub(crate) async fn finished(
+    /// Writes a run's end.
+    pub(super) async fn write_end(
         &self,
         recording: &Recording<'_>,
-        assembled: TimedRequest,
-        over: (Outcome, Vec<CallTrace>),
-        (began, lost): (Instant, usize),
-    ) -> FinishedRun {
-        let TimedRequest { prepared, took } = assembled;
-        let mut ran = unwritten(recording, prepared, over);
-        ran.lost = lost > 0;
-        self.write_end(recording, &mut ran, (took, began)).await;
-        ran
-    }
-
-    /// Writes a run's end.
-    async fn write_end(&self, recording: &Recording<'_>, ran: &mut FinishedRun, (took, began): (Duration, Instant)) {
+        ran: &mut FinishedRun,
+        took: Duration,
+        began: Instant,
+    ) {
         let FinishedRun { prepared, outcome, .. } = &*ran;
-        let whole = |time: u128| u64::try_from(time).ok();
         let at_or_above = |verdict| prepared.noted.iter().filter(|noted| noted.verdict >= verdict).count() as u64;
-        let sum = |counts: &mut dyn Iterator<Item = usize>| counts.fold(0_u64, |sum, n| sum.saturating_add(n as u64));
         let numbers = Numbers {
-            took_ms: whole(began.elapsed().as_millis()),
-            assembled_us: whole(took.as_micros()),
-            schema_failures: sum(&mut outcome.attempts.iter().map(|attempt| usize::from(!attempt.problems.is_empty()))),
-            repairs: sum(&mut outcome.attempts.iter().map(|attempt| attempt.repairs.len())),
-            embedding_calls: Some(0),
+            assembled_us: u64::try_from(took.as_micros()).ok(),
             scanned: u64::try_from(prepared.scanned).ok(),
             threats: Some(at_or_above(Verdict::Flag)),
             filtered: Some(at_or_above(Verdict::Quarantine)),
-            escalated: false,
             degraded: !matches!(outcome.ended, ExchangeEnd::Answered { .. }),
+            ..numbers(&outcome.attempts.iter().collect::<Vec<_>>(), began)
         };
         let evaluations = evaluation(&self.prompt.id, outcome).into_iter().collect();
         let assembly = Some(prepared.request.assembly.clone());
@@ -228,29 +207,30 @@ impl RunSetting {
         if ran.is_unreported() {
             return None;
         }
-        ran.outcome.cost(|usage| self.asked.cost(usage))
+        ran.outcome.cost(|usage| self.access.asked.cost(usage))
     }
 }
 
 /// A run that is over, whose end is not written yet.
-fn unwritten(
+pub(super) fn unwritten(
     recording: &Recording<'_>,
     prepared: PreparedRequest,
-    (outcome, made): (Outcome, Vec<CallTrace>),
+    outcome: Outcome,
+    made: Vec<CallTrace>,
 ) -> FinishedRun {
     let run = Some(recording.id().clone());
     FinishedRun { prepared, outcome, made, run, trouble: None, lost: false }
 }
 
-pub(crate) fn over(reached: DriveEnd<Outcome>) -> Result<Outcome, Failure> {
+pub(crate) fn over(reached: DriveEnd<Outcome>) -> Result<Outcome, Error> {
     match reached {
         DriveEnd::Done(outcome) => Ok(outcome),
-        DriveEnd::Asked(_) => Err(Failure::bug("the run failed", "a prompt asked a question")),
+        DriveEnd::Asked(_) => Err(Error::bug("the run failed", "a prompt asked a question")),
     }
 }
 
 /// How good a result is; `None` where it says nothing about the prompt.
-fn evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
+pub(super) fn evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
     let issue = profile::of_outcome(outcome)?;
     Some(Evaluation { agent: format!("{}/{}", id.agent, id.name), kind: id.agent.clone(), issue })
 }

@@ -20,7 +20,7 @@ use super::journal::{BatchJournal, BatchKey};
 use super::output::{BatchLine, RunOutput};
 use super::rows::{Row, Rows, count};
 use super::setting::RunSetting;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Noted;
 
 /// What is asked, line by line.
@@ -61,7 +61,7 @@ pub struct Watcher<'w> {
     /// How a result is written down, in a file and elsewhere, on one line.
     pub form: &'w dyn Fn(&Json) -> String,
     /// Is told what happens; a failure ends the batch.
-    pub tell: &'w dyn Fn(Happened<'_>) -> Result<(), Failure>,
+    pub tell: &'w dyn Fn(Happened<'_>) -> Result<(), Error>,
 }
 
 impl std::fmt::Debug for Watcher<'_> {
@@ -101,7 +101,7 @@ impl Over {
     /// # Errors
     ///
     /// If they can't be written.
-    pub fn finish(self) -> Result<BatchTally, Failure> {
+    pub fn finish(self) -> Result<BatchTally, Error> {
         if let Some(journal) = self.journal {
             journal.finish(&self.lines)?;
         }
@@ -119,12 +119,12 @@ pub async fn run(
     batch: Batch<'_>,
     watcher: Watcher<'_>,
     stop: &CancellationToken,
-) -> Result<Over, Failure> {
+) -> Result<Over, Error> {
     let shown = batch.from.shown();
     let same = BatchKey {
         closure: setting.prompt.id.closure.clone(),
-        model: setting.asked.model.name.clone(),
-        provider: setting.asked.endpoint.name.clone(),
+        model: setting.access.asked.model.name.clone(),
+        provider: setting.access.asked.endpoint.name.clone(),
     };
     let journal = batch.out.map(|out| BatchJournal::open(out, &same)).transpose()?;
     let answered = journal.as_ref().map(BatchJournal::answered).unwrap_or_default();
@@ -153,7 +153,7 @@ pub async fn run(
         answered.get(&row.line.number) != Some(&row.line.input_hash)
     });
     let work = stream::iter(asked).map(|row| one(setting, row, stop));
-    let most = setting.asked.endpoint.limits.concurrency.get();
+    let most = setting.access.asked.endpoint.limits.concurrency.get();
     let mut taking = Taking { setting, journal, tally: BatchTally::default(), halt: &halt, watcher };
     if taking.journal.is_some() {
         taking.take(work.buffer_unordered(most)).await?;
@@ -176,12 +176,12 @@ pub async fn run(
 pub fn requests(
     setting: &RunSetting,
     batch: Batch<'_>,
-    hand_on: &dyn Fn(Noted<Json>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    hand_on: &dyn Fn(Noted<Json>) -> Result<(), Error>,
+) -> Result<(), Error> {
     let shown = batch.from.shown();
     for row in (Rows { from: batch.from.open()?, number: 0, texts: batch.texts, shown: &shown }) {
         let row = row?;
-        let inputs = row.inputs.map_err(|why| Failure::usage(format!("{shown}, line {}: {why}", row.line.number)))?;
+        let inputs = row.inputs.map_err(|why| Error::invalid(format!("{shown}, line {}: {why}", row.line.number)))?;
         hand_on(setting.request(&inputs)?)?;
     }
     Ok(())
@@ -206,7 +206,7 @@ struct Taking<'t> {
 
 impl Taking<'_> {
     /// Takes results as they come.
-    async fn take(&mut self, results: impl Stream<Item = BatchResult>) -> Result<(), Failure> {
+    async fn take(&mut self, results: impl Stream<Item = BatchResult>) -> Result<(), Error> {
         let mut results = std::pin::pin!(results);
         while let Some(BatchResult { line, ran }) = results.next().await {
             let output = match &ran {
@@ -233,7 +233,7 @@ impl Taking<'_> {
             };
             self.tally.add(self.setting, ran.as_ref().ok());
             (self.watcher.tell)(Happened::Counted(&self.tally))?;
-            let json = serde_json::to_value(output).map_err(|e| Failure::bug("could not write JSON", e))?;
+            let json = serde_json::to_value(output).map_err(|e| Error::bug("could not write JSON", e))?;
             let text = (self.watcher.form)(&json);
             match &mut self.journal {
                 Some(journal) => journal.write(line.number, &line.input_hash, &text)?,

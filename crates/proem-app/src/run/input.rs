@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proem_engine::ordered::{OrderedJson, OrderedMap};
 use proem_runtime::files;
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 /// The most bytes of one run's inputs.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -36,10 +36,10 @@ impl<'s> Source<'s> {
     }
 
     /// Opens it.
-    pub(super) fn open(self) -> Result<Box<dyn BufRead + 's>, Failure> {
+    pub(super) fn open(self) -> Result<Box<dyn BufRead + 's>, Error> {
         match self {
             Self::File(path) => {
-                let failed = |error| Failure::usage(format!("could not open {}: {error}", shown(path)));
+                let failed = |error| Error::invalid(format!("could not open {}: {error}", shown(path)));
                 Ok(Box::new(BufReader::new(files::open(path).map_err(failed)?)))
             }
             Self::Reader(_, reader) => Ok(reader),
@@ -52,7 +52,7 @@ impl<'s> Source<'s> {
 /// # Errors
 ///
 /// If they can't be read, or are not an object of JSON.
-pub fn one(source: Option<Source<'_>>, texts: &[(String, String)]) -> Result<OrderedJson, Failure> {
+pub fn one(source: Option<Source<'_>>, texts: &[(String, String)]) -> Result<OrderedJson, Error> {
     let mut inputs = match source {
         None => OrderedMap::default().into(),
         Some(source) => {
@@ -66,9 +66,9 @@ pub fn one(source: Option<Source<'_>>, texts: &[(String, String)]) -> Result<Ord
 }
 
 /// Lays texts over inputs.
-pub(super) fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Result<(), Failure> {
+pub(super) fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Result<(), Error> {
     let OrderedJson::Map(fields) = inputs else {
-        return Err(Failure::usage("the input is not a JSON object; give one with the prompt's inputs by name"));
+        return Err(Error::invalid("the input is not a JSON object; give one with the prompt's inputs by name"));
     };
     let fields = Arc::make_mut(fields);
     for (name, text) in texts {
@@ -82,17 +82,17 @@ pub(super) fn shown(path: &Path) -> String {
     format!("`{}`", proem_guard::show::terminal_str(&path.display().to_string()))
 }
 
-fn not_json(shown: &str, error: &serde_json::Error) -> Failure {
+fn not_json(shown: &str, error: &serde_json::Error) -> Error {
     // The message of the parser doesn't quote what stands there.
-    Failure::usage(format!("{shown} is not JSON: {error}; give an object with the prompt's inputs by name"))
+    Error::invalid(format!("{shown} is not JSON: {error}; give an object with the prompt's inputs by name"))
 }
 
-fn read(source: Source<'_>, shown: &str) -> Result<String, Failure> {
+fn read(source: Source<'_>, shown: &str) -> Result<String, Error> {
     let mut bytes = Vec::new();
     let read = source.open()?.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|e| Failure::outside(format!("could not read {shown}: {e}")))?;
+    read.map_err(|e| Error::outside(format!("could not read {shown}: {e}")))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Failure::usage(format!("{shown} has more than {MAX_BYTES} bytes; shorten the inputs")));
+        return Err(Error::invalid(format!("{shown} has more than {MAX_BYTES} bytes; shorten the inputs")));
     }
-    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{shown} is not UTF-8; convert it")))
+    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{shown} is not UTF-8; convert it")))
 }

@@ -13,7 +13,7 @@ use proem_runtime::files;
 use serde::Deserialize;
 
 use super::input;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Hint;
 
 /// The longest result that is read back.
@@ -56,12 +56,12 @@ impl BatchJournal {
     /// # Errors
     ///
     /// If they belong to another prompt or model, or can't be read or written.
-    pub(super) fn open(path: &Path, same: &BatchKey) -> Result<Self, Failure> {
+    pub(super) fn open(path: &Path, same: &BatchKey) -> Result<Self, Error> {
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
         let failed =
-            |error: std::io::Error| Failure::outside(format!("could not open {}: {error}", input::shown(&partial)));
+            |error: std::io::Error| Error::outside(format!("could not open {}: {error}", input::shown(&partial)));
         let earlier: Vec<String> =
             [path, &partial].into_iter().map(|file| results(file, same)).collect::<Result<Vec<_>, _>>()?.concat();
         // What is kept is written anew: a line that was cut off by an interruption is not among it.
@@ -91,11 +91,10 @@ impl BatchJournal {
     /// # Errors
     ///
     /// If it can't be written.
-    pub(super) fn write(&mut self, line: u32, input_hash: &str, result: &str) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, line: u32, input_hash: &str, result: &str) -> Result<(), Error> {
         let text = format!("{result}\n");
         let written = self.file.seek(SeekFrom::Start(self.end)).and_then(|_| self.file.write_all(text.as_bytes()));
-        written
-            .map_err(|error| Failure::outside(format!("could not write {}: {error}", input::shown(&self.partial))))?;
+        written.map_err(|error| Error::outside(format!("could not write {}: {error}", input::shown(&self.partial))))?;
         let length = text.len() as u64;
         self.places.insert(line, (self.end, length, input_hash.to_owned()));
         self.end = self.end.saturating_add(length);
@@ -108,10 +107,10 @@ impl BatchJournal {
     /// # Errors
     ///
     /// If they can't be written; the partial file stays.
-    pub(super) fn finish(mut self, lines: &BTreeMap<u32, String>) -> Result<(), Failure> {
+    pub(super) fn finish(mut self, lines: &BTreeMap<u32, String>) -> Result<(), Error> {
         let failed = |path: &Path| {
             let shown = input::shown(path);
-            move |error: std::io::Error| Failure::outside(format!("could not write {shown}: {error}"))
+            move |error: std::io::Error| Error::outside(format!("could not write {shown}: {error}"))
         };
         let mut ordered = self.path.as_os_str().to_owned();
         ordered.push(".new");
@@ -136,9 +135,9 @@ impl BatchJournal {
 }
 
 /// The answered results of a file; none if it isn't there.
-fn results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Failure> {
+fn results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Error> {
     let shown = input::shown(path);
-    let failed = |error: std::io::Error| Failure::outside(format!("could not read {shown}: {error}"));
+    let failed = |error: std::io::Error| Error::outside(format!("could not read {shown}: {error}"));
     let file = match files::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -156,14 +155,14 @@ fn results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Failure> {
         let whole = line.ends_with(b"\n");
         let Some(kept) = serde_json::from_slice::<ResultKey>(&line).ok().filter(|_| whole) else {
             if whole {
-                return Err(Failure::usage(format!("{shown} holds something other than batch results"))
+                return Err(Error::invalid(format!("{shown} holds something other than batch results"))
                     .hinting(Hint::ChooseResults));
             }
             return Ok(found);
         };
         let other = BatchKey { closure: kept.closure, model: kept.model, provider: kept.provider };
         if other != *same {
-            return Err(Failure::usage(format!(
+            return Err(Error::invalid(format!(
                 "{shown} holds results of another version of the prompt or of another model ({}/{})",
                 other.provider, other.model
             ))

@@ -23,11 +23,14 @@ use proem_store::record;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use crate::agents::RunRecord;
+use crate::agents::access::ModelAccess;
 use crate::calling;
 use crate::config::{ProviderFile, ServerProtocol};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::factors::scale;
 use crate::guarding::GuardFiles;
+use crate::message::Message;
 
 /// The names of a run's files.
 const MODELS_FILE: &str = "providers.toml";
@@ -114,15 +117,6 @@ enum GivenBy {
     Outside,
 }
 
-/// What a run is made from.
-#[derive(Debug, Clone)]
-pub struct RunMaterial {
-    /// Its files, by name.
-    pub files: BTreeMap<String, String>,
-    /// Its settings.
-    pub settings: Json,
-}
-
 /// What a basis is read off.
 #[derive(Debug)]
 pub struct BasisSource<'b> {
@@ -164,8 +158,8 @@ impl BasisSource<'_> {
 
 /// What of a command goes into the record of each of its runs.
 #[derive(Debug)]
-pub(super) struct RunRecipe<'m> {
-    pub(super) based: BasisSource<'m>,
+pub(super) struct RunRecipe {
+    pub(super) basis: RunBasis,
     pub(super) given: InputAuthor,
     pub(super) limits: ExchangeLimits,
     pub(super) input_tokens: Option<usize>,
@@ -174,18 +168,17 @@ pub(super) struct RunRecipe<'m> {
     pub(super) arrival: Arrival,
 }
 
-impl RunRecipe<'_> {
-    /// The files and settings of each run.
+impl RunRecipe {
+    /// The settings of each run.
     ///
     /// # Errors
     ///
-    /// If the settings can't be serialised, which is a bug.
-    pub(super) fn made(self) -> Result<RunMaterial, Failure> {
-        let (files, basis) = self.based.kept();
+    /// If they can't be serialised, which is a bug.
+    pub(super) fn settings(self) -> Result<Json, Error> {
         let settings = RunSettings {
             proem: env!("CARGO_PKG_VERSION").to_owned(),
             versions: Versions::TODAY,
-            basis,
+            basis: self.basis,
             given: match self.given {
                 InputAuthor::ByCaller => GivenBy::Caller,
                 InputAuthor::FromOutside => GivenBy::Outside,
@@ -197,9 +190,7 @@ impl RunRecipe<'_> {
             seconds: self.seconds,
             arrival: self.arrival,
         };
-        let settings =
-            serde_json::to_value(settings).map_err(|error| Failure::bug("the settings can't be serialised", error))?;
-        Ok(RunMaterial { files, settings })
+        serde_json::to_value(settings).map_err(|error| Error::bug("the settings can't be serialised", error))
     }
 }
 
@@ -317,7 +308,7 @@ impl RunBasis {
             ServerProtocol::Anthropic => Provider::Anthropic,
             ServerProtocol::OpenAi => Provider::OpenAi,
         };
-        let mut model = calling::model(&providers, &row.model, (&row.endpoint, protocol), &self.provider);
+        let mut model = calling::model(&providers, &row.model, &row.endpoint, protocol, &self.provider);
         if let Some(percent) = self.token_percent {
             scale(&mut model, percent);
         }
@@ -366,9 +357,7 @@ pub struct RunStart {
     /// Why this is not what it was made from, if it isn't.
     pub changed: Option<String>,
     /// The model as it was known then.
-    pub model: Model,
-    /// The user's files for the guard.
-    pub guard: GuardFiles,
+    pub access: ModelAccess,
     /// Its inputs.
     pub inputs: OrderedJson,
     /// Who wrote them.
@@ -381,29 +370,26 @@ pub struct RunStart {
     pub most: Option<NanoDollars>,
     /// The longest that it may take, in seconds.
     pub seconds: u64,
-    /// How the answer arrives.
-    pub arrival: Arrival,
-    /// The files and settings that stand in the record.
-    pub made: RunMaterial,
 }
 
 impl RunStart {
-    /// Reads back what a run was made from; `key` is the id of the installation's key today.
+    /// Reads back what a run was made from.
     ///
     /// # Errors
     ///
     /// In words, if something isn't kept or is not what it was.
-    pub async fn read(store: &Store, detail: &RunDetail, key: &str) -> Result<Self, String> {
+    pub async fn read(record: &RunRecord<'_>) -> Result<Self, Message> {
+        let detail = record.detail;
         let settings = RunSettings::deserialize(&detail.settings)
             .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
-        settings.basis.under(key)?;
-        let texts = RecordedTexts::read(store, detail).await?;
+        settings.basis.under(&record.key()?)?;
+        let texts = RecordedTexts::read(record.store, detail).await?;
         let RecordedPrompt { prompt, changed } = settings.basis.prompt(&detail.row.prompt, &texts)?;
+        let model = settings.basis.model(&detail.row, &texts)?;
         Ok(Self {
             prompt,
             changed: texts.changed.clone().or(changed),
-            model: settings.basis.model(&detail.row, &texts)?,
-            guard: texts.guard(),
+            access: ModelAccess::recorded(model, settings.basis, &texts, settings.arrival, record)?,
             inputs: texts.inputs,
             given: match settings.given {
                 GivenBy::Caller => InputAuthor::ByCaller,
@@ -413,8 +399,6 @@ impl RunStart {
             input_tokens: settings.input_tokens,
             most: settings.most_nano_dollars.map(NanoDollars),
             seconds: settings.seconds,
-            arrival: settings.arrival,
-            made: RunMaterial { files: texts.files, settings: detail.settings.clone() },
         })
     }
 }

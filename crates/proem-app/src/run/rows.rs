@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::input::{self, Source};
 use super::output::BatchLine;
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 /// A line of the batch.
 pub(super) struct Row {
@@ -28,21 +28,21 @@ pub(super) struct Rows<'r> {
 }
 
 impl Iterator for Rows<'_> {
-    type Item = Result<Row, Failure>;
+    type Item = Result<Row, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let mut bytes = Vec::new();
             let read = (&mut self.from).take(input::MAX_BYTES.saturating_add(1)).read_until(b'\n', &mut bytes);
             match read {
-                Err(error) => return Some(Err(Failure::outside(format!("could not read {}: {error}", self.shown)))),
+                Err(error) => return Some(Err(Error::outside(format!("could not read {}: {error}", self.shown)))),
                 Ok(0) => return None,
                 Ok(_) => {}
             }
             self.number = self.number.saturating_add(1);
             if bytes.len() as u64 > input::MAX_BYTES {
                 let shown = self.shown;
-                return Some(Err(Failure::usage(format!(
+                return Some(Err(Error::invalid(format!(
                     "{shown}, line {}: longer than {} bytes; shorten the inputs",
                     self.number,
                     input::MAX_BYTES
@@ -70,12 +70,12 @@ impl Rows<'_> {
 }
 
 /// How many lines of a file are not blank.
-pub(super) fn count(path: &Path, shown: &str) -> Result<u64, Failure> {
+pub(super) fn count(path: &Path, shown: &str) -> Result<u64, Error> {
     let mut reader = Source::File(path).open()?;
     let mut lines = 0_u64;
     let mut blank = true;
     loop {
-        let bytes = reader.fill_buf().map_err(|e| Failure::outside(format!("could not read {shown}: {e}")))?;
+        let bytes = reader.fill_buf().map_err(|e| Error::outside(format!("could not read {shown}: {e}")))?;
         if bytes.is_empty() {
             return Ok(lines.saturating_add(u64::from(!blank)));
         }

@@ -18,9 +18,8 @@ use self::named::CallReference;
 use self::seen::RunCall;
 use self::texts::FirstDifference;
 use super::found;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Note;
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::records::{self, Whose};
 
@@ -67,16 +66,12 @@ impl<'w> Runs<'w> {
     /// # Errors
     ///
     /// If one is not there, or can't be read.
-    pub async fn look(
-        (places, project): (&Places, &OpenProject),
-        options: &DiffOptions<'w>,
-        notes: &mut Vec<Note>,
-    ) -> Result<Self, Failure> {
+    pub async fn look(project: &OpenProject, options: &DiffOptions<'w>, notes: &mut Vec<Note>) -> Result<Self, Error> {
         let (first, second) =
             (CallReference::parse(options.first)?, options.second.map(CallReference::parse).transpose()?);
-        let store = records::look(places, project).await?.collect(notes);
-        let detail = async |named: &CallReference<'_>| -> Result<RunDetail, Failure> {
-            Ok(store.run(&found(&store, project, (named.run, options.whose), options.listed).await?).await?)
+        let store = records::look(project).await?.collect(notes);
+        let detail = async |named: &CallReference<'_>| -> Result<RunDetail, Error> {
+            Ok(store.run(&found(&store, project, named.run, options.whose, options.listed).await?).await?)
         };
         let former = detail(&first).await?;
         let latter = match &second {
@@ -97,7 +92,7 @@ impl<'w> Runs<'w> {
     /// # Errors
     ///
     /// If there is no such call, or its texts can't be read.
-    pub async fn pairs(&self, notes: &mut Vec<Note>) -> Result<Vec<Pair<'_>>, Failure> {
+    pub async fn pairs(&self, notes: &mut Vec<Note>) -> Result<Vec<Pair<'_>>, Error> {
         let (first, former) = (&self.first, &self.former);
         let calls = match (&self.second, &self.latter, first.call) {
             (Some(second), Some(latter), _) => {
@@ -109,7 +104,7 @@ impl<'w> Runs<'w> {
         let providers = prices(&self.store, self.latter.as_ref().unwrap_or(former), notes).await?;
         let mut pairs = Vec::with_capacity(calls.len());
         for (first, second) in calls {
-            pairs.push(Pair::of(&self.store, &providers, (first, second)).await?);
+            pairs.push(Pair::of(&self.store, &providers, first, second).await?);
         }
         notes.extend(without_tools(&pairs));
         Ok(pairs)
@@ -117,11 +112,7 @@ impl<'w> Runs<'w> {
 }
 
 impl<'d> Pair<'d> {
-    async fn of(
-        store: &Store,
-        providers: &Providers,
-        (first, second): (RunCall<'d>, RunCall<'d>),
-    ) -> Result<Self, Failure> {
+    async fn of(store: &Store, providers: &Providers, first: RunCall<'d>, second: RunCall<'d>) -> Result<Self, Error> {
         let model = providers.model(&second.row.model).ok();
         let (before, after) = (first.parts(), second.parts());
         let compared = compare(&first.seen(&before, model), &second.seen(&after, model), model);
@@ -157,7 +148,7 @@ fn without_tools(pairs: &[Pair<'_>]) -> Option<Note> {
 }
 
 /// The models as the run knew them, or as they are known here.
-async fn prices(store: &Store, detail: &RunDetail, notes: &mut Vec<Note>) -> Result<Providers, Failure> {
+async fn prices(store: &Store, detail: &RunDetail, notes: &mut Vec<Note>) -> Result<Providers, Error> {
     if let Some(hash) = detail.files.get("providers.toml") {
         let contents = store.contents(std::slice::from_ref(hash)).await?;
         let text = contents.get(hash).and_then(|bytes| std::str::from_utf8(bytes).ok());
@@ -167,5 +158,5 @@ async fn prices(store: &Store, detail: &RunDetail, notes: &mut Vec<Note>) -> Res
         notes
             .push("the models that the run knew are not kept; prices and cache rules are those of this version".into());
     }
-    Providers::load().map_err(|e| Failure::bug("could not read the models", e))
+    Providers::load().map_err(|e| Error::bug("could not read the models", e))
 }

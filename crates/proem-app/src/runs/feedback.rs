@@ -5,12 +5,12 @@ use proem_engine::profile::{Judgement, of_judgement};
 use proem_engine::run::Time;
 use proem_runtime::Environment;
 use proem_store::query::{RunRow, RunScope, RunState};
-use proem_store::record::{Actor, Evaluation, NewFeedback, RunId, RunOutcome};
+use proem_store::record::{Evaluation, NewFeedback, RunId};
 use proem_store::{Store, StoreAccess};
 
 use super::found;
-use crate::error::Error as Failure;
-use crate::places::Places;
+use crate::agents::Agents;
+use crate::error::Error;
 use crate::project::OpenProject;
 use crate::records::Whose;
 use crate::records::learning::ageing;
@@ -45,47 +45,54 @@ pub const fn word(judgement: Judgement) -> &'static str {
     }
 }
 
-/// Writes down what a person thinks of a run, and why.
+/// What a person thinks of which run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOpinion<'o> {
+    /// The beginning of the run's id, or `last`.
+    pub run: &'o str,
+    /// Whose runs are looked through.
+    pub whose: Whose,
+    /// What the person thinks.
+    pub judgement: Judgement,
+    /// Why, in the person's words.
+    pub note: &'o str,
+}
+
+/// Writes down what a person thinks of a run, and why. The agent whose run it is says whether it counts.
 ///
 /// # Errors
 ///
 /// If there is no such run, or it can't be written.
-pub async fn write(
-    (places, project): (&Places, &OpenProject),
-    run: (&str, Whose),
-    judged: (Judgement, &str),
-) -> Result<FeedbackReceipt, Failure> {
-    let store = records::open(places, project, StoreAccess::Write).await?.store;
-    let actor = records::actor(&Environment::inherited(), places.channel);
-    let written = written(&store, project, run, (judged, actor)).await;
+pub async fn write(agents: &Agents, project: &OpenProject, opinion: RunOpinion<'_>) -> Result<FeedbackReceipt, Error> {
+    let store = records::open(project, StoreAccess::Write).await?.store;
+    let written = written(&store, agents, project, opinion).await;
     store.close().await;
     written
 }
 
 async fn written(
     store: &Store,
+    agents: &Agents,
     project: &OpenProject,
-    run: (&str, Whose),
-    ((judgement, note), actor): ((Judgement, &str), Actor),
-) -> Result<FeedbackReceipt, Failure> {
-    let run = found(store, project, run, RunScope::Any).await?;
-    let evaluation = evaluation(&store.run(&run).await?.row, judgement);
+    opinion: RunOpinion<'_>,
+) -> Result<FeedbackReceipt, Error> {
+    let RunOpinion { run, whose, judgement, note } = opinion;
+    let run = found(store, project, run, whose, RunScope::Any).await?;
+    let evaluation = evaluation(agents, &store.run(&run).await?.row, judgement);
     let at = when::now();
     let prompt = evaluation.as_ref().map(|evaluation| evaluation.agent.clone());
-    let verdict = word(judgement).to_owned();
-    store.feedback(NewFeedback { run: run.clone(), actor, at, verdict, note: note.to_owned(), evaluation }).await?;
+    let (verdict, note) = (word(judgement).to_owned(), note.to_owned());
+    let actor = records::actor(&Environment::inherited(), project.places.channel);
+    store.feedback(NewFeedback { run: run.clone(), actor, at, verdict, note, evaluation }).await?;
     Ok(FeedbackReceipt { run, at, prompt })
 }
 
 /// What is said of a run's prompt; `None` where nothing of the prompt's was there to be judged, and of an
 /// investigation, whose level is the rules': people say elsewhere what they think of that.
-fn evaluation(row: &RunRow, judgement: Judgement) -> Option<Evaluation> {
-    let is_result = match row.state {
-        RunState::Ended(RunOutcome::Answered) => row.kind == "prompt",
-        RunState::Ended(RunOutcome::Assembled) => row.kind == "assemble",
-        _ => false,
-    };
+fn evaluation(agents: &Agents, row: &RunRow, judgement: Judgement) -> Option<Evaluation> {
+    let RunState::Ended(outcome) = row.state else { return None };
     let id = &row.prompt;
     let agent = format!("{}/{}", id.agent, id.name);
+    let is_result = agents.of(&row.kind)?.is_result(outcome);
     is_result.then(|| Evaluation { agent, kind: id.agent.clone(), issue: of_judgement(judgement) })
 }

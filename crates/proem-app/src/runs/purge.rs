@@ -7,8 +7,7 @@ use proem_store::record::RunId;
 use proem_store::{Purge, PurgeCounts, Store, StoreAccess};
 
 use super::found;
-use crate::error::Error as Failure;
-use crate::places::Places;
+use crate::error::Error;
 use crate::project::OpenProject;
 use crate::records::Whose;
 use crate::{records, when};
@@ -39,16 +38,12 @@ impl<'p> Purging<'p> {
     /// # Errors
     ///
     /// If the time is none, or the records can't be opened.
-    pub async fn begin(
-        (places, project): (&Places, &'p OpenProject),
-        whose: Whose,
-        before: Option<&str>,
-    ) -> Result<Self, Failure> {
+    pub async fn begin(project: &'p OpenProject, whose: Whose, before: Option<&str>) -> Result<Self, Error> {
         let zone = records::zone(&project.config.budget)?;
         let at = when::now();
         let before = before.map_or(Ok(at), |before| when::since(before, at, &zone))?;
-        let store = records::open(places, project, StoreAccess::Write).await?.store;
-        let actor = records::actor(&Environment::inherited(), places.channel);
+        let store = records::open(project, StoreAccess::Write).await?.store;
+        let actor = records::actor(&Environment::inherited(), project.places.channel);
         let purge = Purge { project: whose.owner(project), before: None, runs: Vec::new(), actor, at };
         Ok(Self { store, project, whose, before, purge })
     }
@@ -58,7 +53,7 @@ impl<'p> Purging<'p> {
     /// # Errors
     ///
     /// If they can't be read.
-    pub async fn found(&self) -> Result<Before, Failure> {
+    pub async fn found(&self) -> Result<Before, Error> {
         let project = self.whose.owner(self.project);
         let mut runs = self.store.runs(&RunsWanted { project, ..RunsWanted::default() }).await?;
         let all = runs.len();
@@ -71,7 +66,7 @@ impl<'p> Purging<'p> {
     /// # Errors
     ///
     /// If they can't be deleted.
-    pub async fn started_before(&self) -> Result<PurgeCounts, Failure> {
+    pub async fn started_before(&self) -> Result<PurgeCounts, Error> {
         let purge = Purge { before: Some(self.before), ..self.purge.clone() };
         Ok(self.store.purge(purge).await?)
     }
@@ -82,14 +77,14 @@ impl<'p> Purging<'p> {
     /// # Errors
     ///
     /// If there is no such run, or they can't be deleted.
-    pub async fn named(&self, names: &[String]) -> Result<(PurgeCounts, usize), Failure> {
+    pub async fn named(&self, names: &[String]) -> Result<(PurgeCounts, usize), Error> {
         // To the store no names are no condition.
         if names.is_empty() {
             return Ok((PurgeCounts::default(), 0));
         }
         let mut runs: Vec<RunId> = Vec::new();
         for name in names {
-            let id = found(&self.store, self.project, (name, self.whose), RunScope::Acted).await?;
+            let id = found(&self.store, self.project, name, self.whose, RunScope::Acted).await?;
             if !runs.contains(&id) {
                 runs.push(id);
             }

@@ -1,81 +1,76 @@
 //! A run's requests made anew from its record, and compared byte by byte.
 
-use proem_engine::providers::Provider;
-use proem_engine::run::{Exchange, Outcome};
 use proem_engine::versions::{VersionChange, in_words};
-use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
-use proem_runtime::records::{ASSEMBLED_ONLY, ReplayReport, replay};
-use proem_store::Store;
-use proem_store::query::RunDetail;
+use proem_runtime::records::{ReplayReport, replay};
+use proem_store::query::{RunDetail, RunScope};
+use proem_store::record::Replayable;
 
-use crate::error::Error as Failure;
-use crate::places::Places;
-use crate::run::made::RunStart;
-use crate::run::setting::{CallUse, RunSetting};
+use super::{found, versions};
+use crate::agents::{Agents, RunRecord};
+use crate::error::Error;
+use crate::message::{Message, Note};
+use crate::project::OpenProject;
+use crate::records::{self, Whose};
 
-/// A kind of run whose requests can be made anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExitKind {
-    /// A prompt's.
-    Prompt,
-    /// An investigation's.
-    Investigation,
+/// A run that was replayed.
+#[derive(Debug)]
+pub struct ReplayedRun {
+    /// What is kept of it.
+    pub detail: RunDetail,
+    /// What came of it, this time.
+    pub report: ReplayReport,
+    /// The versions of what made its requests that are others today.
+    pub versions: Vec<VersionChange>,
 }
 
-/// What kind of run it is.
+/// Makes the requests of a run anew, by the agent whose it is, and compares them with its record; nothing is sent.
+/// What there is to say goes to `notes`, also where it fails.
 ///
 /// # Errors
 ///
-/// In words, if its requests can't be made anew.
-pub fn kind(detail: &RunDetail) -> Result<ExitKind, String> {
-    match detail.row.kind.as_str() {
-        _ if detail.settings.is_null() => Err("only its hashes are kept (see `records.keep`)".to_owned()),
-        "prompt" => Ok(ExitKind::Prompt),
-        "assemble" => Err(ASSEMBLED_ONLY.to_owned()),
-        "risk" => Ok(ExitKind::Investigation),
-        kind => Err(format!("its kind `{kind}` is unknown to this version of Proem; update Proem")),
+/// If there is no such run, or something of its record is missing, damaged or changed.
+pub async fn replayed(
+    agents: &Agents,
+    project: &OpenProject,
+    run: &str,
+    whose: Whose,
+    notes: &mut Vec<Note>,
+) -> Result<ReplayedRun, Error> {
+    let store = records::look(project).await?.collect(notes);
+    let id = found(&store, project, run, whose, RunScope::Acted).await?;
+    let detail = store.run(&id).await?;
+    let record = RunRecord { store: &store, detail: &detail, places: &project.places };
+    let read = agents.read_back(&record).await;
+    if let Replayable::No(why) = &detail.replayable {
+        return Err(refused(&detail, why.as_str()));
+    }
+    let unknown = || refused(&detail, "the versions that made it are unknown");
+    let versions = versions(&detail).ok_or_else(unknown)?.changed();
+    let read = read.map_err(|why| refused(&detail, blamed(&versions, why)))?;
+    let mut machine = read.run.machine();
+    let model = &read.run.access().asked.model;
+    let report = replay(&store, &detail, model, &mut machine, |end| end.outcome.clone()).await?.between(&versions);
+    drop(machine);
+    store.close().await;
+    match read.changed {
+        // What was changed and shows in no request is no less changed.
+        Some(why) if report.difference.is_none() => Err(refused(&detail, why)),
+        _ => Ok(ReplayedRun { detail, report, versions }),
     }
 }
 
 /// Says why a run can't be replayed.
-#[must_use]
-pub fn refused(detail: &RunDetail, why: &str) -> Failure {
-    Failure::finding(format!("run {} can't be replayed: {why}", detail.row.id.short()))
+fn refused(detail: &RunDetail, why: impl Into<Message>) -> Error {
+    let Message { text, hint } = why.into();
+    let refused = Error::negative(format!("run {} can't be replayed: {text}", detail.row.id.short()));
+    hint.into_iter().fold(refused, Error::hinting)
 }
 
 /// Why a record made with other versions can't be read or rebuilt.
-#[must_use]
-pub fn blamed(versions: &[VersionChange], why: String) -> String {
+fn blamed(versions: &[VersionChange], why: Message) -> Message {
     if versions.is_empty() {
         return why;
     }
     let (recorded, today) = in_words(versions);
-    format!("it was made with {recorded}, but this Proem has {today}: {why}")
-}
-
-/// Replays the run of a prompt, made with versions of which these are others today.
-///
-/// # Errors
-///
-/// If its request can't be made, or something of the record is missing or damaged.
-pub async fn prompt(
-    remade: RunStart,
-    detail: &RunDetail,
-    places: &Places,
-    (store, versions): (&Store, &[VersionChange]),
-) -> Result<ReplayReport, Failure> {
-    let inputs = remade.inputs.clone();
-    let endpoint = nowhere(&detail.row.endpoint, remade.model.provider());
-    let setting = RunSetting::again(remade, detail, places, (endpoint, CallUse::NoCalls))?;
-    let failed = |failure: Failure| refused(detail, &blamed(versions, failure.to_string()));
-    let prepared = setting.prepare(&inputs).map_err(failed)?;
-    let mut exchange = Exchange::new(setting.terms(), prepared.request);
-    Ok(replay(store, detail, setting.model(), &mut exchange, Outcome::clone).await?)
-}
-
-/// An endpoint that nothing is sent to.
-#[must_use]
-pub fn nowhere(name: &str, provider: Provider) -> Endpoint {
-    let (name, base_url) = (name.to_owned(), String::new());
-    Endpoint { name, provider, base_url, key: EndpointKey::None, limits: EndpointLimits::default() }
+    Message { text: format!("it was made with {recorded}, but this Proem has {today}: {}", why.text), ..why }
 }

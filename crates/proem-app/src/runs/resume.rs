@@ -1,106 +1,59 @@
-//! Goes on where a crash or a question stopped the run of a prompt.
+//! A run that a crash or a question stopped, found and read back so that it can be gone on with.
 //!
-//! Everything but the endpoint and its key comes from the record: the prompt, its contract, the model,
-//! the profile. The rules that it is held to must be those of today.
+//! Everything but the endpoint and its key comes from the record: the prompts, their contracts, the model, the
+//! profile. The rules that it is held to must be those of today. How it goes on is [`crate::agents::running`]'s.
 
-use proem_engine::ordered::OrderedJson;
-use proem_engine::run::{Exchange, Question, QuestionAnswer};
-use proem_runtime::Environment;
-use proem_runtime::driver::RunBounds;
-use proem_runtime::records::{Recording, ResumeIdentity, Start, resume};
-use proem_store::query::RunDetail;
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use proem_store::query::{RunDetail, RunScope};
 
-use crate::error::Error as Failure;
-use crate::guarding::GuardFiles;
-use crate::message::{Note, Noted};
-use crate::places::Places;
+use super::found;
+use crate::agents::{Agents, ReadBack, RunRecord};
+use crate::error::Error;
+use crate::message::{Message, Note};
 use crate::project::OpenProject;
-use crate::records::learning::learned_before;
-use crate::records::writing::{NONE_TO_GO_ON_IN, OpenRecords, RecordChoice};
-use crate::run::asking::{FinishedRun, TimedRequest};
-use crate::run::made::RunStart;
-use crate::run::setting::{CallUse, RunSetting};
-use crate::{calling, records};
+use crate::records::{self, Whose};
 
-/// The run of a prompt that goes on.
+/// A run with what was read back of it, or why nothing could be.
 #[derive(Debug)]
-pub struct Resuming<'r> {
-    /// What it asks with.
-    pub setting: RunSetting,
-    detail: &'r RunDetail,
-    way: ResumeIdentity,
-    inputs: OrderedJson,
+pub struct StoppedRun {
+    /// What is kept of it.
+    pub detail: RunDetail,
+    read: Result<ReadBack, Message>,
 }
 
-impl<'r> Resuming<'r> {
-    /// Opens the records for it.
+impl StoppedRun {
+    /// Finds it, and has the agent whose it is read it back. What there is to say goes to `notes`.
     ///
     /// # Errors
     ///
-    /// If its endpoint is no longer known, or the records can't be kept.
-    pub async fn begin(
-        (places, project): (&Places, &OpenProject),
-        (detail, remade): (&'r RunDetail, RunStart),
-        way: ResumeIdentity,
-    ) -> Result<Noted<Self>, Failure> {
-        let endpoint = calling::located(&project.config, &detail.row.endpoint, &Environment::inherited())?;
-        let inputs = remade.inputs.clone();
-        let mut setting = RunSetting::again(remade, detail, places, (endpoint, CallUse::Calls))?;
-        let caps = records::caps(&project.config.budget);
-        let mut notes = setting.record(places, project, RecordChoice::Needed, caps).await?;
-        notes.extend(learned_before(detail));
-        Ok(Noted { value: Self { setting, detail, way, inputs }, notes })
+    /// If there is no such run, or the records can't be read.
+    pub async fn find(
+        agents: &Agents,
+        project: &OpenProject,
+        run: &str,
+        whose: Whose,
+        notes: &mut Vec<Note>,
+    ) -> Result<Self, Error> {
+        let store = records::look(project).await?.collect(notes);
+        let id = found(&store, project, run, whose, RunScope::Acted).await?;
+        let detail = store.run(&id).await?;
+        let read = agents.read_back(&RunRecord { store: &store, detail: &detail, places: &project.places }).await;
+        store.close().await;
+        Ok(Self { detail, read })
     }
 
-    /// Goes on to the run's end. What it asks, under the short id that is given beside, `ask` has a person answer.
+    /// What was read back.
     ///
     /// # Errors
     ///
-    /// If it can't go on, and those of `ask`.
-    pub async fn to_the_end<E>(
-        &self,
-        places: &Places,
-        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
-        stop: &CancellationToken,
-    ) -> Result<FinishedRun, E>
-    where
-        E: From<Failure> + From<proem_engine::Error> + From<proem_store::Error>,
-    {
-        let (setting, old) = (&self.setting, &self.detail.row);
-        let rules = GuardFiles::load(places)?.rules();
-        let Some(records) = &setting.records else { return Err(Failure::usage(NONE_TO_GO_ON_IN).into()) };
-        let kept = records.kept();
-        let resumed = resume(kept.store, kept.seal, kept.project, (&old.id, self.way), &rules).await;
-        // A run that can't go on is an answer about the record, not a fault of the system.
-        let resumed = resumed.map_err(|error| Failure::usage(error.to_string()))?;
-        let began = Instant::now();
-        let assembled = TimedRequest { prepared: setting.prepare(&self.inputs)?, took: began.elapsed() };
-        let mut exchange = Exchange::restore(setting.terms(), &resumed.state.machine)?;
-        let (id, parent) = match self.way {
-            ResumeIdentity::On => (old.id.clone(), None),
-            ResumeIdentity::Apart => (OpenRecords::id()?, Some(old.id.clone())),
-        };
-        let start = setting.start(id, &self.inputs, &assembled.prepared);
-        let start = Start { parent, line: old.line, steps: resumed.step, ..start };
-        let recording = Recording::new(&kept, &start);
-        let calls = setting.calls(setting.caller()?, old.line.unwrap_or(1)).through(&recording);
-        let bounds = RunBounds { stop: stop.clone(), time: Some(setting.bounds) };
-        // What was lost belongs to the run that lost it, not to a fork.
-        let lost = match self.way {
-            ResumeIdentity::On => resumed.lost(),
-            ResumeIdentity::Apart => 0,
-        };
-        let run = recording.id().short().to_owned();
-        let ask = async |asked: &[Question]| ask(&run, asked).await;
-        let outcome = resumed.to_the_end(&mut exchange, (&calls, &bounds), &recording, ask).await?;
-        let made = calls.into_made();
-        Ok(setting.finished(&recording, assembled, (outcome, made), (began, lost)).await)
-    }
-
-    /// Closes the records, with what there is to say about that.
-    pub async fn end(self, places: &Places) -> Option<Note> {
-        self.setting.end(places).await
+    /// If nothing could be.
+    pub fn read_back(self) -> Result<(RunDetail, ReadBack), Error> {
+        let Self { detail, read } = self;
+        match read {
+            Ok(read) => Ok((detail, read)),
+            Err(Message { text, hint }) => {
+                let refused = Error::invalid(format!("run {} can't be resumed: {text}", detail.row.id.short()));
+                Err(hint.into_iter().fold(refused, Error::hinting))
+            }
+        }
     }
 }

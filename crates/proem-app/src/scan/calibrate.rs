@@ -13,7 +13,7 @@ use proem_text::{Label, Source};
 use serde_json::Value;
 
 use super::examine::scan;
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::guarding::calibration_file;
 use crate::places::Places;
 
@@ -63,9 +63,9 @@ impl Calibrating {
     /// # Errors
     ///
     /// Never, but for a bug.
-    pub fn new() -> Result<Self, Failure> {
+    pub fn new() -> Result<Self, Error> {
         let guard =
-            Guard::shipped(&[]).map_err(|error| Failure::bug("the injection scanner's own data are damaged", error))?;
+            Guard::shipped(&[]).map_err(|error| Error::bug("the injection scanner's own data are damaged", error))?;
         Ok(Self { guard, texts: Vec::new() })
     }
 
@@ -84,17 +84,17 @@ impl Calibrating {
     /// # Errors
     ///
     /// If the file can't be read, or a line has no text.
-    pub fn rows(&mut self, path: &Path) -> Result<(), Failure> {
+    pub fn rows(&mut self, path: &Path) -> Result<(), Error> {
         let name = path.to_string_lossy();
         let shown = show::terminal_str(&name).to_string();
         let content = files::read_text(path, MAX_ROWS_BYTES)
-            .map_err(|error| Failure::outside(format!("could not read `{shown}`: {error}")))?;
+            .map_err(|error| Error::outside(format!("could not read `{shown}`: {error}")))?;
         for (number, line) in (1..).zip(content.lines()).filter(|(_, line)| !line.trim().is_empty()) {
             let row: Value = serde_json::from_str(line)
-                .map_err(|error| Failure::usage(format!("`{shown}`, line {number}: {error}")))?;
+                .map_err(|error| Error::invalid(format!("`{shown}`, line {number}: {error}")))?;
             let text = row.get("text").and_then(Value::as_str);
             let text = text.ok_or_else(|| {
-                Failure::usage(format!(
+                Error::invalid(format!(
                     "`{shown}`, line {number}: no `text`; write a line {{\"text\": …}} for each text"
                 ))
             })?;
@@ -119,14 +119,14 @@ impl Calibrating {
     /// # Errors
     ///
     /// If the texts are too few or unfit, or if the calibration can't be written; nothing was changed then.
-    pub fn fit(self, places: &Places) -> Result<KeptCalibration, Failure> {
+    pub fn fit(self, places: &Places) -> Result<KeptCalibration, Error> {
         let scans: Vec<Found> = self.texts.into_iter().map(|text| text.scan).collect();
         let calibration = calibrate(&self.guard, &scans)
-            .map_err(|refused| Failure::finding(format!("no calibration: {refused}; nothing was changed")))?;
+            .map_err(|refused| Error::negative(format!("no calibration: {refused}; nothing was changed")))?;
         let path = calibration_file(places);
         if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
             fs::create_dir_all(folder)
-                .map_err(|error| Failure::outside(format!("could not create {}: {error}", folder.display())))?;
+                .map_err(|error| Error::outside(format!("could not create {}: {error}", folder.display())))?;
             files::replace(folder, Path::new(name), calibration.write().as_bytes(), FileAccess::Shared)?;
         }
         Ok(KeptCalibration { calibration, instead_of: self.guard.stage().flag(), path })

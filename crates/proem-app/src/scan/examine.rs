@@ -93,7 +93,8 @@ pub enum LineScope {
 #[must_use]
 pub fn examine(
     guarding: &GuardSetup,
-    (path, document): (String, Document),
+    path: String,
+    document: Document,
     source: Option<&Source>,
     cutting: CutChoice,
 ) -> FileScan {
@@ -111,7 +112,7 @@ pub fn examine(
     for field in document.fields {
         let bar = guarding.policy.bar(source, &field.name);
         let scan = scan(&guarding.guard, document.syntax, &field.text);
-        let field = examine_field(&guarding.guard, field, scan, (bar, cutting));
+        let field = examine_field(&guarding.guard, field, scan, bar, cutting);
         file.verdict = file.verdict.max(field.verdict);
         file.score = file.score.max(field.score);
         file.filtered_count = file.filtered_count.saturating_add(usize::from(field.verdict >= Verdict::Quarantine));
@@ -127,7 +128,7 @@ pub(crate) fn scan(guard: &Guard, syntax: Option<LanguageFamily>, text: &Untrust
     syntax.map_or_else(|| guard.scan(text), |syntax| guard.scan_source(text, syntax))
 }
 
-fn examine_field(guard: &Guard, field: DocumentField, scan: Scan, (bar, cutting): (Bar, CutChoice)) -> ExaminedField {
+fn examine_field(guard: &Guard, field: DocumentField, scan: Scan, bar: Bar, cutting: CutChoice) -> ExaminedField {
     let verdict = bar.judge(&scan);
     let score = scan.score;
     let cut = (cutting == CutChoice::Wanted).then(|| cut(guard, bar, &field.text, &scan));

@@ -4,16 +4,16 @@
 
 use std::path::{Path, PathBuf};
 
+use proem_runtime::Environment;
 use proem_runtime::files::{FileContent, read_beneath};
 use proem_runtime::folder::{EntryKind, FolderEntry, FolderListing, ListingOrigin, list};
 use proem_runtime::readers::{
     Document, DocumentGap, DocumentOptions, FileSurroundings, GapReason, UnreadTail, extract,
 };
-use proem_runtime::{Environment, Error};
 
 use super::ScanOptions;
 use super::examine::{CutChoice, FileScan, examine};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::guarding::GuardSetup;
 use crate::message::Note;
 use crate::words::grouped;
@@ -101,7 +101,7 @@ impl<'f> Folder<'f> {
     /// # Errors
     ///
     /// If it can't be listed.
-    pub fn list(path: &'f Path) -> Result<Self, Failure> {
+    pub fn list(path: &'f Path) -> Result<Self, Error> {
         Ok(Self { path, listing: list(&Environment::inherited(), path)? })
     }
 
@@ -128,8 +128,7 @@ impl<'f> Folder<'f> {
         };
         match looked {
             PathScan::At(document) => {
-                let file = (self.name(entry), document);
-                Seen::File(examine(guarding, file, options.source.as_ref(), CutChoice::NotWanted))
+                Seen::File(examine(guarding, self.name(entry), document, options.source.as_ref(), CutChoice::NotWanted))
             }
             PathScan::LeftOut(why) => Seen::LeftOut(why),
             PathScan::Unreadable(why) => Seen::Unreadable(why),
@@ -149,8 +148,8 @@ impl<'f> Folder<'f> {
             Ok(Some(FileContent::Cut(_))) => return PathScan::LeftOut(SkipReason::TooLarge),
             Ok(None) => return PathScan::LeftOut(SkipReason::Missing),
             // What was a file when it was listed.
-            Err(Error::Link { .. }) => return PathScan::LeftOut(SkipReason::Link),
-            Err(Error::NotRegular { .. }) => return PathScan::LeftOut(SkipReason::Special),
+            Err(proem_runtime::Error::Link { .. }) => return PathScan::LeftOut(SkipReason::Link),
+            Err(proem_runtime::Error::NotRegular { .. }) => return PathScan::LeftOut(SkipReason::Special),
             Err(error) => return PathScan::Unreadable(error.to_string()),
         };
         let (kind, source) = (options.kind, options.source.clone());

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::examine::{ExaminedField, FileScan, LineScope, PlacedFinding, Spot};
 use super::folder::SkipReason;
-use crate::error::Error as Failure;
+use crate::error::Error;
 
 /// The answer of `proem scan --json`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -177,8 +177,8 @@ impl ScanOutput {
     /// # Errors
     ///
     /// Never, but for a bug.
-    pub fn to_json(&self) -> Result<Json, Failure> {
-        serde_json::to_value(self).map_err(|error| Failure::bug("the scan as JSON", error))
+    pub fn to_json(&self) -> Result<Json, Error> {
+        serde_json::to_value(self).map_err(|error| Error::bug("the scan as JSON", error))
     }
 }
 
@@ -225,8 +225,8 @@ impl LineOut {
     /// # Errors
     ///
     /// Never, but for a bug.
-    pub fn line(&self) -> Result<String, Failure> {
-        let value = serde_json::to_value(self).map_err(|error| Failure::bug("the scan as JSON", error))?;
+    pub fn line(&self) -> Result<String, Error> {
+        let value = serde_json::to_value(self).map_err(|error| Error::bug("the scan as JSON", error))?;
         Ok(format!("{}\n", json::compact(&value)))
     }
 }

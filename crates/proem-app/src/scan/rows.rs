@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::ScanOptions;
 use super::examine;
 use super::output::{FindingOut, UnreadOut, rounded};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::guarding::GuardSetup;
 
 /// How much is read ahead, in bytes; a batch is what lies ready in it.
@@ -108,8 +108,8 @@ impl<'r, R: Read> Rows<'r, R> {
     /// # Errors
     ///
     /// If nothing more can be read.
-    pub fn batch(&mut self, shown: &str) -> Result<Vec<RowAnswer>, Failure> {
-        let batch = self.lines.batch().map_err(|error| Failure::outside(format!("could not read {shown}: {error}")))?;
+    pub fn batch(&mut self, shown: &str) -> Result<Vec<RowAnswer>, Error> {
+        let batch = self.lines.batch().map_err(|error| Error::outside(format!("could not read {shown}: {error}")))?;
         answers(self.guarding, &batch, &self.source)
     }
 }
@@ -159,7 +159,7 @@ impl<R: Read> RowLines<R> {
 }
 
 /// Scores rows on all processors; the answers are in the order of the rows.
-fn answers(guarding: &GuardSetup, rows: &[Numbered], source: &Source) -> Result<Vec<RowAnswer>, Failure> {
+fn answers(guarding: &GuardSetup, rows: &[Numbered], source: &Source) -> Result<Vec<RowAnswer>, Error> {
     let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let share = rows.len().div_ceil(workers).max(1);
     thread::scope(|scope| {
@@ -169,14 +169,14 @@ fn answers(guarding: &GuardSetup, rows: &[Numbered], source: &Source) -> Result<
         let mut all = Vec::with_capacity(rows.len());
         for worker in workers {
             // A worker that panicked is a bug, and its rows must not be lost silently.
-            let answers = worker.join().map_err(|_| Failure::bug("scanning rows", "a worker stopped"))?;
+            let answers = worker.join().map_err(|_| Error::bug("scanning rows", "a worker stopped"))?;
             all.extend(answers?);
         }
         Ok(all)
     })
 }
 
-fn answer(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<RowAnswer, Failure> {
+fn answer(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<RowAnswer, Error> {
     let number = row.number;
     let (text, gaps) = match text_of(&row.line, source) {
         Ok(found) => found,
@@ -194,7 +194,7 @@ fn answer(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<RowA
         unread: unread.iter().map(|(spot, reason)| UnreadOut::new(spot, reason.to_string())).collect(),
         gaps: gaps.into_iter().map(|gap| gap.about).collect(),
     };
-    let value = serde_json::to_value(&out).map_err(|error| Failure::bug("the scan as JSON", error))?;
+    let value = serde_json::to_value(&out).map_err(|error| Error::bug("the scan as JSON", error))?;
     let start = text.map(|text| text.chars().take(MAX_TEXT.saturating_add(1)).collect());
     Ok(RowAnswer { number, row: Ok(ScoredRow { verdict, score, start, json: json::compact(&value) }) })
 }

@@ -8,7 +8,7 @@ use proem_guard::show;
 use proem_runtime::files;
 use serde_json::Value;
 
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::words::grouped;
 
 /// The longest line, in bytes without its end.
@@ -19,10 +19,10 @@ const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// # Errors
 ///
 /// If there is none, or it may not be read.
-pub fn open(path: &Path) -> Result<File, Failure> {
+pub fn open(path: &Path) -> Result<File, Error> {
     files::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::IsADirectory => Failure::usage(format!("{} is a folder; name a file in it", shown(path))),
-        _ => Failure::usage(format!("could not read {}: {error}", shown(path))),
+        io::ErrorKind::IsADirectory => Error::invalid(format!("{} is a folder; name a file in it", shown(path))),
+        _ => Error::invalid(format!("could not read {}: {error}", shown(path))),
     })
 }
 

@@ -8,13 +8,12 @@ use std::path::{Component, Path, PathBuf};
 
 use proem_agents::assemble::settings::BookOverrides;
 use proem_guard::show;
-use proem_runtime::Error;
 use proem_runtime::catalogue;
 use proem_runtime::files::{self, FileContent};
 use proem_select::catalogue::skill;
 
 use super::{MAX_FILE_BYTES, hash};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Hint;
 use crate::project::{BOOK, CONFIG, RULE_FILES, plain};
 
@@ -139,19 +138,19 @@ impl Candidates {
     /// # Errors
     ///
     /// Why it can't be trusted, with what can.
-    pub fn get(&self, path: &str) -> Result<&TrustCandidate, Failure> {
+    pub fn get(&self, path: &str) -> Result<&TrustCandidate, Error> {
         if let Some(candidate) = self.files.iter().find(|candidate| candidate.path == path) {
             return Ok(candidate);
         }
         let shown = show::terminal_str(path);
         if let Some(refused) = self.refused.iter().find(|refused| refused.path == path) {
-            return Err(Failure::usage(format!("`{shown}` can't be trusted: {}", refused.why)));
+            return Err(Error::invalid(format!("`{shown}` can't be trusted: {}", refused.why)));
         }
         let has_place = [CONFIG, catalogue::OWN].contains(&path) || RULE_FILES.contains(&path) || is_skill_file(path);
         if is_book_file(path) || has_place {
-            return Err(Failure::usage(format!("`{shown}` does not exist; check the path")));
+            return Err(Error::invalid(format!("`{shown}` does not exist; check the path")));
         }
-        Err(Failure::usage(format!("`{shown}` is not a file that needs trust; {}", self.known())))
+        Err(Error::invalid(format!("`{shown}` is not a file that needs trust; {}", self.known())))
     }
 
     /// What can be trusted, in words.
@@ -293,7 +292,7 @@ pub fn listed(names: &[&str]) -> String {
 /// # Errors
 ///
 /// If it lies outside `root`, or its name is not UTF-8.
-pub(crate) fn within(root: &Path, folder: &Path, file: &Path) -> Result<String, Failure> {
+pub(crate) fn within(root: &Path, folder: &Path, file: &Path) -> Result<String, Error> {
     let shown = show::terminal_str(&file.display().to_string()).into_string();
     let absolute = without_dots(&folder.join(file));
     let relative = absolute.strip_prefix(root).map(Path::to_path_buf).ok().or_else(|| {
@@ -303,11 +302,11 @@ pub(crate) fn within(root: &Path, folder: &Path, file: &Path) -> Result<String, 
     });
     let Some(relative) = relative else {
         let root = show::terminal_str(&root.display().to_string()).into_string();
-        return Err(Failure::usage(format!("`{shown}` is outside the project `{root}`; name a file inside"))
+        return Err(Error::invalid(format!("`{shown}` is outside the project `{root}`; name a file inside"))
             .hinting(Hint::ChooseFolder));
     };
     let Some(text) = relative.to_str() else {
-        return Err(Failure::usage(format!("the name `{shown}` is not UTF-8; rename it")));
+        return Err(Error::invalid(format!("the name `{shown}` is not UTF-8; rename it")));
     };
     Ok(text.to_owned())
 }
@@ -332,17 +331,19 @@ fn named_paths(text: &str) -> Vec<(&'static str, String)> {
     paths.named().into_iter().map(|(part, path)| (part, path.to_owned())).collect()
 }
 
-fn why_unread(error: &Error, whole: &Path) -> String {
+fn why_unread(error: &proem_runtime::Error, whole: &Path) -> String {
     match error {
-        Error::Link { path } if path == whole => {
+        proem_runtime::Error::Link { path } if path == whole => {
             "it is a symbolic link, and links are not followed here; replace it with what it points to".into()
         }
-        Error::Link { .. } => "a folder in its path is a symbolic link, and links are not followed here".into(),
-        Error::NotRegular { path, found, wanted } if path == whole => {
+        proem_runtime::Error::Link { .. } => {
+            "a folder in its path is a symbolic link, and links are not followed here".into()
+        }
+        proem_runtime::Error::NotRegular { path, found, wanted } if path == whole => {
             format!("it is {found}, not {wanted}; move it elsewhere")
         }
-        Error::NotRegular { found, .. } => format!("a part of its path is {found}, not a folder"),
-        Error::Io { source, .. } => format!("it could not be read: {source}"),
+        proem_runtime::Error::NotRegular { found, .. } => format!("a part of its path is {found}, not a folder"),
+        proem_runtime::Error::Io { source, .. } => format!("it could not be read: {source}"),
         other => other.to_string(),
     }
 }

@@ -8,7 +8,7 @@ use proem_runtime::git::GitProgram;
 
 use super::candidates::{Candidates, TrustCandidate, listed, within};
 use super::{EDITING_SECONDS, EditingGrant, RepositoryTrust, TrustStore};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::places::Places;
 use crate::project::{BOOK, git, head, locate, now};
@@ -85,17 +85,17 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If it has no work tree, or the trust store can't be read.
-    pub fn open(folder: &Path, places: &Places) -> Result<Self, Failure> {
+    pub fn open(folder: &Path, places: &Places) -> Result<Self, Error> {
         let git = git(places)?;
         let (root, key) = locate(folder, &git)?;
         let shown = show::terminal_str(&folder.display().to_string()).into_string();
         let Some(root) = root else {
             let problem =
                 format!("`{shown}` is in a bare repository, which has no files to trust; run this in a work tree");
-            return Err(Failure::usage(problem));
+            return Err(Error::invalid(problem));
         };
         let folder =
-            std::fs::canonicalize(folder).map_err(|e| Failure::usage(format!("could not open `{shown}`: {e}")))?;
+            std::fs::canonicalize(folder).map_err(|e| Error::invalid(format!("could not open `{shown}`: {e}")))?;
         let store = TrustStore::new(places.state.clone());
         let vouched = store.vouched(&key, &root.to_string_lossy(), now(), || head(&root, &git))?;
         Ok(Self { root, folder, key, store, vouched, git })
@@ -106,7 +106,7 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If it lies outside the project, or its name is not UTF-8.
-    pub fn path(&self, file: &Path) -> Result<String, Failure> {
+    pub fn path(&self, file: &Path) -> Result<String, Error> {
         within(&self.root, &self.folder, file)
     }
 
@@ -133,7 +133,7 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If one that was named can't be trusted.
-    pub fn candidates(&self, files: &[PathBuf]) -> Result<Candidates, Failure> {
+    pub fn candidates(&self, files: &[PathBuf]) -> Result<Candidates, Error> {
         let mut candidates = Candidates::read(&self.root);
         if !files.is_empty() {
             // Somebody who names files wants to hear about those only.
@@ -155,7 +155,7 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If the trust store can't be changed.
-    pub fn trust(&self, files: &[&TrustCandidate]) -> Result<(), Failure> {
+    pub fn trust(&self, files: &[&TrustCandidate]) -> Result<(), Error> {
         let trusted: Vec<(String, Vec<u8>)> =
             files.iter().map(|candidate| (candidate.path.clone(), candidate.text.clone().into_bytes())).collect();
         self.store.trust(&self.key, &trusted)
@@ -166,11 +166,11 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If the hash is none, or not the file's.
-    pub fn trust_hash(&self, file: &Path, wanted: &str) -> Result<String, Failure> {
+    pub fn trust_hash(&self, file: &Path, wanted: &str) -> Result<String, Error> {
         let wanted = wanted.to_ascii_lowercase();
         if wanted.len() != 64 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let wanted = show::terminal_str(&wanted);
-            return Err(Failure::usage(format!(
+            return Err(Error::invalid(format!(
                 "`{wanted}` is not a SHA-256 of 64 hexadecimal digits; `sha256sum FILE` prints one"
             )));
         }
@@ -180,7 +180,7 @@ impl TrustPlace {
         if candidate.hash != wanted {
             let shown = show::terminal_str(&path);
             let problem = format!("`{shown}` has the SHA-256 {}, not {wanted}; review what it holds", candidate.hash);
-            return Err(Failure::finding(problem));
+            return Err(Error::negative(problem));
         }
         self.trust(&[candidate])?;
         Ok(path)
@@ -191,11 +191,11 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If it is the whole project, or can't be trusted.
-    pub fn editing(&self, file: &Path) -> Result<EditingOffer, Failure> {
+    pub fn editing(&self, file: &Path) -> Result<EditingOffer, Error> {
         let path = self.path(file)?;
         if path.is_empty() {
             let problem = format!("that is the whole project; name a file, or a folder such as `{BOOK}`");
-            return Err(Failure::usage(problem));
+            return Err(Error::invalid(problem));
         }
         let covered = self.covered(Candidates::read(&self.root), &path)?;
         Ok(EditingOffer { path, covered, head: None, until: 0 })
@@ -206,7 +206,7 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If git does not say which commit is checked out.
-    pub fn timed(&self, offer: EditingOffer) -> Result<EditingOffer, Failure> {
+    pub fn timed(&self, offer: EditingOffer) -> Result<EditingOffer, Error> {
         let head = head(&self.root, &self.git)?;
         Ok(EditingOffer { head, until: now().saturating_add(EDITING_SECONDS), ..offer })
     }
@@ -216,7 +216,7 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If the trust store can't be changed.
-    pub fn edit(&self, offer: EditingOffer) -> Result<(), Failure> {
+    pub fn edit(&self, offer: EditingOffer) -> Result<(), Error> {
         let EditingOffer { path, head, until, .. } = offer;
         let root = self.root.to_string_lossy().into_owned();
         self.store.edit(&self.key, &EditingGrant { root, path, head, until })
@@ -227,7 +227,7 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If a file that was named is not trusted, or the trust store can't be changed.
-    pub fn revoke(&self, files: &[PathBuf], scope: RevokeScope) -> Result<Option<Revoked>, Failure> {
+    pub fn revoke(&self, files: &[PathBuf], scope: RevokeScope) -> Result<Option<Revoked>, Error> {
         let stored = &self.vouched;
         let paths =
             stored.hashes().map(|(path, _)| path).chain(stored.editing().iter().map(|editing| editing.path.as_str()));
@@ -262,22 +262,22 @@ impl TrustPlace {
         Ok(Some(Revoked { paths, notes }))
     }
 
-    fn unknown(&self, path: &str, known: &BTreeSet<&str>) -> Failure {
+    fn unknown(&self, path: &str, known: &BTreeSet<&str>) -> Error {
         let shown = show::terminal_str(path);
         if let Some(editing) = self.vouched.editing().iter().find(|editing| is_below(path, &editing.path)) {
             let folder = show::terminal_str(&editing.path);
-            return Failure::finding(format!("`{shown}` is trusted only while `{folder}` is edited"))
+            return Error::negative(format!("`{shown}` is trusted only while `{folder}` is edited"))
                 .hinting(Hint::EndEditing { path: folder.into_string() });
         }
         if known.is_empty() {
-            return Failure::finding(format!("`{shown}` is not trusted; nothing is trusted here"));
+            return Error::negative(format!("`{shown}` is not trusted; nothing is trusted here"));
         }
         let names: Vec<&str> = known.iter().copied().collect();
-        Failure::finding(format!("`{shown}` is not trusted; the trusted files are {}", listed(&names)))
+        Error::negative(format!("`{shown}` is not trusted; the trusted files are {}", listed(&names)))
     }
 
     /// The paths that were named; a folder stands for the candidates below it.
-    fn wanted(&self, candidates: &Candidates, files: &[PathBuf]) -> Result<BTreeSet<String>, Failure> {
+    fn wanted(&self, candidates: &Candidates, files: &[PathBuf]) -> Result<BTreeSet<String>, Error> {
         let mut wanted = BTreeSet::new();
         for file in files {
             let path = self.path(file)?;
@@ -292,7 +292,7 @@ impl TrustPlace {
     }
 
     /// The candidates at or below a path that may be trusted while it is edited.
-    fn covered(&self, candidates: Candidates, path: &str) -> Result<Vec<TrustCandidate>, Failure> {
+    fn covered(&self, candidates: Candidates, path: &str) -> Result<Vec<TrustCandidate>, Error> {
         let in_book = path == ".proem" || path == BOOK || is_below(path, BOOK);
         let holds_some = candidates.files.iter().any(|candidate| is_below(&candidate.path, path));
         let refused = candidates.refused.iter().any(|refused| refused.path == path);

@@ -189,7 +189,7 @@ impl Risk {
             let since = when::since(since, when::now(), &jiff::tz::TimeZone::UTC)?;
             let seconds = since.0.div_euclid(1000);
             if seconds > now() {
-                return Err(Error::usage("--since names a time in the future"));
+                return Err(Error::invalid("--since names a time in the future"));
             }
             return Ok(WantedChanges::Each(CommitSelection::Since(seconds)));
         }
@@ -201,7 +201,7 @@ impl Risk {
             (.., [Spec::Range(from, to)]) if self.each => {
                 Ok(WantedChanges::Each(CommitSelection::Range(from.clone(), to.clone())))
             }
-            _ if self.each => Err(Error::usage("--each takes one range, such as main..feature")),
+            _ if self.each => Err(Error::invalid("--each takes one range, such as main..feature")),
             _ => Ok(WantedChanges::Several(specs)),
         }
     }

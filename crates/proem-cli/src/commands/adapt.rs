@@ -21,7 +21,7 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     ui::notes(&project.all_notes());
     if let Some(name) = &args.prompt {
-        return prompt::run(args, name, (&places, &project));
+        return prompt::run(args, name, &project);
     }
     let now = match &args.now {
         None => when::now(),
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, CommandFailure> {
         if file == Path::new("-") { text_from(file, std::io::stdin().lock()) } else { text_of(file) }
     };
     let mut said = Vec::new();
-    let adapted = records::blocking(adapted(&options, (&places, &project), &read, &mut said));
+    let adapted = records::blocking(adapted(&options, &project, &read, &mut said));
     ui::notes(&said);
     let adapted = adapted?;
     if args.json {

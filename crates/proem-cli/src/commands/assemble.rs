@@ -18,7 +18,6 @@ use crate::hints;
 use crate::ui;
 use proem_app::Note;
 use proem_app::assemble::{AssembleOptions, Begun, Chosen, MAX_TASK_BYTES, MadeAssembly, Start, TaskAuthor};
-use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::records::learning::PromptLessons;
@@ -27,7 +26,7 @@ use proem_app::run::output::ProfileOut;
 pub(super) fn run(args: &Assemble) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
-    let printed = print(args, &places, &mut project);
+    let printed = print(args, &mut project);
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
     match printed? {
@@ -43,19 +42,19 @@ enum Printed {
     Short(Vec<Note>),
 }
 
-fn print(args: &Assemble, places: &Places, project: &mut OpenProject) -> Result<Printed, CommandFailure> {
+fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandFailure> {
     let options = args.options(task(args)?);
     let format = if args.json { PromptFormat::Json } else { args.format };
     let chosen = Chosen::new(&options, project)?;
     speaks(&chosen, format)?;
-    let start = Start::gather(&options, chosen, (places, project))?;
+    let start = Start::gather(&options, chosen, project)?;
     let runtime = records::runtime()?;
     let mut notes = Vec::new();
-    let begun = runtime.block_on(Begun::new(&options, &start, (places, project), &mut notes));
+    let begun = runtime.block_on(Begun::new(&options, &start, project, &mut notes));
     ui::notes(&notes);
-    let mut made = MadeAssembly::new(&options, (start, begun?), (places, project))?;
-    put(format, project, (&options, &made))?;
-    ui::notes(&runtime.block_on(made.record(&options, (places, project))));
+    let mut made = MadeAssembly::new(&options, start, begun?, project)?;
+    put(format, project, &options, &made)?;
+    ui::notes(&runtime.block_on(made.record(&options, project)));
     if args.explain {
         let account = Account {
             assembled: &made.assembled,
@@ -80,7 +79,8 @@ fn print(args: &Assemble, places: &Places, project: &mut OpenProject) -> Result<
 fn put(
     format: PromptFormat,
     project: &OpenProject,
-    (options, made): (&AssembleOptions, &MadeAssembly),
+    options: &AssembleOptions,
+    made: &MadeAssembly,
 ) -> Result<(), CommandFailure> {
     match format {
         PromptFormat::Text => ui::data(&text::text(&made.assembled.assembly)),

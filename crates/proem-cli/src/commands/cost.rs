@@ -18,7 +18,6 @@ use self::sums::{SpendSum, by, total};
 use crate::args::records::{Cost, CostCommand};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, counted, styled};
-use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::{records, when};
 
@@ -32,9 +31,9 @@ pub(super) fn run(args: &Cost) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let open = |root: &Path| OpenProject::open(root, &places, BookReading::Trusted);
     match &args.command {
-        None => records::blocking(spending(&places, &open(&args.place.root)?, args)),
+        None => records::blocking(spending(&open(&args.place.root)?, args)),
         Some(CostCommand::Correct { attempt, cost, why, root }) => {
-            records::blocking(correct::run(&places, &open(root)?, (*attempt, *cost), why))
+            records::blocking(correct::run(&open(root)?, *attempt, *cost, why))
         }
         Some(CostCommand::Fit { apply, revert, json }) => {
             let way = match (*apply, *revert) {
@@ -42,7 +41,7 @@ pub(super) fn run(args: &Cost) -> Result<ExitCode, CommandFailure> {
                 (_, true) => fit::FactorAction::Revert,
                 _ => fit::FactorAction::Show,
             };
-            records::blocking(fit::run(&places, &open(&args.place.root)?, way, *json))
+            records::blocking(fit::run(&open(&args.place.root)?, way, *json))
         }
     }
 }
@@ -56,10 +55,10 @@ struct Spending {
     caps: Vec<CapNow>,
 }
 
-async fn spending(places: &Places, project: &OpenProject, args: &Cost) -> Result<ExitCode, CommandFailure> {
+async fn spending(project: &OpenProject, args: &Cost) -> Result<ExitCode, CommandFailure> {
     let (zone, now, owner) = (records::zone(&project.config.budget)?, when::now(), records::owner(project));
     let since = when::date(when::since(&args.since, now, &zone)?, &zone);
-    let store = crate::ui::tell(records::look(places, project).await?);
+    let store = crate::ui::tell(records::look(project).await?);
     let wanted = CostsWanted { project: (!args.place.all).then(|| owner.clone()), since: Some(since.clone()) };
     let costs = store.costs(&wanted).await?;
     let caps = store.caps(&owner, &records::caps(&project.config.budget), now).await?;

@@ -24,7 +24,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
         FailuresCommand::List { agent, root, json } => {
             let project = opened(root)?;
             let mut notes = Vec::new();
-            let rows = records::blocking(failures::list((&places, &project), agent.as_deref(), &mut notes));
+            let rows = records::blocking(failures::list(&project, agent.as_deref(), &mut notes));
             ui::notes(&notes);
             let rows = rows?;
             if *json {
@@ -40,8 +40,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
             let project = opened(root)?;
             let way = if *undo { ClearingWay::Undo } else { ClearingWay::Clear };
             let mut notes = Vec::new();
-            let meant = (agent.as_deref(), way);
-            let count = records::blocking(failures::clear((&places, &project), meant, &mut notes));
+            let count = records::blocking(failures::clear(&project, agent.as_deref(), way, &mut notes));
             ui::notes(&notes);
             let count = count?;
             let failures = ui::counted(count, "failure");

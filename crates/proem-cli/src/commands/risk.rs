@@ -4,7 +4,6 @@
 //! model explains it or raises it, if there is a key for one. With `--fail-on` the exit code is 1 when a
 //! change reaches the level, or is UNKNOWN and that is to fail; otherwise it passes, and that is said.
 
-mod again;
 mod feedback;
 mod output;
 
@@ -12,18 +11,16 @@ use std::process::ExitCode;
 
 use indicatif::ProgressBar;
 use proem_agents::risk::report::RiskReport;
+use proem_app::agents::access::ModelAccess;
 use proem_app::calling::ModelEndpoint;
-use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::risk::assessing::AssessedRepository;
 use proem_app::risk::investigating::Reports;
-use proem_app::risk::setting::{Investigator, RiskSetting};
+use proem_app::risk::setting::RiskSetting;
 use proem_risk::level::Level;
 use proem_runtime::risk::AssessorProgress;
 
-pub(super) use self::again::{InvestigationResumption, go_on};
-
-use self::output::RiskFormat;
+use self::output::{ReportCount, RiskFormat};
 use super::run::calling;
 use super::run::single::unused;
 use crate::args::risk::{Risk, RiskCommand};
@@ -36,7 +33,7 @@ pub(super) fn run(args: &Risk) -> Result<ExitCode, CommandFailure> {
     }
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
-    let reports = assess(args, &places, &mut project);
+    let reports = assess(args, &mut project);
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
     let Reports { mut reports, trouble } = reports?;
@@ -51,19 +48,19 @@ pub(super) fn run(args: &Risk) -> Result<ExitCode, CommandFailure> {
 }
 
 /// The reports, and what could not be recorded after a model was asked.
-fn assess(args: &Risk, places: &Places, project: &mut OpenProject) -> Result<Reports, CommandFailure> {
+fn assess(args: &Risk, project: &mut OpenProject) -> Result<Reports, CommandFailure> {
     let options = args.options()?;
-    let assessing = reading(|progress| AssessedRepository::begin(&options, (places, project), progress))?;
+    let assessing = reading(|progress| AssessedRepository::begin(&options, project, progress))?;
     let working = ui::working(&format!("assessing {}", ui::counted(assessing.count() as u64, "change")));
     let mut notes = Vec::new();
     let looked = assessing.look(options.concurrency, &mut notes);
     working.finish_and_clear();
     ui::notes(&notes);
     let looked = looked?;
-    let mut setting = RiskSetting::new(&options, places, project)?;
+    let mut setting = RiskSetting::new(&options, project)?;
     calling(async |stop| {
         let mut notes = Vec::new();
-        let begun = setting.begin(&options, (places, project), &mut notes).await;
+        let begun = setting.begin(&options, project, &mut notes).await;
         ui::notes(&notes);
         begun?;
         assessing.left_out.iter().for_each(|left_out| ui::note(left_out));
@@ -72,11 +69,11 @@ fn assess(args: &Risk, places: &Places, project: &mut OpenProject) -> Result<Rep
             None => ui::working(&format!("reporting {}", ui::counted(looked.len() as u64, "change"))),
         };
         let mut notes = Vec::new();
-        let reports = setting.reports((&assessing, &looked), options.concurrency, &stop, &mut notes).await;
+        let reports = setting.reports(&assessing, &looked, &stop, &mut notes).await;
         bar.finish_and_clear();
-        unused(setting.investigator().and_then(Investigator::replayer));
+        unused(setting.investigator().and_then(ModelAccess::replayer));
         ui::notes(&notes);
-        ui::notes(&setting.end(places).await);
+        ui::notes(&setting.end().await);
         Ok(reports?)
     })
 }
@@ -92,6 +89,13 @@ fn reading<T, E>(work: impl FnOnce(&dyn Fn(AssessorProgress)) -> Result<T, E>) -
 /// Says on a terminal who is asked.
 fn asking(asked: &ModelEndpoint) -> ProgressBar {
     ui::working(&format!("asking {}/{}", asked.endpoint.name, asked.model.name))
+}
+
+/// Prints the report of an investigation that was gone on with.
+pub(super) fn print_one(report: RiskReport, json: bool) -> Result<ExitCode, CommandFailure> {
+    let format = if json { RiskFormat::Json(ReportCount::One) } else { RiskFormat::Terminal };
+    output::print(&[report], format)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn ended(args: &Risk, reports: &[RiskReport]) -> ExitCode {

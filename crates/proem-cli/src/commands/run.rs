@@ -31,7 +31,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();
-    let setting = RunSetting::new(&options, &places, &mut project);
+    let setting = RunSetting::new(&options, &mut project);
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
     let mut setting = setting?;
@@ -41,14 +41,14 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     };
     calling(async |stop| {
         let mut notes = Vec::new();
-        let begun = setting.begin(&options, (&places, &project), &mut notes).await;
+        let begun = setting.begin(&options, &project, &mut notes).await;
         ui::notes(&notes);
         begun?;
         let done = match &work {
             Work::Batch(path) => batch::run(args, path, &setting, &stop).await,
             Work::Single(inputs) => single::run(args, inputs, &setting, &stop).await,
         };
-        ui::notes(&setting.end(&places).await);
+        ui::notes(&setting.end().await);
         done
     })
 }

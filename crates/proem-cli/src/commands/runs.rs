@@ -15,7 +15,6 @@ use proem_store::query::RunScope;
 
 use crate::args::records::{OutcomeArg, RecordsPlace, RunsCommand};
 use crate::failure::CommandFailure;
-use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 
@@ -41,24 +40,24 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, CommandFailure> {
                 listed: listed(any),
                 limit: *limit,
             };
-            records::blocking(list::run(&places, &project, &wanted, place))
+            records::blocking(list::run(&project, &wanted, place))
         }
         RunsCommand::Show { run, body, call, full, any, place } => {
             let wanted = show::PurgeRequest { run, body: *body, call: *call, full: *full, listed: listed(*any) };
-            records::blocking(show::run(&places, &project, &wanted, place))
+            records::blocking(show::run(&project, &wanted, place))
         }
         RunsCommand::Diff { first, second, any, place } => {
             let (second, whose) = (second.as_deref(), place.whose());
             let options = DiffOptions { first, second, whose, listed: listed(*any) };
-            records::blocking(diff::run(&places, &project, &options, place))
+            records::blocking(diff::run(&project, &options, place))
         }
-        RunsCommand::Replay { run, place } => replay::run(&places, &mut project, run, place),
-        RunsCommand::Resume { run, fork, place } => resume::run(&places, &mut project, (run, *fork), place),
+        RunsCommand::Replay { run, place } => replay::run(&mut project, run, place),
+        RunsCommand::Resume { run, fork, place } => resume::run(&mut project, run, *fork, place),
         RunsCommand::Feedback { run, verdict, note, place } => {
-            records::blocking(feedback::run(&places, &project, (run, (*verdict).into(), note), place))
+            records::blocking(feedback::run(&project, run, (*verdict).into(), note, place))
         }
         RunsCommand::Purge { runs, before, everything: _, place } => {
-            records::blocking(purge::run(&places, &project, (runs, before.as_deref()), place))
+            records::blocking(purge::run(&project, runs, before.as_deref(), place))
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
         match read(path, &options) {
             Ok(document) => {
                 let cutting = if args.cut { CutChoice::Wanted } else { CutChoice::NotWanted };
-                let file = examine(&guarding, (name, document), options.source.as_ref(), cutting);
+                let file = examine(&guarding, name, document, options.source.as_ref(), cutting);
                 total.verdicts.push(file.verdict);
                 progress.clear();
                 show_file(&file, args)?;

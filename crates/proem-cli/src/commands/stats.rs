@@ -9,7 +9,6 @@ use proem_text::json;
 use crate::args::records::Stats;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, CYAN, DIM, bar, columns, counted, cut, styled};
-use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::{records, when};
 
@@ -29,14 +28,14 @@ pub(super) fn run(args: &Stats) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let root: &Path = &args.place.root;
     let project = OpenProject::open(root, &places, BookReading::Trusted)?;
-    records::blocking(show(&places, &project, args))
+    records::blocking(show(&project, args))
 }
 
-async fn show(places: &Places, project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFailure> {
+async fn show(project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFailure> {
     let (zone, now) = (records::zone(&project.config.budget)?, when::now());
     let since = when::since(&args.since, now, &zone)?;
     let owner = args.place.whose().owner(project);
-    let store = crate::ui::tell(records::look(places, project).await?);
+    let store = crate::ui::tell(records::look(project).await?);
     let working = ui::working("reading the records");
     let found = store.statistics(&StatisticsWanted { project: owner, since: Some(since) }).await;
     working.finish_and_clear();
@@ -51,12 +50,12 @@ async fn show(places: &Places, project: &OpenProject, args: &Stats) -> Result<Ex
         ));
     } else {
         let whose = if args.place.all { "all runs" } else { "runs of this project" };
-        ui::listing(&page(&found, whose, (&when::date(since, &zone), &when::date(now, &zone))))?;
+        ui::listing(&page(&found, whose, &when::date(since, &zone), &when::date(now, &zone)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn page(found: &Statistics, whose: &str, (since, today): (&str, &str)) -> String {
+fn page(found: &Statistics, whose: &str, since: &str, today: &str) -> String {
     let mut out = format!("{} since {since}; n is the number of values per figure\n", styled(BOLD, whose));
     out.push_str(&group(&found.all));
     out.push_str(&days(&found.days, since, today));

@@ -43,7 +43,7 @@ impl Here {
     /// The file, if there is one.
     async fn file(&self, access: StoreAccess) -> Result<Option<RecordsFile>, CommandFailure> {
         let mut notes = Vec::new();
-        let file = RecordsFile::open((&self.places, &self.project), access, &mut notes).await;
+        let file = RecordsFile::open(&self.project, access, &mut notes).await;
         ui::notes(&notes);
         Ok(file?)
     }

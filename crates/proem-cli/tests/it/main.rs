@@ -20,6 +20,7 @@ macro_rules! snapshot {
 }
 
 mod adapt;
+mod agent;
 mod assemble;
 mod book;
 mod catalogue;

@@ -222,6 +222,14 @@ struct ExchangeState {
     /// The most tokens that the attempts so far can have used.
     spent: u64,
     attempts: Vec<Attempt>,
+    /// The number of its first effect. Not written where it is 0, as it was in every state before it could be another.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    first: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(first: &u32) -> bool {
+    *first == 0
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,9 +244,16 @@ impl<'t> Exchange<'t> {
     /// A run that asks `request` under these terms.
     #[must_use]
     pub const fn new(terms: ExchangeTerms<'t>, request: Request) -> Self {
-        let state =
-            ExchangeState { request, phase: ExchangePhase::New, now: Time(i64::MIN), spent: 0, attempts: Vec::new() };
+        let (phase, now) = (ExchangePhase::New, Time(i64::MIN));
+        let state = ExchangeState { request, phase, now, spent: 0, attempts: Vec::new(), first: 0 };
         Self { terms, state }
+    }
+
+    /// The same as a part of a run that asked for `first` effects before, whose numbers go on from there.
+    #[must_use]
+    pub const fn numbered_from(mut self, first: u32) -> Self {
+        self.state.first = first;
+        self
     }
 
     /// A run as [`Machine::state`] wrote it down, under the same terms.
@@ -262,7 +277,7 @@ impl<'t> Exchange<'t> {
                     "a call that may take up to {tokens} tokens exceeds the limit: all attempts of a run together may \
                      use {most}; raise `--max-tokens`, or keep fewer tokens free for the answer"
                 );
-                self.failed(EffectId(0), CallFailure::new(FailureKind::NotBooked, why))
+                self.failed(EffectId(self.state.first), CallFailure::new(FailureKind::NotBooked, why))
             }
             _ => self.ask(request),
         }
@@ -270,7 +285,8 @@ impl<'t> Exchange<'t> {
 
     fn ask(&mut self, request: Request) -> Step<Outcome> {
         self.state.spent = self.state.spent.saturating_add(most_tokens(&request));
-        let effect = EffectId(u32::try_from(self.state.attempts.len()).unwrap_or(u32::MAX));
+        let before = u32::try_from(self.state.attempts.len()).unwrap_or(u32::MAX);
+        let effect = EffectId(self.state.first.saturating_add(before));
         self.state.phase = ExchangePhase::Waiting(effect);
         Step::Do(vec![(effect, Effect::Call { request: Box::new(request) })])
     }

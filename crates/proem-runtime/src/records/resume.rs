@@ -142,29 +142,50 @@ impl ResumableRun {
         E: From<proem_engine::Error> + From<proem_store::Error>,
     {
         let world = self.remembering(world);
-        let mut asked = self.state.questions.clone();
-        if !asked.is_empty() {
-            recording.pauses(&|| machine.state(), PauseReason::Asks(&asked)).await?;
-        }
-        loop {
-            let from = if asked.is_empty() {
-                self.onward(Vec::new())
-            } else {
-                let answers = ask(&asked).await?;
-                recording.answered(&asked, &answers).await?;
-                DriveStart::Event(EventKind::Answered { answers })
-            };
-            match go_on(machine, from, &world, bounds, recording).await?.reached {
-                DriveEnd::Done(outcome) => return Ok(outcome),
-                DriveEnd::Asked(questions) => asked = questions,
-            }
-        }
+        let asked = &self.state.questions;
+        let from = if asked.is_empty() {
+            self.onward(Vec::new())
+        } else {
+            recording.pauses(&|| machine.state(), PauseReason::Asks(asked)).await?;
+            let answers = ask(asked).await?;
+            recording.answered(asked, &answers).await?;
+            DriveStart::Event(EventKind::Answered { answers })
+        };
+        drive_to_the_end(machine, from, (&world, bounds), recording, ask).await
     }
 
     /// `world`, in which nothing is performed that is known already.
     #[must_use]
     pub const fn remembering<'w, W>(&'w self, world: &'w W) -> RememberedWorld<'w, W> {
         RememberedWorld { known: &self.known, world }
+    }
+}
+
+/// Drives a run that is kept from there to its end. What it asks `ask` has a person answer; what was answered is
+/// written down before the run goes on with it.
+///
+/// # Errors
+///
+/// Those of [`go_on`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
+pub async fn drive_to_the_end<M: Machine, E>(
+    machine: &mut M,
+    mut from: DriveStart,
+    (world, bounds): (&(impl Perform + Sync), &RunBounds),
+    recording: &Recording<'_>,
+    mut ask: impl AsyncFnMut(&[Question]) -> Result<Vec<QuestionAnswer>, E>,
+) -> Result<M::Outcome, E>
+where
+    E: From<proem_engine::Error> + From<proem_store::Error>,
+{
+    loop {
+        match go_on(machine, from, world, bounds, recording).await?.reached {
+            DriveEnd::Done(outcome) => return Ok(outcome),
+            DriveEnd::Asked(questions) => {
+                let answers = ask(&questions).await?;
+                recording.answered(&questions, &answers).await?;
+                from = DriveStart::Event(EventKind::Answered { answers });
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::driver::Perform;
 /// Performs what an investigation asks for.
 #[derive(Debug)]
 pub struct Measures<'m, W> {
-    look: &'m ChangeView<'m>,
+    look: ChangeView<'m>,
     calls: W,
     /// The most time for one call.
     each: Duration,
@@ -25,7 +25,7 @@ pub struct Measures<'m, W> {
 impl<'m, W> Measures<'m, W> {
     /// Measures by looking at a change; calls are made by `calls` and given up after `each`.
     #[must_use]
-    pub const fn new(look: &'m ChangeView<'m>, calls: W, each: Duration) -> Self {
+    pub const fn new(look: ChangeView<'m>, calls: W, each: Duration) -> Self {
         Self { look, calls, each }
     }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Judged;
 use crate::calling::{self, WantedModel};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Note;
 use crate::project::OpenProject;
 use crate::run::options::{Carriage, RunOptions};
@@ -23,7 +23,7 @@ pub const PROMPT: &str = "risk/feedback";
 /// # Errors
 ///
 /// If the prompt or the model is not there.
-pub fn unasked(options: &RunOptions, project: &OpenProject) -> Result<Option<String>, Failure> {
+pub fn unasked(options: &RunOptions, project: &OpenProject) -> Result<Option<String>, Error> {
     let prompt = project.book()?.prompt(PROMPT, None)?;
     let is_replayed = matches!(options.carriage, Carriage::Cassettes(_));
     if is_replayed || options.model.is_some() || options.provider.is_some() {
@@ -48,14 +48,14 @@ pub async fn ask(
     judged: &Judged,
     stop: &CancellationToken,
     notes: &mut Vec<Note>,
-) -> Result<Option<FeedbackAnalysis>, Failure> {
+) -> Result<Option<FeedbackAnalysis>, Error> {
     let inputs = inputs(&format!("{} on", judged.since), &judged.tally, &judged.suggestions);
     match setting.ask(&inputs.into(), None, stop).await?.outcome.ended {
         ExchangeEnd::Answered { value } => {
             let value = proem_guard::show::value(&value);
             FeedbackAnalysis::read(&value, &judged.suggestions)
                 .map(Some)
-                .map_err(|error| Failure::bug("an answer that matches its schema", error))
+                .map_err(|error| Error::bug("an answer that matches its schema", error))
         }
         ExchangeEnd::FellBack { .. } | ExchangeEnd::Failed { .. } => {
             notes.push("the model gave no usable answer; the counts and suggestions are complete without it".into());

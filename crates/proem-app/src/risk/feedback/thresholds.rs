@@ -7,8 +7,7 @@ use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_text::json;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error as Failure;
-use crate::places::Places;
+use crate::error::Error;
 use crate::project::OpenProject;
 use crate::trust::hash;
 
@@ -33,11 +32,11 @@ pub(super) struct ThresholdsFile {
 
 impl ThresholdsFile {
     /// What is kept; nothing yet if there is no file.
-    pub(super) fn load(places: &Places, project: &OpenProject) -> Result<Self, Failure> {
-        let path = places.state.join(relative(project));
+    pub(super) fn load(project: &OpenProject) -> Result<Self, Error> {
+        let path = project.places.state.join(relative(project));
         let wrong = |why: String| {
             let path = path.display();
-            Failure::usage(format!("`{path}` can't be used: {why}; delete it to go back to the shipped thresholds"))
+            Error::invalid(format!("`{path}` can't be used: {why}; delete it to go back to the shipped thresholds"))
         };
         let bytes = match files::read_regular(&path, MAX_BYTES)? {
             None => {
@@ -58,10 +57,10 @@ impl ThresholdsFile {
     }
 
     /// The thresholds in force.
-    pub(super) fn in_force(&self) -> Result<Thresholds, Failure> {
+    pub(super) fn in_force(&self) -> Result<Thresholds, Error> {
         match &self.thresholds {
             Some(thresholds) => Ok(thresholds.clone()),
-            None => Thresholds::shipped().map_err(|error| Failure::bug("the shipped thresholds", error)),
+            None => Thresholds::shipped().map_err(|error| Error::bug("the shipped thresholds", error)),
         }
     }
 
@@ -82,10 +81,10 @@ impl ThresholdsFile {
     }
 
     /// Writes the file.
-    pub(super) fn store(&self, places: &Places, project: &OpenProject) -> Result<(), Failure> {
-        let value = serde_json::to_value(self).map_err(|error| Failure::bug("thresholds", error))?;
+    pub(super) fn store(&self, project: &OpenProject) -> Result<(), Error> {
+        let value = serde_json::to_value(self).map_err(|error| Error::bug("thresholds", error))?;
         let text = format!("{}\n", json::pretty(&value));
-        files::replace(&places.state, &relative(project), text.as_bytes(), FileAccess::Private)?;
+        files::replace(&project.places.state, &relative(project), text.as_bytes(), FileAccess::Private)?;
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use proem_store::query::{CallRow, RunDetail};
 
 use super::seen::{RunCall, prompt};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::message::Hint;
 use crate::words::cut;
 
@@ -21,11 +21,11 @@ impl<'n> CallReference<'n> {
     /// # Errors
     ///
     /// If what stands behind a colon is no number.
-    pub(super) fn parse(text: &'n str) -> Result<Self, Failure> {
+    pub(super) fn parse(text: &'n str) -> Result<Self, Error> {
         let Some((run, call)) = text.rsplit_once(':') else { return Ok(Self { run: text, call: None }) };
         let wrong = || {
             let text = cut(text, 40);
-            Failure::usage(format!(
+            Error::invalid(format!(
                 "`{text}` is not a call; write the number of the call after the run, such as `last:1`"
             ))
         };
@@ -39,10 +39,10 @@ impl<'n> CallReference<'n> {
 /// # Errors
 ///
 /// If it is not there; the message says which are.
-pub(super) fn call(detail: &RunDetail, number: usize) -> Result<RunCall<'_>, Failure> {
+pub(super) fn call(detail: &RunDetail, number: usize) -> Result<RunCall<'_>, Error> {
     let id = detail.row.id.short();
     if detail.calls.is_empty() {
-        return Err(Failure::usage(format!("run `{id}` has no request to compare")).hinting(Hint::NameRun));
+        return Err(Error::invalid(format!("run `{id}` has no request to compare")).hinting(Hint::NameRun));
     }
     let row = detail.calls.get(number).ok_or_else(|| {
         let one = |(number, call): (usize, &CallRow)| format!("{number} ({})", cut(&prompt(call), 40));
@@ -51,7 +51,7 @@ pub(super) fn call(detail: &RunDetail, number: usize) -> Result<RunCall<'_>, Fai
         if more > 0 {
             listed.push(format!("and {more} more"));
         }
-        Failure::usage(format!("run `{id}` has no call {number}; it has {}", listed.join(", ")))
+        Error::invalid(format!("run `{id}` has no call {number}; it has {}", listed.join(", ")))
     })?;
     Ok(RunCall { run: detail, number, row })
 }
@@ -62,11 +62,11 @@ pub(super) fn call(detail: &RunDetail, number: usize) -> Result<RunCall<'_>, Fai
 /// # Errors
 ///
 /// If there is no such call, or none before it.
-pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(RunCall<'_>, RunCall<'_>), Failure> {
+pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(RunCall<'_>, RunCall<'_>), Error> {
     let second = call(detail, number)?;
     let Some(before) = number.checked_sub(1) else {
         let id = detail.row.id.short();
-        return Err(Failure::usage(format!("call 0 of run `{id}` is its first")).hinting(Hint::CompareRuns));
+        return Err(Error::invalid(format!("call 0 of run `{id}` is its first")).hinting(Hint::CompareRuns));
     };
     let earlier = || (0..number).rev().filter_map(|number| call(detail, number).ok());
     let same = earlier().find(|call| call.is_sent() && prompt(call.row) == prompt(second.row));
@@ -78,10 +78,10 @@ pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(
 /// # Errors
 ///
 /// If it has fewer than two.
-pub(super) fn each(detail: &RunDetail) -> Result<Vec<(RunCall<'_>, RunCall<'_>)>, Failure> {
+pub(super) fn each(detail: &RunDetail) -> Result<Vec<(RunCall<'_>, RunCall<'_>)>, Error> {
     if detail.calls.len() == 1 {
         let id = detail.row.id.short();
-        return Err(Failure::usage(format!("run `{id}` has one call")).hinting(Hint::CompareRuns));
+        return Err(Error::invalid(format!("run `{id}` has one call")).hinting(Hint::CompareRuns));
     }
     // A run without calls has no call 0 either, which says so.
     call(detail, 0)?;

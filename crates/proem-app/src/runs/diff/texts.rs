@@ -6,7 +6,7 @@ use proem_text::json;
 use serde_json::{Map, Value as Json};
 
 use super::seen::{BEFORE, RunCall, prompt};
-use crate::error::Error as Failure;
+use crate::error::Error;
 use crate::runs::body::exact;
 
 /// What changed first; `None` for a text that is not kept.
@@ -39,7 +39,7 @@ impl FirstDifference {
         first: &RunCall<'_>,
         second: &RunCall<'_>,
         compared: &CacheComparison,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Option<Self>, Error> {
         let is_at_the_start = compared.first_change.as_ref().is_some_and(RequestDifference::is_at_the_start);
         if is_at_the_start && prompt(first.row) != prompt(second.row) {
             return Ok(None);
@@ -62,7 +62,7 @@ impl FirstDifference {
     }
 }
 
-async fn section(store: &Store, call: &RunCall<'_>, name: &str) -> Result<Option<String>, Failure> {
+async fn section(store: &Store, call: &RunCall<'_>, name: &str) -> Result<Option<String>, Error> {
     let Some(section) = call.row.sections.iter().find(|section| section.name == name) else { return Ok(None) };
     let mut contents = store.contents(std::slice::from_ref(&section.text)).await?;
     Ok(contents.remove(&section.text).and_then(|bytes| String::from_utf8(bytes).ok()))

@@ -12,7 +12,6 @@ use serde_json::{Value as Json, json};
 use crate::args::records::Adapt;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, counted, styled};
-use proem_app::places::Places;
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_app::records::learning::{Adapting, FailureHistory, PromptLessons, taught};
@@ -20,18 +19,10 @@ use proem_app::records::learning::{Adapting, FailureHistory, PromptLessons, taug
 /// How many digits of a run are shown.
 const DIGITS: usize = 8;
 
-pub(super) fn run(
-    args: &Adapt,
-    name: &str,
-    (places, project): (&Places, &OpenProject),
-) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run(args: &Adapt, name: &str, project: &OpenProject) -> Result<ExitCode, CommandFailure> {
     let prompt = project.book()?.prompt(name, None)?;
-    let taught = crate::ui::tell(records::blocking(taught(
-        (places, project),
-        &prompt,
-        &Adapting::default(),
-        FailureHistory::Closed,
-    ))?);
+    let taught =
+        crate::ui::tell(records::blocking(taught(project, &prompt, &Adapting::default(), FailureHistory::Closed))?);
     if args.json {
         let output = output(name, &prompt, taught.as_ref());
         ui::document(&json::pretty(&output))?;

@@ -54,7 +54,7 @@ fn ask(args: &BookTest, suite: &Suite, tested: &mut [BookCaseResult]) -> Result<
         ui::notes(&notes);
         begun?;
         let done = asking.ask(tested, &stop).await;
-        ui::notes(&asking.end(&places).await);
+        ui::notes(&asking.end().await);
         Ok(done?)
     })
 }

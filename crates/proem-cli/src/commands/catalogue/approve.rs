@@ -26,7 +26,7 @@ const NO: u8 = 1;
 const MAX_ROWS: usize = 80;
 
 pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFailure> {
-    let (project, places, loaded) = open(root)?;
+    let (project, _places, loaded) = open(root)?;
     let wanted = wanted(names, &loaded.catalogue)?;
     let open: Vec<&Capability> = wanted.iter().copied().filter(|entry| entry.approval() == Approval::Outside).collect();
     if open.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFail
         &format!("not approved: {}{and}", listed.join(", ")),
         "describe the tool in your own words in catalogue.toml of your configuration",
     )?;
-    let approving = Approving::open(&project, &places)?;
+    let approving = Approving::open(&project)?;
     let found = found_in(&loaded.catalogue)?;
     for (index, entry) in open.iter().enumerate() {
         let of = format!("{} of {}: ", index.saturating_add(1), open.len());

@@ -20,14 +20,14 @@ const SILENCE: Duration = Duration::from_secs(1);
 const MAX_LISTED: usize = 20;
 
 pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
-    let (project, places, loaded) = open(&place.root)?;
+    let (project, _places, loaded) = open(&place.root)?;
     let began = Instant::now();
     let mut progress = |done: usize, all: usize| {
         if began.elapsed() > SILENCE {
             ui::aside(&format!("computed vectors for {} of {} texts\n", grouped(done), grouped(all)));
         }
     };
-    let refreshed = proem_app::catalogue::refresh((&places, &project), &loaded.catalogue, &mut progress)?;
+    let refreshed = proem_app::catalogue::refresh(&project, &loaded.catalogue, &mut progress)?;
     let Refreshed { changes, vectors, entries, unread, notes } = refreshed;
     if place.json {
         ui::document(&json::pretty(&to_json(&changes, &vectors, entries)))?;

@@ -9,7 +9,6 @@ use proem_store::{Correction, Store, StoreAccess};
 use crate::commands::trust::{ask, on_terminal};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, cut, styled};
-use proem_app::places::Places;
 use proem_app::project::OpenProject;
 use proem_app::{records, when};
 
@@ -20,25 +19,21 @@ const NO: u8 = 1;
 const MOST: NanoDollars = NanoDollars(1 << 50);
 
 pub(super) async fn run(
-    places: &Places,
     project: &OpenProject,
-    (attempt, cost): (i64, NanoDollars),
+    attempt: i64,
+    cost: NanoDollars,
     why: &str,
 ) -> Result<ExitCode, CommandFailure> {
     if cost > MOST {
         return Err(CommandFailure::usage(format!("{cost} is too much for one attempt; the maximum is {MOST}")));
     }
-    let store = records::open(places, project, StoreAccess::Write).await?.store;
-    let done = correct(&store, (AttemptId(attempt), cost), why).await;
+    let store = records::open(project, StoreAccess::Write).await?.store;
+    let done = correct(&store, AttemptId(attempt), cost, why).await;
     store.close().await;
     done
 }
 
-async fn correct(
-    store: &Store,
-    (attempt, cost): (AttemptId, NanoDollars),
-    why: &str,
-) -> Result<ExitCode, CommandFailure> {
+async fn correct(store: &Store, attempt: AttemptId, cost: NanoDollars, why: &str) -> Result<ExitCode, CommandFailure> {
     let run = store.run(&store.run_of(attempt).await?).await?;
     let row = run.calls.iter().flat_map(|call| &call.attempts).find(|row| row.id == attempt);
     let row =

@@ -9,7 +9,6 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, cell, styled};
 use proem_app::cost::{FactorFit, MIN_CALLS, apply, fit, revert};
 use proem_app::factors::Factors;
-use proem_app::places::Places;
 use proem_app::project::OpenProject;
 use proem_app::records;
 
@@ -24,19 +23,14 @@ pub(super) enum FactorAction {
     Revert,
 }
 
-pub(super) async fn run(
-    places: &Places,
-    project: &OpenProject,
-    way: FactorAction,
-    as_json: bool,
-) -> Result<ExitCode, CommandFailure> {
-    let factors = Factors::load(places)?;
+pub(super) async fn run(project: &OpenProject, way: FactorAction, as_json: bool) -> Result<ExitCode, CommandFailure> {
+    let factors = Factors::load(&project.places)?;
     if way == FactorAction::Revert {
-        let changed = revert(factors, places)?;
+        let changed = revert(factors, &project.places)?;
         ui::aside(&format!("estimates for {} use the previous factors again\n", ui::counted(changed, "model")));
         return Ok(ExitCode::SUCCESS);
     }
-    let store = crate::ui::tell(records::look(places, project).await?);
+    let store = crate::ui::tell(records::look(project).await?);
     let fitted = fit(&store.estimates().await?, &factors);
     if as_json {
         ui::document(&json::pretty(&json!({ "models": fitted, "minCalls": MIN_CALLS })))?;
@@ -46,7 +40,7 @@ pub(super) async fn run(
     if way == FactorAction::Show {
         return Ok(ExitCode::SUCCESS);
     }
-    let changed = apply(&fitted, factors, places)?;
+    let changed = apply(&fitted, factors, &project.places)?;
     if changed == 0 {
         ui::aside("nothing to change\n");
         return Ok(ExitCode::SUCCESS);

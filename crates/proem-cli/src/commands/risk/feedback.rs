@@ -7,7 +7,6 @@ mod report;
 use std::process::ExitCode;
 
 use proem_agents::risk::feedback::{AssessmentOpinion, Suggestion};
-use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::risk::feedback::{self, Opinion, TakenBack};
@@ -21,16 +20,16 @@ pub(super) fn run(args: &Feedback) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     if args.undo {
-        return undo(&places, &project);
+        return undo(&project);
     }
     if let Some(run) = args.run.as_deref() {
-        return say(&places, &project, run, args);
+        return say(&project, run, args);
     }
-    let judged = ui::tell(records::blocking(feedback::judged((&places, &project), &args.since))?);
+    let judged = ui::tell(records::blocking(feedback::judged(&project, &args.since))?);
     if args.apply {
-        return apply(&places, &project, &judged.suggestions);
+        return apply(&project, &judged.suggestions);
     }
-    let heard = asking::ask(args, &places, &mut project, &judged)?;
+    let heard = asking::ask(args, &mut project, &judged)?;
     if args.json {
         ui::document(&json::pretty(&report::as_json(&judged, heard.as_ref())?))?;
     } else {
@@ -40,7 +39,7 @@ pub(super) fn run(args: &Feedback) -> Result<ExitCode, CommandFailure> {
 }
 
 /// Records what a person says of an assessment.
-fn say(places: &Places, project: &OpenProject, run: &str, args: &Feedback) -> Result<ExitCode, CommandFailure> {
+fn say(project: &OpenProject, run: &str, args: &Feedback) -> Result<ExitCode, CommandFailure> {
     let (said, reason) = match &args.false_positive {
         Some(reason) if reason.trim().is_empty() => {
             return Err(CommandFailure::usage(
@@ -51,7 +50,7 @@ fn say(places: &Places, project: &OpenProject, run: &str, args: &Feedback) -> Re
         None => (AssessmentOpinion::Caught, ""),
     };
     let opinion = Opinion { said, about: &args.metric, reason };
-    let run = records::blocking(feedback::say((places, project), run, opinion))?;
+    let run = records::blocking(feedback::say(project, run, opinion))?;
     let about: Vec<&str> = args.metric.iter().map(|meter| meter.as_str()).collect();
     let about = if about.is_empty() { String::new() } else { format!(", about {}", about.join(", ")) };
     ui::aside(&format!("assessment {}: {}{about}\n", run.short(), said.as_str()));
@@ -59,12 +58,12 @@ fn say(places: &Places, project: &OpenProject, run: &str, args: &Feedback) -> Re
 }
 
 /// Takes suggested thresholds over.
-fn apply(places: &Places, project: &OpenProject, suggestions: &[Suggestion]) -> Result<ExitCode, CommandFailure> {
+fn apply(project: &OpenProject, suggestions: &[Suggestion]) -> Result<ExitCode, CommandFailure> {
     if suggestions.is_empty() {
         ui::aside("nothing to change: no threshold is suggested; `proem risk feedback --report` says why\n");
         return Ok(ExitCode::SUCCESS);
     }
-    feedback::apply((places, project), suggestions)?;
+    feedback::apply(project, suggestions)?;
     ui::listing(&report::changes(suggestions))?;
     let number = u64::try_from(suggestions.len()).unwrap_or(u64::MAX);
     ui::aside(&format!("applied {}; `proem risk feedback --undo` undoes it\n", counted(number, "suggestion")));
@@ -72,8 +71,8 @@ fn apply(places: &Places, project: &OpenProject, suggestions: &[Suggestion]) -> 
 }
 
 /// Takes back what was taken over last.
-fn undo(places: &Places, project: &OpenProject) -> Result<ExitCode, CommandFailure> {
-    let TakenBack { before, after } = feedback::undo(places, project)?;
+fn undo(project: &OpenProject) -> Result<ExitCode, CommandFailure> {
+    let TakenBack { before, after } = feedback::undo(project)?;
     ui::listing(&report::difference(&before, &after))?;
     ui::aside("the previous thresholds apply again\n");
     Ok(ExitCode::SUCCESS)

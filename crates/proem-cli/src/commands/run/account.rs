@@ -150,7 +150,7 @@ fn in_words(problem: &BrokenRule) -> String {
 fn line(setting: &RunSetting, ran: &FinishedRun) -> String {
     let id = &ran.prepared.request.assembly.prompt;
     let name = styled(BOLD, &format!("{}/{}", id.agent, id.name));
-    let from = format!("{}/{}", setting.asked.endpoint.name, setting.asked.model.name);
+    let from = format!("{}/{}", setting.access.asked.endpoint.name, setting.access.asked.model.name);
     let unsent = |attempt: &Attempt| attempt.failure.as_ref().is_some_and(|failure| failure.kind.is_unsent());
     let spent = if ran.outcome.attempts.iter().all(unsent) && !ran.is_unreported() {
         "no tokens were used".to_owned()

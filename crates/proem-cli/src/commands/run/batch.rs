@@ -36,7 +36,7 @@ pub(super) async fn run(
         bar.finish_and_clear();
     }
     let over = over?;
-    single::unused(setting.replayer.as_deref());
+    single::unused(setting.access.replayer());
     let kept = over.kept;
     if over.is_interrupted {
         let again = if over.goes_on() {

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use proem_app::agents::access::{self, ModelAccess};
 use proem_app::run::asking::FinishedRun;
 use proem_app::run::output::RunOutput;
-use proem_app::run::setting::{self, RunSetting};
+use proem_app::run::setting::RunSetting;
 use proem_engine::ordered::OrderedJson;
-use proem_engine::run::ExchangeEnd;
+use proem_engine::run::{ExchangeEnd, Outcome};
 use proem_guard::show;
 use proem_llm::cassette::Replayer;
 use proem_text::json;
@@ -31,37 +32,57 @@ pub(super) async fn run(
         ui::document(&json::pretty(&ui::tell(setting.request(inputs)?)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let waiting = waiting(setting);
+    let waiting = waiting(&setting.access);
     let said = RunVerbosity { json: args.json, explain: args.explain };
     // Whoever reads an answer doesn't wait until its end is written. JSON says whether it was.
     let hand_on = |ran: &FinishedRun| {
         waiting.finish_and_clear();
         if said.json { Ok(()) } else { value(setting, ran, said).map_err(CommandFailure::into_error) }
     };
-    let ran = setting.ask_and(inputs, (None, stop), &hand_on).await;
+    let ran = setting.ask_and(inputs, None, stop, &hand_on).await;
     waiting.finish_and_clear();
     let ran = ran?;
     if said.json {
         value(setting, &ran, said)?;
     }
-    tell(setting, &ran, said).await
+    account::tell(setting, &ran);
+    if said.explain {
+        account::explain(setting, &ran).await;
+    }
+    end(setting, &ran)
 }
 
 /// How much is said of a run.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands) struct RunVerbosity {
-    pub(in crate::commands) json: bool,
-    pub(in crate::commands) explain: bool,
+struct RunVerbosity {
+    json: bool,
+    explain: bool,
 }
 
 /// Prints a run's value and what it took.
-pub(in crate::commands) async fn print(
+pub(in crate::commands) fn print(
     setting: &RunSetting,
     ran: &FinishedRun,
-    said: RunVerbosity,
+    json: bool,
 ) -> Result<ExitCode, CommandFailure> {
-    value(setting, ran, said)?;
-    tell(setting, ran, said).await
+    value(setting, ran, RunVerbosity { json, explain: false })?;
+    account::tell(setting, ran);
+    end(setting, ran)
+}
+
+/// Prints what a run came to of which no more is known than its record has.
+pub(in crate::commands) fn print_outcome(outcome: &Outcome) -> Result<ExitCode, CommandFailure> {
+    if let Some(text) = text(&outcome.ended) {
+        ui::data(&text)?;
+    }
+    match &outcome.ended {
+        ExchangeEnd::Answered { .. } => Ok(ExitCode::SUCCESS),
+        ExchangeEnd::FellBack { because, .. } => {
+            ui::note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
+            Ok(ExitCode::from(3))
+        }
+        ExchangeEnd::Failed { because } => Err(CommandFailure::outside(because.in_words())),
+    }
 }
 
 /// Prints a run's value.
@@ -76,14 +97,10 @@ fn value(setting: &RunSetting, ran: &FinishedRun, said: RunVerbosity) -> Result<
     Ok(())
 }
 
-/// Tells what a run took, and what could not be written of it.
-async fn tell(setting: &RunSetting, ran: &FinishedRun, said: RunVerbosity) -> Result<ExitCode, CommandFailure> {
-    account::tell(setting, ran);
-    if said.explain {
-        account::explain(setting, ran).await;
-    }
-    unused(setting.replayer.as_deref());
-    let ended = end(ran);
+/// How a run ends the process, with what could not be written of it.
+fn end(setting: &RunSetting, ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
+    unused(setting.access.replayer());
+    let ended = code(ran);
     match &ran.trouble {
         None => ended,
         // The answer is there; that its record isn't must not be missed.
@@ -98,13 +115,13 @@ async fn tell(setting: &RunSetting, ran: &FinishedRun, said: RunVerbosity) -> Re
 }
 
 /// Says on a terminal who is asked and for how long.
-pub(in crate::commands) fn waiting(setting: &RunSetting) -> ProgressBar {
+pub(in crate::commands) fn waiting(access: &ModelAccess) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ui::target());
     if let Ok(style) = ProgressStyle::with_template("{spinner} asking {msg}  {elapsed}") {
         bar.set_style(style);
     }
-    bar.set_message(format!("{}/{}", setting.asked.endpoint.name, setting.asked.model.name));
-    if setting.replayer.is_none() {
+    bar.set_message(format!("{}/{}", access.asked.endpoint.name, access.asked.model.name));
+    if access.replayer().is_none() {
         bar.enable_steady_tick(Duration::from_millis(200));
     }
     bar
@@ -129,10 +146,10 @@ fn text(ended: &ExchangeEnd) -> Option<String> {
 
 /// Says which cassettes nobody asked for.
 pub(in crate::commands) fn unused(replayer: Option<&Replayer>) {
-    ui::notes(&setting::unused(replayer));
+    ui::notes(&access::unused(replayer));
 }
 
-fn end(ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
+fn code(ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
     match (&ran.outcome.ended, ran.failure()) {
         (_, Some(failure)) => Err(failure.into()),
         (ExchangeEnd::FellBack { .. }, None) => Ok(ExitCode::from(3)),

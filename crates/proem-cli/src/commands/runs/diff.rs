@@ -8,18 +8,17 @@ use std::process::ExitCode;
 use proem_app::runs::diff::{DiffOptions, Runs};
 use proem_text::json;
 
-use super::{CommandFailure, OpenProject, Places, RecordsPlace};
+use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui;
 use proem_app::records;
 
 pub(super) async fn run(
-    places: &Places,
     project: &OpenProject,
     options: &DiffOptions<'_>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     let mut notes = Vec::new();
-    let runs = Runs::look((places, project), options, &mut notes).await;
+    let runs = Runs::look(project, options, &mut notes).await;
     ui::notes(&notes);
     let runs = runs?;
     let mut notes = Vec::new();

@@ -2,20 +2,23 @@
 
 use std::process::ExitCode;
 
-use proem_app::runs::feedback::{FeedbackReceipt, word, write};
+use proem_app::agents::Agents;
+use proem_app::runs::feedback::{FeedbackReceipt, RunOpinion, word, write};
 use proem_app::{records, when};
 use proem_engine::profile::Judgement;
 
-use super::{CommandFailure, OpenProject, Places, RecordsPlace};
+use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui;
 
 pub(super) async fn run(
-    places: &Places,
     project: &OpenProject,
-    (run, judgement, note): (&str, Judgement, &str),
+    run: &str,
+    judgement: Judgement,
+    note: &str,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
-    let said = write((places, project), (run, place.whose()), (judgement, note)).await?;
+    let opinion = RunOpinion { run, whose: place.whose(), judgement, note };
+    let said = write(&Agents::shipped(), project, opinion).await?;
     if place.json {
         let counts = said.prompt.as_ref().map(|prompt| {
             let what = if judgement == Judgement::Good { "success" } else { "failure" };

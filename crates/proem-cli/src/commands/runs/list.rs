@@ -10,7 +10,7 @@ use proem_store::record::RunOutcome;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use super::{CommandFailure, OpenProject, Places, RecordsPlace};
+use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::args::records::OutcomeArg;
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cell, styled};
 use proem_app::{records, when};
@@ -25,7 +25,6 @@ pub(super) struct RunFilter<'w> {
 }
 
 pub(super) async fn run(
-    places: &Places,
     project: &OpenProject,
     wanted: &RunFilter<'_>,
     place: &RecordsPlace,
@@ -39,7 +38,7 @@ pub(super) async fn run(
         listed: wanted.listed,
         limit: Some(wanted.limit),
     };
-    let store = crate::ui::tell(records::look(places, project).await?);
+    let store = crate::ui::tell(records::look(project).await?);
     let rows = store.runs(&wanted).await?;
     if place.json {
         let rows: Vec<Json> = rows.iter().map(to_json).collect();
@@ -102,7 +101,7 @@ fn table(rows: &[RunRow], zone: &TimeZone, all: bool) -> String {
     head.push(format!("{:>6} {:>8}", "out", "cost"));
     let mut out = format!("{}\n", styled(DIM, head.join(" ").trim_end()));
     for row in rows {
-        out.push_str(&line(row, zone, (all, &shape)));
+        out.push_str(&line(row, zone, all, &shape));
     }
     out
 }
@@ -129,7 +128,7 @@ impl RunColumns {
     }
 }
 
-fn line(row: &RunRow, zone: &TimeZone, (all, shape): (bool, &RunColumns)) -> String {
+fn line(row: &RunRow, zone: &TimeZone, all: bool, shape: &RunColumns) -> String {
     // The end of a version says which bytes an unlocked prompt had; there is no room for it here.
     let version = row.prompt.version.split_once('+').map_or(row.prompt.version.as_str(), |(version, _)| version);
     let name = format!("{}/{}", row.prompt.agent, row.prompt.name);

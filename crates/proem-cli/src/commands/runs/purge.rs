@@ -11,7 +11,7 @@ use proem_app::{records, when};
 use proem_store::PurgeCounts;
 use proem_store::query::{RunRow, RunState};
 
-use super::{CommandFailure, OpenProject, Places, RecordsPlace};
+use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::commands::trust::{ask, on_terminal};
 use crate::ui;
 
@@ -19,13 +19,13 @@ use crate::ui;
 const NO: u8 = 1;
 
 pub(super) async fn run(
-    places: &Places,
     project: &OpenProject,
-    (runs, before): (&[String], Option<&str>),
+    runs: &[String],
+    before: Option<&str>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     let zone = records::zone(&project.config.budget)?;
-    let purging = Purging::begin((places, project), place.whose(), before).await?;
+    let purging = Purging::begin(project, place.whose(), before).await?;
     let purged = if runs.is_empty() {
         found(&purging, place, &zone).await
     } else {

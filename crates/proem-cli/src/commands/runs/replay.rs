@@ -2,111 +2,29 @@
 
 use std::process::ExitCode;
 
+use proem_app::agents::Agents;
 use proem_app::records::blocking;
-use proem_app::risk::{again, made as investigation};
-use proem_app::run::made::RunStart;
-use proem_app::runs::replay::{ExitKind, blamed, kind, nowhere, prompt, refused};
-use proem_app::runs::{found, versions};
-use proem_engine::versions::VersionChange;
+use proem_app::runs::replay::{ReplayedRun, replayed};
 use proem_guard::show::terminal_str;
-use proem_runtime::installation_key;
 use proem_runtime::records::{Difference, ReplayReport};
-use proem_store::query::{RunDetail, RunScope};
-use proem_store::record::{Replayable, RunId};
+use proem_store::record::RunId;
 use proem_text::json;
 use serde_json::json;
 
-use super::{CommandFailure, OpenProject, Places, RecordsPlace};
-use crate::hints::in_words as message_in_words;
+use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui::{self, grouped};
-use proem_app::records;
 
-pub(super) fn run(
-    places: &Places,
-    project: &mut OpenProject,
-    run: &str,
-    place: &RecordsPlace,
-) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run(project: &mut OpenProject, run: &str, place: &RecordsPlace) -> Result<ExitCode, CommandFailure> {
     ui::notes(&project.all_notes());
-    let project = &*project;
-    blocking(async {
-        let (detail, remade) = remade(places, project, (run, place)).await?;
-        if let Replayable::No(why) = &detail.replayable {
-            return Err(refused(&detail, why).into());
-        }
-        let unknown = || refused(&detail, "the versions that made it are unknown");
-        let versions = versions(&detail).ok_or_else(unknown)?.changed();
-        let remade = remade.map_err(|why| refused(&detail, &blamed(&versions, why)))?;
-        let changed = remade.changed().map(str::to_owned);
-        let store = crate::ui::tell(records::look(places, project).await?);
-        let replayed = match remade {
-            RebuildSource::Prompt(remade) => {
-                prompt(*remade, &detail, places, (&store, &versions)).await.map_err(CommandFailure::from)
-            }
-            RebuildSource::Investigation(remade) => {
-                let endpoint = nowhere(&detail.row.endpoint, remade.provider());
-                again::replayed(*remade, &detail, (places, endpoint), &store).await.map_err(CommandFailure::from)
-            }
-        };
-        store.close().await;
-        let replayed = replayed?.between(&versions);
-        match changed {
-            // What was changed and shows in no request is no less changed.
-            Some(why) if replayed.difference.is_none() => Err(refused(&detail, &why).into()),
-            _ => say(&detail, (&replayed, &versions), place),
-        }
-    })
+    let mut notes = Vec::new();
+    let replayed = blocking(replayed(&Agents::shipped(), project, run, place.whose(), &mut notes));
+    ui::notes(&notes);
+    say(&replayed?, place)
 }
 
-/// What a run's requests are rebuilt from.
-#[derive(Debug)]
-pub(super) enum RebuildSource {
-    /// A prompt's.
-    Prompt(Box<RunStart>),
-    /// An investigation's.
-    Investigation(Box<investigation::InvestigationStart>),
-}
-
-impl RebuildSource {
-    /// Why its prompts are not those that the run used, if they aren't.
-    pub(super) fn changed(&self) -> Option<&str> {
-        match self {
-            Self::Prompt(remade) => remade.changed.as_deref(),
-            Self::Investigation(remade) => remade.changed.as_deref(),
-        }
-    }
-}
-
-/// A run with what it was made from, or why that can't be rebuilt.
-pub(super) async fn remade(
-    places: &Places,
-    project: &OpenProject,
-    (run, place): (&str, &RecordsPlace),
-) -> Result<(RunDetail, Result<RebuildSource, String>), CommandFailure> {
-    let store = crate::ui::tell(records::look(places, project).await?);
-    let id = found(&store, project, (run, place.whose()), RunScope::Acted).await?;
-    let detail = store.run(&id).await?;
-    let key = installation_key(&places.key())?.id();
-    let remade = match kind(&detail) {
-        Err(why) => Err(why),
-        Ok(ExitKind::Prompt) => {
-            RunStart::read(&store, &detail, &key).await.map(|remade| RebuildSource::Prompt(Box::new(remade)))
-        }
-        Ok(ExitKind::Investigation) => {
-            let remade = investigation::InvestigationStart::read(&store, &detail, &key).await;
-            remade.map(|remade| RebuildSource::Investigation(Box::new(remade))).map_err(|why| message_in_words(&why))
-        }
-    };
-    store.close().await;
-    Ok((detail, remade))
-}
-
-fn say(
-    detail: &RunDetail,
-    (replayed, versions): (&ReplayReport, &[VersionChange]),
-    place: &RecordsPlace,
-) -> Result<ExitCode, CommandFailure> {
-    let ReplayReport { calls, bytes, difference, .. } = replayed;
+fn say(replayed: &ReplayedRun, place: &RecordsPlace) -> Result<ExitCode, CommandFailure> {
+    let ReplayedRun { detail, report, versions } = replayed;
+    let ReplayReport { calls, bytes, difference, .. } = report;
     if place.json {
         let output = json!({
             "run": detail.row.id,

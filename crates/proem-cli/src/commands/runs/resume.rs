@@ -5,69 +5,84 @@
 
 mod questions;
 
+use std::any::Any;
 use std::process::ExitCode;
 
+use proem_agents::risk::report::RiskReport;
+use proem_app::agents::running::Resumption;
+use proem_app::agents::{AgentRun, Agents, RunResult};
 use proem_app::records::blocking;
-use proem_app::run::made::RunStart;
-use proem_app::runs::resume::Resuming;
-use proem_engine::run::Question;
+use proem_app::run::agent::PromptRun;
+use proem_app::run::asking::FinishedRun;
+use proem_app::runs::resume::StoppedRun;
+use proem_engine::run::{Outcome, Question};
 use proem_runtime::records::ResumeIdentity as Way;
-use proem_store::query::{RunDetail, RunState};
+use proem_store::query::RunState;
 
-use super::replay::{RebuildSource, remade};
-use super::{CommandFailure, OpenProject, Places, RecordsPlace};
+use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::commands::risk;
-use crate::commands::run::calling as with_calls;
-use crate::commands::run::single::{RunVerbosity, print, waiting};
+use crate::commands::run::single::waiting;
+use crate::commands::run::{calling, single};
 use crate::ui;
 
 pub(super) fn run(
-    places: &Places,
     project: &mut OpenProject,
-    (run, fork): (&str, bool),
+    run: &str,
+    fork: bool,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     ui::notes(&project.all_notes());
     let project = &*project;
-    let (detail, remade) = blocking(remade(places, project, (run, place)))?;
-    let id = detail.row.id.clone();
-    let refused = |why: String| CommandFailure::usage(format!("run {} can't be resumed: {why}", id.short()));
-    if detail.row.state == RunState::Asking {
+    let mut notes = Vec::new();
+    let found = blocking(StoppedRun::find(&Agents::shipped(), project, run, place.whose(), &mut notes));
+    ui::notes(&notes);
+    let found = found?;
+    if found.detail.row.state == RunState::Asking {
         // Before the run is taken over: it stays as it is.
-        questions::on_terminal(id.short())?;
+        questions::on_terminal(found.detail.row.id.short())?;
     }
-    let remade = remade.map_err(refused)?;
-    if let Some(why) = remade.changed() {
-        return Err(refused(why.to_owned()));
-    }
-    let going = if fork { Way::Apart } else { Way::On };
-    match remade {
-        RebuildSource::Prompt(remade) => prompt(places, project, (&detail, *remade), (going, place)),
-        RebuildSource::Investigation(remade) => {
-            let again = risk::InvestigationResumption { root: &place.root, going, json: place.json };
-            risk::go_on((places, project), (&detail, *remade), again)
-        }
-    }
-}
-
-/// Goes on with the run of a prompt.
-fn prompt(
-    places: &Places,
-    project: &OpenProject,
-    run: (&RunDetail, RunStart),
-    (way, place): (Way, &RecordsPlace),
-) -> Result<ExitCode, CommandFailure> {
-    with_calls(async |stop| {
-        let resuming = ui::tell(Resuming::begin((places, project), run, way).await?);
-        let waiting = waiting(&resuming.setting);
-        let ask = async |run: &str, asked: &[Question]| questions::ask((run, asked), &waiting, &stop).await;
-        let ran: Result<_, CommandFailure> = resuming.to_the_end(places, ask, &stop).await;
+    let (detail, read) = found.read_back()?;
+    let way = if fork { Way::Apart } else { Way::On };
+    let working = ui::working("reading the record");
+    let resuming = Resumption::new(project, detail, read, &place.root, &|progress| working.set_message(progress));
+    working.finish_and_clear();
+    let mut resuming = resuming?;
+    calling(async |stop| {
+        let mut notes = Vec::new();
+        let begun = resuming.begin(project, &mut notes).await;
+        ui::notes(&notes);
+        begun?;
+        let waiting = waiting(resuming.run().access());
+        let ask = async |run: &str, asked: &[Question]| questions::ask(run, asked, &waiting, &stop).await;
+        let ran: Result<_, CommandFailure> = resuming.to_the_end(project, way, ask, &stop).await;
         waiting.finish_and_clear();
         let done = match ran {
-            Ok(ran) => print(&resuming.setting, &ran, RunVerbosity { json: place.json, explain: false }).await,
+            Ok(ran) => print(resuming.run(), ran, place.json),
             Err(failure) => Err(failure),
         };
-        ui::notes(&resuming.end(places).await);
+        ui::notes(&resuming.end().await);
         done
     })
+}
+
+/// Prints what came of a run: as its agent's own command does, or its value.
+fn print(run: &dyn AgentRun, ran: RunResult, json: bool) -> Result<ExitCode, CommandFailure> {
+    let RunResult { output, trouble, .. } = ran;
+    let output = match (output.downcast::<FinishedRun>(), (run as &dyn Any).downcast_ref::<PromptRun>()) {
+        // Its own trouble is told with it.
+        (Ok(finished), Some(run)) => return single::print(&run.setting, &finished, json),
+        (Ok(_), None) => return Err(CommandFailure::bug("the run can't be printed", "it is none of a prompt's")),
+        (Err(output), _) => output,
+    };
+    let printed = match output.downcast::<RiskReport>() {
+        Ok(report) => risk::print_one(*report, json),
+        Err(output) => match output.downcast::<Outcome>() {
+            Ok(outcome) => single::print_outcome(&outcome),
+            Err(_) => Err(CommandFailure::bug("the run can't be printed", "its output is unknown to this command")),
+        },
+    };
+    match trouble {
+        None => printed,
+        Some(trouble) => printed.and(Err(CommandFailure::outside(trouble))),
+    }
 }

@@ -12,7 +12,7 @@ use proem_store::query::{CallRow, RunDetail};
 use proem_text::json;
 use serde_json::Value as Json;
 
-use super::{CommandFailure, OpenProject, Places, RecordsPlace, RunScope};
+use super::{CommandFailure, OpenProject, RecordsPlace, RunScope};
 use crate::ui;
 use proem_app::records;
 use proem_app::runs::{TextsByHash, body, found};
@@ -53,14 +53,13 @@ impl RunView<'_> {
 }
 
 pub(super) async fn run(
-    places: &Places,
     project: &OpenProject,
     wanted: &PurgeRequest<'_>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     let zone = records::zone(&project.config.budget)?;
-    let store = crate::ui::tell(records::look(places, project).await?);
-    let id = found(&store, project, (wanted.run, place.whose()), wanted.listed).await?;
+    let store = crate::ui::tell(records::look(project).await?);
+    let id = found(&store, project, wanted.run, place.whose(), wanted.listed).await?;
     let run = store.run(&id).await?;
     if wanted.body {
         ui::data(&body::exact(&store, &run, wanted.call).await?)?;

@@ -41,8 +41,8 @@ pub(super) fn run(guarding: &GuardSetup, args: &ScanArgs, options: &ScanOptions)
             let seen = read(path, options).map_or_else(
                 |error| Seen::Unreadable(error.to_string()),
                 |document| {
-                    let file = (name.clone(), document);
-                    Seen::File(examine(guarding, file, options.source.as_ref(), CutChoice::NotWanted))
+                    let source = options.source.as_ref();
+                    Seen::File(examine(guarding, name.clone(), document, source, CutChoice::NotWanted))
                 },
             );
             run.take(&name, seen)?;

@@ -70,13 +70,13 @@ pub(super) fn listing(ranker: &Ranker, answered: &QueryRanking, heading: Option<
                 styled(DIM, &format!("below {:.2}, too unlikely to be listed as a match:", ranking.threshold))
             ));
         }
-        out.push_str(&row(ranker, (ranked, capability), width));
-        out.push_str(&evidence(ranker, answered, (ranked, capability)));
+        out.push_str(&row(ranker, ranked, capability, width));
+        out.push_str(&evidence(ranker, answered, ranked, capability));
     }
     out
 }
 
-fn row(ranker: &Ranker, (ranked, capability): (&RankedEntry, &Capability), width: usize) -> String {
+fn row(ranker: &Ranker, ranked: &RankedEntry, capability: &Capability, width: usize) -> String {
     let kind = capability.kind().as_str();
     let line = format!("{:.2}  {:width$}", ranked.probability, name(ranker, capability));
     match ranker.from() {
@@ -90,7 +90,7 @@ fn row(ranker: &Ranker, (ranked, capability): (&RankedEntry, &Capability), width
 }
 
 /// Which words it shares with the query, and which of its examples is nearest.
-fn evidence(ranker: &Ranker, answered: &QueryRanking, (ranked, capability): (&RankedEntry, &Capability)) -> String {
+fn evidence(ranker: &Ranker, answered: &QueryRanking, ranked: &RankedEntry, capability: &Capability) -> String {
     let words = ranker.selector().shared_words(ranker.index(), &answered.query, ranked);
     let mut out = String::new();
     if !words.is_empty() {

@@ -1,7 +1,6 @@
 //! What a model makes of feedback, asked where there is a key for one.
 
 use proem_agents::risk::feedback::FeedbackAnalysis;
-use proem_app::places::Places;
 use proem_app::project::OpenProject;
 use proem_app::records::writing::RecordChoice;
 use proem_app::risk::feedback::Judged;
@@ -17,7 +16,6 @@ use crate::ui;
 /// Asks a model, if there is one and anything to ask about.
 pub(super) fn ask(
     args: &Feedback,
-    places: &Places,
     project: &mut OpenProject,
     judged: &Judged,
 ) -> Result<Option<FeedbackAnalysis>, CommandFailure> {
@@ -29,17 +27,17 @@ pub(super) fn ask(
         ui::note(&why);
         return Ok(None);
     }
-    let setting = RunSetting::new(&options, places, project);
+    let setting = RunSetting::new(&options, project);
     ui::notes(&project.all_notes());
     let mut setting = setting?;
     calling(async |stop| {
         let mut notes = Vec::new();
-        let begun = setting.begin(&options, (places, project), &mut notes).await;
+        let begun = setting.begin(&options, project, &mut notes).await;
         ui::notes(&notes);
         begun?;
         notes.clear();
         let heard = asking::ask(&setting, judged, &stop, &mut notes).await;
-        ui::notes(&setting.end(places).await);
+        ui::notes(&setting.end().await);
         ui::notes(&notes);
         Ok(heard?)
     })

@@ -66,16 +66,16 @@ fn results(report: &RiskReport) -> Vec<Json> {
     let of_change = own.map(|file| match report.risk_level {
         Level::Unknown => {
             let sentences: Vec<String> = report.reasons.iter().map(lines::quoted).collect();
-            result(report, file, ("risk/unknown", Level::Unknown, &sentences))
+            result(report, file, "risk/unknown", Level::Unknown, &sentences)
         }
         level => {
             let sentences: Vec<String> = report.key_evidence.iter().map(lines::quoted).collect();
-            result(report, file, ("risk/score", level, &sentences))
+            result(report, file, "risk/score", level, &sentences)
         }
     });
     let of_files = risky().map(|file| {
         let sentences: Vec<String> = file.key_evidence.iter().chain(&file.reasons).map(lines::quoted).collect();
-        result(report, file, (rule(file), file.risk_level, &sentences))
+        result(report, file, rule(file), file.risk_level, &sentences)
     });
     of_change.into_iter().chain(of_files).collect()
 }
@@ -90,7 +90,7 @@ fn known(metric: &str) -> Option<&'static str> {
     RULES.iter().map(|(id, _)| *id).find(|id| id.strip_prefix("risk/") == Some(metric))
 }
 
-fn result(report: &RiskReport, file: &FileOut, (rule, level, sentences): (&str, Level, &[String])) -> Json {
+fn result(report: &RiskReport, file: &FileOut, rule: &str, level: Level, sentences: &[String]) -> Json {
     // What can't be decided is open, and then has no level (SARIF 2.1.0, 3.27.9 and 3.27.10).
     let (kind, level) = match level {
         Level::Unknown => ("open", "none"),

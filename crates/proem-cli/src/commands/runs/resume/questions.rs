@@ -32,7 +32,8 @@ pub(super) fn on_terminal(run: &str) -> Result<(), CommandFailure> {
 ///
 /// If nobody answers: without a terminal, at the end of the input, or when `stop` is cancelled.
 pub(super) async fn ask(
-    (run, questions): (&str, &[Question]),
+    run: &str,
+    questions: &[Question],
     waiting: &ProgressBar,
     stop: &CancellationToken,
 ) -> Result<Vec<QuestionAnswer>, CommandFailure> {
@@ -136,6 +137,6 @@ mod tests {
             eprintln!("SKIPPED: this test sits at a terminal");
             return;
         }
-        assert!(ask(("0a1b2c3d", &[question]), &bar, &stop).await.is_err());
+        assert!(ask("0a1b2c3d", &[question], &bar, &stop).await.is_err());
     }
 }

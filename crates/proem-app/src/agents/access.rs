@@ -1,0 +1,324 @@
+//! A model with everything that is needed to ask it with some prompts of the book, and what of that a record keeps.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use proem_agents::screen::Screening;
+use proem_engine::call::Arrival;
+use proem_engine::contract::Contract;
+use proem_engine::profile::Profile;
+use proem_engine::prompt::book::Book;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::{Model, Providers};
+use proem_engine::tokens::TokenCounter;
+use proem_guard::InstallationKey;
+use proem_llm::caller::{Caller, Wire};
+use proem_llm::cassette::{Recorder, Replayer};
+use proem_llm::client::Client;
+use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
+use proem_llm::secret::Secret;
+use proem_runtime::driver::{Directory, ServedModel};
+use proem_runtime::records::Ledger;
+use proem_runtime::{Environment, installation_key};
+use proem_store::query::RunDetail;
+
+use crate::calling::{self, ModelEndpoint, WantedModel};
+use crate::error::Error;
+use crate::factors::Factors;
+use crate::guarding::GuardSetup;
+use crate::message::Note;
+use crate::project::OpenProject;
+use crate::records;
+use crate::records::learning::PromptLessons;
+use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
+use crate::run::made::{BasisSource, RecordedTexts, RunBasis};
+use crate::run::options::Carriage;
+
+/// A model and everything that is needed to ask it.
+pub struct ModelAccess {
+    /// The model that is asked, and where it is.
+    pub asked: ModelEndpoint,
+    /// What was asked for, such as `small`.
+    pub role: String,
+    /// What looks at texts from outside.
+    pub guarding: GuardSetup,
+    /// The installation's key.
+    pub key: InstallationKey,
+    /// Counts the model's tokens.
+    pub counter: Box<dyn TokenCounter>,
+    /// The files that a run's requests are made from, by name.
+    pub files: BTreeMap<String, String>,
+    /// The same, as far as it is no file.
+    pub basis: RunBasis,
+    caller: Option<Caller>,
+    directory: Directory,
+    replayer: Option<Arc<Replayer>>,
+}
+
+impl fmt::Debug for ModelAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (model, endpoint) = (&self.asked.model.name, &self.asked.endpoint.name);
+        f.debug_struct("ModelAccess")
+            .field("model", model)
+            .field("endpoint", endpoint)
+            .field("role", &self.role)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a model is asked with.
+#[derive(Debug)]
+pub struct AccessOptions<'o> {
+    /// Where the prompts' files are.
+    pub book: &'o Book,
+    /// The prompts that it is asked with.
+    pub prompts: &'o [&'o Prompt],
+    /// What carries requests.
+    pub carriage: &'o Carriage,
+    /// The most requests at once, instead of the endpoint's; `None` leaves it to that.
+    pub concurrency: Option<NonZeroUsize>,
+}
+
+impl ModelAccess {
+    /// The model that is wanted, and where it is, with what is on the way there left out: to be looked at before
+    /// everything else is read.
+    ///
+    /// # Errors
+    ///
+    /// If nobody is known by that name, several have the model, or configuration is wrong.
+    pub fn located(wanted: &WantedModel<'_>, project: &OpenProject) -> Result<(ModelEndpoint, String), Error> {
+        let providers = Providers::load()?;
+        let role = wanted.name(&project.config).to_owned();
+        Ok((calling::ask(&project.config, &providers, wanted, &Environment::inherited())?, role))
+    }
+
+    /// Everything that is needed to ask a model that was [`Self::located`]. What there is to say goes to the
+    /// project's notes.
+    ///
+    /// # Errors
+    ///
+    /// If the guard or a cassette can't be read, or there is no key of the installation.
+    pub fn new(
+        (mut asked, role): (ModelEndpoint, String),
+        options: &AccessOptions<'_>,
+        project: &mut OpenProject,
+    ) -> Result<Self, Error> {
+        let AccessOptions { book, prompts, carriage, concurrency } = options;
+        let token_percent = Factors::load(&project.places)?.apply(&mut asked.model);
+        if let Some(concurrency) = concurrency {
+            asked.endpoint.limits.concurrency = *concurrency;
+        }
+        let guarding = GuardSetup::load(&project.places, &[])?;
+        project.notes.extend(guarding.notes.iter().cloned());
+        let (wire, replayer) = wire(carriage, &asked)?;
+        let key = installation_key(&project.places.key())?;
+        let source = BasisSource {
+            book,
+            prompts,
+            guard: &guarding.files,
+            model: &asked.model,
+            provider: project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default(),
+            token_percent,
+            key: &key,
+        };
+        let (files, basis) = source.kept();
+        Ok(Self {
+            caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
+            directory: directory(&asked),
+            counter: asked.model.counter(),
+            replayer,
+            guarding,
+            key,
+            files,
+            basis,
+            role,
+            asked,
+        })
+    }
+
+    /// The model of a recorded run, as it was known then. Nothing is sent before there is an endpoint.
+    ///
+    /// # Errors
+    ///
+    /// If the guard can't be made from what was recorded, or there is no key of the installation.
+    pub fn recorded(
+        model: Model,
+        basis: RunBasis,
+        texts: &RecordedTexts,
+        arrival: Arrival,
+        record: &super::RunRecord<'_>,
+    ) -> Result<Self, Error> {
+        let row = &record.detail.row;
+        let endpoint = Endpoint {
+            name: row.endpoint.clone(),
+            provider: model.provider(),
+            base_url: String::new(),
+            key: EndpointKey::None,
+            limits: EndpointLimits::default(),
+        };
+        let asked = ModelEndpoint { model, endpoint, arrival };
+        Ok(Self {
+            caller: None,
+            directory: directory(&asked),
+            counter: asked.model.counter(),
+            replayer: None,
+            guarding: GuardSetup::of(texts.guard(), record.places, &[])?,
+            key: installation_key(&record.places.key())?,
+            role: row.role.clone(),
+            files: texts.files.clone(),
+            basis,
+            asked,
+        })
+    }
+
+    /// Gives a recorded run's model an endpoint, where requests are sent from now on.
+    pub fn connect(&mut self, endpoint: Endpoint) {
+        self.asked.endpoint = endpoint;
+        self.directory = directory(&self.asked);
+        self.caller = Some(Caller::new(Wire::Live(Client::new()), vec![self.asked.endpoint.clone()]));
+    }
+
+    /// Cassettes that answers come from.
+    #[must_use]
+    pub fn replayer(&self) -> Option<&Replayer> {
+        self.replayer.as_deref()
+    }
+
+    /// Who carries requests.
+    ///
+    /// # Errors
+    ///
+    /// If nothing is to be sent, which is a bug.
+    pub fn caller(&self) -> Result<&Caller, Error> {
+        self.caller.as_ref().ok_or_else(|| Error::bug("nothing is sent", "a dry run tried to send a request"))
+    }
+
+    /// Where the models that may be called are served.
+    #[must_use]
+    pub const fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// What looks at texts from outside.
+    #[must_use]
+    pub const fn screening(&self) -> Screening<'_> {
+        Screening { guard: &self.guarding.guard, policy: &self.guarding.policy }
+    }
+
+    /// Opens the records for runs that ask this model, under the caps of configuration and those that are given.
+    /// What there is to say goes to `notes`.
+    ///
+    /// # Errors
+    ///
+    /// If the records that something depends on can't be kept.
+    pub async fn record(
+        &self,
+        project: &OpenProject,
+        record: RecordChoice,
+        most: Option<proem_engine::call::NanoDollars>,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<OpenRecords>, Error> {
+        let mut caps = records::caps(&project.config.budget);
+        caps.extend(most.map(records::run_cap));
+        let asking = CallTerms { ledger: Ledger { caps, priced: self.asked.priced() }, secrets: secrets(&self.asked) };
+        Ok(OpenRecords::begin(project, record, Some(asking)).await?.collect(notes))
+    }
+}
+
+/// A prompt with its contract, and what it shows of what was learned.
+#[derive(Debug)]
+pub struct ContractedPrompt {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// What its answers must be.
+    pub contract: Contract,
+    /// What it shows of what was learned and is wished for.
+    pub taught: Option<PromptLessons>,
+}
+
+impl ContractedPrompt {
+    /// A prompt that shows nothing learned. `whose` names who needs its contract, such as `an investigation`.
+    ///
+    /// # Errors
+    ///
+    /// If it declares no schema of its output, or one that can't be used.
+    pub fn new(prompt: Prompt, whose: &str) -> Result<Self, Error> {
+        let contract = prompt.contract()?.ok_or_else(|| {
+            let name = name(&prompt);
+            Error::invalid(format!("the prompt `{name}` of your book declares no output schema; {whose} needs one"))
+        })?;
+        Ok(Self { prompt, contract, taught: None })
+    }
+
+    /// The prompt of a recorded run, with what it showed then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn recorded(prompt: Prompt, whose: &str, detail: &RunDetail) -> Result<Self, Error> {
+        let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&name(&prompt))).cloned();
+        Ok(Self { taught: profile.map(PromptLessons::again), ..Self::new(prompt, whose)? })
+    }
+
+    /// Its name in the book.
+    #[must_use]
+    pub fn name(&self) -> String {
+        name(&self.prompt)
+    }
+
+    /// What it shows of what was learned.
+    #[must_use]
+    pub fn profile(&self) -> Option<&Profile> {
+        self.taught.as_ref().map(|taught| &taught.adapted.profile)
+    }
+}
+
+/// A prompt's name in the book.
+pub(crate) fn name(prompt: &Prompt) -> String {
+    format!("{}/{}", prompt.id.agent, prompt.id.name)
+}
+
+/// Where the model that is asked is served.
+fn directory(asked: &ModelEndpoint) -> Directory {
+    let served = ServedModel { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
+    Directory::from([(asked.model.name.clone(), served)])
+}
+
+/// The credentials that go to the endpoint that is asked.
+fn secrets(asked: &ModelEndpoint) -> Vec<Secret> {
+    match &asked.endpoint.key {
+        EndpointKey::Loaded { secret, .. } => vec![secret.clone()],
+        EndpointKey::None | EndpointKey::Missing { .. } => Vec::new(),
+    }
+}
+
+/// Who carries requests, and the cassettes that answers come from.
+///
+/// # Errors
+///
+/// If a folder can't be read or written.
+fn wire(carriage: &Carriage, asked: &ModelEndpoint) -> Result<(Option<Wire>, Option<Arc<Replayer>>), Error> {
+    let cassettes = |error: proem_llm::cassette::CassetteError| Error::invalid(error.to_string());
+    Ok(match carriage {
+        Carriage::Nobody => (None, None),
+        Carriage::Network => (Some(Wire::Live(Client::new())), None),
+        Carriage::Cassettes(folder) => {
+            let replayer = Arc::new(Replayer::open(folder).map_err(cassettes)?);
+            (Some(Wire::Replayed(replayer.clone())), Some(replayer))
+        }
+        Carriage::Recorder(folder) => {
+            let client = Client::new();
+            let recorder = Recorder::open(folder, secrets(asked)).map_err(cassettes)?;
+            (Some(Wire::Recorded(client, Arc::new(recorder))), None)
+        }
+    })
+}
+
+/// Says which cassettes nobody asked for.
+#[must_use]
+pub fn unused(replayer: Option<&Replayer>) -> Option<Note> {
+    let unused = replayer.map(Replayer::unused).unwrap_or_default();
+    (!unused.is_empty()).then(|| format!("recorded but not requested in this run: {}", unused.join(", ")).into())
+}

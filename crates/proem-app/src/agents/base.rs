@@ -1,0 +1,275 @@
+//! What a run of most agents is made of: a model, the prompts that it is asked with, and inputs.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_engine::assembly::PromptId;
+use proem_engine::call::Arrival;
+use proem_engine::ordered::OrderedJson;
+use proem_engine::profile::Profiles;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::run::{AnswerRequirement, Attempt, ExchangeLimits, ExchangeTerms, Time};
+use proem_engine::tokens::CachingCounter;
+use proem_engine::versions::Versions;
+use proem_runtime::records::{Recording, RunEnd, Start};
+use proem_store::record::{Numbers, RunId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use tokio::time::Instant;
+
+use super::access::{AccessOptions, ContractedPrompt, ModelAccess};
+use super::{Agent, EndedRun, RunRecord, RunResult};
+use crate::calling::WantedModel;
+use crate::error::Error;
+use crate::message::{Message, Note};
+use crate::project::OpenProject;
+use crate::records::learning::{Adapting, FailureHistory, profiles, taught};
+use crate::records::writing::{OpenRecords, RecordChoice};
+use crate::run::made::{RecordedPrompt, RecordedTexts, RunBasis};
+use crate::run::options::Carriage;
+use crate::when;
+
+/// What most runs are made of. An agent of its own needs keeps more beside it.
+#[derive(Debug)]
+pub struct RunBase {
+    /// Who is asked.
+    pub access: ModelAccess,
+    /// The prompts that ask, the run's own first.
+    pub prompts: Vec<ContractedPrompt>,
+    /// The run's inputs.
+    pub inputs: OrderedJson,
+    /// What else the run was started with, as its record keeps it.
+    pub settings: Json,
+    /// The longest that it may take, in seconds.
+    pub seconds: NonZeroU32,
+}
+
+/// How a run of an agent is started.
+#[derive(Debug, Clone)]
+pub struct BaseOptions {
+    /// The model or role, instead of the prompt's own.
+    pub model: Option<String>,
+    /// Whose model it is.
+    pub provider: Option<String>,
+    /// What carries requests.
+    pub carriage: Carriage,
+    /// The longest that the run may take, in seconds.
+    pub seconds: NonZeroU32,
+}
+
+/// The settings of a run as they are recorded.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BaseSettings {
+    /// The version of Proem that made it.
+    proem: String,
+    /// The versions of what makes its requests.
+    versions: Versions,
+    #[serde(flatten)]
+    basis: RunBasis,
+    /// The prompts that it asks with, the run's own first.
+    prompts: Vec<PromptId>,
+    seconds: NonZeroU32,
+    arrival: Arrival,
+}
+
+impl RunBase {
+    /// What a run of `agent` is made of. What there is to say goes to the project's notes.
+    ///
+    /// # Errors
+    ///
+    /// If a prompt is missing or declares no schema of its output, or the model can't be asked.
+    pub fn new(
+        agent: &dyn Agent,
+        options: &BaseOptions,
+        inputs: OrderedJson,
+        project: &mut OpenProject,
+    ) -> Result<Self, Error> {
+        let book = project.book()?;
+        let whose = whose(agent.kind());
+        let contracted = |name: &&str| ContractedPrompt::new(book.prompt(name, None)?, &whose);
+        let prompts: Vec<ContractedPrompt> = agent.prompts().iter().map(contracted).collect::<Result<_, _>>()?;
+        let all: Vec<&Prompt> = prompts.iter().map(|contracted| &contracted.prompt).collect();
+        let wanted = WantedModel {
+            model: options.model.as_deref(),
+            provider: options.provider.as_deref(),
+            prompt: all.first().and_then(|prompt| prompt.file.header.model.as_deref()),
+        };
+        let asked = ModelAccess::located(&wanted, project)?;
+        let access = AccessOptions { book: &book, prompts: &all, carriage: &options.carriage, concurrency: None };
+        let access = ModelAccess::new(asked, &access, project)?;
+        let settings = BaseSettings {
+            proem: env!("CARGO_PKG_VERSION").to_owned(),
+            versions: Versions::TODAY,
+            basis: access.basis.clone(),
+            prompts: all.iter().map(|prompt| prompt.id.clone()).collect(),
+            seconds: options.seconds,
+            arrival: access.asked.arrival,
+        };
+        let settings =
+            serde_json::to_value(settings).map_err(|error| Error::bug("the settings can't be serialised", error))?;
+        Ok(Self { access, prompts, inputs, settings, seconds: options.seconds })
+    }
+
+    /// Opens the records, and looks up what the prompts learned; `None` if nothing is recorded. What there is to say
+    /// goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the records that something depends on can't be kept, or a wish is none.
+    pub async fn begin(
+        &mut self,
+        project: &OpenProject,
+        adapting: &Adapting,
+        record: RecordChoice,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<OpenRecords>, Error> {
+        let records = self.access.record(project, record, None, notes).await?;
+        for contracted in &mut self.prompts {
+            let history = match self.access.replayer() {
+                Some(_) => FailureHistory::Fixed,
+                None => OpenRecords::history(records.as_ref(), record, project),
+            };
+            contracted.taught = taught(project, &contracted.prompt, adapting, history).await?.collect(notes);
+        }
+        Ok(records)
+    }
+
+    /// Reads back what a run was made of, with why that is not what it was, if it isn't. `names` are the prompts
+    /// that its agent asks with.
+    ///
+    /// # Errors
+    ///
+    /// In words, if something isn't kept, or the run asked with other prompts.
+    pub async fn recorded(record: &RunRecord<'_>, names: &[&str]) -> Result<(Self, Option<String>), Message> {
+        let detail = record.detail;
+        let settings = BaseSettings::deserialize(&detail.settings)
+            .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
+        settings.basis.under(&record.key()?)?;
+        let texts = RecordedTexts::read(record.store, detail).await?;
+        let mut changed = texts.changed.clone();
+        let mut prompts = Vec::with_capacity(names.len());
+        for (place, name) in names.iter().enumerate() {
+            let id = settings.prompts.get(place).ok_or_else(|| format!("it did not ask with `{name}`"))?;
+            let RecordedPrompt { prompt, changed: why } = settings.basis.prompt(id, &texts)?;
+            changed = changed.or(why);
+            prompts.push(ContractedPrompt::recorded(prompt, &whose(&detail.row.kind), detail)?);
+        }
+        let model = settings.basis.model(&detail.row, &texts)?;
+        let access = ModelAccess::recorded(model, settings.basis, &texts, settings.arrival, record)?;
+        let (settings, seconds) = (detail.settings.clone(), settings.seconds);
+        Ok((Self { access, prompts, inputs: texts.inputs, settings, seconds }, changed))
+    }
+
+    /// What a prompt asks with these inputs, written by `given`.
+    ///
+    /// # Errors
+    ///
+    /// If they are not what the prompt takes, or the request can't be made of them.
+    pub fn request(
+        &self,
+        asked: &ContractedPrompt,
+        inputs: &OrderedJson,
+        given: InputAuthor,
+    ) -> Result<PreparedRequest, proem_engine::Error> {
+        let access = &self.access;
+        let call = PromptCall {
+            prompt: &asked.prompt,
+            contract: Some(&asked.contract),
+            inputs,
+            given,
+            model: &access.asked.model,
+            key: &access.key,
+            screening: access.screening(),
+            input_tokens: None,
+            arrival: access.asked.arrival,
+            profile: asked.profile(),
+        };
+        prepare(&call, &mut CachingCounter::new(access.counter.as_ref()))
+    }
+
+    /// What an exchange of a prompt is held to: its contract, its fallback, and as many attempts as there are usually.
+    #[must_use]
+    pub fn terms<'t>(&'t self, asked: &'t ContractedPrompt) -> ExchangeTerms<'t> {
+        ExchangeTerms {
+            owed: AnswerRequirement::Value(&asked.contract),
+            fallback: asked.prompt.file.strict.fallback.as_ref(),
+            limits: ExchangeLimits::default(),
+            key: &self.access.key,
+            counter: self.access.counter.as_ref(),
+        }
+    }
+
+    /// What the record of a run begins with, whose own prompt is `own`.
+    #[must_use]
+    pub fn start<'s>(&'s self, kind: &'s str, own: &'s ContractedPrompt, id: RunId) -> Start<'s> {
+        Start {
+            id,
+            parent: None,
+            kind,
+            prompt: &own.prompt.id,
+            role: &self.access.role,
+            model: &self.access.asked.model.name,
+            endpoint: &self.access.asked.endpoint.name,
+            line: None,
+            files: &self.access.files,
+            inputs: &self.inputs,
+            settings: &self.settings,
+            policy: &self.access.guarding.rules,
+            profiles: self.profiles(),
+            report: None,
+            monolithic_tokens: None,
+            steps: 0,
+        }
+    }
+
+    /// What the prompts show of what was learned and is wished for, as a record keeps it.
+    fn profiles(&self) -> Option<Profiles> {
+        profiles(self.prompts.iter().map(|shown| (&shown.prompt.id, shown.taught.as_ref())))
+    }
+
+    /// The longest that the run may take.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        Duration::from_secs(u64::from(self.seconds.get()))
+    }
+}
+
+/// Who needs the contract of a prompt.
+fn whose(kind: &str) -> String {
+    format!("an agent of the kind `{kind}`")
+}
+
+/// Writes a run's end to its record; its outcome is what the caller gets.
+pub(super) async fn finish(ended: EndedRun, recording: Option<&Recording<'_>>) -> Result<RunResult, Error> {
+    let EndedRun { end, began, .. } = ended;
+    if let Some(recording) = recording {
+        let numbers = numbers(&end.outcome.attempts.iter().collect::<Vec<_>>(), began);
+        let (outcome, evaluations) = (end.outcome.clone(), end.evaluations);
+        recording.finish(RunEnd { at: now(), outcome, assembly: None, numbers, evaluations }).await;
+    }
+    Ok(RunResult {
+        run: recording.map(|recording| recording.id().clone()),
+        trouble: recording.and_then(Recording::trouble),
+        output: Box::new(end.outcome),
+    })
+}
+
+fn now() -> Time {
+    when::now()
+}
+
+/// What the attempts of a run count, which began then.
+pub(crate) fn numbers(attempts: &[&Attempt], began: Instant) -> Numbers {
+    let sum = |count: &dyn Fn(&Attempt) -> usize| {
+        attempts.iter().fold(0_u64, |sum, attempt| sum.saturating_add(count(attempt) as u64))
+    };
+    Numbers {
+        took_ms: u64::try_from(began.elapsed().as_millis()).ok(),
+        schema_failures: sum(&|attempt| usize::from(!attempt.problems.is_empty())),
+        repairs: sum(&|attempt| attempt.repairs.len()),
+        embedding_calls: Some(0),
+        ..Numbers::default()
+    }
+}

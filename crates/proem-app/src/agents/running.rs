@@ -1,0 +1,224 @@
+//! Runs of any agent, driven to their end: from the beginning, or from where they stopped.
+
+use std::path::Path;
+
+use proem_engine::run::{EventKind, Machine, Question, QuestionAnswer};
+use proem_llm::endpoint::EndpointKey;
+use proem_runtime::Environment;
+use proem_runtime::driver::{CallPerformer, DriveEnd, DriveStart, NullJournal, Perform, RunBounds, go_on};
+use proem_runtime::records::{Recording, ResumableRun, ResumeIdentity, Start, drive_to_the_end, resumable, resume};
+use proem_store::query::RunDetail;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{AgentRun, EarlierAttempts, EndedRun, ReadBack, RunResult, Today};
+use crate::calling;
+use crate::error::Error;
+use crate::guarding::GuardFiles;
+use crate::message::{Message, Note};
+use crate::project::OpenProject;
+use crate::records;
+use crate::records::learning::learned_before;
+use crate::records::writing::{NONE_TO_GO_ON_IN, OpenRecords, RecordChoice};
+
+/// Starts a run and drives it to its end; it is recorded where `records` are. What it asks, under the short id that
+/// is given beside, `ask` has a person answer.
+///
+/// # Errors
+///
+/// If nothing can be sent or recorded, and those of `ask`. How asking the model went is in what came of it.
+pub async fn start<E>(
+    run: &dyn AgentRun,
+    records: Option<&OpenRecords>,
+    mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
+    stop: &CancellationToken,
+) -> Result<RunResult, E>
+where
+    E: From<Error> + From<proem_engine::Error> + From<proem_store::Error>,
+{
+    let (began, mut machine, bounds) = (Instant::now(), run.machine(), bounds(run, stop));
+    let from = DriveStart::Event(EventKind::Started);
+    let kept = records.map(OpenRecords::kept);
+    let Some(kept) = &kept else {
+        let calls = calls(run, 1)?;
+        let end = {
+            let world = run.world(&calls)?;
+            unrecorded(&mut machine, from, &world, &bounds, async |asked| ask("", asked).await).await?
+        };
+        let ended = EndedRun { end, traces: calls.into_made(), earlier: EarlierAttempts::default(), began };
+        return Ok(run.finish(ended, None).await?);
+    };
+    let recording = Recording::new(kept, &run.start(OpenRecords::id()?));
+    let calls = calls(run, 1)?.through(&recording);
+    let end = {
+        let world = run.world(&calls)?;
+        let id = recording.id().short().to_owned();
+        drive_to_the_end(&mut machine, from, (&world, &bounds), &recording, async |asked: &[Question]| {
+            ask(&id, asked).await
+        })
+        .await?
+    };
+    let ended = EndedRun { end, traces: calls.into_made(), earlier: EarlierAttempts::default(), began };
+    Ok(run.finish(ended, Some(&recording)).await?)
+}
+
+/// Drives a run of which nothing is kept.
+async fn unrecorded<M: Machine, E: From<proem_engine::Error>>(
+    machine: &mut M,
+    mut from: DriveStart,
+    world: &(impl Perform + Sync),
+    bounds: &RunBounds,
+    mut ask: impl AsyncFnMut(&[Question]) -> Result<Vec<QuestionAnswer>, E>,
+) -> Result<M::Outcome, E> {
+    loop {
+        match go_on(machine, from, world, bounds, &NullJournal).await?.reached {
+            DriveEnd::Done(outcome) => return Ok(outcome),
+            DriveEnd::Asked(questions) => {
+                let answers = ask(&questions).await?;
+                from = DriveStart::Event(EventKind::Answered { answers });
+            }
+        }
+    }
+}
+
+fn bounds(run: &dyn AgentRun, stop: &CancellationToken) -> RunBounds {
+    RunBounds { stop: stop.clone(), time: Some(run.time()) }
+}
+
+/// The calls of a run with that place among those of one command, from 1.
+fn calls(run: &dyn AgentRun, place: u32) -> Result<CallPerformer<'_>, Error> {
+    let access = run.access();
+    let calls = CallPerformer::new(access.caller()?, access.directory(), place);
+    Ok(match Instant::now().checked_add(run.time()) {
+        Some(end) => calls.before(end),
+        None => calls,
+    })
+}
+
+/// A recorded run that can be gone on with: what it is about is what it was, and there is an endpoint.
+#[derive(Debug)]
+pub struct Resumption {
+    run: Box<dyn AgentRun>,
+    detail: RunDetail,
+    records: Option<OpenRecords>,
+}
+
+impl Resumption {
+    /// Before a run is taken over: everything but the endpoint and its key comes from its record, and what it is
+    /// about is looked at as it is today, around `root`.
+    ///
+    /// # Errors
+    ///
+    /// If it can't go on: its record was changed, it has ended, its endpoint is no longer known or has no key, or
+    /// what it is about is not what it was.
+    pub fn new(
+        project: &OpenProject,
+        detail: RunDetail,
+        read: ReadBack,
+        root: &Path,
+        progress: &(dyn Fn(String) + Sync),
+    ) -> Result<Self, Error> {
+        let ReadBack { mut run, changed } = read;
+        if let Some(why) = changed {
+            return Err(Error::invalid(format!("run {} can't be resumed: {why}", detail.row.id.short())));
+        }
+        let refused = |why: Message| {
+            let failure = Error::invalid(format!("run {} can't go on: {}", detail.row.id.short(), why.text));
+            why.hint.into_iter().fold(failure, Error::hinting)
+        };
+        resumable(&detail, &records::owner(project)).map_err(|error| Error::invalid(error.to_string()))?;
+        let endpoint = calling::located(&project.config, &detail.row.endpoint, &Environment::inherited())?;
+        if let EndpointKey::Missing { variable } = &endpoint.key {
+            return Err(refused(format!("`{}` needs a key in {variable}; set it", endpoint.name).into()));
+        }
+        run.renew(&Today { project, detail: &detail, root, progress }).map_err(refused)?;
+        run.access_mut().connect(endpoint);
+        Ok(Self { run, detail, records: None })
+    }
+
+    /// The run.
+    #[must_use]
+    pub fn run(&self) -> &dyn AgentRun {
+        self.run.as_ref()
+    }
+
+    /// Where it is recorded, once that is open.
+    #[must_use]
+    pub const fn records(&self) -> Option<&OpenRecords> {
+        self.records.as_ref()
+    }
+
+    /// Opens the records for it. What there is to say goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be kept.
+    pub async fn begin(&mut self, project: &OpenProject, notes: &mut Vec<Note>) -> Result<(), Error> {
+        let most = self.run.most();
+        self.records = self.run.access().record(project, RecordChoice::Needed, most, notes).await?;
+        if let Some(records) = &self.records {
+            self.run.consult(records, project).await?;
+        }
+        notes.extend(learned_before(&self.detail));
+        Ok(())
+    }
+
+    /// Goes on to the run's end, under its own id or apart. What it asks, under the short id that is given beside,
+    /// `ask` has a person answer.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be taken over or its state is none of its agent's, and those of `ask`.
+    pub async fn to_the_end<E>(
+        &self,
+        project: &OpenProject,
+        way: ResumeIdentity,
+        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
+        stop: &CancellationToken,
+    ) -> Result<RunResult, E>
+    where
+        E: From<Error> + From<proem_engine::Error> + From<proem_store::Error>,
+    {
+        let (run, old) = (self.run.as_ref(), &self.detail.row);
+        let Some(records) = &self.records else { return Err(Error::invalid(NONE_TO_GO_ON_IN).into()) };
+        let kept = records.kept();
+        // Its state opens under the rules of today only, so these are then the recorded ones.
+        let policy = run.policy(&GuardFiles::load(&project.places)?.rules());
+        let resumed = resume(kept.store, kept.seal, kept.project, (&old.id, way), &policy).await;
+        // A run that can't go on is an answer about the record, not a fault of the system.
+        let resumed = resumed.map_err(|error| Error::invalid(error.to_string()))?;
+        let began = Instant::now();
+        let mut machine = run.restore(&resumed.state.machine)?;
+        let (id, parent) = match way {
+            ResumeIdentity::On => (old.id.clone(), None),
+            ResumeIdentity::Apart => (OpenRecords::id()?, Some(old.id.clone())),
+        };
+        let start = Start { parent, line: old.line, steps: resumed.step, ..run.start(id) };
+        let recording = Recording::new(&kept, &start);
+        let calls = calls(run, old.line.unwrap_or(1))?.through(&recording);
+        let end = {
+            let (world, bounds) = (run.world(&calls)?, bounds(run, stop));
+            let id = recording.id().short().to_owned();
+            let ask = async |asked: &[Question]| ask(&id, asked).await;
+            resumed.to_the_end(&mut machine, (&world, &bounds), &recording, ask).await?
+        };
+        let ended = EndedRun { end, traces: calls.into_made(), earlier: earlier(&resumed, way), began };
+        Ok(run.finish(ended, Some(&recording)).await?)
+    }
+
+    /// Closes the records, with what there is to say about that.
+    pub async fn end(self) -> Option<Note> {
+        self.records?.end().await
+    }
+}
+
+/// What was asked before.
+fn earlier(resumed: &ResumableRun, way: ResumeIdentity) -> EarlierAttempts {
+    let attempts = resumed.detail.calls.iter().map(|call| call.attempts.len()).sum();
+    let lost = match way {
+        ResumeIdentity::On => resumed.lost(),
+        // It belongs to the run that lost it, not to a fork.
+        ResumeIdentity::Apart => 0,
+    };
+    EarlierAttempts { attempts, lost }
+}

@@ -1,0 +1,210 @@
+//! An agent that Proem doesn't ship, through everything that is done with runs: it stands in one file of these tests,
+//! and no other line of Proem knows it.
+
+mod draft;
+
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use proem_app::Error;
+use proem_app::agents::base::{BaseOptions, RunBase};
+use proem_app::agents::running::{Resumption, start as start_run};
+use proem_app::agents::{Agent as _, Agents, RunResult};
+use proem_app::places::{Channel, Places};
+use proem_app::project::{BookReading, OpenProject};
+use proem_app::records::Whose;
+use proem_app::records::blocking;
+use proem_app::records::learning::Adapting;
+use proem_app::records::writing::RecordChoice;
+use proem_app::run::options::Carriage;
+use proem_app::runs::replay::replayed;
+use proem_app::runs::resume::StoppedRun;
+use proem_engine::run::{ExchangeEnd, Outcome, Question};
+use proem_guard::show;
+use proem_llm::scripted::{Delivery, Reply};
+use proem_runtime::records::ResumeIdentity;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use self::draft::DraftAgent;
+use crate::fixture::Fixture;
+use crate::records::sql;
+use crate::run::{set_up, start, without_ids};
+
+/// What the agent does in a process of its own, by the variable of that name.
+const PHASE: &str = "PROEM_TEST_PHASE";
+
+const WRITE: &str = "---
+model: small
+input:
+  schema: { task: string }
+proem:
+  version: 1.0.0
+  output_schema: write.schema.json
+  sections:
+    - { name: role, trust: constitution }
+    - { name: task, trust: task }
+  inputs:
+    task: { trust: trusted }
+---
+{{role \"system\"}}{{section \"role\"}}
+Write one sentence.
+{{role \"user\"}}{{section \"task\"}}
+{{task}}
+";
+
+const JUDGE: &str = "---
+model: small
+input:
+  schema: { text: string }
+proem:
+  version: 1.0.0
+  output_schema: judge.schema.json
+  sections:
+    - { name: role, trust: constitution }
+    - { name: text, trust: untrusted, cache: never, keep: required }
+---
+{{role \"system\"}}{{section \"role\"}}
+Judge one sentence.
+{{role \"user\"}}{{section \"text\"}}
+{{text}}
+";
+
+/// A contract with one text of that name.
+fn schema(field: &str) -> String {
+    json!({
+        "type": "object", "properties": { field: { "type": "string", "maxLength": 200 } },
+        "required": [field], "additionalProperties": false,
+    })
+    .to_string()
+}
+
+/// A process of this test's own binary that does one thing with the agent.
+fn phase(fixture: &Fixture, phase: &str) -> Command {
+    let mut command = fixture.command(std::env::current_exe().unwrap());
+    command.args(["agent::in_a_process_of_its_own", "--exact", "--ignored", "--nocapture"]).env(PHASE, phase);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What such a process says.
+fn said(fixture: &Fixture, what: &str) -> String {
+    let output = phase(fixture, what).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{what}: {out}{err}");
+    out.lines().filter_map(|line| line.strip_prefix("> ")).fold(String::new(), |mut all, line| {
+        _ = writeln!(all, "{line}");
+        all
+    })
+}
+
+#[test]
+fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
+    let slow = Delivery { delay_ms: 600_000, ..Delivery::default() };
+    let judged = Reply::value(json!({ "verdict": "It is short." }));
+    let written = Reply::value(json!({ "text": "A proem opens a work." }));
+    let server = start(vec![written, Reply { how: slow, ..judged.clone() }, judged]);
+    let mut fixture = Fixture::folder();
+    set_up(&mut fixture, &server, "attempts = 1\n");
+    for (name, prompt, field) in [("write", WRITE, "text"), ("judge", JUDGE, "verdict")] {
+        fixture.configure(&format!("book/draft/{name}/1.0.0.prompt"), prompt);
+        fixture.configure(&format!("book/draft/{name}/{name}.schema.json"), &schema(field));
+    }
+
+    // It asks twice, and dies while it waits for the second answer.
+    let mut dies = phase(&fixture, "start").spawn().unwrap();
+    while server.requests().len() < 2 {
+        if dies.try_wait().unwrap().is_some() {
+            let output = dies.wait_with_output().unwrap();
+            panic!("it ended before it asked twice: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    dies.kill().unwrap();
+    dies.wait().unwrap();
+    assert_eq!(sql(&fixture, "SELECT kind || ' ' || state FROM runs"), ["draft running"]);
+
+    // What was answered is not asked again.
+    assert_eq!(said(&fixture, "resume"), "{\"verdict\":\"It is short.\"}\n");
+    assert_eq!(server.requests().len(), 3);
+    assert_eq!(sql(&fixture, "SELECT kind || ' ' || outcome FROM runs"), ["draft answered"]);
+    assert_eq!(said(&fixture, "replay"), "2 calls, no difference\n");
+    let bodies: Vec<String> = server.requests().iter().map(|request| request.json().unwrap().to_string()).collect();
+    assert_eq!(bodies[1], bodies[2]);
+
+    // The binary doesn't know the agent, and shows what it did all the same.
+    let shown = fixture.proem(&["runs", "show", "last", "--json"]).json();
+    let prompts: Vec<&str> =
+        shown["calls"].as_array().unwrap().iter().map(|call| call["prompt"].as_str().unwrap()).collect();
+    assert_eq!(prompts, ["draft/write", "draft/judge"]);
+    let account = fixture.proem(&["runs", "show", "last"]);
+    assert!(account.answer().contains("It is short."), "{}", account.answer());
+    let stats = fixture.proem(&["stats", "--json"]).json();
+    let name = stats["prompts"][0]["name"].as_str().unwrap();
+    assert!(name.starts_with("draft/judge@1.0.0"), "{name}");
+    let unknown = fixture.proem(&["runs", "replay", "last"]);
+    assert_eq!(unknown.code(), 1);
+    assert_eq!(
+        without_ids(unknown.stderr()),
+        "error: run ID can't be replayed: its kind `draft` is unknown to this version of Proem; update Proem\n"
+    );
+}
+
+/// Not a test of its own: what [`phase`] starts.
+#[test]
+#[ignore = "another test starts it in a process of its own"]
+fn in_a_process_of_its_own() {
+    let what = std::env::var(PHASE).unwrap();
+    let places = Places::find(Channel::Pipe).unwrap();
+    let mut project = OpenProject::open(Path::new("."), &places, BookReading::Trusted).unwrap();
+    let agents = Agents::shipped().with(DraftAgent);
+    let said = match what.as_str() {
+        "start" => value(begin(&mut project)),
+        "resume" => value(resume(&agents, &project)),
+        _ => {
+            let replayed = blocking(replayed(&agents, &project, "last", Whose::Project, &mut Vec::new())).unwrap();
+            assert_eq!(replayed.report.difference, None);
+            format!("{} calls, no difference", replayed.report.calls)
+        }
+    };
+    println!("\n> {said}");
+}
+
+fn begin(project: &mut OpenProject) -> Result<RunResult, Error> {
+    let options =
+        BaseOptions { model: None, provider: None, carriage: Carriage::Network, seconds: NonZeroU32::new(60).unwrap() };
+    let inputs = json!({ "task": "What is a proem?" }).into();
+    let mut base = RunBase::new(&DraftAgent, &options, inputs, project)?;
+    blocking(async {
+        let (adapting, mut notes) = (Adapting::default(), Vec::new());
+        let records = base.begin(project, &adapting, RecordChoice::Needed, &mut notes).await?;
+        let run = DraftAgent.prepare(base)?;
+        start_run(run.as_ref(), records.as_ref(), nobody, &CancellationToken::new()).await
+    })
+}
+
+fn resume(agents: &Agents, project: &OpenProject) -> Result<RunResult, Error> {
+    blocking(async {
+        let stopped = StoppedRun::find(agents, project, "last", Whose::Project, &mut Vec::new()).await?;
+        let (detail, read) = stopped.read_back()?;
+        let mut resumption = Resumption::new(project, detail, read, Path::new("."), &|_| ())?;
+        resumption.begin(project, &mut Vec::new()).await?;
+        resumption.to_the_end(project, ResumeIdentity::On, nobody, &CancellationToken::new()).await
+    })
+}
+
+async fn nobody(_: &str, _: &[Question]) -> Result<Vec<proem_engine::run::QuestionAnswer>, Error> {
+    Err(Error::invalid("nobody is asked"))
+}
+
+/// The value that a run ended with.
+fn value(ran: Result<RunResult, Error>) -> String {
+    let outcome = ran.unwrap().output.downcast::<Outcome>().unwrap();
+    match &outcome.ended {
+        ExchangeEnd::Answered { value } => proem_text::json::compact(&show::value(value)),
+        other => format!("{other:?}"),
+    }
+}
