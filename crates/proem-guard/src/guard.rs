@@ -13,11 +13,12 @@ mod gathering;
 
 use self::{blocks::blocks, gathering::Gathering};
 use crate::{
+    error::RuleError,
     finding::Severity,
     learned::{SentenceScorer, SentenceScorerError, Window},
     lexicon::Lexicon,
     scan::{Scan, Scanner, Sight, UnreadReason},
-    scanners::{self, RuleError, ToolVocabulary},
+    scanners::{self, ToolVocabulary},
     score::{self, TextScorer, TextScorerError},
     source::{self, LanguageFamily, Licences},
     untrusted::Untrusted,

@@ -11,7 +11,7 @@
 mod trie;
 
 use self::trie::Trie;
-use crate::{scanners::RuleError, view::folded};
+use crate::{error::RuleError, view::folded};
 use alloc::{
     format,
     string::{String, ToString},

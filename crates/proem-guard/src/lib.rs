@@ -17,6 +17,7 @@ pub mod check;
 pub mod contain;
 pub mod credential;
 pub mod cut;
+mod error;
 pub mod finding;
 pub mod guard;
 pub mod learned;
@@ -35,6 +36,7 @@ pub use contain::{
     ContainedText, ContainmentPart, InstallationKey, Neutralisation, SourceRange, Tag, contain, without_ids,
 };
 pub use cut::{Cut, cut};
+pub use error::RuleError;
 pub use finding::{Finding, FindingKind, Severity};
 pub use guard::{Guard, GuardError};
 pub use scan::{Hit, Scan, ScanError, Scanner, Sight, UnreadReason, UnreadSpan};

@@ -25,9 +25,8 @@ mod tools;
 pub use bank::Bank;
 pub use catalogue::{RuleDescription, catalogue};
 
-use crate::{lexicon::Lexicon, scan::Scanner};
+use crate::{error::RuleError, lexicon::Lexicon, scan::Scanner};
 use alloc::{boxed::Box, string::String, vec, vec::Vec};
-use core::fmt;
 
 /// The concepts that ship with the product.
 const CONCEPTS: &str = include_str!("../data/concepts.tsv");
@@ -46,34 +45,6 @@ pub struct ToolVocabulary {
     /// What people say who mean it, in any language: `send an email`.
     pub words: Vec<String>,
 }
-
-/// A data file can't be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleError {
-    /// The file's name.
-    pub file: &'static str,
-    /// The line, from 1; 0 if it is about the whole file.
-    pub line: usize,
-    /// What is wrong with it and what to do.
-    pub message: String,
-}
-
-impl RuleError {
-    pub(crate) const fn new(file: &'static str, line: usize, message: String) -> Self {
-        Self { file, line, message }
-    }
-}
-
-impl fmt::Display for RuleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.file, self.message),
-            line => write!(f, "{}:{line}: {}", self.file, self.message),
-        }
-    }
-}
-
-impl core::error::Error for RuleError {}
 
 /// The lexicon and the scanners that ship with the product, for an agent with these tools.
 ///

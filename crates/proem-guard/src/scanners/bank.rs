@@ -6,8 +6,9 @@
 //! nearest benign pattern, so that words that both use count for nothing. It is a feature of the
 //! score and at most a mild finding.
 
-use super::{RuleError, sentence::sentences};
+use super::sentence::sentences;
 use crate::{
+    error::RuleError,
     finding::{FindingKind, Severity},
     lexicon::{Lexicon, Mention},
     scan::{Hit, ScanError, Scanner, Sight},

@@ -1,7 +1,10 @@
 //! Every rule that ships with the product, for people who read findings.
 
-use super::{RuleError, shipped_rules};
-use crate::finding::Severity::{self, High, Low, Medium};
+use super::shipped_rules;
+use crate::{
+    error::RuleError,
+    finding::Severity::{self, High, Low, Medium},
+};
 use alloc::{vec, vec::Vec};
 
 /// What a rule is, for a person.

@@ -1,6 +1,6 @@
 //! What makes a match count less: somebody reports it, quotes it or writes about it.
 
-use super::phrases::around;
+use super::place::around;
 use crate::{
     finding::Severity,
     lexicon::{Lexicon, Mention},

@@ -4,7 +4,7 @@
 //! kept, so the time doesn't depend on what the text says. See [`super::context`] for what makes a
 //! match count less.
 
-use super::{context::DiscourseConcepts, rules::DetectionRule, sentence};
+use super::{context::DiscourseConcepts, place::around, rules::DetectionRule, sentence};
 use crate::{
     finding::FindingKind,
     lexicon::{Lexicon, Mention},
@@ -170,17 +170,6 @@ fn precedes(text: &str, first: Span, second: Span) -> bool {
 fn is_same_sentence(text: &str, first: Span, second: Span) -> bool {
     let between = if first.end <= second.start { first.end..second.start } else { second.end..first.start };
     !text.get(between).is_some_and(sentence::ends_in)
-}
-
-/// The mentions at most about `max` characters before or behind `span`, where `index` is the
-/// place of one inside it.
-pub(super) fn around(mentions: &[Mention], index: usize, span: Span, max: usize) -> impl Iterator<Item = &Mention> {
-    let (start, end) =
-        (span.start.saturating_sub(max.saturating_mul(2)), span.end.saturating_add(max.saturating_mul(2)));
-    let (before, behind) = mentions.split_at_checked(index).unwrap_or((mentions, &[]));
-    let before = before.iter().rev().take_while(move |mention| mention.span.start >= start);
-    let behind = behind.iter().take_while(move |mention| mention.span.start < end);
-    before.chain(behind)
 }
 
 #[cfg(test)]

@@ -17,8 +17,7 @@
 //!
 //! [`super::phrases`] looks for them.
 
-use super::RuleError;
-use crate::{finding::Severity, lexicon::Lexicon};
+use crate::{error::RuleError, finding::Severity, lexicon::Lexicon};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 
 /// The file name in errors.
