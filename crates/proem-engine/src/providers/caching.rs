@@ -1,0 +1,62 @@
+//! What a provider caches: whose decision it is, in which order, for how long and at what share of the price.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use serde::Deserialize;
+
+use super::Provider;
+
+/// What a provider caches and for how long.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CacheRules {
+    /// Whose rules these are.
+    pub provider: Provider,
+    /// Whether a request has to say where its prefixes end.
+    pub mode: CacheControl,
+    /// The order in which a prefix is made; empty if unknown.
+    #[serde(default)]
+    pub order: Vec<PrefixStage>,
+    /// How many breakpoints a request may have; absent for any mode but [`CacheControl::Explicit`].
+    pub max_breakpoints: Option<NonZeroUsize>,
+    /// The lifetimes on offer, the default first; none for [`CacheControl::Never`].
+    pub lifetimes: Vec<Lifetime>,
+    /// What a cached token costs, in hundredths of an input token.
+    pub read_percent: Option<NonZeroU32>,
+    /// Where the rules were read, as addresses.
+    pub sources: Vec<String>,
+}
+
+/// Who decides which prefixes are cached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheControl {
+    /// The request, by breakpoints.
+    Explicit,
+    /// The provider, by the longest prefix it has seen.
+    Implicit,
+    /// Nobody: nothing is cached.
+    Never,
+}
+
+/// A part of a request, as prefixes order them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PrefixStage {
+    /// Tool definitions.
+    Tools,
+    /// The operator's text.
+    System,
+    /// The turns of user and model.
+    Messages,
+}
+
+/// How long a cache entry lives after its last use.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lifetime {
+    /// In seconds.
+    pub seconds: Option<NonZeroU32>,
+    /// What a written token costs, in hundredths of an input token.
+    pub write_percent: NonZeroU32,
+}

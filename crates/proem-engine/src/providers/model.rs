@@ -1,0 +1,134 @@
+//! One model: what it takes, what it refuses and how its tokens are counted.
+
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CacheRules, Prices};
+use crate::tokens::{OpenAi, ScaledCounter, TokenCounter};
+
+/// A model of one provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// Its name on the wire, such as `claude-haiku-4-5`.
+    pub name: String,
+    /// What its provider caches.
+    pub caching: CacheRules,
+    /// How its tokens are counted.
+    pub tokeniser: Tokeniser,
+    /// The role under which it takes what the operator says.
+    pub operator: Operator,
+    /// How it is held to a schema.
+    pub answers: SchemaEnforcement,
+    /// What its protocol calls the most tokens of an answer.
+    pub output_key: OutputKey,
+    /// What it refuses of what its protocol allows.
+    pub quirks: Vec<Quirk>,
+    /// The tokens of prompt and answer together, at most.
+    pub context_tokens: Option<NonZeroUsize>,
+    /// The tokens of an answer, at most.
+    pub output_tokens: Option<NonZeroUsize>,
+    /// The tokens of the shortest prefix that its provider caches.
+    pub min_prefix_tokens: Option<NonZeroUsize>,
+    /// Its prices by prompt length, shortest first; empty if unknown.
+    pub prices: Vec<Prices>,
+    /// Where its figures were read, as addresses.
+    pub sources: Vec<String>,
+}
+
+/// A service that runs models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Chat Completions.
+    OpenAi,
+}
+
+/// How a model's tokens are counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tokeniser {
+    /// By its own tokeniser.
+    Exact(OpenAi),
+    /// By another tokeniser's count.
+    Estimate {
+        /// Whose count it is.
+        base: OpenAi,
+        /// Hundredths of that count, 100 to 200.
+        percent: usize,
+        /// Where the factor was read, or `unmeasured`.
+        sources: Vec<String>,
+    },
+}
+
+/// The role under which a model takes what the operator says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operator {
+    /// `system`.
+    #[default]
+    System,
+    /// `developer`, in OpenAI's reasoning models.
+    Developer,
+}
+
+/// How a model is held to the schema of the value that it owes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SchemaEnforcement {
+    /// The value is the argument of a tool that must be called.
+    Tool,
+    /// The provider writes only what the schema allows.
+    Schema,
+    /// The provider writes one JSON object, of whatever shape; the prompt says which.
+    Object,
+    /// The prompt says what to write, and nothing enforces it.
+    Text,
+}
+
+/// What OpenAI's protocol calls the most tokens of an answer; Anthropic's has one name for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputKey {
+    /// `max_completion_tokens`, which OpenAI's reasoning models want.
+    #[default]
+    MaxCompletionTokens,
+    /// `max_tokens`, which compatible servers know.
+    MaxTokens,
+}
+
+/// Something that a model refuses although its protocol allows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quirk {
+    /// It takes no temperature.
+    NoTemperature,
+    /// It can't be made to call a tool.
+    NoForcedTools,
+    /// It takes tools only if it is told not to reason.
+    ToolsWithoutReasoning,
+}
+
+impl Model {
+    /// Whose model it is.
+    #[must_use]
+    pub const fn provider(&self) -> Provider {
+        self.caching.provider
+    }
+
+    /// A counter of its tokens.
+    #[must_use]
+    pub fn counter(&self) -> Box<dyn TokenCounter> {
+        match &self.tokeniser {
+            Tokeniser::Exact(tokeniser) => Box::new(*tokeniser),
+            Tokeniser::Estimate { base, percent, .. } => Box::new(ScaledCounter::new(*base, *percent)),
+        }
+    }
+
+    /// The prices that hold for a prompt of that many tokens.
+    #[must_use]
+    pub fn prices_for(&self, prompt_tokens: usize) -> Option<&Prices> {
+        self.prices.iter().find(|prices| prices.up_to_tokens.is_none_or(|limit| prompt_tokens <= limit.get()))
+    }
+}
