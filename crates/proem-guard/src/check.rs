@@ -252,24 +252,24 @@ pub fn check(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
     let mut failures = Vec::new();
     name(action.name, rules, &mut failures);
     if action.fields.len() > MAX_FIELDS {
-        failures.push(fail((ActionRule::TooLarge, Span::default(), None), ACTION, action.name));
+        failures.push(fail(RuleBreach::new(ActionRule::TooLarge, Span::default()), ACTION, action.name));
     }
     let mut leaks: Vec<(&ActionField<'_>, SecretOverlap)> = Vec::new();
     for field in action.fields.iter().take(MAX_FIELDS) {
         let value = field.value.value();
         let whole = Span::new(0, value.len());
         if value.len() > MAX_FIELD {
-            failures.push(fail((ActionRule::TooLarge, whole, None), field.path, field.value));
+            failures.push(fail(RuleBreach::new(ActionRule::TooLarge, whole), field.path, field.value));
             continue;
         }
         let readings = readings(value);
         let mut found = grounds.field(field.role, value, field.value.label(), &readings);
         if !readings.complete {
-            found.push((ActionRule::TooDeep, whole, None));
+            found.push(RuleBreach::new(ActionRule::TooDeep, whole));
         }
         let (mut of_prompt, mut of_canary) = (SecretOverlap::default(), SecretOverlap::default());
         compare(value, &readings, [(&prompt, &mut of_prompt), (&canary, &mut of_canary)]);
-        found.extend(of_canary.iter().map(|run| (ActionRule::CanaryLeak, run.span, None)));
+        found.extend(of_canary.iter().map(|run| RuleBreach::new(ActionRule::CanaryLeak, run.span)));
         failures.extend(found.into_iter().map(|found| fail(found, field.path, field.value)));
         leaks.push((field, of_prompt));
     }
@@ -289,9 +289,9 @@ fn name(name: &Untrusted<String>, rules: &CheckContext<'_>, failures: &mut Vec<A
     };
     let whole = Span::new(0, text.len());
     if text.len() <= MAX_EXCERPT.saturating_mul(4) && rules.denied.iter().any(|denied| fold(denied) == fold(text)) {
-        failures.push(fail((ActionRule::ActionDenied, whole, None), ACTION, name));
+        failures.push(fail(RuleBreach::new(ActionRule::ActionDenied, whole), ACTION, name));
     } else if !rules.actions.contains(&text.as_str()) {
-        failures.push(fail((ActionRule::ActionUnknown, whole, None), ACTION, name));
+        failures.push(fail(RuleBreach::new(ActionRule::ActionUnknown, whole), ACTION, name));
     }
 }
 
@@ -321,13 +321,15 @@ fn leaked(prompt: &SecretShingles, leaks: &[(&ActionField<'_>, SecretOverlap)]) 
                 _ => merged.push(run),
             }
         }
-        failures
-            .extend(merged.into_iter().map(|span| fail((ActionRule::PromptLeak, span, None), field.path, field.value)));
+        failures.extend(
+            merged.into_iter().map(|span| fail(RuleBreach::new(ActionRule::PromptLeak, span), field.path, field.value)),
+        );
     }
     failures
 }
 
-fn fail((rule, span, seen): RuleBreach, path: &str, value: &Untrusted<String>) -> ActionViolation {
+fn fail(breach: RuleBreach, path: &str, value: &Untrusted<String>) -> ActionViolation {
+    let RuleBreach { rule, span, seen } = breach;
     let text = value.value();
     let mut end = span.end.min(span.start.saturating_add(MAX_EXCERPT)).min(text.len());
     while !text.is_char_boundary(end) {

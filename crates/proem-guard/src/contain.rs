@@ -1,6 +1,6 @@
 //! The door into a prompt: text from outside between delimiters that it can't contain.
 //!
-//! Each outside part is replaced by its clean view, in the [`Mode`] that is asked for, the parts are joined, and the *joined* text is
+//! Each outside part is replaced by its clean view, in the [`ContainmentMode`] that is asked for, the parts are joined, and the *joined* text is
 //! scanned, because an attack may be cut in two where parts meet. What would end the containment
 //! is cut out, what would pass for structure is escaped with a backslash.
 //!
@@ -105,7 +105,7 @@ impl ContainedText {
     #[must_use]
     pub fn keyless_text(&self) -> String {
         let body = self.text.get(self.body.start..self.body.end).unwrap_or_default();
-        wrap(&self.tag, (NO_ID, &self.attributes), body).0
+        wrap(&self.tag, NO_ID, &self.attributes, body).0
     }
 
     /// What was noticed, by part and place.
@@ -131,7 +131,7 @@ impl ContainedText {
 ///
 /// The delimiters' id is computed with the key from the tag and the contained text, so that
 /// nobody without the key can write the end of the containment. The opening delimiter says what
-/// [`Mode`]s did: `mark=ˆ` names the sign that stands for spaces, `encoding=base64` the encoding.
+/// [`ContainmentMode`]s did: `mark=ˆ` names the sign that stands for spaces, `encoding=base64` the encoding.
 #[must_use]
 pub fn contain(parts: &[ContainmentPart<'_>], tag: &Tag, key: &InstallationKey) -> ContainedText {
     let joined = ContainmentBody::join(parts);
@@ -143,13 +143,13 @@ pub fn contain(parts: &[ContainmentPart<'_>], tag: &Tag, key: &InstallationKey) 
 
     let id = key.sign(tag, &body.text);
     let attributes = body.attributes();
-    let (text, span) = wrap(tag, (&id, &attributes), &body.text);
+    let (text, span) = wrap(tag, &id, &attributes, &body.text);
     let source_map = body.source_map(span.start);
     ContainedText { text, id, tag: tag.clone(), attributes, body: span, findings, label: body.label, source_map }
 }
 
 /// The body between its delimiters, and where it stands.
-fn wrap(tag: &Tag, (id, attributes): (&str, &str), body: &str) -> (String, Span) {
+fn wrap(tag: &Tag, id: &str, attributes: &str, body: &str) -> (String, Span) {
     let name = tag.as_str();
     let mut text = format!("<{name} id={id}{attributes}>\n");
     let start = text.len();

@@ -143,7 +143,7 @@ impl Guard {
     fn gather(&self, text: &str, scoring: Scoring, gathering: &mut Gathering) {
         for block in blocks(text) {
             let part = text.get(block.start..block.end).unwrap_or_default();
-            self.scan_block((part, block.start), scoring, gathering);
+            self.scan_block(part, block.start, scoring, gathering);
         }
     }
 
@@ -152,7 +152,8 @@ impl Guard {
         self.model.windows(text)
     }
 
-    fn scan_block(&self, (block, offset): (&str, usize), scoring: Scoring, gathering: &mut Gathering) {
+    /// Scans a block that begins `offset` bytes into the text.
+    fn scan_block(&self, block: &str, offset: usize, scoring: Scoring, gathering: &mut Gathering) {
         let readings = view::readings(block, &DecodingLimits::for_text(block.len()));
         gathering.begin_block(offset, block, &readings);
         // One buffer for all scanners and readings; each empties it.

@@ -65,16 +65,25 @@ impl FanIn {
     }
 }
 
+/// How far around a file is looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NeighbourLimits {
+    /// The imports between the file and the last of its neighbours, at most.
+    pub hops: u32,
+    /// How many of the nearest are named, at most; all of them are counted.
+    pub named: usize,
+}
+
 /// Who is around a file: those that feel a change of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighbours {
     /// Files that import it.
     pub direct: u32,
-    /// Files that import those, up to the number of hops asked for.
+    /// Files that import those, up to the limit of imports.
     pub transitive: u32,
     /// The mean distance of all of them, in imports; `None` if there are none.
     pub mean_distance: Option<f64>,
-    /// The nearest of them, nearest first and by number, up to the cap asked for.
+    /// The nearest of them, nearest first and by number, as many as are to be named.
     pub nearest: Vec<u32>,
 }
 
@@ -191,16 +200,16 @@ impl Graph {
         depends(one, other) || depends(other, one)
     }
 
-    /// Who imports `file`, up to `hops` imports away, with the numbers of the nearest `cap`.
+    /// Who imports `file`, within limits.
     ///
     /// `counted` says which files are product code; a test leads nowhere. Nor does declaring a module.
-    pub fn neighbours(&self, file: u32, (hops, cap): (u32, usize), counted: impl Fn(u32) -> bool) -> Neighbours {
+    pub fn neighbours(&self, file: u32, limits: NeighbourLimits, counted: impl Fn(u32) -> bool) -> Neighbours {
         let mut seen = SeenFiles::new(self.files);
         seen.mark(file);
         let mut neighbours = Neighbours { direct: 0, transitive: 0, mean_distance: None, nearest: Vec::new() };
         let mut ring = BTreeSet::from([file]);
         let mut distances: u64 = 0;
-        for distance in 1..=hops {
+        for distance in 1..=limits.hops {
             let ends = ring.iter().flat_map(|&at| self.importers(at));
             let ends = ends.filter(|end| is_import(end.kind) && counted(end.file));
             ring = ends.map(|end| end.file).filter(|&end| seen.mark(end)).collect();
@@ -211,7 +220,7 @@ impl Graph {
             let count = if distance == 1 { &mut neighbours.direct } else { &mut neighbours.transitive };
             *count = count.saturating_add(found);
             distances = distances.saturating_add(u64::from(distance).saturating_mul(u64::from(found)));
-            let room = cap.saturating_sub(neighbours.nearest.len());
+            let room = limits.named.saturating_sub(neighbours.nearest.len());
             neighbours.nearest.extend(ring.iter().take(room));
         }
         let all = neighbours.direct.saturating_add(neighbours.transitive);

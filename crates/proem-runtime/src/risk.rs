@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use proem_agents::risk::investigation::NeighbourFiles;
 use proem_risk::assess::{Assessment, Depth, assess};
 use proem_risk::change::Change;
+use proem_risk::graph::NeighbourLimits;
 use proem_risk::history::{History, Past, UncountedCommits};
 use proem_risk::incident::{Corpus, MOST_INCIDENTS, MendIncidents};
 use proem_risk::level::{LevelRules, Thresholds};
@@ -178,7 +179,8 @@ impl ChangeView<'_> {
         let role =
             |index: u32| usize::try_from(index).ok().and_then(|at| tree.files.get(at)).map(|file| file.class.role);
         let is_product = |index: u32| matches!(role(index), Some(FileRole::Code | FileRole::Configuration));
-        let found = tree.graph.neighbours(tree.find(path)?, (2, NEIGHBOURS), is_product);
+        let limits = NeighbourLimits { hops: 2, named: NEIGHBOURS };
+        let found = tree.graph.neighbours(tree.find(path)?, limits, is_product);
         let name = |index: &u32| tree.files.get(usize::try_from(*index).ok()?).map(|file| file.path.lossy());
         Some(NeighbourFiles {
             direct: found.direct,

@@ -204,7 +204,7 @@ pub enum CacheSkipReason {
 pub fn compare(first: &CacheRequest<'_>, second: &CacheRequest<'_>, model: Option<&Model>) -> CacheComparison {
     let change = first_change(first, second);
     let shared_tokens = shared_tokens(first, second, change.as_ref());
-    let verdict = verdict(first, second, model, (change.as_ref(), shared_tokens));
+    let verdict = verdict(first, second, model, change.as_ref(), shared_tokens);
     let missed_tokens = missed_tokens(second, &verdict);
     let cost = missed_tokens.and_then(|missed| cost(missed, second, model));
     let read_tokens = second.usage.and_then(|usage| usage.cache_read);
@@ -296,7 +296,8 @@ fn verdict(
     first: &CacheRequest<'_>,
     second: &CacheRequest<'_>,
     model: Option<&Model>,
-    (change, shared_tokens): (Option<&RequestDifference>, u64),
+    change: Option<&RequestDifference>,
+    shared_tokens: u64,
 ) -> CacheOutcome {
     let Some(read) = second.usage.and_then(|usage| usage.cache_read) else { return CacheOutcome::Unreported };
     let changed = change.is_some_and(RequestDifference::is_in_prefix);

@@ -43,7 +43,7 @@ pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline
         adapted.add(ProfileRule::Baseline, &Behind::default(), always);
     }
     if signals.recent_failure_count > 0 || !signals.last_failure_subagents.is_empty() {
-        let slot = adapted.slot("agent", &signals.last_failure_subagents, (agents, AGENTS));
+        let slot = adapted.slot("agent", &signals.last_failure_subagents, agents, AGENTS);
         let whose = if slot == NameSlot::default() { String::new() } else { format!(" of {}", slot.in_words()) };
         let line = format!("Earlier results{whose} failed: deal first with what went wrong there.");
         let behind = Behind { failures: Some(signals.recent_failure_count), slot };
@@ -53,7 +53,7 @@ pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline
             [(List::Instructions, line), (List::Constraints, OTHER_WAY.to_owned())],
         );
     }
-    let slot = adapted.slot("risk", &signals.risk_tags, (risks, RISKS));
+    let slot = adapted.slot("risk", &signals.risk_tags, risks, RISKS);
     if slot != NameSlot::default() {
         let line = format!("Guard against these known risks: {}.", slot.in_words());
         adapted.add(ProfileRule::Risks, &Behind { failures: None, slot }, [(List::Instructions, line)]);
@@ -106,8 +106,8 @@ impl Adaptation {
         }
     }
 
-    /// Distinct names for a line, as far as it shows them.
-    fn slot(&mut self, what: &str, names: &[String], (registry, most): (&Registry, usize)) -> NameSlot {
+    /// Distinct names for a line: those of the registry, at most `most` of them.
+    fn slot(&mut self, what: &str, names: &[String], registry: &Registry, most: usize) -> NameSlot {
         let mut shown: Vec<&str> = Vec::new();
         let mut others: Vec<&str> = Vec::new();
         let mut beyond: Vec<&str> = Vec::new();

@@ -17,7 +17,21 @@ use proem_text::{Label, Secrecy, Span};
 const MIN_DIGITS: usize = 7;
 
 /// A failure without its field.
-pub(super) type RuleBreach = (ActionRule, Span, Option<Sighting>);
+#[derive(Debug)]
+pub(super) struct RuleBreach {
+    pub(super) rule: ActionRule,
+    /// Where in the field's value.
+    pub(super) span: Span,
+    /// The text from outside that says the value, if one does.
+    pub(super) seen: Option<Sighting>,
+}
+
+impl RuleBreach {
+    /// A breach that no text from outside has to do with.
+    pub(super) const fn new(rule: ActionRule, span: Span) -> Self {
+        Self { rule, span, seen: None }
+    }
+}
 
 /// What values are compared with.
 #[derive(Debug)]
@@ -56,7 +70,7 @@ impl ProvenanceBasis<'_> {
                 let mut found = self.running(value, text.figures, readings);
                 let label = label.join(self.rules.request);
                 if label.audience() > text.audience || label.secrecy() == Secrecy::Secret {
-                    found.push((ActionRule::Audience, whole, None));
+                    found.push(RuleBreach::new(ActionRule::Audience, whole));
                 }
                 return found;
             }
@@ -135,7 +149,7 @@ impl ProvenanceBasis<'_> {
         }
         let mut found = outermost(judged, settled);
         if too_many {
-            found.push((ActionRule::TooLarge, Span::new(0, value.len()), None));
+            found.push(RuleBreach::new(ActionRule::TooLarge, Span::new(0, value.len())));
         }
         found
     }
@@ -162,7 +176,7 @@ impl ProvenanceBasis<'_> {
 fn failure(judgement: ProvenanceResult, span: Span) -> Option<RuleBreach> {
     match judgement {
         ProvenanceResult::Passes => None,
-        ProvenanceResult::Fails(rule, sighting) => Some((rule, span, sighting)),
+        ProvenanceResult::Fails(rule, seen) => Some(RuleBreach { rule, span, seen }),
     }
 }
 

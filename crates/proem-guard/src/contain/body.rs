@@ -76,7 +76,7 @@ impl ContainmentBody {
                 ContainmentPart::Kept(text, mode) => (*text, *mode),
             };
             body.label = body.label.join(text.label());
-            body.push_outside((index, mode, mark), text.value());
+            body.push_outside(index, mode, mark, text.value());
         }
         if !body.text.ends_with('\n') {
             body.text.push('\n');
@@ -84,7 +84,8 @@ impl ContainmentBody {
         body
     }
 
-    fn push_outside(&mut self, (part, mode, mark): (usize, ContainmentMode, Option<char>), original: &str) {
+    /// Adds the part with the number `part`; `mark` is the sign that is free in all parts.
+    fn push_outside(&mut self, part: usize, mode: ContainmentMode, mark: Option<char>, original: &str) {
         let view = clean(original);
         self.removed.extend(view.removed.iter().map(|(kind, span)| Neutralisation { part, span: *span, kind: *kind }));
         if view.text.is_empty() {

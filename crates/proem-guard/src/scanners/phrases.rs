@@ -51,6 +51,15 @@ struct PartialMatch {
     end: usize,
 }
 
+/// Where a pattern matches.
+#[derive(Debug, Clone, Copy)]
+struct PatternMatch {
+    /// In bytes of the folded text.
+    span: Span,
+    /// The number of its last mention among all of the text.
+    last: usize,
+}
+
 impl RuleFamily {
     /// The rules of the family `name`, which report `kind`.
     pub(super) fn new(name: &'static str, kind: FindingKind, rules: &[DetectionRule], lexicon: &Lexicon) -> Self {
@@ -107,7 +116,8 @@ impl Scanner for RuleFamily {
                 let Some(way) = way else { continue };
                 if place.is_last {
                     if let Some(rule) = self.rules.get(place.rule) {
-                        self.report(sight, rule, (Span::new(way.start, way.end), index), hits);
+                        let matched = PatternMatch { span: Span::new(way.start, way.end), last: index };
+                        self.report(sight, rule, matched, hits);
                     }
                 } else if let Some(slot) = ways.get_mut(place.number) {
                     *slot = Some(way);
@@ -132,9 +142,9 @@ impl PatternPosition {
 }
 
 impl RuleFamily {
-    /// Adds the hit of a rule, unless an exception voids it. The mention with the number `last` is
-    /// the last one of the match.
-    fn report(&self, sight: &Sight<'_>, rule: &DetectionRule, (span, last): (Span, usize), hits: &mut Vec<Hit>) {
+    /// Adds the hit of a rule, unless an exception voids it.
+    fn report(&self, sight: &Sight<'_>, rule: &DetectionRule, matched: PatternMatch, hits: &mut Vec<Hit>) {
+        let PatternMatch { span, last } = matched;
         let text = sight.folded.text.as_str();
         let near =
             |mention: &Mention| rule.without.contains(&mention.concept) && is_same_sentence(text, mention.span, span);

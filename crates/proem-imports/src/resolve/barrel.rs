@@ -11,6 +11,15 @@ use crate::{
 /// The most files that are looked at for one name; a longer chain is left where it is.
 const LOOKS: usize = 64;
 
+/// An import whose binding a file hands on to whoever imports the file.
+#[derive(Debug, Clone, Copy)]
+struct ReExport<'f> {
+    import: &'f Import,
+    binding: &'f Binding,
+    /// Whether it names what is looked for; otherwise it hands on all that another file has.
+    certain: bool,
+}
+
 impl FileImports<'_> {
     /// The files that define `name` as `file` knows it, other than by the file itself alone.
     ///
@@ -28,8 +37,8 @@ impl FileImports<'_> {
                 continue;
             };
             let before = open.len();
-            for (import, binding) in handed_on(facts, name) {
-                self.follow(&place, facts, (import, binding, true), &mut open);
+            for export in handed_on(facts, name) {
+                self.follow(&place, facts, export, &mut open);
             }
             if open.len() > before {
                 continue;
@@ -38,8 +47,8 @@ impl FileImports<'_> {
                 definers.insert(place.file);
                 continue;
             }
-            for (import, binding) in all_of(facts) {
-                self.follow(&place, facts, (import, binding, false), &mut open);
+            for export in all_of(facts) {
+                self.follow(&place, facts, export, &mut open);
             }
             if certain && open.len() == before && place.file != file {
                 definers.insert(place.file);
@@ -48,14 +57,15 @@ impl FileImports<'_> {
         definers
     }
 
-    /// Goes where `binding` leads; `certain` if it names what is looked for.
+    /// Goes where what `place` hands on comes from.
     fn follow(
         &self,
         place: &NamedTarget,
         facts: &SourceFacts,
-        (import, binding, certain): (&Import, &Binding, bool),
+        export: ReExport<'_>,
         open: &mut Vec<(NamedTarget, bool)>,
     ) {
+        let ReExport { import, binding, certain } = export;
         let ImportTarget::To(places) = self.languages.step(place.file, facts, import, Some(binding)) else { return };
         for mut next in places {
             if !certain {
@@ -80,9 +90,8 @@ fn head(language: SourceLanguage, name: &str) -> &str {
 }
 
 /// The imports of a file that bring in `name` so that others can get it there.
-fn handed_on<'a>(facts: &'a SourceFacts, name: &'a str) -> impl Iterator<Item = (&'a Import, &'a Binding)> {
-    let bindings = facts.imports.iter().flat_map(|import| import.bindings.iter().map(move |binding| (import, binding)));
-    bindings.filter(move |(import, binding)| match facts.language {
+fn handed_on<'f>(facts: &'f SourceFacts, name: &'f str) -> impl Iterator<Item = ReExport<'f>> {
+    exports(facts, true).filter(move |ReExport { import, binding, .. }| match facts.language {
         SourceLanguage::Rust => rust_hands_on(import, binding, name),
         SourceLanguage::Python => binding.local == name && !import.test,
         SourceLanguage::JavaScript | SourceLanguage::Tsx | SourceLanguage::TypeScript => {
@@ -103,13 +112,18 @@ fn rust_hands_on(import: &Import, binding: &Binding, name: &str) -> bool {
 }
 
 /// The imports of a file that hand on all of another.
-fn all_of(facts: &SourceFacts) -> impl Iterator<Item = (&Import, &Binding)> {
-    let bindings = facts.imports.iter().flat_map(|import| import.bindings.iter().map(move |binding| (import, binding)));
-    bindings.filter(|(import, binding)| {
+fn all_of(facts: &SourceFacts) -> impl Iterator<Item = ReExport<'_>> {
+    exports(facts, false).filter(|ReExport { import, binding, .. }| {
         let public = matches!(import.kind, ImportKind::ReExport | ImportKind::TypeOnly);
         binding.name == "*"
             && binding.local == "*"
             && !import.test
             && (public || matches!(facts.language, SourceLanguage::Python))
     })
+}
+
+/// Every import of a file with each of its bindings, as if it were handed on.
+fn exports(facts: &SourceFacts, certain: bool) -> impl Iterator<Item = ReExport<'_>> {
+    let bindings = facts.imports.iter().flat_map(|import| import.bindings.iter().map(move |binding| (import, binding)));
+    bindings.map(move |(import, binding)| ReExport { import, binding, certain })
 }

@@ -62,14 +62,14 @@ fn either_direction_explains() {
 #[test]
 fn neighbours_are_counted_by_distance() {
     let graph = graph(7, &[(1, 0), (2, 0), (3, 1), (4, 2), (0, 3), (5, 4)]);
-    let found = graph.neighbours(0, (2, 3), |_| true);
+    let found = graph.neighbours(0, NeighbourLimits { hops: 2, named: 3 }, |_| true);
     assert_eq!((found.direct, found.transitive, found.mean_distance), (2, 2, Some(1.5)));
     assert_eq!(found.nearest, [1, 2, 3]);
-    let none = graph.neighbours(6, (2, 3), |_| true);
+    let none = graph.neighbours(6, NeighbourLimits { hops: 2, named: 3 }, |_| true);
     assert_eq!((none.direct, none.transitive, none.mean_distance, none.nearest.len()), (0, 0, None, 0));
-    assert_eq!(graph.neighbours(0, (3, 9), |_| true).nearest, [1, 2, 3, 4, 5]);
+    assert_eq!(graph.neighbours(0, NeighbourLimits { hops: 3, named: 9 }, |_| true).nearest, [1, 2, 3, 4, 5]);
     // A test is no neighbour, and leads to none.
-    let product = graph.neighbours(0, (3, 9), |file| file != 1);
+    let product = graph.neighbours(0, NeighbourLimits { hops: 3, named: 9 }, |file| file != 1);
     assert_eq!((product.direct, product.nearest.as_slice()), (1, [2, 4, 5].as_slice()));
 }
 
@@ -107,7 +107,7 @@ proptest! {
             let found: Vec<u32> = graph.importers(file).iter().map(|importer| importer.file).collect();
             prop_assert_eq!(&found, &direct.iter().copied().collect::<Vec<_>>());
             prop_assert_eq!(graph.fan_in(file, |_| true).importers as usize, direct.len());
-            let around = graph.neighbours(file, (12, usize::MAX), |_| true);
+            let around = graph.neighbours(file, NeighbourLimits { hops: 12, named: usize::MAX }, |_| true);
             prop_assert_eq!(around.nearest.len(), others);
             let nearest = u32::try_from(around.nearest.len()).unwrap();
             prop_assert_eq!(nearest, around.direct + around.transitive);

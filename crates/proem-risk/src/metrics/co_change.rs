@@ -125,7 +125,7 @@ pub(super) fn metric(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Me
             unknown(format!("the history goes back {reach} days only, {window} are needed"))
         }
         _ if co_change.commits < FEWEST => unknown(too_few(co_change, window)),
-        (_, Some(own)) => known(survey, (file, own), co_change),
+        (_, Some(own)) => known(survey, file, own, co_change),
     };
     metric.excluded = excluded(survey, file, co_change);
     metric
@@ -136,8 +136,8 @@ fn too_few(co_change: &CoChange, window: u32) -> String {
     format!("{touched} of at most {WIDE} files touched it in {}, {FEWEST} are needed", period(window))
 }
 
-/// `file` is given by its place in the change and in the history.
-fn known(survey: &Survey<'_>, (file, own): (u32, FileId), co_change: &CoChange) -> Metric {
+/// The metric of a file that has enough commits: `file` is its place in the change, `own` in the history.
+fn known(survey: &Survey<'_>, file: u32, own: FileId, co_change: &CoChange) -> Metric {
     let (window, history) = (period(survey.facts().window_days), survey.facts().past.history());
     let counting = || co_change.partners.iter().filter(|partner| partner.counts());
     let Some(most) = counting().next() else {

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use super::words::{count, files};
 use super::{DETAILS, Survey};
 use crate::change::FileStatus;
-use crate::graph::EdgeKind;
+use crate::graph::{EdgeKind, FanIn};
 use crate::metric::{Exclusion, Metric, MetricName, PercentileRank, Sentence, SentencePart, Signal};
 use crate::path::{FileRole, Language};
 use crate::tree::{FileTree, Imports};
@@ -109,7 +109,7 @@ pub(super) fn coupling(survey: &Survey<'_>, file: u32) -> Metric {
         rank: PercentileRank::among(survey.fan_ins(), value),
         signal,
         excluded: excluded(survey, tree, index),
-        evidence: sentence(survey, index, (fan_in.importers, fan_in.type_only), hidden),
+        evidence: sentence(survey, index, fan_in, hidden),
         details: details.take(DETAILS).collect(),
         total: Some(fan_in.importers),
         ..Metric::of(MetricName::Coupling, f64::from(value))
@@ -126,14 +126,14 @@ fn hides(value: u32, hidden: HiddenImporters) -> Sentence {
     Sentence::ours(format!("{known}, but {} of its language could not be read", files(hidden.files)))
 }
 
-fn sentence(survey: &Survey<'_>, index: u32, (importers, type_only): (u32, u32), hidden: HiddenImporters) -> Sentence {
-    let mut words = match importers {
+fn sentence(survey: &Survey<'_>, index: u32, fan_in: FanIn, hidden: HiddenImporters) -> Sentence {
+    let mut words = match fan_in.importers {
         0 => "no file imports it".to_string(),
         1 => "1 file imports it".to_string(),
         many => format!("{many} files import it"),
     };
-    if type_only > 0 {
-        words.push_str(&format!(", {type_only} of them types alone, which weigh half"));
+    if fan_in.type_only > 0 {
+        words.push_str(&format!(", {} of them types alone, which weigh half", fan_in.type_only));
     }
     let framework = survey.class(index).and_then(|class| class.framework.as_ref());
     if let Some(framework) = framework {

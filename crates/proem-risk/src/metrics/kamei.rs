@@ -134,11 +134,11 @@ pub fn sampled(
         // One walk over an author's commits serves all that were drawn of them.
         let mut experience = Experience::default();
         let mut commits = of_one.first().map_or(&[][..], |(author, ..)| history.by(*author)).iter().peekable();
-        for (author, index, drawn) in of_one {
+        for (_, index, drawn) in of_one {
             while let Some(earlier) = commits.next_if(|commit| **commit < *index) {
                 experience.add(history, *earlier);
             }
-            if let Some(features) = at_its_time(history, (*author, *index), drawn, &experience, is_counted) {
+            if let Some(features) = at_its_time(history, *index, drawn, &experience, is_counted) {
                 sampled.push((*index, SampledCommit { features }));
             }
         }
@@ -147,9 +147,10 @@ pub fn sampled(
     sampled
 }
 
+/// The metrics of a commit with what its author had done by then; `None` if no file of it counts.
 fn at_its_time(
     history: &History,
-    (author, index): (PersonId, CommitIndex),
+    index: CommitIndex,
     drawn: &DrawnCommit,
     experience: &Experience<'_>,
     is_counted: &dyn Fn(&RepoPath) -> bool,
@@ -159,7 +160,7 @@ fn at_its_time(
     let files: Vec<KameiFile<'_>> =
         files.map(|file| KameiFile { path: &file.path, lines: file.lines, before: file.before }).collect();
     let fix = Some(commit.mends != Mends::Nothing);
-    let made = KameiInputs { files: &files, author: Author::Known(author), at: commit.at, fix };
+    let made = KameiInputs { files: &files, author: Author::Known(commit.author), at: commit.at, fix };
     (!files.is_empty()).then(|| with_experience(&history.before(index), &made, experience))
 }
 

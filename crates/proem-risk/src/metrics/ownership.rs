@@ -44,6 +44,12 @@ impl Leaders {
     }
 }
 
+/// Who led a file in the window, and who leads it in the recent period after it.
+struct Succession {
+    old: Leaders,
+    new: Leaders,
+}
+
 /// The metric of a file of the change.
 pub(super) fn churn(survey: &Survey<'_>, file: u32) -> Metric {
     let Some(own) = survey.history_of(file) else {
@@ -84,8 +90,11 @@ fn of_file(survey: &Survey<'_>, own: FileId) -> Metric {
     all.sort_unstable();
     let border = at.saturating_sub(recently());
     let (before, recent) = all.split_at(all.partition_point(|(then, _)| *then <= border));
-    let old = Leaders::of(before.iter().map(|(_, author)| *author));
-    let new = Leaders::of(recent.iter().map(|(_, author)| *author));
+    let leaders = Succession {
+        old: Leaders::of(before.iter().map(|(_, author)| *author)),
+        new: Leaders::of(recent.iter().map(|(_, author)| *author)),
+    };
+    let Succession { old, new } = &leaders;
     if old.commits < LEAST || new.commits < LEAST {
         let (when, most) = if new.commits < LEAST {
             (format!("the last {RECENT_DAYS} days"), new.commits)
@@ -95,8 +104,8 @@ fn of_file(survey: &Survey<'_>, own: FileId) -> Metric {
         return unknown(format!("nobody has more than {} of it in {when}, {LEAST} are needed", commits(most)));
     }
     let mut metric = match (new.persons.as_slice(), old.persons.iter().find(|person| new.persons.contains(person))) {
-        (_, Some(same)) => kept(survey, *same, (&old, &new), before.first().map_or(at, |(then, _)| *then)),
-        ([successor], None) => changed(survey, *successor, (&old, &new), led_since(&all, *successor, at)),
+        (_, Some(same)) => kept(survey, *same, &leaders, before.first().map_or(at, |(then, _)| *then)),
+        ([successor], None) => changed(survey, *successor, &leaders, led_since(&all, *successor, at)),
         _ => {
             unknown(format!("{} lead with {} each", count(narrow(new.persons.len()), "author", "authors"), new.commits))
         }
@@ -105,7 +114,8 @@ fn of_file(survey: &Survey<'_>, own: FileId) -> Metric {
     metric
 }
 
-fn kept(survey: &Survey<'_>, owner: PersonId, (old, new): (&Leaders, &Leaders), since: i64) -> Metric {
+fn kept(survey: &Survey<'_>, owner: PersonId, leaders: &Succession, since: i64) -> Metric {
+    let Succession { old, new } = leaders;
     let days = survey.days_since(since);
     let window = period(survey.facts().window_days);
     Metric {
@@ -123,7 +133,8 @@ fn kept(survey: &Survey<'_>, owner: PersonId, (old, new): (&Leaders, &Leaders), 
     }
 }
 
-fn changed(survey: &Survey<'_>, owner: PersonId, (old, new): (&Leaders, &Leaders), since: i64) -> Metric {
+fn changed(survey: &Survey<'_>, owner: PersonId, leaders: &Succession, since: i64) -> Metric {
+    let Succession { old, new } = leaders;
     let days = survey.days_since(since);
     let window = period(survey.facts().window_days);
     let leads = format!(

@@ -30,6 +30,19 @@ pub(super) enum SpeechAct {
     Nothing,
 }
 
+/// What a clause says, and the words that decided it, if some did.
+#[derive(Debug)]
+struct Utterance {
+    says: SpeechAct,
+    words: Option<String>,
+}
+
+impl Utterance {
+    const fn new(says: SpeechAct, words: Option<String>) -> Self {
+        Self { says, words }
+    }
+}
+
 /// Whether a clause forbids every change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Prohibition {
@@ -66,7 +79,8 @@ pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<InterpretedClause>, b
             ClauseLink::And => before.way || before.asks || asked && !before.orders,
             ClauseLink::Mark => before.supposes || before.asks && (asked || reading.is_infinitive()),
         });
-        let (mut says, mut words) = if language.is_read() { says(&reading) } else { (SpeechAct::Nothing, None) };
+        let nothing = Utterance::new(SpeechAct::Nothing, None);
+        let Utterance { mut says, mut words } = if language.is_read() { says(&reading) } else { nothing };
         if goes_on.is_some() && says == SpeechAct::Order && reading.at(reading.head(), Cue::Request).is_none() {
             (says, words) = (SpeechAct::Nothing, None);
         }
@@ -156,19 +170,19 @@ fn interrogates(reading: &ClauseReading<'_>, says: SpeechAct) -> bool {
     says == SpeechAct::Question || says == SpeechAct::Judge && !begins_with_order(reading)
 }
 
-fn says(reading: &ClauseReading<'_>) -> (SpeechAct, Option<String>) {
+fn says(reading: &ClauseReading<'_>) -> Utterance {
     let head = reading.head();
     let at = |cue: Cue| reading.at(head, cue);
     let asks = |cue: Cue| at(cue).is_some();
     let question = reading.end == ClauseEnd::Question;
     if hands_off(reading) == Some(HandsOff::Alone) {
-        return (SpeechAct::Nothing, None);
+        return Utterance::new(SpeechAct::Nothing, None);
     }
     if at(Cue::Request) > at(Cue::NotRequest) && at(Cue::Request) > at(Cue::Wonder) {
         return requested(reading, head.saturating_add(at(Cue::Request).unwrap_or(0)));
     }
     if asks(Cue::Suppose) {
-        return (SpeechAct::Question, None);
+        return Utterance::new(SpeechAct::Question, None);
     }
     if asks(Cue::Wonder) || asks(Cue::Doubt) || asks(Cue::NotRequest) || asks(Cue::Question) || asks(Cue::Opinion) {
         return asked(reading);
@@ -197,7 +211,7 @@ fn says(reading: &ClauseReading<'_>) -> (SpeechAct, Option<String>) {
         return asked(reading);
     }
     if negated(reading) {
-        return (SpeechAct::Nothing, None);
+        return Utterance::new(SpeechAct::Nothing, None);
     }
     match reading.final_verb() {
         Some(verb) if !reading.has(Cue::Finite) && !asks(Cue::Subordinate) => ordered(reading, verb),
@@ -239,39 +253,40 @@ fn names(reading: &ClauseReading<'_>, verb: Verb) -> bool {
 }
 
 /// What a polite question wants.
-fn requested(reading: &ClauseReading<'_>, begin: usize) -> (SpeechAct, Option<String>) {
+fn requested(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
     let near = reading.verb_in(begin..begin.saturating_add(4));
     let any = || if reading.language == "de" { reading.verb_in(begin..reading.len()) } else { None };
     match near.or_else(any) {
         Some(verb) => ordered(reading, verb),
         None if reading.has(Cue::Opinion) => asked(reading),
-        None => (SpeechAct::Want, None),
+        None => Utterance::new(SpeechAct::Want, None),
     }
 }
 
 /// What a wish is for: a change, or an answer.
-fn wished(reading: &ClauseReading<'_>, begin: usize) -> (SpeechAct, Option<String>) {
+fn wished(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
     let begin = reading.skip_fillers(begin);
     if let Some(verb) = reading.verb(begin) {
         return planned(ordered(reading, verb));
     }
     match reading.noun(begin) {
-        Some((Cue::JudgeNoun, at)) => (SpeechAct::Judge, Some(reading.quote(at, 1))),
-        Some((_, at)) => (SpeechAct::Find, Some(reading.quote(at, 1))),
+        Some((Cue::JudgeNoun, at)) => Utterance::new(SpeechAct::Judge, Some(reading.quote(at, 1))),
+        Some((_, at)) => Utterance::new(SpeechAct::Find, Some(reading.quote(at, 1))),
         None => match reading.final_verb() {
             Some(verb) => planned(ordered(reading, verb)),
-            None => (SpeechAct::Want, reading.phrase(Cue::Wish)),
+            None => Utterance::new(SpeechAct::Want, reading.phrase(Cue::Wish)),
         },
     }
 }
 
 /// What a person wants to change is an order only if they don't ask about it.
-fn planned((says, words): (SpeechAct, Option<String>)) -> (SpeechAct, Option<String>) {
-    (if says == SpeechAct::Order { SpeechAct::Want } else { says }, words)
+fn planned(utterance: Utterance) -> Utterance {
+    let says = if utterance.says == SpeechAct::Order { SpeechAct::Want } else { utterance.says };
+    Utterance { says, ..utterance }
 }
 
 /// What a verb orders, by what it is done to.
-fn ordered(reading: &ClauseReading<'_>, verb: Verb) -> (SpeechAct, Option<String>) {
+fn ordered(reading: &ClauseReading<'_>, verb: Verb) -> Utterance {
     let behind = verb.at.saturating_add(verb.length);
     let words = Some(reading.quote(verb.at, verb.length));
     let noun = || reading.noun(behind).map(|(cue, at)| (cue, Some(reading.quote(at, 1))));
@@ -280,13 +295,13 @@ fn ordered(reading: &ClauseReading<'_>, verb: Verb) -> (SpeechAct, Option<String
         Cue::Change if not_behind(reading, verb) => SpeechAct::Nothing,
         Cue::Make | Cue::Give => {
             return match noun() {
-                Some((Cue::JudgeNoun, noun)) => (SpeechAct::Judge, noun),
-                Some((_, noun)) => (SpeechAct::Find, noun),
-                None if verb.cue == Cue::Make && not_behind(reading, verb) => (SpeechAct::Nothing, None),
-                None if verb.cue == Cue::Make && asks_way(reading, behind) => (SpeechAct::Tell, words),
-                None if verb.cue == Cue::Make => (SpeechAct::Order, words),
-                None if judges => (SpeechAct::Judge, words),
-                None => (SpeechAct::Tell, words),
+                Some((Cue::JudgeNoun, noun)) => Utterance::new(SpeechAct::Judge, noun),
+                Some((_, noun)) => Utterance::new(SpeechAct::Find, noun),
+                None if verb.cue == Cue::Make && not_behind(reading, verb) => Utterance::new(SpeechAct::Nothing, None),
+                None if verb.cue == Cue::Make && asks_way(reading, behind) => Utterance::new(SpeechAct::Tell, words),
+                None if verb.cue == Cue::Make => Utterance::new(SpeechAct::Order, words),
+                None if judges => Utterance::new(SpeechAct::Judge, words),
+                None => Utterance::new(SpeechAct::Tell, words),
             };
         }
         Cue::Judge if asks_way(reading, behind) && !reading.has(Cue::Opinion) => SpeechAct::Find,
@@ -297,7 +312,7 @@ fn ordered(reading: &ClauseReading<'_>, verb: Verb) -> (SpeechAct, Option<String
         Cue::Tell => SpeechAct::Tell,
         _ => SpeechAct::Order,
     };
-    (says, words)
+    Utterance::new(says, words)
 }
 
 /// Whether a judging verb wants to know how things are: "check why it fails".
@@ -327,18 +342,18 @@ fn unknown_problems(reading: &ClauseReading<'_>, verb: Verb) -> bool {
 }
 
 /// What a question wants: an answer or a judgement.
-fn asked(reading: &ClauseReading<'_>) -> (SpeechAct, Option<String>) {
+fn asked(reading: &ClauseReading<'_>) -> Utterance {
     let head = reading.head();
     if let Some(words) = reading.phrase(Cue::Opinion) {
-        return (SpeechAct::Judge, Some(words));
+        return Utterance::new(SpeechAct::Judge, Some(words));
     }
     if let Some((Cue::JudgeNoun, at)) = reading.noun(head) {
-        return (SpeechAct::Judge, Some(reading.quote(at, 1)));
+        return Utterance::new(SpeechAct::Judge, Some(reading.quote(at, 1)));
     }
     let open = reading.at(head, Cue::Question).is_some()
         && reading.at(head, Cue::Inversion) <= reading.at(head, Cue::Question);
     if reading.has(Cue::Doubt) {
-        return (SpeechAct::Judge, reading.phrase(Cue::Doubt));
+        return Utterance::new(SpeechAct::Judge, reading.phrase(Cue::Doubt));
     }
     // "Not sure this is right" doubts it, "not sure where the right one is" doesn't.
     let doubts = reading.at(head, Cue::Unsure).is_some_and(|length| {
@@ -347,17 +362,17 @@ fn asked(reading: &ClauseReading<'_>) -> (SpeechAct, Option<String>) {
     });
     let wonders = reading.has(Cue::Wonder) && !doubts;
     if open || reading.has(Cue::Feasible) || wonders && !reading.has(Cue::Whether) {
-        return (SpeechAct::Question, None);
+        return Utterance::new(SpeechAct::Question, None);
     }
     let judged = [Cue::Judgement, Cue::Problem, Cue::Problems].into_iter().find_map(|cue| reading.phrase(cue));
     match judged {
-        Some(words) => (SpeechAct::Judge, Some(words)),
-        None => (SpeechAct::Question, None),
+        Some(words) => Utterance::new(SpeechAct::Judge, Some(words)),
+        None => Utterance::new(SpeechAct::Question, None),
     }
 }
 
 /// What a statement or a noun phrase says.
-fn stated(reading: &ClauseReading<'_>) -> (SpeechAct, Option<String>) {
+fn stated(reading: &ClauseReading<'_>) -> Utterance {
     if let Some(verb) = passive(reading) {
         return ordered(reading, verb);
     }
@@ -367,22 +382,25 @@ fn stated(reading: &ClauseReading<'_>) -> (SpeechAct, Option<String>) {
     }
     let unknown = orders_unknown(reading, head);
     if let Some((cue, at)) = reading.noun(head.saturating_add(1)).filter(|_| unknown) {
-        return (if cue == Cue::JudgeNoun { SpeechAct::Judge } else { SpeechAct::Find }, Some(reading.quote(at, 1)));
+        let says = if cue == Cue::JudgeNoun { SpeechAct::Judge } else { SpeechAct::Find };
+        return Utterance::new(says, Some(reading.quote(at, 1)));
     }
     if let Some(words) = reading.phrase(Cue::Trouble).or_else(|| reading.phrase(Cue::Problem)) {
-        return (SpeechAct::Want, Some(words));
+        return Utterance::new(SpeechAct::Want, Some(words));
     }
     match reading.noun(head) {
-        Some((Cue::JudgeNoun, at)) => (SpeechAct::Judge, Some(reading.quote(at, 1))),
-        Some((_, at)) => (SpeechAct::Find, Some(reading.quote(at, 1))),
+        Some((Cue::JudgeNoun, at)) => Utterance::new(SpeechAct::Judge, Some(reading.quote(at, 1))),
+        Some((_, at)) => Utterance::new(SpeechAct::Find, Some(reading.quote(at, 1))),
         None => match reading.phrase(Cue::Should) {
-            Some(words) => (SpeechAct::Want, Some(words)),
-            None if unknown => (SpeechAct::Want, Some(reading.quote(head, 1))),
+            Some(words) => Utterance::new(SpeechAct::Want, Some(words)),
+            None if unknown => Utterance::new(SpeechAct::Want, Some(reading.quote(head, 1))),
             None if names_thing(reading) => match reading.phrase(Cue::Judgement) {
-                Some(words) if reading.at(head, Cue::Definite).is_some() => (SpeechAct::Thing, Some(words)),
-                _ => (SpeechAct::Thing, None),
+                Some(words) if reading.at(head, Cue::Definite).is_some() => {
+                    Utterance::new(SpeechAct::Thing, Some(words))
+                }
+                _ => Utterance::new(SpeechAct::Thing, None),
             },
-            None => (SpeechAct::Nothing, None),
+            None => Utterance::new(SpeechAct::Nothing, None),
         },
     }
 }

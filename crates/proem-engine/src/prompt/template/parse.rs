@@ -319,14 +319,29 @@ impl Parser<'_> {
             None => (last, Strip::default(), None),
             Some((first, strip)) => (first, strip, Some(template(last, open.is_chained))),
         };
-        let strips = (open.strip, between, close);
         let element = match open.head {
             TagHead::Block(call, parameters) | TagHead::Chain(call, parameters) => {
-                block(call, parameters, (Some(template(first, false)), second), strips)
+                Statement::Block(Box::new(BlockStatement {
+                    call,
+                    parameters,
+                    body: Some(template(first, false)),
+                    inverse: second,
+                    is_raw: false,
+                    open: open.strip,
+                    between,
+                    close,
+                }))
             }
-            TagHead::Inverted(call, parameters) => {
-                block(call, parameters, (second, Some(template(first, false))), strips)
-            }
+            TagHead::Inverted(call, parameters) => Statement::Block(Box::new(BlockStatement {
+                call,
+                parameters,
+                body: second,
+                inverse: Some(template(first, false)),
+                is_raw: false,
+                open: open.strip,
+                between,
+                close,
+            })),
             TagHead::Partial { name, arguments, named, .. } => {
                 let body = Some(template(first, false));
                 let partial = Partial { name, arguments, named, indent: String::new(), body, open: open.strip, close };
@@ -356,15 +371,17 @@ impl Parser<'_> {
         let text =
             Statement::Text(ContentStatement { written: text.clone(), shown: text, ..ContentStatement::default() });
         let body = Template { nodes: vec![TemplateNode { at: content, element: text }], ..Template::default() };
-        let strips = (Strip::default(), Strip::default(), Strip::default());
-        let element = block(call, Vec::new(), (Some(body), None), strips);
-        self.push(
-            at,
-            match element {
-                Statement::Block(block) => Statement::Block(Box::new(BlockStatement { is_raw: true, ..*block })),
-                other => other,
-            },
-        )
+        let block = BlockStatement {
+            call,
+            parameters: Vec::new(),
+            body: Some(body),
+            inverse: None,
+            is_raw: true,
+            open: Strip::default(),
+            between: Strip::default(),
+            close: Strip::default(),
+        };
+        self.push(at, Statement::Block(Box::new(block)))
     }
 
     fn call(&mut self) -> Result<HelperCall, TemplateSyntaxError> {
@@ -485,15 +502,6 @@ impl Parser<'_> {
 enum Operand {
     Path(PathExpression),
     Literal(String, Option<OrderedJson>),
-}
-
-fn block(
-    call: HelperCall,
-    parameters: Vec<String>,
-    (body, inverse): (Option<Template>, Option<Template>),
-    (open, between, close): (Strip, Strip, Strip),
-) -> Statement {
-    Statement::Block(Box::new(BlockStatement { call, parameters, body, inverse, is_raw: false, open, between, close }))
 }
 
 /// How long a raw block's text is, the name in its closing tag, and where the text goes on.
