@@ -7,6 +7,7 @@
 
 mod builder;
 mod bytes;
+mod header;
 mod lineage;
 mod order;
 mod past;

@@ -107,12 +107,12 @@ pub fn fit<R: AsRef<[f32]>>(
     weights: &[f32],
     options: TrainingOptions,
 ) -> Result<TrainedModel, Error> {
-    let columns = check_examples(rows, labels, weights)?;
+    let examples = examples(rows, labels, weights)?;
     if !(options.l2 >= 0.0 && options.l2.is_finite()) {
         return Err(Error::new(ErrorKind::NotFinite, "the penalty `l2` has to be finite and 0 or more"));
     }
-    let examples = TrainingSet { rows, labels, weights, scaling: Scaling::of(rows, weights, columns) };
-    let mut parameters = vec![0.0; columns.saturating_add(1)];
+    let examples = TrainingSet { scaling: Scaling::of(&examples), examples };
+    let mut parameters = vec![0.0; examples.scaling.features.len().saturating_add(1)];
     let mut loss = examples.objective(&parameters, options.l2);
     let (mut iterations, mut converged) = (0, false);
     while iterations < options.iterations && !converged {
@@ -132,8 +132,20 @@ pub fn fit<R: AsRef<[f32]>>(
     Ok(TrainedModel { model, iterations, converged, loss: examples.objective(&parameters, 0.0) / examples.total() })
 }
 
-/// The number of features, if the examples belong together.
-fn check_examples<R: AsRef<[f32]>>(rows: &[R], labels: &[bool], weights: &[f32]) -> Result<usize, Error> {
+/// One example to learn from.
+#[derive(Debug, Clone, Copy)]
+struct TrainingExample<'a> {
+    features: &'a [f32],
+    label: bool,
+    weight: f64,
+}
+
+/// The examples, if rows, labels and weights belong together and something can be learned from them.
+fn examples<'a, R: AsRef<[f32]>>(
+    rows: &'a [R],
+    labels: &[bool],
+    weights: &[f32],
+) -> Result<Vec<TrainingExample<'a>>, Error> {
     if rows.len() != labels.len() || !(weights.is_empty() || weights.len() == rows.len()) {
         let problem =
             format!("{} rows, {} labels and {} weights don't belong together", rows.len(), labels.len(), weights.len());
@@ -153,62 +165,80 @@ fn check_examples<R: AsRef<[f32]>>(rows: &[R], labels: &[bool], weights: &[f32])
     if let Some(index) = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
         return Err(Error::new(ErrorKind::NotFinite, format!("weight {index} is negative or not finite")));
     }
-    let has = |wanted: bool| {
-        let counts = |index: usize| weights.get(index).is_none_or(|weight| *weight > 0.0);
-        labels.iter().enumerate().any(|(index, label)| *label == wanted && counts(index))
-    };
+    // Without weights each example counts once.
+    let weights = weights.iter().map(|weight| f64::from(*weight)).chain(core::iter::repeat(1.0));
+    let examples: Vec<TrainingExample<'_>> = rows
+        .iter()
+        .zip(labels)
+        .zip(weights)
+        .map(|((row, label), weight)| TrainingExample { features: row.as_ref(), label: *label, weight })
+        .collect();
+    let has = |wanted: bool| examples.iter().any(|example| example.label == wanted && example.weight > 0.0);
     if !(has(true) && has(false)) {
         return Err(Error::new(ErrorKind::OneClass, "examples of both labels are needed"));
     }
-    Ok(columns)
+    Ok(examples)
 }
 
 /// What brings each feature to mean 0 and variance 1.
 #[derive(Debug)]
 struct Scaling {
-    means: Vec<f64>,
+    features: Vec<FeatureScale>,
+}
+
+/// How one feature is scaled.
+#[derive(Debug, Clone, Copy, Default)]
+struct FeatureScale {
+    mean: f64,
     /// 1 / standard deviation; 0 for a feature that never varies.
-    factors: Vec<f64>,
+    factor: f64,
+}
+
+impl FeatureScale {
+    fn apply(self, value: f32) -> f64 {
+        (f64::from(value) - self.mean) * self.factor
+    }
 }
 
 impl Scaling {
-    fn of<R: AsRef<[f32]>>(rows: &[R], weights: &[f32], columns: usize) -> Self {
-        let weight = |index: usize| weights.get(index).map_or(1.0, |weight| f64::from(*weight));
-        let total: f64 = (0..rows.len()).map(weight).sum();
-        let mut means = vec![0.0; columns];
-        for (index, row) in rows.iter().enumerate() {
-            for (mean, value) in means.iter_mut().zip(row.as_ref()) {
-                *mean += weight(index) * f64::from(*value) / total;
+    fn of(examples: &[TrainingExample<'_>]) -> Self {
+        let total: f64 = examples.iter().map(|example| example.weight).sum();
+        let columns = examples.first().map_or(0, |example| example.features.len());
+        let mut features = vec![FeatureScale::default(); columns];
+        for TrainingExample { features: values, weight, .. } in examples {
+            for (feature, value) in features.iter_mut().zip(*values) {
+                feature.mean += weight * f64::from(*value) / total;
             }
         }
-        let mut factors = vec![0.0; columns];
-        for (index, row) in rows.iter().enumerate() {
-            for ((variance, mean), value) in factors.iter_mut().zip(&means).zip(row.as_ref()) {
-                let distance = f64::from(*value) - mean;
-                *variance += weight(index) * distance * distance / total;
+        // The second pass sums the variance where the factor will stand.
+        for TrainingExample { features: values, weight, .. } in examples {
+            for (feature, value) in features.iter_mut().zip(*values) {
+                let distance = f64::from(*value) - feature.mean;
+                feature.factor += weight * distance * distance / total;
             }
         }
-        for (factor, mean) in factors.iter_mut().zip(&means) {
+        for FeatureScale { mean, factor } in &mut features {
             // A variance that rounding alone explains is none.
-            let varies = *factor > mean * mean * 1e-24 && *factor > f64::MIN_POSITIVE;
+            let varies = *factor > *mean * *mean * 1e-24 && *factor > f64::MIN_POSITIVE;
             *factor = if varies { 1.0 / libm::sqrt(*factor) } else { 0.0 };
         }
-        Self { means, factors }
+        Self { features }
     }
 
     /// Writes a row's scaled features, then 1 for the bias.
     fn apply(&self, row: &[f32], scaled: &mut Vec<f64>) {
         scaled.clear();
-        let values = row.iter().zip(&self.means).zip(&self.factors);
-        scaled.extend(values.map(|((value, mean), factor)| (f64::from(*value) - mean) * factor));
+        scaled.extend(row.iter().zip(&self.features).map(|(value, feature)| feature.apply(*value)));
         scaled.push(1.0);
     }
 
     /// The model for features as they come.
     fn unscale(&self, parameters: &[f64]) -> Logistic {
         let (bias, weights) = parameters.split_last().unwrap_or((&0.0, &[]));
-        let weights: Vec<f64> = weights.iter().zip(&self.factors).map(|(weight, factor)| weight * factor).collect();
-        let bias = weights.iter().zip(&self.means).fold(*bias, |bias, (weight, mean)| bias - weight * mean);
+        let weights: Vec<f64> =
+            weights.iter().zip(&self.features).map(|(weight, feature)| weight * feature.factor).collect();
+        let bias =
+            weights.iter().zip(&self.features).fold(*bias, |bias, (weight, feature)| bias - weight * feature.mean);
         #[expect(clippy::cast_possible_truncation, reason = "a model's numbers are kept in single precision")]
         let single = |value: f64| value as f32;
         Logistic { weights: weights.into_iter().map(single).collect(), bias: single(bias) }
@@ -216,28 +246,22 @@ impl Scaling {
 }
 
 /// Examples to learn from.
-struct TrainingSet<'a, R> {
-    rows: &'a [R],
-    labels: &'a [bool],
-    weights: &'a [f32],
+struct TrainingSet<'a> {
+    examples: Vec<TrainingExample<'a>>,
     scaling: Scaling,
 }
 
-impl<R: AsRef<[f32]>> TrainingSet<'_, R> {
-    fn weight(&self, index: usize) -> f64 {
-        self.weights.get(index).map_or(1.0, |weight| f64::from(*weight))
-    }
-
+impl TrainingSet<'_> {
     fn total(&self) -> f64 {
-        (0..self.rows.len()).map(|index| self.weight(index)).sum()
+        self.examples.iter().map(|example| example.weight).sum()
     }
 
     /// Calls `visit` with each example's scaled features, label and weight, in order.
     fn visit(&self, mut visit: impl FnMut(&[f64], f64, f64)) {
         let mut scaled = Vec::new();
-        for (index, (row, label)) in self.rows.iter().zip(self.labels).enumerate() {
-            self.scaling.apply(row.as_ref(), &mut scaled);
-            visit(&scaled, f64::from(u8::from(*label)), self.weight(index));
+        for example in &self.examples {
+            self.scaling.apply(example.features, &mut scaled);
+            visit(&scaled, f64::from(u8::from(example.label)), example.weight);
         }
     }
 
@@ -264,12 +288,12 @@ impl<R: AsRef<[f32]>> TrainingSet<'_, R> {
             }
             curvature.add_outer(weight * probability * (1.0 - probability), features);
         });
-        for (index, (factor, parameter)) in self.scaling.factors.iter().zip(parameters).enumerate() {
-            if let Some(slope) = downhill.get_mut(index) {
-                *slope -= l2 * parameter;
-            }
+        for (index, ((feature, parameter), slope)) in
+            self.scaling.features.iter().zip(parameters).zip(&mut downhill).enumerate()
+        {
+            *slope -= l2 * parameter;
             // A feature that never varies has no curvature and no slope: any number keeps it at 0.
-            curvature.add(index, index, if *factor > 0.0 { l2 } else { 1.0 });
+            curvature.add(index, index, if feature.factor > 0.0 { l2 } else { 1.0 });
         }
         curvature.solve(&downhill)
     }

@@ -23,11 +23,8 @@ const BANK: &str = include_str!("../../data/bank.tsv");
 /// The file name in errors.
 const FILE: &str = "bank.tsv";
 
-/// How many buckets the grams are hashed into; a power of two.
+/// How many buckets the grams are hashed into: one for each number of 16 bits.
 const BUCKETS: usize = 1 << 16;
-
-/// The same number, for hashes.
-const BUCKETS_U64: u64 = 1 << 16;
 
 /// How like an attack a sentence must be to be reported.
 const THRESHOLD: f32 = 0.35;
@@ -41,17 +38,40 @@ const MAX_GRAMS: usize = 1200;
 /// Whole attacks and near misses to compare with.
 #[derive(Debug, Clone)]
 pub struct Bank {
-    /// Whether each pattern is an attack.
-    attacks: Vec<bool>,
-    /// Where the postings of a bucket begin; one more than there are buckets.
-    starts: Vec<u32>,
-    /// The patterns that have a gram of the bucket, with what it adds to their cosine before the
-    /// sentence's own norm is known.
-    postings: Vec<(u16, f32)>,
-    /// The weight of a gram of each bucket.
-    weights: Vec<f32>,
+    /// What the pattern with each number is.
+    labels: Vec<PatternLabel>,
+    /// One for each number that a gram can have.
+    buckets: Vec<GramBucket>,
+    /// Bucket by bucket.
+    postings: Vec<Posting>,
     /// The concepts that attacks are made of.
     telling: Vec<u16>,
+}
+
+/// What a pattern of the bank is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PatternLabel {
+    Attack,
+    Benign,
+}
+
+/// All grams with one hash.
+#[derive(Debug, Clone, Copy)]
+struct GramBucket {
+    weight: f32,
+    /// Where its postings begin.
+    start: u32,
+    /// Where they end.
+    end: u32,
+}
+
+/// A pattern that has a gram of a bucket.
+#[derive(Debug, Clone, Copy)]
+struct Posting {
+    /// Its number.
+    pattern: u16,
+    /// What the gram adds to its cosine before the sentence's own norm is known.
+    product: f32,
 }
 
 /// The names of the concepts that attacks are made of. A sentence with fewer than two of them is
@@ -109,7 +129,7 @@ impl Bank {
     ///
     /// [`RuleError`] with the line that can't be read.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
-        let (mut attacks, mut entries) = (Vec::new(), Vec::new());
+        let (mut labels, mut entries) = (Vec::new(), Vec::new());
         for (line, number) in text.lines().zip(1usize..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'))
         {
             let error = |message: &str| RuleError::new(FILE, number, message.to_owned());
@@ -119,62 +139,52 @@ impl Bank {
             else {
                 return Err(error("expected label, language and pattern, separated by tabs"));
             };
-            let index = u16::try_from(attacks.len()).map_err(|_| error("one pattern too many"))?;
-            attacks.push(match label {
-                "attack" => true,
-                "benign" => false,
+            let index = u16::try_from(labels.len()).map_err(|_| error("one pattern too many"))?;
+            labels.push(match label {
+                "attack" => PatternLabel::Attack,
+                "benign" => PatternLabel::Benign,
                 _ => return Err(error("the label must be `attack` or `benign`")),
             });
             grams(&folded(pattern).text, |bucket| entries.push((bucket, index)));
         }
         entries.sort_unstable();
         entries.dedup();
-        Ok(Self::index(attacks, &entries))
+        Ok(Self::index(labels, &entries))
     }
 
     /// The index of entries of bucket and pattern, sorted.
-    fn index(attacks: Vec<bool>, entries: &[(usize, u16)]) -> Self {
-        let count = attacks.len() as f32 + 1.0;
+    #[expect(clippy::indexing_slicing, reason = "a bucket has 16 bits, and `parse` numbers patterns by their labels")]
+    fn index(labels: Vec<PatternLabel>, entries: &[(u16, u16)]) -> Self {
+        let count = labels.len() as f32 + 1.0;
         // A gram that the bank doesn't have weighs like one that a single pattern has.
-        let mut weights = vec![libm::logf(count); BUCKETS];
-        let mut starts = vec![0u32; BUCKETS.saturating_add(1)];
-        let mut norms = vec![0f32; attacks.len()];
+        let mut buckets = vec![GramBucket { weight: libm::logf(count), start: 0, end: 0 }; BUCKETS];
+        let mut postings: Vec<Posting> = Vec::with_capacity(entries.len());
+        let mut norms = vec![0f32; labels.len()];
         for bucket in entries.chunk_by(|left, right| left.0 == right.0) {
             let Some((number, _)) = bucket.first() else { continue };
             // What a fifth of the bank has tells nothing apart.
-            let weight = if bucket.len().saturating_mul(5) > attacks.len() {
+            let weight = if bucket.len().saturating_mul(5) > labels.len() {
                 0.0
             } else {
                 libm::logf(count / bucket.len() as f32)
             };
-            if let (Some(slot), Some(start)) = (weights.get_mut(*number), starts.get_mut(number.saturating_add(1))) {
-                *slot = weight;
-                *start = u32::try_from(bucket.len()).unwrap_or(u32::MAX);
-            }
+            let start = postings.len();
             for (_, pattern) in bucket {
-                if let Some(norm) = norms.get_mut(usize::from(*pattern)) {
-                    *norm += weight * weight;
-                }
+                postings.push(Posting { pattern: *pattern, product: weight * weight });
+                norms[usize::from(*pattern)] += weight * weight;
             }
+            buckets[usize::from(*number)] = GramBucket { weight, start: narrow(start), end: narrow(postings.len()) };
         }
-        let mut sum = 0u32;
-        for start in &mut starts {
-            sum = sum.saturating_add(*start);
-            *start = sum;
+        for posting in &mut postings {
+            posting.product /= libm::sqrtf(norms[usize::from(posting.pattern)].max(f32::MIN_POSITIVE));
         }
-        let posting = |(bucket, pattern): &(usize, u16)| {
-            let weight = weights.get(*bucket).copied().unwrap_or_default();
-            let norm = norms.get(usize::from(*pattern)).copied().unwrap_or_default();
-            (*pattern, weight * weight / libm::sqrtf(norm.max(f32::MIN_POSITIVE)))
-        };
-        let postings = entries.iter().map(posting).collect();
-        Self { attacks, starts, postings, weights, telling: Vec::new() }
+        Self { labels, buckets, postings, telling: Vec::new() }
     }
 
     /// How like an attack a folded sentence is, 0 to 1.
     #[must_use]
     pub fn similarity(&self, sentence: &str) -> f32 {
-        self.compare(sentence, &mut Desk::new(self.attacks.len()))
+        self.compare(sentence, &mut Desk::new(&self.labels))
     }
 
     fn compare(&self, sentence: &str, desk: &mut Desk) -> f32 {
@@ -185,32 +195,35 @@ impl Bank {
                 return;
             }
             count = count.saturating_add(1);
-            let weight = self.weights.get(bucket).copied().unwrap_or_default();
-            norm += weight * weight;
-            if weight == 0.0 {
-                return;
-            }
-            for (pattern, product) in self.postings(bucket) {
-                if let Some(score) = desk.scores.get_mut(usize::from(*pattern)) {
-                    *score += product;
-                }
+            let bucket = self.bucket(bucket);
+            norm += bucket.weight * bucket.weight;
+            if bucket.weight != 0.0 {
+                desk.add(self.postings(bucket));
             }
         });
+        // So few grams are alike by chance.
         if count < MIN_GRAMS {
             return 0.0;
         }
         let (mut attack, mut benign) = (0f32, 0f32);
-        for (score, is_attack) in desk.scores.iter().zip(&self.attacks) {
-            let best = if *is_attack { &mut attack } else { &mut benign };
-            *best = best.max(*score);
+        for cosine in &desk.cosines {
+            let best = match cosine.label {
+                PatternLabel::Attack => &mut attack,
+                PatternLabel::Benign => &mut benign,
+            };
+            *best = best.max(cosine.sum);
         }
         ((attack - benign) / libm::sqrtf(norm)).clamp(0.0, 1.0)
     }
 
-    fn postings(&self, bucket: usize) -> &[(u16, f32)] {
-        let bound = |index: usize| self.starts.get(index).and_then(|at| usize::try_from(*at).ok());
-        let range = bound(bucket).zip(bound(bucket.saturating_add(1)));
-        range.and_then(|(start, end)| self.postings.get(start..end)).unwrap_or_default()
+    #[expect(clippy::indexing_slicing, reason = "`index` makes a bucket for each number of 16 bits")]
+    fn bucket(&self, number: u16) -> GramBucket {
+        self.buckets[usize::from(number)]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "both ends are lengths that `postings` had while it grew")]
+    fn postings(&self, bucket: GramBucket) -> &[Posting] {
+        &self.postings[bucket.start as usize..bucket.end as usize]
     }
 }
 
@@ -220,7 +233,7 @@ impl Scanner for Bank {
     }
 
     fn scan(&self, sight: &Sight<'_>, hits: &mut Vec<Hit>) -> Result<(), ScanError> {
-        let mut desk = Desk::new(self.attacks.len());
+        let mut desk = Desk::new(&self.labels);
         let mut mentions = sight.mentions;
         for span in sentences(&sight.folded.text) {
             if !self.is_worth(&mut mentions, span) {
@@ -258,34 +271,54 @@ impl Bank {
 /// What a comparison works with.
 struct Desk {
     /// A bit for each bucket that was seen.
-    seen: Vec<u64>,
-    /// A sum for each pattern.
-    scores: Vec<f32>,
+    seen: [u64; BUCKETS / 64],
+    /// One for each pattern.
+    cosines: Vec<PatternCosine>,
+}
+
+/// A pattern's cosine with a sentence, before the sentence's norm is known.
+struct PatternCosine {
+    label: PatternLabel,
+    sum: f32,
 }
 
 impl Desk {
-    fn new(patterns: usize) -> Self {
-        Self { seen: vec![0; BUCKETS / 64], scores: vec![0.0; patterns] }
+    fn new(labels: &[PatternLabel]) -> Self {
+        let cosines = labels.iter().map(|label| PatternCosine { label: *label, sum: 0.0 });
+        Self { seen: [0; BUCKETS / 64], cosines: cosines.collect() }
     }
 
     fn clear(&mut self) {
         self.seen.fill(0);
-        self.scores.fill(0.0);
+        self.cosines.iter_mut().for_each(|cosine| cosine.sum = 0.0);
     }
 
     /// Notes a bucket; whether it wasn't noted before.
-    fn is_new(&mut self, bucket: usize) -> bool {
-        let bit = 1u64.rotate_left(u32::try_from(bucket % 64).unwrap_or_default());
-        let Some(word) = self.seen.get_mut(bucket / 64) else { return false };
+    #[expect(clippy::indexing_slicing, reason = "a number of 16 bits lies in one of 1,024 words")]
+    fn is_new(&mut self, bucket: u16) -> bool {
+        let bit = 1u64.rotate_left(u32::from(bucket % 64));
+        let word = &mut self.seen[usize::from(bucket / 64)];
         let is_new = *word & bit == 0;
         *word |= bit;
         is_new
     }
+
+    #[expect(clippy::indexing_slicing, reason = "`Bank::parse` numbers the patterns as it adds their labels")]
+    fn add(&mut self, postings: &[Posting]) {
+        for posting in postings {
+            self.cosines[usize::from(posting.pattern)].sum += posting.product;
+        }
+    }
+}
+
+/// A place among the postings. They are fewer than 2³² by far: a bank has some hundred patterns.
+fn narrow(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
 }
 
 /// Calls `f` with the bucket of every trigram and fourgram of a folded text. Everything but
 /// letters and digits counts as one space.
-fn grams(text: &str, mut f: impl FnMut(usize)) {
+fn grams(text: &str, mut f: impl FnMut(u16)) {
     let mut last = [' '; 4];
     let mut len = 1usize;
     for c in text.chars().chain(core::iter::once(' ')) {
@@ -306,10 +339,12 @@ fn grams(text: &str, mut f: impl FnMut(usize)) {
 }
 
 /// The bucket of a gram, by the hash of Fowler, Noll and Vo (FNV-1a, 64 bits, over code points).
-fn bucket(gram: &[char]) -> usize {
+fn bucket(gram: &[char]) -> u16 {
     let step = |hash: u64, c: &char| (hash ^ u64::from(u32::from(*c))).wrapping_mul(0x0100_0000_01b3);
     let hash = gram.iter().fold(0xcbf2_9ce4_8422_2325, step);
-    usize::try_from((hash ^ (hash >> 32)) % BUCKETS_U64).unwrap_or_default()
+    // The upper half is mixed best; its low bits are folded into those that are kept.
+    let [first, second, ..] = (hash ^ (hash >> 32)).to_le_bytes();
+    u16::from_le_bytes([first, second])
 }
 
 #[cfg(test)]

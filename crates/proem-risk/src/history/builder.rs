@@ -5,10 +5,11 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::header::CommitHeader;
 use super::order::{can_be, order};
 use super::table::{JaggedTable, narrow, wide};
 use super::{
-    Commit, CommitIndex, History, HistoryGaps, HistoryRecord, ListedCommit, Mends, ObjectId, PathId, PersonId, SUBJECT,
+    Commit, CommitIndex, History, HistoryGaps, HistoryRecord, ListedCommit, ObjectId, PathId, PersonId, SUBJECT,
     UnlinkedTouch,
 };
 use crate::identity::Person;
@@ -23,8 +24,8 @@ const NOWHERE: u32 = u32::MAX;
 /// Commits may come in any order and more than once; paths and persons are kept once.
 #[derive(Debug, Default)]
 pub struct HistoryBuilder {
-    ids: Vec<(ObjectId, i64)>,
-    heads: Vec<CommitHeader>,
+    commits: Vec<CommitHeader>,
+    /// A row for each commit, as in the next two.
     parents: JaggedTable<ObjectId>,
     touched: JaggedTable<UnlinkedTouch>,
     subjects: JaggedTable<u8>,
@@ -34,14 +35,6 @@ pub struct HistoryBuilder {
     tips: Option<Vec<ObjectId>>,
     most: Option<u32>,
     since: Option<i64>,
-}
-
-/// What a commit says besides its id, date, parents, files and subject.
-#[derive(Debug, Clone, Copy)]
-struct CommitHeader {
-    author: u32,
-    is_merge: bool,
-    mends: Mends,
 }
 
 /// Numbers of old to numbers of those that are kept.
@@ -58,8 +51,9 @@ impl HistoryBuilder {
         let Some(History { kept, .. }) = kept else { return builder };
         let id = |index: &CommitIndex| kept.commits.get(wide(index.0)).map(|commit| commit.id);
         for ((commit, &date), parents) in kept.commits.iter().zip(&kept.dates).zip(kept.parents.iter()) {
-            builder.ids.push((commit.id, date));
-            builder.heads.push(CommitHeader {
+            builder.commits.push(CommitHeader {
+                id: commit.id,
+                date,
                 author: commit.author.0,
                 is_merge: commit.is_merge,
                 mends: commit.mends,
@@ -98,10 +92,9 @@ impl HistoryBuilder {
 
     /// Adds a commit.
     pub fn add(&mut self, listed: ListedCommit) {
-        let ListedCommit { id, parents, at, author, subject, mends, touches } = listed;
-        self.ids.push((id, at));
+        let ListedCommit { id, parents, at: date, author, subject, mends, touches } = listed;
         let author = self.person(author);
-        self.heads.push(CommitHeader { author, is_merge: parents.len() > 1, mends });
+        self.commits.push(CommitHeader { id, date, author, is_merge: parents.len() > 1, mends });
         parents.into_iter().for_each(|parent| self.parents.push(parent));
         self.parents.end();
         for touch in touches {
@@ -118,13 +111,13 @@ impl HistoryBuilder {
     /// How many commits were added or kept, those that came twice counted twice.
     #[must_use]
     pub fn len(&self) -> u32 {
-        narrow(self.ids.len())
+        narrow(self.commits.len())
     }
 
     /// Whether there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+        self.commits.is_empty()
     }
 
     /// The history. `now` is the caller's clock in seconds since 1970, which decides about dates that can't
@@ -145,23 +138,23 @@ impl HistoryBuilder {
 
     /// The history, and how many commits are not part of it because they are their own ancestors.
     pub(super) fn put_together(mut self, now: i64, ignored: &[ObjectId], missing: HistoryGaps) -> (History, usize) {
-        let mut by_id: Vec<(ObjectId, u32)> = self.ids.iter().map(|&(id, _)| id).zip(0..).collect();
+        let mut by_id: Vec<(ObjectId, u32)> = self.commits.iter().map(|commit| commit.id).zip(0..).collect();
         by_id.sort_unstable();
         by_id.dedup_by_key(|(id, _)| *id);
         let find = |id: &ObjectId| {
             let at = by_id.binary_search_by_key(id, |&(id, _)| id).ok()?;
             by_id.get(at).map(|&(_, place)| place)
         };
-        let mut parents = JaggedTable::with_capacity(self.ids.len(), self.parents.items());
+        let mut parents = JaggedTable::with_capacity(self.commits.len(), self.parents.items());
         for row in self.parents.iter() {
             row.iter().filter_map(find).for_each(|place| parents.push(place));
             parents.end();
         }
-        let mut order = order(&self.ids, &parents, now);
-        let circular = self.ids.len().saturating_sub(order.len());
-        order.retain(|(place, _)| self.ids.get(wide(*place)).and_then(|(id, _)| find(id)) == Some(*place));
+        let mut order = order(&self.commits, &parents, now);
+        let circular = self.commits.len().saturating_sub(order.len());
+        order.retain(|(place, _)| self.commits.get(wide(*place)).and_then(|commit| find(&commit.id)) == Some(*place));
         if let Some(tips) = &self.tips {
-            let reached = reached(tips.iter().filter_map(find), &order, &parents, self.ids.len());
+            let reached = reached(tips.iter().filter_map(find), &order, &parents, self.commits.len());
             order.retain(|(place, _)| reached.get(wide(*place)).copied().unwrap_or_default());
         }
         drop(by_id);
@@ -181,8 +174,8 @@ impl HistoryBuilder {
             order.drain(..excess);
             missing.capped = true;
         }
-        let date = |place: u32| self.ids.get(wide(place)).map(|&(_, at)| at);
-        let misdated = order.iter().filter(|(place, _)| date(*place).is_some_and(|at| !can_be(at, now))).count();
+        let commits = order.iter().filter_map(|(place, _)| self.commits.get(wide(*place)));
+        let misdated = commits.filter(|commit| !can_be(commit.date, now)).count();
         missing.misdated = narrow(misdated);
         missing
     }
@@ -194,7 +187,7 @@ impl HistoryBuilder {
         ignored: &BTreeSet<ObjectId>,
         missing: HistoryGaps,
     ) -> HistoryRecord {
-        let mut places = vec![NOWHERE; self.ids.len()];
+        let mut places = vec![NOWHERE; self.commits.len()];
         for (index, &(place, _)) in order.iter().enumerate() {
             if let Some(new) = places.get_mut(wide(place)) {
                 *new = narrow(index);
@@ -214,11 +207,10 @@ impl HistoryBuilder {
             missing,
         };
         for &(place, at) in order {
-            let (Some(&(id, date)), Some(head)) = (self.ids.get(wide(place)), self.heads.get(wide(place))) else {
+            let Some(&CommitHeader { id, date, author, is_merge, mends }) = self.commits.get(wide(place)) else {
                 continue;
             };
-            let author = PersonId(number(&persons.numbers, head.author));
-            let CommitHeader { is_merge, mends, .. } = *head;
+            let author = PersonId(number(&persons.numbers, author));
             kept.commits.push(Commit { id, at, author, is_merge, is_ignored: ignored.contains(&id), mends });
             kept.dates.push(date);
             let parents = parents.row(place).iter().map(|&parent| number(&places, parent));
@@ -255,8 +247,8 @@ impl HistoryBuilder {
         let mut used = vec![false; self.persons.len()];
         order
             .iter()
-            .filter_map(|&(place, _)| self.heads.get(wide(place)))
-            .for_each(|head| mark(&mut used, head.author));
+            .filter_map(|&(place, _)| self.commits.get(wide(place)))
+            .for_each(|commit| mark(&mut used, commit.author));
         let persons = core::mem::take(&mut self.persons).into_iter();
         renumber(persons.map(|(mail, (number, name))| (number, Person { mail, name })), &used)
     }

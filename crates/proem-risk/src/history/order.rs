@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::ObjectId;
+use super::header::CommitHeader;
 use super::table::{JaggedTable, narrow, wide};
 
 /// The first second of 1990: CVS, the oldest tool whose histories live on in git, began in that year.
@@ -23,8 +23,8 @@ pub(super) fn can_be(at: i64, now: i64) -> bool {
 /// with their corrected dates. `parents` are places too. What is its own ancestor is left out.
 ///
 /// This is Kahn's algorithm (Communications of the ACM 5, 1962) with a heap of what is ready.
-pub(super) fn order(commits: &[(ObjectId, i64)], parents: &JaggedTable<u32>, now: i64) -> Vec<(u32, i64)> {
-    let oldest = commits.iter().map(|&(_, at)| at).filter(|&at| can_be(at, now)).min().unwrap_or(0);
+pub(super) fn order(commits: &[CommitHeader], parents: &JaggedTable<u32>, now: i64) -> Vec<(u32, i64)> {
+    let oldest = commits.iter().map(|commit| commit.date).filter(|&date| can_be(date, now)).min().unwrap_or(0);
     let children =
         parents.iter().enumerate().flat_map(|(child, row)| row.iter().map(move |&parent| (parent, narrow(child))));
     let children = JaggedTable::grouped(narrow(commits.len()), children);
@@ -32,9 +32,9 @@ pub(super) fn order(commits: &[(ObjectId, i64)], parents: &JaggedTable<u32>, now
     let mut dates = vec![oldest; commits.len()];
     let mut ready = BinaryHeap::new();
     let make_ready = |place: u32, dates: &mut [i64], ready: &mut BinaryHeap<_>| {
-        let Some(&(id, at)) = commits.get(wide(place)) else { return };
-        let corrected = if can_be(at, now) {
-            at
+        let Some(&CommitHeader { id, date, .. }) = commits.get(wide(place)) else { return };
+        let corrected = if can_be(date, now) {
+            date
         } else {
             parents.row(place).iter().filter_map(|&parent| dates.get(wide(parent)).copied()).max().unwrap_or(oldest)
         };

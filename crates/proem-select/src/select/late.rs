@@ -24,43 +24,86 @@ pub(super) struct LateInteraction<'a> {
     whole: Option<PieceSimilarities>,
 }
 
-/// Similarities, sharpened: a row for each column of the vocabulary, a place in it for each piece
-/// asked for.
+/// What a request was compared with.
 struct PieceSimilarities {
-    /// Ascending.
+    /// The pieces asked for, ascending.
     asked: Vec<u32>,
     columns: VocabularyColumns,
-    similarities: Vec<f32>,
+    similarities: SimilarityTable,
+}
+
+/// Similarities, sharpened: a row for each column of the vocabulary, a place in it for each piece
+/// asked for.
+#[derive(Default)]
+struct SimilarityTable {
+    /// How many pieces were asked for.
+    width: usize,
+    values: Vec<f32>,
+}
+
+impl SimilarityTable {
+    /// Whether it has a row for each of so many columns.
+    const fn has_rows(&self, columns: usize) -> bool {
+        self.values.len() == columns.saturating_mul(self.width)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[f32]> {
+        self.values.chunks_exact(self.width.max(1))
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "no table is read that has no row for each of its columns")]
+    fn row(&self, column: usize) -> &[f32] {
+        let start = column.saturating_mul(self.width);
+        &self.values[start..start.saturating_add(self.width)]
+    }
 }
 
 /// The places of the vocabulary that some entries have, each numbered once.
 struct VocabularyColumns {
     /// The number of each place, or [`NONE`].
     of_place: Vec<u32>,
-    /// The piece of each column.
-    pieces: Vec<u32>,
-    /// The place of each column.
-    places: Vec<usize>,
+    all: Vec<VocabularyColumn>,
+}
+
+/// A place of the vocabulary that is compared.
+struct VocabularyColumn {
+    place: usize,
+    /// The piece that stands there.
+    piece: u32,
+    /// Its greatest similarity to a piece asked for, so far.
+    best: f32,
 }
 
 impl VocabularyColumns {
-    fn of(documents: &DocumentPieces, entries: &[usize]) -> Self {
-        let (mut of_place, mut pieces, mut places) = (vec![NONE; documents.vocabulary.len()], Vec::new(), Vec::new());
-        for (place, _) in entries.iter().flat_map(|entry| documents.entry(*entry)) {
+    fn of(documents: &DocumentPieces, candidates: &[Candidate]) -> Self {
+        let (mut of_place, mut all) = (vec![NONE; documents.vocabulary.len()], Vec::new());
+        for (place, _) in candidates.iter().flat_map(|candidate| documents.entry(candidate.entry)) {
             if let Some((number, known)) = of_place.get_mut(place).zip(documents.vocabulary.get(place))
                 && *number == NONE
             {
-                *number = u32::try_from(pieces.len()).unwrap_or(NONE);
-                pieces.push(known.piece);
-                places.push(place);
+                *number = u32::try_from(all.len()).unwrap_or(NONE);
+                all.push(VocabularyColumn { place, piece: known.piece, best: 0.0 });
             }
         }
-        Self { of_place, pieces, places }
+        Self { of_place, all }
     }
 
+    /// The number of the column of a place.
     fn of_place(&self, place: usize) -> Option<usize> {
         self.of_place.get(place).filter(|number| **number != NONE).map(|number| *number as usize)
     }
+
+    fn at(&self, place: usize) -> Option<&VocabularyColumn> {
+        self.all.get(self.of_place(place)?)
+    }
+}
+
+/// An entry whose pieces are compared.
+struct Candidate {
+    /// Its place in the catalogue.
+    entry: usize,
+    /// How near the request is to it, so far.
+    near: f32,
 }
 
 impl<'a> LateInteraction<'a> {
@@ -78,39 +121,42 @@ impl<'a> LateInteraction<'a> {
         first_sum: &dyn Fn(&EntryEvidence) -> f32,
     ) {
         let asked = self.asked(part);
-        let candidates = candidates(all, first_sum);
-        let columns = VocabularyColumns::of(self.documents, &candidates);
-        let mut near = vec![0.0_f32; candidates.len()];
-        let mut best = vec![0.0_f32; columns.pieces.len()];
+        let mut candidates = candidates(all, first_sum);
+        let mut columns = VocabularyColumns::of(self.documents, &candidates);
         // A long task times hundreds of entries makes a table of many millions; the sums are the same when a slice
         // of the request at a time is compared.
-        let at_once = (MAX_SIMILARITIES / columns.pieces.len().max(1)).max(1);
-        let (mut similarities, mut all_weight) = (Vec::new(), 0.0);
+        let at_once = (MAX_SIMILARITIES / columns.all.len().max(1)).max(1);
+        let (mut similarities, mut all_weight) = (SimilarityTable::default(), 0.0);
         for asked in asked.chunks(at_once) {
             self.compare(asked, &columns, &mut similarities);
-            let rows = similarities.chunks_exact(asked.len());
-            best.iter_mut().zip(rows).for_each(|(best, row)| *best = row.iter().copied().fold(*best, f32::max));
+            // Numbers that don't fill the table can't be told apart, so none of them counts.
+            if !similarities.has_rows(columns.all.len()) {
+                return;
+            }
+            for (column, row) in columns.all.iter_mut().zip(similarities.rows()) {
+                column.best = row.iter().copied().fold(column.best, f32::max);
+            }
             let weight = |piece: &u32| self.pieces.weight(*piece) * self.documents.rarity_of(*piece);
             let weights: Vec<f32> = asked.iter().map(weight).collect();
             all_weight = weights.iter().fold(all_weight, |sum, weight| sum + weight);
             let mut most = vec![0.0_f32; asked.len()];
-            for (near, entry) in near.iter_mut().zip(&candidates) {
+            for candidate in &mut candidates {
                 most.fill(0.0);
-                for column in self.documents.entry(*entry).filter_map(|(place, _)| columns.of_place(place)) {
-                    let row = row(&similarities, column, asked.len());
-                    most.iter_mut().zip(row).for_each(|(most, value)| *most = most.max(*value));
+                for column in self.documents.entry(candidate.entry).filter_map(|(place, _)| columns.of_place(place)) {
+                    most.iter_mut().zip(similarities.row(column)).for_each(|(most, value)| *most = most.max(*value));
                 }
-                *near = weights.iter().zip(&most).fold(*near, |near, (weight, most)| near + weight * most);
+                candidate.near =
+                    weights.iter().zip(&most).fold(candidate.near, |near, (weight, most)| near + weight * most);
             }
         }
-        for (near, entry) in near.iter().zip(&candidates) {
+        for candidate in &candidates {
             let (mut covered, mut whole) = (0.0, 0.0);
-            for (place, weight) in self.documents.entry(*entry) {
+            for (place, weight) in self.documents.entry(candidate.entry) {
                 whole += weight;
-                covered += weight * columns.of_place(place).and_then(|at| best.get(at)).copied().unwrap_or(0.0);
+                covered += weight * columns.at(place).map_or(0.0, |column| column.best);
             }
-            if let Some(features) = all.get_mut(*entry) {
-                put(features, NEAR, *near, all_weight);
+            if let Some(features) = all.get_mut(candidate.entry) {
+                put(features, NEAR, candidate.near, all_weight);
                 put(features, COVERED, covered, whole);
             }
         }
@@ -132,43 +178,39 @@ impl<'a> LateInteraction<'a> {
     }
 
     /// Writes the sharpened similarity of each column to each piece asked for.
-    fn compare(&self, asked: &[u32], columns: &VocabularyColumns, similarities: &mut Vec<f32>) {
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the places are those of `whole.asked`, which has one for each of a row"
+    )]
+    fn compare(&self, asked: &[u32], columns: &VocabularyColumns, similarities: &mut SimilarityTable) {
+        similarities.width = asked.len();
+        let values = &mut similarities.values;
         let known = self.whole.as_ref().and_then(|whole| {
             let places = asked.iter().map(|piece| whole.asked.binary_search(piece).ok());
             places.collect::<Option<Vec<usize>>>().map(|places| (whole, places))
         });
         let Some((whole, places)) = known else {
-            self.pieces.write_similarities(asked, &columns.pieces, similarities);
-            similarities.iter_mut().for_each(|value| *value = sharpened(*value));
+            let pieces: Vec<u32> = columns.all.iter().map(|column| column.piece).collect();
+            self.pieces.write_similarities(asked, &pieces, values);
+            values.iter_mut().for_each(|value| *value = sharpened(*value));
             return;
         };
-        let old = |place: &usize| whole.columns.of_place(*place);
-        let new: Vec<u32> = columns
-            .pieces
-            .iter()
-            .zip(&columns.places)
-            .filter(|(_, place)| old(place).is_none())
-            .map(|(piece, _)| *piece)
-            .collect();
+        let new = columns.all.iter().filter(|column| whole.columns.of_place(column.place).is_none());
+        let new: Vec<u32> = new.map(|column| column.piece).collect();
         let mut fresh = Vec::new();
         self.pieces.write_similarities(asked, &new, &mut fresh);
         let mut fresh = fresh.chunks_exact(asked.len().max(1));
-        similarities.clear();
-        for place in &columns.places {
-            match old(place) {
-                Some(column) => {
-                    let row = row(&whole.similarities, column, whole.asked.len());
-                    similarities.extend(places.iter().map(|at| row.get(*at).copied().unwrap_or(0.0)));
+        values.clear();
+        for column in &columns.all {
+            match whole.columns.of_place(column.place) {
+                Some(known) => {
+                    let row = whole.similarities.row(known);
+                    values.extend(places.iter().map(|at| row[*at]));
                 }
-                None => similarities.extend(fresh.next().into_iter().flatten().map(|value| sharpened(*value))),
+                None => values.extend(fresh.next().into_iter().flatten().map(|value| sharpened(*value))),
             }
         }
     }
-}
-
-fn row(similarities: &[f32], column: usize, length: usize) -> &[f32] {
-    let start = column.saturating_mul(length);
-    similarities.get(start..start.saturating_add(length)).unwrap_or_default()
 }
 
 fn put(features: &mut EntryEvidence, feature: usize, part: f32, whole: f32) {
@@ -184,9 +226,10 @@ fn sharpened(cosine: f32) -> f32 {
 }
 
 /// The entries that come first by the evidence so far, in order of their places.
-fn candidates(all: &[EntryEvidence], first_sum: &dyn Fn(&EntryEvidence) -> f32) -> Vec<usize> {
+fn candidates(all: &[EntryEvidence], first_sum: &dyn Fn(&EntryEvidence) -> f32) -> Vec<Candidate> {
+    let candidate = |entry: usize| Candidate { entry, near: 0.0 };
     if all.len() <= CANDIDATES {
-        return (0..all.len()).collect();
+        return (0..all.len()).map(candidate).collect();
     }
     let mut sums: Vec<(f32, usize)> = all.iter().map(first_sum).zip(0..).collect();
     let before = |a: &(f32, usize), b: &(f32, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
@@ -194,5 +237,5 @@ fn candidates(all: &[EntryEvidence], first_sum: &dyn Fn(&EntryEvidence) -> f32) 
     sums.truncate(CANDIDATES);
     let mut places: Vec<usize> = sums.into_iter().map(|(_, place)| place).collect();
     places.sort_unstable();
-    places
+    places.into_iter().map(candidate).collect()
 }

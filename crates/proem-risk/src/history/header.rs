@@ -1,0 +1,15 @@
+//! What a commit says in its header.
+
+use super::{Mends, ObjectId};
+
+/// What a commit says besides its parents, files and subject.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CommitHeader {
+    pub(super) id: ObjectId,
+    /// When it says that it was made, in seconds since 1970; whatever a clock said.
+    pub(super) date: i64,
+    /// The number of its author.
+    pub(super) author: u32,
+    pub(super) is_merge: bool,
+    pub(super) mends: Mends,
+}
