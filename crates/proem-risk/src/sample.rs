@@ -41,6 +41,7 @@ fn eligible<'p>(past: &'p Past<'_>) -> impl Iterator<Item = (CommitIndex, &'p Co
 pub fn draw(past: &Past<'_>, seed: u64, most: usize) -> Vec<CommitIndex> {
     let mut lowest: BinaryHeap<(u64, CommitIndex)> = BinaryHeap::new();
     for (index, commit) in eligible(past) {
+        // The greatest hash is on top of the heap, so what goes is what the draw would leave out.
         lowest.push((hash(seed, &commit.id), index));
         if lowest.len() > most {
             lowest.pop();

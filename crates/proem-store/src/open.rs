@@ -25,7 +25,7 @@ const LOST: &str = "an earlier process that used these records left nothing in t
 /// A store that is open.
 #[derive(Debug)]
 pub struct OpenedStore {
-    /// It.
+    /// The store, ready to be asked.
     pub store: Store,
     /// Who created it.
     pub origin: StoreCreator,

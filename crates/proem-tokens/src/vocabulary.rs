@@ -37,7 +37,7 @@ static CL100K: Option<Table<'static>> = Table::read(&CL100K_FILE.0);
 static NONE: Table<'static> = Table::EMPTY;
 
 impl Vocabulary {
-    /// Both.
+    /// Every vocabulary, the newer first.
     pub const ALL: [Self; 2] = [Self::O200k, Self::Cl100k];
 
     /// How many tokens a text has.

@@ -62,7 +62,7 @@ fn fold(c: char, mut push: impl FnMut(char)) {
 /// The shingles of a secret text, as hashes.
 #[derive(Debug)]
 pub(super) struct SecretShingles {
-    /// Sorted.
+    /// Sorted, so that a search by halves finds one.
     hashes: Vec<u64>,
     shingle: usize,
     long_run: usize,

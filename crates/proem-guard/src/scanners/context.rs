@@ -41,6 +41,7 @@ impl DiscourseConcepts {
         for mention in around(sight.mentions, index, span, MAX_NEAR) {
             discussed |= is(mention, self.discussed) && !is_in_address(&sight.folded.text, mention.span);
             cited |= is(mention, self.cited);
+            // Who reports an order says first that it is one; behind it the word belongs to the order itself.
             reported |= is(mention, self.reported) && mention.span.start <= span.start;
         }
         if reported {

@@ -122,13 +122,17 @@ fn address(text: &str, start: usize) -> (ExfiltrationMatch, usize) {
     let end = start.saturating_add(url.len());
     let lead = place::before(text, start, 120);
     let is_image = is_image(lead);
+    // The finding begins where the image's markup does: cut in the middle, it would leave half an image.
     let from =
         if is_image { lead.rfind("![").or_else(|| lead.rfind("<img")).unwrap_or(lead.len()) } else { lead.len() };
     let span = Span::new(start.saturating_sub(lead.len().saturating_sub(from)), end);
+    // Behind `https://`. Behind `http://` that is one letter into the host, which can't end there either.
     let host_end =
         url.get(8..).and_then(|rest| rest.find(['/', '?', '#'])).map_or(url.len(), |at| at.saturating_add(8));
     let (host, path) = url.split_at_checked(host_end).unwrap_or((url, ""));
     let in_query = path.find(['?', '#']).and_then(|at| path.get(at..)).unwrap_or_default();
+    // The worst comes first, as an address gets one finding: the name of a host is looked up and an image fetched
+    // without anybody's doing, where a link waits until somebody follows it.
     let found = if placeholder(host).is_some_and(is_data) || host.contains("$(") {
         Some(("exfiltration/host", Severity::High, 0.85, span))
     } else if is_image && placeholder(in_query).is_some() {
@@ -154,6 +158,7 @@ fn url(text: &str) -> &str {
         match c {
             '{' | '[' => open = open.saturating_add(1),
             '(' if before == '$' => open = open.saturating_add(1),
+            // Where a value begins it opens a placeholder; elsewhere it ends the address, as in HTML.
             '<' if matches!(before, '=' | '/' | '?') => open = open.saturating_add(1),
             '}' | ']' | ')' | '>' if open > 0 => open = open.saturating_sub(1),
             ' ' if open > 0 => {}
@@ -194,6 +199,7 @@ fn placeholder(part: &str) -> Option<&str> {
 
 fn is_data(name: &str) -> bool {
     let has = |words: &&str| words.split(' ').all(|word| name.contains(word));
+    // Alone, these are what documentation calls the parts of its own addresses: `/users/{user}`.
     !matches!(name, "user" | "username" | "user_id" | "userid" | "system" | "text" | "context" | "env" | "database")
         && DATA.iter().any(has)
 }
@@ -205,6 +211,7 @@ fn is_opaque(query: &str) -> bool {
             && value
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-' | b'%' | b'.'))
+            // The title of a page is as long and has the same signs, but seldom a digit.
             && value.bytes().any(|byte| byte.is_ascii_digit())
     })
 }
@@ -212,6 +219,7 @@ fn is_opaque(query: &str) -> bool {
 /// What is wrong with the command that starts with `span`, and where its line ends.
 fn command(text: &str, span: Span) -> (ExfiltrationMatch, usize) {
     let line = place::behind(text, span.start, MAX_COMMAND).split('\n').next().unwrap_or_default();
+    // Uploads do with a host alone; a file that is piped into a shell without a scheme is one of this machine.
     let has_address = line.contains("://") || line.contains('.');
     let span = place::span(span.start, line.len());
     let found = if has_address && !is_local(line) && SUBSTITUTIONS.iter().any(|word| line.contains(word)) {

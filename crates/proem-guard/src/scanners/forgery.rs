@@ -50,6 +50,8 @@ impl Scanner for Forgery {
     }
 
     fn scan(&self, sight: &Sight<'_>, hits: &mut Vec<Hit>) -> Result<(), ScanError> {
+        // The text as it is read, not the folded one: what containment breaks are signs and capitals, which folding
+        // takes away.
         let text = sight.reading.view.text.as_str();
         let matches = scan(text, &[Span::new(0, text.len())], &Tag::SIGNAL_CONTENT);
         let roles = Roles::count(text, &matches);
@@ -152,6 +154,7 @@ impl Roles {
 
     /// A tag that closes what was never opened wants to get out of something.
     fn tag(self, word: &str) -> ForgeryRating {
+        // Tags are counted and not paired: pages close theirs out of order, but seldom more than they open.
         let is_closing = word.contains(['/', '／']);
         let is_prompt = ["system", "instruction", "prompt", "assistant", "untrusted", "signal", "context", "tool"]
             .iter()

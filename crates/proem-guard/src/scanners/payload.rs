@@ -45,6 +45,7 @@ impl Scanner for Payload {
         let mut behind = 0usize;
         for mention in sight.mentions.iter().filter(|mention| Some(mention.concept) == self.decode) {
             let place = sight.folded.map.original(mention.span);
+            // All requests before a payload speak of the same one.
             if place.start < behind {
                 continue;
             }
@@ -83,6 +84,7 @@ fn opaque(text: &str, start: usize) -> Option<Span> {
                 return Some(Span::new(groups_start, begin.saturating_add(code.len())));
             }
         } else if !code.is_empty() {
+            // Nothing between two separators, as in `49, 67`, doesn't end the run; a word does.
             groups = 0;
         }
         at = at.saturating_add(word.len());
@@ -107,6 +109,7 @@ fn is_group(word: &str) -> bool {
 /// Whether a run looks like an encoding: small and capital letters and digits, or hexadecimal.
 fn is_mixed(word: &str) -> bool {
     let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
+    // Names in camel case have both sizes of letters too, but no digit and no padding.
     let is_hexadecimal = word.bytes().all(|byte| byte.is_ascii_hexdigit());
     (has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && (has(u8::is_ascii_digit) || word.ends_with('=')))
         || (is_hexadecimal && has(u8::is_ascii_digit))
@@ -127,6 +130,7 @@ pub fn hidden(text: &str, removed: &[(FindingKind, Span)]) -> Vec<Hit> {
             let (rule, severity, score) = match kind {
                 FindingKind::Tag if is_flag(text, *span) => ("payload/hidden", Severity::Low, 0.1),
                 FindingKind::Tag => ("payload/tags", Severity::High, 0.9),
+                // Nearly all of them have three bytes.
                 FindingKind::Invisible if span.len() >= MANY_HIDDEN.saturating_mul(3) => {
                     ("payload/invisible_run", Severity::Medium, 0.6)
                 }

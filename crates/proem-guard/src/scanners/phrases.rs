@@ -120,6 +120,8 @@ impl Scanner for RuleFamily {
                         self.report(sight, rule, matched, hits);
                     }
                 } else if let Some(slot) = ways.get_mut(place.number) {
+                    // The nearest way takes the place of earlier ones: kept beside it, they would let a text decide
+                    // how long a scan takes.
                     *slot = Some(way);
                 }
             }

@@ -15,6 +15,7 @@ pub(super) fn ends_in(text: &str) -> bool {
         match c {
             '.' | '!' | '?' | ';' if chars.peek().is_none_or(|next| next.is_whitespace()) => return true,
             '。' | '！' | '？' | '।' | '؟' | '۔' => return true,
+            // One line break alone may be where a mail program wrapped the sentence.
             '\n' if chars.peek() == Some(&'\n') => return true,
             _ => {}
         }
@@ -32,6 +33,7 @@ pub(super) fn sentences(text: &str) -> Vec<Span> {
         let next = chars.peek().map(|(_, next)| *next);
         let is_end = match c {
             '.' | '!' | '?' => next.is_none_or(char::is_whitespace),
+            // Each line by itself, other than in `ends_in`: items of lists and headings have no stop.
             '。' | '！' | '？' | '।' | '؟' | '۔' | '\n' => true,
             _ => {
                 end.saturating_sub(start) >= MAX_SENTENCE

@@ -60,6 +60,7 @@ impl Scanner for ToolRequestScanner {
         for mention in sight.mentions {
             let Some((severity, span)) = self.call(text, mention) else { continue };
             let span = sight.folded.map.original(span);
+            // A name that is the agent's own and a known one is mentioned twice, and so is its call.
             let known = hits.iter_mut().rev().take(4).find(|hit| hit.rule == "tool/call" && hit.span.overlaps(span));
             match known {
                 Some(known) => known.severity = known.severity.max(severity),
@@ -82,6 +83,7 @@ impl ToolRequestScanner {
         let rest = place::behind(text, mention.span.end, MAX_CALL).strip_prefix('(')?;
         let arguments = rest.split_once(')').map_or(rest, |(arguments, _)| arguments);
         let has_literal = arguments.contains(['"', '\'', '“', '‘', '’']);
+        // `send_email()` and `send_email(to)` are how people name a function; whoever wants it called gives a value.
         if !has_literal && !arguments.contains(['=', ':']) {
             return None;
         }
@@ -90,6 +92,7 @@ impl ToolRequestScanner {
         let lead = place::before(text, mention.span.start, MAX_LEAD).trim_end_matches(|c: char| !c.is_alphanumeric());
         let is_ordered = ORDERS.iter().any(|order| lead.ends_with(order));
         let has_address = has_literal && (arguments.contains('@') || arguments.contains("://"));
+        // Each of these stands in harmless manuals; together they don't.
         let points =
             usize::from(is_own).saturating_add(usize::from(is_ordered)).saturating_add(usize::from(has_address));
         let severity = match points {

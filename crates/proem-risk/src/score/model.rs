@@ -52,7 +52,7 @@ pub struct RiskScore {
     /// The metrics that the score does without, in the order of [`Feature::ALL`]: unknown ones, and
     /// the author's experience where the [`Scale`] lacks it.
     pub unknown: Vec<Feature>,
-    /// How much of what usually decides was known, 0 to 1: the sum of [`Model::importance`] over
+    /// How much of what usually decides was known, 0 to 1: the sum of [`RiskModel::importance`] over
     /// the known metrics.
     pub known: f64,
 }
@@ -66,7 +66,7 @@ pub struct RiskModelParts {
     pub commits: u64,
     /// How many of them needed a fix.
     pub bugs: u64,
-    /// See [`Model::expected_calibration_error`].
+    /// See [`RiskModel::expected_calibration_error`].
     pub calibration_error: f64,
     /// The mean absolute contribution of each metric over the training commits, in the order of
     /// [`Feature::ALL`].
@@ -98,7 +98,7 @@ impl RiskModel {
     /// # Errors
     ///
     /// [`ErrorKind::Syntax`], [`ErrorKind::Version`] and [`ErrorKind::UnknownInput`] for a file
-    /// that isn't one of this program, otherwise as for [`Model::new`].
+    /// that isn't one of this program, otherwise as for [`RiskModel::new`].
     pub fn read(text: &str) -> Result<Self, Error> {
         let file: RiskModelForm = serde_json::from_str(text)
             .map_err(|error| Error::new(ErrorKind::Syntax, format!("its file is not readable: {error}")))?;
@@ -150,6 +150,8 @@ impl RiskModel {
         let RiskModelParts { projects, commits, bugs, calibration_error, importance, all, size } = &self.parts;
         let importance: BTreeMap<&str, f64> =
             Feature::ALL.iter().map(|feature| feature.as_str()).zip(importance.iter().copied()).collect();
+        // Line by line and not by a pretty printer, which would put each number on a line of its own: a trained
+        // model is reviewed as a difference.
         let fields = [
             ("all", written(all)),
             ("bugs", bugs.to_string()),
@@ -191,7 +193,7 @@ impl RiskModel {
         self.parts.importance.get(feature as usize).map_or(0.0, |importance| importance / total)
     }
 
-    /// The log-odds of a change: what [`Model::score`] says, without the explanation.
+    /// The log-odds of a change: what [`RiskModel::score`] says, without the explanation.
     #[must_use]
     pub fn log_odds(&self, features: &ChangeFeatures, scale: &Scale) -> f64 {
         self.parts.all.log_odds(features, scale)
@@ -201,11 +203,13 @@ impl RiskModel {
     #[must_use]
     pub fn score(&self, features: &ChangeFeatures, scale: &Scale) -> RiskScore {
         let values = InputVector::of(features, scale);
+        // Not the intercept with the contributions: those are rounded otherwise, and `log_odds` says the same bits.
         let log_odds = self.parts.all.sum(&values);
         let (intercept, sums) = self.parts.all.explain(&values);
         let is_unknown = |feature: &Feature| features.get(*feature).is_none() || scale.lacks(*feature);
         let unknown: Vec<Feature> = Feature::ALL.into_iter().filter(is_unknown).collect();
         let contributions = Feature::ALL.into_iter().zip(sums);
+        // With a part of the size unknown, the small model's mean over both branches is no size to compare with.
         let is_sized = SIZE.into_iter().all(|feature| features.get(feature).is_some());
         let known: f64 = Feature::ALL.into_iter().filter(|f| !unknown.contains(f)).map(|f| self.importance(f)).sum();
         RiskScore {

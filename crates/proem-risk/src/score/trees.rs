@@ -119,6 +119,7 @@ impl DecisionTree {
     /// with Explainable AI for Trees*, 2020, whose path-dependent worth this is).
     fn explain(&self, values: &InputVector, sums: &mut [f64; Feature::ALL.len()]) -> f64 {
         let answers: Vec<Option<bool>> = self.tests.iter().map(|test| values.answer(test)).collect();
+        // An unknown metric is no player: it is unknown in every coalition and so adds nothing to any.
         let known = self.tests.iter().zip(&answers).filter(|(_, answer)| answer.is_some());
         let mut players: Vec<Feature> = known.flat_map(|(test, _)| test.input.sources()).collect();
         players.sort_unstable();
@@ -134,6 +135,7 @@ impl DecisionTree {
             let answers: Vec<Option<bool>> = answers.iter().zip(&needs).map(told).collect();
             self.expected(&answers)
         };
+        // Three questions need six metrics at most: all coalitions are 64, few enough to need no estimate.
         let worths: Vec<f64> = (0..1_usize << players.len()).map(worth).collect();
         for player in &players {
             let own = bit(&players, *player);
@@ -146,6 +148,7 @@ impl DecisionTree {
                 *sum += value;
             }
         }
+        // The empty coalition: what the tree says of a change about which nothing is known.
         worths.first().copied().unwrap_or_default()
     }
 }

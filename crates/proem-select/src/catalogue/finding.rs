@@ -27,7 +27,7 @@ pub enum EntryConcernKind {
     Markup {
         /// Where: `description`, `parameters` or `examples`.
         place: &'static str,
-        /// What.
+        /// What stands there.
         kind: Noticed,
         /// How often.
         count: usize,
@@ -36,7 +36,7 @@ pub enum EntryConcernKind {
     Steering {
         /// Where: `description`, `parameters` or `examples`.
         place: &'static str,
-        /// What.
+        /// What the words try.
         kind: Noticed,
         /// The guard's rule that found it.
         rule: &'static str,

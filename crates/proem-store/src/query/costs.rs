@@ -60,7 +60,7 @@ pub struct CostReport {
 /// A cap with what counts against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapNow {
-    /// Which.
+    /// The cap as it was set.
     pub cap: Cap,
     /// What counts.
     pub spent: CapBalance,

@@ -103,7 +103,7 @@ pub struct AttemptRow {
     pub id: AttemptId,
     /// Its place in its call, from 0.
     pub attempt: u32,
-    /// When.
+    /// When it was written down, before it was sent.
     pub at: Time,
     /// `open`, `reported`, `unsent` or `unknown`.
     pub state: String,
@@ -130,20 +130,20 @@ pub struct AttemptRow {
 /// What a person thinks of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedbackRow {
-    /// When.
+    /// When the person said so.
     pub at: Time,
     /// Who, as stored.
     pub actor: String,
     /// `good` or `bad`.
     pub verdict: String,
-    /// Why.
+    /// The person's reason, in their own words.
     pub note: String,
 }
 
 /// A question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRow {
-    /// When.
+    /// When it was answered.
     pub at: Time,
     /// Who, as stored.
     pub actor: String,

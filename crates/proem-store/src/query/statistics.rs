@@ -31,9 +31,9 @@ pub struct StatisticsWanted {
 /// A figure and how many values it was made from; `None` where nothing is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct CountedFigure {
-    /// It.
+    /// The figure, in the unit of what it is a figure of.
     pub value: Option<f64>,
-    /// How many.
+    /// How many values it was made from.
     pub n: u64,
 }
 

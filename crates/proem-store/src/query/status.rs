@@ -16,7 +16,7 @@ use crate::record::RunId;
 pub struct EventRow {
     /// Its place.
     pub seq: i64,
-    /// When.
+    /// When it happened.
     pub at: Time,
     /// Who, as stored.
     pub actor: String,

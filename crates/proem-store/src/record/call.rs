@@ -85,7 +85,7 @@ pub struct NewAttempt {
     pub effect: EffectId,
     /// Which attempt of the call, from 0.
     pub attempt: u32,
-    /// When.
+    /// When it is written down, before it is sent.
     pub at: Time,
     /// The most that it can take.
     pub bound: Bound,
@@ -101,9 +101,9 @@ pub struct AttemptId(pub i64);
 /// What became of an attempt, and what is booked for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settlement {
-    /// Which.
+    /// The attempt that is settled.
     pub attempt: AttemptId,
-    /// When.
+    /// When it was known.
     pub at: Time,
     /// What it used.
     pub used: AttemptUsage,
@@ -160,7 +160,7 @@ pub enum CallState {
 /// What was found out about each call after it was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadCall {
-    /// Which.
+    /// The call, as the effect of its run that asked for it.
     pub effect: EffectId,
     /// What was repaired, as a JSON list.
     pub repairs: Json,

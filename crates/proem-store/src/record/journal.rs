@@ -31,9 +31,9 @@ pub struct Intent {
 /// The end of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFinish {
-    /// Which.
+    /// The run that ends.
     pub run: RunId,
-    /// When.
+    /// When it ended.
     pub at: Time,
     /// The run's line, if it may not be there yet.
     pub begins: Option<Box<NewRun>>,

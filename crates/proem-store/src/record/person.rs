@@ -10,9 +10,9 @@ use super::run::Evaluation;
 pub struct NewFeedback {
     /// Which run.
     pub run: RunId,
-    /// Who.
+    /// Who thinks so.
     pub actor: Actor,
-    /// When.
+    /// When the person said so.
     pub at: Time,
     /// `good` or `bad`.
     pub verdict: String,
@@ -30,7 +30,7 @@ pub struct NewApproval {
     pub run: RunId,
     /// Who answered.
     pub actor: Actor,
-    /// When.
+    /// When it was answered.
     pub at: Time,
     /// At which step.
     pub step: u32,

@@ -35,7 +35,7 @@ pub struct NewRun {
     pub endpoint: String,
     /// The line of a batch.
     pub line: Option<u32>,
-    /// When.
+    /// When it began.
     pub started: Time,
     /// Everything that is needed to make its request anew: the files of the prompt's closure,
     /// `providers.toml`, the guard's verdicts, by name.
@@ -64,7 +64,7 @@ pub enum Replayable {
 pub struct Snapshot {
     /// How many events the run had taken.
     pub step: u32,
-    /// When.
+    /// When it was sealed.
     pub at: Time,
     /// The sealed state.
     pub sealed: Vec<u8>,
@@ -75,9 +75,9 @@ pub struct Snapshot {
 pub struct NewStep {
     /// Its place, from 0.
     pub step: u32,
-    /// When.
+    /// When the run took it.
     pub at: Time,
-    /// It, as JSON.
+    /// The event, as JSON.
     pub event: HashedContent,
 }
 

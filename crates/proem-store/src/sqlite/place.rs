@@ -52,7 +52,7 @@ fn local(path: &Path) -> Result<(), Error> {
 /// What lies at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum There {
-    /// Nothing.
+    /// There is no file.
     Nothing,
     /// A file without a byte.
     Empty,

@@ -21,7 +21,7 @@ pub struct Clearing {
     pub way: ClearingWay,
     /// Who says so.
     pub actor: Actor,
-    /// When.
+    /// When it was said.
     pub at: Time,
 }
 

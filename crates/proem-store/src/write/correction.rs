@@ -19,11 +19,11 @@ pub struct Correction {
     pub attempt: AttemptId,
     /// What it really cost.
     pub nanos: NanoDollars,
-    /// Why.
+    /// How that is known, in the words of who says so.
     pub why: String,
     /// Who says so.
     pub actor: Actor,
-    /// When.
+    /// When it was said.
     pub at: Time,
 }
 

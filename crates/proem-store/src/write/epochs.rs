@@ -15,7 +15,7 @@ use crate::sqlite::{Company, Tables, Transaction, Write, place};
 /// The end of this process's epoch, with its store.
 #[derive(Debug)]
 pub(crate) struct EpochEnd {
-    /// When.
+    /// When the store was closed.
     pub(crate) at: Time,
 }
 

@@ -13,7 +13,7 @@ use crate::store::Store;
 /// A run that pauses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pause {
-    /// Which.
+    /// The run that pauses.
     pub run: RunId,
     /// Its line, if it may not be there yet.
     pub begins: Option<Box<NewRun>>,

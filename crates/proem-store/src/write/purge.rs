@@ -26,7 +26,7 @@ pub struct Purge {
     pub runs: Vec<RunId>,
     /// Who says so.
     pub actor: Actor,
-    /// When.
+    /// When it was said.
     pub at: Time,
 }
 
