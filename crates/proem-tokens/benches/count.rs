@@ -9,7 +9,7 @@
     reason = "a bench prints what it measured, and may stop at what it didn't expect"
 )]
 
-#[path = "../tests/corpus/mod.rs"]
+#[path = "../tests/it/corpus/mod.rs"]
 #[expect(dead_code, reason = "nothing is compared here")]
 mod corpus;
 

@@ -20,7 +20,7 @@ pub fn write() -> bool {
             fingerprint(&o200k, &cl100k),
         ));
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/proem-tokens/tests/corpus/counts.tsv");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/proem-tokens/tests/it/corpus/counts.tsv");
     std::fs::write(path, &lines).expect("the counts can be written");
     println!("{} texts", lines.lines().count());
     true

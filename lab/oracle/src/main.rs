@@ -3,7 +3,7 @@
 //! `README.md` names the commands. The exit code is 1 where the two differ.
 
 mod compare;
-#[path = "../../../crates/proem-tokens/tests/corpus/mod.rs"]
+#[path = "../../../crates/proem-tokens/tests/it/corpus/mod.rs"]
 mod corpus;
 mod counts;
 mod first;

@@ -1,11 +1,9 @@
 //! The store on SQLite keeps every law.
-#![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
-mod backend;
-
-use backend::{Sqlite, older};
 use proem_store::laws::{self, Move};
 use proptest::prelude::*;
+
+use crate::backend::{Sqlite, older};
 
 /// One test for each law, on a file of its own.
 macro_rules! keep {

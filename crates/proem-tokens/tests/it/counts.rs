@@ -1,8 +1,8 @@
 //! Every text of the corpus has the tokens that another tokeniser gave it.
-mod corpus;
 
-use corpus::{fingerprint, texts};
 use proem_tokens::Vocabulary::{Cl100k, O200k};
+
+use crate::corpus::{fingerprint, texts};
 
 /// Kind, index, bytes, both counts and the fingerprint of both encodings, for each text.
 const COUNTS: &str = include_str!("corpus/counts.tsv");

@@ -1,20 +1,19 @@
 //! What can be found where a store should be.
 #![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
-mod backend;
-
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 
-use backend::{Sqlite, again, given, integrity};
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 use proem_guard::InstallationKey;
 use proem_store::laws::{Backend as _, LawSamples};
 use proem_store::{Error, Purge, Store, StoreAccess, StoreCreator, Unusable};
 use rusqlite::{Connection, OpenFlags};
+
+use crate::backend::{Sqlite, again, given, integrity};
 
 fn beside(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(format!("{}{end}", path.display()))
@@ -295,7 +294,7 @@ async fn a_read_only_folder_is_read() {
         fs::set_permissions(path, Permissions::from_mode(0o555)).unwrap();
     }
     fs::set_permissions(&sqlite.path, Permissions::from_mode(0o444)).unwrap();
-    let mut command = again("a_process_reads", &sqlite);
+    let mut command = again("open::a_process_reads", &sqlite);
     if rustix::fs::access(state, rustix::fs::Access::WRITE_OK).is_ok() {
         // This is root, whom permissions don't stop.
         command.uid(NOBODY);
@@ -305,6 +304,8 @@ async fn a_read_only_folder_is_read() {
         fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
     }
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("1 passed"), "the process ran another test or none: {said}");
 }
 
 #[tokio::test]

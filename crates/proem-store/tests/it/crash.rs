@@ -4,17 +4,16 @@
 //! `PROEM_KILLS` says how many random kills there are.
 #![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
-mod backend;
-
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
 
-use backend::{Draw, Sqlite, again, given, integrity, rounds};
 use proem_engine::profile::Quality;
 use proem_store::failpoint::{NAMES, pass};
 use proem_store::laws::{Backend as _, LawSamples};
 use proem_store::{Store, StoreAccess};
+
+use crate::backend::{Draw, Sqlite, again, given, integrity, rounds};
 
 /// A call from its intent to its run's end, with a state that is large enough to matter.
 async fn call(store: &Store, run: u64) {
@@ -96,7 +95,7 @@ async fn a_process_is_stopped_at_every_place() {
     for (name, expected) in expected {
         let folder = tempfile::tempdir().unwrap();
         let sqlite = Sqlite::new(folder.path());
-        let status = again("a_process_calls", &sqlite)
+        let status = again("crash::a_process_calls", &sqlite)
             .env("PROEM_FAILPOINT", name)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -122,7 +121,8 @@ fn a_write_can_be_made_to_fail() {
     for (name, expected) in [("settle", "failpoint `settle`"), ("finish", "failpoint `finish`")] {
         let folder = tempfile::tempdir().unwrap();
         let sqlite = Sqlite::new(folder.path());
-        let output = again("a_process_calls", &sqlite).env("PROEM_FAILPOINT", format!("fail:{name}")).output().unwrap();
+        let output =
+            again("crash::a_process_calls", &sqlite).env("PROEM_FAILPOINT", format!("fail:{name}")).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
         assert!(!output.status.success() && said.contains(expected), "{said}");
     }
@@ -135,7 +135,7 @@ async fn random_kills_lose_at_most_what_was_under_way() {
     let mut draw = Draw::new();
     let mut unknown = 0;
     for kill in 0..rounds("PROEM_KILLS", 100) {
-        let mut command = again("a_process_calls", &sqlite);
+        let mut command = again("crash::a_process_calls", &sqlite);
         let mut process = command.env("PROEM_TEST_CALLS", "100000").stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         assert!(lines.map_while(Result::ok).any(|line| line.contains("ready")), "it opened the store");

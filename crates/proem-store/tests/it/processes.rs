@@ -3,16 +3,15 @@
 //! `PROEM_KILLS` says how many are killed; each is followed by another.
 #![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
-mod backend;
-
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use backend::{Draw, Sqlite, again, given, integrity, rounds};
 use proem_engine::run::Time;
 use proem_store::laws::{Backend as _, LawSamples};
 use proem_store::record::AttemptUsage;
 use proem_store::{BookingOutcome, Store};
+
+use crate::backend::{Draw, Sqlite, again, given, integrity, rounds};
 
 /// The most that all of them may book, in tokens.
 const MOST: u64 = 3_000;
@@ -68,7 +67,7 @@ async fn a_process_books() {
 }
 
 fn start(sqlite: &Sqlite) -> Child {
-    again("a_process_books", sqlite).stdout(Stdio::null()).spawn().unwrap()
+    again("processes::a_process_books", sqlite).stdout(Stdio::null()).spawn().unwrap()
 }
 
 #[tokio::test]

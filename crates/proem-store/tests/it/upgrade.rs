@@ -1,13 +1,10 @@
 //! Stores of an older form: read as they are, brought to the newest form when they are written.
 #![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
-mod backend;
-
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Stdio;
 
-use backend::{Sqlite, again, given, integrity, older};
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 use proem_guard::InstallationKey;
@@ -15,6 +12,8 @@ use proem_store::laws::{Backend as _, LawSamples};
 use proem_store::query::{CostsWanted, RunDetail, RunsWanted, StatisticsWanted};
 use proem_store::record::AttemptUsage;
 use proem_store::{Error, Store, StoreAccess, StoreCreator, StoreOptions, Unusable, failpoint};
+
+use crate::backend::{Sqlite, again, given, integrity, older};
 
 /// Every table that has the columns of form 1 in every form.
 const TABLES: [&str; 12] = [
@@ -312,7 +311,7 @@ async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
     let folder = tempfile::tempdir().unwrap();
     let sqlite = filled(folder.path()).await;
     let before = everything(&sqlite);
-    let status = again("a_process_upgrades", &sqlite)
+    let status = again("upgrade::a_process_upgrades", &sqlite)
         .env("PROEM_FAILPOINT", failpoint::UPGRADE)
         .stdout(Stdio::null())
         .stderr(Stdio::null())

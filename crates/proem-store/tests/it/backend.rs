@@ -1,6 +1,6 @@
 //! The store on SQLite, as the laws see it, and processes that use it.
 
-#![allow(dead_code, clippy::allow_attributes, reason = "each test file uses its part")]
+#![expect(clippy::unwrap_used, reason = "tests fail loudly")]
 
 use std::path::{Path, PathBuf};
 
@@ -89,7 +89,7 @@ pub(crate) fn rounds(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Starts this test program again for one of its tests, on the same store.
+/// Starts this test program again for one of its tests, given by its module and name, on the same store.
 pub(crate) fn again(test: &str, sqlite: &Sqlite) -> std::process::Command {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env("PROEM_TEST_STORE", &sqlite.path);

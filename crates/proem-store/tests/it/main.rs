@@ -1,0 +1,8 @@
+//! What `proem-store` does, seen from outside: one binary, one module for each subject.
+
+mod backend;
+mod crash;
+mod laws;
+mod open;
+mod processes;
+mod upgrade;
