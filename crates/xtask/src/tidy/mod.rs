@@ -8,6 +8,7 @@ mod code_map;
 mod drawing;
 mod duplicates;
 mod finding;
+mod glossary;
 mod graph;
 mod licences;
 mod names;
@@ -50,6 +51,7 @@ fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
         code_map::check(tree),
         drawing::check(tree, graph),
         duplicates::check(tree, graph),
+        glossary::check(tree),
         licences::check(tree, graph),
         names::check(tree),
         opens::check(tree),

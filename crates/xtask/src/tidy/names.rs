@@ -63,7 +63,8 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     vec![TidyFinding::in_file("crates", problem, "give each type the name of its own concept")]
 }
 
-fn is_source(path: &str) -> bool {
+/// Whether a path is that of a crate's source outside its tests.
+pub(super) fn is_source(path: &str) -> bool {
     let mut parts = path.split('/');
     (parts.next(), parts.nth(1)) == (Some("crates"), Some("src"))
         && path.ends_with(".rs")
@@ -72,7 +73,7 @@ fn is_source(path: &str) -> bool {
 }
 
 /// The name of the type that a line defines.
-fn defined(line: &str) -> Option<&str> {
+pub(super) fn defined(line: &str) -> Option<&str> {
     let rest = line.trim_start();
     let is_inside = rest.len() < line.len();
     let rest = match rest.strip_prefix("pub") {
