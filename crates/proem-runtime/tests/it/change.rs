@@ -19,7 +19,7 @@ use proem_runtime::Error;
 use proem_runtime::change::{
     ChangeLimits, CommitSelection, ResolvedChange, Spec, attributes, change, commits_since, drawn, parse, resolve,
 };
-use proem_runtime::git::{GitProgram, Repository, discover};
+use proem_runtime::git::{GitProgram, Repository};
 use proem_runtime::history::{HistoryWanted, history};
 
 use fixture::{Canary, Fixture};
@@ -27,9 +27,7 @@ use fixture::{Canary, Fixture};
 const NOW: i64 = 1_750_000_000;
 
 fn git(fixture: &Fixture) -> (GitProgram, Repository) {
-    let git = GitProgram::find(&fixture.environment()).unwrap();
-    let repository = discover(&git, &fixture.repo, Duration::from_mins(1)).unwrap().unwrap();
-    (git, repository)
+    (fixture.program(), fixture.repository())
 }
 
 fn resolved(fixture: &Fixture, spec: &Spec) -> Result<ResolvedChange, Error> {

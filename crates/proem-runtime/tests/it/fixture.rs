@@ -18,7 +18,10 @@ use std::{
 
 use proem_agents::assemble::gathered::{Gap, Git, PlaceFacts};
 use proem_guard::Untrusted;
-use proem_runtime::{Environment, GatherOptions, gather};
+use proem_runtime::{
+    Environment, GatherOptions, gather,
+    git::{GitProgram, Repository, discover},
+};
 use tempfile::TempDir;
 
 /// A home, a folder `repo`, and whatever a test adds.
@@ -56,12 +59,26 @@ impl Fixture {
         fixture
     }
 
-    /// A repository with one commit of `a.txt`, which says `one`.
-    pub(crate) fn committed() -> Self {
+    /// The same with ids of SHA-256.
+    pub(crate) fn unborn_sha256() -> Self {
+        let fixture = Self::folder();
+        fixture.git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
+        fixture
+    }
+
+    /// A repository with one commit of these files.
+    pub(crate) fn of_files(files: &[(&str, &str)]) -> Self {
         let fixture = Self::unborn();
-        fixture.write("a.txt", "one\n");
+        for (path, content) in files {
+            fixture.write(path, content);
+        }
         fixture.commit("first");
         fixture
+    }
+
+    /// A repository with one commit of `a.txt`, which says `one`.
+    pub(crate) fn committed() -> Self {
+        Self::of_files(&[("a.txt", "one\n")])
     }
 
     pub(crate) fn set(&mut self, name: &str, value: impl Into<OsString>) {
@@ -70,6 +87,15 @@ impl Fixture {
 
     pub(crate) fn environment(&self) -> Environment {
         self.variables.clone().into_iter().collect()
+    }
+
+    pub(crate) fn program(&self) -> GitProgram {
+        GitProgram::find(&self.environment()).unwrap()
+    }
+
+    /// What `program` finds at `repo`.
+    pub(crate) fn repository(&self) -> Repository {
+        discover(&self.program(), &self.repo, Duration::from_mins(1)).unwrap().unwrap()
     }
 
     /// The defaults, with time enough on any machine.

@@ -28,7 +28,7 @@ struct Scene {
 
 impl Scene {
     fn new(fixture: Fixture) -> Self {
-        let git = GitProgram::find(&fixture.environment()).unwrap();
+        let git = fixture.program();
         let cache = fixture.base.join("cache");
         Self { fixture, git, cache }
     }
@@ -437,9 +437,7 @@ fn a_deepened_clone_is_read_anew() {
 
 #[test]
 fn ids_of_sha_256_are_read_and_kept() {
-    let fixture = Fixture::unborn();
-    fs::remove_dir_all(fixture.repo.join(".git")).unwrap();
-    fixture.git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
+    let fixture = Fixture::unborn_sha256();
     fixture.write("a.txt", "1\n");
     fixture.commit("first");
     fixture.git(&["checkout", "-q", "-b", "side"]);

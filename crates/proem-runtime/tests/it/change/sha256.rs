@@ -8,16 +8,9 @@ use proem_runtime::change::{CommitSelection, Spec, commits_since, drawn, parse};
 use crate::change::{TEN, git, head, id, read, resolved, shown};
 use crate::fixture::Fixture;
 
-fn unborn() -> Fixture {
-    let fixture = Fixture::unborn();
-    fs::remove_dir_all(fixture.repo.join(".git")).unwrap();
-    fixture.git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
-    fixture
-}
-
 #[test]
 fn an_unborn_branch() {
-    let fixture = unborn();
+    let fixture = Fixture::unborn_sha256();
     fixture.write("staged", "1\n");
     fixture.git(&["add", "staged"]);
     fixture.write("untracked", "1\n2\n");
@@ -27,7 +20,7 @@ fn an_unborn_branch() {
 
 #[test]
 fn commits_ranges_and_what_is_not_committed() {
-    let fixture = unborn();
+    let fixture = Fixture::unborn_sha256();
     for (path, content) in [("a.txt", "one\n"), ("b.rs", "fn before() {}\n"), ("moved", TEN), ("gone", "1\n")] {
         fixture.write(path, content);
     }
@@ -67,7 +60,7 @@ fn commits_ranges_and_what_is_not_committed() {
 
 #[test]
 fn batches_and_past_commits() {
-    let fixture = unborn();
+    let fixture = Fixture::unborn_sha256();
     fixture.write("a.txt", "one\n");
     fixture.commit("first");
     fixture.write("a.txt", "two\n");

@@ -6,7 +6,7 @@ use proem_guard::Untrusted;
 use proem_risk::history::ObjectId;
 use proem_runtime::{
     Error, gather,
-    git::{GitProgram, StateLimits, discover, state, tracked},
+    git::{StateLimits, discover, state, tracked},
 };
 use proem_text::{Label, Source};
 
@@ -199,7 +199,7 @@ fn trapped(traps: &[&Trap]) -> (Fixture, Canary) {
 
 /// Calls everything that runs git.
 fn run_everything(fixture: &Fixture) {
-    let git = GitProgram::find(&fixture.environment()).unwrap();
+    let git = fixture.program();
     let minute = Duration::from_mins(1);
     let limits = StateLimits { head: minute, changes: minute, bytes: 1 << 20, paths: 10 };
     let repository = discover(&git, &fixture.repo, minute).unwrap().unwrap();

@@ -5,14 +5,13 @@ use std::{collections::BTreeSet, fs, time::Duration};
 use proem_agents::assemble::gathered::{Divergence, Git, GitHead};
 use proem_runtime::{
     Error, gather,
-    git::{GitProgram, Repository, RepositoryKind, discover},
+    git::{Repository, RepositoryKind, discover},
 };
 
 use crate::fixture::{Fixture, assert_text, git_of, is_root, link, said};
 
 fn discovered(fixture: &Fixture, folder: &str) -> Result<Option<Repository>, Error> {
-    let git = GitProgram::find(&fixture.environment()).unwrap();
-    discover(&git, &fixture.repo.join(folder), Duration::from_mins(1))
+    discover(&fixture.program(), &fixture.repo.join(folder), Duration::from_mins(1))
 }
 
 #[track_caller]
