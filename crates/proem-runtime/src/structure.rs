@@ -20,7 +20,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use proem_imports::{Manifests, SourceFacts, SourceLanguage, SourceLimits, resolve, resolve::ResolvableFile};
+use proem_imports::{
+    Manifests, SourceFacts, SourceLanguage, SourceLimits, resolve,
+    resolve::{ImportCounts, Resolution, ResolvableFile},
+};
 use proem_risk::graph::{Edge, EdgeKind, Graph};
 
 use crate::{
@@ -30,7 +33,7 @@ use crate::{
     structure::{
         cache::{StructureCache, StructureCacheKey},
         listing::{SourceContent, SourceEntry, SourceListing},
-        reading::{ContentReading, ReadingJob, Want},
+        reading::{ContentReading, FinishedJob, ReadingBounds, ReadingJob, WaitingFile, Want},
     },
 };
 
@@ -79,9 +82,7 @@ impl Default for StructureLimits {
 /// Which file of a repository imports which.
 #[derive(Debug, Clone)]
 pub struct Structure {
-    /// The paths of all files, sorted by their bytes; their places are the graph's numbers.
-    pub paths: Vec<Vec<u8>>,
-    /// What was found out about each of them.
+    /// All files, sorted by the bytes of their paths; their places are the graph's numbers.
     pub files: Vec<StructureFile>,
     /// Which file imports which.
     pub graph: Graph,
@@ -95,9 +96,11 @@ pub struct Structure {
     pub read: usize,
 }
 
-/// What was found out about a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// A file, and what was found out about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StructureFile {
+    /// Its path from the repository's root, in git's bytes.
+    pub path: Vec<u8>,
     /// Its language, if that has a parser.
     pub language: Option<SourceLanguage>,
     /// Its lines that are not blank; `None` if it is no source or was not read.
@@ -148,27 +151,6 @@ impl SourceGap {
     }
 }
 
-/// Reads which file of `repository` imports which.
-///
-/// `cache` is a folder of the user's for this repository; without one everything is read. `progress`
-/// hears how many of how many sources were read.
-///
-/// # Errors
-///
-/// What [`StructureReader::read`] reports.
-pub fn structure(
-    git: &GitProgram,
-    repository: &Repository,
-    at: TreeState<'_>,
-    (cache, limits): (Option<&Path>, &StructureLimits),
-    progress: &dyn Fn(usize, usize),
-) -> Result<Structure, Error> {
-    let reader = StructureReader::open(git, repository, (cache, *limits));
-    let mut structure = reader.read(at, progress)?;
-    structure.gaps.extend(reader.keep());
-    Ok(structure)
-}
-
 /// Reads several states of one repository: a source that they have in common is read once.
 #[derive(Debug)]
 pub struct StructureReader {
@@ -184,7 +166,7 @@ impl StructureReader {
     /// A reader of `repository`. `cache` is a folder of the user's for this repository, from which it has what
     /// earlier readers kept; `limits` are for each state on its own.
     #[must_use]
-    pub fn open(git: &GitProgram, repository: &Repository, (cache, limits): (Option<&Path>, StructureLimits)) -> Self {
+    pub fn open(git: &GitProgram, repository: &Repository, cache: Option<&Path>, limits: StructureLimits) -> Self {
         let cache = Mutex::new(StructureCache::open(cache));
         Self { git: git.clone(), repository: repository.clone(), limits, cache, packages: BTreeSet::new() }
     }
@@ -222,14 +204,13 @@ impl StructureReader {
         };
         let is_bare = root.is_none() && !matches!(at, TreeState::Commit(_));
         let bare = is_bare.then(|| "a bare repository has no work tree; name a commit".to_owned());
-        let mut sources =
-            SourceReadings { facts: BTreeMap::new(), manifests: Manifests::default(), gaps: listing.gaps() };
+        let mut sources = SourceReadings::new(listing);
         let note = self.cache().note();
         sources.gaps.extend(bare.into_iter().chain(note));
         // Contents have limits of their own.
         let session = Session::new(&self.git, folder, deadline, usize::MAX);
-        let read = sources.read(&session, &listing.entries, (self, until), progress)?;
-        Ok(sources.finish(&listing.entries, (&self.packages, read)))
+        let read = sources.read(self, &session, until, progress)?;
+        Ok(sources.finish(&self.packages, read))
     }
 
     /// Keeps what was read for the next reader; why that was not possible, in our words.
@@ -246,10 +227,16 @@ impl StructureReader {
 
 /// The sources as they are read.
 struct SourceReadings {
-    /// By the file's place: what was read of it, or why not.
-    facts: BTreeMap<usize, Result<SourceReading, SourceGap>>,
+    files: Vec<ListedFile>,
     manifests: Manifests,
     gaps: Vec<String>,
+}
+
+/// A file of the listing, with what was read of it.
+struct ListedFile {
+    entry: SourceEntry,
+    /// `None` for what is no source, and for a project file, whose content goes to the manifests.
+    reading: Option<SourceResult>,
 }
 
 /// What was read of a source.
@@ -259,89 +246,81 @@ enum SourceReading {
     Lines(u32),
 }
 
+/// What was read of a source, or why nothing was.
+type SourceResult = Result<SourceReading, SourceGap>;
+
 impl SourceReadings {
-    /// Reads what isn't in the cache; how many that were.
+    fn new(listing: SourceListing) -> Self {
+        let gaps = listing.gaps();
+        let files = listing.entries.into_iter().map(|entry| ListedFile { entry, reading: None }).collect();
+        Self { files, manifests: Manifests::default(), gaps }
+    }
+
+    /// Reads what isn't in the cache; how many contents that were.
     fn read(
         &mut self,
+        reader: &StructureReader,
         session: &Session<'_>,
-        entries: &[SourceEntry],
-        (reader, until): (&StructureReader, Instant),
+        until: Instant,
         progress: &dyn Fn(usize, usize),
     ) -> Result<usize, Error> {
+        let Self { files, manifests, gaps } = self;
         let mut cache = reader.cache();
-        let mut jobs: Vec<ReadingJob<'_>> = Vec::new();
-        // The files that a job is for: those of one content are read once.
-        let mut waiting: BTreeMap<StructureCacheKey, (usize, Vec<usize>)> = BTreeMap::new();
-        for (place, entry) in entries.iter().enumerate() {
+        // Files of one content wait for one job.
+        let mut jobs: BTreeMap<StructureCacheKey, ReadingJob<'_>> = BTreeMap::new();
+        for (place, ListedFile { entry, reading }) in files.iter_mut().enumerate() {
+            let entry: &SourceEntry = entry;
             let Some(want) = Want::of_path(&entry.path) else { continue };
             if let SourceContent::Unread(why) = entry.content {
-                self.facts.insert(place, Err(why));
+                *reading = Some(Err(why));
                 continue;
             }
             let key = StructureCacheKey::new(want, &entry.content, (want == Want::Manifest).then_some(place));
             if let Some(found) = cache.get(&key, want) {
-                self.facts.insert(place, Ok(found));
+                *reading = Some(Ok(found));
                 continue;
             }
-            let (_, places) = waiting.entry(key).or_insert_with(|| {
-                jobs.push(ReadingJob { want, content: &entry.content });
-                (jobs.len().saturating_sub(1), Vec::new())
+            // Until its job says otherwise, which one that a limit cuts off never does.
+            *reading = Some(Err(SourceGap::NotReached));
+            let number = jobs.len();
+            let job = jobs.entry(key).or_insert_with_key(|key| ReadingJob {
+                number,
+                key: key.clone(),
+                want,
+                content: &entry.content,
+                files: Vec::new(),
             });
-            places.push(place);
+            job.files.push(WaitingFile { path: &entry.path, reading });
         }
         // Others may look up theirs while these are parsed.
         drop(cache);
-        let outcomes = reading::read(session, &jobs, (&reader.limits, until), progress)?;
+        let mut jobs: Vec<ReadingJob<'_>> = jobs.into_values().collect();
+        // In the order of the paths: a limit that is reached cuts the same files off each time.
+        jobs.sort_unstable_by_key(|job| job.number);
+        let count = jobs.len();
+        let bounds = ReadingBounds { limits: &reader.limits, until };
+        let mut finished = reading::read(session, jobs, bounds, progress)?;
+        // Threads finish in any order, which must not show in what is made of the contents.
+        finished.sort_unstable_by(|a, b| a.job.key.cmp(&b.job.key));
         let mut cache = reader.cache();
-        for (key, (job, places)) in waiting {
-            let outcome = outcomes.get(job).cloned().flatten().unwrap_or(Err(SourceGap::NotReached));
-            self.take(&key, outcome, (entries, &places), &mut cache);
-        }
-        Ok(jobs.len())
-    }
-
-    fn take(
-        &mut self,
-        key: &StructureCacheKey,
-        outcome: Result<ContentReading, SourceGap>,
-        (entries, places): (&[SourceEntry], &[usize]),
-        cache: &mut StructureCache,
-    ) {
-        let found = match outcome {
-            Ok(ContentReading::Facts(facts)) => Ok(SourceReading::Facts(Arc::new(facts))),
-            Ok(ContentReading::Lines(lines)) => Ok(SourceReading::Lines(lines)),
-            Ok(ContentReading::Bytes(bytes)) => {
-                for entry in places.iter().filter_map(|&place| entries.get(place)) {
-                    if self.manifests.add(&entry.path, &bytes).is_err() {
-                        self.gaps.push(format!(
-                            "a project file could not be read: {}",
-                            proem_imports::resolve::manifest::BadManifest
-                        ));
-                    }
-                }
-                return;
+        for FinishedJob { job, result } in finished {
+            match result {
+                Ok(ContentReading::Facts(facts)) => job.settle(&Ok(SourceReading::Facts(Arc::new(facts))), &mut cache),
+                Ok(ContentReading::Lines(lines)) => job.settle(&Ok(SourceReading::Lines(lines)), &mut cache),
+                Ok(ContentReading::Bytes(bytes)) => gaps.extend(job.into_manifests(&bytes, manifests)),
+                Err(why) => job.settle(&Err(why), &mut cache),
             }
-            Err(why) => Err(why),
-        };
-        if let Ok(found) = &found {
-            cache.put(key, found);
         }
-        self.facts.extend(places.iter().map(|&place| (place, found.clone())));
+        Ok(count)
     }
 
-    fn finish(mut self, entries: &[SourceEntry], (wanted, read): (&BTreeSet<String>, usize)) -> Structure {
-        let facts_of = |place: &usize| match self.facts.get(place) {
-            Some(Ok(SourceReading::Facts(facts))) => Some(facts.as_ref()),
-            _ => None,
-        };
-        let list: Vec<ResolvableFile<'_>> = entries
-            .iter()
-            .enumerate()
-            .map(|(place, entry)| ResolvableFile { path: &entry.path, facts: facts_of(&place) })
-            .collect();
-        let resolution = resolve(&list, &self.manifests);
+    fn finish(self, wanted: &BTreeSet<String>, read: usize) -> Structure {
+        let Self { files: listed, manifests, mut gaps } = self;
+        let list: Vec<ResolvableFile<'_>> =
+            listed.iter().map(|file| ResolvableFile { path: &file.entry.path, facts: file.facts() }).collect();
+        let Resolution { edges, files: counts } = resolve(&list, &manifests);
         let packages = imported(&list, wanted);
-        let edges = resolution.edges.iter().map(|edge| {
+        let edges = edges.iter().map(|edge| {
             let kind = match edge.kind {
                 proem_imports::resolve::ImportEdgeKind::Import => EdgeKind::Import,
                 proem_imports::resolve::ImportEdgeKind::TypeOnly => EdgeKind::TypeOnly,
@@ -350,38 +329,81 @@ impl SourceReadings {
             };
             Edge { from: edge.from, to: edge.to, kind, calls: edge.calls }
         });
-        let graph = Graph::new(u32::try_from(entries.len()).unwrap_or(u32::MAX), edges);
-        let mut files = Vec::with_capacity(entries.len());
+        let graph = Graph::new(u32::try_from(listed.len()).unwrap_or(u32::MAX), edges);
         let mut without_parser = BTreeMap::new();
-        for (place, entry) in entries.iter().enumerate() {
-            let language = SourceLanguage::of_path(&entry.path);
-            if let Some(name) = languages::without_parser(&entry.path) {
-                let count: &mut u32 = without_parser.entry(name).or_default();
-                *count = count.saturating_add(1);
-            }
-            let mut file = StructureFile { language, ..StructureFile::default() };
-            match self.facts.get(&place) {
-                Some(Ok(SourceReading::Facts(facts))) => {
-                    file.lines = Some(facts.lines);
-                    file.inline_test_lines = facts.inline_test_lines;
-                    file.errors = facts.errors;
-                }
-                Some(Ok(SourceReading::Lines(lines))) => file.lines = Some(*lines),
-                Some(Err(why)) => file.unread = Some(*why),
-                None => {}
-            }
-            if let Some(counts) = resolution.files.get(place) {
-                file.resolved = counts.resolved;
-                file.unresolved = counts.unresolved;
-                file.external = counts.external;
-                file.test_module = counts.test_module;
-            }
-            files.push(file);
+        for name in listed.iter().filter_map(|file| languages::without_parser(&file.entry.path)) {
+            let count: &mut u32 = without_parser.entry(name).or_default();
+            *count = count.saturating_add(1);
         }
-        self.gaps.extend(gaps_of(&files));
-        self.gaps.dedup();
-        let paths = entries.iter().map(|entry| entry.path.clone()).collect();
-        Structure { paths, files, graph, without_parser, packages, gaps: self.gaps, read }
+        // The counts are in the order of the files that were resolved.
+        let files = listed.into_iter().zip(counts).map(|(file, counts)| file.resolved(counts));
+        let files: Vec<StructureFile> = files.collect();
+        gaps.extend(gaps_of(&files));
+        gaps.dedup();
+        Structure { files, graph, without_parser, packages, gaps, read }
+    }
+}
+
+impl ListedFile {
+    fn facts(&self) -> Option<&SourceFacts> {
+        match &self.reading {
+            Some(Ok(SourceReading::Facts(facts))) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// The file with what became of its imports.
+    fn resolved(self, counts: ImportCounts) -> StructureFile {
+        let Self { entry: SourceEntry { path, .. }, reading } = self;
+        let ImportCounts { resolved, unresolved, external, test_module } = counts;
+        let language = SourceLanguage::of_path(&path);
+        let mut file = StructureFile {
+            path,
+            language,
+            lines: None,
+            inline_test_lines: 0,
+            resolved,
+            unresolved,
+            external,
+            errors: false,
+            test_module,
+            unread: None,
+        };
+        match reading {
+            Some(Ok(SourceReading::Facts(facts))) => {
+                file.lines = Some(facts.lines);
+                file.inline_test_lines = facts.inline_test_lines;
+                file.errors = facts.errors;
+            }
+            Some(Ok(SourceReading::Lines(lines))) => file.lines = Some(lines),
+            Some(Err(why)) => file.unread = Some(why),
+            None => {}
+        }
+        file
+    }
+}
+
+impl ReadingJob<'_> {
+    /// Hands what was read to the cache, and to every file that waits for it.
+    fn settle(self, result: &SourceResult, cache: &mut StructureCache) {
+        if let Ok(found) = result {
+            cache.put(&self.key, found);
+        }
+        for file in self.files {
+            *file.reading = Some(result.clone());
+        }
+    }
+
+    /// Adds the content of a project file to the manifests; what could not be read of it, in our words.
+    fn into_manifests(self, bytes: &[u8], manifests: &mut Manifests) -> Vec<String> {
+        let mut gaps = Vec::new();
+        for file in self.files {
+            *file.reading = None;
+            if let Err(error) = manifests.add(file.path, bytes) {
+                gaps.push(format!("a project file could not be read: {error}"));
+            }
+        }
+        gaps
     }
 }
 

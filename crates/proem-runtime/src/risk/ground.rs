@@ -187,8 +187,8 @@ fn as_tree(structure: Structure, attributes: &GitAttributes, rules: &PathRules) 
         let needed = rules.packages(framework);
         needed.is_empty() || needed.iter().any(|package| packages.contains(package))
     };
-    let files = structure.paths.into_iter().zip(structure.files).map(|(path, file)| {
-        let path = RepoPath::new(path);
+    let files = structure.files.into_iter().map(|mut file| {
+        let path = RepoPath::new(std::mem::take(&mut file.path));
         let mut class = classify(&path, attributes, rules);
         class.framework = class.framework.filter(is_imported);
         if file.test_module && class.role == FileRole::Code {

@@ -96,7 +96,7 @@ impl Assessor {
         let history = reading.history(&mut about)?;
         let drawn = reading.drawn(&history, &mut about);
         let cache = options.cache.as_deref();
-        let structures = StructureReader::open(git, repository, (cache, StructureLimits::default()));
+        let structures = StructureReader::open(git, repository, cache, StructureLimits::default());
         let structures = structures.asking_for(rules.all_packages());
         let newest = options.changes.first().map(ChangeKey::from);
         let grounds = GroundReader::new((git.clone(), repository.clone()), structures, drawn, options.coverage);

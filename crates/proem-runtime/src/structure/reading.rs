@@ -18,8 +18,9 @@ use crate::{
     Error,
     git::Session,
     structure::{
-        SourceGap, StructureLimits,
+        SourceGap, SourceResult, StructureLimits,
         batch::{Object, ObjectCutter},
+        cache::StructureCacheKey,
         languages,
         listing::SourceContent,
     },
@@ -57,8 +58,9 @@ impl Want {
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Facts(language) => {
-                let at = SourceLanguage::ALL.iter().position(|known| *known == language).unwrap_or_default();
-                u8::try_from(at).unwrap_or_default()
+                let at = SourceLanguage::ALL.iter().position(|known| *known == language);
+                // One that the list forgot must not share the entries of another.
+                at.and_then(|at| u8::try_from(at).ok()).unwrap_or(0xfd)
             }
             Self::Lines => 0xff,
             Self::Manifest => 0xfe,
@@ -69,54 +71,79 @@ impl Want {
 /// A content to read.
 #[derive(Debug)]
 pub(super) struct ReadingJob<'a> {
+    /// Its place among all jobs, in the order of the paths.
+    pub(super) number: usize,
+    pub(super) key: StructureCacheKey,
     pub(super) want: Want,
     pub(super) content: &'a SourceContent,
+    /// The files that have this content.
+    pub(super) files: Vec<WaitingFile<'a>>,
+}
+
+/// A file that waits for what is read of its content.
+#[derive(Debug)]
+pub(super) struct WaitingFile<'a> {
+    pub(super) path: &'a [u8],
+    pub(super) reading: &'a mut Option<SourceResult>,
 }
 
 /// What was read of a content.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) enum ContentReading {
     Facts(SourceFacts),
     Lines(u32),
     Bytes(Vec<u8>),
 }
 
-/// What became of a job.
-type ReadingResult = Result<ContentReading, SourceGap>;
+/// A job with what became of it.
+#[derive(Debug)]
+pub(super) struct FinishedJob<'a> {
+    pub(super) job: ReadingJob<'a>,
+    pub(super) result: Result<ContentReading, SourceGap>,
+}
 
-/// An outcome, with the place of its job.
-type NumberedReading = (usize, ReadingResult);
+/// What bounds a reading.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadingBounds<'l> {
+    pub(super) limits: &'l StructureLimits,
+    /// When it is over, whatever is still to be parsed.
+    pub(super) until: Instant,
+}
 
-/// Does all jobs within the limits and before `until`; the outcome of one that was not reached is `None`.
-pub(super) fn read(
+/// A job whose content is here, to be parsed.
+struct FetchedJob<'a> {
+    job: ReadingJob<'a>,
+    bytes: Vec<u8>,
+}
+
+/// Does all jobs within their bounds, and returns those that are done; the others were not reached.
+pub(super) fn read<'a>(
     session: &Session<'_>,
-    jobs: &[ReadingJob<'_>],
-    (limits, until): (&StructureLimits, Instant),
+    jobs: Vec<ReadingJob<'a>>,
+    bounds: ReadingBounds<'_>,
     progress: &dyn Fn(usize, usize),
-) -> Result<Vec<Option<ReadingResult>>, Error> {
+) -> Result<Vec<FinishedJob<'a>>, Error> {
+    let total = jobs.len();
     let (queue, waiting) = mpsc::sync_channel(QUEUE);
     let waiting = Mutex::new(waiting);
     let (sender, done) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..threads().min(jobs.len()) {
+        for _ in 0..threads().min(total) {
             let (sender, waiting) = (sender.clone(), &waiting);
-            scope.spawn(move || parse(jobs, (limits, until), waiting, &sender));
+            scope.spawn(move || parse(bounds, waiting, &sender));
         }
         drop(sender);
-        let outcomes = vec![None; jobs.len()];
-        let mut belt = Belt { queue, done, outcomes, count: 0, room: limits.bytes, progress };
-        let fed = feed(session, jobs, limits, &mut belt);
-        let Belt { queue, done, mut outcomes, mut count, .. } = belt;
+        let room = bounds.limits.bytes;
+        let mut belt = Belt { queue, done, finished: Vec::new(), total, room, progress };
+        let fed = feed(session, jobs, bounds.limits, &mut belt);
+        let Belt { queue, done, mut finished, .. } = belt;
         // What is in the queue is still parsed; without a sender the threads end.
         drop(queue);
-        for (at, outcome) in done {
-            count = count.saturating_add(1);
-            progress(count, jobs.len());
-            if let Some(slot) = outcomes.get_mut(at) {
-                *slot = Some(outcome);
-            }
+        for job in done {
+            finished.push(job);
+            progress(finished.len(), total);
         }
-        fed.map(|()| outcomes)
+        fed.map(|()| finished)
     })
 }
 
@@ -125,64 +152,62 @@ fn threads() -> usize {
 }
 
 /// Between git and the threads that parse.
-struct Belt<'a> {
-    queue: SyncSender<(usize, Vec<u8>)>,
-    done: Receiver<NumberedReading>,
-    outcomes: Vec<Option<ReadingResult>>,
-    /// How many outcomes there are.
-    count: usize,
+struct Belt<'a, 'p> {
+    queue: SyncSender<FetchedJob<'a>>,
+    done: Receiver<FinishedJob<'a>>,
+    finished: Vec<FinishedJob<'a>>,
+    /// How many jobs there are.
+    total: usize,
     /// How many bytes may still be read.
     room: u64,
-    progress: &'a dyn Fn(usize, usize),
+    progress: &'p dyn Fn(usize, usize),
 }
 
-impl Belt<'_> {
-    /// Hands on a content, and takes what is done; false if there is no room for more.
-    fn content(&mut self, job: usize, bytes: Vec<u8>) -> bool {
+impl<'a> Belt<'a, '_> {
+    /// Hands a job's content on, and takes what is done; false if there is no room for more.
+    fn content(&mut self, job: ReadingJob<'a>, bytes: Vec<u8>) -> bool {
         if self.room == 0 {
             return false;
         }
         self.room = self.room.saturating_sub(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         // The threads take from the queue until it is closed, so there is one to send to.
-        let _ = self.queue.send((job, bytes));
-        while let Ok((at, outcome)) = self.done.try_recv() {
-            self.settle(at, outcome);
+        let _ = self.queue.send(FetchedJob { job, bytes });
+        // Taken as they come and not at the end, so that whoever listens hears of them.
+        while let Ok(job) = self.done.try_recv() {
+            self.finish(job);
         }
         true
     }
 
-    fn settle(&mut self, job: usize, outcome: ReadingResult) {
-        if let Some(slot) = self.outcomes.get_mut(job) {
-            *slot = Some(outcome);
-        }
-        self.count = self.count.saturating_add(1);
-        (self.progress)(self.count, self.outcomes.len());
+    fn finish(&mut self, job: FinishedJob<'a>) {
+        self.finished.push(job);
+        (self.progress)(self.finished.len(), self.total);
     }
 }
 
 /// Feeds the contents of `jobs` to the threads: those that are here, and then git's.
-fn feed(
+fn feed<'a>(
     session: &Session<'_>,
-    jobs: &[ReadingJob<'_>],
+    jobs: Vec<ReadingJob<'a>>,
     limits: &StructureLimits,
-    belt: &mut Belt<'_>,
+    belt: &mut Belt<'a, '_>,
 ) -> Result<(), Error> {
     (belt.progress)(0, jobs.len());
     let mut ids = Vec::new();
     let mut asked = Vec::new();
-    for (at, job) in jobs.iter().enumerate().take(limits.files) {
+    for job in jobs.into_iter().take(limits.files) {
         match job.content {
             SourceContent::Blob(id) => {
                 ids.extend_from_slice(id.as_bytes());
                 ids.push(b'\n');
-                asked.push(at);
+                asked.push(job);
             }
             SourceContent::Bytes(bytes) => {
-                if !belt.content(at, bytes.clone()) {
+                if !belt.content(job, bytes.clone()) {
                     return Ok(());
                 }
             }
-            SourceContent::Unread(why) => belt.settle(at, Err(*why)),
+            SourceContent::Unread(why) => belt.finish(FinishedJob { job, result: Err(*why) }),
         }
     }
     if asked.is_empty() {
@@ -191,11 +216,12 @@ fn feed(
     let mut batch = ObjectCutter::new(limits.source.bytes);
     let (mut asked, mut full) = (asked.into_iter(), false);
     let mut take = |object: Object| {
-        let at = asked.next().ok_or(Error::GitAnswer { command: COMMAND })?;
+        // Git answers in the order in which it is asked, one object for each id.
+        let job = asked.next().ok_or(Error::GitAnswer { command: COMMAND })?;
         match object {
-            Object::Blob(bytes) => full = !belt.content(at, bytes),
-            Object::TooLarge => belt.settle(at, Err(SourceGap::TooLarge)),
-            Object::Missing => belt.settle(at, Err(SourceGap::Missing)),
+            Object::Blob(bytes) => full = !belt.content(job, bytes),
+            Object::TooLarge => belt.finish(FinishedJob { job, result: Err(SourceGap::TooLarge) }),
+            Object::Missing => belt.finish(FinishedJob { job, result: Err(SourceGap::Missing) }),
         }
         // Any error ends git; this one is not reported.
         if full { Err(Error::TooMuchOutput { command: COMMAND, cap: 0 }) } else { Ok(()) }
@@ -211,28 +237,27 @@ fn feed(
     }
 }
 
-/// Parses what is delivered until nothing more comes; after `until` it is thrown away.
-fn parse(
-    jobs: &[ReadingJob<'_>],
-    (limits, until): (&StructureLimits, Instant),
-    waiting: &Mutex<Receiver<(usize, Vec<u8>)>>,
-    done: &Sender<NumberedReading>,
-) {
+/// Parses what is fetched until nothing more comes; after the end of the time it is thrown away.
+fn parse<'a>(bounds: ReadingBounds<'_>, waiting: &Mutex<Receiver<FetchedJob<'a>>>, done: &Sender<FinishedJob<'a>>) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((at, bytes)) = next else { return };
-        let Some(job) = jobs.get(at).filter(|_| Instant::now() < until) else { continue };
-        let outcome = match job.want {
-            Want::Facts(language) => facts(language, &bytes, limits, until),
+        let Ok(FetchedJob { job, bytes }) = next else { return };
+        // The queue is emptied all the same: whoever feeds it may wait for a place in it.
+        if Instant::now() >= bounds.until {
+            continue;
+        }
+        let result = match job.want {
+            Want::Facts(language) => facts(language, &bytes, bounds),
             Want::Lines => Ok(ContentReading::Lines(lines(&bytes))),
             Want::Manifest => Ok(ContentReading::Bytes(bytes)),
         };
         // The receiver stays until the threads have ended.
-        let _ = done.send((at, outcome));
+        let _ = done.send(FinishedJob { job, result });
     }
 }
 
-fn facts(language: SourceLanguage, bytes: &[u8], limits: &StructureLimits, until: Instant) -> ReadingResult {
+fn facts(language: SourceLanguage, bytes: &[u8], bounds: ReadingBounds<'_>) -> Result<ContentReading, SourceGap> {
+    let ReadingBounds { limits, until } = bounds;
     let now = Instant::now();
     let end = now.checked_add(limits.parse_time).unwrap_or(until);
     let mut give_up = || Instant::now() >= end.min(until);

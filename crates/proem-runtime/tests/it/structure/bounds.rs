@@ -7,13 +7,14 @@ use proem_runtime::{
     structure::{SourceGap, StructureLimits, TreeState},
 };
 
-use crate::structure::fixture::{Fixture, edges};
+use crate::fixture::Fixture;
+use crate::structure::fixture::edges;
 
 fn files() -> Fixture {
-    Fixture::committed(&[("a.py", "import b, c\n"), ("b.py", "import c\n"), ("c.py", "x = 1\n")])
+    Fixture::of_files(&[("a.py", "import b, c\n"), ("b.py", "import c\n"), ("c.py", "x = 1\n")])
 }
 
-fn check(limits: &StructureLimits, unread: [Option<SourceGap>; 3], gap: &str) {
+fn check(limits: StructureLimits, unread: [Option<SourceGap>; 3], gap: &str) {
     let fixture = files();
     for at in [TreeState::Commit("HEAD"), TreeState::WorkTree] {
         let found = fixture.try_read(at, limits).unwrap();
@@ -30,19 +31,19 @@ fn what_is_beyond_the_limits_is_labelled() {
     let late = Some(SourceGap::NotReached);
     let rest = "2 of 3 source files were not read, because an overall limit was reached; their importers are known, \
                 their own imports are not";
-    check(&StructureLimits { files: 1, ..all }, [None, late, late], rest);
-    check(&StructureLimits { bytes: 5, ..all }, [None, late, late], rest);
+    check(StructureLimits { files: 1, ..all }, [None, late, late], rest);
+    check(StructureLimits { bytes: 5, ..all }, [None, late, late], rest);
     let mut small = all;
     small.source.bytes = 9;
     let large = "1 of 3 source files were too large to be read; their importers are known, their own imports are not";
-    check(&small, [Some(SourceGap::TooLarge), None, None], large);
+    check(small, [Some(SourceGap::TooLarge), None, None], large);
 }
 
 #[test]
 fn a_source_that_takes_too_long_is_given_up() {
-    let fixture = Fixture::committed(&[("a.py", &"f(x)\n".repeat(5000)), ("b.py", "import a\n")]);
+    let fixture = Fixture::of_files(&[("a.py", &"f(x)\n".repeat(5000)), ("b.py", "import a\n")]);
     let limits = StructureLimits { parse_time: Duration::ZERO, ..StructureLimits::default() };
-    let found = fixture.try_read(TreeState::Commit("HEAD"), &limits).unwrap();
+    let found = fixture.try_read(TreeState::Commit("HEAD"), limits).unwrap();
     assert_eq!(found.files[0].unread, Some(SourceGap::TimedOut));
     assert_eq!(found.gaps.len(), 1);
 }
@@ -52,10 +53,10 @@ fn a_list_that_is_too_long_or_too_slow_is_an_error() {
     let fixture = files();
     for at in [TreeState::Commit("HEAD"), TreeState::WorkTree] {
         let short = StructureLimits { listing: 10, ..StructureLimits::default() };
-        let error = fixture.try_read(at, &short).unwrap_err();
+        let error = fixture.try_read(at, short).unwrap_err();
         assert!(matches!(error, Error::TooMuchOutput { .. }), "{at:?}: {error}");
         let none = StructureLimits { time: Duration::ZERO, ..StructureLimits::default() };
-        let error = fixture.try_read(at, &none).unwrap_err();
+        let error = fixture.try_read(at, none).unwrap_err();
         assert!(matches!(error, Error::TimedOut { .. }), "{at:?}: {error}");
     }
 }
@@ -63,7 +64,7 @@ fn a_list_that_is_too_long_or_too_slow_is_an_error() {
 #[test]
 fn a_blob_that_is_not_here_is_labelled() {
     let fixture = files();
-    let id = String::from_utf8(fixture.git(&["rev-parse", "HEAD:b.py"]).stdout).unwrap();
+    let id = fixture.git(&["rev-parse", "HEAD:b.py"]);
     let (folder, name) = id.trim().split_at(2);
     fs::remove_file(fixture.repo.join(".git/objects").join(folder).join(name)).unwrap();
     let found = fixture.read(TreeState::Commit("HEAD"));
@@ -78,12 +79,12 @@ fn a_blob_that_is_not_here_is_labelled() {
 #[test]
 fn a_damaged_object_is_an_error_or_labelled_and_never_a_result() {
     let fixture = files();
-    let id = String::from_utf8(fixture.git(&["rev-parse", "HEAD:b.py"]).stdout).unwrap();
+    let id = fixture.git(&["rev-parse", "HEAD:b.py"]);
     let (folder, name) = id.trim().split_at(2);
     let object = fixture.repo.join(".git/objects").join(folder).join(name);
     fs::remove_file(&object).unwrap();
     fs::write(&object, "junk").unwrap();
-    match fixture.try_read(TreeState::Commit("HEAD"), &StructureLimits::default()) {
+    match fixture.try_read(TreeState::Commit("HEAD"), StructureLimits::default()) {
         Ok(found) => assert_eq!(found.files[1].unread, Some(SourceGap::Missing)),
         Err(error) => assert!(matches!(error, Error::GitFailed { command: "cat-file", .. }), "{error}"),
     }
@@ -91,7 +92,7 @@ fn a_damaged_object_is_an_error_or_labelled_and_never_a_result() {
 
 #[test]
 fn a_project_file_that_cannot_be_read_is_said() {
-    let fixture = Fixture::committed(&[("Cargo.toml", "[package"), ("src/lib.rs", "")]);
+    let fixture = Fixture::of_files(&[("Cargo.toml", "[package"), ("src/lib.rs", "")]);
     assert_eq!(
         fixture.read(TreeState::WorkTree).gaps,
         ["a project file could not be read: the project file does not have the format that its name implies; \

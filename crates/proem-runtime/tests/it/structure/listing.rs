@@ -5,14 +5,15 @@ use std::{cell::RefCell, ffi::OsStr, fs, os::unix::ffi::OsStrExt, os::unix::fs::
 use proem_imports::SourceLanguage;
 use proem_runtime::{
     Error,
-    structure::{StructureLimits, TreeState, structure},
+    structure::{StructureLimits, StructureReader, TreeState},
 };
 
-use crate::structure::fixture::{Fixture, edges, paths};
+use crate::fixture::Fixture;
+use crate::structure::fixture::{edges, paths};
 
 #[test]
 fn a_commit_is_read_as_it_was() {
-    let fixture = Fixture::committed(&[
+    let fixture = Fixture::of_files(&[
         ("Cargo.toml", "[package]\nname = \"x\"\n"),
         ("src/lib.rs", "mod a;\n\nuse crate::a::A;\nuse std::fmt;\n#[cfg(test)]\nmod tests {\n}\n"),
         ("src/a.rs", "pub struct A;\n"),
@@ -24,7 +25,7 @@ fn a_commit_is_read_as_it_was() {
     let found = fixture.read(TreeState::Commit("HEAD"));
     assert_eq!(paths(&found), ["Cargo.toml", "README.md", "native.zig", "src/a.rs", "src/lib.rs"]);
     assert_eq!(edges(&found), ["src/lib.rs -> src/a.rs"]);
-    let [_, readme, native, a, lib] = found.files[..] else { panic!("{:?}", found.files) };
+    let [_, readme, native, a, lib] = &found.files[..] else { panic!("{:?}", found.files) };
     assert_eq!((readme.language, readme.lines), (None, None));
     assert_eq!((native.language, native.lines), (None, Some(2)));
     assert_eq!((a.language, a.lines, a.resolved), (Some(SourceLanguage::Rust), Some(1), 0));
@@ -35,7 +36,7 @@ fn a_commit_is_read_as_it_was() {
 
 #[test]
 fn the_work_tree_is_read_as_it_is() {
-    let fixture = Fixture::committed(&[
+    let fixture = Fixture::of_files(&[
         (".gitignore", "ignored.py\n"),
         ("pkg/__init__.py", ""),
         ("pkg/a.py", ""),
@@ -54,7 +55,7 @@ fn the_work_tree_is_read_as_it_is() {
 
 #[test]
 fn the_index_is_read_as_it_would_be_committed() {
-    let fixture = Fixture::committed(&[
+    let fixture = Fixture::of_files(&[
         ("a.py", "import b\n"),
         ("b.py", ""),
         ("kept.py", "import b\n"),
@@ -80,13 +81,13 @@ fn the_index_is_read_as_it_would_be_committed() {
     let expected = ["a.py -> c.py", "c.py -> b.py", "kept.py -> b.py", "w\\n\\\"x.py -> kept.py"];
     assert_eq!((edges(&found), found.gaps), (expected.map(str::to_owned).to_vec(), Vec::new()));
     assert_eq!(edges(&fixture.read(TreeState::WorkTree)).len(), 4);
-    fixture.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "y"]);
+    fixture.git(&["commit", "-q", "-m", "next"]);
     assert_eq!(edges(&fixture.read(TreeState::Commit("HEAD"))), expected);
 }
 
 #[test]
 fn what_headers_include_is_read_wherever_they_are() {
-    let fixture = Fixture::committed(&[
+    let fixture = Fixture::of_files(&[
         ("src/main.cpp", "#include \"shape.h\"\n#include <shop/money.hpp>\n#include <vector>\n"),
         ("src/shape.h", "#ifdef SHOP\n#include <shop/money.hpp>\n#endif\n"),
         ("include/shop/money.hpp", "// #include \"shape.h\"\n"),
@@ -111,8 +112,8 @@ fn what_headers_include_is_read_wherever_they_are() {
 
 #[test]
 fn an_index_in_conflict_is_refused() {
-    let fixture = Fixture::committed(&[("a.py", ""), ("b.py", "import a\n")]);
-    let commit = || fixture.commit();
+    let fixture = Fixture::of_files(&[("a.py", ""), ("b.py", "import a\n")]);
+    let commit = || fixture.commit("next");
     fixture.git(&["checkout", "-q", "-b", "side"]);
     fixture.write("a.py", "x = 1\n");
     fixture.write("b.py", "x = 1\n");
@@ -122,25 +123,23 @@ fn an_index_in_conflict_is_refused() {
     fixture.write("b.py", "x = 2\n");
     commit();
     fixture.git(&["read-tree", "-m", "main~1", "main", "side"]);
-    let error = fixture.try_read(TreeState::Index, &StructureLimits::default()).unwrap_err();
+    let error = fixture.try_read(TreeState::Index, StructureLimits::default()).unwrap_err();
     assert!(matches!(error, Error::InConflict { paths: 2 }), "{error}");
     assert_eq!(paths(&fixture.read(TreeState::WorkTree)), ["a.py", "b.py"]);
 }
 
 #[test]
 fn ids_of_sha_256_are_read() {
-    let fixture = Fixture::new();
-    fs::remove_dir_all(fixture.repo.join(".git")).unwrap();
-    fixture.git(&["init", "-q", "-b", "main", "--object-format=sha256"]);
-    assert_eq!(fixture.read(TreeState::Index).paths, Vec::<Vec<u8>>::new());
+    let fixture = Fixture::unborn_sha256();
+    assert_eq!(paths(&fixture.read(TreeState::Index)), Vec::<String>::new());
     for (path, content) in [("a.py", "import b\n"), ("b.py", ""), ("package.json", "{}")] {
         fixture.write(path, content);
     }
-    fixture.commit();
+    fixture.commit("next");
     for at in [TreeState::Commit("HEAD"), TreeState::Index, TreeState::WorkTree] {
         assert_eq!(edges(&fixture.read(at)), ["a.py -> b.py"], "{at:?}");
     }
-    let (first, second) = (fixture.cached(), fixture.cached());
+    let (first, second) = (fixture.read_cached(), fixture.read_cached());
     assert_eq!((first.read, second.read, edges(&second)), (3, 1, edges(&first)));
     fixture.write("c.py", "import a\n");
     fixture.git(&["add", "c.py"]);
@@ -149,15 +148,14 @@ fn ids_of_sha_256_are_read() {
 
 #[test]
 fn links_and_submodules_are_left_out() {
-    let outside = Fixture::committed(&[("inner.py", "")]);
-    let fixture = Fixture::committed(&[("a.py", "import b\n")]);
+    let outside = Fixture::of_files(&[("inner.py", "")]);
+    let fixture = Fixture::of_files(&[("a.py", "import b\n")]);
     symlink(outside.repo.join("inner.py"), fixture.repo.join("b.py")).unwrap();
     symlink(&outside.repo, fixture.repo.join("folder")).unwrap();
-    let id = outside.git(&["rev-parse", "HEAD"]).stdout;
-    let id = String::from_utf8(id).unwrap();
+    let id = outside.git(&["rev-parse", "HEAD"]);
     fixture.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},sub", id.trim())]);
     fixture.git(&["add", "b.py", "folder"]);
-    fixture.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "x"]);
+    fixture.git(&["commit", "-q", "-m", "next"]);
     let gap = "1 submodules were not read; their imports are unknown";
     for at in [TreeState::Commit("HEAD"), TreeState::Index, TreeState::WorkTree] {
         let found = fixture.read(at);
@@ -172,7 +170,7 @@ fn links_and_submodules_are_left_out() {
 
 #[test]
 fn names_are_bytes() {
-    let fixture = Fixture::committed(&[("pkg/__init__.py", ""), ("pkg/a.py", "")]);
+    let fixture = Fixture::of_files(&[("pkg/__init__.py", ""), ("pkg/a.py", "")]);
     fixture.write("pkg/new\nline\t\".py", "from . import a\n");
     fs::write(fixture.repo.join("pkg").join(OsStr::from_bytes(b"\xff\xfe.py")), "from .a import x\n").unwrap();
     let expected = ["pkg/\\xff\\xfe.py -> pkg/a.py", "pkg/new\\nline\\t\\\".py -> pkg/a.py"];
@@ -181,37 +179,37 @@ fn names_are_bytes() {
         lines
     };
     assert_eq!(sorted(edges(&fixture.read(TreeState::WorkTree))), expected);
-    fixture.commit();
+    fixture.commit("next");
     assert_eq!(sorted(edges(&fixture.read(TreeState::WorkTree))), expected);
     assert_eq!(sorted(edges(&fixture.read(TreeState::Commit("HEAD")))), expected);
 }
 
 #[test]
 fn a_repository_without_files_or_commits_has_no_structure() {
-    let fixture = Fixture::new();
-    assert_eq!(fixture.read(TreeState::WorkTree).paths, Vec::<Vec<u8>>::new());
+    let fixture = Fixture::unborn();
+    assert_eq!(paths(&fixture.read(TreeState::WorkTree)), Vec::<String>::new());
     for commit in ["HEAD", "gone", "--name-only", "-r", ""] {
-        let error = fixture.try_read(TreeState::Commit(commit), &StructureLimits::default()).unwrap_err();
+        let error = fixture.try_read(TreeState::Commit(commit), StructureLimits::default()).unwrap_err();
         assert!(matches!(error, Error::GitFailed { command: "ls-tree", .. }), "{commit}: {error}");
     }
 }
 
 #[test]
 fn a_bare_repository_has_commits_to_read() {
-    let fixture = Fixture::committed(&[("a.py", "import b\n"), ("b.py", "")]);
+    let fixture = Fixture::of_files(&[("a.py", "import b\n"), ("b.py", "")]);
     let bare = fixture.base.join("bare.git");
     fixture.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
     let git = fixture.program();
     let repository = proem_runtime::git::discover(&git, &bare, std::time::Duration::from_mins(1)).unwrap().unwrap();
-    let limits = StructureLimits::default();
+    let reader = StructureReader::open(&git, &repository, None, StructureLimits::default());
     let heard = RefCell::new(Vec::new());
     let progress = |done, total| heard.borrow_mut().push((done, total));
-    let found = structure(&git, &repository, TreeState::Commit("main"), (None, &limits), &progress).unwrap();
+    let found = reader.read(TreeState::Commit("main"), &progress).unwrap();
     assert_eq!(edges(&found), ["a.py -> b.py"]);
     assert_eq!(heard.into_inner(), [(0, 2), (1, 2), (2, 2)]);
-    let found = structure(&git, &repository, TreeState::WorkTree, (None, &limits), &|_, _| {}).unwrap();
-    assert_eq!(found.paths.len(), 0);
+    let found = reader.read(TreeState::WorkTree, &|_, _| {}).unwrap();
+    assert_eq!(found.files.len(), 0);
     assert_eq!(found.gaps, ["a bare repository has no work tree; name a commit"]);
-    let found = structure(&git, &repository, TreeState::Index, (None, &limits), &|_, _| {}).unwrap();
-    assert_eq!((found.paths.len(), found.gaps.len()), (0, 1));
+    let found = reader.read(TreeState::Index, &|_, _| {}).unwrap();
+    assert_eq!((found.files.len(), found.gaps.len()), (0, 1));
 }
