@@ -23,6 +23,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::gate::{CallAttempt, Gate};
+use self::live::CallBounds;
 use crate::cassette::{Recorder, Replayer};
 use crate::client::Client;
 use crate::codec::{EndpointNames, encode, restored};
@@ -137,16 +138,16 @@ impl Caller {
 
     /// Calls a model, until it answers, can't, or `stop` is cancelled.
     pub async fn call(&self, call: &ProviderCall<'_>, stop: &CancellationToken) -> CallOutcome {
-        self.carry(call, None, stop).await
+        self.carry(call, CallBounds { end: None, stop }).await
     }
 
     /// [`Self::call`] for a caller that cancels `stop` at `end`: no wait is begun that would last
     /// longer, so that the reason is what the endpoint said and not that time was up.
     pub async fn call_before(&self, end: Instant, call: &ProviderCall<'_>, stop: &CancellationToken) -> CallOutcome {
-        self.carry(call, Some(end), stop).await
+        self.carry(call, CallBounds { end: Some(end), stop }).await
     }
 
-    async fn carry(&self, call: &ProviderCall<'_>, end: Option<Instant>, stop: &CancellationToken) -> CallOutcome {
+    async fn carry(&self, call: &ProviderCall<'_>, bounds: CallBounds<'_>) -> CallOutcome {
         let refuse = |message: String| CallOutcome {
             result: Err(CallFailure::new(FailureKind::Refused, message)),
             attempts: Vec::new(),
@@ -165,9 +166,9 @@ impl Caller {
         let ready = PendingCall { request, model, plan, slot, paced, wire, url: &url, policy, gate, dropped };
         let mut attempts = Vec::new();
         let result = match &self.wire {
-            Wire::Live(client) => live::carry(client, None, &ready, (end, stop), &mut attempts).await,
+            Wire::Live(client) => live::carry(client, None, &ready, bounds, &mut attempts).await,
             Wire::Recorded(client, recorder) => {
-                live::carry(client, Some(recorder), &ready, (end, stop), &mut attempts).await
+                live::carry(client, Some(recorder), &ready, bounds, &mut attempts).await
             }
             Wire::Replayed(replayer) => replayed::carry(replayer, &ready, &mut attempts),
         };

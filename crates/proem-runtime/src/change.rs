@@ -26,7 +26,7 @@ use std::time::Duration;
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::{Mailmap, Person};
-use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify};
+use proem_risk::path::{GitAttributes, PathClass, PathRules, RepoPath, classify};
 
 use crate::{
     Error,
@@ -70,7 +70,22 @@ struct ChangeListing {
     entries: Vec<RawDiffEntry>,
     /// By path.
     lines: BTreeMap<Vec<u8>, Option<LineCounts>>,
+    /// The contents that the entries name, looked up.
+    blobs: Blobs,
     gaps: Vec<String>,
+}
+
+/// What tells a path's class: the attributes of a base, and the rules for what they leave open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathClassifier<'a> {
+    pub(crate) attributes: &'a GitAttributes,
+    pub(crate) rules: &'a PathRules,
+}
+
+impl PathClassifier<'_> {
+    pub(crate) fn class(&self, path: &RepoPath) -> PathClass {
+        classify(path, self.attributes, self.rules)
+    }
 }
 
 /// Reads a change. Files are sorted by path; attributes and the mailmap are those of its base.
@@ -94,8 +109,9 @@ pub fn change(
         session = session.without_attributes(ids);
     }
     let attributes = attributes_of(&session, resolved.base.as_ref())?;
+    let classifier = PathClassifier { attributes: &attributes, rules };
     let mut comparison = Comparison::of(resolved, ids);
-    let (mut found, blobs) = comparison.find(&session)?;
+    let mut found = comparison.find(&session)?;
     let mut untracked = Vec::new();
     if resolved.kind == ChangeKind::WorkTree {
         let set_up = repository.set_up();
@@ -103,8 +119,8 @@ pub fn change(
         untracked = work_tree::untracked(&session, repository, limits.untracked, &mut found.gaps)?;
         moved::pair(&session, &mut found, &mut untracked);
     }
-    let (names, pinned) = names(&session, &comparison, (&attributes, rules, limits), &blobs, &mut found);
-    let ChangeListing { entries, mut lines, mut gaps } = found;
+    let (names, pinned) = names(&session, &comparison, classifier, limits, &mut found);
+    let ChangeListing { entries, mut lines, blobs, mut gaps } = found;
     let before = blobs.count_lines(&session, entries.iter().filter_map(RawDiffEntry::counted_before));
     let before = before.unwrap_or_else(|error| {
         gaps.push(format!("the lines before the change could not be read: {error}"));
@@ -113,14 +129,15 @@ pub fn change(
     let mut files: Vec<ChangedFile> = Vec::new();
     for entry in entries {
         let counted = lines.remove(entry.path.as_bytes()).flatten();
-        let mut file = file(entry, counted, &before, |path| classify(path, &attributes, rules));
+        let mut file = file(entry, counted, &before, classifier);
+        // Only an edit: a pipeline that is new, gone or renamed does more than take another version.
         if pinned.contains(&file.path) && file.status == FileStatus::Modified {
             file.class.sensitive = None;
         }
         files.push(file);
     }
     gaps.extend(work_tree::uncounted(&untracked));
-    files.extend(untracked.into_iter().map(|file| file.added(|path| classify(path, &attributes, rules))));
+    files.extend(untracked.into_iter().map(|file| file.added(classifier)));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     let (author, subject) = who_and_what(&session, resolved)?;
     Ok(Change {
@@ -203,7 +220,7 @@ fn file(
     entry: RawDiffEntry,
     lines: Option<LineCounts>,
     before: &BTreeMap<ObjectId, Option<u32>>,
-    class: impl Fn(&RepoPath) -> proem_risk::path::PathClass,
+    classifier: PathClassifier<'_>,
 ) -> ChangedFile {
     let kind = entry.kind();
     let lines = lines.filter(|_| kind == FileKind::Regular);
@@ -218,7 +235,7 @@ fn file(
         (_, Some(lines), Some(before)) => before.saturating_add(lines.added).checked_sub(lines.removed),
         _ => None,
     };
-    let class = class(&entry.path);
+    let class = classifier.class(&entry.path);
     let RawDiffEntry { path, from, status, .. } = entry;
     ChangedFile { path, before: from, status, kind, class, lines, lines_before, lines_after }
 }
@@ -227,11 +244,12 @@ fn file(
 fn names(
     session: &Session<'_>,
     comparison: &Comparison,
-    (attributes, rules, limits): (&GitAttributes, &PathRules, &ChangeLimits),
-    blobs: &Blobs,
+    classifier: PathClassifier<'_>,
+    limits: &ChangeLimits,
     found: &mut ChangeListing,
 ) -> (Vec<String>, BTreeSet<RepoPath>) {
-    let ChangeListing { entries, gaps, .. } = found;
+    let ChangeListing { entries, blobs, gaps, .. } = found;
+    // Git fetches nothing here, so a patch fails as a whole where one content is missing.
     if blobs.any_missing() {
         gaps.push("names in changed lines could not be read: some contents are not in this clone".to_owned());
         return (Vec::new(), BTreeSet::new());
@@ -239,7 +257,7 @@ fn names(
     // To git a file that was moved behind its back is gone.
     let moved: BTreeSet<&RepoPath> = entries.iter().filter_map(|entry| entry.from.as_ref()).collect();
     let mut names = identifiers::PatchIdentifiers::new(limits.patch, limits.identifiers, |path: &RepoPath| {
-        !moved.contains(path) && identifiers::is_written(&classify(path, attributes, rules))
+        !moved.contains(path) && identifiers::is_written(&classifier.class(path))
     });
     match comparison.patch(session, &mut names) {
         Ok(()) => names.into_found(),

@@ -108,7 +108,7 @@ pub fn history(
     let mut new = 0;
     if !is_kept {
         let rules = PathRules::shipped().map_err(Error::Assessment)?;
-        let mut log = Log::new(builder, (Mailmap::read(&surroundings.mailmap), rules), progress);
+        let mut log = Log::new(builder, Mailmap::read(&surroundings.mailmap), rules, progress);
         log.without_parents(listed(&surroundings.shallow));
         read_log(&session, wanted, &kept_tips, &mut log)?;
         (builder, new) = log.end()?;

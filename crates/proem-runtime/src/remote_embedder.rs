@@ -115,7 +115,7 @@ impl RemoteEmbedder {
         }
         let id = id(&endpoint, model, dimensions)?;
         let sent = Arc::new(AtomicUsize::new(0));
-        let asking = EmbeddingClient::new(endpoint, (model, dimensions), limits, Arc::clone(&sent));
+        let asking = EmbeddingClient::new(endpoint, model, dimensions, limits, Arc::clone(&sent));
         let (jobs, waiting) = mpsc::channel();
         let thread = std::thread::Builder::new().name("embeddings".to_owned());
         // It ends when the embedder is dropped, and what it holds belongs to nobody else.

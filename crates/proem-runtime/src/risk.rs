@@ -104,12 +104,12 @@ impl Assessor {
                 Arc::new(mended.corpus(&past, INCIDENTS))
             }
         };
-        let ground = self.grounds.of(&ChangeKey::from(change), (&past, &self.rules), &|_, _| ())?;
+        let ground = self.grounds.of(&ChangeKey::from(change), &past, &self.rules, &|_, _| ())?;
         Ok(ChangeView { assessor: self, change, past, ground, incidents })
     }
 
     fn ground(&self, stand: &ChangeKey, told: &dyn Fn(usize, usize)) -> Result<Arc<AssessmentGround>, Error> {
-        self.grounds.of(stand, (&past_of(&self.history, stand.base.as_ref()), &self.rules), told)
+        self.grounds.of(stand, &past_of(&self.history, stand.base.as_ref()), &self.rules, told)
     }
 
     /// Keeps what was read of the changes' files for the next time; why that was not possible, in our words.

@@ -40,14 +40,23 @@ pub(super) struct PromptCapabilities<'a> {
     pub(super) selected: Option<&'a selecting::CapabilitySelection>,
 }
 
-pub(crate) fn inputs(
+/// What is remembered in the prompt.
+pub(super) struct PromptMemories<'a> {
+    /// Facts that bear on the task.
+    pub(super) memories: &'a MemorySelection,
+    /// Events that bear on it.
+    pub(super) activity: &'a MemorySelection,
+}
+
+pub(super) fn inputs(
     request: &AssemblyRequest<'_>,
     mode: Mode,
     named: &PromptCapabilities<'_>,
-    (memories, activity): (&MemorySelection, &MemorySelection),
+    remembered: &PromptMemories<'_>,
     screen: &Screen<'_, TaskPlace>,
 ) -> Inputs {
     let PromptCapabilities { tools, skills, selected } = named;
+    let PromptMemories { memories, activity } = remembered;
     let gathered = request.gathered;
     let git = gathered.git.as_ref();
     let mut inputs = Inputs::new();

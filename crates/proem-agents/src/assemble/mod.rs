@@ -32,7 +32,7 @@ use proem_select::mode::{Hints, Keywords, Mode, ModeBasis, ModeExamples, ModeInf
 use proem_select::select::BaseNames;
 
 use gathered::{PlaceFacts, RememberedEntry};
-use inputs::PromptCapabilities;
+use inputs::{PromptCapabilities, PromptMemories};
 use memory::EntryMeaning;
 use places::{TaskPlace, needs_request};
 use selecting::{CapabilitySelection, SelectionTask};
@@ -232,7 +232,7 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
             }
             verdict
         };
-        let picked = memory::pick(entries, wanted, request.entries, (request.settings.max_memories, &mut judge))?;
+        let picked = memory::pick(entries, wanted, request.entries, request.settings.max_memories, &mut judge)?;
         for kept in &picked.kept {
             if let Some(found) = looked.remove(&kept.line) {
                 screen.hold(place(kept.line), &what(kept.line), found);
@@ -249,11 +249,11 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     memories.withhold(|kept| screen.keeps(&TaskPlace::Memory(kept.line)));
     activity.withhold(|kept| screen.keeps(&TaskPlace::Event(kept.line)));
     let named = PromptCapabilities { tools: &tools, skills: &skills, selected: selected.as_ref() };
-    let values = inputs::inputs(request, mode.mode, &named, (&memories, &activity), &screen);
-    let layers: BTreeMap<_, _> = request.settings.layers(mode.mode);
+    let remembered = PromptMemories { memories: &memories, activity: &activity };
+    let values = inputs::inputs(request, mode.mode, &named, &remembered, &screen);
     let options = AssemblyOptions {
         key: request.key,
-        layers: &layers,
+        layers: &request.settings.layers(mode.mode),
         input_tokens: request.input_tokens,
         output_tokens: request.settings.output_tokens,
         monolithic: request.monolithic,

@@ -66,16 +66,22 @@ pub struct SplitParagraph<'t> {
     pub reason: SplitReason,
 }
 
+/// Where a paragraph belongs by itself, and what decided that.
+struct Placement {
+    part: SplitDestination,
+    reason: SplitReason,
+}
+
 /// Splits a prompt into pieces, in order.
 #[must_use]
 pub fn split(text: &str) -> Vec<SplitParagraph<'_>> {
     let mut titles = Titles::default();
-    let mut placed: Vec<(&str, Option<(SplitDestination, SplitReason)>)> = Vec::new();
+    let mut placed: Vec<(&str, Option<Placement>)> = Vec::new();
     for paragraph in paragraphs(text) {
         let around = titles.enter(paragraph);
         let alone = !paragraph.lines().any(|line| title(line).is_none() && closing(line).is_none());
         let decided = match around {
-            Some((part, name)) => Some((part, SplitReason::Title(name))),
+            Some((part, name)) => Some(Placement { part, reason: SplitReason::Title(name) }),
             None if alone => None,
             None => Some(by_signs(paragraph)),
         };
@@ -86,13 +92,13 @@ pub fn split(text: &str) -> Vec<SplitParagraph<'_>> {
 }
 
 /// Puts titles that stand alone to what they announce, and tags that close to what they close.
-fn place_titles(placed: Vec<(&str, Option<(SplitDestination, SplitReason)>)>) -> Vec<SplitParagraph<'_>> {
+fn place_titles(placed: Vec<(&str, Option<Placement>)>) -> Vec<SplitParagraph<'_>> {
     let mut pieces: Vec<SplitParagraph<'_>> = Vec::new();
     let mut next = SplitDestination::Project;
     for (text, decided) in placed.into_iter().rev() {
         let opens = text.lines().any(|line| title(line).is_some());
-        let (part, reason) =
-            decided.unwrap_or((next, if opens { SplitReason::Announces } else { SplitReason::Closes }));
+        let alone = if opens { SplitReason::Announces } else { SplitReason::Closes };
+        let Placement { part, reason } = decided.unwrap_or(Placement { part: next, reason: alone });
         next = part;
         pieces.push(SplitParagraph { text, part, reason });
     }
@@ -308,16 +314,20 @@ const SIGNS: [(SplitDestination, &str, &str); 5] = [
     ),
 ];
 
-fn by_signs(paragraph: &str) -> (SplitDestination, SplitReason) {
+fn by_signs(paragraph: &str) -> Placement {
+    let by_sign = |part: SplitDestination, sign: &'static str| Placement { part, reason: SplitReason::Sign(sign) };
     if ["```", "~~~"].iter().any(|mark| paragraph.starts_with(mark)) {
-        return (SplitDestination::Project, SplitReason::Sign("it is a block of code"));
+        return by_sign(SplitDestination::Project, "it is a block of code");
     }
     if ["{{", "${", "<%"].iter().any(|mark| paragraph.contains(mark)) {
-        return (SplitDestination::Project, SplitReason::Sign("it has a placeholder"));
+        return by_sign(SplitDestination::Project, "it has a placeholder");
     }
     let text = format!(" {} ", paragraph.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" "));
     let found = SIGNS.iter().find(|(_, _, phrases)| phrases.split('|').any(|phrase| stands_in(&text, phrase)));
-    found.map_or((SplitDestination::Project, SplitReason::NoSign), |(part, sign, _)| (*part, SplitReason::Sign(sign)))
+    match found {
+        Some((part, sign, _)) => by_sign(*part, sign),
+        None => Placement { part: SplitDestination::Project, reason: SplitReason::NoSign },
+    }
 }
 
 /// Whether a phrase occurs in `text` and isn't the end or beginning of a longer word.

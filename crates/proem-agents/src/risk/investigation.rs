@@ -232,11 +232,11 @@ impl<'t> Investigation<'t> {
         let attempts = if wrong.is_some() { Attempts::Used } else { Attempts::Left };
         let terms = asking::decision(&self.terms, asked.asking, attempts);
         self.state.phase = InvestigationPhase::Deciding { asked: asked.asking, attempts };
-        self.ask(Exchange::new(terms, asked.request), (asked.asking, &asked.report))
+        self.ask(Exchange::new(terms, asked.request), asked.asking, &asked.report)
     }
 
     /// Begins an exchange.
-    fn ask(&mut self, mut exchange: Exchange<'t>, (asking, report): (OpenCall, &Report)) -> InvestigationStep {
+    fn ask(&mut self, mut exchange: Exchange<'t>, asking: OpenCall, report: &Report) -> InvestigationStep {
         self.state.account = serde_json::to_value(report).ok();
         let step = exchange.step(Event { now: self.state.now, what: EventKind::Started });
         self.exchange = Some(exchange);
@@ -410,7 +410,7 @@ impl<'t> Investigation<'t> {
         };
         let terms = asking::synthesis(&self.terms, asked.asking);
         self.state.phase = InvestigationPhase::Synthesising { asked: asked.asking, given: asked.given };
-        self.ask(Exchange::new(terms, asked.request), (asked.asking, &asked.report))
+        self.ask(Exchange::new(terms, asked.request), asked.asking, &asked.report)
     }
 
     fn synthesised(&mut self, ended: &ExchangeEnd, given: &[CitableEvidence]) -> InvestigationStep {
@@ -422,8 +422,7 @@ impl<'t> Investigation<'t> {
                 return self.over(None);
             }
         };
-        let known = (given, &self.state.aliases);
-        let judged = verdict::judge(value, known, &mut self.state.subject.assessment);
+        let judged = verdict::judge(value, given, &self.state.aliases, &mut self.state.subject.assessment);
         judged.notes.into_iter().for_each(|note| self.note(note));
         self.over(judged.synthesis)
     }

@@ -225,6 +225,19 @@ pub struct ReportContext {
     pub notes: Vec<String>,
 }
 
+/// What the reports of all files of a change are made from.
+#[derive(Debug, Clone, Copy)]
+struct ReportBasis<'r> {
+    change: &'r Change,
+    /// The assessment that holds: the investigation's, if there was one.
+    assessment: &'r Assessment,
+    mode: AssessmentMode,
+    /// All hops of the investigation.
+    hops: &'r [HopOut],
+    /// As in [`ReportContext::false_positives`].
+    false_positives: &'r BTreeMap<Meter, Rate>,
+}
+
 impl RiskReport {
     /// The report of a change: by its investigation if there was one, otherwise by its assessment.
     #[must_use]
@@ -238,7 +251,8 @@ impl RiskReport {
         let synthesis = investigated.and_then(|investigated| investigated.synthesis.as_ref());
         let hops = investigated.map(|investigated| hops(assessment, &investigated.hops)).unwrap_or_default();
         let mode = mode(assessment, synthesis, about.model.as_deref());
-        let file = |file: &FileAssessment| FileOut::new(change, assessment, file, (mode, &hops, &about));
+        let basis = ReportBasis { change, assessment, mode, hops: &hops, false_positives: &about.false_positives };
+        let file = |file: &FileAssessment| FileOut::new(basis, file);
         let files = assessment.files.iter().map(file).collect();
         let partner = |partner: &proem_risk::assess::Partner| PartnerOut::new(partner, path_of(assessment, partner.of));
         let mut notes = about.notes;

@@ -6,7 +6,9 @@ use proem_engine::run::{EventKind, Machine, Question, QuestionAnswer};
 use proem_llm::endpoint::EndpointKey;
 use proem_runtime::Environment;
 use proem_runtime::driver::{CallPerformer, DriveEnd, DriveStart, NullJournal, Perform, RunBounds, go_on};
-use proem_runtime::records::{Recording, ResumableRun, ResumeIdentity, Start, drive_to_the_end, resumable, resume};
+use proem_runtime::records::{
+    DriveContext, Recording, ResumableRun, ResumeIdentity, ResumeRequest, Start, drive_to_the_end, resumable, resume,
+};
 use proem_store::query::RunDetail;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -53,10 +55,8 @@ where
     let end = {
         let world = run.world(&calls)?;
         let id = recording.id().short().to_owned();
-        drive_to_the_end(&mut machine, from, (&world, &bounds), &recording, async |asked: &[Question]| {
-            ask(&id, asked).await
-        })
-        .await?
+        let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
+        drive_to_the_end(&mut machine, from, context, async |asked: &[Question]| ask(&id, asked).await).await?
     };
     let ended = EndedRun { end, traces: calls.into_made(), earlier: EarlierAttempts::default(), began };
     Ok(run.finish(ended, Some(&recording)).await?)
@@ -184,7 +184,8 @@ impl Resumption {
         let kept = records.kept();
         // Its state opens under the rules of today only, so these are then the recorded ones.
         let policy = run.policy(&GuardFiles::load(&project.places)?.rules());
-        let resumed = resume(kept.store, kept.seal, kept.project, (&old.id, way), &policy).await;
+        let request = ResumeRequest { run: &old.id, identity: way, project: kept.project, policy: &policy };
+        let resumed = resume(kept.store, kept.seal, request).await;
         // A run that can't go on is an answer about the record, not a fault of the system.
         let resumed = resumed.map_err(|error| Error::invalid(error.to_string()))?;
         let began = Instant::now();
@@ -200,7 +201,8 @@ impl Resumption {
             let (world, bounds) = (run.world(&calls)?, bounds(run, stop));
             let id = recording.id().short().to_owned();
             let ask = async |asked: &[Question]| ask(&id, asked).await;
-            resumed.to_the_end(&mut machine, (&world, &bounds), &recording, ask).await?
+            let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
+            resumed.to_the_end(&mut machine, context, ask).await?
         };
         let ended = EndedRun { end, traces: calls.into_made(), earlier: earlier(&resumed, way), began };
         Ok(run.finish(ended, Some(&recording)).await?)

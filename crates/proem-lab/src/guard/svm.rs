@@ -33,16 +33,16 @@ const SEED: u64 = 20;
 /// Learns weights for features 0 to `size` − 1.
 pub(super) fn fit(examples: &[SvmExample], size: usize) -> LinearWeights {
     let mut learned = LinearWeights { weights: vec![0.0; size], bias: 0.0, rounds: 0 };
-    let mut states: Vec<(f64, f64)> = examples.iter().map(|example| (0.0, curvature(example))).collect();
-    let mut order: Vec<usize> = (0..examples.len()).collect();
+    let mut duals: Vec<DualExample<'_>> = examples.iter().map(DualExample::new).collect();
+    let mut order: Vec<usize> = (0..duals.len()).collect();
     let mut dice = Dice(SEED);
     while learned.rounds < ROUNDS {
         learned.rounds += 1;
         dice.shuffle(&mut order);
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for index in &order {
-            if let (Some(example), Some(state)) = (examples.get(*index), states.get_mut(*index)) {
-                let violation = learned.improve(example, state);
+            if let Some(dual) = duals.get_mut(*index) {
+                let violation = learned.improve(dual);
                 least = least.min(violation);
                 most = most.max(violation);
             }
@@ -54,10 +54,21 @@ pub(super) fn fit(examples: &[SvmExample], size: usize) -> LinearWeights {
     learned
 }
 
-/// The second derivative for one example: its squared length, with 1 for the bias, and the loss's.
-fn curvature(example: &SvmExample) -> f64 {
-    let squares: f64 = example.features.iter().map(|(_, value)| f64::from(*value) * f64::from(*value)).sum();
-    squares + 1.0 + 0.5 / example.cost
+/// An example in the dual problem.
+#[derive(Debug)]
+struct DualExample<'e> {
+    example: &'e SvmExample,
+    /// Its Lagrange multiplier, at least 0; 0 as long as it has no part in the weights.
+    multiplier: f64,
+    /// The dual's second derivative for it: its squared length, with 1 for the bias, and the loss's part.
+    curvature: f64,
+}
+
+impl<'e> DualExample<'e> {
+    fn new(example: &'e SvmExample) -> Self {
+        let squares: f64 = example.features.iter().map(|(_, value)| f64::from(*value) * f64::from(*value)).sum();
+        Self { example, multiplier: 0.0, curvature: squares + 1.0 + 0.5 / example.cost }
+    }
 }
 
 impl LinearWeights {
@@ -68,15 +79,15 @@ impl LinearWeights {
     }
 
     /// Moves the weights to where one example is content, and says how far it was from that.
-    /// `state` is its multiplier and its curvature.
-    fn improve(&mut self, example: &SvmExample, state: &mut (f64, f64)) -> f64 {
+    fn improve(&mut self, dual: &mut DualExample<'_>) -> f64 {
+        let example = dual.example;
         let sign = if example.is_attack { 1.0 } else { -1.0 };
-        let slope = sign * self.score(&example.features) - 1.0 + state.0 * 0.5 / example.cost;
-        let violation = if state.0 > 0.0 { slope } else { slope.min(0.0) };
+        let slope = sign * self.score(&example.features) - 1.0 + dual.multiplier * 0.5 / example.cost;
+        let violation = if dual.multiplier > 0.0 { slope } else { slope.min(0.0) };
         if violation.abs() > 1e-12 {
-            let next = (state.0 - slope / state.1).max(0.0);
-            let step = (next - state.0) * sign;
-            state.0 = next;
+            let next = (dual.multiplier - slope / dual.curvature).max(0.0);
+            let step = (next - dual.multiplier) * sign;
+            dual.multiplier = next;
             self.bias += step;
             for (feature, value) in &example.features {
                 if let Some(weight) = self.weights.get_mut(*feature as usize) {

@@ -167,12 +167,12 @@ fn train(rows: &[&LabelledText]) -> Trained {
     let texts: Vec<(SentenceBuckets, bool, f64)> = rows.iter().map(of).collect();
     let mut first: Vec<SvmExample> = Vec::new();
     for (text, is_attack, cost) in &texts {
-        first.extend(lessons(text, (*is_attack, *cost), &|windows| windows));
+        first.extend(lessons(text, *is_attack, *cost, &|windows| windows));
     }
     let (learned, rarity) = fit(first);
     let mut second: Vec<SvmExample> = Vec::new();
     for (text, is_attack, cost) in &texts {
-        second.extend(lessons(text, (*is_attack, *cost), &|windows| {
+        second.extend(lessons(text, *is_attack, *cost, &|windows| {
             let score = |window: &Vec<(u32, f32)>| learned.score(&scaled(window.clone(), &rarity));
             let mut scored: Vec<(f64, Vec<(u32, f32)>)> = windows.into_iter().map(|w| (score(&w), w)).collect();
             scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -191,7 +191,8 @@ type Window = Vec<(u32, f32)>;
 /// What one text teaches; `choose` picks among the windows of a long attack.
 fn lessons(
     text: &SentenceBuckets,
-    (is_attack, cost): (bool, f64),
+    is_attack: bool,
+    cost: f64,
     choose: &dyn Fn(Vec<Window>) -> Vec<Window>,
 ) -> Vec<SvmExample> {
     let windows = match (is_attack, text.sentences.len()) {

@@ -14,8 +14,8 @@ use proem_runtime::Environment;
 use proem_runtime::git::{GitProgram, discover};
 use proem_runtime::history::{HistoryWanted, history};
 
-/// The ids of commits, newest first: without merges, behind the newest `skip`.
-pub(super) fn commits(folder: &Path, revision: &str, (skip, last): (usize, usize)) -> Result<Vec<String>, String> {
+/// The ids of commits, newest first: without merges, at most `last` behind the newest `skip`.
+pub(super) fn commits(folder: &Path, revision: &str, skip: usize, last: usize) -> Result<Vec<String>, String> {
     let (skip, last) = (format!("--skip={skip}"), format!("--max-count={last}"));
     let listed = ask(folder, &["rev-list", "--no-merges", &skip, &last, revision, "--"])?;
     Ok(listed.lines().map(str::to_owned).collect())
@@ -104,7 +104,7 @@ mod tests {
             git(&["add", "-A"]);
             git(&["-c", "user.name=A", "-c", "user.email=a@x", "commit", "-q", "--no-gpg-sign", "-m", message]);
         }
-        let mut ids = super::commits(folder, "HEAD", (0, 99)).unwrap();
+        let mut ids = super::commits(folder, "HEAD", 0, 99).unwrap();
         ids.reverse();
         ids
     }
@@ -125,7 +125,7 @@ mod tests {
         let newest: Vec<String> = ids.iter().rev().cloned().collect();
         let found = needed_a_fix(folder.path(), "HEAD", &newest).unwrap();
         assert_eq!(found.into_iter().collect::<Vec<_>>(), [ids[1].clone()]);
-        let window = super::commits(folder.path(), "HEAD", (1, 2)).unwrap();
+        let window = super::commits(folder.path(), "HEAD", 1, 2).unwrap();
         assert_eq!(window, [ids[3].clone(), ids[2].clone()]);
     }
 
@@ -133,7 +133,7 @@ mod tests {
     fn what_is_no_revision_is_said() {
         let folder = tempfile::tempdir().unwrap();
         repository(folder.path(), &[("Begin", "one = 1\n")]);
-        let error = super::commits(folder.path(), "nowhere", (0, 1)).unwrap_err();
+        let error = super::commits(folder.path(), "nowhere", 0, 1).unwrap_err();
         assert!(error.contains("nowhere"), "{error}");
     }
 }

@@ -93,13 +93,13 @@ fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<Commit
     let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
     let repository = discover(&git, folder, SMALL).map_err(|error| words(&error))?;
     let repository = repository.ok_or_else(|| words(&"is not in a git repository"))?;
-    let commits = blame::commits(folder, revision, (args.skip, args.last))?;
+    let commits = blame::commits(folder, revision, args.skip, args.last)?;
     let buggy = if args.labelled { blame::needed_a_fix(folder, revision, &commits)? } else { BTreeSet::new() };
     let now = blame::date(folder, revision)?;
     let specs = commits.iter().map(|id| Spec::Rev(id.clone()));
     let changes = specs.map(|spec| resolve(&git, &repository, &spec, now)).collect::<Result<Vec<_>, _>>();
     let changes = changes.map_err(|error| words(&error))?;
-    let assessor = open(&git, &repository, (&changes, now)).map_err(|error| words(&error))?;
+    let assessor = open(&git, &repository, &changes, now).map_err(|error| words(&error))?;
     let one = |resolved: &ResolvedChange| {
         let change = change(&git, &repository, resolved, assessor.rules(), &ChangeLimits::default())?;
         judge(&assessor, &change, resolved.id.is_some_and(|id: ObjectId| buggy.contains(&id.to_string())))
@@ -110,7 +110,8 @@ fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<Commit
 fn open(
     git: &GitProgram,
     repository: &Repository,
-    (changes, now): (&[ResolvedChange], i64),
+    changes: &[ResolvedChange],
+    now: i64,
 ) -> Result<Assessor, proem_runtime::Error> {
     let thresholds = Thresholds::shipped().map_err(proem_runtime::Error::Assessment)?;
     let options = AssessorOptions {

@@ -57,7 +57,8 @@ pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
         let of: Vec<SelectionRequest> = tasks.iter().filter(|task| task.language == language).cloned().collect();
         rows.push((format!("Tasks, {language}"), lab.measure(&own, &usage, &of)?));
     }
-    let report = report(&rows, &lab.abstention(&own, &usage, &tasks, &none)?);
+    let [of_none, of_tasks] = lab.abstention(&own, &usage, &tasks, &none)?;
+    let report = report(&rows, &of_none, &of_tasks);
     let path = args.to.join(SCORES);
     std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     Ok(report)
@@ -66,6 +67,14 @@ pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
 struct SelectionBench<'a> {
     embedder: &'a StaticModel<'a>,
     selector: &'a Selector,
+}
+
+/// How many requests were answered with nothing.
+#[derive(Debug, Clone, Copy)]
+struct AbstentionCount {
+    abstained: usize,
+    /// How many requests there were.
+    requests: usize,
 }
 
 /// Sums over requests, for each method.
@@ -165,15 +174,15 @@ impl SelectionBench<'_> {
         usage: &UsageHistory,
         tasks: &[SelectionRequest],
         none: &[SelectionRequest],
-    ) -> Result<[(usize, usize); 2], String> {
+    ) -> Result<[AbstentionCount; 2], String> {
         let index = self.index(tools.entries(), usage)?;
-        let count = |asked: &[SelectionRequest]| -> Result<(usize, usize), String> {
+        let count = |asked: &[SelectionRequest]| -> Result<AbstentionCount, String> {
             let mut abstained = 0_usize;
             for request in asked {
                 let ranking = self.rank(tools.entries(), &index, &request.query, EvalKnowledge::Meaning)?;
                 abstained = abstained.saturating_add(usize::from(ranking.abstained()));
             }
-            Ok((abstained, asked.len()))
+            Ok(AbstentionCount { abstained, requests: asked.len() })
         };
         Ok([count(none)?, count(tasks)?])
     }
@@ -205,7 +214,7 @@ enum EvalKnowledge {
     Meaning,
 }
 
-fn report(rows: &[(String, MethodSums)], [none, tasks]: &[(usize, usize); 2]) -> String {
+fn report(rows: &[(String, MethodSums)], none: &AbstentionCount, tasks: &AbstentionCount) -> String {
     let mut out = String::from(
         "# Selection: scores\n\nWritten by `cargo lab eval selection`. In percent; the means of all requests.\n\n",
     );
@@ -221,14 +230,14 @@ fn report(rows: &[(String, MethodSums)], [none, tasks]: &[(usize, usize); 2]) ->
         out.push('\n');
     }
     out.push_str("## Abstention\n\n| requests | abstained | share | 95 % interval (Wilson) |\n|---|---:|---:|---:|\n");
-    for (name, (abstained, all)) in
+    for (name, AbstentionCount { abstained, requests }) in
         [("that nothing serves (wanted: all)", none), ("that something serves (wanted: none)", tasks)]
     {
-        let interval = wilson(*abstained as u64, *all as u64, Z95);
+        let interval = wilson(*abstained as u64, *requests as u64, Z95);
         let interval = interval.map_or(String::from("–"), |i| format!("{:.1}–{:.1}", i.low * 100.0, i.high * 100.0));
         #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
-        let share = percent(*abstained as f64, *all);
-        _ = writeln!(out, "| {name} | {abstained} of {all} | {share} | {interval} |");
+        let share = percent(*abstained as f64, *requests);
+        _ = writeln!(out, "| {name} | {abstained} of {requests} | {share} | {interval} |");
     }
     out.push_str("\n## The first entry's probability\n\n| set | Brier score | expected calibration error (10 bins) |\n|---|---:|---:|\n");
     for (name, sums) in rows.iter().take(4) {

@@ -99,7 +99,7 @@ pub(crate) fn run(args: &TrainSelect) -> Result<String, String> {
         WordWeights::parse(&words).map_err(|error| error.to_string())?,
         untrained(),
     );
-    let mut trainer = Trainer::new(&training, &tools, &selector, (&embedder, EpisodeKnowledge::Meaning))?;
+    let mut trainer = Trainer::new(&training, &tools, &selector, &embedder, EpisodeKnowledge::Meaning)?;
     let usage = trainer.usage_of(&(0..training.len()).collect::<Vec<_>>(), &BTreeSet::new(), None).write();
     let related = trainer.related()?;
     let mut calibrations = SelectionWeightSet {
@@ -158,7 +158,7 @@ pub(super) fn weights_of(
     embedder: &dyn Embedder,
 ) -> Result<SelectionWeightSet, String> {
     let selector = Selector::new(shipped.lexicon().clone(), shipped.words().clone(), untrained());
-    let mut trainer = Trainer::new(training, tools, &selector, (embedder, EpisodeKnowledge::Words))?;
+    let mut trainer = Trainer::new(training, tools, &selector, embedder, EpisodeKnowledge::Words)?;
     let id = embedder.model().to_string();
     Ok(SelectionWeightSet {
         version: SelectionWeightSet::VERSION,
@@ -217,7 +217,8 @@ impl<'a> Trainer<'a> {
         training: &[SelectionRequest],
         tools: &'a ToolCatalogue,
         selector: &'a Selector,
-        (embedder, usage_knows): (&'a dyn Embedder, EpisodeKnowledge),
+        embedder: &'a dyn Embedder,
+        usage_knows: EpisodeKnowledge,
     ) -> Result<Self, String> {
         let queries: Vec<Query> = training.iter().map(|request| selector.query(&request.query)).collect();
         let texts = |query: &'_ Query| query.texts().first().map_or_else(String::new, |text| (*text).to_owned());

@@ -18,18 +18,25 @@ use crate::client::Client;
 use crate::retry::{Advice, FailedAttempt, RetryDecision, RetryStop, advice};
 use crate::wire::{Flow, ResponseHead};
 
-/// When to stop: at a time for waits, if there is one, and at a sign for everything.
-type Until<'c> = (Option<Instant>, &'c CancellationToken);
+/// What ends a call before it has an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallBounds<'c> {
+    /// When no wait may last any longer, if that is known.
+    pub(super) end: Option<Instant>,
+    /// Ends everything when it is cancelled.
+    pub(super) stop: &'c CancellationToken,
+}
 
 /// Sends a request until there is an answer or a failure that stays.
 pub(super) async fn carry(
     client: &Client,
     recorder: Option<&Recorder>,
     ready: &PendingCall<'_>,
-    (end, stop): Until<'_>,
+    bounds: CallBounds<'_>,
     attempts: &mut Vec<AttemptReport>,
 ) -> Result<Response, CallFailure> {
     ready.paced.endpoint.check()?;
+    let CallBounds { end, stop } = bounds;
     // The same bytes for whoever writes them down and for every attempt.
     let body = Bytes::from(json::compact(&ready.wire.body));
     let mut backoff = Duration::ZERO;

@@ -18,8 +18,18 @@ pub(crate) struct Watch(WatchState);
 enum WatchState {
     Off,
     Before,
-    Inside { start: usize, depth: usize, place: JsonLexState },
+    Inside(OpenObject),
     After { bytes: usize },
+}
+
+/// An object or array that has begun and not ended.
+#[derive(Debug, Clone, Copy)]
+struct OpenObject {
+    /// Where it began, in bytes of the text.
+    start: usize,
+    /// How many braces and brackets are open.
+    depth: usize,
+    place: JsonLexState,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,10 +54,10 @@ impl Watch {
             self.0 = match self.0 {
                 WatchState::Off => return false,
                 WatchState::Before if matches!(byte, b'{' | b'[') => {
-                    WatchState::Inside { start: index, depth: 1, place: JsonLexState::Code }
+                    WatchState::Inside(OpenObject { start: index, depth: 1, place: JsonLexState::Code })
                 }
                 WatchState::Before => WatchState::Before,
-                WatchState::Inside { start, depth, place } => inside(text, index, byte, (start, depth, place)),
+                WatchState::Inside(open) => open.after(text, index, byte),
                 WatchState::After { .. } if matches!(byte, b'{' | b'[') => WatchState::Off,
                 WatchState::After { bytes } if bytes >= MOST_AFTER => return true,
                 WatchState::After { bytes } => WatchState::After { bytes: bytes.saturating_add(1) },
@@ -57,20 +67,24 @@ impl Watch {
     }
 }
 
-fn inside(text: &str, index: usize, byte: u8, (start, depth, place): (usize, usize, JsonLexState)) -> WatchState {
-    let (depth, place) = match (place, byte) {
-        (JsonLexState::Escape, _) | (JsonLexState::Code, b'"') => (depth, JsonLexState::Text),
-        (JsonLexState::Text, b'\\') => (depth, JsonLexState::Escape),
-        (JsonLexState::Text, b'"') => (depth, JsonLexState::Code),
-        (JsonLexState::Code, b'{' | b'[') => (depth.saturating_add(1), place),
-        (JsonLexState::Code, b'}' | b']') => (depth.saturating_sub(1), place),
-        _ => (depth, place),
-    };
-    if depth > 0 {
-        return WatchState::Inside { start, depth, place };
+impl OpenObject {
+    /// What is watched after `byte`, which stands at `index` of `text`.
+    fn after(self, text: &str, index: usize, byte: u8) -> WatchState {
+        let Self { start, depth, place } = self;
+        let (depth, place) = match (place, byte) {
+            (JsonLexState::Escape, _) | (JsonLexState::Code, b'"') => (depth, JsonLexState::Text),
+            (JsonLexState::Text, b'\\') => (depth, JsonLexState::Escape),
+            (JsonLexState::Text, b'"') => (depth, JsonLexState::Code),
+            (JsonLexState::Code, b'{' | b'[') => (depth.saturating_add(1), place),
+            (JsonLexState::Code, b'}' | b']') => (depth.saturating_sub(1), place),
+            _ => (depth, place),
+        };
+        if depth > 0 {
+            return WatchState::Inside(Self { start, depth, place });
+        }
+        let object = text.get(start..=index).and_then(|value| serde_json::from_str::<Map<String, Value>>(value).ok());
+        if object.is_some_and(|object| !object.is_empty()) { WatchState::After { bytes: 0 } } else { WatchState::Off }
     }
-    let object = text.get(start..=index).and_then(|value| serde_json::from_str::<Map<String, Value>>(value).ok());
-    if object.is_some_and(|object| !object.is_empty()) { WatchState::After { bytes: 0 } } else { WatchState::Off }
 }
 
 #[cfg(test)]

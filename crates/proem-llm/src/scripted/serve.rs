@@ -182,7 +182,7 @@ fn connection(shared: &SharedScript, stream: &Arc<TcpStream>) -> io::Result<()> 
         if !matches!(how.ending, DeliveryEnd::ResetAfter(_)) {
             requests.finish(&request)?;
         }
-        let next = send((shared, answering), stream, &rendered, &how);
+        let next = send(shared, answering, stream, &rendered, &how);
         if next.is_err() && !shared.is_stopping() {
             shared.abandoned.fetch_add(1, Ordering::SeqCst);
         }
@@ -216,7 +216,8 @@ impl Drop for AnsweringCount<'_> {
 /// One that goes out at once counts as given before its last byte is: the client may ask again before
 /// this thread goes on.
 fn send(
-    (shared, answering): (&SharedScript, AnsweringCount<'_>),
+    shared: &SharedScript,
+    answering: AnsweringCount<'_>,
     stream: &TcpStream,
     rendered: &RenderedAnswer,
     how: &Delivery,

@@ -73,7 +73,7 @@ impl Comparison {
     }
 
     /// The changed files with their lines.
-    pub(super) fn find(&mut self, session: &Session<'_>) -> Result<(ChangeListing, Blobs), Error> {
+    pub(super) fn find(&mut self, session: &Session<'_>) -> Result<ChangeListing, Error> {
         let mut gaps = Vec::new();
         let mut raw = self.raw(session)?;
         let blobs = Blobs::look(session, raw.entries.iter().flat_map(RawDiffEntry::blobs))?;
@@ -111,7 +111,7 @@ impl Comparison {
             lines
         };
         lines.retain(|path, _| !unmerged.contains(path));
-        Ok((ChangeListing { entries: raw.entries, lines, gaps }, blobs))
+        Ok(ChangeListing { entries: raw.entries, lines, blobs, gaps })
     }
 
     fn raw(&self, session: &Session<'_>) -> Result<RawDiff, Error> {

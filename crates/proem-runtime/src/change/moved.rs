@@ -108,16 +108,16 @@ fn pairs<'p>(
     for (id, from) in &mut from {
         let Some(to) = to.get_mut(id) else { continue };
         let same = from.intersection(to).copied().map(|path| (path, path)).collect::<Vec<_>>();
-        take(&mut pairs, same, (from, to));
+        take(&mut pairs, same, from, to);
         let mut named: BTreeMap<&[u8], VecDeque<&RepoPath>> = BTreeMap::new();
         for path in to.iter() {
             named.entry(path.name()).or_default().push_back(path);
         }
         let mut next = |path: &RepoPath| named.get_mut(path.name()).and_then(VecDeque::pop_front);
         let named = from.iter().filter_map(|path| Some((*path, next(path)?))).collect();
-        take(&mut pairs, named, (from, to));
+        take(&mut pairs, named, from, to);
         let rest = from.iter().copied().zip(to.iter().copied()).collect();
-        take(&mut pairs, rest, (from, to));
+        take(&mut pairs, rest, from, to);
     }
     pairs
 }
@@ -126,7 +126,8 @@ fn pairs<'p>(
 fn take<'p>(
     pairs: &mut BTreeMap<RepoPath, RepoPath>,
     found: Vec<(&'p RepoPath, &'p RepoPath)>,
-    (from, to): (&mut BTreeSet<&'p RepoPath>, &mut BTreeSet<&'p RepoPath>),
+    from: &mut BTreeSet<&'p RepoPath>,
+    to: &mut BTreeSet<&'p RepoPath>,
 ) {
     for (old, new) in found {
         from.remove(old);

@@ -6,8 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use proem_risk::change::{ChangedFile, FileKind, FileStatus, LineCounts};
-use proem_risk::path::{PathClass, RepoPath};
+use proem_risk::path::RepoPath;
 
+use super::PathClassifier;
 use super::blobs::count_lines;
 use super::listing::RawDiffEntry;
 use crate::{
@@ -76,10 +77,10 @@ impl UntrackedFile {
     }
 
     /// It as a file of a change.
-    pub(super) fn added(self, class: impl Fn(&RepoPath) -> PathClass) -> ChangedFile {
+    pub(super) fn added(self, classifier: PathClassifier<'_>) -> ChangedFile {
         let lines = self.lines();
         ChangedFile {
-            class: class(&self.path),
+            class: classifier.class(&self.path),
             path: self.path,
             before: None,
             status: FileStatus::Added,

@@ -88,11 +88,7 @@ pub(super) struct Log<'p> {
 
 impl<'p> Log<'p> {
     /// A log whose commits go to `builder`.
-    pub(super) fn new(
-        builder: HistoryBuilder,
-        (mailmap, rules): (Mailmap, PathRules),
-        progress: &'p dyn Fn(u64),
-    ) -> Self {
+    pub(super) fn new(builder: HistoryBuilder, mailmap: Mailmap, rules: PathRules, progress: &'p dyn Fn(u64)) -> Self {
         Self {
             builder,
             mailmap,
@@ -276,7 +272,7 @@ mod tests {
     }
 
     fn read(pieces: &[&[u8]]) -> Result<(HistoryBuilder, u32), Error> {
-        let mut log = Log::new(HistoryBuilder::new(None), (Mailmap::default(), PathRules::shipped().unwrap()), &|_| ());
+        let mut log = Log::new(HistoryBuilder::new(None), Mailmap::default(), PathRules::shipped().unwrap(), &|_| ());
         pieces.iter().try_for_each(|piece| log.take(piece))?;
         log.end()
     }
@@ -322,8 +318,7 @@ mod tests {
         let text = format!("{ONE}|||||{message}||").replace('|', "\0");
         let heard = Cell::new(0);
         let progress = |count| heard.set(count);
-        let mut log =
-            Log::new(HistoryBuilder::new(None), (Mailmap::default(), PathRules::shipped().unwrap()), &progress);
+        let mut log = Log::new(HistoryBuilder::new(None), Mailmap::default(), PathRules::shipped().unwrap(), &progress);
         text.as_bytes().chunks(1000).for_each(|piece| log.take(piece).unwrap());
         assert_eq!(log.end().unwrap().1, 1);
         assert_eq!(heard.get(), 1);

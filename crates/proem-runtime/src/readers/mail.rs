@@ -15,7 +15,7 @@ mod transfer;
 use mail_parser::ContentType;
 
 use super::{GapReason, collect::Collector, html, sized};
-use headers::{HeaderBlock, MimeHeaders};
+use headers::{MimeEntity, MimeHeaders};
 use parts::{Chunk, MultipartBody};
 
 /// How deep parts may stand in one another, whatever the limit says: each level recurses.
@@ -66,9 +66,9 @@ impl MailNaming {
 
     /// Reads a whole message, headers for people included.
     fn read(&mut self, chunk: Chunk<'_>, depth: usize, collector: &mut Collector<'_>) {
-        let (block, body) = headers::split(chunk);
-        let mut left_out = block.left_out;
-        for (name, value) in block.for_people() {
+        let entity = headers::split(chunk);
+        let mut left_out = entity.block.left_out;
+        for (name, value) in entity.block.for_people() {
             if !collector.has_room() {
                 left_out = left_out.saturating_add(1);
                 continue;
@@ -89,18 +89,12 @@ impl MailNaming {
             let name = format!("{}header", self.prefix);
             collector.gap(GapReason::TooMany, &name, format!("{left_out} headers not read, after the limit"));
         }
-        self.part((&block, body), Implied::Text, depth, collector);
+        self.part(&entity, Implied::Text, depth, collector);
     }
 
     /// Reads a part: its own headers, and what they say of its body.
-    fn part(
-        &mut self,
-        (block, body): (&HeaderBlock<'_>, Chunk<'_>),
-        default: Implied,
-        depth: usize,
-        collector: &mut Collector<'_>,
-    ) {
-        let headers = block.headers();
+    fn part(&mut self, entity: &MimeEntity<'_>, default: Implied, depth: usize, collector: &mut Collector<'_>) {
+        let (headers, body) = (entity.block.headers(), entity.body);
         if headers.contradict {
             let name = format!("{}part", self.prefix);
             collector.gap(
@@ -117,20 +111,14 @@ impl MailNaming {
             return;
         }
         match kind {
-            PartKind::Several { boundary, default } => self.several(body, (&boundary, default), depth, collector),
+            PartKind::Several(multipart) => self.several(body, &multipart, depth, collector),
             PartKind::Message => self.message(&headers, body, depth, collector),
             PartKind::Leaf => self.leaf(&headers, body, collector),
         }
     }
 
-    fn several(
-        &mut self,
-        body: Chunk<'_>,
-        (boundary, default): (&[u8], Implied),
-        depth: usize,
-        collector: &mut Collector<'_>,
-    ) {
-        let found = MultipartBody::split(body, boundary, collector.limits().fields);
+    fn several(&mut self, body: Chunk<'_>, multipart: &MultipartType, depth: usize, collector: &mut Collector<'_>) {
+        let found = MultipartBody::split(body, &multipart.boundary, collector.limits().fields);
         if found.parts.is_empty() {
             let name = self.next_body();
             collector.gap(GapReason::Malformed, &name, "a multipart message has no boundary; read as plain text");
@@ -139,8 +127,7 @@ impl MailNaming {
         }
         self.around("preamble", found.preamble, collector);
         for part in found.parts {
-            let (block, body) = headers::split(part);
-            self.part((&block, body), default, depth.saturating_add(1), collector);
+            self.part(&headers::split(part), multipart.default, depth.saturating_add(1), collector);
         }
         if found.left_out > 0 {
             let about =
@@ -226,9 +213,17 @@ fn names_a_page(file: &str) -> bool {
     [".html", ".htm", ".xhtml"].iter().any(|ending| lower.ends_with(ending))
 }
 
+/// A content type of several parts.
+struct MultipartType {
+    /// What stands between them; empty if the header names none.
+    boundary: Vec<u8>,
+    /// What each of them is unless it says so itself.
+    default: Implied,
+}
+
 /// What a part's headers make of it.
 enum PartKind {
-    Several { boundary: Vec<u8>, default: Implied },
+    Several(MultipartType),
     Message,
     Leaf,
 }
@@ -240,10 +235,10 @@ impl PartKind {
         };
         let subtype = content_type.subtype().unwrap_or_default();
         match content_type.ctype() {
-            "multipart" => Self::Several {
+            "multipart" => Self::Several(MultipartType {
                 boundary: boundary(content_type),
                 default: if subtype == "digest" { Implied::Message } else { Implied::Text },
-            },
+            }),
             "message" if matches!(subtype, "rfc822" | "global" | "news") => Self::Message,
             _ => Self::Leaf,
         }

@@ -27,7 +27,7 @@ use proem_store::{Pause, Store, Unusable};
 use serde_json::Value as Json;
 
 use self::clean::Cleaner;
-use self::passing::Pass;
+use self::passing::{AttemptKey, Pass};
 use self::rows::{CallContext, SendState};
 use super::resume::{FoldedState, Waits};
 use super::sealed::{SealBinding, SealKey, seal};
@@ -141,7 +141,7 @@ struct PendingRecords {
     /// Where every token of a call's request went, where each has an account of its own.
     accounts: BTreeMap<EffectId, HashedContent>,
     /// Attempts that are at the gate or behind it.
-    passes: BTreeMap<(EffectId, u32), Pass>,
+    passes: BTreeMap<AttemptKey, Pass>,
     /// How many attempts of each call an earlier process has made.
     earlier: Option<BTreeMap<EffectId, u32>>,
     asked: SendState,

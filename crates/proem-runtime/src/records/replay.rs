@@ -97,7 +97,8 @@ pub async fn replay<M: Machine>(
             Step::Do(effects) => {
                 for (id, effect) in effects {
                     let Effect::Call { request } = effect else { continue };
-                    record.compare(&mut replayed, (id, &request), model, events.peek().copied())?;
+                    let replaying = ReplayedCall { effect: id, request: &request, next: events.peek().copied() };
+                    record.compare(&mut replayed, &replaying, model)?;
                 }
             }
             Step::Done(outcome) => {
@@ -163,6 +164,14 @@ fn without(fork: &RunId, parent: &RunId, error: proem_store::Error) -> Error {
     }
 }
 
+/// A call that the machine asks for in a replay.
+struct ReplayedCall<'r> {
+    effect: EffectId,
+    request: &'r Request,
+    /// The recorded event after it, which says what came of the call; `None` where the record ends.
+    next: Option<&'r Event>,
+}
+
 /// What is recorded of a run and its parents.
 struct RunRecord {
     run: String,
@@ -218,19 +227,14 @@ impl RunRecord {
         self.texts.get(hash).and_then(|bytes| String::from_utf8(bytes.clone()).ok())
     }
 
-    /// Compares a request with the recorded one; `next` is what came of it.
-    fn compare(
-        &self,
-        replayed: &mut ReplayReport,
-        (id, request): (EffectId, &Request),
-        model: &Model,
-        next: Option<&Event>,
-    ) -> Result<(), Error> {
+    /// Compares a call's request with the recorded one.
+    fn compare(&self, replayed: &mut ReplayReport, replaying: &ReplayedCall<'_>, model: &Model) -> Result<(), Error> {
+        let &ReplayedCall { effect, request, next } = replaying;
         let plan = plan_request(request, model, model.counter().as_ref());
         let encoded = encode(request, model, &plan);
-        let Some(call) = self.calls.get(&id) else {
+        let Some(call) = self.calls.get(&effect) else {
             // A call that never came to be sent is in the events alone.
-            if encoded.is_ok() && !was_unsent(id, next) {
+            if encoded.is_ok() && !was_unsent(effect, next) {
                 replayed.differs(Difference {
                     call: replayed.calls,
                     what: "request".to_owned(),

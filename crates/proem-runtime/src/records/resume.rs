@@ -134,13 +134,13 @@ impl ResumableRun {
     pub async fn to_the_end<M: Machine, E>(
         &self,
         machine: &mut M,
-        (world, bounds): (&(impl Perform + Sync), &RunBounds),
-        recording: &Recording<'_>,
+        context: DriveContext<'_, impl Perform + Sync>,
         mut ask: impl AsyncFnMut(&[Question]) -> Result<Vec<QuestionAnswer>, E>,
     ) -> Result<M::Outcome, E>
     where
         E: From<proem_engine::Error> + From<proem_store::Error>,
     {
+        let DriveContext { world, bounds, recording } = context;
         let world = self.remembering(world);
         let asked = &self.state.questions;
         let from = if asked.is_empty() {
@@ -151,7 +151,7 @@ impl ResumableRun {
             recording.answered(asked, &answers).await?;
             DriveStart::Event(EventKind::Answered { answers })
         };
-        drive_to_the_end(machine, from, (&world, bounds), recording, ask).await
+        drive_to_the_end(machine, from, DriveContext { world: &world, bounds, recording }, ask).await
     }
 
     /// `world`, in which nothing is performed that is known already.
@@ -159,6 +159,17 @@ impl ResumableRun {
     pub const fn remembering<'w, W>(&'w self, world: &'w W) -> RememberedWorld<'w, W> {
         RememberedWorld { known: &self.known, world }
     }
+}
+
+/// What a run that is kept is driven with.
+#[derive(Debug)]
+pub struct DriveContext<'r, W> {
+    /// Performs its effects.
+    pub world: &'r W,
+    /// How long it may take from here, and who may end it.
+    pub bounds: &'r RunBounds,
+    /// Where it is written down: under its own id, or a fork's.
+    pub recording: &'r Recording<'r>,
 }
 
 /// Drives a run that is kept from there to its end. What it asks `ask` has a person answer; what was answered is
@@ -170,13 +181,13 @@ impl ResumableRun {
 pub async fn drive_to_the_end<M: Machine, E>(
     machine: &mut M,
     mut from: DriveStart,
-    (world, bounds): (&(impl Perform + Sync), &RunBounds),
-    recording: &Recording<'_>,
+    context: DriveContext<'_, impl Perform + Sync>,
     mut ask: impl AsyncFnMut(&[Question]) -> Result<Vec<QuestionAnswer>, E>,
 ) -> Result<M::Outcome, E>
 where
     E: From<proem_engine::Error> + From<proem_store::Error>,
 {
+    let DriveContext { world, bounds, recording } = context;
     loop {
         match go_on(machine, from, world, bounds, recording).await?.reached {
             DriveEnd::Done(outcome) => return Ok(outcome),
@@ -214,6 +225,19 @@ pub enum ResumeIdentity {
     Apart,
 }
 
+/// Which run is to go on, and under what it must have been sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResumeRequest<'r> {
+    /// The run that broke off, or that asks.
+    pub run: &'r RunId,
+    /// Under which id it goes on.
+    pub identity: ResumeIdentity,
+    /// The project that it has to be of.
+    pub project: &'r Project,
+    /// The hash of today's rules: a state that was sealed under others doesn't open.
+    pub policy: &'r str,
+}
+
 /// Whether a run can go on at all, before anything is done for it: it is this project's and has not ended.
 ///
 /// # Errors
@@ -244,17 +268,12 @@ fn refused(run: &RunId, why: String) -> Error {
 /// [`Error::Records`] if there is no such run, it has ended, its process is alive, or no state of it is
 /// kept; [`Error::NotResumable`] if it is another project's, or its state was not sealed by this
 /// installation for this run, prompt and rules.
-pub async fn resume(
-    store: &Store,
-    seal: &SealKey,
-    project: &Project,
-    (run, going): (&RunId, ResumeIdentity),
-    policy: &str,
-) -> Result<ResumableRun, Error> {
+pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -> Result<ResumableRun, Error> {
+    let ResumeRequest { run, identity, project, policy } = request;
     let detail = store.run(run).await?;
     resumable(&detail, project)?;
     let refused = |why: String| refused(run, why);
-    let snapshot = match going {
+    let snapshot = match identity {
         ResumeIdentity::On => store.take_over(run, wall_clock()).await?,
         ResumeIdentity::Apart => store.fork(run, wall_clock()).await?,
     };

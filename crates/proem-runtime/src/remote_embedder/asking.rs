@@ -52,7 +52,8 @@ struct AttemptTrace {
 impl EmbeddingClient {
     pub(super) fn new(
         endpoint: Endpoint,
-        (model, dimensions): (&str, Option<u32>),
+        model: &str,
+        dimensions: Option<u32>,
         limits: EmbedderLimits,
         sent: Arc<AtomicUsize>,
     ) -> Self {

@@ -10,12 +10,12 @@ use proem_risk::change::{Change, ChangeKind};
 use proem_risk::coverage::Coverage;
 use proem_risk::history::{History, ObjectId, Past};
 use proem_risk::metrics::kamei::{counts, sampled};
-use proem_risk::path::{FileRole, Framework, GitAttributes, PathRules, RepoPath, classify};
+use proem_risk::path::{FileRole, Framework, GitAttributes, PathRules, RepoPath};
 use proem_risk::sample::{DrawnCommit, MOST, Sample, SampledCommit, newest};
 use proem_risk::tree::{FileTree, Imports, TreeFile};
 
 use crate::Error;
-use crate::change::{ResolvedChange, attributes_at};
+use crate::change::{PathClassifier, ResolvedChange, attributes_at};
 use crate::git::{GitProgram, Repository};
 use crate::structure::{SourceGap, Structure, StructureFile, StructureReader, TreeState};
 
@@ -71,7 +71,8 @@ pub(super) struct GroundReader {
 
 impl GroundReader {
     pub(super) fn new(
-        (git, repository): (GitProgram, Repository),
+        git: GitProgram,
+        repository: Repository,
         structures: StructureReader,
         drawn: Option<Vec<DrawnCommit>>,
         coverage: Option<Coverage>,
@@ -88,7 +89,8 @@ impl GroundReader {
     pub(super) fn of(
         &self,
         stand: &ChangeKey,
-        (past, rules): (&Past<'_>, &PathRules),
+        past: &Past<'_>,
+        rules: &PathRules,
         told: &dyn Fn(usize, usize),
     ) -> Result<Arc<AssessmentGround>, Error> {
         if let Some((_, ground)) = lock(&self.held).iter().find(|(held, _)| held == stand) {
@@ -96,8 +98,9 @@ impl GroundReader {
         }
         let attributes = attributes_at(&self.git, &self.repository, stand.base.as_ref())?;
         let mut notes = Vec::new();
-        let sample = self.sample(past, (&attributes, rules), &mut notes);
-        let tree = self.tree(stand, (&attributes, rules), told, &mut notes);
+        let classifier = PathClassifier { attributes: &attributes, rules };
+        let sample = self.sample(past, classifier, &mut notes);
+        let tree = self.tree(stand, classifier, told, &mut notes);
         let coverage = self.coverage.as_ref();
         let coverage = coverage.map(|report| tree.as_ref().map_or_else(|| report.clone(), |tree| report.placed(tree)));
         let ground = Arc::new(AssessmentGround { tree, coverage, sample, notes });
@@ -109,16 +112,11 @@ impl GroundReader {
         Ok(ground)
     }
 
-    fn sample(
-        &self,
-        past: &Past<'_>,
-        (attributes, rules): (&GitAttributes, &PathRules),
-        notes: &mut Vec<String>,
-    ) -> Sample {
+    fn sample(&self, past: &Past<'_>, classifier: PathClassifier<'_>, notes: &mut Vec<String>) -> Sample {
         let of = u32::try_from(past.commits().count()).unwrap_or(u32::MAX);
         let Some(drawn) = &self.drawn else { return Sample { commits: Vec::new(), of } };
         let wanted = picked(past);
-        let rows = self.rows(past.history(), drawn, (attributes, rules));
+        let rows = self.rows(past.history(), drawn, classifier);
         // All or nothing: a part of the draw is a sample of something else.
         let known: BTreeSet<&ObjectId> = drawn.iter().map(|drawn| &drawn.id).collect();
         if !wanted.iter().all(|id| known.contains(id)) {
@@ -132,24 +130,24 @@ impl GroundReader {
         &self,
         history: &History,
         drawn: &[DrawnCommit],
-        (attributes, rules): (&GitAttributes, &PathRules),
+        classifier: PathClassifier<'_>,
     ) -> Arc<BTreeMap<ObjectId, SampledCommit>> {
         let mut all = lock(&self.rows);
-        if let Some((_, rows)) = all.iter().find(|(known, _)| known == attributes) {
+        if let Some((_, rows)) = all.iter().find(|(known, _)| known == classifier.attributes) {
             return Arc::clone(rows);
         }
-        let is_counted = |path: &RepoPath| counts(classify(path, attributes, rules).role);
+        let is_counted = |path: &RepoPath| counts(classifier.class(path).role);
         let id = |(index, sampled)| Some((history.commit(index)?.id, sampled));
         let rows: Arc<BTreeMap<_, _>> =
             Arc::new(sampled(history, drawn, &is_counted).into_iter().filter_map(id).collect());
-        all.push((attributes.clone(), Arc::clone(&rows)));
+        all.push((classifier.attributes.clone(), Arc::clone(&rows)));
         rows
     }
 
     fn tree(
         &self,
         stand: &ChangeKey,
-        (attributes, rules): (&GitAttributes, &PathRules),
+        classifier: PathClassifier<'_>,
         told: &dyn Fn(usize, usize),
         notes: &mut Vec<String>,
     ) -> Option<FileTree> {
@@ -160,7 +158,7 @@ impl GroundReader {
             (_, Some(commit)) => TreeState::Commit(commit),
         };
         match self.structures.read(at, told) {
-            Ok(structure) => Some(as_tree(structure, attributes, rules)),
+            Ok(structure) => Some(as_tree(structure, classifier)),
             Err(error) => {
                 notes.push(format!("the files can't be read, so who imports whom is unknown: {error}"));
                 None
@@ -180,16 +178,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn as_tree(structure: Structure, attributes: &GitAttributes, rules: &PathRules) -> FileTree {
+fn as_tree(structure: Structure, classifier: PathClassifier<'_>) -> FileTree {
     let packages = structure.packages;
     // A name alone proves no framework.
     let is_imported = |framework: &Framework| {
-        let needed = rules.packages(framework);
+        let needed = classifier.rules.packages(framework);
         needed.is_empty() || needed.iter().any(|package| packages.contains(package))
     };
     let files = structure.files.into_iter().map(|mut file| {
         let path = RepoPath::new(std::mem::take(&mut file.path));
-        let mut class = classify(&path, attributes, rules);
+        let mut class = classifier.class(&path);
         class.framework = class.framework.filter(is_imported);
         if file.test_module && class.role == FileRole::Code {
             class.role = FileRole::Test;

@@ -99,7 +99,7 @@ impl Assessor {
         let structures = StructureReader::open(git, repository, cache, StructureLimits::default());
         let structures = structures.asking_for(rules.all_packages());
         let newest = options.changes.first().map(ChangeKey::from);
-        let grounds = GroundReader::new((git.clone(), repository.clone()), structures, drawn, options.coverage);
+        let grounds = GroundReader::new(git.clone(), repository.clone(), structures, drawn, options.coverage);
         let mut assessor = Self {
             history,
             grounds,

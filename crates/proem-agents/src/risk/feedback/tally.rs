@@ -104,23 +104,15 @@ fn of_metric(meter: Meter, runs: &[&FeedbackVerdict]) -> MetricTally {
         count(judged().count()),
         count(judged().filter(|verdict| verdict.said == AssessmentOpinion::FalsePositive).count()),
     );
+    #[expect(clippy::cast_precision_loss, reason = "counts above 2⁵³ lose a part in 10¹⁶")]
+    let rate = (n > 0).then(|| false_positives as f64 / n as f64);
     let interval = wilson(false_positives, n, Z95).filter(|_| n > 0);
-    FeedbackTally::metric(meter, (false_positives, n), interval, reasons(judged(), REASONS_OF_METRIC).0)
+    let interval = interval.map(|interval| IntervalOut { low: interval.low, high: interval.high });
+    let (reasons, _) = reasons(judged(), REASONS_OF_METRIC);
+    MetricTally { metric: meter, n, false_positives, rate, interval, reasons }
 }
 
 impl FeedbackTally {
-    fn metric(
-        metric: Meter,
-        (false_positives, n): (u64, u64),
-        interval: Option<proem_score::interval::Interval>,
-        reasons: Vec<ReasonTally>,
-    ) -> MetricTally {
-        #[expect(clippy::cast_precision_loss, reason = "counts above 2⁵³ lose a part in 10¹⁶")]
-        let rate = (n > 0).then(|| false_positives as f64 / n as f64);
-        let interval = interval.map(|interval| IntervalOut { low: interval.low, high: interval.high });
-        MetricTally { metric, n, false_positives, rate, interval, reasons }
-    }
-
     /// What was said of one metric.
     #[must_use]
     pub fn of(&self, meter: Meter) -> Option<&MetricTally> {

@@ -76,7 +76,7 @@ pub(super) fn ask_decision(
         let text = format!("The last answer can't be used: {wrong}. A new one is wanted.\n");
         request.assembly.append("wrong", Appendix::Ours(&text), terms.counter);
     }
-    ready(terms, state, (request, report), evidence)
+    ready(terms, state, request, report, evidence)
 }
 
 /// What the decision prompt is given.
@@ -102,7 +102,7 @@ pub(super) fn ask_synthesis(
 ) -> Result<FittedRequest, String> {
     let (inputs, evidence) = synthesis_inputs(state);
     let (request, report) = request(terms, terms.synthesis, &inputs, state)?;
-    ready(terms, state, (request, report), evidence)
+    ready(terms, state, request, report, evidence)
 }
 
 /// What the synthesis prompt is given.
@@ -176,7 +176,8 @@ fn request(
 fn ready(
     terms: &InvestigationTerms<'_>,
     state: &InvestigationState,
-    (request, report): (Request, Report),
+    request: Request,
+    report: Report,
     evidence: PromptEvidence,
 ) -> Result<FittedRequest, String> {
     let tokens = request.assembly.tokens().saturating_add(request.assembly.output_tokens);

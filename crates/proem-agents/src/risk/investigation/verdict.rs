@@ -40,7 +40,8 @@ struct Cited {
 /// Judges an answer, and raises the level where it may.
 pub(super) fn judge(
     value: &Untrusted<Json>,
-    (given, aliases): (&[CitableEvidence], &Aliases),
+    given: &[CitableEvidence],
+    aliases: &Aliases,
     assessment: &mut Assessment,
 ) -> SynthesisReading {
     let mut notes = Vec::new();

@@ -1,7 +1,7 @@
 //! A file of the change, as a report has it.
 
 use proem_risk::assess::{Assessment, FileAssessment};
-use proem_risk::change::{Change, FileStatus};
+use proem_risk::change::FileStatus;
 use proem_risk::level::Level;
 use proem_risk::metric::Signal;
 use proem_risk::path::{FileRole, Sensitive};
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    AssessmentMode, HopOut, MetricOut, ReportContext, ReportSentence, reasoning, reasons, recommend, rounded, schema,
+    AssessmentMode, HopOut, MetricOut, ReportBasis, ReportSentence, reasoning, reasons, recommend, rounded, schema,
     weigh,
 };
 
@@ -53,12 +53,8 @@ pub struct FileOut {
 }
 
 impl FileOut {
-    pub(super) fn new(
-        change: &Change,
-        assessment: &Assessment,
-        file: &FileAssessment,
-        (mode, hops, about): (AssessmentMode, &[HopOut], &ReportContext),
-    ) -> Self {
+    pub(super) fn new(basis: ReportBasis<'_>, file: &FileAssessment) -> Self {
+        let ReportBasis { change, assessment, mode, hops, false_positives } = basis;
         let reasons = reasons(assessment, &file.reasons);
         let sensitive = file.class.sensitive.map(|sensitive| match sensitive {
             Sensitive::Security => "security".to_owned(),
@@ -84,7 +80,7 @@ impl FileOut {
             reasoning: reasoning(file.level, &reasons, None),
             investigation_trace: hops.iter().filter(|hop| hop.hop.file == Some(file.index)).cloned().collect(),
             reasons,
-            metrics: file.metrics.iter().map(|one| MetricOut::new(one, &about.false_positives)).collect(),
+            metrics: file.metrics.iter().map(|one| MetricOut::new(one, false_positives)).collect(),
         }
     }
 }

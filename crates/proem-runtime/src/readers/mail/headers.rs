@@ -89,6 +89,13 @@ impl HeaderLine<'_> {
     }
 }
 
+/// A message or one of its parts: an entity of RFC 2045, section 2.4.
+#[derive(Debug)]
+pub(super) struct MimeEntity<'a> {
+    pub(super) block: HeaderBlock<'a>,
+    pub(super) body: Chunk<'a>,
+}
+
 /// What a part's headers say about its body.
 #[derive(Debug, Default)]
 pub(super) struct MimeHeaders<'a> {
@@ -102,7 +109,7 @@ pub(super) struct MimeHeaders<'a> {
 /// The headers, and what follows the first empty line.
 ///
 /// A line that is no header ends them: what follows is body.
-pub(super) fn split(chunk: Chunk<'_>) -> (HeaderBlock<'_>, Chunk<'_>) {
+pub(super) fn split(chunk: Chunk<'_>) -> MimeEntity<'_> {
     let mut block = HeaderBlock { lines: Vec::new(), left_out: 0 };
     // The header that is being read, and where its value starts.
     let mut open: Option<(HeaderLine<'_>, usize)> = None;
@@ -120,12 +127,12 @@ pub(super) fn split(chunk: Chunk<'_>) -> (HeaderBlock<'_>, Chunk<'_>) {
             let Some((name, before)) = name_of(line) else { break };
             let start = at.saturating_add(before);
             let header = HeaderLine { name, value: chunk.bytes.get(start..next).unwrap_or_default() };
-            block.add(open.replace((header, start)));
+            block.add(open.replace((header, start)).map(|(line, _)| line));
         }
         at = next;
     }
-    block.add(open);
-    (block, chunk.after(at))
+    block.add(open.map(|(line, _)| line));
+    MimeEntity { block, body: chunk.after(at) }
 }
 
 /// The name of the header that a line starts, and where its value starts.
@@ -139,7 +146,7 @@ fn name_of(line: &[u8]) -> Option<(&[u8], usize)> {
 /// Whether a file begins with headers of a mail, and nothing else before an empty line.
 pub(super) fn looks_like_some(bytes: &[u8]) -> bool {
     let sample = Chunk::whole(bytes.get(..SAMPLE).unwrap_or(bytes));
-    let (block, body) = split(sample);
+    let MimeEntity { block, body } = split(sample);
     let ends = body.bytes.is_empty() || {
         let before = sample.bytes.get(..body.at.unwrap_or_default()).unwrap_or_default();
         before.ends_with(b"\n\n") || before.ends_with(b"\n\r\n")
@@ -149,8 +156,8 @@ pub(super) fn looks_like_some(bytes: &[u8]) -> bool {
 }
 
 impl<'a> HeaderBlock<'a> {
-    fn add(&mut self, header: Option<(HeaderLine<'a>, usize)>) {
-        let Some((line, _)) = header.filter(|(line, _)| line.is_known()) else { return };
+    fn add(&mut self, header: Option<HeaderLine<'a>>) {
+        let Some(line) = header.filter(HeaderLine::is_known) else { return };
         if self.lines.len() < MOST_HEADERS {
             self.lines.push(line);
         } else {

@@ -42,6 +42,20 @@ impl From<Error> for BookingFailure {
     }
 }
 
+/// Which attempt of which call of the run it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct AttemptKey {
+    effect: EffectId,
+    /// From 0, among the attempts of this process.
+    number: u32,
+}
+
+impl AttemptKey {
+    const fn of(attempt: &CallAttempt<'_>) -> Self {
+        Self { effect: EffectId(attempt.slot.effect), number: attempt.number }
+    }
+}
+
 /// An attempt at the gate.
 #[derive(Debug, Clone)]
 pub(super) struct Pass {
@@ -68,10 +82,6 @@ impl Gate for Recording<'_> {
     }
 }
 
-const fn key(attempt: &CallAttempt<'_>) -> (EffectId, u32) {
-    (EffectId(attempt.slot.effect), attempt.number)
-}
-
 impl Recording<'_> {
     async fn pass(&self, attempt: &CallAttempt<'_>) -> Result<(), CallFailure> {
         let intent = match self.intent(attempt).await {
@@ -80,7 +90,7 @@ impl Recording<'_> {
         };
         let mut pause = PAUSES.0;
         loop {
-            let booking = self.book(key(attempt), intent.clone());
+            let booking = self.book(AttemptKey::of(attempt), intent.clone());
             match booking.await {
                 Ok(BookingOutcome::Yes(_)) => {
                     self.recorded(attempt, &intent);
@@ -88,17 +98,18 @@ impl Recording<'_> {
                     return Ok(());
                 }
                 Ok(BookingOutcome::No(refusal)) => {
-                    self.held().passes.remove(&key(attempt));
+                    // Away from the gate first: the run and its call are written, and nothing of it was sent.
+                    self.held().passes.remove(&AttemptKey::of(attempt));
                     self.recorded(attempt, &intent);
                     return Err(refused(&refusal));
                 }
                 Ok(BookingOutcome::Wait(_)) => {
-                    self.held().passes.remove(&key(attempt));
+                    self.held().passes.remove(&AttemptKey::of(attempt));
                     tokio::time::sleep(pause).await;
                     pause = pause.saturating_mul(2).min(PAUSES.1);
                 }
                 Err(why) => {
-                    self.held().passes.remove(&key(attempt));
+                    self.held().passes.remove(&AttemptKey::of(attempt));
                     return Err(self.unwritten(why));
                 }
             }
@@ -106,7 +117,7 @@ impl Recording<'_> {
     }
 
     /// Begins to book an attempt.
-    fn book(&self, key: (EffectId, u32), intent: Intent) -> BookingFuture {
+    fn book(&self, key: AttemptKey, intent: Intent) -> BookingFuture {
         let store = self.kept.store.clone();
         let booked = async move { store.intend(intent).await.map_err(BookingFailure::from) };
         let booking = booked.boxed().shared();
@@ -121,7 +132,7 @@ impl Recording<'_> {
         self.written(taken.max(state).unwrap_or(0));
         let mut held = self.held();
         held.called.insert(EffectId(attempt.slot.effect));
-        if let Some(pass) = held.passes.get_mut(&key(attempt)) {
+        if let Some(pass) = held.passes.get_mut(&AttemptKey::of(attempt)) {
             pass.stands = Stands::Behind;
             held.asked = SendState::Something;
         }
@@ -194,7 +205,7 @@ impl Recording<'_> {
     }
 
     async fn part(&self, attempt: &CallAttempt<'_>, left: AttemptEnd<'_>) {
-        let Some(Pass { booking, stands }) = self.held().passes.remove(&key(attempt)) else { return };
+        let Some(Pass { booking, stands }) = self.held().passes.remove(&AttemptKey::of(attempt)) else { return };
         if stands == Stands::Behind {
             failpoint::pass("after-call");
         }

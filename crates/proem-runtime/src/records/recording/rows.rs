@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use proem_engine::assembly::Assembly;
-use proem_engine::cache::CachePlan;
 use proem_engine::call::{AnswerForm, CallFailure, FailureKind, Response, ToolChoice, cost};
 use proem_engine::ledger::Pricing;
-use proem_engine::providers::Model;
 use proem_engine::run::{EffectId, ExchangeEnd, FallbackReason, Outcome};
 use proem_llm::caller::gate::{AttemptEnd, CallAttempt};
 use proem_store::body::fold;
@@ -58,7 +56,7 @@ pub(super) struct CallContext {
 
 /// A call's line, with what was assembled for it.
 pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cleaner<'_>) -> NewCall {
-    let assembly = assembly(&attempt.request.assembly, Some((attempt.plan, attempt.model)), common, cleaner);
+    let assembly = assembly(&attempt.request.assembly, Some(attempt), common, cleaner);
     let (pieces, texts) = match cleaner.keeping() {
         RecordDepth::Hashes => (Json::Null, Vec::new()),
         RecordDepth::Content => {
@@ -102,7 +100,7 @@ fn dropped(attempt: &CallAttempt<'_>) -> Json {
 /// What was assembled; without a plan for what is called nowhere.
 pub(super) fn assembly(
     assembly: &Assembly,
-    called: Option<(&CachePlan, &Model)>,
+    attempt: Option<&CallAttempt<'_>>,
     common: &CallContext,
     cleaner: &Cleaner<'_>,
 ) -> NewAssembly {
@@ -123,8 +121,8 @@ pub(super) fn assembly(
             boundary: assembly.boundaries.contains(&index),
         };
     let sections = assembly.sections.iter().zip(&texts).enumerate().map(row).collect();
-    let (tokens, stable, counter, plan) = match called {
-        Some((plan, model)) => {
+    let (tokens, stable, counter, plan) = match attempt {
+        Some(CallAttempt { plan, model, .. }) => {
             (plan.total_tokens, plan.stable_tokens, model.counter().name().to_owned(), written(plan))
         }
         None => {

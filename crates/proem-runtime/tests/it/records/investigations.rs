@@ -201,7 +201,7 @@ async fn process(scene: &Scene, asked: impl Fn() -> usize, at: At, fork: Option<
     let (bench, given) = (Bench::new(scene), Given::new());
     let going = if fork.is_some() { ResumeIdentity::Apart } else { ResumeIdentity::On };
     let resumed = match store.run(&id("1")).await {
-        Ok(_) => Some(resume(&store, kept.seal, &scene.project, (&id("1"), going), "rules").await.unwrap()),
+        Ok(_) => Some(resume(&store, kept.seal, scene.resuming(&id("1"), going)).await.unwrap()),
         Err(_) => None,
     };
     let steps = resumed.as_ref().map_or(0, |resumed| resumed.step);

@@ -10,7 +10,9 @@ use proem_engine::run::{
 use proem_engine::{Error, ErrorKind};
 use proem_llm::scripted::Reply;
 use proem_runtime::driver::{DriveEnd, DriveResult, DriveStart, Perform, RunBounds, go_on};
-use proem_runtime::records::{Recording, RecordingContext, ResumableRun, ResumeIdentity, SealKey, resume};
+use proem_runtime::records::{
+    Recording, RecordingContext, ResumableRun, ResumeContext, ResumeIdentity, ResumeRequest, SealKey, resume,
+};
 use proem_store::Store;
 use proem_store::query::RunState;
 use proem_store::record::Project;
@@ -102,9 +104,8 @@ async fn part(
 
 async fn resumed(scene: &Scene, store: &Store) -> Result<ResumableRun, String> {
     let seal = SealKey::derived(&key());
-    resume(store, &seal, &scene.project, (&id("1"), ResumeIdentity::On), "rules")
-        .await
-        .map_err(|error| error.to_string())
+    let resumed = resume(store, &seal, scene.resuming(&id("1"), ResumeIdentity::On)).await;
+    resumed.map_err(|error| error.to_string())
 }
 
 /// A run that has asked, in a process that is gone.
@@ -175,7 +176,8 @@ async fn a_state_opens_for_its_run_rules_and_project_alone() {
     let (own, other) = (SealKey::derived(&key()), SealKey::derived(&proem_guard::InstallationKey::new([8; 32])));
     let elsewhere = Project("/home/b".to_owned());
     let refused = async |seal: &SealKey, project: &Project, policy: &str| {
-        resume(&store, seal, project, (&id("1"), ResumeIdentity::On), policy).await.unwrap_err().to_string()
+        let (run, identity) = (&id("1"), ResumeIdentity::On);
+        resume(&store, seal, ResumeRequest { run, identity, project, policy }).await.unwrap_err().to_string()
     };
     assert_eq!(
         refused(&own, &elsewhere, "rules").await,
@@ -186,7 +188,7 @@ async fn a_state_opens_for_its_run_rules_and_project_alone() {
     assert_eq!(refused(&own, &scene.project, "other rules").await, unsealed);
     store.close().await;
     let store = scene.store().await;
-    let error = resume(&store, &other, &scene.project, (&id("1"), ResumeIdentity::On), "rules").await.unwrap_err();
+    let error = resume(&store, &other, scene.resuming(&id("1"), ResumeIdentity::On)).await.unwrap_err();
     assert_eq!(error.to_string(), unsealed);
 }
 
@@ -208,12 +210,9 @@ async fn a_run_that_is_alive_or_over_or_not_there_is_refused() {
             tokio::task::yield_now().await;
         }
         let seal = SealKey::derived(&key());
-        let error = resume(&other, &seal, &scene.project, (&id("2"), ResumeIdentity::On), "rules")
-            .await
-            .unwrap_err()
-            .to_string();
+        let error = resume(&other, &seal, scene.resuming(&id("2"), ResumeIdentity::On)).await.unwrap_err();
         stop.cancel();
-        error
+        error.to_string()
     };
     let (ran, error) = tokio::join!(scene.run_until(&store, "2", &stop), look);
     assert!(error.contains("alive"), "{error}");
@@ -267,11 +266,12 @@ async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usi
         assert!(matches!(driven.unwrap().reached, DriveEnd::Asked(_)));
         return Err("it asks".to_owned());
     }
-    let resumed = resume(store, kept.seal, &scene.project, (&id("1"), way), "rules").await.unwrap();
+    let resumed = resume(store, kept.seal, scene.resuming(&id("1"), way)).await.unwrap();
     let answers = serde_json::from_value(resumed.state.machine.clone()).unwrap();
     let begun = Begun { id: id(fork.unwrap_or("1")), parent: fork.map(|_| id("1")), steps: resumed.step };
     let recording = Recording::new(&kept, &given.start(&begun));
-    let ended = resumed.to_the_end(&mut Curious { answers }, (&world, &bounds), &recording, &mut ask).await;
+    let context = ResumeContext { world: &world, bounds: &bounds, recording: &recording };
+    let ended = resumed.to_the_end(&mut Curious { answers }, context, &mut ask).await;
     ended.map_err(|error| error.to_string())
 }
 

@@ -21,7 +21,8 @@ use proem_llm::scripted::{Reply, ScriptedServer, ServerScript};
 use proem_llm::secret::Secret;
 use proem_runtime::driver::{CallPerformer, Directory, DriveEnd, DriveStart, RunBounds, ServedModel, go_on};
 use proem_runtime::records::{
-    Ledger, RecordDepth, Recording, RecordingContext, ResumableRun, ResumeIdentity, RunEnd, SealKey, Start, resume,
+    Ledger, RecordDepth, Recording, RecordingContext, ResumableRun, ResumeIdentity, ResumeRequest, RunEnd, SealKey,
+    Start, resume,
 };
 use proem_store::query::RunDetail;
 use proem_store::record::{Actor, ActorKind, Numbers, Project, RunId};
@@ -174,12 +175,18 @@ impl Scene {
         self.drive(store, (&start, None), (&mut machine, from), stop).await
     }
 
+    /// A run of this project to go on with, under the rules that all of them are held to.
+    pub(crate) fn resuming<'r>(&'r self, run: &'r RunId, identity: ResumeIdentity) -> ResumeRequest<'r> {
+        ResumeRequest { run, identity, project: &self.project, policy: "rules" }
+    }
+
     /// Goes on with a run, or with a fork of it.
     pub(crate) async fn resume(&self, store: &Store, run: &str, fork: Option<&str>) -> Result<Ran, String> {
         let seal = SealKey::derived(&key());
         let going = if fork.is_some() { ResumeIdentity::Apart } else { ResumeIdentity::On };
-        let resumed =
-            resume(store, &seal, &self.project, (&id(run), going), "rules").await.map_err(|error| error.to_string())?;
+        let broken_off = id(run);
+        let resumed = resume(store, &seal, self.resuming(&broken_off, going)).await;
+        let resumed = resumed.map_err(|error| error.to_string())?;
         let terms = terms();
         let mut machine = Exchange::restore(terms.of(), &resumed.state.machine).unwrap();
         let from = resumed.onward(Vec::new());
