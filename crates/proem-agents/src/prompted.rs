@@ -41,7 +41,7 @@ pub struct PromptCall<'a> {
     pub contract: Option<&'a Contract>,
     /// Its inputs: an object, gone through in its order.
     pub inputs: &'a OrderedJson,
-    /// Who wrote them.
+    /// Who wrote the inputs, and so whether any of them is trusted.
     pub given: InputAuthor,
     /// The model that is asked.
     pub model: &'a Model,

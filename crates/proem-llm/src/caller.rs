@@ -1,6 +1,6 @@
 //! Calls a model: encodes, sends, reads, and tries again where that may help.
 //!
-//! Invariants: every attempt is in [`Called::attempts`]; what can't be recorded is not used; a replay
+//! Invariants: every attempt is in [`CallOutcome::attempts`]; what can't be recorded is not used; a replay
 //! opens no connection, needs no key, passes no gate and never waits; a call that is cancelled, or whose future is
 //! dropped, closes its connection and gives its place to the next.
 
@@ -33,7 +33,7 @@ use crate::projection::Omission;
 use crate::retry::{RetryPolicy, RetryStop};
 use crate::wire::{CallSlot, WireRequest};
 
-/// Who carries requests.
+/// Where answers come from.
 #[derive(Debug, Clone)]
 pub enum Wire {
     /// The provider is asked.
@@ -59,7 +59,7 @@ struct Paced {
     pace: Pace,
 }
 
-/// One call.
+/// A call of a model, with all that it needs.
 #[derive(Debug, Clone, Copy)]
 pub struct ProviderCall<'c> {
     /// Which endpoint is asked, by its name in configuration.
@@ -87,7 +87,7 @@ pub struct CallOutcome {
     pub dropped: Vec<Omission>,
 }
 
-/// One attempt.
+/// What went over the wire in one attempt of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptReport {
     /// The status of the answer; `None` if none came.

@@ -30,13 +30,13 @@ use crate::wire::{CallSlot, ResponseHead, WireRequest};
 pub struct Tape {
     /// The address that was asked, without a user, password or query.
     pub url: String,
-    /// What was sent.
+    /// The request, without its key.
     pub request: WireRequest,
     /// How the answer began; `None` if none came.
     pub head: Option<ResponseHead>,
     /// The answer's bytes as they came.
     pub chunks: Vec<Vec<u8>>,
-    /// How it ended.
+    /// Whether all of the answer came, and what cut it off otherwise.
     pub end: TapeEnd,
 }
 
@@ -51,7 +51,7 @@ pub enum TapeEnd {
     Broken {
         /// The word of [`proem_engine::call::FailureKind`].
         kind: proem_engine::call::FailureKind,
-        /// What happened.
+        /// What broke it off, in our words.
         message: String,
     },
 }

@@ -132,7 +132,7 @@ impl Client {
 }
 
 impl HttpAnswer {
-    /// How it begins.
+    /// Its status and headers.
     #[must_use]
     pub const fn head(&self) -> &ResponseHead {
         &self.head

@@ -32,7 +32,7 @@ pub(crate) const CONTENT_TYPE: (&str, &str) = ("content-type", "application/json
 /// A request in a provider's words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EncodedRequest {
-    /// What is sent.
+    /// Path, headers and body, without the key.
     pub wire: WireRequest,
     /// What the provider doesn't get.
     pub dropped: Vec<Omission>,
@@ -42,7 +42,7 @@ pub struct EncodedRequest {
 
 /// Writes a request in the words of its model's provider.
 ///
-/// What its model refuses is left out and listed in [`Encoded::dropped`]: a temperature, the part
+/// What its model refuses is left out and listed in [`EncodedRequest::dropped`]: a temperature, the part
 /// of a schema that can't be enforced, the demand that a tool be called. Paths there lead into the
 /// body, or, for keywords of a schema, into the schema of the value, or of a tool behind
 /// `/tools/NAME`.

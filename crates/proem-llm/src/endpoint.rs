@@ -21,7 +21,7 @@ pub struct Endpoint {
     pub provider: Provider,
     /// What every path is put behind, without a slash at the end: `https://api.openai.com/v1`.
     pub base_url: String,
-    /// Its key.
+    /// The key that requests to it carry.
     pub key: EndpointKey,
     /// What is expected of it and of us.
     pub limits: EndpointLimits,
@@ -30,7 +30,7 @@ pub struct Endpoint {
 /// The key of an endpoint.
 #[derive(Debug, Clone)]
 pub enum EndpointKey {
-    /// It wants none.
+    /// The endpoint wants no key.
     None,
     /// The variable that holds it is empty or missing.
     Missing {

@@ -6,7 +6,7 @@
 //! body's messages follow from the sections' roles, never from their text, and what stands before a
 //! breakpoint follows from the sections before it alone.
 //!
-//! [`codec::Reader`] reads what comes back, in one piece or as a stream of [`sse`], whatever its
+//! [`codec::AnswerReader`] reads what comes back, in one piece or as a stream of [`sse`], whatever its
 //! chunks; [`codec::refused`] reads what a provider says instead of an answer; [`embeddings`] is the
 //! same for vectors. Codecs send nothing and wait for nothing: that is [`caller`] and, for the one
 //! place that speaks HTTP, [`client`].

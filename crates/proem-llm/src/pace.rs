@@ -37,7 +37,7 @@ impl Bucket {
         self.next
     }
 
-    /// A request begins.
+    /// Takes the turn of a request that begins now.
     pub fn take(&mut self, now: Duration) {
         self.next = now.max(self.next).saturating_add(self.interval);
     }

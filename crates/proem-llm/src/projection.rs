@@ -41,15 +41,15 @@ pub enum SchemaDialect {
     OpenAiPlain,
 }
 
-/// A projected schema.
+/// A schema as a provider takes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Projection {
-    /// What is sent.
+    /// The schema that is sent.
     pub schema: Json,
     /// What the provider doesn't get as it is, sorted by place. It is empty only if the schema is
     /// sent as it is, apart from `required` and `additionalProperties`.
     pub dropped: Vec<Omission>,
-    /// As what it must be sent: what was asked for, or [`Target::OpenAiPlain`] for a schema that
+    /// As what it must be sent: what was asked for, or [`SchemaDialect::OpenAiPlain`] for a schema that
     /// strict mode can't say at all. Then the whole schema is sent, and nothing enforces it.
     pub target: SchemaDialect,
 }
@@ -72,7 +72,8 @@ impl Omission {
 /// How many schemas inside or behind each other are followed. A contract has fewer.
 const MAX_DEPTH: usize = 128;
 
-/// Projects a schema.
+/// The schema as a provider takes it, with what it doesn't get. The whole one still holds: answers are checked
+/// against that.
 #[must_use]
 pub fn project(schema: &Json, target: SchemaDialect) -> Projection {
     let (sent, mut dropped, target) = match target {

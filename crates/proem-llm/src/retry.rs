@@ -2,7 +2,7 @@
 //!
 //! Pure: what was heard, the time and the chance are arguments. Invariants: what is not expected to
 //! pass is never sent again; a wait is never shorter than the endpoint asked for, and longer than
-//! [`Policy::longest_backoff`] only if it asked for that.
+//! [`RetryPolicy::longest_backoff`] only if it asked for that.
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -97,9 +97,9 @@ pub enum RetryStop {
     Attempts,
     /// The endpoint asks for a longer wait than is allowed.
     Asked {
-        /// What it asks for.
+        /// The wait that the endpoint asks for.
         wait: Duration,
-        /// What is allowed.
+        /// The longest wait that is taken.
         most: Duration,
     },
     /// The time would be over before the wait is.

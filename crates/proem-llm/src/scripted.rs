@@ -44,14 +44,14 @@ pub struct ServerScript {
     /// The models that exist; without any, every model does.
     #[serde(default)]
     pub models: Vec<String>,
-    /// Whether requests are checked.
+    /// How strictly requests are checked.
     #[serde(default)]
     pub checks: Checks,
     /// The first rule that fits a request answers it.
     pub rules: Vec<ScriptRule>,
 }
 
-/// Whether a request is checked before a rule answers it.
+/// How strictly a request is checked before a rule answers it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Checks {
@@ -69,9 +69,9 @@ pub struct ScriptRule {
     /// The requests that it is about; all of them if nothing is said.
     #[serde(default)]
     pub when: ScriptCondition,
-    /// The answers, one after the other.
+    /// The answers, one for each request, in this order.
     pub then: Vec<Reply>,
-    /// What comes after the last of them.
+    /// What is answered once all of them have been given.
     #[serde(default)]
     pub after: ScriptEnd,
 }
@@ -95,7 +95,7 @@ pub struct ScriptCondition {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScriptEnd {
-    /// The last one again.
+    /// The last answer again, without end.
     #[default]
     Repeat,
     /// Status 500: the script is over.
@@ -188,13 +188,13 @@ impl ServerScript {
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedRequest {
-    /// Its method.
+    /// The method, such as `POST`.
     pub method: String,
-    /// Its path, with the query.
+    /// The path with its query.
     pub path: String,
-    /// Its headers in their order, names in lower case.
+    /// The headers in the order in which they came, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Its body.
+    /// The body's bytes, its chunks put together.
     pub body: Vec<u8>,
     /// When all of it was there.
     pub at: Instant,
@@ -244,7 +244,7 @@ impl ScriptedServer {
         format!("http://{}/v1", self.address)
     }
 
-    /// Where it listens.
+    /// The address that it listens at; the port is a free one that the system chose.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address

@@ -1,7 +1,7 @@
 //! Credentials: they enter by name, and leave only into the header of a request.
 //!
 //! A [`Secret`] can't be printed or written down. [`find`] looks for secrets in what is about to be
-//! kept, [`redact`] takes them out of it; a [`Finder`] does either for many texts.
+//! kept, [`redact`] takes them out of it; a [`SecretFinder`] does either for many texts.
 
 mod search;
 mod views;
@@ -116,7 +116,7 @@ impl<'s> SecretFinder<'s> {
         Self { search }
     }
 
-    /// As [`find`].
+    /// One of the secrets that `text` holds in some form, as [`find`] finds it.
     #[must_use]
     pub fn find(&self, text: &[u8]) -> Option<&'s Secret> {
         let (searched, searches) = self.search.as_ref()?;
@@ -124,7 +124,7 @@ impl<'s> SecretFinder<'s> {
         searched.get(found).copied()
     }
 
-    /// As [`redact`].
+    /// `text` with a marker in the place of each secret, as [`redact`] makes it; `None` if it holds none.
     #[must_use]
     pub fn redact(&self, text: &str) -> Option<String> {
         let found = self.find(text.as_bytes())?;
@@ -138,7 +138,7 @@ impl<'s> SecretFinder<'s> {
         Some(clean.unwrap_or_else(|| "[redacted]".to_owned()))
     }
 
-    /// As [`Finder::redact`], line by line, so that a report loses no more than it has to. A secret that
+    /// As [`Self::redact`], line by line, so that a report loses no more than it has to. A secret that
     /// stands on several lines takes all of them with it.
     #[must_use]
     pub fn redact_lines(&self, text: &str) -> Option<String> {
@@ -151,7 +151,7 @@ impl<'s> SecretFinder<'s> {
         Some(self.redact(&lines).unwrap_or(lines))
     }
 
-    /// As [`Finder::redact`], for the texts and keys of a value.
+    /// As [`Self::redact`], for the texts and keys of a value.
     #[must_use]
     pub fn redact_json(&self, value: &Json) -> Option<Json> {
         self.find(json::compact(value).as_bytes())?;

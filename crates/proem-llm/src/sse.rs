@@ -1,7 +1,7 @@
 //! Server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>.
 //!
 //! Invariants: what comes out does not depend on how the bytes were cut into chunks; no line and no
-//! event is kept that is longer than [`MAX_BYTES`]; nothing comes after the first [`Broken`].
+//! event is kept that is longer than [`MAX_BYTES`]; nothing comes after the first [`SseError`].
 //! `id` and `retry` are left out: nobody here connects again.
 
 use core::str;
@@ -9,7 +9,7 @@ use core::str;
 /// The longest line, and the longest data of an event, in bytes.
 pub const MAX_BYTES: usize = 1024 * 1024;
 
-/// One event.
+/// One event of a stream, as a blank line ended it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SseEvent {
     /// Its name; empty if it has none.

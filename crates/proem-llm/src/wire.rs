@@ -33,9 +33,9 @@ impl ResponseHead {
 /// Whether more of an answer is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// It is.
+    /// More is wanted.
     More,
-    /// It isn't: all is there, or what is there is enough to know that it is wrong.
+    /// No more is: all is there, or what is there is enough to know that it is wrong.
     Stop,
 }
 

@@ -44,9 +44,9 @@ pub struct CatalogueLocations {
 pub struct NamedSource {
     /// Whose configuration names it.
     pub by: ConfigOwner,
-    /// Its path.
+    /// Where it is.
     pub path: PathBuf,
-    /// What it holds.
+    /// What stands in it, and in which form.
     pub holds: SourceFormat,
 }
 
@@ -69,7 +69,7 @@ pub enum SourceFormat {
     },
     /// A folder for each skill.
     Skills,
-    /// JSON lines.
+    /// A file with one entry a line, as JSON.
     Lines,
 }
 

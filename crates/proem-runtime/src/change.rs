@@ -68,7 +68,7 @@ impl Default for ChangeLimits {
 /// What is found out about the files of a change, with what was not.
 struct ChangeListing {
     entries: Vec<RawDiffEntry>,
-    /// By path.
+    /// Lines added and removed, by the path after the change; `None` for what git takes for binary or can't count.
     lines: BTreeMap<Vec<u8>, Option<LineCounts>>,
     /// The contents that the entries name, looked up.
     blobs: Blobs,

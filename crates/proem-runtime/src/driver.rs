@@ -22,7 +22,7 @@ use proem_engine::run::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Performs effects.
+/// What performs the effects that a run asks for.
 pub trait Perform {
     /// Performs one effect; ends soon after `stop` is cancelled.
     fn perform(
@@ -93,9 +93,9 @@ pub struct DriveResult<T> {
 /// Where a run has come to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DriveEnd<T> {
-    /// Its end.
+    /// It is over, with this outcome.
     Done(T),
-    /// Questions that a person has to answer; go on with [`What::Answered`].
+    /// Questions that a person has to answer; go on with [`EventKind::Answered`].
     Asked(Vec<Question>),
 }
 

@@ -57,7 +57,7 @@ pub enum Error {
     /// git answered in a form that it isn't documented to use.
     #[error("the output of `git {command}` can't be parsed; check which git is on PATH")]
     GitAnswer {
-        /// The git command.
+        /// The git command, such as `cat-file`.
         command: &'static str,
     },
     /// There is a `.git`, and git doesn't take it for a repository.
@@ -66,7 +66,7 @@ pub enum Error {
         shown(.path), by_hand(Errand::Here, "rev-parse --git-dir")
     )]
     BrokenRepository {
-        /// The `.git`.
+        /// The path of that `.git`, a folder or a file.
         path: PathBuf,
     },
     /// The repository's own configuration names a work tree that isn't around it.
@@ -75,7 +75,7 @@ pub enum Error {
          remove the setting if it is not yours", shown(.git_dir)
     )]
     ForeignWorkTree {
-        /// The repository.
+        /// The repository's folder of git's own files, which the setting stands in.
         git_dir: PathBuf,
     },
     /// A folder holds more files than are listed.
@@ -91,15 +91,15 @@ pub enum Error {
     Io {
         /// What was tried, such as `read`.
         doing: &'static str,
-        /// The file or folder.
+        /// The file or folder that it was tried with.
         path: PathBuf,
-        /// Why not.
+        /// What the operating system said.
         source: io::Error,
     },
     /// Something is there, of another type than is wanted.
     #[error("`{}` is {found}, not {wanted}; move it elsewhere", shown(.path))]
     NotRegular {
-        /// The path.
+        /// Where it is.
         path: PathBuf,
         /// What it is, such as `a named pipe`.
         found: &'static str,
@@ -121,7 +121,7 @@ pub enum Error {
     /// Something is already there.
     #[error("`{}` exists already; remove it first, or choose another name", shown(.path))]
     Exists {
-        /// The path.
+        /// Where it is.
         path: PathBuf,
     },
     /// The installation key is not a key.
@@ -130,7 +130,7 @@ pub enum Error {
          encrypted with it can't be read any more)", shown(.path)
     )]
     KeyForm {
-        /// The key's file.
+        /// The file that should hold it.
         path: PathBuf,
     },
     /// There is no installation key, and none can be made.
@@ -140,9 +140,9 @@ pub enum Error {
          recorded", shown(.path)
     )]
     NoKey {
-        /// The key's file.
+        /// The file that it would be in.
         path: PathBuf,
-        /// Why not.
+        /// Why it can't be made there.
         source: io::Error,
     },
     /// Others may read the installation key, or replace it.
@@ -150,9 +150,9 @@ pub enum Error {
     TooOpen {
         /// The key's file or its folder.
         path: PathBuf,
-        /// Its permission bits.
+        /// Its permission bits, as chmod(2) has them: the low nine.
         mode: u32,
-        /// The permission bits it should have.
+        /// The permission bits that it should have.
         wanted: u32,
     },
     /// The operating system's random source failed.
@@ -191,9 +191,9 @@ pub enum Error {
         .from.escape_debug(), .to.escape_debug()
     )]
     NoMergeBase {
-        /// The one revision.
+        /// The revision that the range begins behind, as given.
         from: String,
-        /// What it was to be compared with.
+        /// The revision that it ends with, as given.
         to: String,
     },
     /// A commit whose parent a shallow clone left out.
@@ -211,7 +211,7 @@ pub enum Error {
     /// A bare repository, where a work tree or an index is wanted.
     #[error("`{}` is a bare repository, which has nothing uncommitted; name a commit", shown(.git_dir))]
     BareRepository {
-        /// The repository.
+        /// The repository's folder of git's own files.
         git_dir: PathBuf,
     },
     /// An index of which nothing can be committed.
@@ -229,7 +229,7 @@ pub enum Error {
     /// A recorded run can't be gone on with.
     #[error("run `{run}` can't be resumed: {why}")]
     NotResumable {
-        /// Its id.
+        /// The run's id, shortened as it is shown.
         run: String,
         /// Why not, and what to do.
         why: String,
@@ -237,9 +237,9 @@ pub enum Error {
     /// A recorded run can't be replayed.
     #[error("run `{run}` can't be replayed: {why}")]
     NotReplayable {
-        /// Its id.
+        /// The run's id, shortened as it is shown.
         run: String,
-        /// Why not.
+        /// What of its record stands in the way.
         why: String,
     },
 }

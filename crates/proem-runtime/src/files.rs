@@ -33,7 +33,7 @@ struct Walked {
 enum MissingFolder<'a> {
     /// The answer is `None`.
     Report,
-    /// Create it.
+    /// It is created by this function.
     Create(&'a dyn Fn(&Path) -> io::Result<()>),
 }
 

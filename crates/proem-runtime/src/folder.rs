@@ -23,9 +23,9 @@ const GIT_TIME: Duration = Duration::from_secs(30);
 /// What is below a folder.
 #[derive(Debug)]
 pub struct FolderListing {
-    /// Everything, by path.
+    /// Everything below the folder, sorted by path.
     pub entries: Vec<FolderEntry>,
-    /// Who said so.
+    /// Who listed it, and so what is missing: git leaves out what it ignores.
     pub origin: ListingOrigin,
 }
 
@@ -34,14 +34,14 @@ pub struct FolderListing {
 pub struct FolderEntry {
     /// Its path, relative to the folder.
     pub path: PathBuf,
-    /// What it is.
+    /// Whether it is a file, a link or something else.
     pub kind: EntryKind,
 }
 
 /// What something below a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A file.
+    /// A regular file.
     File,
     /// A symbolic link, which is not followed.
     Link,

@@ -70,7 +70,7 @@ pub struct GatherLimits {
     pub rule_file_bytes: usize,
     /// Bytes read of each of `memory.jsonl` and `activity.jsonl`.
     pub entries_bytes: usize,
-    /// Changed paths kept.
+    /// The most changed paths that are kept, untracked ones among them.
     pub paths: usize,
 }
 

@@ -61,9 +61,9 @@ impl Deadline {
 /// Whether bytes are all there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// All of them.
+    /// They are all there are.
     Whole,
-    /// The beginning; more follow.
+    /// They are the beginning; more follow.
     Cut,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct ChildBounds<'b> {
     pub(crate) memory: u64,
     /// How long it may write nothing before it is asked whether to go on waiting, each time.
     pub(crate) silence: Duration,
-    /// Says whether to.
+    /// Says whether to go on waiting.
     pub(crate) silent: &'b dyn Fn() -> ControlFlow<()>,
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct ChildOutput {
     pub(crate) stderr: Vec<u8>,
 }
 
-/// Why there is no [`Finished`].
+/// Why there is no [`ChildOutput`].
 #[derive(Debug)]
 pub(crate) enum ChildFailure {
     /// The deadline came first.

@@ -4,9 +4,9 @@
 //! would read of it comes back as fields, each `Untrusted`, each with its place in the file if it
 //! stands there as it is. What was not read comes back as a gap, never as silence.
 //!
-//! Invariants: at most [`Limits::bytes`] of a file are held; the work is bounded by them and by
-//! [`Limits::fields`]; nothing recurses deeper than [`Limits::depth`]; names and gaps are in our
-//! words, with no text of the file in them but plain identifiers.
+//! Invariants: at most [`DocumentLimits::bytes`] of a file are held; the work is bounded by them and by
+//! [`DocumentLimits::fields`]; nothing recurses deeper than [`DocumentLimits::depth`]; names and gaps are
+//! in our words, with no text of the file in them but plain identifiers.
 
 mod charset;
 mod collect;

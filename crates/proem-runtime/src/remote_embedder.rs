@@ -2,7 +2,7 @@
 //!
 //! Invariants: one entry for each text, in the texts' order; a text of white space is never sent and
 //! has no vector; no request holds more than [`MAX_TEXTS`] texts or [`MAX_REQUEST_BYTES`] of them;
-//! asking ends within [`Limits::all`], attempts and waits included, and what went wrong is an error
+//! asking ends within [`EmbedderLimits::all`], attempts and waits included, and what went wrong is an error
 //! that says what to do. A server that failed is left alone for [`HELD`], so that many questions
 //! in a row don't each wait for it.
 //!
@@ -67,7 +67,7 @@ impl Default for EmbedderLimits {
 #[derive(Debug)]
 pub struct RemoteEmbedder {
     id: ModelId,
-    /// For messages.
+    /// What is done and where, as errors begin.
     named: String,
     text_bytes: usize,
     jobs: Sender<EmbeddingJob>,

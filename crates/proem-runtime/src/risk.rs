@@ -138,7 +138,7 @@ impl ChangeView<'_> {
         (self.ground.sample.commits.len(), self.ground.sample.of)
     }
 
-    /// Assesses it.
+    /// Assesses the change by the assessor's rules, as deep as `depth` says.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl ChangeView<'_> {
         self.assess_by(self.assessor.level_rules, depth)
     }
 
-    /// Assesses it by other rules than the assessor's.
+    /// Assesses the change by other rules than the assessor's.
     ///
     /// # Errors
     ///

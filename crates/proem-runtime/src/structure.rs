@@ -185,7 +185,7 @@ impl StructureReader {
     /// [`Error::GitFailed`] if git doesn't know the commit or ends with an error, [`Error::TimedOut`] if it
     /// doesn't list the files in time, [`Error::TooMuchOutput`] if they are too many to list,
     /// [`Error::InConflict`] for an index in conflict, [`Error::GitAnswer`] or [`Error::Io`]. Time running out
-    /// while sources are read is no error: the rest is [`Unread::NotReached`].
+    /// while sources are read is no error: the rest is [`SourceGap::NotReached`].
     pub fn read(&self, at: TreeState<'_>, progress: &dyn Fn(usize, usize)) -> Result<Structure, Error> {
         let (limits, folder) = (&self.limits, self.repository.folder());
         let root = match &self.repository.place {
@@ -243,6 +243,7 @@ struct ListedFile {
 #[derive(Debug, Clone)]
 enum SourceReading {
     Facts(Arc<SourceFacts>),
+    /// How many lines of it are not blank.
     Lines(u32),
 }
 

@@ -47,7 +47,7 @@ pub struct Git {
 /// What is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitHead {
-    /// A branch.
+    /// The branch of this name.
     Branch(Untrusted<String>),
     /// A commit, no branch.
     Detached,
@@ -114,9 +114,9 @@ pub enum PathStatus {
     Renamed,
     /// Type changed, such as a file that became a link.
     TypeChanged,
-    /// In conflict.
+    /// In conflict: a merge left it to be resolved.
     Unmerged,
-    /// Not tracked.
+    /// Git doesn't track it, and no ignore rule covers it.
     Untracked,
 }
 

@@ -212,7 +212,7 @@ pub struct GapOut {
 /// What only the caller knows.
 #[derive(Debug, Clone, Default)]
 pub struct Extra {
-    /// The cache plan.
+    /// What the provider's cache will do with the request, as JSON; `None` without a plan.
     pub cache: Option<Json>,
     /// Project files that this user has not approved.
     pub untrusted_files: Vec<UntrustedFile>,

@@ -51,9 +51,9 @@ pub struct CapabilitySelection {
 /// One entry that was looked at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CapabilityCandidate {
-    /// Its name.
+    /// The entry's name in the catalogue.
     pub name: String,
-    /// What it is.
+    /// Whether it is a tool or a skill.
     pub kind: CatalogueEntryKind,
     /// Whether a person approved its definition.
     pub approval: Approval,

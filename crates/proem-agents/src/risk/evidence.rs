@@ -72,7 +72,7 @@ pub struct KnownFacts<'k> {
 pub struct PromptEvidence {
     /// Numbered pieces, weightiest first: HIGH, MEDIUM, what no rule speaks of, LOW, UNKNOWN.
     pub items: Vec<NumberedEvidence>,
-    /// What changes.
+    /// The first level of detail: the change as a whole, and then its files, a line each.
     pub change: Vec<String>,
     /// What is counted and not shown, and what could not be known.
     pub left_out: Vec<String>,

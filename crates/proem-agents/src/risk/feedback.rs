@@ -3,7 +3,7 @@
 //! Invariants: only what a person said counts, each run once; a threshold is suggested only from at least
 //! [`FEWEST`] verdicts on its metric, only towards fewer alarms, and never beyond a value that was seen;
 //! nothing here changes a threshold: [`applied`] says what a person would take over. A model may explain
-//! suggestions and choose among them ([`Heard`]); it can make none.
+//! suggestions and choose among them ([`FeedbackAnalysis`]); it can make none.
 //!
 //! Reasons are people's words and from outside: they are counted and shown, and never instruct.
 

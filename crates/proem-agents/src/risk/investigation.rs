@@ -95,9 +95,9 @@ struct OpenCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Attempts {
-    /// Once more.
+    /// Once more: the first answer may be unusable.
     Left,
-    /// Not again.
+    /// No more: this is the second answer.
     Used,
 }
 

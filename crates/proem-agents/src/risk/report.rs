@@ -2,7 +2,7 @@
 //!
 //! Invariants: the level is the rules', or higher where an investigation raised it; what is not known is
 //! null or named under `unknown`, never zero; names, messages and a model's words are kept apart from ours
-//! in every sentence ([`Words`]), so that each form can show them safely.
+//! in every sentence ([`ReportSentence`]), so that each form can show them safely.
 
 mod change;
 mod file;

@@ -167,7 +167,7 @@ impl SelectionBench<'_> {
         Ok(all)
     }
 
-    /// How many of the requests that nothing serves are answered so, and how many of the others.
+    /// Of the requests that nothing serves, and then of the others.
     fn abstention(
         &self,
         tools: &ToolCatalogue,

@@ -56,7 +56,7 @@ pub struct AttemptEnd<'c> {
 /// Whether a call is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Last {
-    /// It is.
+    /// It is: this was the last attempt.
     Yes,
     /// It is tried again.
     No,
@@ -72,7 +72,7 @@ pub trait Gate: fmt::Debug + Send + Sync {
     fn leave<'g>(&'g self, attempt: &'g CallAttempt<'_>, left: AttemptEnd<'g>) -> GateFuture<'g, ()>;
 }
 
-/// Lets everything pass.
+/// A gate for calls that are not kept: it lets every attempt pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenGate;
 

@@ -252,7 +252,7 @@ fn address(url: &str) -> Result<String, CassetteProblem> {
     Ok(url.into())
 }
 
-/// The chunks' lengths, as [`Stored::chunks`] has them.
+/// The chunks' lengths, as [`CassetteFile::chunks`] has them.
 fn lengths(chunks: &[Vec<u8>]) -> String {
     let words = chunks.chunk_by(|one, other| one.len() == other.len()).map(|alike| {
         let length = alike.first().map_or(0, Vec::len);

@@ -70,7 +70,7 @@ impl AnswerReader {
     ///
     /// # Errors
     ///
-    /// [`Failure`] if the bytes are no answer, or not all of one.
+    /// [`CallFailure`] if the bytes are no answer, or not all of one.
     pub fn end(mut self) -> Result<Response, CallFailure> {
         if let Some(ended) = self.ended {
             return ended.and_then(|()| self.draft.response());

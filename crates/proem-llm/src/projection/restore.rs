@@ -7,7 +7,7 @@ use super::{MAX_DEPTH, accepts_null, target};
 /// Leaves a null out again where the full schema has an optional value that can't be null.
 ///
 /// Strict mode knows no optional fields, so that a model has to write null there. To be called on
-/// the value of an answer to a request whose schema was sent as [`super::Target::OpenAiStrict`],
+/// the value of an answer to a request whose schema was sent as [`super::SchemaDialect::OpenAiStrict`],
 /// before it is checked against the full schema. Other values come back as they are.
 #[must_use]
 pub fn restore(schema: &Json, value: Json) -> Json {

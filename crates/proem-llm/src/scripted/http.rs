@@ -30,7 +30,7 @@ pub(super) enum Manner {
     LastByteLeft,
 }
 
-/// A request.
+/// A request as its bytes say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HttpRequest {
     pub(super) method: String,

@@ -41,7 +41,7 @@ impl AnswerRequest<'_> {
 pub(super) struct RenderedAnswer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
-    /// The body.
+    /// The body: a piece for each event of a stream, one piece otherwise.
     pub(super) pieces: Vec<Vec<u8>>,
     pub(super) framing: Framing,
     /// The number of pieces up to the one that an endless answer repeats; without it, spaces are.

@@ -7,13 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value as Json;
 
-/// One answer.
+/// One answer of a script: its content, and how that goes over the wire.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
-    /// What it says.
+    /// The content.
     pub say: ReplyContent,
-    /// How it is sent.
+    /// The pauses, pieces and end that it is sent with; without them all of it at once.
     #[serde(default)]
     pub how: Delivery,
 }
@@ -27,7 +27,7 @@ pub enum ReplyContent {
     Answer(ModelAnswer),
     /// Vectors of the texts that were sent.
     Embeddings(Vectors),
-    /// These bytes.
+    /// A status, headers and a body as they are given, whatever was asked.
     Raw(RawReply),
 }
 
@@ -35,9 +35,9 @@ pub enum ReplyContent {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelAnswer {
-    /// What it wrote.
+    /// What the model wrote: texts, calls and refusals, in order.
     pub content: Vec<AnswerBlock>,
-    /// Why it stopped.
+    /// Why the model stopped.
     #[serde(default)]
     pub finish: ScriptedFinish,
     /// What the provider says was used; it says nothing if this is missing.
@@ -49,25 +49,25 @@ pub struct ModelAnswer {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerBlock {
-    /// Text.
+    /// A text, streamed in pieces where a stream was asked for.
     Text(String),
     /// One value: the arguments of the tool whose call was forced, else text.
     Value(Json),
     /// A call of a tool.
     Call {
-        /// The tool.
+        /// The tool's name.
         name: String,
-        /// Its arguments.
+        /// The arguments, as JSON of any kind.
         arguments: Json,
     },
     /// A call whose arguments are this text, whether it is JSON or not.
     CallText {
-        /// The tool.
+        /// The tool's name.
         name: String,
-        /// Its arguments' text.
+        /// The arguments' text, sent as it is.
         arguments: String,
     },
-    /// Why it won't answer.
+    /// A refusal, with the words that the model refuses in.
     Refusal(String),
 }
 
@@ -124,7 +124,7 @@ pub struct Vectors {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VectorFault {
-    /// Nothing.
+    /// Nothing is.
     #[default]
     None,
     /// The last to be sent is first; their numbers say where they belong, so that it is no fault.
@@ -143,7 +143,7 @@ pub enum VectorFault {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawReply {
-    /// The HTTP status.
+    /// The HTTP status, sent as it is given.
     pub status: u16,
     /// Its headers; what frames the body is added.
     #[serde(default)]
@@ -167,7 +167,7 @@ pub struct Delivery {
     /// How long nothing comes after each chunk, in milliseconds.
     #[serde(default)]
     pub pause_ms: u64,
-    /// How it ends.
+    /// Whether all of it is sent, and what cuts it off otherwise.
     #[serde(default)]
     pub ending: DeliveryEnd,
     /// What becomes of the connection.
@@ -182,7 +182,7 @@ pub struct Delivery {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryEnd {
-    /// As HTTP says.
+    /// All of it is sent, and its end marked as HTTP wants it.
     #[default]
     Whole,
     /// The connection is closed after so many bytes of the body.
@@ -213,25 +213,25 @@ impl Reply {
         Self::new(ReplyContent::Answer(ModelAnswer { content, finish: ScriptedFinish::Natural, usage }))
     }
 
-    /// A text.
+    /// An answer with a text; usage as in [`Self::answer`].
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::answer(vec![AnswerBlock::Text(text.into())])
     }
 
-    /// A call of a tool.
+    /// An answer with a call of a tool; usage as in [`Self::answer`].
     #[must_use]
     pub fn call(name: impl Into<String>, arguments: Json) -> Self {
         Self::answer(vec![AnswerBlock::Call { name: name.into(), arguments }])
     }
 
-    /// A value, as the request asks for it.
+    /// An answer with a value, as the request asks for it; usage as in [`Self::answer`].
     #[must_use]
     pub fn value(value: Json) -> Self {
         Self::answer(vec![AnswerBlock::Value(value)])
     }
 
-    /// A refusal.
+    /// An answer that refuses in these words; usage as in [`Self::answer`].
     #[must_use]
     pub fn refusal(text: impl Into<String>) -> Self {
         Self::answer(vec![AnswerBlock::Refusal(text.into())])

@@ -19,7 +19,7 @@ type FolderProblem = (String, String);
 /// What is in a folder.
 #[derive(Debug, Default)]
 pub(super) struct FolderNames {
-    /// Names, sorted.
+    /// The names of what is in it, sorted.
     pub(super) names: Vec<String>,
     /// How many more there are than are looked at.
     pub(super) over: usize,

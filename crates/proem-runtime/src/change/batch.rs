@@ -25,7 +25,7 @@ pub enum CommitSelection {
     Since(i64),
 }
 
-/// Listed commits.
+/// The commits of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitListing {
     /// The commits, newest first, without merges.

@@ -4,7 +4,7 @@ use proem_risk::history::ObjectId;
 
 use crate::{Error, git::Session};
 
-/// A commit.
+/// What a commit's object says of it.
 pub(super) struct RawCommit {
     /// Its parents as it names them, whether they are here or not.
     pub(super) parents: Vec<ObjectId>,

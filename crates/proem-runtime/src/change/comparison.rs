@@ -23,11 +23,11 @@ const PAIRS: usize = 200;
 /// What is compared with the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ComparisonTarget {
-    /// A commit.
+    /// A commit's tree, without the work tree.
     Trees,
-    /// What is staged.
+    /// The index: what is staged.
     Index,
-    /// The work tree.
+    /// The tracked files of the work tree as they are.
     WorkTree,
 }
 

@@ -68,7 +68,7 @@ pub fn drawn(
     Ok(ids.iter().map(|id| DrawnCommit { id: *id, files: files(id) }).collect())
 }
 
-/// Files by commit.
+/// The changed files of commits.
 type Files = BTreeMap<ObjectId, Vec<DrawnFile>>;
 
 /// The files of commits: those of which all is known, and the others.

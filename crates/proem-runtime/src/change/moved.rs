@@ -122,7 +122,7 @@ fn pairs<'p>(
     pairs
 }
 
-/// Takes pairs over, and their paths out of what is left.
+/// Takes pairs over, and their paths out of those that are left.
 fn take<'p>(
     pairs: &mut BTreeMap<RepoPath, RepoPath>,
     found: Vec<(&'p RepoPath, &'p RepoPath)>,

@@ -18,7 +18,7 @@ pub enum Spec {
     /// The work tree with untracked files if something there is not committed that is not [set
     /// up](Repository::set_up), else HEAD.
     Auto,
-    /// A commit.
+    /// The commit that a revision names, against its first parent.
     Rev(String),
     /// What the second revision has since it parted from the first.
     Range(String, String),

@@ -34,7 +34,7 @@ pub type Directory = BTreeMap<String, ServedModel>;
 pub struct CallTrace {
     /// Which effect it was.
     pub effect: EffectId,
-    /// Every attempt.
+    /// Every attempt, in the order in which they were made.
     pub attempts: Vec<AttemptReport>,
     /// What was not sent to the provider.
     pub dropped: Vec<Omission>,

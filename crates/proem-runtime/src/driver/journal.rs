@@ -11,9 +11,9 @@ use serde_json::Value as Json;
 pub enum PauseReason<'q> {
     /// A person's answers to these.
     Asks(&'q [Question]),
-    /// A time.
+    /// That a time comes.
     Waits {
-        /// When it goes on.
+        /// The time, by the machine's clock.
         until: Time,
     },
 }
@@ -43,7 +43,7 @@ pub trait Journal {
     ) -> impl Future<Output = Result<(), Error>>;
 }
 
-/// Writes nothing.
+/// A journal for runs that are not kept: it writes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NullJournal;
 

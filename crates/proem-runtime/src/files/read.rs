@@ -1,4 +1,4 @@
-//! Reading.
+//! Reading: only of regular files, so that no pipe blocks and no device is touched, and only as much as is asked for.
 
 use std::{
     fs::{self, File, FileType, OpenOptions},
@@ -57,7 +57,7 @@ fn regular(found: FileType) -> io::Result<()> {
 /// The bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileContent {
-    /// All of them.
+    /// All that it holds.
     Whole(Vec<u8>),
     /// As many as the cap allows, from the beginning; the file has more.
     Cut(Vec<u8>),

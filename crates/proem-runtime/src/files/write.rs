@@ -1,4 +1,4 @@
-//! Writing.
+//! Writing: a file is written beside its place and put there as a whole.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},

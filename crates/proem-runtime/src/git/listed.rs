@@ -20,11 +20,11 @@ const PATHS: usize = 256 * 1024 * 1024;
 /// What a tracked path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrackedKind {
-    /// A file.
+    /// A regular file.
     File,
     /// A symbolic link.
     Link,
-    /// Another repository.
+    /// Another repository, of which only a commit is tracked.
     Submodule,
 }
 

@@ -40,7 +40,7 @@ pub struct StateLimits {
 pub struct RepositoryState {
     /// What was found out.
     pub git: Git,
-    /// What was not.
+    /// What could not be found out, and why.
     pub gaps: Vec<Gap>,
 }
 
@@ -189,9 +189,9 @@ fn upstream(upstream: Upstream, gaps: &mut Vec<Gap>) -> Option<Divergence> {
 /// Which of the two diffs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DiffSide {
-    /// HEAD to index.
+    /// From HEAD to the index.
     Staged,
-    /// Index to work tree.
+    /// From the index to the work tree.
     Unstaged,
 }
 

@@ -48,14 +48,14 @@ pub struct StatusEntry {
 pub enum StatusKind {
     /// Tracked; one letter of git's for HEAD to index, one for index to work tree, `.` for no change.
     Tracked {
-        /// HEAD to index.
+        /// The letter for what happened from HEAD to the index.
         staged: u8,
-        /// Index to work tree.
+        /// The letter for what happened from the index to the work tree.
         unstaged: u8,
     },
-    /// In conflict.
+    /// In conflict: a merge left it to be resolved.
     Unmerged,
-    /// Not tracked.
+    /// Git doesn't track it, and no ignore rule covers it.
     Untracked,
     /// An ignore rule covers it.
     Ignored,

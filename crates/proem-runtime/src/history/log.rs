@@ -46,9 +46,9 @@ const STEP: u64 = 1000;
 /// Which parents count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parents {
-    /// Every one.
+    /// Every one: a merge has several.
     All,
-    /// The first.
+    /// The first: a merge stands for all that it brought.
     First,
 }
 

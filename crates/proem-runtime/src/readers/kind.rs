@@ -9,7 +9,7 @@ use super::{json, mail, syntax};
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DocumentKind {
-    /// One text.
+    /// One text, read as it is.
     Text,
     /// One text; the guard knows what Markdown hides.
     Markdown,

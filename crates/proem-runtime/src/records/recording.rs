@@ -56,7 +56,7 @@ pub struct Ledger {
 pub struct RecordingContext<'k> {
     /// Where they are written.
     pub store: &'k Store,
-    /// Seals states.
+    /// The key that states are sealed with.
     pub seal: &'k SealKey,
     /// How much is kept.
     pub keeping: RecordDepth,
@@ -339,7 +339,7 @@ pub struct RunEnd {
     pub outcome: proem_engine::run::Outcome,
     /// The prompt, which is kept even if nobody could be asked.
     pub assembly: Option<proem_engine::assembly::Assembly>,
-    /// Sums and counts.
+    /// Times and counts of the whole run, for statistics.
     pub numbers: Numbers,
     /// How good the results of its prompts were.
     pub evaluations: Vec<Evaluation>,
@@ -458,8 +458,7 @@ fn counter(start: &Start<'_>) -> String {
 /// Why an assembly without a call can't be replayed, or gone on with.
 pub const ASSEMBLED_ONLY: &str = "it called no model, and the state of its folder was not recorded";
 
-/// What `Finish` is made of, so that an assembly without a call is kept too; [`Store::finish`] writes
-/// it.
+/// The line and the end of an assembly without a call, so that it is kept too; [`Store::finish`] writes them.
 #[must_use]
 pub fn assembled(
     kept: &RecordingContext<'_>,

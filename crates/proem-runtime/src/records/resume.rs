@@ -43,7 +43,7 @@ pub(super) struct Waits<'w> {
 }
 
 impl Waits<'_> {
-    /// The JSON of the [`State`] of a machine that waits for this; the machine's own is not copied, for
+    /// The JSON of the [`SnapshotState`] of a machine that waits for this; the machine's own is not copied, for
     /// every text of a request stands in it.
     pub(super) fn of(self, machine: Json) -> serde_json::Result<Json> {
         let fields = [
@@ -97,7 +97,7 @@ pub struct ResumableRun {
     pub detail: RunDetail,
     /// How many events it had taken.
     pub step: u32,
-    /// Where it stands.
+    /// The state that it goes on from.
     pub state: SnapshotState,
     /// What is known already of the effects that it waits for.
     pub known: BTreeMap<EffectId, EffectResult>,
@@ -219,9 +219,9 @@ impl<W: Perform + Sync> Perform for RememberedWorld<'_, W> {
 /// Under which id a run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResumeIdentity {
-    /// Its own.
+    /// Under its own: its record goes on.
     On,
-    /// A fork's; the run itself stays as it is.
+    /// Under a fork's; the run itself stays as it is.
     Apart,
 }
 

@@ -53,10 +53,10 @@ pub(super) struct AssessmentGround {
     pub(super) notes: Vec<String>,
 }
 
-/// Commits of samples with their features, for paths that are told apart by these attributes.
+/// Commits of samples with their features, which depend on the attributes that tell their paths' classes.
 type SampleRows = (GitAttributes, Arc<BTreeMap<ObjectId, SampledCommit>>);
 
-/// Reads grounds.
+/// Reads the grounds of the changes of one repository, and holds the last few.
 #[derive(Debug)]
 pub(super) struct GroundReader {
     pub(super) git: GitProgram,

@@ -37,7 +37,7 @@ pub struct AssessorOptions {
     pub now: i64,
     /// A folder of the user's for what is kept between runs.
     pub cache: Option<PathBuf>,
-    /// Where signals begin.
+    /// The values at which metrics become MEDIUM and HIGH.
     pub thresholds: Thresholds,
     /// What decides the level.
     pub level_rules: LevelRules,
@@ -59,7 +59,7 @@ pub enum AssessorProgress {
 }
 
 impl AssessorProgress {
-    /// It in our words.
+    /// The line that a person is shown.
     #[must_use]
     pub fn in_words(self) -> String {
         match self {

@@ -8,7 +8,7 @@ const LINE: usize = 256;
 /// What git says about one object.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Object {
-    /// Its content.
+    /// A blob's content, as git stores it.
     Blob(Vec<u8>),
     /// It is longer than the cap, and was passed over.
     TooLarge,

@@ -17,9 +17,10 @@ use crate::{
 /// The most bytes of files that differ from what git has, which are held until they are parsed.
 const CHANGED: usize = 64 << 20;
 
-/// A file.
+/// A file of the listing, with where its content is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SourceEntry {
+    /// From the repository's root, in git's bytes.
     pub(super) path: Vec<u8>,
     pub(super) content: SourceContent,
 }

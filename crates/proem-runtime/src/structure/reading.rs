@@ -54,7 +54,7 @@ impl Want {
         SourceLanguage::of_path(path).map(Self::Facts).or_else(lines)
     }
 
-    /// A number for it.
+    /// Its byte in the keys of the cache.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Facts(language) => {
@@ -68,7 +68,7 @@ impl Want {
     }
 }
 
-/// A content to read.
+/// A content to read. It carries all that its result is for, so that no result can come to the wrong file.
 #[derive(Debug)]
 pub(super) struct ReadingJob<'a> {
     /// Its place among all jobs, in the order of the paths.

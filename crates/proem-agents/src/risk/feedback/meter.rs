@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 pub enum Meter {
     /// The score's percentile.
     Score,
-    /// Tier 1.
+    /// Tier 1: how many files import a file.
     Coupling,
     /// Tier 1: judged by the lower bound of its interval.
     CoChange,
@@ -18,7 +18,7 @@ pub enum Meter {
     TestRatio,
     /// Tier 2: HIGH where it is low.
     OwnershipChurn,
-    /// Tier 2.
+    /// Tier 2: how like a past incident the change is.
     IncidentSimilarity,
 }
 
@@ -27,7 +27,7 @@ pub enum Meter {
 pub(super) enum Direction {
     /// Beyond the second threshold, or at it.
     Above,
-    /// Below it.
+    /// Below the second threshold.
     Below,
 }
 

@@ -13,9 +13,9 @@ const MOST: usize = 1_000;
 /// What a person said of an assessment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AssessmentOpinion {
-    /// It was no risk.
+    /// The alarm was false: the change was no risk.
     FalsePositive,
-    /// It was one.
+    /// The alarm was right: the change was a risk.
     Caught,
 }
 
@@ -41,7 +41,7 @@ impl AssessmentOpinion {
 pub struct SignalAt {
     /// Of which file, by its place in the change; `None` for the change.
     pub file: Option<u32>,
-    /// Of what.
+    /// Which metric it is of, or the score.
     pub meter: Meter,
     /// What the rules made of it.
     pub signal: Signal,
@@ -52,9 +52,9 @@ pub struct SignalAt {
 /// A verdict with the signals that it speaks of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedbackVerdict {
-    /// Which run.
+    /// The id of the run that is judged.
     pub run: String,
-    /// When, in milliseconds since 1970.
+    /// When it was judged, in milliseconds since 1970.
     pub at: i64,
     /// What was said.
     pub said: AssessmentOpinion,

@@ -16,7 +16,7 @@ use crate::screen::Screening;
 pub const MEASURE: &str = "risk/metric";
 
 /// The name of the effect that looks at the neighbours of a file: `of` is `{"file": index}`, and what
-/// comes back is [`Neighbours`](super::Neighbours) as JSON.
+/// comes back is [`NeighbourFiles`](super::NeighbourFiles) as JSON.
 pub const EXPAND: &str = "risk/neighbours";
 
 /// A prompt with what its answer must be.
@@ -43,7 +43,7 @@ pub struct InvestigationTerms<'t> {
     pub key: &'t InstallationKey,
     /// What looks at texts from outside.
     pub screening: Screening<'t>,
-    /// Counts tokens.
+    /// What the tokens of requests are counted with.
     pub counter: &'t dyn TokenCounter,
     /// How often, how long and for how much.
     pub limits: InvestigationLimits,

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 /// A piece of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportPhrase {
-    /// Our words.
+    /// Words of ours, which are safe to show as they are.
     Ours(String),
     /// A path. From outside.
     Path(String),

@@ -12,7 +12,7 @@ pub(super) struct JsonString<'a> {
     pub(super) role: JsonStringRole,
     /// What stands between the quotes.
     pub(super) raw: &'a str,
-    /// Its offset.
+    /// Where that begins, in bytes of the file.
     pub(super) at: usize,
 }
 

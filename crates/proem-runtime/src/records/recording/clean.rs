@@ -1,4 +1,5 @@
-//! What may be written of a text: no credential, loaded or told by its shape, and under [`Keeping::Hashes`] nothing but its hash.
+//! What may be written of a text: no credential, loaded or told by its shape, and under [`RecordDepth::Hashes`]
+//! nothing but its hash.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};

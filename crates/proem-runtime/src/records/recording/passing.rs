@@ -63,12 +63,12 @@ pub(super) struct Pass {
     stands: Stands,
 }
 
-/// Where it stands.
+/// On which side of the gate an attempt stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stands {
-    /// Nothing was sent.
+    /// Nothing of it was sent.
     Before,
-    /// Something may have been.
+    /// Something of it may have been sent.
     Behind,
 }
 
@@ -83,6 +83,8 @@ impl Gate for Recording<'_> {
 }
 
 impl Recording<'_> {
+    /// Books an attempt. As long as it fits only once others are settled, which may use less than they booked, it
+    /// is tried again.
     async fn pass(&self, attempt: &CallAttempt<'_>) -> Result<(), CallFailure> {
         let intent = match self.intent(attempt).await {
             Ok(intent) => intent?,

@@ -97,7 +97,8 @@ fn dropped(attempt: &CallAttempt<'_>) -> Json {
     attempt.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why.to_string() })).collect()
 }
 
-/// What was assembled; without a plan for what is called nowhere.
+/// What was assembled, with the plan and the counter of the attempt that sends it; without them if nothing is
+/// called.
 pub(super) fn assembly(
     assembly: &Assembly,
     attempt: Option<&CallAttempt<'_>>,
@@ -204,7 +205,7 @@ pub(super) fn ended(
 /// Whether anything was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SendState {
-    /// Nothing was.
+    /// Nothing was: whoever was refused by the budget was asked nothing.
     Nothing,
     /// Something may have been.
     Something,

@@ -1,4 +1,4 @@
-//! A repository in a temporary folder, with an isolated home.
+//! Ways to read the structure of a fixture's repository, and to show it.
 
 use std::path::PathBuf;
 
