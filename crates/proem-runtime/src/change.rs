@@ -114,6 +114,7 @@ pub fn change(
     let mut found = comparison.find(&session)?;
     let mut untracked = Vec::new();
     if resolved.kind == ChangeKind::WorkTree {
+        // What Proem wrote when it was set up is nobody's change as long as it is as it was written.
         let set_up = repository.set_up();
         found.entries.retain(|entry| entry.status != FileStatus::Added || !set_up.wrote(entry.path.as_bytes()));
         untracked = work_tree::untracked(&session, repository, limits.untracked, &mut found.gaps)?;
@@ -223,10 +224,12 @@ fn file(
     classifier: PathClassifier<'_>,
 ) -> ChangedFile {
     let kind = entry.kind();
+    // A link has its target for a line, and a submodule its commit.
     let lines = lines.filter(|_| kind == FileKind::Regular);
     let lines_before = match (entry.status, lines) {
         (FileStatus::Added, _) => Some(0),
         (_, None) => None,
+        // All its lines were removed, so its blob needn't be read.
         (FileStatus::Deleted, Some(lines)) => Some(lines.removed),
         (_, Some(_)) => entry.old.as_ref().and_then(|old| before.get(old).copied().flatten()),
     };
@@ -263,6 +266,7 @@ fn names(
         Ok(()) => names.into_found(),
         Err(error) => {
             gaps.push(format!("names in changed lines could not be read: {error}"));
+            // Names of a part are names; of a pipeline that was seen in part nobody knows what else changes.
             (names.into_found().0, BTreeSet::new())
         }
     }

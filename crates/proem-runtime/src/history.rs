@@ -98,9 +98,12 @@ pub fn history(
     let key = HistoryCacheKey::of(repository, &surroundings.mailmap, &surroundings.shallow, wanted.most_commits);
     let cache = cache.filter(|_| !wanted.first_parent).map(|folder| HistoryCache::new(folder, &key));
     let kept = cache.as_ref().and_then(|cache| cache.read(&mut notes));
+    // What was rewritten since and swept by git is not there any more, and git refuses to leave out what it doesn't know.
     let kept = kept.filter(|kept| kept.tips.iter().all(|tip| is_commit(&session, tip)));
     let before = kept.as_ref().map_or(0, |kept| count(&kept.history));
+    // A history that was cut stays cut: what was beyond its end is not read later either.
     surroundings.missing.capped = kept.as_ref().is_some_and(|kept| kept.history.missing().capped);
+    // Whatever is in a kept history has all its ancestors there, so git needn't be asked for it.
     let is_kept = wanted.tips.is_empty()
         || kept.as_ref().is_some_and(|kept| wanted.tips.iter().all(|tip| kept.history.find(tip).is_some()));
     let (kept_tips, kept) = kept.map_or((Vec::new(), None), |kept| (kept.tips, Some(kept.history)));
@@ -120,7 +123,9 @@ pub fn history(
     {
         notes.push(format!("the history could not be cached: {error}"));
     }
+    // The builder drops what the wanted tips don't reach and what is beyond the most.
     let cached = before.min(count(&history).saturating_sub(new));
+    // After it was cached: what is kept is whole, so that a later reading may look further back.
     if let Some(since) = wanted.since {
         let missing = history.missing();
         let window = HistoryBuilder::new(Some(history)).since(since);
@@ -176,6 +181,7 @@ pub(crate) fn file_at(
     let mut words = answer.stdout.split(|byte| b" \t".contains(byte));
     let (Some(mode), Some(_), Some(id)) = (words.next(), words.next(), words.next()) else { return Ok(Vec::new()) };
     let id = ObjectId::parse(id).ok_or(Error::GitAnswer { command: "ls-tree" })?;
+    // The content of a link is a path, which nobody wrote as a list of names or commits.
     if !mode.starts_with(b"100") {
         notes.push(format!("`{name}` is not a regular file and was not read"));
         return Ok(Vec::new());
@@ -198,6 +204,7 @@ pub(crate) fn listed(text: &[u8]) -> Vec<ObjectId> {
 
 /// Whether some objects were left at a remote when this repository was cloned.
 pub(crate) fn is_partial(session: &Session<'_>) -> Result<bool, Error> {
+    // Older versions of git write one of these keys, newer ones the others.
     let keys = r"^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$";
     let answer = session.ask_about(&["config", "-z", "--get-regexp"], &[keys], &[0, 1])?;
     let entries = answer.stdout.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());

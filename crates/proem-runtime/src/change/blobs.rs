@@ -41,6 +41,7 @@ impl Blobs {
             let size = words.next().filter(|&kind| kind == b"blob").and_then(|_| words.next()).and_then(number);
             blobs.sizes.insert(id, size);
         }
+        // An answer for each, or some would count as looked up and be nowhere.
         if blobs.sizes.len() == wanted.len() { Ok(blobs) } else { Err(UNREADABLE) }
     }
 
@@ -142,6 +143,7 @@ fn whole(bytes: &[u8]) -> Result<Option<Blob<'_>>, Error> {
     let start = line.saturating_add(1);
     let end = start.checked_add(size).ok_or(UNREADABLE)?;
     let Some(content) = bytes.get(start..end) else { return Ok(None) };
+    // The line feed behind it belongs to the answer: without it the next one would begin with it.
     if bytes.get(end).is_none() {
         return Ok(None);
     }

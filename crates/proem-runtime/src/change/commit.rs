@@ -48,6 +48,7 @@ type AuthorName = (Vec<u8>, Vec<u8>);
 
 /// Name, mail address and time of `Ann <ann@example.org> 1700000000 +0100`.
 fn person(line: &[u8]) -> Option<(AuthorName, Option<i64>)> {
+    // The address ends at the last bracket and begins behind the first: what is odd stands in the address.
     let end = line.iter().rposition(|&byte| byte == b'>')?;
     let (who, rest) = line.split_at_checked(end)?;
     let start = who.iter().position(|&byte| byte == b'<')?;

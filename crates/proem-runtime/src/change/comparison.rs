@@ -75,11 +75,13 @@ impl Comparison {
     /// The changed files with their lines.
     pub(super) fn find(&mut self, session: &Session<'_>) -> Result<ChangeListing, Error> {
         let mut gaps = Vec::new();
+        // By ids alone at first, which needs no content: what is similar is only asked for if all contents are here.
         let mut raw = self.raw(session)?;
         let blobs = Blobs::look(session, raw.entries.iter().flat_map(RawDiffEntry::blobs))?;
         let count = |status| raw.entries.iter().filter(|entry| entry.status == status).count();
         let (added, deleted) = (count(FileStatus::Added), count(FileStatus::Deleted));
         if added > 0 && deleted > 0 {
+            // Beyond its limit git compares no contents at all, and its answer doesn't say so.
             if blobs.any_missing() || added.saturating_mul(deleted) > RENAMES {
                 gaps.push(
                     "rename_incomplete: too many files, or missing file contents; some added and deleted files \
@@ -110,6 +112,7 @@ impl Comparison {
             raw.entries.retain(|entry| self.side != ComparisonTarget::WorkTree || differs(entry));
             lines
         };
+        // Their lines are those of both sides with marks in between, which nobody will commit.
         lines.retain(|path, _| !unmerged.contains(path));
         Ok(ChangeListing { entries: raw.entries, lines, blobs, gaps })
     }
@@ -123,10 +126,12 @@ impl Comparison {
     /// Hands the changed lines over, until enough names are found.
     pub(super) fn patch(&self, session: &Session<'_>, names: &mut PatchIdentifiers<'_>) -> Result<(), Error> {
         let mut args = ["--src-prefix=a/", "--dst-prefix=b/", "--no-indent-heuristic"].map(str::to_owned).to_vec();
+        // A patch is cut at line feeds, and without `-z` git quotes a path that has one.
         args.extend(self.args("--unified=0").into_iter().filter(|arg| arg != "-z"));
         let result = session.stream(&[self.command()], &refs(&args), Vec::new(), &mut |piece| {
             if names.take(piece) { Ok(()) } else { Err(Error::TooMuchOutput { command: "diff", cap: 0 }) }
         });
+        // Then the error is the one above, which only ends git.
         if names.is_full() { Ok(()) } else { result }
     }
 

@@ -80,6 +80,7 @@ fn read(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, Files), Error
     let listed = list(session, ids)?;
     let blobs = Blobs::look(session, listed.values().flatten().flat_map(RawDiffEntry::blobs))?;
     let is_here = |entries: &[RawDiffEntry]| entries.iter().flat_map(RawDiffEntry::blobs).all(|blob| blobs.has(&blob));
+    // One missing blob would fail the comparison of all, so commits that lack one are not compared.
     let here: Vec<ObjectId> = ids.iter().filter(|id| listed.get(id).is_none_or(|all| is_here(all))).copied().collect();
     let mut lines = count(session, &here)?;
     let before = listed.iter().filter(|(id, _)| lines.contains_key(id)).flat_map(|(_, entries)| entries);
@@ -164,9 +165,11 @@ type CommitLines = BTreeMap<Vec<u8>, Option<LineCounts>>;
 fn count(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, CommitLines>, Error> {
     let answer = ask(session, "--numstat", ids)?;
     let mut fields = NulFields(&answer);
+    // All of them, since git passes over a commit in which nothing changed.
     let mut counted: BTreeMap<ObjectId, CommitLines> = ids.iter().map(|id| (*id, CommitLines::new())).collect();
     let mut current = None;
     while !fields.0.is_empty() {
+        // A commit's id, or the counts of a file: those have tabs in them.
         let line = NulFields(fields.0).next().ok_or(UNREADABLE)?;
         if let Some(id) = ObjectId::parse(line) {
             fields.next();
@@ -199,6 +202,7 @@ fn kept(path: &Path) -> Option<Files> {
 
 /// Keeps the drawn commits and as many others as there is room for.
 fn keep(folder: &Path, name: &str, ids: &[ObjectId], known: &Files) -> Result<(), Error> {
+    // Those of other branches, which would have to be read again as soon as somebody goes back to one.
     let others = known.keys().filter(|id| !ids.contains(id)).take(KEPT.saturating_sub(ids.len()));
     let mut payload = Vec::new();
     for (id, files) in ids.iter().chain(others).filter_map(|id| Some((id, known.get(id)?))) {
@@ -208,6 +212,7 @@ fn keep(folder: &Path, name: &str, ids: &[ObjectId], known: &Files) -> Result<()
             text(&mut payload, file.path.as_bytes());
             let lines = file.lines.map(|lines| [lines.added, lines.removed]);
             let numbers = [lines.map(|lines| lines[0]), lines.map(|lines| lines[1]), file.before];
+            // No count is the greatest number, which stands for one that is not known.
             numbers.iter().for_each(|number| payload.extend_from_slice(&number.unwrap_or(u32::MAX).to_le_bytes()));
         }
     }

@@ -51,6 +51,7 @@ impl<'r> PatchIdentifiers<'r> {
 
     /// Takes the next piece; false once it is enough.
     pub(super) fn take(&mut self, piece: &[u8]) -> bool {
+        // The bytes are bounded before they are looked at: most of a huge patch says nothing new.
         let piece = piece.get(..piece.len().min(self.left)).unwrap_or_default();
         self.left = self.left.saturating_sub(piece.len());
         let mut lines = piece.split(|&byte| byte == b'\n').peekable();
@@ -78,6 +79,7 @@ impl<'r> PatchIdentifiers<'r> {
     }
 
     fn line(&mut self, line: &[u8]) {
+        // By what the hunk still owes: a removed line that begins with `-- ` looks like the name of a file.
         match (line, self.hunk) {
             ([b'-', text @ ..], (removed @ 1.., added)) => {
                 self.hunk = (removed.saturating_sub(1), added);
@@ -104,6 +106,7 @@ impl<'r> PatchIdentifiers<'r> {
     }
 
     fn text(&mut self, text: &[u8]) {
+        // As long as what is kept of a line, less its sign: it was cut, and its last word may be half of one.
         if !self.wanted || text.len() >= LONGEST_LINE - 1 {
             return;
         }

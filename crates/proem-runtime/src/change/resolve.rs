@@ -147,13 +147,16 @@ pub(super) fn verify(session: &Session<'_>, revision: &str) -> Result<ObjectId, 
     if revision.is_empty() || revision.starts_with('-') || revision.contains(['\0', '\n']) {
         return Err(none());
     }
+    // An annotated tag is an object of its own; meant is the commit that it points at.
     let asked = format!("{revision}^{{commit}}");
     match session.ask_about(&["rev-parse", "--verify", "--end-of-options"], &[&asked], &[0]) {
         Ok(answer) => line_id(&answer.stdout, "rev-parse"),
+        // Its exit code is that of every other failure; the words are English, for git is run so.
         Err(Error::GitFailed { said, .. }) if said.measure(|said| said.contains(" is ambiguous")) => {
             Err(Error::AmbiguousRevision { revision: revision.to_owned() })
         }
         Err(Error::GitFailed { code: Some(128), .. }) => {
+            // A repository without a commit has no HEAD either, and somebody who named HEAD did nothing wrong.
             let head = session.ask_whole(&["rev-parse", "-q", "--verify", "HEAD"], &[0, 1])?;
             Err(if head.code == 1 && matches!(revision, "HEAD" | "@") { Error::NoCommits } else { none() })
         }

@@ -29,6 +29,7 @@ pub(super) fn drop_untouched(
     let status =
         ["status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames"];
     let listing = parse_status(&session.ask_whole(&status, &[0])?.stdout);
+    // A part of the status would drop files that changed.
     if listing.extent == Extent::Cut {
         return Err(Error::GitAnswer { command: "status" });
     }

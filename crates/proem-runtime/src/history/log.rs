@@ -126,6 +126,7 @@ impl<'p> Log<'p> {
                 self.field(field)?;
             } else {
                 self.begin(field)?;
+                // Taken out and put back empty, so that one allocation serves all fields that are cut.
                 let mut field = std::mem::take(&mut self.begun);
                 self.field(&field)?;
                 field.clear();
@@ -142,6 +143,7 @@ impl<'p> Log<'p> {
         }
         match self.expected {
             Expected::Field(0) => {}
+            // Nothing follows the last commit that would show that its files are over.
             Expected::FileOrCommit => self.commit()?,
             _ => return Err(unreadable()),
         }
@@ -210,6 +212,7 @@ impl<'p> Log<'p> {
         let message = String::from_utf8_lossy(message);
         let subject = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let mends = mends(&message);
+        // The message is asked first: most commits mend nothing, and telling what their files are takes longer.
         let is_nothing = mends != Mends::Nothing && is_described(&self.touches, &self.rules);
         self.builder.add(ListedCommit {
             id,

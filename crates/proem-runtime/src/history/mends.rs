@@ -95,6 +95,7 @@ const OF_VERSIONS: [&str; 7] = ["bump", "for", "in", "number", "numbers", "of", 
 pub(super) fn mends(message: &str) -> Mends {
     let mut lines = message.lines().map(str::trim).skip_while(|line| line.is_empty());
     let subject = lines.next().unwrap_or_default();
+    // First, since what brings something back begins like a revert, or has its trailer.
     if subject.starts_with("Reapply \"") || subject.starts_with("Revert \"Revert \"") {
         return Mends::Nothing;
     }
@@ -102,6 +103,7 @@ pub(super) fn mends(message: &str) -> Mends {
         return Mends::Revert;
     }
     let words = words(subject);
+    // Before the words of fixes, which chores have too: "fix typo".
     if is_chore(&words) {
         return Mends::Nothing;
     }

@@ -190,6 +190,7 @@ impl<'k> Recording<'k> {
 
     /// Writes the run's end.
     pub async fn finish(&self, ended: RunEnd) {
+        // Taken: nothing is written after the end, so nobody could bring them along.
         let (begins, steps, asked, settles) = {
             let mut held = self.held();
             (held.begins.take(), std::mem::take(&mut held.steps), held.asked, held.settles.take())
@@ -369,6 +370,7 @@ impl Journal for Recording<'_> {
         // Of several calls one may take minutes longer; what the others cost must not wait in memory for it.
         self.held().alone = effects.len() == 1;
         if self.kept.keeping == RecordDepth::Content {
+            // Made without the lock, since sealing takes as long as the state is large.
             let snapshot = self.sealed(state()?, Waits { effects, ..Waits::default() }, step)?;
             self.held().snapshot = snapshot;
         }
@@ -414,6 +416,7 @@ impl Journal for Recording<'_> {
 impl Recording<'_> {
     /// Writes what became of the last attempt, if that is held, with the state that follows it.
     async fn put_down(&self, step: u32) {
+        // Copied and not taken, as for a pause.
         let (begins, steps, snapshot, settles) = {
             let held = self.held();
             (held.begins.clone(), held.steps.clone(), held.snapshot.clone(), held.settles.clone())

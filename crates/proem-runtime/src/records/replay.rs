@@ -186,9 +186,12 @@ impl RunRecord {
         let mut calls: BTreeMap<EffectId, CallRow> = BTreeMap::new();
         let (mut run, mut before) = (detail.clone(), u32::MAX);
         for _ in 0..MOST_PARENTS {
+            // A fork has the events from its beginning on; those before are its parent's, or that one's parent's. What
+            // a parent took after the fork began is none of the fork's.
             let first = run.steps.iter().map(|(step, ..)| *step).min().unwrap_or(before).min(before);
             steps.extend(run.steps.into_iter().filter(|(step, ..)| *step < before).map(|(step, _, hash)| (step, hash)));
             for call in run.calls.into_iter().filter(|call| !call.body.is_empty()) {
+                // The fork's own first: it may have asked again what its parent had asked.
                 calls.entry(call.effect).or_insert(call);
             }
             match run.row.parent {
@@ -209,6 +212,7 @@ impl RunRecord {
         let texts = store.contents(&hashes).await?;
         let mut record = Self { run: detail.row.id.short().to_owned(), events: Vec::new(), calls, texts };
         for (place, (step, hash)) in steps.iter().enumerate() {
+            // A gap would feed the machine an event that it doesn't wait for, which is no difference of today's.
             if u32::try_from(place) != Ok(*step) {
                 return Err(record.missing("an event"));
             }

@@ -271,6 +271,7 @@ fn refused(run: &RunId, why: String) -> Error {
 pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -> Result<ResumableRun, Error> {
     let ResumeRequest { run, identity, project, policy } = request;
     let detail = store.run(run).await?;
+    // Before it is taken over, which changes its record. If it ends or is taken meanwhile, the store refuses.
     resumable(&detail, project)?;
     let refused = |why: String| refused(run, why);
     let snapshot = match identity {

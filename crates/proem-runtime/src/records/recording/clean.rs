@@ -46,6 +46,7 @@ impl<'s> Cleaner<'s> {
 
     /// A text without credentials.
     pub(super) fn text(&self, text: &str) -> String {
+        // Those that were loaded first: they have names, which say more than what a shape is called.
         let loaded = self.finder.redact(text);
         let known = credential::redact(loaded.as_deref().unwrap_or(text));
         match known.or(loaded) {
@@ -68,6 +69,7 @@ impl<'s> Cleaner<'s> {
     /// The same where the value's canonical JSON is at hand.
     pub(super) fn json_of<'v>(&self, value: &'v Json, text: &[u8]) -> Cow<'v, Json> {
         let has_shape = || core::str::from_utf8(text).is_ok_and(|text| !credential::find(text).is_empty());
+        // Nearly every value is clean, and a copy of it would be the dearest part.
         if self.finder.find(text).is_none() && !has_shape() {
             return Cow::Borrowed(value);
         }

@@ -123,12 +123,14 @@ impl Recording<'_> {
         let store = self.kept.store.clone();
         let booked = async move { store.intend(intent).await.map_err(BookingFailure::from) };
         let booking = booked.boxed().shared();
+        // Before anybody waits for it: whoever is cancelled meanwhile finds it here and settles what was booked.
         self.held().passes.insert(key, Pass { booking: booking.clone(), stands: Stands::Before });
         booking
     }
 
     /// The attempt's intent is written; if it is still at the gate, it is behind it.
     fn recorded(&self, attempt: &CallAttempt<'_>, intent: &Intent) {
+        // Its events are written up to the last, and its state under the number of the event that comes next.
         let taken = intent.steps.last().map(|last| last.step.saturating_add(1));
         let state = intent.snapshot.as_ref().map(|snapshot| snapshot.step);
         self.written(taken.max(state).unwrap_or(0));
@@ -161,6 +163,7 @@ impl Recording<'_> {
         let caps = self.kept.ledger.caps.clone();
         let bound = match bound(attempt.body.len(), attempt.request, attempt.model, self.kept.ledger.priced) {
             Some(bound) => bound,
+            // Without a budget nothing depends on it; an attempt without a bound is booked as the most there is.
             None if caps.is_empty() => Bound { nanos: None, tokens: u64::MAX },
             None => return Ok(Err(refused(&Refusal::NoBound))),
         };
@@ -170,6 +173,8 @@ impl Recording<'_> {
             common.report = account.clone();
         }
         let call: Option<Box<NewCall>> = (!known).then(|| Box::new(rows::call(attempt, &common, &self.cleaner)));
+        // Copied for each: of several calls at once nobody knows which is booked first, and the store passes over
+        // what is there already.
         let held = self.held();
         Ok(Ok(Intent {
             run: self.id.clone(),
@@ -211,6 +216,7 @@ impl Recording<'_> {
         if stands == Stands::Behind {
             failpoint::pass("after-call");
         }
+        // The store goes on with a booking that nobody waits for any more; only its end says what there is to settle.
         let Ok(BookingOutcome::Yes(id)) = booking.await else { return };
         let used = match stands {
             Stands::Before => AttemptUsage::Nothing,
