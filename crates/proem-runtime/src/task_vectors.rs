@@ -120,7 +120,7 @@ impl TaskVectors {
     ///
     /// # Errors
     ///
-    /// What the embedder reports, or [`ErrorKind::InvalidVector`] if its answer is of no use.
+    /// What the embedder reports, or [`proem_engine::ErrorKind::InvalidVector`] if its answer is of no use.
     /// Nothing is kept then.
     pub fn embed_task(
         &mut self,

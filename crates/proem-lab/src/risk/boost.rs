@@ -22,12 +22,12 @@ pub(crate) struct Lesson {
     pub(crate) offset: f64,
 }
 
-/// How to learn.
+/// How trees are grown, and how many.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BoostOptions<'a> {
     /// The inputs that may be asked about.
     pub(crate) inputs: &'a [Input],
-    /// Trees.
+    /// How many trees are grown, each from what the ones before got wrong.
     pub(crate) rounds: usize,
     /// The part of each step that is taken.
     pub(crate) rate: f64,
@@ -38,7 +38,7 @@ pub(crate) struct BoostOptions<'a> {
     pub(crate) penalty: f64,
     /// The least curvature on either side of a question.
     pub(crate) smallest: f64,
-    /// The part of commits, and of inputs, that a tree sees.
+    /// The part of commits, and of inputs, that a tree sees; each above 0 and at most 1.
     pub(crate) sees: (f64, f64),
     pub(crate) seed: u64,
 }

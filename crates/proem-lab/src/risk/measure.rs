@@ -11,7 +11,7 @@ const QUINTILES: usize = 5;
 /// One commit that was scored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScoredCommit {
-    /// More is riskier.
+    /// How risky it is by the model: any number, more is riskier.
     pub(crate) score: f64,
     pub(crate) is_bug: bool,
     /// Lines added.
@@ -24,7 +24,7 @@ pub(crate) struct ScoredCommit {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Area {
     pub(crate) area: f64,
-    /// The standard error.
+    /// The standard error of the area.
     pub(crate) error: f64,
 }
 

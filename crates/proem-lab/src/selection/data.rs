@@ -7,10 +7,10 @@ use proem_guard::show;
 use proem_select::catalogue::{Approvals, Capability, Catalogue, parse_lines};
 use serde::Deserialize;
 
-/// A request.
+/// A request with what serves it, a line of a set.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct SelectionRequest {
-    /// What is asked.
+    /// The request's words.
     pub(crate) query: String,
     /// The tools that serve it.
     #[serde(default)]
@@ -18,7 +18,7 @@ pub(crate) struct SelectionRequest {
     /// The skills that serve it.
     #[serde(default)]
     pub(crate) skills: Vec<String>,
-    /// Its language.
+    /// The language of the words, such as `en`; empty where the set doesn't say.
     #[serde(default)]
     pub(crate) language: String,
 }

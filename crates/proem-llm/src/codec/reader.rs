@@ -21,7 +21,7 @@ const MAX_CUT_BYTES: usize = 2_000;
 ///
 /// For a value that is asked for, an answer of text is stopped once its first JSON object has
 /// closed and 200 bytes have followed that are no second one; it ends with
-/// [`proem_engine::call::Finish::Complete`]. The provider's last count is then never seen: the
+/// [`proem_engine::call::FinishReason::Complete`]. The provider's last count is then never seen: the
 /// output is unknown, and so is what the provider reports at the end only.
 #[derive(Debug)]
 pub struct AnswerReader {
