@@ -154,7 +154,7 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
 }
 
 /// A machine of any agent.
-pub type AgentMachine<'m> = Box<dyn Machine<Outcome = AgentEnd> + Send + 'm>;
+pub type AgentMachine<'m> = Box<dyn Machine<Outcome = AgentEnd> + Send + Sync + 'm>;
 
 /// How the machine of an agent ended.
 #[derive(Debug)]

@@ -115,7 +115,7 @@ pub enum DriveStart {
 /// # Errors
 ///
 /// [`proem_engine::ErrorKind::OutOfStep`] if the run doesn't wait for `what`.
-pub async fn drive<M: Machine>(
+pub async fn drive<M: Machine + Sync>(
     machine: &mut M,
     what: EventKind,
     world: &impl Perform,
@@ -131,7 +131,7 @@ pub async fn drive<M: Machine>(
 ///
 /// [`proem_engine::ErrorKind::OutOfStep`] if the run waits for something else; the journal's error if
 /// it can't write, before anything of it is performed.
-pub async fn go_on<M: Machine>(
+pub async fn go_on<M: Machine + Sync>(
     machine: &mut M,
     from: DriveStart,
     world: &impl Perform,

@@ -47,7 +47,7 @@ pub struct RunBase {
 
 /// How a run of an agent is started.
 #[derive(Debug, Clone)]
-pub struct BaseOptions {
+pub struct AgentOptions {
     /// The model or role, instead of the prompt's own.
     pub model: Option<String>,
     /// Whose model it is.
@@ -82,7 +82,7 @@ impl RunBase {
     /// If a prompt is missing or declares no schema of its output, or the model can't be asked.
     pub fn new(
         agent: &dyn Agent,
-        options: &BaseOptions,
+        options: &AgentOptions,
         inputs: OrderedJson,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {

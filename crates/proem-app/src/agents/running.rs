@@ -63,7 +63,7 @@ where
 }
 
 /// Drives a run of which nothing is kept.
-async fn unrecorded<M: Machine, E: From<proem_engine::Error>>(
+async fn unrecorded<M: Machine + Sync, E: From<proem_engine::Error>>(
     machine: &mut M,
     mut from: DriveStart,
     world: &(impl Perform + Sync),

@@ -20,7 +20,6 @@ use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::recording::{self, InvestigationRun};
 use super::setting::RiskSetting;
 use crate::agents::EarlierAttempts;
-use crate::agents::access::ModelAccess;
 use crate::error::Error;
 use crate::message::Note;
 use crate::records::writing::OpenRecords;

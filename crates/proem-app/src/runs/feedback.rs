@@ -47,7 +47,7 @@ pub const fn word(judgement: Judgement) -> &'static str {
 
 /// What a person thinks of which run.
 #[derive(Debug, Clone, Copy)]
-pub struct RunOpinion<'o> {
+pub struct RunFeedback<'o> {
     /// The beginning of the run's id, or `last`.
     pub run: &'o str,
     /// Whose runs are looked through.
@@ -63,7 +63,7 @@ pub struct RunOpinion<'o> {
 /// # Errors
 ///
 /// If there is no such run, or it can't be written.
-pub async fn write(agents: &Agents, project: &OpenProject, opinion: RunOpinion<'_>) -> Result<FeedbackReceipt, Error> {
+pub async fn write(agents: &Agents, project: &OpenProject, opinion: RunFeedback<'_>) -> Result<FeedbackReceipt, Error> {
     let store = records::open(project, StoreAccess::Write).await?.store;
     let written = written(&store, agents, project, opinion).await;
     store.close().await;
@@ -74,9 +74,9 @@ async fn written(
     store: &Store,
     agents: &Agents,
     project: &OpenProject,
-    opinion: RunOpinion<'_>,
+    opinion: RunFeedback<'_>,
 ) -> Result<FeedbackReceipt, Error> {
-    let RunOpinion { run, whose, judgement, note } = opinion;
+    let RunFeedback { run, whose, judgement, note } = opinion;
     let run = found(store, project, run, whose, RunScope::Any).await?;
     let evaluation = evaluation(agents, &store.run(&run).await?.row, judgement);
     let at = when::now();

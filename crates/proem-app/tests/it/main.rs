@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::indexing_slicing,
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
 )]
 

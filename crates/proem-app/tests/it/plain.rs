@@ -5,7 +5,7 @@ use proem_app::records;
 use proem_app::records::Whose;
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
-use proem_app::runs::feedback::{RunOpinion, write};
+use proem_app::runs::feedback::{RunFeedback, write};
 use proem_app::{ErrorKind, Hint};
 use proem_engine::profile::Judgement;
 use serde_json::json;
@@ -35,7 +35,7 @@ fn an_error_says_its_kind_and_what_could_be_done() {
     // No text below the command line names a flag or a command of it.
     assert!(!error.to_string().contains("--"), "{error}");
 
-    let opinion = RunOpinion { run: "last", whose: Whose::Project, judgement: Judgement::Good, note: "" };
+    let opinion = RunFeedback { run: "last", whose: Whose::Project, judgement: Judgement::Good, note: "" };
     let error = records::blocking(write(&Agents::shipped(), &project, opinion)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(std::error::Error::source(&error).is_some(), "what it came from is kept");

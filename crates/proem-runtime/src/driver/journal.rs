@@ -31,14 +31,14 @@ pub trait Journal {
     /// It is about to have these effects performed, from this state.
     fn intends(
         &self,
-        state: &dyn Fn() -> Result<Json, Error>,
+        state: &(dyn Fn() -> Result<Json, Error> + Sync),
         effects: &[(EffectId, Effect)],
     ) -> impl Future<Output = Result<(), Error>>;
 
     /// It asks, or waits, in this state.
     fn pauses(
         &self,
-        state: &dyn Fn() -> Result<Json, Error>,
+        state: &(dyn Fn() -> Result<Json, Error> + Sync),
         pausing: PauseReason<'_>,
     ) -> impl Future<Output = Result<(), Error>>;
 }
@@ -52,13 +52,17 @@ impl Journal for NullJournal {
 
     async fn intends(
         &self,
-        _state: &dyn Fn() -> Result<Json, Error>,
+        _state: &(dyn Fn() -> Result<Json, Error> + Sync),
         _effects: &[(EffectId, Effect)],
     ) -> Result<(), Error> {
         Ok(())
     }
 
-    async fn pauses(&self, _state: &dyn Fn() -> Result<Json, Error>, _pausing: PauseReason<'_>) -> Result<(), Error> {
+    async fn pauses(
+        &self,
+        _state: &(dyn Fn() -> Result<Json, Error> + Sync),
+        _pausing: PauseReason<'_>,
+    ) -> Result<(), Error> {
         Ok(())
     }
 }

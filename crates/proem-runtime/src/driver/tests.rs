@@ -252,14 +252,18 @@ impl Journal for Book {
 
     async fn intends(
         &self,
-        state: &dyn Fn() -> Result<Json, Error>,
+        state: &(dyn Fn() -> Result<Json, Error> + Sync),
         effects: &[(EffectId, Effect)],
     ) -> Result<(), Error> {
         let ids: Vec<u32> = effects.iter().map(|(id, _)| id.0).collect();
         self.note(format!("intends {ids:?} from {}", state()?))
     }
 
-    async fn pauses(&self, state: &dyn Fn() -> Result<Json, Error>, pausing: PauseReason<'_>) -> Result<(), Error> {
+    async fn pauses(
+        &self,
+        state: &(dyn Fn() -> Result<Json, Error> + Sync),
+        pausing: PauseReason<'_>,
+    ) -> Result<(), Error> {
         let state = state()?;
         match pausing {
             PauseReason::Asks(questions) => self.note(format!("asks {} from {state}", questions[0].text)),

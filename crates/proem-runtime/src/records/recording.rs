@@ -363,7 +363,7 @@ impl Journal for Recording<'_> {
 
     async fn intends(
         &self,
-        state: &dyn Fn() -> Result<Json, proem_engine::Error>,
+        state: &(dyn Fn() -> Result<Json, proem_engine::Error> + Sync),
         effects: &[(EffectId, Effect)],
     ) -> Result<(), proem_engine::Error> {
         let step = self.held().next;
@@ -383,7 +383,7 @@ impl Journal for Recording<'_> {
 
     async fn pauses(
         &self,
-        state: &dyn Fn() -> Result<Json, proem_engine::Error>,
+        state: &(dyn Fn() -> Result<Json, proem_engine::Error> + Sync),
         pausing: PauseReason<'_>,
     ) -> Result<(), proem_engine::Error> {
         let (questions, until) = match pausing {

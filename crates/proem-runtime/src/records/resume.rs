@@ -131,7 +131,7 @@ impl ResumableRun {
     /// # Errors
     ///
     /// Those of [`go_on`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
-    pub async fn to_the_end<M: Machine, E>(
+    pub async fn to_the_end<M: Machine + Sync, E>(
         &self,
         machine: &mut M,
         context: DriveContext<'_, impl Perform + Sync>,
@@ -178,7 +178,7 @@ pub struct DriveContext<'r, W> {
 /// # Errors
 ///
 /// Those of [`go_on`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
-pub async fn drive_to_the_end<M: Machine, E>(
+pub async fn drive_to_the_end<M: Machine + Sync, E>(
     machine: &mut M,
     mut from: DriveStart,
     context: DriveContext<'_, impl Perform + Sync>,

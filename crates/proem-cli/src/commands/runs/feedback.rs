@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use proem_app::agents::Agents;
-use proem_app::runs::feedback::{FeedbackReceipt, RunOpinion, word, write};
+use proem_app::runs::feedback::{FeedbackReceipt, RunFeedback, word, write};
 use proem_app::{records, when};
 use proem_engine::profile::Judgement;
 
@@ -17,7 +17,7 @@ pub(super) async fn run(
     note: &str,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
-    let opinion = RunOpinion { run, whose: place.whose(), judgement, note };
+    let opinion = RunFeedback { run, whose: place.whose(), judgement, note };
     let said = write(&Agents::shipped(), project, opinion).await?;
     if place.json {
         let counts = said.prompt.as_ref().map(|prompt| {

@@ -11,7 +11,7 @@ use proem_engine::{Error, ErrorKind};
 use proem_llm::scripted::Reply;
 use proem_runtime::driver::{DriveEnd, DriveResult, DriveStart, Perform, RunBounds, go_on};
 use proem_runtime::records::{
-    Recording, RecordingContext, ResumableRun, ResumeContext, ResumeIdentity, ResumeRequest, SealKey, resume,
+    DriveContext, Recording, RecordingContext, ResumableRun, ResumeIdentity, ResumeRequest, SealKey, resume,
 };
 use proem_store::Store;
 use proem_store::query::RunState;
@@ -270,7 +270,7 @@ async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usi
     let answers = serde_json::from_value(resumed.state.machine.clone()).unwrap();
     let begun = Begun { id: id(fork.unwrap_or("1")), parent: fork.map(|_| id("1")), steps: resumed.step };
     let recording = Recording::new(&kept, &given.start(&begun));
-    let context = ResumeContext { world: &world, bounds: &bounds, recording: &recording };
+    let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
     let ended = resumed.to_the_end(&mut Curious { answers }, context, &mut ask).await;
     ended.map_err(|error| error.to_string())
 }
