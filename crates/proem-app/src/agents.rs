@@ -1,4 +1,4 @@
-//! The agents whose runs are kept: what each of them must say of itself, and the list of those that are shipped.
+//! The agents whose runs are kept: what each of them must say of itself.
 //!
 //! A run goes through the same hands whatever agent it is of: [`running`] drives it, live or from where it stopped,
 //! and `runs` makes its requests anew. What differs stands behind two traits: an [`Agent`] prepares runs and reads
@@ -6,6 +6,8 @@
 
 pub mod access;
 pub mod base;
+pub mod basis;
+pub mod record;
 pub mod running;
 
 use std::any::Any;
@@ -17,21 +19,20 @@ use futures_util::future::BoxFuture;
 use proem_engine::call::NanoDollars;
 use proem_engine::run::{Event, Machine, Outcome, Step};
 use proem_runtime::driver::{CallPerformer, CallTrace, ObjectPerform};
-use proem_runtime::installation_key;
-use proem_runtime::records::{Recording, Start};
-use proem_store::Store;
+use proem_runtime::records::{Recording, RunEnd, Start};
 use proem_store::query::RunDetail;
 use proem_store::record::{Evaluation, RunId, RunOutcome};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use self::access::ModelAccess;
-use self::base::RunBase;
+use self::base::{RunBase, numbers};
+use self::record::RunRecord;
 use crate::error::Error;
 use crate::message::Message;
-use crate::places::Places;
 use crate::project::OpenProject;
 use crate::records::writing::OpenRecords;
+use crate::when;
 
 /// What starts an agent's runs, and what makes them anew from their records.
 pub trait Agent: fmt::Debug + Send + Sync {
@@ -149,8 +150,23 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
         ended: EndedRun,
         recording: Option<&'r Recording<'r>>,
     ) -> BoxFuture<'r, Result<RunResult, Error>> {
-        Box::pin(base::finish(ended, recording))
+        Box::pin(finish(ended, recording))
     }
+}
+
+/// Writes a run's end to its record; its outcome is what the caller gets.
+async fn finish(ended: EndedRun, recording: Option<&Recording<'_>>) -> Result<RunResult, Error> {
+    let EndedRun { end, began, .. } = ended;
+    if let Some(recording) = recording {
+        let numbers = numbers(&end.outcome.attempts.iter().collect::<Vec<_>>(), began);
+        let (outcome, evaluations) = (end.outcome.clone(), end.evaluations);
+        recording.finish(RunEnd { at: when::now(), outcome, assembly: None, numbers, evaluations }).await;
+    }
+    Ok(RunResult {
+        run: recording.map(|recording| recording.id().clone()),
+        trouble: recording.and_then(Recording::trouble),
+        output: Box::new(end.outcome),
+    })
 }
 
 /// A machine of any agent.
@@ -262,28 +278,6 @@ impl fmt::Debug for Today<'_> {
     }
 }
 
-/// A record that a run is read back from.
-#[derive(Debug, Clone, Copy)]
-pub struct RunRecord<'r> {
-    /// Where it stands.
-    pub store: &'r Store,
-    /// What is kept of the run.
-    pub detail: &'r RunDetail,
-    /// Where this user's files are: the installation's key among them.
-    pub places: &'r Places,
-}
-
-impl RunRecord<'_> {
-    /// The id of the installation's key today.
-    ///
-    /// # Errors
-    ///
-    /// If there is none that can be used.
-    pub fn key(&self) -> Result<String, Error> {
-        Ok(installation_key(&self.places.key())?.id())
-    }
-}
-
 /// A run that was read back from its record.
 #[derive(Debug)]
 pub struct ReadBack {
@@ -298,14 +292,10 @@ pub struct ReadBack {
 pub struct Agents(Vec<Box<dyn Agent>>);
 
 impl Agents {
-    /// Those that are shipped.
+    /// These, each under its kind.
     #[must_use]
-    pub fn shipped() -> Self {
-        Self(vec![
-            Box::new(crate::run::agent::PromptAgent),
-            Box::new(crate::assemble::agent::AssembleAgent),
-            Box::new(crate::risk::agent::RiskAgent),
-        ])
+    pub fn new(agents: Vec<Box<dyn Agent>>) -> Self {
+        Self(agents)
     }
 
     /// These and another one, which stands in for one of its kind.
@@ -336,11 +326,5 @@ impl Agents {
             Some(agent) => agent.read_back(record).await,
             None => Err(format!("its kind `{kind}` is unknown to this version of Proem; update Proem").into()),
         }
-    }
-}
-
-impl Default for Agents {
-    fn default() -> Self {
-        Self::shipped()
     }
 }

@@ -27,6 +27,7 @@ use proem_store::record::Numbers;
 use proem_text::{Label, Source};
 use serde_json::{Value as Json, json};
 
+use crate::agents::basis::of_assembly;
 use crate::calling;
 use crate::catalogue;
 use crate::error::Error;
@@ -36,8 +37,10 @@ use crate::message::{Hint, Message, Note};
 use crate::project::OpenProject;
 use crate::records::learning::{Adapting, PromptLessons, taught};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
-use crate::run::made::of_assembly;
 use crate::selecting::SelectionInputs;
+
+/// The kind of an assembly's record.
+const KIND: &str = "assemble";
 
 /// The longest task, in bytes; a longer one is a file, not a task.
 pub const MAX_TASK_BYTES: u64 = 1024 * 1024;
@@ -343,7 +346,7 @@ impl MadeAssembly {
         let start = RunStart {
             id: OpenRecords::id()?,
             parent: None,
-            kind: agent::KIND,
+            kind: KIND,
             prompt: &prompt.id,
             role: &self.role,
             model: &model.name,

@@ -28,6 +28,7 @@ pub mod scan;
 pub mod secrets;
 pub mod select;
 pub mod selecting;
+pub mod shipped;
 pub mod tokens;
 pub mod trust;
 pub mod when;

@@ -14,5 +14,6 @@ pub mod grounds;
 pub mod investigating;
 mod made;
 pub mod options;
+mod prompts;
 mod recording;
 pub mod setting;

@@ -24,6 +24,8 @@ use proem_runtime::records::Ledger;
 use proem_runtime::{Environment, installation_key};
 use proem_store::query::RunDetail;
 
+use super::basis::{BasisSource, RecordedTexts, RunBasis};
+use super::record::RunRecord;
 use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::error::Error;
 use crate::factors::Factors;
@@ -33,7 +35,6 @@ use crate::project::OpenProject;
 use crate::records;
 use crate::records::learning::PromptLessons;
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
-use crate::run::made::{BasisSource, RecordedTexts, RunBasis};
 use crate::run::options::Carriage;
 
 /// A model and everything that is needed to ask it.
@@ -148,7 +149,7 @@ impl ModelAccess {
         basis: RunBasis,
         texts: &RecordedTexts,
         arrival: Arrival,
-        record: &super::RunRecord<'_>,
+        record: &RunRecord<'_>,
     ) -> Result<Self, Error> {
         let row = &record.detail.row;
         let endpoint = Endpoint {

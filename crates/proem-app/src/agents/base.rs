@@ -9,26 +9,25 @@ use proem_engine::call::Arrival;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profiles;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::run::{AnswerRequirement, Attempt, ExchangeLimits, ExchangeTerms, Time};
+use proem_engine::run::{AnswerRequirement, Attempt, ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
-use proem_runtime::records::{Recording, RunEnd, Start};
+use proem_runtime::records::Start;
 use proem_store::record::{Numbers, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use super::access::{AccessOptions, ContractedPrompt, ModelAccess};
-use super::{Agent, EndedRun, RunRecord, RunResult};
+use super::basis::{RecordedPrompt, RecordedTexts, RunBasis};
+use super::record::RunRecord;
 use crate::calling::WantedModel;
 use crate::error::Error;
 use crate::message::{Message, Note};
 use crate::project::OpenProject;
 use crate::records::learning::{Adapting, FailureHistory, profiles, taught};
 use crate::records::writing::{OpenRecords, RecordChoice};
-use crate::run::made::{RecordedPrompt, RecordedTexts, RunBasis};
 use crate::run::options::Carriage;
-use crate::when;
 
 /// What most runs are made of. An agent of its own needs keeps more beside it.
 #[derive(Debug)]
@@ -75,21 +74,23 @@ struct BaseSettings {
 }
 
 impl RunBase {
-    /// What a run of `agent` is made of. What there is to say goes to the project's notes.
+    /// What a run of that kind is made of, which asks with these prompts of the book, the run's own first. What there
+    /// is to say goes to the project's notes.
     ///
     /// # Errors
     ///
     /// If a prompt is missing or declares no schema of its output, or the model can't be asked.
     pub fn new(
-        agent: &dyn Agent,
+        kind: &str,
+        names: &[&str],
         options: &AgentOptions,
         inputs: OrderedJson,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
         let book = project.book()?;
-        let whose = whose(agent.kind());
+        let whose = whose(kind);
         let contracted = |name: &&str| ContractedPrompt::new(book.prompt(name, None)?, &whose);
-        let prompts: Vec<ContractedPrompt> = agent.prompts().iter().map(contracted).collect::<Result<_, _>>()?;
+        let prompts: Vec<ContractedPrompt> = names.iter().map(contracted).collect::<Result<_, _>>()?;
         let all: Vec<&Prompt> = prompts.iter().map(|contracted| &contracted.prompt).collect();
         let wanted = WantedModel {
             model: options.model.as_deref(),
@@ -239,25 +240,6 @@ impl RunBase {
 /// Who needs the contract of a prompt.
 fn whose(kind: &str) -> String {
     format!("an agent of the kind `{kind}`")
-}
-
-/// Writes a run's end to its record; its outcome is what the caller gets.
-pub(super) async fn finish(ended: EndedRun, recording: Option<&Recording<'_>>) -> Result<RunResult, Error> {
-    let EndedRun { end, began, .. } = ended;
-    if let Some(recording) = recording {
-        let numbers = numbers(&end.outcome.attempts.iter().collect::<Vec<_>>(), began);
-        let (outcome, evaluations) = (end.outcome.clone(), end.evaluations);
-        recording.finish(RunEnd { at: now(), outcome, assembly: None, numbers, evaluations }).await;
-    }
-    Ok(RunResult {
-        run: recording.map(|recording| recording.id().clone()),
-        trouble: recording.and_then(Recording::trouble),
-        output: Box::new(end.outcome),
-    })
-}
-
-fn now() -> Time {
-    when::now()
 }
 
 /// What the attempts of a run count, which began then.

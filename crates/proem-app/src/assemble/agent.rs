@@ -4,12 +4,10 @@ use futures_util::future::BoxFuture;
 use proem_runtime::records::ASSEMBLED_ONLY;
 use proem_store::record::RunOutcome;
 
-use super::PROMPT;
-use crate::agents::{Agent, ReadBack, RunRecord};
+use super::{KIND, PROMPT};
+use crate::agents::record::RunRecord;
+use crate::agents::{Agent, ReadBack};
 use crate::message::Message;
-
-/// The kind of an assembly's record.
-pub(super) const KIND: &str = "assemble";
 
 /// The prompt for a task in a repository.
 #[derive(Debug, Clone, Copy)]

@@ -8,11 +8,10 @@ use proem_engine::prompt::cases::{AnswerExpectation, Case};
 use proem_engine::run::{Attempt, ExchangeEnd};
 use proem_guard::show;
 use proem_text::json;
-use serde::Serialize;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::test::{BookCaseResult, Suite};
+use super::test::{BookCaseResult, LiveCounts, Suite};
 use crate::config::AdaptFile;
 use crate::error::Error;
 use crate::message::Note;
@@ -25,32 +24,6 @@ use crate::run::setting::RunSetting;
 
 /// The least share of answers that are as expected, in percent.
 const LEAST_EXPECTED: u32 = 90;
-
-/// What a model answered to one case.
-#[derive(Debug, Default, Serialize)]
-pub struct LiveCounts {
-    /// How often it was asked.
-    times: u32,
-    /// How often its first answer was JSON.
-    json: u32,
-    /// How often its first answer met the schema.
-    schema: u32,
-    /// How often its answer, the second try included, was as expected.
-    expected: u32,
-    /// How often it gave its most frequent answer, as far as the case speaks of it.
-    same: u32,
-}
-
-impl LiveCounts {
-    /// The counts in words.
-    #[must_use]
-    pub fn in_words(&self) -> String {
-        let Self { times, json, schema, expected, same } = self;
-        format!(
-            "of {times} answers: {json} JSON, {schema} matching the schema, {expected} as expected, {same} identical"
-        )
-    }
-}
 
 /// How a model is asked for cases.
 #[derive(Debug, Clone)]

@@ -20,8 +20,33 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
-use super::live::LiveCounts;
 use crate::error::Error;
+
+/// What a model answered to one case.
+#[derive(Debug, Default, Serialize)]
+pub struct LiveCounts {
+    /// How often it was asked.
+    pub(super) times: u32,
+    /// How often its first answer was JSON.
+    pub(super) json: u32,
+    /// How often its first answer met the schema.
+    pub(super) schema: u32,
+    /// How often its answer, the second try included, was as expected.
+    pub(super) expected: u32,
+    /// How often it gave its most frequent answer, as far as the case speaks of it.
+    pub(super) same: u32,
+}
+
+impl LiveCounts {
+    /// The counts in words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let Self { times, json, schema, expected, same } = self;
+        format!(
+            "of {times} answers: {json} JSON, {schema} matching the schema, {expected} as expected, {same} identical"
+        )
+    }
+}
 
 /// What came of one case.
 #[derive(Debug, Serialize)]

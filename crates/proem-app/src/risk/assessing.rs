@@ -14,8 +14,8 @@ use proem_runtime::change::{self, ChangeLimits, ResolvedChange, Spec};
 use proem_runtime::git::{GitProgram, Repository, discover};
 use proem_runtime::risk::{Assessor, AssessorOptions, AssessorProgress, ChangeView};
 
-use super::grounds::{AssessmentBasis, AssessmentRecord, ChangeLocation, Corpora, HistoryCaching};
-use super::options::{RiskOptions, WantedChanges};
+use super::grounds::{AssessmentBasis, AssessmentRecord, ChangeLocation, Corpora};
+use super::options::{HistoryCaching, RiskOptions, WantedChanges};
 use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::project::OpenProject;

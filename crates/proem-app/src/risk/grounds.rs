@@ -15,7 +15,7 @@ use proem_runtime::git::{GitProgram, Repository};
 use serde::{Deserialize, Serialize};
 
 use super::feedback;
-use super::options::EvidenceOptions;
+use super::options::{EvidenceOptions, HistoryCaching};
 use crate::error::Error;
 use crate::project::{OpenProject, now};
 use crate::trust::hash;
@@ -46,16 +46,6 @@ pub(super) struct AssessmentBasis {
     incidents: Option<CallerFile>,
     /// Measured coverage.
     coverage: Option<CallerFile>,
-}
-
-/// Whether the history is kept between commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HistoryCaching {
-    /// It is.
-    On,
-    /// It is read whole, and nothing of it is kept.
-    Off,
 }
 
 /// What the caller's own files hold.

@@ -11,12 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::grounds::AssessmentRecord;
-use super::setting::{InvestigationPrompts, WHOSE};
-use crate::agents::RunRecord;
+use super::prompts::{InvestigationPrompts, WHOSE};
 use crate::agents::access::{ContractedPrompt, ModelAccess};
+use crate::agents::basis::{RecordedPrompt, RecordedTexts, RunBasis};
+use crate::agents::record::RunRecord;
 use crate::error::Error;
 use crate::message::{Hint, Message};
-use crate::run::made::{RecordedPrompt, RecordedTexts, RunBasis};
+
 use crate::trust::hash;
 
 /// Under which key of a run's settings this stands.

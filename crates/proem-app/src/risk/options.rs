@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use proem_risk::level::LevelRules;
 use proem_runtime::change::{CommitSelection, Spec};
+use serde::{Deserialize, Serialize};
 
-use super::grounds::HistoryCaching;
 use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
 
@@ -72,4 +72,14 @@ pub struct InvestigationOptions {
     pub record: Option<PathBuf>,
     /// A folder that answers are taken from; nothing is sent.
     pub replay: Option<PathBuf>,
+}
+
+/// Whether the history is kept between commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HistoryCaching {
+    /// It is.
+    On,
+    /// It is read whole, and nothing of it is kept.
+    Off,
 }

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::made;
-use super::setting::InvestigationPrompts;
+use super::prompts::InvestigationPrompts;
 use crate::agents::EarlierAttempts;
 use crate::agents::access::ModelAccess;
 use crate::agents::base::numbers;

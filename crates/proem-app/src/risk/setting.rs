@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use proem_agents::risk::feedback::Meter;
-use proem_agents::risk::investigation::{
-    InvestigationEnd, InvestigationLimits, InvestigationPrompt as AskedPrompt, InvestigationTerms,
-};
-use proem_agents::risk::report::{PromptUsed, Rate};
-use proem_engine::profile::Profiles;
+use proem_agents::risk::investigation::InvestigationLimits;
+use proem_agents::risk::report::Rate;
 use proem_engine::prompt::book::Book;
 use proem_engine::run::Time;
 use proem_llm::endpoint::EndpointKey;
@@ -16,23 +13,17 @@ use proem_llm::endpoint::EndpointKey;
 use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::feedback;
 use super::options::RiskOptions;
+use super::prompts::{DECISION, InvestigationPrompts, SYNTHESIS, WHOSE};
 use super::recording::ReportSubject;
 use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess};
 use crate::calling;
 use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::project::OpenProject;
-use crate::records::learning::{FailureHistory, PromptLessons, profiles, taught};
+use crate::records::learning::{FailureHistory, taught};
 use crate::records::writing::{OpenRecords, RecordChoice};
 use crate::run::options::Carriage;
 use crate::when;
-
-/// Who needs the contracts of the prompts.
-pub(super) const WHOSE: &str = "an investigation";
-
-/// The prompts of an investigation.
-pub(super) const DECISION: &str = "risk/decision";
-pub(super) const SYNTHESIS: &str = "risk/synthesis";
 
 /// For how many days verdicts of people count as false-positive rates.
 const JUDGED_DAYS: i64 = 365;
@@ -50,15 +41,6 @@ pub struct RiskSetting {
     pub(super) false_positives: BTreeMap<Meter, Rate>,
     /// Where assessments are recorded, if they are.
     pub(super) records: Option<OpenRecords>,
-}
-
-/// The prompts of an investigation.
-#[derive(Debug)]
-pub struct InvestigationPrompts {
-    /// Decides the next step.
-    pub(super) decision: ContractedPrompt,
-    /// Puts everything together.
-    pub(super) synthesis: ContractedPrompt,
 }
 
 impl RiskSetting {
@@ -166,46 +148,6 @@ pub(super) async fn false_positives(
 ) -> Result<BTreeMap<Meter, Rate>, Error> {
     let since = Time(when::now().0.saturating_sub(JUDGED_DAYS.saturating_mul(when::DAY)));
     feedback::rates(records.store(), project, since).await
-}
-
-impl InvestigationPrompts {
-    /// What an investigation is held to.
-    pub(super) fn terms<'t>(&'t self, access: &'t ModelAccess, limits: InvestigationLimits) -> InvestigationTerms<'t> {
-        let asked = |shown: &'t ContractedPrompt| AskedPrompt {
-            prompt: &shown.prompt,
-            contract: &shown.contract,
-            profile: shown.profile(),
-        };
-        InvestigationTerms {
-            decision: asked(&self.decision),
-            synthesis: asked(&self.synthesis),
-            model: &access.asked.model,
-            key: &access.key,
-            screening: access.screening(),
-            counter: access.counter.as_ref(),
-            limits,
-        }
-    }
-
-    /// The prompts as a report names them.
-    pub(super) fn used(&self) -> Vec<PromptUsed> {
-        let used =
-            |shown: &ContractedPrompt| PromptUsed { name: shown.name(), version: shown.prompt.id.version.clone() };
-        vec![used(&self.decision), used(&self.synthesis)]
-    }
-
-    /// What the prompts show of what was learned and is wished for, as a record keeps it.
-    pub(super) fn profiles(&self) -> Option<Profiles> {
-        profiles([&self.decision, &self.synthesis].map(|shown| (&shown.prompt.id, shown.taught.as_ref())))
-    }
-
-    /// What prompts that an investigation asked with had learned.
-    pub(super) fn learned(&self, investigated: &InvestigationEnd) -> impl Iterator<Item = &PromptLessons> {
-        let is_asked = |name: &str| investigated.exchanges.iter().any(|exchange| exchange.prompt == name);
-        let all = [(DECISION, &self.decision), (SYNTHESIS, &self.synthesis)];
-        let asked = all.into_iter().filter(move |(name, _)| is_asked(name));
-        asked.filter_map(|(_, shown)| shown.taught.as_ref()).filter(|taught| taught.lessons.is_some())
-    }
 }
 
 /// Who investigates, or why nobody does: the caller says so, or there is no key where none was asked for by name.

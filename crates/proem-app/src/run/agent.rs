@@ -13,16 +13,14 @@ use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use super::asking::{FinishedRun, evaluation};
-use super::made::RunStart;
+use super::made::{KIND, RunStart};
 use super::setting::RunSetting;
 use crate::agents::access::ModelAccess;
 use crate::agents::base::RunBase;
-use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, ReadBack, RunRecord, RunResult, Told};
+use crate::agents::record::RunRecord;
+use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, ReadBack, RunResult, Told};
 use crate::error::Error;
 use crate::message::Message;
-
-/// The kind of a prompt's runs.
-pub(crate) const KIND: &str = "prompt";
 
 /// Any prompt of the book, asked until its answer meets its contract.
 #[derive(Debug, Clone, Copy)]

@@ -16,7 +16,7 @@ use proem_store::record::{Evaluation, Numbers, RunId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::agent::KIND;
+use super::made::KIND;
 use super::setting::RunSetting;
 use crate::agents::base::numbers;
 use crate::error::Error;

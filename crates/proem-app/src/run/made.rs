@@ -1,43 +1,24 @@
-//! What a run is made from, so that its record alone makes its first request anew.
-//!
-//! Texts are kept as files by their content: the prompt's closure, the table of models, the user's
-//! files for the guard. Everything else is small and stands in the run's settings.
+//! What a run of a prompt is started with, written down and read back.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use proem_agents::prompted::InputAuthor;
-use proem_engine::assembly::PromptId;
 use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::ordered::OrderedJson;
-use proem_engine::prompt::book::{Book, BookLayer};
-use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::prompt::origin::Origin;
-use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::run::ExchangeLimits;
 use proem_engine::versions::Versions;
-use proem_store::Store;
-use proem_store::query::{RunDetail, RunRow};
-use proem_store::record;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::agents::RunRecord;
 use crate::agents::access::ModelAccess;
-use crate::calling;
-use crate::config::{ProviderFile, ServerProtocol};
+use crate::agents::basis::{RecordedPrompt, RecordedTexts, RunBasis};
+use crate::agents::record::RunRecord;
 use crate::error::Error;
-use crate::factors::scale;
-use crate::guarding::GuardFiles;
 use crate::message::Message;
 
-/// The names of a run's files.
-const MODELS_FILE: &str = "providers.toml";
-const VERDICTS_FILE: &str = "guard/verdicts.tsv";
-const CALIBRATION_FILE: &str = "guard/calibration.json";
-/// The folder of the prompt's files.
-const BOOK: &str = "book/";
+/// The kind of a prompt's runs.
+pub(crate) const KIND: &str = "prompt";
 
 /// What a run was started with, beside its files and inputs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -70,90 +51,11 @@ pub(crate) struct RunSettings {
     arrival: Arrival,
 }
 
-/// What the requests of a run are made from, whatever machine makes them.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RunBasis {
-    /// Who wrote each file of the prompts, and whether it is a template.
-    book: BTreeMap<String, PromptFileOrigin>,
-    /// The protocol of the endpoint.
-    protocol: ServerProtocol,
-    /// What configuration said about the endpoint and its models.
-    provider: ProviderFile,
-    /// What an estimate of tokens is scaled by here, in hundredths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    token_percent: Option<usize>,
-    /// The id of the installation's key, without which delimiters differ.
-    key: String,
-}
-
-/// Who wrote a file of the prompt, and what it is.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct PromptFileOrigin {
-    by: PromptFileWriter,
-    form: PromptFileForm,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum PromptFileWriter {
-    Embedded,
-    User,
-    Project,
-    Configured,
-}
-
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum PromptFileForm {
-    Template,
-    Literal,
-}
-
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum GivenBy {
     Caller,
     Outside,
-}
-
-/// What a basis is read off.
-#[derive(Debug)]
-pub struct BasisSource<'b> {
-    /// Where the prompts' files are.
-    pub book: &'b Book,
-    /// The prompts that it asks with.
-    pub prompts: &'b [&'b Prompt],
-    /// The user's files for the guard.
-    pub guard: &'b GuardFiles,
-    /// The model that is asked.
-    pub model: &'b Model,
-    /// What configuration says about its endpoint.
-    pub provider: ProviderFile,
-    /// What an estimate of tokens is scaled by here, in hundredths.
-    pub token_percent: Option<usize>,
-    /// The installation's key.
-    pub key: &'b proem_guard::InstallationKey,
-}
-
-impl BasisSource<'_> {
-    /// The files of each run, and what is kept beside them.
-    pub fn kept(self) -> (BTreeMap<String, String>, RunBasis) {
-        let (mut files, mut book) = (BTreeMap::new(), BTreeMap::new());
-        for prompt in self.prompts {
-            let (texts, written) = closure(self.book, prompt);
-            files.extend(texts);
-            book.extend(written);
-        }
-        files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
-        files.extend(guard_files(self.guard));
-        let protocol = match self.model.provider() {
-            Provider::Anthropic => ServerProtocol::Anthropic,
-            Provider::OpenAi => ServerProtocol::OpenAi,
-        };
-        let (provider, token_percent, key) = (self.provider, self.token_percent, self.key.id());
-        (files, RunBasis { book, protocol, provider, token_percent, key })
-    }
 }
 
 /// What of a command goes into the record of each of its runs.
@@ -191,161 +93,6 @@ impl RunRecipe {
             arrival: self.arrival,
         };
         serde_json::to_value(settings).map_err(|error| Error::bug("the settings can't be serialised", error))
-    }
-}
-
-fn guard_files(guard: &GuardFiles) -> impl Iterator<Item = (String, String)> {
-    let named = [(VERDICTS_FILE, &guard.verdicts), (CALIBRATION_FILE, &guard.calibration)];
-    named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.clone()?)))
-}
-
-/// The files of a prompt's closure, with who wrote each.
-fn closure(book: &Book, prompt: &Prompt) -> (BTreeMap<String, String>, BTreeMap<String, PromptFileOrigin>) {
-    let (mut files, mut written) = (BTreeMap::new(), BTreeMap::new());
-    for (path, origin) in &prompt.files {
-        let Some((text, _)) = book.file(path) else { continue };
-        let by = match origin {
-            Origin::Embedded => PromptFileWriter::Embedded,
-            Origin::User => PromptFileWriter::User,
-            Origin::Project => PromptFileWriter::Project,
-            Origin::Configured => PromptFileWriter::Configured,
-        };
-        let form = match text {
-            PartialText::Template(_) => PromptFileForm::Template,
-            PartialText::Literal(_) => PromptFileForm::Literal,
-        };
-        files.insert(format!("{BOOK}{path}"), text.as_str().to_owned());
-        written.insert(path.clone(), PromptFileOrigin { by, form });
-    }
-    (files, written)
-}
-
-/// The files of an assembly without a call: its prompt's and the guard's.
-pub fn of_assembly(book: &Book, prompt: &Prompt, guard: &GuardFiles) -> BTreeMap<String, String> {
-    let (mut files, _) = closure(book, prompt);
-    files.extend(guard_files(guard));
-    files
-}
-
-/// The texts that a run was made from, read back from its record.
-#[derive(Debug, Clone)]
-pub struct RecordedTexts {
-    /// Its files, by name.
-    pub files: BTreeMap<String, String>,
-    /// Its inputs.
-    pub inputs: OrderedJson,
-    /// Which of them was changed in the record, in words, if one was.
-    pub changed: Option<String>,
-}
-
-impl RecordedTexts {
-    /// Reads them.
-    ///
-    /// # Errors
-    ///
-    /// In words, if one isn't kept.
-    pub async fn read(store: &Store, detail: &RunDetail) -> Result<Self, String> {
-        let hashes: Vec<String> = detail.files.values().chain([&detail.inputs]).cloned().collect();
-        let contents = store.contents(&hashes).await.map_err(|error| error.to_string())?;
-        let mut changed = None;
-        let mut text = |name: &str, hash: &str| {
-            let bytes = contents.get(hash).ok_or_else(|| format!("the text of `{name}` is not kept"))?;
-            if record::hash(bytes) != hash {
-                changed.get_or_insert_with(|| format!("the recorded text of `{name}` was changed: its hash differs"));
-            }
-            String::from_utf8(bytes.clone()).map_err(|_| format!("`{name}` is not UTF-8 in the record"))
-        };
-        let mut files = BTreeMap::new();
-        for (name, hash) in &detail.files {
-            files.insert(name.clone(), text(name, hash)?);
-        }
-        let inputs = serde_json::from_str(&text("inputs", &detail.inputs)?)
-            .map_err(|error| format!("its inputs are not JSON: {error}"))?;
-        Ok(Self { files, inputs, changed })
-    }
-
-    /// The user's files for the guard.
-    pub fn guard(&self) -> GuardFiles {
-        let file = |name: &str| self.files.get(name).cloned();
-        GuardFiles { verdicts: file(VERDICTS_FILE), calibration: file(CALIBRATION_FILE) }
-    }
-}
-
-/// A prompt from the recorded files.
-#[derive(Debug)]
-pub struct RecordedPrompt {
-    /// It, under the id that it had.
-    pub prompt: Prompt,
-    /// Why it is not the one that the run was made from, if it isn't: its files were changed in the record.
-    pub changed: Option<String>,
-}
-
-impl RunBasis {
-    /// Refuses another key than the installation's today, whose id is `key`.
-    ///
-    /// # Errors
-    ///
-    /// In words, if it is another one.
-    pub fn under(&self, key: &str) -> Result<(), String> {
-        if self.key == key {
-            return Ok(());
-        }
-        Err(format!(
-            "it was made with installation key {}, and this installation has {key}, so its delimiters would differ",
-            self.key
-        ))
-    }
-
-    /// The model of a run as the recorded table and configuration have it.
-    ///
-    /// # Errors
-    ///
-    /// In words, if the table is missing or can't be read.
-    pub fn model(&self, row: &RunRow, texts: &RecordedTexts) -> Result<Model, String> {
-        let providers = texts.files.get(MODELS_FILE).ok_or_else(|| format!("`{MODELS_FILE}` is missing"))?;
-        let providers = Providers::parse(providers).map_err(|error| error.to_string())?;
-        let protocol = match self.protocol {
-            ServerProtocol::Anthropic => Provider::Anthropic,
-            ServerProtocol::OpenAi => Provider::OpenAi,
-        };
-        let mut model = calling::model(&providers, &row.model, &row.endpoint, protocol, &self.provider);
-        if let Some(percent) = self.token_percent {
-            scale(&mut model, percent);
-        }
-        Ok(model)
-    }
-
-    /// A prompt from the recorded files, whatever the book of today says.
-    ///
-    /// # Errors
-    ///
-    /// In words, if a file is missing or can't be read.
-    pub fn prompt(&self, id: &PromptId, texts: &RecordedTexts) -> Result<RecordedPrompt, String> {
-        let mut layers: BTreeMap<PromptFileWriter, BookLayer> = BTreeMap::new();
-        for (path, written) in &self.book {
-            let text = texts.files.get(&format!("{BOOK}{path}")).ok_or_else(|| format!("`{path}` is missing"))?.clone();
-            let text = match written.form {
-                PromptFileForm::Template => PartialText::Template(text),
-                PromptFileForm::Literal => PartialText::Literal(text),
-            };
-            let origin = match written.by {
-                PromptFileWriter::Embedded => Origin::Embedded,
-                PromptFileWriter::User => Origin::User,
-                PromptFileWriter::Project => Origin::Project,
-                PromptFileWriter::Configured => Origin::Configured,
-            };
-            let layer = layers.entry(written.by).or_insert_with(|| BookLayer { origin, files: BTreeMap::new() });
-            layer.files.insert(path.clone(), text);
-        }
-        let book = Book::new(layers.into_values().collect()).map_err(|error| error.to_string())?;
-        // An unlocked version carries the beginning of its closure's hash.
-        let version = id.version.split('+').next().unwrap_or(&id.version);
-        let name = format!("{}/{}", id.agent, id.name);
-        let mut prompt = book.prompt(&name, Some(version)).map_err(|error| error.to_string())?;
-        let is_changed = prompt.id.closure != id.closure;
-        let changed = is_changed.then(|| format!("the recorded files of `{name}` are not those that the run used"));
-        prompt.id = id.clone();
-        Ok(RecordedPrompt { prompt, changed })
     }
 }
 

@@ -6,7 +6,8 @@ use proem_store::query::{RunDetail, RunScope};
 use proem_store::record::Replayable;
 
 use super::{found, versions};
-use crate::agents::{Agents, RunRecord};
+use crate::agents::Agents;
+use crate::agents::record::RunRecord;
 use crate::error::Error;
 use crate::message::{Message, Note};
 use crate::project::OpenProject;

@@ -6,7 +6,8 @@
 use proem_store::query::{RunDetail, RunScope};
 
 use super::found;
-use crate::agents::{Agents, ReadBack, RunRecord};
+use crate::agents::record::RunRecord;
+use crate::agents::{Agents, ReadBack};
 use crate::error::Error;
 use crate::message::{Message, Note};
 use crate::project::OpenProject;

@@ -7,7 +7,7 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use proem_agents::risk::feedback::Meter;
 use proem_app::project::now;
 use proem_app::records::writing::RecordChoice;
-use proem_app::risk::grounds::HistoryCaching;
+use proem_app::risk::options::HistoryCaching;
 use proem_app::risk::options::{EvidenceOptions, InvestigationOptions, RiskOptions, WantedChanges};
 use proem_app::{Error, when};
 use proem_risk::level::{Level, LevelRules};

@@ -22,6 +22,7 @@ use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_app::runs::replay::replayed;
 use proem_app::runs::resume::StoppedRun;
+use proem_app::shipped;
 use proem_engine::run::{ExchangeEnd, Outcome, Question};
 use proem_guard::show;
 use proem_llm::scripted::{Delivery, Reply};
@@ -157,14 +158,14 @@ fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
 #[test]
 fn in_a_process_of_its_own() {
     let Ok(what) = std::env::var(PHASE) else {
-        let agents = Agents::shipped().with(DraftAgent);
+        let agents = shipped::agents().with(DraftAgent);
         let known = ["draft", "prompt", "assemble", "risk", "other"].map(|kind| agents.of(kind).is_some());
         assert_eq!(known, [true, true, true, true, false]);
         return;
     };
     let places = Places::find(Channel::Pipe).unwrap();
     let mut project = OpenProject::open(Path::new("."), &places, BookReading::Trusted).unwrap();
-    let agents = Agents::shipped().with(DraftAgent);
+    let agents = shipped::agents().with(DraftAgent);
     let said = match what.as_str() {
         "start" => value(begin(&mut project)),
         "resume" => value(resume(&agents, &project)),
@@ -185,7 +186,7 @@ fn begin(project: &mut OpenProject) -> Result<RunResult, Error> {
         seconds: NonZeroU32::new(60).unwrap(),
     };
     let inputs = json!({ "task": "What is a proem?" }).into();
-    let mut base = RunBase::new(&DraftAgent, &options, inputs, project)?;
+    let mut base = RunBase::new(DraftAgent.kind(), DraftAgent.prompts(), &options, inputs, project)?;
     blocking(async {
         let (adapting, mut notes) = (Adapting::default(), Vec::new());
         let records = base.begin(project, &adapting, RecordChoice::Needed, &mut notes).await?;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use proem_app::agents::Agents;
 use proem_app::runs::feedback::{FeedbackReceipt, RunFeedback, word, write};
+use proem_app::shipped;
 use proem_app::{records, when};
 use proem_engine::profile::Judgement;
 
@@ -18,7 +18,7 @@ pub(super) async fn run(
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     let opinion = RunFeedback { run, whose: place.whose(), judgement, note };
-    let said = write(&Agents::shipped(), project, opinion).await?;
+    let said = write(&shipped::agents(), project, opinion).await?;
     if place.json {
         let counts = said.prompt.as_ref().map(|prompt| {
             let what = if judgement == Judgement::Good { "success" } else { "failure" };

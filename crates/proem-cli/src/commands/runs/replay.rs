@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use proem_app::agents::Agents;
 use proem_app::records::blocking;
 use proem_app::runs::replay::{ReplayedRun, replayed};
+use proem_app::shipped;
 use proem_guard::show::terminal_str;
 use proem_runtime::records::{Difference, ReplayReport};
 use proem_store::record::RunId;
@@ -17,7 +17,7 @@ use crate::ui::{self, grouped};
 pub(super) fn run(project: &mut OpenProject, run: &str, place: &RecordsPlace) -> Result<ExitCode, CommandFailure> {
     ui::notes(&project.all_notes());
     let mut notes = Vec::new();
-    let replayed = blocking(replayed(&Agents::shipped(), project, run, place.whose(), &mut notes));
+    let replayed = blocking(replayed(&shipped::agents(), project, run, place.whose(), &mut notes));
     ui::notes(&notes);
     say(&replayed?, place)
 }

@@ -10,11 +10,12 @@ use std::process::ExitCode;
 
 use proem_agents::risk::report::RiskReport;
 use proem_app::agents::running::Resumption;
-use proem_app::agents::{AgentRun, Agents, RunResult};
+use proem_app::agents::{AgentRun, RunResult};
 use proem_app::records::blocking;
 use proem_app::run::agent::PromptRun;
 use proem_app::run::asking::FinishedRun;
 use proem_app::runs::resume::StoppedRun;
+use proem_app::shipped;
 use proem_engine::run::{Outcome, Question};
 use proem_runtime::records::ResumeIdentity as Way;
 use proem_store::query::RunState;
@@ -34,7 +35,7 @@ pub(super) fn run(
     ui::notes(&project.all_notes());
     let project = &*project;
     let mut notes = Vec::new();
-    let found = blocking(StoppedRun::find(&Agents::shipped(), project, run, place.whose(), &mut notes));
+    let found = blocking(StoppedRun::find(&shipped::agents(), project, run, place.whose(), &mut notes));
     ui::notes(&notes);
     let found = found?;
     if found.detail.row.state == RunState::Asking {

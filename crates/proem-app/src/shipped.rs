@@ -1,0 +1,12 @@
+//! The agents that Proem ships.
+
+use crate::agents::Agents;
+use crate::assemble::agent::AssembleAgent;
+use crate::risk::agent::RiskAgent;
+use crate::run::agent::PromptAgent;
+
+/// All of them.
+#[must_use]
+pub fn agents() -> Agents {
+    Agents::new(vec![Box::new(PromptAgent), Box::new(AssembleAgent), Box::new(RiskAgent)])
+}
