@@ -2,19 +2,55 @@
 
 mod prompt;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
 use proem_agents::adapt::quoted;
 use proem_engine::profile::{Adaptation, Format, ProfileRule};
 
-use crate::args::records::Adapt;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, styled};
 use proem_app::adapt::{AdaptOptions, adapted, moment, text_from, text_of};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::when;
+
+pub(crate) const ADAPT_EXAMPLES: &str = "\
+Examples:
+  proem adapt reviews/triage      # exactly what this prompt gets now, and from which runs
+  proem adapt --history failures.json --signals signals.json --json
+  proem adapt --history failures.json --registry names.txt
+  proem adapt                     # the profile that all failures of this project together produce";
+
+#[derive(Debug, Parser)]
+pub(crate) struct Adapt {
+    /// The prompt to report on: what it is given now, and from which runs
+    #[arg(value_name = "PROMPT", conflicts_with_all = ["history", "signals", "registry", "now", "agent"])]
+    pub(crate) prompt: Option<String>,
+    /// Failures as JSON: a list of `timestamp`, `result_key`, `subagent` and `issue`; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+    /// Signals as JSON, such as `needs_retry` and `risk_tags`; missing ones are derived from the history
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signals: Option<PathBuf>,
+    /// Names that may appear in a profile, one on each line; default: the names in the book, or with --history every
+    /// name that is an identifier
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
+    /// Compute the age of failures as of this time instead of now, such as 2026-11-22T10:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    /// Only what was recorded for this agent
+    #[arg(long, value_name = "NAME", conflicts_with = "history")]
+    pub(crate) agent: Option<String>,
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print the profile as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(super) fn run(args: &Adapt) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;

@@ -1,5 +1,7 @@
 //! `proem assemble`
 
+pub(crate) mod args;
+
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
@@ -11,8 +13,8 @@ use proem_text::json as text_json;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::args::{Assemble, PromptFormat};
 use super::explain::{Account, SelectionAccount, explain};
-use crate::args::{Assemble, PromptFormat};
 use crate::failure::CommandFailure;
 use crate::hints;
 use crate::ui;

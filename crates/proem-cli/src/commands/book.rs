@@ -1,5 +1,6 @@
 //! `proem book`
 
+pub(crate) mod args;
 mod lock;
 mod test;
 
@@ -15,7 +16,7 @@ use proem_text::diagnostic::DiagnosticSeverity;
 use proem_text::json;
 use serde_json::json;
 
-use crate::args::{BookCommand, BookPlace};
+use self::args::{BookCommand, BookPlace};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, styled};
 use proem_app::project::{BOOK, BookReading, OpenProject, read_book};

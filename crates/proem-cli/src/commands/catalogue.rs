@@ -6,9 +6,10 @@ mod list;
 pub(super) mod refresh;
 mod show;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand, ValueEnum};
 use proem_guard::show as door;
 use proem_select::catalogue::{
     Approval, Capability, CatalogueEntryKind, CatalogueName, EntryConcern, Modes, signature,
@@ -16,12 +17,78 @@ use proem_select::catalogue::{
 use proem_select::mode::Mode;
 use serde_json::{Value, json};
 
-use crate::args::CatalogueCommand;
 use crate::failure::CommandFailure;
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
 
 pub(super) use proem_app::catalogue::{LoadedCatalogue, found_in, plain, tokens};
+
+pub(crate) const CATALOGUE_EXAMPLES: &str = "\
+Examples:
+  proem catalogue list
+  proem catalogue show github__create_issue
+  proem catalogue check              # exit code 1 if something is wrong
+  proem catalogue approve github     # shows the whole manifest, asks once
+  proem catalogue refresh            # after a file changed; starts no server";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CatalogueCommand {
+    /// List tools and skills
+    #[command(after_help = "Example:\n  proem catalogue list --kind skill")]
+    List {
+        /// Only tools, or only skills
+        #[arg(long, value_enum)]
+        kind: Option<KindArg>,
+        /// Only the tools of one server
+        #[arg(long)]
+        server: Option<String>,
+        #[command(flatten)]
+        place: CataloguePlace,
+    },
+    /// Print one entry with all that is known about it
+    #[command(after_help = "Example:\n  proem catalogue show github__create_issue")]
+    Show {
+        /// The name of the entry, as `proem catalogue list` shows it
+        name: String,
+        #[command(flatten)]
+        place: CataloguePlace,
+    },
+    /// Read all files again and store the manifest
+    #[command(after_help = "Example:\n  proem catalogue refresh --json")]
+    Refresh(CataloguePlace),
+    /// Check the catalogue for errors; exit code 1 if there are any
+    #[command(after_help = "Example:\n  proem catalogue check --json")]
+    Check(CataloguePlace),
+    /// Review definitions and allow them in prompts
+    #[command(after_help = "Example:\n  proem catalogue approve github")]
+    Approve {
+        /// Servers and names of entries
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+}
+
+/// What an entry of the catalogue is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KindArg {
+    /// Functions that a model may call
+    Tool,
+    /// Instructions that a model may ask to read
+    Skill,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct CataloguePlace {
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, CommandFailure> {
     match command {

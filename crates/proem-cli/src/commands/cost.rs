@@ -1,5 +1,6 @@
 //! `proem cost`: what was spent, and how full the caps are.
 
+pub(crate) mod args;
 mod correct;
 mod fit;
 mod sums;
@@ -14,8 +15,8 @@ use proem_store::record::Project as Owner;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
+use self::args::{Cost, CostCommand};
 use self::sums::{SpendSum, by, total};
-use crate::args::records::{Cost, CostCommand};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, counted, styled};
 use proem_app::project::{BookReading, OpenProject};

@@ -1,8 +1,9 @@
 //! `proem failures`: what prompts learn from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use proem_engine::profile::{Completeness, Quality};
 use proem_engine::run::Time;
 use proem_guard::show;
@@ -11,11 +12,46 @@ use proem_store::query::{FailureRow, FailureSource};
 use proem_text::json;
 use serde_json::json;
 
-use crate::args::records::FailuresCommand;
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, styled};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::{self, failures};
+
+pub(crate) const FAILURES_EXAMPLES: &str = "\
+Examples:
+  proem failures list
+  proem failures clear --agent reviews/triage
+  proem failures clear --undo";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FailuresCommand {
+    /// List failures, the newest first
+    #[command(after_help = "Example:\n  proem failures list --json")]
+    List {
+        /// Only the failures of one agent
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Clear failures, so that prompts no longer learn from them
+    #[command(after_help = "Example:\n  proem failures clear --undo")]
+    Clear {
+        /// Only the failures of one agent
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// Restore the failures that were cleared last
+        #[arg(long)]
+        undo: bool,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+}
 
 pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;

@@ -2,12 +2,12 @@
 
 mod account;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
 use proem_guard::show;
 
-use crate::args::Init;
 use crate::failure::CommandFailure;
 use crate::hints;
 use crate::ui::{self, DIM, GREEN, styled};
@@ -16,6 +16,24 @@ use proem_app::config::document;
 use proem_app::init::{Initialised, import, init};
 use proem_app::project::CONFIG;
 use proem_app::trust::candidates::listed;
+
+pub(crate) const INIT_EXAMPLES: &str = "\
+Examples:
+  proem init
+  proem init --from prompts/agent.md    # split an existing prompt and measure against it";
+
+#[derive(Debug, Parser)]
+pub(crate) struct Init {
+    /// The folder to set up
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// An existing prompt to split into parts; token savings are measured against it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+    /// Print a proem.toml with every key, its meaning and its default, and write nothing
+    #[arg(long, conflicts_with_all = ["root", "from"])]
+    pub(crate) print: bool,
+}
 
 pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
     if args.print {

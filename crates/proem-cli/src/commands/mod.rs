@@ -1,24 +1,24 @@
 //! What each command does.
 
-mod adapt;
-mod assemble;
-mod book;
-mod catalogue;
+pub(crate) mod adapt;
+pub(crate) mod assemble;
+pub(crate) mod book;
+pub(crate) mod catalogue;
 mod completions;
-mod cost;
+pub(crate) mod cost;
 mod explain;
-mod failures;
-mod init;
-mod reference;
-mod risk;
-mod run;
-mod runs;
-mod scan;
-mod select;
-mod stats;
-mod store;
-mod tokens;
-mod trust;
+pub(crate) mod failures;
+pub(crate) mod init;
+pub(crate) mod reference;
+pub(crate) mod risk;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod scan;
+pub(crate) mod select;
+pub(crate) mod stats;
+pub(crate) mod store;
+pub(crate) mod tokens;
+pub(crate) mod trust;
 
 use std::process::ExitCode;
 

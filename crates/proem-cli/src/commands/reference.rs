@@ -3,15 +3,30 @@
 use std::collections::VecDeque;
 use std::process::ExitCode;
 
+use clap::ValueEnum;
 use proem_text::json;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
 use super::{assemble, run};
-use crate::args::ReferenceDocument;
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::config::Config;
+
+/// A reference document that only the binary can write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReferenceDocument {
+    /// Every key of config.toml and proem.toml
+    Configuration,
+    /// The JSON Schema of `assemble --json`
+    AssembleSchema,
+    /// The JSON Schema of `risk --json`
+    RiskSchema,
+    /// The JSON Schema of `run --json`
+    RunSchema,
+    /// The JSON Schema of `scan --json`
+    ScanSchema,
+}
 
 pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFailure> {
     ui::data(&match document {

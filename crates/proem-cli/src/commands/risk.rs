@@ -4,6 +4,7 @@
 //! model explains it or raises it, if there is a key for one. With `--fail-on` the exit code is 1 when a
 //! change reaches the level, or is UNKNOWN and that is to fail; otherwise it passes, and that is said.
 
+pub(crate) mod args;
 mod feedback;
 mod output;
 
@@ -20,10 +21,10 @@ use proem_app::risk::setting::RiskSetting;
 use proem_risk::level::Level;
 use proem_runtime::risk::AssessorProgress;
 
+use self::args::{Risk, RiskCommand};
 use self::output::{ReportCount, RiskFormat};
 use super::run::calling;
 use super::run::single::unused;
-use crate::args::risk::{Risk, RiskCommand};
 use crate::failure::CommandFailure;
 use crate::ui;
 

@@ -14,18 +14,132 @@ pub(super) mod output {
 }
 
 use std::io::{IsTerminal as _, stdin};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
+use proem_agents::prompted::InputAuthor;
 use proem_app::project::{BookReading, OpenProject};
+use proem_app::records::writing::RecordChoice;
 use proem_app::run::input::{self, Source};
+use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 use proem_engine::ordered::OrderedJson;
+use proem_engine::run::ExchangeLimits;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::RunArgs;
+use crate::args::models::with_models;
+use crate::args::wishes::AnswerWishes;
 use crate::failure::CommandFailure;
 use crate::ui;
+
+pub(crate) const RUN_EXAMPLES: &str = with_models!(
+    "what the prompt file names as `model:`, or `small`",
+    "\
+Examples:
+  proem run reviews/triage --input issue.json
+  proem run reviews/triage --set title=\"it crashes\" --dry-run       # what would be sent; no key needed
+  proem run reviews/triage --batch issues.jsonl --out triaged.jsonl   # run it again to continue
+  proem run reviews/triage --input issue.json --provider ollama --model llama3.1
+  proem run reviews/triage --input issue.json --record tapes          # and later --replay tapes"
+);
+
+#[derive(Debug, Parser)]
+pub(crate) struct RunArgs {
+    /// `agent/name`, or `agent/name@version`
+    pub(crate) prompt: String,
+    /// A JSON object with the prompt's inputs; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "batch")]
+    pub(crate) input: Option<PathBuf>,
+    /// One input as text; overrides the file; may be given several times
+    #[arg(long, value_name = "NAME=TEXT", value_parser = name_and_text)]
+    pub(crate) set: Vec<(String, String)>,
+    /// A file with the inputs of one run on each line, as JSON; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) batch: Option<PathBuf>,
+    /// The file for a batch's results, in the order of its lines; what an interrupted run got is kept
+    #[arg(long, value_name = "FILE", requires = "batch")]
+    pub(crate) out: Option<PathBuf>,
+    /// Maximum number of requests in parallel
+    #[arg(long, value_name = "N")]
+    pub(crate) concurrency: Option<std::num::NonZeroUsize>,
+    /// The model or role that is asked, instead of the prompt's own
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The provider to ask: `anthropic`, `openai` or a name under `[providers]`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// Somebody else wrote the inputs: mark all of them as untrusted text
+    #[arg(long)]
+    pub(crate) input_untrusted: bool,
+    /// Maximum number of input tokens
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+    /// Maximum number of attempts until the answer meets the prompt's contract
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) attempts: std::num::NonZeroU32,
+    /// Maximum tokens of all attempts together, prompts and answers; requests that could exceed it are not sent
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Maximum cost of one run, in dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
+    pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
+    /// Time limit of one run
+    #[arg(long, value_name = "SECONDS", default_value = "300")]
+    pub(crate) timeout: std::num::NonZeroU32,
+    /// Print the request instead of sending it
+    #[arg(long, conflicts_with_all = ["record", "replay", "out"])]
+    pub(crate) dry_run: bool,
+    /// Record requests and answers in a folder, without API keys
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) wishes: AnswerWishes,
+    /// Keep no record of it; refused where a budget is configured
+    #[arg(long)]
+    pub(crate) no_record: bool,
+    /// Take answers from a folder made with --record, if the requests are the same
+    #[arg(long, value_name = "DIR", conflicts_with = "record")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Print the value with its label, attempts, usage and cost as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Report every attempt on standard error
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// A folder in the project whose book is used
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+impl RunArgs {
+    /// What the use case is asked for.
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
+            prompt: self.prompt.clone(),
+            model: self.model.clone(),
+            provider: self.provider.clone(),
+            concurrency: self.concurrency,
+            given: if self.input_untrusted { InputAuthor::FromOutside } else { InputAuthor::ByCaller },
+            input_tokens: self.budget,
+            limits: ExchangeLimits { attempts: self.attempts, tokens: self.max_tokens },
+            most: self.max_cost,
+            seconds: self.timeout,
+            carriage: if self.dry_run {
+                Carriage::Nobody
+            } else {
+                Carriage::taped(self.record.clone(), self.replay.clone())
+            },
+            adapting: self.wishes.adapting(),
+            record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
+        }
+    }
+}
+
+fn name_and_text(argument: &str) -> Result<(String, String), String> {
+    let (name, text) = argument.split_once('=').ok_or("write NAME=TEXT")?;
+    Ok((name.to_owned(), text.to_owned()))
+}
 
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;

@@ -1,5 +1,6 @@
 //! `proem runs`: what is kept of runs.
 
+pub(crate) mod args;
 mod diff;
 mod feedback;
 mod list;
@@ -13,7 +14,8 @@ use std::process::ExitCode;
 use proem_app::runs::diff::DiffOptions;
 use proem_store::query::RunScope;
 
-use crate::args::records::{OutcomeArg, RecordsPlace, RunsCommand};
+use self::args::{OutcomeArg, RunsCommand};
+use crate::args::place::RecordsPlace;
 use crate::failure::CommandFailure;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;

@@ -3,6 +3,7 @@
 //! A file that can't be read never stops the others. What was not looked at is at least a flag; in a
 //! folder it is counted.
 
+pub(crate) mod args;
 mod calibrate;
 mod folder;
 mod listing;
@@ -20,7 +21,7 @@ use proem_guard::{Verdict, show};
 use proem_runtime::readers::{Document, ReadError};
 use proem_text::json;
 
-use crate::args::{ScanArgs, VerdictThreshold};
+use self::args::{ScanArgs, VerdictThreshold};
 use crate::failure::CommandFailure;
 use crate::ui::{self, grouped};
 use progress::ScanProgress;

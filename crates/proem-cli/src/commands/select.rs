@@ -7,18 +7,65 @@ mod answer;
 
 use std::io::{BufRead, BufReader, IsTerminal as _, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use proem_select::select::MAX_BYTES;
 use proem_text::json;
 
-use crate::args::Select;
 use crate::failure::CommandFailure;
 use crate::ui::{self, grouped};
 use proem_app::select::lines::{self, QueryLine, QueryLines, RankedQuery};
-use proem_app::select::{QueryRanking, Ranker};
+use proem_app::select::{QueryRanking, Ranker, SelectOptions};
+
+pub(crate) const SELECT_EXAMPLES: &str = "\
+Examples:
+  proem select \"open a pull request\"
+  proem select \"abre um chamado\" --catalogue tools.jsonl --top 3
+  proem select --catalogue tools.jsonl --queries tasks.jsonl --json > ranked.jsonl
+  tail -f tasks.jsonl | proem select --queries - --usage used.jsonl --json";
+
+#[derive(Debug, Parser)]
+pub(crate) struct Select {
+    /// What is to be done
+    #[arg(required_unless_present = "queries", conflicts_with = "queries")]
+    pub(crate) query: Option<String>,
+    /// Rank for every task of a file, one on each line as `{"query": …}`; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    /// JSON lines, or a saved answer to `tools/list`, instead of the project's catalogue
+    #[arg(long, value_name = "FILE")]
+    pub(crate) catalogue: Option<PathBuf>,
+    /// A folder in the project whose catalogue is used
+    #[arg(long, value_name = "DIR", default_value = ".", conflicts_with = "catalogue")]
+    pub(crate) root: PathBuf,
+    /// How many to list, the likeliest first
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) top: u16,
+    /// A file with what earlier tasks used, as lines `{"query": …, "tools": […]}`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) usage: Option<PathBuf>,
+    /// Rank by shared words only
+    #[arg(long)]
+    pub(crate) no_embedding: bool,
+    /// Print one line of JSON for each task
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Select {
+    /// What is ranked, and by what.
+    pub(crate) fn options(&self) -> SelectOptions {
+        SelectOptions {
+            catalogue: self.catalogue.clone(),
+            root: self.root.clone(),
+            usage: self.usage.clone(),
+            words_only: self.no_embedding.then(|| "`--no-embedding`: ranked by shared words".to_owned()),
+        }
+    }
+}
 
 /// How long work may take without a word to somebody who watches, and between two words.
 const SILENCE: Duration = Duration::from_secs(1);

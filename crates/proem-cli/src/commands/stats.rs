@@ -1,16 +1,31 @@
 //! `proem stats`: how prompts, tools and roles do, each figure with how many values it is of.
 
+use clap::Parser;
 use std::path::Path;
 use std::process::ExitCode;
 
 use proem_store::query::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 use proem_text::json;
 
-use crate::args::records::Stats;
+use crate::args::place::RecordsPlace;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, CYAN, DIM, bar, columns, counted, cut, styled};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::{records, when};
+
+pub(crate) const STATS_EXAMPLES: &str = "\
+Examples:
+  proem stats
+  proem stats --since 7d --json";
+
+#[derive(Debug, Parser)]
+pub(crate) struct Stats {
+    /// Start of the period: a day such as 2026-11-01, or 30d
+    #[arg(long, value_name = "WHEN", default_value = "30d")]
+    pub(crate) since: String,
+    #[command(flatten)]
+    pub(crate) place: RecordsPlace,
+}
 
 /// Cells of a figure's name, and of it with how many it is of.
 const NAME: usize = 11;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use jiff::tz::TimeZone;
 use proem_store::query::StatusRow;
 use proem_store::{StoreAccess, StoreCreator};
@@ -10,13 +11,34 @@ use proem_text::json;
 use serde_json::json;
 
 use super::trust::{ask, on_terminal};
-use crate::args::records::StoreCommand;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
 use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::file::RecordsFile;
 use proem_app::{records, when};
+
+pub(crate) const STORE_EXAMPLES: &str = "\
+Examples:
+  proem store status
+  proem store adopt               # records that another installation made";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Show where records are, how many there are, and which installation made the file
+    #[command(after_help = "Example:\n  proem store status --json")]
+    Status {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take over records of another installation; asks for confirmation
+    #[command(after_help = "Example:\n  proem store adopt")]
+    Adopt,
+    /// Reset the last recorded time after the clock ran ahead; asks for confirmation
+    #[command(after_help = "Example:\n  proem store reset-clock")]
+    ResetClock,
+}
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;

@@ -1,17 +1,53 @@
 //! `proem tokens`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
 use proem_engine::tokens::Exactness;
 use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 
-use crate::args::TokensArgs;
+use crate::args::models::with_models;
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, LEAD, grouped, styled};
-use proem_app::tokens::{TokenColumn, columns, text_from, text_of};
+use proem_app::tokens::{TokenColumn, TokensOptions, columns, text_from, text_of};
+
+pub(crate) const TOKENS_EXAMPLES: &str = with_models!(
+    "the role `small`",
+    "\
+Examples:
+  proem tokens README.md src/*.rs
+  git diff | proem tokens -
+  proem tokens --model claude-haiku-4-5 --json prompt.md"
+);
+
+#[derive(Debug, Parser)]
+pub(crate) struct TokensArgs {
+    /// Files; `-` is standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Count for this model or role only
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The provider of the model: `anthropic`, `openai` or a name under `[providers]`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// A folder in the project whose configuration applies
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl TokensArgs {
+    /// What tokens are counted by.
+    pub(crate) fn options(&self) -> TokensOptions {
+        TokensOptions { model: self.model.clone(), provider: self.provider.clone(), root: self.root.clone() }
+    }
+}
 
 /// One counted file.
 struct FileCount {

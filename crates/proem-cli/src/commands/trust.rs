@@ -12,14 +12,60 @@ use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
 use proem_guard::show;
 
-use crate::args::{TrustArgs, TrustCommand};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, styled};
 use proem_app::trust::candidates::{Candidates, TrustCandidate, listed};
 use proem_app::trust::{FileReview, TrustPlace};
 use review::review;
+
+pub(crate) const TRUST_EXAMPLES: &str = "\
+Examples:
+  proem trust                       # show what changed in all files, ask once
+  proem trust AGENTS.md
+  proem trust --while-editing .proem/book
+  proem trust list
+  proem trust revoke AGENTS.md";
+
+#[derive(Debug, Parser)]
+pub(crate) struct TrustArgs {
+    /// Files to review; without any, all that Proem would read as trusted
+    pub(crate) files: Vec<PathBuf>,
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".", global = true)]
+    pub(crate) root: PathBuf,
+    /// Trust a file, or all files below a folder, until HEAD changes or a day has passed
+    #[arg(long, value_name = "PATH", conflicts_with = "files")]
+    pub(crate) while_editing: Option<PathBuf>,
+    /// The hash of the version that was reviewed elsewhere; trusts one file without asking if it matches
+    #[arg(long, value_name = "HEX", requires = "files")]
+    pub(crate) sha256: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Option<TrustCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrustCommand {
+    /// List files with their state
+    #[command(after_help = "Example:\n  proem trust list --json")]
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Stop trusting files
+    #[command(after_help = "Example:\n  proem trust revoke AGENTS.md")]
+    Revoke {
+        /// The files
+        #[arg(required_unless_present = "all")]
+        files: Vec<PathBuf>,
+        /// Everything that was trusted in this repository
+        #[arg(long)]
+        all: bool,
+    },
+}
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;

@@ -9,7 +9,7 @@ use proem_guard::show;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use crate::args::records::Adapt;
+use super::Adapt;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, counted, styled};
 use proem_app::project::OpenProject;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use proem_app::book::lock::{LockTarget, Locked, found, lock};
 
+use super::args::BookPlace;
 use super::counted;
-use crate::args::BookPlace;
 use crate::failure::CommandFailure;
 use crate::ui;
 

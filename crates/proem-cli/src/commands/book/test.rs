@@ -9,7 +9,7 @@ use proem_app::book::test::{AssemblyState, BookCaseResult, Suite, suites};
 use proem_app::project::{BookReading, OpenProject};
 use proem_engine::prompt::book::Book;
 
-use crate::args::BookTest;
+use super::args::BookTest;
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
 use crate::ui;

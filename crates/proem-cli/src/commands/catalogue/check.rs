@@ -6,8 +6,8 @@ use proem_select::catalogue::EntryConcern;
 use proem_text::json;
 use serde_json::{Value, json};
 
+use super::CataloguePlace;
 use super::{counted, finding_json, found_in, open};
-use crate::args::CataloguePlace;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, RED, YELLOW, styled};
 use proem_app::catalogue::missing;

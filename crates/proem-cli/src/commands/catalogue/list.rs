@@ -6,8 +6,8 @@ use proem_select::catalogue::{Approval, Capability, CatalogueEntryKind};
 use proem_text::json;
 use serde_json::{Value, json};
 
+use super::{CataloguePlace, KindArg};
 use super::{approval_word, counted, found_in, noun, open, place, summary_json, tokens};
-use crate::args::{CataloguePlace, KindArg};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BLUE, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
 

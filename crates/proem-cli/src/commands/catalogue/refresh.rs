@@ -8,8 +8,8 @@ use proem_select::catalogue::{CatalogueName, EmbeddingTally};
 use proem_text::json;
 use serde_json::{Value, json};
 
+use super::CataloguePlace;
 use super::{counted, open};
-use crate::args::CataloguePlace;
 use crate::failure::CommandFailure;
 use crate::ui::{self, GREEN, RED, YELLOW, grouped, styled};
 use proem_app::catalogue::Refreshed;

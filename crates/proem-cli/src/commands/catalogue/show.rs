@@ -8,8 +8,8 @@ use proem_select::catalogue::{Capability, signature};
 use proem_text::json;
 use serde_json::Value;
 
+use super::CataloguePlace;
 use super::{about, approval_word, found_in, open, place as place_of, plain, summary_json, tokens};
-use crate::args::CataloguePlace;
 use crate::commands::trust::review::rows;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, LEAD, RED, grouped, styled};

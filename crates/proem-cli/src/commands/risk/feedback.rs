@@ -12,7 +12,7 @@ use proem_app::records;
 use proem_app::risk::feedback::{self, Opinion, TakenBack};
 use proem_text::json;
 
-use crate::args::risk::Feedback;
+use super::args::Feedback;
 use crate::failure::CommandFailure;
 use crate::ui::{self, counted};
 

@@ -17,7 +17,7 @@ use proem_agents::risk::report::RiskReport;
 use proem_text::json;
 use serde_json::Value as Json;
 
-use crate::args::risk::Risk;
+use super::args::Risk;
 use crate::failure::CommandFailure;
 use crate::ui;
 

@@ -11,8 +11,8 @@ use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
+use super::RunArgs;
 use super::{account, single, source};
-use crate::args::RunArgs;
 use crate::failure::CommandFailure;
 use crate::ui::{self, grouped};
 

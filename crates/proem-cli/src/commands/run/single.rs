@@ -17,8 +17,8 @@ use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
+use super::RunArgs;
 use super::account;
-use crate::args::RunArgs;
 use crate::failure::CommandFailure;
 use crate::ui;
 

@@ -10,8 +10,8 @@ use proem_store::record::RunOutcome;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
+use super::args::OutcomeArg;
 use super::{CommandFailure, OpenProject, RecordsPlace};
-use crate::args::records::OutcomeArg;
 use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cell, styled};
 use proem_app::{records, when};
 

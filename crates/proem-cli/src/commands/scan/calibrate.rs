@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use proem_guard::show;
 
+use super::args::ScanArgs;
 use super::{name, progress::ScanProgress, read};
-use crate::args::ScanArgs;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::scan::ScanOptions;

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use proem_guard::{Verdict, show};
 
+use super::args::{ScanArgs, VerdictThreshold};
 use super::{Total, listing, name, progress::ScanProgress, read};
-use crate::args::{ScanArgs, VerdictThreshold};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::guarding::GuardSetup;

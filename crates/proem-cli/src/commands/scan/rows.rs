@@ -11,8 +11,8 @@ use proem_runtime::readers::open;
 use proem_text::json;
 use serde_json::json;
 
+use super::args::{ScanArgs, VerdictThreshold};
 use super::{exit_code, is_stdin, listing, name, progress::ScanProgress};
-use crate::args::{ScanArgs, VerdictThreshold};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, RED, grouped, styled};
 use proem_app::guarding::GuardSetup;

@@ -8,7 +8,7 @@ use proem_app::risk::feedback::asking::{self, PROMPT};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 
-use crate::args::risk::Feedback;
+use crate::commands::risk::args::Feedback;
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
 use crate::ui;

@@ -1,4 +1,4 @@
-//! The arguments of `proem assemble`.
+//! The command line of `proem assemble`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,19 @@ use proem_app::assemble::AssembleOptions;
 use proem_app::records::writing::RecordChoice;
 use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 
-use super::records;
+use crate::args::models::with_models;
+use crate::args::wishes::AnswerWishes;
+
+pub(crate) const ASSEMBLE_EXAMPLES: &str = with_models!(
+    "the role that the prompt names, `small`",
+    "\
+Examples:
+  proem assemble \"fix the flaky parser test\"
+  proem assemble \"review this diff\" --explain
+  proem assemble \"add retries\" --format anthropic --model small > body.json
+  proem assemble --task-untrusted \"$ISSUE_TITLE\" --json     # in CI: somebody else wrote it
+  git log -1 --format=%s | proem assemble - --task-untrusted"
+);
 
 /// How a mode is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -88,7 +100,7 @@ pub(crate) struct Assemble {
     #[arg(long, value_name = "VERSION")]
     pub(crate) prompt_version: Option<String>,
     #[command(flatten)]
-    pub(crate) wishes: records::AnswerWishes,
+    pub(crate) wishes: AnswerWishes,
     /// Keep no record of it
     #[arg(long)]
     pub(crate) no_record: bool,

@@ -9,7 +9,14 @@ use proem_app::records::learning::{Adapting, CallerWishes};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 
-use super::models::with_models;
+use crate::args::models::with_models;
+
+pub(crate) const BOOK_EXAMPLES: &str = "\
+Examples:
+  proem book list
+  proem book show assemble/task
+  proem book check            # exit code 1 if something is wrong
+  proem book lock             # after a new version is finished";
 
 const TEST_EXAMPLES: &str = with_models!(
     "what the prompt file names as `model:`, or `small`",

@@ -13,10 +13,10 @@ use proem_app::{Error, when};
 use proem_risk::level::{Level, LevelRules};
 use proem_runtime::change::{CommitSelection, Spec, parse};
 
-use super::models::with_models;
-use super::records::AnswerWishes;
+use crate::args::models::with_models;
+use crate::args::wishes::AnswerWishes;
 
-pub(super) const RISK_EXAMPLES: &str = with_models!(
+pub(crate) const RISK_EXAMPLES: &str = with_models!(
     "the role that its prompts name, `small`",
     "\
 Examples:
@@ -237,7 +237,7 @@ impl LevelRulesArg {
     }
 }
 
-pub(super) const FEEDBACK_EXAMPLES: &str = with_models!(
+const FEEDBACK_EXAMPLES: &str = with_models!(
     "the role that its prompt names, `small`",
     "\
 Examples:

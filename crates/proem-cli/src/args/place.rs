@@ -1,0 +1,27 @@
+//! Which records a command is about.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use proem_app::records::Whose;
+
+/// Which project's records are meant.
+#[derive(Debug, Clone, Parser)]
+pub(crate) struct RecordsPlace {
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".", global = true)]
+    pub(crate) root: PathBuf,
+    /// All projects of this user
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl RecordsPlace {
+    /// Whose runs are meant.
+    pub(crate) const fn whose(&self) -> Whose {
+        if self.all { Whose::All } else { Whose::Project }
+    }
+}
