@@ -71,12 +71,22 @@ pub(crate) fn tail(hint: &Hint) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    /// The enumeration is open to other crates, so that only its source says what all of it is.
+    const HINTS: &str = include_str!("../../proem-app/src/message.rs");
+
+    /// A variant's name, at the beginning of its source or of its debugging form.
+    fn name(text: &str) -> String {
+        text.chars().take_while(char::is_ascii_alphanumeric).collect()
+    }
 
     #[test]
     fn hints_name_flags_and_commands() {
         let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        for (hint, expected) in [
+        let rows = [
             (Hint::ChooseMode, "x; choose another mode with --mode act or --mode review"),
             (Hint::NameFolder, "x; --root takes the folder that the task is about"),
             (
@@ -111,9 +121,26 @@ mod tests {
             (Hint::MeasureCounts, "x; `proem cost fit` compares it with recorded calls"),
             (Hint::ChooseFolder, "x, or choose another --root"),
             (Hint::EndEditing { path: "a".to_owned() }, "x; `proem trust revoke a` ends that"),
-        ] {
+            (Hint::ReviewTrust, "x; review with `proem trust`"),
+            (Hint::CalibrateGuard, "x; create a new one with `proem scan --calibrate`"),
+            (Hint::FitFactors, "x; delete it, then create it again with `proem cost fit --apply`"),
+            (Hint::CheckCatalogue, "x; `proem catalogue check` lists them"),
+            (Hint::SeeLearned { prompt: "a/b".to_owned() }, "x; see `proem adapt a/b`"),
+            (Hint::SeeRun { run: "3f2a9c01".to_owned() }, "x; see `proem runs show 3f2a9c01`"),
+            (Hint::NameRepository, "x; run `proem risk` in one, or name its folder with --root"),
+            (Hint::RecordAssessment, "x; run `proem risk` first"),
+            (Hint::ReadAssessmentId, "x; `proem risk --json` prints the id of one"),
+        ];
+        let worded: BTreeSet<String> = rows.iter().map(|(hint, _)| name(&format!("{hint:?}"))).collect();
+        for (hint, expected) in rows {
             assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);
         }
         assert_eq!(in_words(&"x".into()), "x");
+
+        let (_, all) = HINTS.split_once("pub enum Hint {\n").unwrap();
+        let (all, _) = all.split_once("\n}\n").unwrap();
+        let is_variant = |line: &&str| line.starts_with(|first: char| first.is_ascii_uppercase());
+        let all = all.lines().filter_map(|line| line.strip_prefix("    ")).filter(is_variant).map(name);
+        assert_eq!(all.collect::<BTreeSet<_>>(), worded, "every hint has words, and they are pinned here");
     }
 }
