@@ -336,7 +336,7 @@ impl OpenProject {
                     self.distrust(&format!("{BOOK}/{path}"), "not a part of the book's layout".into());
                 }
                 BookReading::All => {
-                    self.distrust(&format!("{BOOK}/{path}"), "listed, but not used by `proem assemble`".into());
+                    self.distrust(&format!("{BOOK}/{path}"), "listed, but not used for prompts".into());
                 }
             }
         }
