@@ -112,7 +112,7 @@ impl RecordedInvestigation {
         project: &OpenProject,
         progress: &dyn Fn(AssessorProgress),
     ) -> Result<(AssessedRepository, ChangeAssessment), Message> {
-        let anew = |text: String| Message { text, hint: Some(Hint::AssessAnew) };
+        let anew = |why: Message| Message { hint: why.hint.or(Some(Hint::AssessAnew)), ..why };
         let missing = "its change is missing from the record";
         let assessing = AssessedRepository::again(&self.assessed, root, project, progress).map_err(anew)?;
         let looked = assessing.look_one(0).ok_or(missing)??;
@@ -127,7 +127,7 @@ impl RecordedInvestigation {
             Some(difference::first(&self.subject, &today))
         };
         match different {
-            Some(different) => Err(anew(format!("the change differs from the recorded one: {different}"))),
+            Some(different) => Err(anew(format!("the change differs from the recorded one: {different}").into())),
             None => Ok((assessing, looked)),
         }
     }

@@ -17,7 +17,7 @@ use proem_runtime::risk::{Assessor, AssessorOptions, AssessorProgress, ChangeVie
 use super::grounds::{AssessmentBasis, AssessmentRecord, ChangeLocation, Corpora};
 use super::options::{HistoryCaching, RiskOptions, WantedChanges};
 use crate::error::Error;
-use crate::message::{Hint, Note};
+use crate::message::{Hint, Message, Note};
 use crate::project::OpenProject;
 use crate::trust::hash;
 use crate::words::counted;
@@ -84,17 +84,17 @@ impl AssessedRepository {
     ///
     /// # Errors
     ///
-    /// In words, if it isn't there, or something that it was assessed from is not what it was.
+    /// In words, with what could be done about it where that is known, if it isn't there, or something that it was
+    /// assessed from is not what it was.
     pub(super) fn again(
         assessed: &AssessmentRecord,
         root: &Path,
         project: &OpenProject,
         progress: &dyn Fn(AssessorProgress),
-    ) -> Result<Self, String> {
-        let words = |failure: Error| failure.to_string();
+    ) -> Result<Self, Message> {
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| error.to_string())?;
         let git = git.within(project.config.git.limits());
-        let repository = repository(&git, root, project).map_err(words)?;
+        let repository = repository(&git, root, project)?;
         let corpora = assessed.grounds.corpora()?;
         let find = |place: &ChangeLocation| place.find(&git, &repository, assessed.grounds.now);
         let change = find(&assessed.change)?;
@@ -103,7 +103,7 @@ impl AssessedRepository {
         let all: Vec<ResolvedChange> = [newest, Some(change.clone()), oldest].into_iter().flatten().collect();
         let grounds = assessed.grounds.clone();
         let found = ChangeScope { git: &git, repository: &repository, all: &all, grounds, corpora };
-        found.open(&[change], project, progress).map_err(words)
+        Ok(found.open(&[change], project, progress)?)
     }
 
     /// What the changes are put before.
@@ -256,4 +256,40 @@ fn wanted(
     }
     let resolve = |id: &ObjectId| change::resolve(git, repository, &Spec::Rev(id.to_string()), now);
     Ok((listing.commits.iter().map(resolve).collect::<Result<_, _>>()?, left_out))
+}
+
+#[cfg(test)]
+mod tests {
+    use proem_risk::level::Thresholds;
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::places::{Channel, Places};
+
+    #[test]
+    fn what_keeps_a_change_from_being_found_again_says_what_could_be_done() {
+        let folder = TempDir::new().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let [config, state, cache] = ["config", "state", "cache"].map(|name| base.join(name));
+        let places =
+            Places { config, state, cache, home: base.clone(), programs: base.clone(), channel: Channel::Pipe };
+        let project = OpenProject::without_book(&base, &places).unwrap();
+        let assessed: AssessmentRecord = serde_json::from_value(json!({
+            "change": { "kind": "commit", "id": null, "base": null },
+            "newest": null,
+            "oldest": null,
+            "now": 0,
+            "windowMonths": 12,
+            "firstParent": false,
+            "caching": "off",
+            "thresholds": Thresholds::shipped().unwrap(),
+            "incidents": null,
+            "coverage": null,
+        }))
+        .unwrap();
+        let refused = AssessedRepository::again(&assessed, &base, &project, &|_| {}).unwrap_err();
+        let expected = format!("`{}` is not in a git repository", base.display());
+        assert_eq!((refused.text, refused.hint), (expected, Some(Hint::NameRepository)));
+    }
 }
