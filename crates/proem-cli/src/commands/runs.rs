@@ -45,7 +45,7 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, CommandFailure> {
             records::blocking(list::run(&project, &wanted, place))
         }
         RunsCommand::Show { run, body, call, full, any, place } => {
-            let wanted = show::PurgeRequest { run, body: *body, call: *call, full: *full, listed: listed(*any) };
+            let wanted = show::ShowRequest { run, body: *body, call: *call, full: *full, listed: listed(*any) };
             records::blocking(show::run(&project, &wanted, place))
         }
         RunsCommand::Diff { first, second, any, place } => {

@@ -18,7 +18,7 @@ use proem_app::records;
 use proem_app::runs::{TextsByHash, body, found};
 
 /// What is shown of which run.
-pub(super) struct PurgeRequest<'w> {
+pub(super) struct ShowRequest<'w> {
     pub(super) run: &'w str,
     pub(super) body: bool,
     pub(super) call: u32,
@@ -54,7 +54,7 @@ impl RunView<'_> {
 
 pub(super) async fn run(
     project: &OpenProject,
-    wanted: &PurgeRequest<'_>,
+    wanted: &ShowRequest<'_>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     let zone = records::zone(&project.config.budget)?;
