@@ -10,11 +10,11 @@ use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::paths::LocationSegment;
 use proem_guard::Untrusted;
 use proem_guard::contain::ContainmentMode;
-use proem_text::{Label, Source};
+use proem_text::{Label, OrderedMap, Source};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, ErrorKind};
-use crate::ordered::{OrderedJson, OrderedMap};
+use crate::ordered::OrderedJson;
 use crate::schema::{self, compile, declared_names};
 
 /// Whether an input's text is ours or from outside.

@@ -4,18 +4,16 @@
 //! template go through an object as its author wrote it. Whatever is hashed or compared is
 //! [canonical](proem_text::json) instead, where keys are sorted.
 
-mod fields;
 mod number;
 
 use core::fmt;
 use std::sync::Arc;
 
-use proem_text::json::quote;
+use proem_text::{OrderedMap, json::quote};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Number, Value as Json};
 
-pub use self::fields::OrderedMap;
 pub(crate) use self::number::print as print_number;
 
 /// A JSON value; a copy shares what it holds.

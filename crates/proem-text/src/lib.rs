@@ -1,4 +1,4 @@
-//! Text without opinions: labels, spans, normalisation, words, diagnostics and canonical JSON.
+//! Text without opinions: labels, spans, normalisation, words, diagnostics, canonical JSON and ordered maps.
 //!
 //! Nothing here knows what a prompt is. Every function is pure, allocates in proportion to its
 //! input and never panics. Start with [`span`]: every derived text here carries an
@@ -13,11 +13,13 @@ pub mod hex;
 pub mod json;
 pub mod label;
 pub mod normalise;
+mod ordered_map;
 pub mod span;
 pub mod words;
 
 pub use diagnostic::{Diagnostic, DiagnosticSeverity, line_column};
 pub use label::{Audience, Label, Secrecy, Source, Sources};
 pub use normalise::{View, normalise};
+pub use ordered_map::OrderedMap;
 pub use span::{OffsetMap, Span};
 pub use words::{character_ngrams, words};

@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use proem_engine::ordered::{OrderedJson, OrderedMap};
+use proem_engine::ordered::OrderedJson;
 use proem_runtime::files;
+use proem_text::OrderedMap;
 
 use crate::error::Error;
 

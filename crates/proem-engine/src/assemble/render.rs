@@ -6,11 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use proem_guard::{ContainedText, InstallationKey};
+use proem_text::OrderedMap;
 
 use crate::error::{Error, ErrorKind};
 use crate::input::{Checker, InputTrust, Inputs, Slots, complete};
 use crate::ladder::shrink;
-use crate::ordered::{OrderedJson, OrderedMap};
+use crate::ordered::OrderedJson;
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
 use crate::section::{Ladder, Rung, Trust};

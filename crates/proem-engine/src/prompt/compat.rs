@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use proem_text::OrderedMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::file::{self, MAX_FILE_BYTES};
@@ -14,10 +15,11 @@ use super::picoschema::{self, NamedSchemas};
 use super::template::evaluate::{Dialect, TemplateBindings, evaluate};
 use super::template::{Template, parse};
 use super::{expansion, yaml};
+
 use crate::error::{Error, ErrorKind, error_at};
 use crate::input::{collect_ordered, unused};
 use crate::message::{Message, Part};
-use crate::ordered::{OrderedJson, OrderedMap};
+use crate::ordered::OrderedJson;
 
 const RESERVED: [&str; 12] = [
     "config",

@@ -1,10 +1,13 @@
 //! Renders the sections of a strict prompt, one template each.
 
+use proem_text::OrderedMap;
+
 use super::file::Section;
 use super::loaded::Prompt;
 use super::template::evaluate::{Dialect, TemplateBindings, evaluate};
+
 use crate::error::{Error, ErrorKind};
-use crate::ordered::{OrderedJson, OrderedMap};
+use crate::ordered::OrderedJson;
 
 /// The version of how templates and inputs become text.
 ///

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use proem_text::{diagnostic::Diagnostic, span::Span};
+use proem_text::{OrderedMap, diagnostic::Diagnostic, span::Span};
 use saphyr::Scalar;
 use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::error_at;
-use crate::ordered::{OrderedJson, OrderedMap};
+use crate::ordered::OrderedJson;
 
 const MAX_DEPTH: usize = 64;
 const MAX_NODES: usize = 20_000;

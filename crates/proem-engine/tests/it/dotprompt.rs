@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use proem_engine::message::{Message, Part};
-use proem_engine::ordered::{OrderedJson, OrderedMap};
+use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
+use proem_text::OrderedMap;
 use saphyr::{LoadableYamlNode, Yaml};
 use serde_json::{Map, Value as Json, json};
 

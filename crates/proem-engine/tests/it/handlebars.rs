@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use proem_engine::ErrorKind;
 use proem_engine::message::Part;
-use proem_engine::ordered::{OrderedJson, OrderedMap};
+use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
+use proem_text::OrderedMap;
 use proptest::prelude::*;
 
 /// What every case is given.

@@ -147,7 +147,8 @@ fn report(version: &str, results: &[(String, AssertionOutcome)], left_out: &BTre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proem_engine::ordered::{OrderedJson, OrderedMap};
+    use proem_engine::ordered::OrderedJson;
+    use proem_text::OrderedMap;
 
     #[track_caller]
     fn check(template: &str, expected: &str, outcome_expected: &str) {

@@ -9,11 +9,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use proem_text::OrderedMap;
+
 use super::functions::{self, compute, is_empty, is_true};
 use super::partials::inlines;
 use super::scope::{BlockParameters, ContextLevel, Inlines, LoopIteration, TemplateScope};
 use super::{BlockStatement, Expression, HelperCall, Statement, Template};
-use crate::ordered::{OrderedJson, OrderedMap};
+
+use crate::ordered::OrderedJson;
 
 /// The most bytes of one rendered text: nested loops multiply.
 pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;

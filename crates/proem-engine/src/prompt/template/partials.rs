@@ -1,10 +1,13 @@
 //! Puts partials where they are named: those of files, those that templates define in themselves, and what
 //! `{{#> name}}` holds.
 
+use proem_text::OrderedMap;
+
 use super::evaluate::{COMPUTED_NAME, EvaluationContext, RenderFailure, problem};
 use super::scope::{ContextLevel, Inlines, PartialBlock, TemplateScope, is_same, with_fields};
 use super::{Expression, Partial, PartialName, Statement, Template};
-use crate::ordered::{OrderedJson, OrderedMap};
+
+use crate::ordered::OrderedJson;
 
 impl<'v> EvaluationContext<'v> {
     pub(super) fn partial(&mut self, partial: &Partial, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {

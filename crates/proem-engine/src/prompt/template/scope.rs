@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use proem_text::OrderedMap;
+
 use super::evaluate::EvaluationContext;
 use super::{PathExpression, Template};
-use crate::ordered::{OrderedJson, OrderedMap};
+
+use crate::ordered::OrderedJson;
 
 /// What stands around a place in a template; a copy is cheap, and nothing in it changes.
 #[derive(Debug, Clone, Copy)]

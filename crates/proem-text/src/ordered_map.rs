@@ -1,8 +1,7 @@
 //! Values by name, in the order in which they were written.
 
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 use core::fmt;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Values by name. Going through them keeps the order as written; finding one takes logarithmic time.
 #[derive(Clone)]
@@ -49,7 +48,7 @@ impl<T> OrderedMap<T> {
     }
 
     /// All of them as written, with names that can be shared.
-    pub(crate) fn shared(&self) -> impl Iterator<Item = &(Arc<str>, T)> {
+    pub fn shared(&self) -> impl Iterator<Item = &(Arc<str>, T)> {
         self.entries.iter()
     }
 
