@@ -17,11 +17,13 @@ mod marker;
 mod mode;
 mod reader;
 pub(crate) mod scan;
+mod tree;
 
 pub use self::{
     compared::without_ids,
     delimiter::{InstallationKey, Tag},
     mode::ContainmentMode,
+    tree::contain_tree,
 };
 
 use self::{body::ContainmentBody, scan::scan};

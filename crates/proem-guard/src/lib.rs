@@ -1,6 +1,7 @@
 //! Keeps untrusted text untrusted: the type, the readings, the scanners, containment and showing.
 //!
 //! - [`untrusted`]: the type; text doesn't get out of it but by the two doors below.
+//! - [`label_tree`]: values of which each leaf has a label of its own.
 //! - [`view`]: what a model reads instead of the original, and every other way to read it.
 //! - [`guard`]: looks for attacks in all of these readings; [`finding`]: what it finds;
 //!   [`verdict`]: what is to become of the text; [`mod@cut`]: what is left without the attack.
@@ -20,6 +21,7 @@ pub mod cut;
 mod error;
 pub mod finding;
 pub mod guard;
+pub mod label_tree;
 pub mod learned;
 pub mod lexicon;
 pub mod scan;
@@ -33,12 +35,16 @@ pub mod view;
 
 pub use check::{ActionCheck, Canary, check};
 pub use contain::{
-    ContainedText, ContainmentPart, InstallationKey, Neutralisation, SourceRange, Tag, contain, without_ids,
+    ContainedText, ContainmentPart, InstallationKey, Neutralisation, SourceRange, Tag, contain, contain_tree,
+    without_ids,
 };
 pub use cut::{Cut, cut};
 pub use error::RuleError;
 pub use finding::{Finding, FindingKind, Severity};
 pub use guard::{Guard, GuardError};
+pub use label_tree::{
+    LabelList, LabelMap, LabelScalar, LabelTree, TreeDifference, TreeError, TreeFault, TreeName, TreePlace, differences,
+};
 pub use scan::{Hit, Scan, ScanError, Scanner, Sight, UnreadReason, UnreadSpan};
 pub use scanners::ToolVocabulary;
 pub use show::ScreenText;

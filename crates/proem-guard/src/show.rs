@@ -8,8 +8,12 @@
 mod host;
 mod report;
 mod script;
+mod tree;
 
-pub use self::report::{report, report_json};
+pub use self::{
+    report::{report, report_json},
+    tree::{TreeCap, differences, place, tree, tree_html, tree_json},
+};
 
 use crate::untrusted::Untrusted;
 use alloc::{format, string::String};
@@ -69,14 +73,7 @@ pub fn terminal_str(text: &str) -> ScreenText {
 /// `&`, `<`, `>`, `"` and `'` as character references.
 #[must_use]
 pub fn html(text: &Untrusted<String>) -> ScreenText {
-    show(text.value(), usize::MAX, |out, c| match c {
-        '&' => out.push_str("&amp;"),
-        '<' => out.push_str("&lt;"),
-        '>' => out.push_str("&gt;"),
-        '"' => out.push_str("&quot;"),
-        '\'' => out.push_str("&#39;"),
-        c => out.push(c),
-    })
+    show(text.value(), usize::MAX, push_reference)
 }
 
 /// The exact text as a JSON string, never capped. `proem_text::json` writes it so that a reader
@@ -94,6 +91,24 @@ pub fn value(value: &Untrusted<Value>) -> Value {
 
 fn push_plain(out: &mut String, c: char) {
     out.push(c);
+}
+
+fn push_reference(out: &mut String, c: char) {
+    match c {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '"' => out.push_str("&quot;"),
+        '\'' => out.push_str("&#39;"),
+        c => out.push(c),
+    }
+}
+
+/// What a terminal shows, for a web page.
+fn escaped(shown: &str) -> String {
+    let mut out = String::with_capacity(shown.len());
+    shown.chars().for_each(|c| push_reference(&mut out, c));
+    out
 }
 
 /// Shows at most `max` characters; `push` writes one that is not escaped.

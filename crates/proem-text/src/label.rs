@@ -9,7 +9,8 @@ use core::fmt;
 /// How many sources a label names before it says "many".
 pub const MAX_NAMED_SOURCES: usize = 32;
 
-const MAX_SOURCE_BYTES: usize = 64;
+/// The longest name of a source.
+pub const MAX_SOURCE_BYTES: usize = 64;
 
 /// The name of one untrusted source, such as `git/branch`.
 ///
@@ -104,6 +105,13 @@ impl Audience {
             Self::Internal => "internal",
             Self::Restricted => "restricted",
         }
+    }
+
+    /// Reads the word; `None` if it is none.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        let all = [Self::Public, Self::External, Self::Internal, Self::Restricted];
+        all.into_iter().find(|audience| audience.as_str() == word)
     }
 }
 

@@ -33,9 +33,7 @@ impl From<&Label> for StoredLabel {
 impl StoredLabel {
     /// The label; `None` if a name is none.
     fn label(self) -> Option<Label> {
-        let audiences = [Audience::Public, Audience::External, Audience::Internal, Audience::Restricted];
-        let audience = audiences.into_iter().find(|audience| audience.as_str() == self.audience)?;
-        let mut label = Label::trusted().narrowed_to(audience);
+        let mut label = Label::trusted().narrowed_to(Audience::parse(&self.audience)?);
         match self.sources {
             Some(names) => {
                 for name in names {

@@ -5,6 +5,8 @@ mod check_corpus;
 mod check_laws;
 mod corpus;
 mod golden;
+mod label_tree;
+mod label_tree_laws;
 mod laws;
 mod scan;
 mod scanners;

@@ -1,0 +1,68 @@
+//! How much may stand in a tree.
+
+use super::LabelTree;
+use super::place::{Trail, TreeError, TreeFault};
+
+/// The most lists and maps that may stand in each other.
+pub const MAX_DEPTH: usize = 32;
+/// The most values: leaves, lists and maps.
+pub const MAX_VALUES: usize = 65_536;
+/// The most bytes of all texts and names together.
+pub const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// The longest name of a value.
+pub const MAX_NAME_BYTES: usize = 256;
+
+/// What was counted so far.
+#[derive(Debug, Default)]
+pub(super) struct Bounds {
+    values: usize,
+    bytes: usize,
+}
+
+impl Bounds {
+    /// Counts the value at a place, with the bytes of its text.
+    pub(super) fn enter(&mut self, trail: Trail<'_>, text: usize) -> Result<(), TreeError> {
+        let name = trail.name().map_or(0, str::len);
+        self.values = self.values.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(text).saturating_add(name);
+        let fault = if trail.depth() > MAX_DEPTH {
+            TreeFault::Depth
+        } else if name > MAX_NAME_BYTES {
+            TreeFault::Name
+        } else if self.values > MAX_VALUES {
+            TreeFault::Values
+        } else if self.bytes > MAX_BYTES {
+            TreeFault::Bytes
+        } else {
+            return Ok(());
+        };
+        Err(TreeError::new(trail.place(), fault))
+    }
+}
+
+impl LabelTree {
+    /// Whether it is within bounds.
+    pub(super) fn check(&self) -> Result<(), TreeError> {
+        count(self, Trail::Root, &mut Bounds::default())
+    }
+}
+
+fn count(tree: &LabelTree, trail: Trail<'_>, bounds: &mut Bounds) -> Result<(), TreeError> {
+    let text = match tree {
+        LabelTree::Text(text) => text.len(),
+        LabelTree::Outside(text) | LabelTree::Flagged(text) => text.len(),
+        _ => 0,
+    };
+    bounds.enter(trail, text)?;
+    match tree {
+        LabelTree::List(list) => {
+            let mut items = list.iter().enumerate();
+            items.try_for_each(|(index, item)| count(item, Trail::Index(&trail, index), bounds))
+        }
+        LabelTree::Map(map) => {
+            let mut fields = map.sorted().into_iter();
+            fields.try_for_each(|(name, field)| count(field, Trail::Name(&trail, name, map.outside_label()), bounds))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,208 @@
+//! Trees of labelled values on a screen.
+//!
+//! Each line begins with a sign or a word of ours. Texts from outside stand below the name of their source, each
+//! line of them behind a bar, and capped; names from outside stand in the brackets of our remarks, which no text from
+//! outside can have. What is secret is not shown.
+
+use super::{ScreenText, escaped, terminal_str};
+use crate::label_tree::{
+    DifferenceKind, LabelTree, PlacePart, TreeDifference, TreePlace,
+    outline::{OutlineLine, OutlineName, is_secret, outline},
+};
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec,
+    vec::Vec,
+};
+use proem_text::{Audience, Label, Sources, json::compact};
+use serde_json::Value as Json;
+
+/// How much of a tree is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeCap {
+    /// The most characters of each text from outside.
+    pub characters: usize,
+    /// The most lines.
+    pub lines: usize,
+}
+
+impl Default for TreeCap {
+    /// What fits a person's patience.
+    fn default() -> Self {
+        Self { characters: 2000, lines: 500 }
+    }
+}
+
+/// The most characters of a name from outside.
+const NAME: usize = 64;
+/// The most sources of a label.
+const SOURCES: usize = 4;
+
+/// The tree for a terminal, a line for each value, without a final line break.
+#[must_use]
+pub fn tree(tree: &LabelTree, cap: TreeCap) -> ScreenText {
+    capped(lines(OutlineName::None, tree, 0, cap), cap)
+}
+
+/// The tree for a web page, inside a `pre`: as [`tree()`], with character references.
+#[must_use]
+pub fn tree_html(tree: &LabelTree, cap: TreeCap) -> ScreenText {
+    ScreenText(escaped(self::tree(tree, cap).as_str()))
+}
+
+/// The exact values without their labels, as [`super::json`] gives a text: never capped, nothing hidden.
+#[must_use]
+pub fn tree_json(tree: &LabelTree) -> Json {
+    match tree {
+        LabelTree::List(list) => list.iter().map(tree_json).collect(),
+        LabelTree::Map(map) => {
+            let fields = map.sorted().into_iter().map(|(name, field)| (String::from(name), tree_json(field)));
+            Json::Object(fields.collect())
+        }
+        leaf => leaf.text().map(Json::from).or_else(|| leaf.scalar()).unwrap_or_default(),
+    }
+}
+
+/// A place for a terminal, on one line: `/fields/body`.
+#[must_use]
+pub fn place(place: &TreePlace) -> ScreenText {
+    let mut out = String::new();
+    for part in place.parts() {
+        out.push('/');
+        match part {
+            PlacePart::Ours(name) => out.push_str(terminal_str(name).as_str()),
+            PlacePart::Outside(name) => out.push_str(&outside_name(name.value(), name.label())),
+            PlacePart::Index(index) => out.push_str(&index.to_string()),
+        }
+    }
+    if out.is_empty() {
+        out.push('/');
+    }
+    ScreenText(out)
+}
+
+/// Differences for a terminal, without a final line break: each place with what stood there and what does.
+#[must_use]
+pub fn differences(all: &[TreeDifference<'_>], cap: TreeCap) -> ScreenText {
+    let mut shown = Vec::new();
+    for difference in all {
+        let place = self::place(&difference.place);
+        match difference.kind {
+            DifferenceKind::Added(tree) => {
+                shown.push(format!("added {place}"));
+                shown.extend(lines(OutlineName::Ours("new"), tree, 1, cap));
+            }
+            DifferenceKind::Removed(tree) => {
+                shown.push(format!("removed {place}"));
+                shown.extend(lines(OutlineName::Ours("old"), tree, 1, cap));
+            }
+            DifferenceKind::Changed { before, after } => {
+                shown.push(format!("changed {place}"));
+                shown.extend(lines(OutlineName::Ours("old"), before, 1, cap));
+                shown.extend(lines(OutlineName::Ours("new"), after, 1, cap));
+            }
+            DifferenceKind::Relabelled { before, after } => {
+                let origin = |tree| origin(tree).unwrap_or_else(|| "⟨ours⟩".into());
+                shown.push(format!("relabelled {place}: was {}, is {}", origin(before), origin(after)));
+            }
+        }
+    }
+    capped(shown, cap)
+}
+
+/// As many lines as there may be.
+fn capped(mut lines: Vec<String>, cap: TreeCap) -> ScreenText {
+    let more = lines.len().saturating_sub(cap.lines);
+    lines.truncate(cap.lines);
+    if more > 0 {
+        lines.push(format!("⟨{more} more lines⟩"));
+    }
+    ScreenText(lines.join("\n"))
+}
+
+fn lines(name: OutlineName<'_>, tree: &LabelTree, depth: usize, cap: TreeCap) -> Vec<String> {
+    outline(name, tree).into_iter().flat_map(|line| of_line(line, depth, cap)).collect()
+}
+
+fn of_line(line: OutlineLine<'_>, depth: usize, cap: TreeCap) -> Vec<String> {
+    let indent = "  ".repeat(line.depth.saturating_add(depth));
+    let name = match line.name {
+        OutlineName::None => String::new(),
+        OutlineName::Ours(name) => format!(" {}:", terminal_str(name)),
+        OutlineName::Outside(name, label) => format!(" {}:", outside_name(name, label)),
+        OutlineName::Index(index) => format!(" {index}:"),
+    };
+    let origin = origin(line.tree).map_or_else(String::new, |origin| format!(" {origin}"));
+    let begin = format!("{indent}-{name}{origin}");
+    if line.tree.own_label().is_some_and(is_secret) {
+        return vec![begin];
+    }
+    if let Some(scalar) = line.tree.scalar() {
+        return vec![format!("{begin} {}", compact(&scalar))];
+    }
+    let Some(text) = line.tree.text() else {
+        let is_empty = match line.tree {
+            LabelTree::List(list) => list.is_empty(),
+            LabelTree::Map(map) => map.is_empty(),
+            _ => false,
+        };
+        return vec![if is_empty { format!("{begin} (none)") } else { begin }];
+    };
+    if text.is_empty() {
+        return vec![format!("{begin} (empty)")];
+    }
+    let is_ours = matches!(line.tree, LabelTree::Text(_));
+    if is_ours && !text.contains('\n') {
+        return vec![format!("{begin} {}", terminal_str(text))];
+    }
+    let most = if is_ours { usize::MAX } else { cap.characters };
+    let (head, more) = match text.char_indices().nth(most) {
+        Some((end, _)) => text.split_at_checked(end).unwrap_or((text, "")),
+        None => (text, ""),
+    };
+    let mut shown = vec![begin];
+    shown.extend(head.split('\n').map(|text| format!("{indent}    │ {}", terminal_str(text))));
+    if !more.is_empty() {
+        shown.push(format!("{indent}    ⟨{} more characters⟩", more.chars().count()));
+    }
+    shown
+}
+
+fn outside_name(name: &str, label: &Label) -> String {
+    if is_secret(label) {
+        return "⟨secret⟩".into();
+    }
+    format!("⟨{}⟩", super::show(name, NAME, super::push_plain))
+}
+
+/// Where a value came from, as a remark; nothing for what code computed.
+fn origin(tree: &LabelTree) -> Option<String> {
+    let label = tree.own_label()?;
+    let is_shape = matches!(tree, LabelTree::List(_) | LabelTree::Map(_));
+    if is_shape && *label == Label::trusted() {
+        return None;
+    }
+    let mut words = Vec::new();
+    if matches!(tree, LabelTree::Flagged(_)) {
+        words.push("flagged".into());
+    }
+    if is_secret(label) {
+        words.push("secret".into());
+    }
+    words.push(match label.sources() {
+        Sources::Many => "from many sources".into(),
+        Sources::Named(named) if named.is_empty() => "from outside".into(),
+        Sources::Named(named) => {
+            let some: Vec<&str> = named.iter().take(SOURCES).map(proem_text::Source::as_str).collect();
+            match named.len().saturating_sub(some.len()) {
+                0 => format!("from {}", some.join(", ")),
+                more => format!("from {} and {more} more", some.join(", ")),
+            }
+        }
+    });
+    if label.audience() > Audience::Public {
+        words.push(format!("for {}", label.audience().as_str()));
+    }
+    Some(format!("⟨{}⟩", words.join(", ")))
+}
