@@ -9,7 +9,7 @@ use proem_engine::assembly::Appendix;
 use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{AnswerForm, Arrival, Request};
 use proem_engine::contract::Contract;
-use proem_engine::input::{InputTrust, Inputs, Value};
+use proem_engine::input::{InputTrust, Inputs};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::loaded::Prompt;
@@ -17,7 +17,7 @@ use proem_engine::providers::{Model, SchemaEnforcement};
 use proem_engine::report::Report;
 use proem_engine::tokens::CachingCounter;
 use proem_engine::{Error, ErrorKind};
-use proem_guard::{InstallationKey, Untrusted};
+use proem_guard::{InstallationKey, LabelTree, Untrusted};
 use proem_text::{Label, Source, json};
 
 /// What stands for a text that is kept out.
@@ -163,11 +163,8 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
     let mut order = 0;
     let mut values = Inputs::new();
     for (name, value) in fields.iter() {
-        let value = if is_vouched(ask, name) {
-            Value::from_ordered(value, None)
-        } else {
-            build(value, name, &mut order, &screen)
-        };
+        let value =
+            if is_vouched(ask, name) { LabelTree::from(value) } else { build(value, name, &mut order, &screen) };
         values.insert(name.to_owned(), value);
     }
     let scanned = screen.scanned();
@@ -191,19 +188,19 @@ fn visit(value: &OrderedJson, name: &str, seen: &mut impl FnMut(&Untrusted<Strin
 }
 
 /// The input with those of its texts that stay.
-fn build(value: &OrderedJson, name: &str, order: &mut usize, screen: &Screen<'_, InputText>) -> Value {
+fn build(value: &OrderedJson, name: &str, order: &mut usize, screen: &Screen<'_, InputText>) -> LabelTree {
     match value {
         OrderedJson::Text(_) => {
             let place = InputText { order: *order, input: name.to_owned() };
             *order = order.saturating_add(1);
-            screen.value(&place, |text| text).unwrap_or_else(|| Value::Outside(outside(WITHHELD, name)))
+            screen.value(&place, |text| text).unwrap_or_else(|| LabelTree::Outside(outside(WITHHELD, name)))
         }
-        OrderedJson::List(items) => Value::List(items.iter().map(|item| build(item, name, order, screen)).collect()),
+        OrderedJson::List(items) => LabelTree::list(items.iter().map(|item| build(item, name, order, screen))),
         OrderedJson::Map(fields) => {
             let fields = fields.iter().map(|(key, field)| (key, build(field, name, order, screen)));
-            Value::Map(fields.collect())
+            LabelTree::map(fields)
         }
-        other => Value::from_ordered(other, None),
+        other => LabelTree::from(other),
     }
 }
 

@@ -7,8 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::input::Value;
-use proem_guard::{Bar, Finding, Guard, Policy, Scan, Untrusted, Verdict, cut};
+use proem_guard::{Bar, Finding, Guard, LabelTree, Policy, Scan, Untrusted, Verdict, cut};
 use proem_text::Span;
 
 /// What texts from outside are looked at with.
@@ -219,10 +218,14 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
     }
 
     /// The text at a place as an input of the prompt, changed by `write`; `None` if it stays out.
-    pub(crate) fn value(&self, place: &P, write: impl FnOnce(Untrusted<String>) -> Untrusted<String>) -> Option<Value> {
+    pub(crate) fn value(
+        &self,
+        place: &P,
+        write: impl FnOnce(Untrusted<String>) -> Untrusted<String>,
+    ) -> Option<LabelTree> {
         let kept = self.kept.get(place)?;
         let text = write(kept.text.clone());
-        Some(if kept.is_flagged == IsFlagged::Yes { Value::Flagged(text) } else { Value::Outside(text) })
+        Some(if kept.is_flagged == IsFlagged::Yes { LabelTree::Flagged(text) } else { LabelTree::Outside(text) })
     }
 
     /// Whether the text at a place stays.

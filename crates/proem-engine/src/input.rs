@@ -1,17 +1,18 @@
-//! What a prompt is given: values whose texts are ours or from outside.
+//! What a prompt is given: trees of values whose texts are ours or from outside.
 //!
 //! Invariant: text from outside never enters a template's evaluation. [`Slots`] puts a mark in its
 //! place, and only [`proem_guard::contain()`] puts the text where the mark is.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jsonschema::error::ValidationErrorKind as Kind;
 use jsonschema::paths::LocationSegment;
-use proem_guard::Untrusted;
 use proem_guard::contain::ContainmentMode;
+use proem_guard::{LabelTree, TreeName, Untrusted, show};
 use proem_text::{Label, OrderedMap, Source};
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::ordered::OrderedJson;
@@ -26,134 +27,46 @@ pub enum InputTrust {
     Untrusted,
 }
 
-/// One input value.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// No value: an optional input that its caller leaves open.
-    Null,
-    /// A yes or no.
-    Bool(bool),
-    /// A number.
-    Number(Number),
-    /// A text that code computed or a person typed or approved.
-    Text(String),
-    /// A text from outside.
-    Outside(Untrusted<String>),
-    /// A text from outside that the guard flagged: it is contained with a mark at each word.
-    Flagged(Untrusted<String>),
-    /// Values in the order in which templates go through them.
-    List(Vec<Self>),
-    /// Values by name, in the order in which templates go through them.
-    Map(OrderedMap<Self>),
-}
-
-impl Value {
-    /// JSON as a value; with `label`, its texts are from outside.
-    #[must_use]
-    pub fn from_json(json: Json, label: Option<&Label>) -> Self {
-        Self::from_ordered(&json.into(), label)
-    }
-
-    /// JSON as a value, its objects in their order; with `label`, its texts are from outside.
-    #[must_use]
-    pub fn from_ordered(value: &OrderedJson, label: Option<&Label>) -> Self {
+impl From<&OrderedJson> for LabelTree {
+    /// JSON that code computed, or that a person typed or approved, its objects in their order.
+    fn from(value: &OrderedJson) -> Self {
         match value {
             OrderedJson::Null => Self::Null,
             OrderedJson::Bool(value) => Self::Bool(*value),
             OrderedJson::Number(number) => Self::Number(number.clone()),
-            OrderedJson::Text(text) => match label {
-                Some(label) => Self::Outside(Untrusted::new(text.as_ref().to_owned(), label.clone())),
-                None => Self::Text(text.as_ref().to_owned()),
-            },
-            OrderedJson::List(items) => Self::List(items.iter().map(|item| Self::from_ordered(item, label)).collect()),
-            OrderedJson::Map(fields) => {
-                Self::Map(fields.iter().map(|(name, item)| (name, Self::from_ordered(item, label))).collect())
+            OrderedJson::Text(text) => Self::Text(text.as_ref().to_owned()),
+            OrderedJson::List(items) => Self::list(items.iter()),
+            OrderedJson::Map(fields) => Self::map(fields.iter().map(|(name, item)| (name, Self::from(item)))),
+        }
+    }
+}
+
+/// Every text and name that a template may see as it is.
+fn collect<'v>(value: &'v LabelTree, texts: &mut Vec<Cow<'v, str>>) {
+    match value {
+        LabelTree::Text(text) => texts.push(Cow::Borrowed(text)),
+        LabelTree::List(items) => items.iter().for_each(|item| collect(item, texts)),
+        LabelTree::Map(map) => {
+            for (name, item) in map.iter() {
+                texts.push(template_name(name));
+                collect(item, texts);
             }
         }
-    }
-
-    /// A list of values.
-    pub fn list<T: Into<Self>>(items: impl IntoIterator<Item = T>) -> Self {
-        Self::List(items.into_iter().map(Into::into).collect())
-    }
-
-    /// The value with all its texts, for checking it against a schema.
-    fn exact(&self) -> Json {
-        match self {
-            Self::Null => Json::Null,
-            Self::Bool(value) => Json::Bool(*value),
-            Self::Number(number) => Json::Number(number.clone()),
-            Self::Text(text) => Json::String(text.clone()),
-            Self::Outside(text) | Self::Flagged(text) => proem_guard::show::json(text),
-            Self::List(items) => Json::Array(items.iter().map(Self::exact).collect()),
-            Self::Map(map) => {
-                Json::Object(map.iter().map(|(key, item)| (key.to_owned(), item.exact())).collect::<Map<_, _>>())
-            }
-        }
-    }
-
-    /// Every text and key that a template may see as it is.
-    fn collect<'v>(&'v self, texts: &mut Vec<&'v str>) {
-        match self {
-            Self::Text(text) => texts.push(text),
-            Self::List(items) => items.iter().for_each(|item| item.collect(texts)),
-            Self::Map(map) => {
-                for (key, item) in map.iter() {
-                    texts.push(key);
-                    item.collect(texts);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Another text from outside, flagged if this one is.
-    pub(crate) const fn with_outside(&self, text: Untrusted<String>) -> Self {
-        if matches!(self, Self::Flagged(_)) { Self::Flagged(text) } else { Self::Outside(text) }
-    }
-
-    fn has_outside(&self) -> bool {
-        match self {
-            Self::Outside(_) | Self::Flagged(_) => true,
-            Self::List(items) => items.iter().any(Self::has_outside),
-            Self::Map(map) => map.iter().any(|(_, item)| item.has_outside()),
-            _ => false,
-        }
+        _ => {}
     }
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<u64> for Value {
-    fn from(number: u64) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<Untrusted<String>> for Value {
-    fn from(text: Untrusted<String>) -> Self {
-        Self::Outside(text)
-    }
-}
-
-impl<const N: usize> From<[(&str, Self); N]> for Value {
-    fn from(entries: [(&str, Self); N]) -> Self {
-        Self::Map(entries.into_iter().collect())
+/// A name as templates find values by it. One from outside can't be rendered: the analysis refuses `@key` of what the
+/// schema doesn't declare, and [`Checker::trust`] such names where a prompt trusts its input.
+fn template_name(name: TreeName<'_>) -> Cow<'_, str> {
+    match name {
+        TreeName::Ours(name) => Cow::Borrowed(name),
+        TreeName::Outside(name) => Cow::Owned(show::json(&name).as_str().unwrap_or_default().to_owned()),
     }
 }
 
 /// All inputs by name.
-pub type Inputs = BTreeMap<String, Value>;
+pub type Inputs = BTreeMap<String, LabelTree>;
 
 /// The untrusted texts of one render, each standing behind a mark.
 ///
@@ -180,11 +93,11 @@ impl Slots {
     ///
     /// [`ErrorKind::InvalidInput`] if the texts hold every character that could be one.
     pub(crate) fn new(inputs: &Inputs, defaults: Option<&OrderedJson>, templates: &str) -> Result<Self, Error> {
+        let mut given = Vec::new();
+        inputs.values().for_each(|value| collect(value, &mut given));
         let mut texts = vec![templates];
-        for (name, value) in inputs {
-            texts.push(name);
-            value.collect(&mut texts);
-        }
+        texts.extend(inputs.keys().map(String::as_str));
+        texts.extend(given.iter().map(AsRef::as_ref));
         if let Some(defaults) = defaults {
             collect_ordered(defaults, &mut texts);
         }
@@ -197,21 +110,23 @@ impl Slots {
     }
 
     /// The value that a template sees: texts from outside replaced by marks.
-    pub(crate) fn fill(&mut self, name: &str, value: &Value, trust: InputTrust) -> OrderedJson {
+    pub(crate) fn fill(&mut self, name: &str, value: &LabelTree, trust: InputTrust) -> OrderedJson {
         match (value, trust) {
-            (Value::Null, _) => OrderedJson::Null,
-            (Value::Bool(value), _) => OrderedJson::Bool(*value),
-            (Value::Number(number), _) => OrderedJson::Number(number.clone()),
-            (Value::Text(text), InputTrust::Trusted) => OrderedJson::from(text.as_str()),
-            (Value::Text(text), InputTrust::Untrusted) => self
+            (LabelTree::Null, _) => OrderedJson::Null,
+            (LabelTree::Bool(value), _) => OrderedJson::Bool(*value),
+            (LabelTree::Number(number), _) => OrderedJson::Number(number.clone()),
+            (LabelTree::Scalar(_), _) => OrderedJson::from(show::tree_json(value)),
+            (LabelTree::Text(text), InputTrust::Trusted) => OrderedJson::from(text.as_str()),
+            (LabelTree::Text(text), InputTrust::Untrusted) => self
                 .mark(Untrusted::new(text.clone(), Label::from_source(input_source(name))), ContainmentMode::Delimit),
-            (Value::Outside(text), _) => self.mark(text.clone(), ContainmentMode::Delimit),
-            (Value::Flagged(text), _) => self.mark(text.clone(), ContainmentMode::Datamark),
-            (Value::List(items), _) => {
+            (LabelTree::Outside(text), _) => self.mark(text.clone(), ContainmentMode::Delimit),
+            (LabelTree::Flagged(text), _) => self.mark(text.clone(), ContainmentMode::Datamark),
+            (LabelTree::List(items), _) => {
                 OrderedJson::List(Arc::new(items.iter().map(|item| self.fill(name, item, trust)).collect()))
             }
-            (Value::Map(map), _) => {
-                map.iter().map(|(key, item)| (key, self.fill(name, item, trust))).collect::<OrderedMap<_>>().into()
+            (LabelTree::Map(map), _) => {
+                let fields = map.iter().map(|(key, item)| (template_name(key), self.fill(name, item, trust)));
+                fields.collect::<OrderedMap<_>>().into()
             }
         }
     }
@@ -316,7 +231,7 @@ impl Checker {
             Some(Json::Object(all)) => all,
             _ => Map::new(),
         };
-        all.extend(inputs.iter().map(|(name, value)| (name.clone(), value.exact())));
+        all.extend(inputs.iter().map(|(name, value)| (name.clone(), show::tree_json(value))));
         let json = Json::Object(all);
         let mut problems = BTreeSet::new();
         let mut more = 0usize;

@@ -1,8 +1,7 @@
 //! The built-in ladders: how a list or a text gets smaller.
 
-use proem_guard::Untrusted;
+use proem_guard::{LabelList, LabelTree, Untrusted};
 
-use crate::input::Value;
 use crate::section::Rung;
 
 /// Items kept at the head of a list that is shown in brief.
@@ -15,7 +14,7 @@ const LINE: usize = 200;
 /// A value on one rung, with the line of ours that says what is missing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ShrunkValue {
-    pub(crate) value: Value,
+    pub(crate) value: LabelTree,
     pub(crate) note: Option<String>,
 }
 
@@ -24,35 +23,36 @@ pub(crate) struct ShrunkValue {
 /// In brief a list keeps its first three and last two items, each text in it its first line; a
 /// text keeps its first line. As a count nothing is kept but the number of items, or of lines
 /// and bytes.
-pub(crate) fn shrink(name: &str, value: &Value, rung: Rung) -> ShrunkValue {
-    let kept = |value: Value, note: Option<String>| ShrunkValue { value, note };
+pub(crate) fn shrink(name: &str, value: &LabelTree, rung: Rung) -> ShrunkValue {
+    let kept = |value: LabelTree, note: Option<String>| ShrunkValue { value, note };
     match (value, rung) {
-        (_, Rung::Full) | (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Map(_), _) => {
+        (_, Rung::Full)
+        | (LabelTree::Null | LabelTree::Bool(_) | LabelTree::Number(_) | LabelTree::Scalar(_) | LabelTree::Map(_), _) => {
             kept(value.clone(), None)
         }
-        (Value::List(items), Rung::Brief) => {
+        (LabelTree::List(items), Rung::Brief) => {
             let cut = items.len().saturating_sub(HEAD.saturating_add(TAIL));
             let tail = items.iter().skip(HEAD.saturating_add(cut));
-            let few: Vec<Value> = items.iter().take(HEAD).chain(tail).map(first_lines).collect();
+            let few: Vec<LabelTree> = items.iter().take(HEAD).chain(tail).map(first_lines).collect();
             let note = match (cut, items.len()) {
                 (0, 1) => format!("[{name}: the first line of the one item]"),
                 (0, all) => format!("[{name}: {all} items, the first line of each]"),
                 (_, all) => format!("[{name}: {} of {all} items, first and last, the first line of each]", few.len()),
             };
-            let note = (few != *items).then_some(note);
-            kept(Value::List(few), note)
+            let note = (!few.iter().eq(items.iter())).then_some(note);
+            kept(list_like(items, few), note)
         }
-        (Value::List(items), Rung::Count) => {
+        (LabelTree::List(items), Rung::Count) => {
             let s = if items.len() == 1 { "" } else { "s" };
             let note = (!items.is_empty()).then(|| format!("[{name}: {} item{s}, not shown]", items.len()));
-            kept(Value::List(Vec::new()), note)
+            kept(list_like(items, Vec::new()), note)
         }
-        (Value::List(_), Rung::Omitted) => kept(Value::List(Vec::new()), None),
-        (Value::Text(text), _) => {
+        (LabelTree::List(items), Rung::Omitted) => kept(list_like(items, Vec::new()), None),
+        (LabelTree::Text(text), _) => {
             let (short, note) = shrink_text(name, text, rung);
-            kept(Value::Text(short), note)
+            kept(LabelTree::Text(short), note)
         }
-        (Value::Outside(text) | Value::Flagged(text), _) => {
+        (LabelTree::Outside(text) | LabelTree::Flagged(text), _) => {
             let (mut lines, mut bytes, mut changed) = (0usize, 0usize, false);
             text.measure(|text| {
                 (lines, bytes) = (text.lines().count(), text.len());
@@ -82,14 +82,21 @@ fn note(name: &str, rung: Rung, lines: usize, bytes: usize) -> Option<String> {
     }
 }
 
-fn first_lines(value: &Value) -> Value {
+fn first_lines(value: &LabelTree) -> LabelTree {
     match value {
-        Value::Text(text) => Value::Text(first_line(text)),
-        Value::Outside(text) | Value::Flagged(text) => value.with_outside(text.clone().map(|text| first_line(&text))),
-        Value::List(items) => Value::List(items.iter().map(first_lines).collect()),
-        Value::Map(map) => Value::Map(map.iter().map(|(name, item)| (name, first_lines(item))).collect()),
+        LabelTree::Text(text) => LabelTree::Text(first_line(text)),
+        LabelTree::Outside(text) | LabelTree::Flagged(text) => {
+            value.with_outside(text.clone().map(|text| first_line(&text)))
+        }
+        LabelTree::List(items) => list_like(items, items.iter().map(first_lines).collect()),
+        LabelTree::Map(map) => LabelTree::Map(map.map(first_lines)),
         other => other.clone(),
     }
+}
+
+/// Other items under the label of a list's shape.
+fn list_like(list: &LabelList, items: Vec<LabelTree>) -> LabelTree {
+    LabelTree::List(LabelList::new(list.label().clone(), items))
 }
 
 fn first_line(text: &str) -> String {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use proem_engine::input::{Inputs, Value};
+use proem_engine::input::Inputs;
 use proem_engine::prompt::loaded::Prompt;
-use proem_guard::Untrusted;
+use proem_guard::{LabelTree, Untrusted};
 use proem_select::mode::Mode;
 use proem_text::character::{is_control, is_line_break};
 
@@ -60,39 +60,41 @@ pub(super) fn inputs(
     let gathered = request.gathered;
     let git = gathered.git.as_ref();
     let mut inputs = Inputs::new();
-    let mut put = |name: &str, value: Value| inputs.insert(name.to_owned(), value);
+    let mut put = |name: &str, value: LabelTree| inputs.insert(name.to_owned(), value);
     put("mode", mode.as_str().into());
-    put("tools", Value::list(tools.iter().map(String::as_str)));
-    put("skills", Value::list(skills.iter().map(String::as_str)));
+    put("tools", LabelTree::list(tools.iter().map(String::as_str)));
+    put("skills", LabelTree::list(skills.iter().map(String::as_str)));
     put("os", gathered.env.os.as_str().into());
     let as_it_is = |text| text;
     put("cwd", screen.value(&TaskPlace::Folder, as_it_is).unwrap_or_else(|| WITHHELD.into()));
-    put("project_rules", Value::List(approved_rules(gathered)));
-    put("rule_files", Value::List(outside_rules(gathered, screen)));
-    put("gaps", Value::list(gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why))));
+    put("project_rules", LabelTree::list(approved_rules(gathered)));
+    put("rule_files", LabelTree::list(outside_rules(gathered, screen)));
+    put("gaps", LabelTree::list(gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why))));
     let entry =
         |place: TaskPlace, kept: &PickedMemory, file: &str| screen.value(&place, |text| shown(kept, file, text));
     let kept = memories.kept.iter();
-    put("memories", Value::list(kept.filter_map(|kept| entry(TaskPlace::Memory(kept.line), kept, "memory"))));
+    put("memories", LabelTree::list(kept.filter_map(|kept| entry(TaskPlace::Memory(kept.line), kept, "memory"))));
     let kept = activity.kept.iter();
-    put("activity", Value::list(kept.filter_map(|kept| entry(TaskPlace::Event(kept.line), kept, "activity"))));
+    put("activity", LabelTree::list(kept.filter_map(|kept| entry(TaskPlace::Event(kept.line), kept, "activity"))));
     let base: BTreeSet<&str> = tools.iter().chain(*skills).map(String::as_str).collect();
     match (request.selecting, selected) {
         (Some(selecting), Some(selected)) => {
             put("core", selecting::core(selecting.catalogue, &base));
             put("selected", selecting::approved(selecting.catalogue, selected));
             let found = 0..selecting::outside(selecting.catalogue, selected).len();
-            put("found", Value::list(found.filter_map(|index| screen.value(&TaskPlace::Found(index), as_it_is))));
-            put("nothing_fits", Value::Bool(selected.abstained && selected.entries > 0));
+            put("found", LabelTree::list(found.filter_map(|index| screen.value(&TaskPlace::Found(index), as_it_is))));
+            put("nothing_fits", LabelTree::Bool(selected.abstained && selected.entries > 0));
         }
         _ => {
-            ["core", "selected", "found"].into_iter().for_each(|name| drop(put(name, Value::List(Vec::new()))));
-            put("nothing_fits", Value::Bool(false));
+            ["core", "selected", "found"]
+                .into_iter()
+                .for_each(|name| drop(put(name, LabelTree::list(Vec::<LabelTree>::new()))));
+            put("nothing_fits", LabelTree::Bool(false));
         }
     }
     let changes = git.and_then(|git| git.work_tree.as_ref()).and_then(|tree| tree.changes.as_deref());
     let changes = 0..changes.map_or(0, <[ChangedPath]>::len);
-    put("changes", Value::list(changes.filter_map(|index| screen.value(&TaskPlace::Change(index), as_it_is))));
+    put("changes", LabelTree::list(changes.filter_map(|index| screen.value(&TaskPlace::Change(index), as_it_is))));
     if let Some(git) = git {
         put("repository", repository(git));
         if matches!(git.head, GitHead::Branch(_) | GitHead::Unborn(_)) {
@@ -149,23 +151,23 @@ pub(super) fn admit_all(
 /// What stands for a name that stays out.
 const WITHHELD: &str = "(withheld)";
 
-fn approved_rules(gathered: &PlaceFacts) -> Vec<Value> {
+fn approved_rules(gathered: &PlaceFacts) -> Vec<LabelTree> {
     let approved = gathered.rule_files.iter().filter_map(|file| match &file.text {
-        RuleText::Approved(text) => Some(Value::from([("name", file.name.into()), ("text", text.as_str().into())])),
+        RuleText::Approved(text) => Some(LabelTree::from([("name", file.name.into()), ("text", text.as_str().into())])),
         RuleText::Outside(_) => None,
     });
     approved.collect()
 }
 
-fn outside_rules(gathered: &PlaceFacts, screen: &Screen<'_, TaskPlace>) -> Vec<Value> {
+fn outside_rules(gathered: &PlaceFacts, screen: &Screen<'_, TaskPlace>) -> Vec<LabelTree> {
     let files = gathered.rule_files.iter().enumerate().filter_map(|(index, file)| {
         let text = screen.value(&TaskPlace::Rules(index), |text| text)?;
-        Some(Value::from([("name", file.name.into()), ("text", text)]))
+        Some(LabelTree::from([("name", file.name.into()), ("text", text)]))
     });
     files.collect()
 }
 
-fn repository(git: &Git) -> Value {
+fn repository(git: &Git) -> LabelTree {
     let state = match (&git.head, &git.work_tree) {
         (_, None) => "a bare repository",
         (GitHead::Branch(_), _) => "on a branch",
@@ -175,21 +177,22 @@ fn repository(git: &Git) -> Value {
     let tree = git.work_tree.as_ref();
     let stat = |stat: Option<DiffStat>| match stat {
         Some(stat) if stat.files > 0 => summary(stat).into(),
-        _ => Value::Null,
+        _ => LabelTree::Null,
     };
-    Value::from([
+    LabelTree::from([
         ("state", state.into()),
         (
             "commit",
-            git.commit.as_ref().map_or(Value::Null, |id| id.chars().take(SHORT_COMMIT).collect::<String>().into()),
+            git.commit.as_ref().map_or(LabelTree::Null, |id| id.chars().take(SHORT_COMMIT).collect::<String>().into()),
         ),
         (
             "upstream",
-            git.upstream.map_or(Value::Null, |d| Value::from([("ahead", d.ahead.into()), ("behind", d.behind.into())])),
+            git.upstream
+                .map_or(LabelTree::Null, |d| LabelTree::from([("ahead", d.ahead.into()), ("behind", d.behind.into())])),
         ),
         ("staged", stat(tree.and_then(|tree| tree.staged))),
         ("unstaged", stat(tree.and_then(|tree| tree.unstaged))),
-        ("untracked", tree.and_then(|tree| tree.untracked).map_or(Value::Null, Value::from)),
+        ("untracked", tree.and_then(|tree| tree.untracked).map_or(LabelTree::Null, LabelTree::from)),
     ])
 }
 

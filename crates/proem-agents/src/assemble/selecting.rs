@@ -7,8 +7,7 @@
 use std::collections::BTreeSet;
 
 use proem_engine::Error;
-use proem_engine::input::Value;
-use proem_guard::Untrusted;
+use proem_guard::{LabelTree, Untrusted};
 use proem_select::catalogue::{Approval, Capability, Catalogue, CatalogueEntryKind, signature};
 use proem_select::select::{
     BaseNames, Caps, CatalogueIndex, FEATURE_NAMES, Query, Ranking, RejectionReason, Selector, TaskEmbedding, choose,
@@ -131,13 +130,13 @@ fn candidate(
 }
 
 /// The definitions of base tools and default skills that a person approved, sorted by name.
-pub(super) fn core(catalogue: &Catalogue, named: &BTreeSet<&str>) -> Value {
-    Value::list(named.iter().filter_map(|name| definition(catalogue.get(name)?)))
+pub(super) fn core(catalogue: &Catalogue, named: &BTreeSet<&str>) -> LabelTree {
+    LabelTree::list(named.iter().filter_map(|name| definition(catalogue.get(name)?)))
 }
 
 /// The chosen entries that a person approved, with their definitions, sorted by name.
-pub(super) fn approved(catalogue: &Catalogue, selected: &CapabilitySelection) -> Value {
-    Value::list(chosen(catalogue, selected).into_iter().filter_map(definition))
+pub(super) fn approved(catalogue: &Catalogue, selected: &CapabilitySelection) -> LabelTree {
+    LabelTree::list(chosen(catalogue, selected).into_iter().filter_map(definition))
 }
 
 /// The chosen entries that nobody approved: name and generated signature, sorted by name.
@@ -152,10 +151,10 @@ fn chosen<'c>(catalogue: &'c Catalogue, selected: &CapabilitySelection) -> Vec<&
     names.into_iter().filter_map(|name| catalogue.get(name)).collect()
 }
 
-fn definition(entry: &Capability) -> Option<Value> {
+fn definition(entry: &Capability) -> Option<LabelTree> {
     let approved = entry.approved()?;
     let about = approved.description.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(Value::from([
+    Some(LabelTree::from([
         ("kind", entry.kind().as_str().into()),
         ("signature", approved.signature.into()),
         ("about", about.into()),

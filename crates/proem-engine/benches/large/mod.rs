@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Assembly;
-use proem_engine::input::{Inputs, Value};
+use proem_engine::input::Inputs;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
@@ -12,7 +12,7 @@ use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::Layer;
 use proem_engine::tokens::CachingCounter;
-use proem_guard::{InstallationKey, Untrusted};
+use proem_guard::{InstallationKey, LabelTree, Untrusted};
 use proem_text::{Label, Source};
 
 const WORDS: [&str; 16] = [
@@ -61,8 +61,8 @@ impl Large {
             sections.push_str(&format!("    - {{ name: trusted{n}, trust: trusted }}\n"));
             body.push_str(&format!("{{{{section \"trusted{n}\"}}}}\nFacts:\n{{{{#each t{n}}}}}\n- {{{{name}}}}: {{{{text}}}}\n{{{{/each}}}}\n"));
             let item =
-                |at: usize| Value::from([("name", prose(at, 2).into()), ("text", prose(n * 100 + at, 25).into())]);
-            inputs.insert(format!("t{n}"), Value::List((0..11).map(item).collect()));
+                |at: usize| LabelTree::from([("name", prose(at, 2).into()), ("text", prose(n * 100 + at, 25).into())]);
+            inputs.insert(format!("t{n}"), LabelTree::list((0..11).map(item)));
         }
         for n in 0..OUTSIDE {
             schema.push_str(&format!("    u{n}(array): string\n"));
@@ -72,10 +72,10 @@ impl Large {
             body.push_str(&format!(
                 "{{{{section \"outside{n}\"}}}}\nFound:\n{{{{#each u{n}}}}}\n- {{{{this}}}}\n{{{{/each}}}}\n"
             ));
-            let item = |at: usize| -> Value {
+            let item = |at: usize| -> LabelTree {
                 Untrusted::new(prose(n * 1000 + at, 28), Label::from_source(Source::named("bench"))).into()
             };
-            inputs.insert(format!("u{n}"), Value::List((0..11).map(item).collect()));
+            inputs.insert(format!("u{n}"), LabelTree::list((0..11).map(item)));
         }
         schema.push_str("    task: string\n");
         trust.push_str("    task: { trust: trusted }\n");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Assembly;
-use proem_engine::input::{Inputs, Value};
+use proem_engine::input::Inputs;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -15,7 +15,7 @@ use proem_engine::report::{Report, SectionState};
 use proem_engine::section::{Layer, Rung};
 use proem_engine::tokens::{CachingCounter, OpenAi, TokenCounter};
 use proem_engine::{Error, ErrorKind};
-use proem_guard::{InstallationKey, Untrusted};
+use proem_guard::{InstallationKey, LabelTree, Untrusted};
 use proem_text::{Label, Source};
 use serde_json::json;
 
@@ -59,11 +59,11 @@ fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, R
     assemble(prompt, inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }
 
-fn outside(text: &str) -> Value {
+fn outside(text: &str) -> LabelTree {
     Untrusted::new(text.to_owned(), Label::from_source(Source::named("git/log"))).into()
 }
 
-fn inputs<const N: usize>(entries: [(&str, Value); N]) -> Inputs {
+fn inputs<const N: usize>(entries: [(&str, LabelTree); N]) -> Inputs {
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
@@ -95,7 +95,7 @@ fn rendered(schema: &str, body: &str, values: &Inputs) -> String {
 
 #[test]
 fn templates_render() {
-    let tags = || inputs([("tags", Value::list(["a", "b", "c"]))]);
+    let tags = || inputs([("tags", LabelTree::list(["a", "b", "c"]))]);
     let list = "{ tags(array): string }";
     let name = || inputs([("name", "Ada <ada@x> & \"co\" 'x'".into())]);
     for (schema, body, values, expected) in [
@@ -103,7 +103,12 @@ fn templates_render() {
         (list, "{{#each tags as |tag at|}}{{at}}={{tag}} {{/each}}", tags(), "0=a 1=b 2=c\n"),
         (list, "{{#each tags}}\n- {{this}}\n{{/each}}\n", tags(), "- a\n- b\n- c\n"),
         (list, "{{len tags}} {{#if (gt (len tags) 2)}}many{{else}}few{{/if}}", tags(), "3 many\n"),
-        (list, "{{#each tags}}x{{else}}none{{/each}}", inputs([("tags", Value::List(Vec::new()))]), "none\n"),
+        (
+            list,
+            "{{#each tags}}x{{else}}none{{/each}}",
+            inputs([("tags", LabelTree::list(Vec::<LabelTree>::new()))]),
+            "none\n",
+        ),
         (list, "{{json tags}}", tags(), "[\"a\",\"b\",\"c\"]\n"),
         ("{ name: string }", "{{name}}", name(), "Ada <ada@x> & \"co\" 'x'\n"),
         ("{ name: string }", "{{{name}}}{{&name}}", inputs([("name", "<".into())]), "<<\n"),
@@ -115,14 +120,14 @@ fn templates_render() {
             "{{#each list}}{{../at}}/{{name}}{{#if size}}={{size}}{{/if}} {{/each}}",
             inputs([
                 ("at", "x".into()),
-                ("list", Value::from_json(json!([{ "name": "a", "size": 3 }, { "name": "b" }]), None)),
+                ("list", LabelTree::from_trusted(&json!([{ "name": "a", "size": 3 }, { "name": "b" }])).unwrap()),
             ]),
             "x/a=3 x/b\n",
         ),
         (
             "{ who: { name: string } }",
             "{{> greet who}} {{#with who}}{{name}}{{/with}}",
-            inputs([("who", Value::from([("name", "Cy".into())]))]),
+            inputs([("who", LabelTree::from([("name", "Cy".into())]))]),
             "Hi Cy! Cy\n",
         ),
         (
@@ -185,7 +190,7 @@ fn every_problem_with_inputs_is_listed_with_its_path() {
         Inputs::new(),
         "input: `color` is missing\ninput: `name` is missing\ninput: `people` is missing\ninput: `size` is missing",
     );
-    let person = |name: Value| Value::List(vec![Value::from([("name", name)])]);
+    let person = |name: LabelTree| LabelTree::list(vec![LabelTree::from([("name", name)])]);
     let fine = inputs([
         ("name", "n".into()),
         ("size", 3.into()),
@@ -193,14 +198,14 @@ fn every_problem_with_inputs_is_listed_with_its_path() {
         ("people", person(outside("Ada"))),
     ]);
     assert!(run(&prompt, &fine, &Limits::default()).is_ok());
-    let with = |name: &str, value: Value| {
+    let with = |name: &str, value: LabelTree| {
         let mut values = fine.clone();
         values.insert(name.to_owned(), value);
         values
     };
     check(with("size", "many".into()), "input/size: the value is not of type \"integer\"");
     check(with("people", "all".into()), "input/people: the value is not of type \"array\"");
-    check(with("people", person(Value::Null)), "input/people/0/name: the value is not of type \"string\"");
+    check(with("people", person(LabelTree::Null)), "input/people/0/name: the value is not of type \"string\"");
     check(
         with("colour", "red".into()),
         "input: `colour` not declared; the prompt takes color, env, name, people, short, size",
@@ -210,10 +215,10 @@ fn every_problem_with_inputs_is_listed_with_its_path() {
     check(with("short", outside("too long")), "input/short: the value is longer than 4 characters");
     check(with("short", outside("x")), "input/short: the value is shorter than 2 characters");
     assert!(run(&prompt, &with("short", outside("fits")), &Limits::default()).is_ok());
-    let stranger = Value::from([("name", outside("Ada")), ("\u{1b}[2Jevil", outside("x"))]);
-    check(with("people", Value::List(vec![stranger])), "input/people/0: 1 names that the schema does not declare");
-    check(with("env", Value::from([("SECRET_KEY", 3.into())])), "input/env/*: the value is not of type \"string\"");
-    let many = Value::List((0..200u64).map(Value::from).collect());
+    let stranger = LabelTree::from([("name", outside("Ada")), ("\u{1b}[2Jevil", outside("x"))]);
+    check(with("people", LabelTree::list(vec![stranger])), "input/people/0: 1 names that the schema does not declare");
+    check(with("env", LabelTree::from([("SECRET_KEY", 3.into())])), "input/env/*: the value is not of type \"string\"");
+    let many = LabelTree::list((0..200u64).map(LabelTree::from));
     let (_, text) = refused(&prompt, &with("people", many));
     assert_eq!(text.lines().count(), 51, "{text}");
     assert!(text.ends_with("and 150 more problems of this kind"), "{text}");
@@ -224,9 +229,9 @@ fn a_trusted_input_that_holds_outside_text_is_a_trust_violation() {
     let prompt = typed();
     let values = inputs([
         ("name", outside("n")),
-        ("size", Value::List(vec![Value::from([("deep", outside("x"))])])),
+        ("size", LabelTree::list(vec![LabelTree::from([("deep", outside("x"))])])),
         ("color", "red".into()),
-        ("people", Value::List(Vec::new())),
+        ("people", LabelTree::list(Vec::<LabelTree>::new())),
     ]);
     let expected = "trust_violation: input `name` is declared trusted but contains untrusted text\n\
                     trust_violation: input `size` is declared trusted but contains untrusted text";
@@ -255,14 +260,14 @@ fn ladders() -> Prompt {
 fn ladder_inputs(log: usize, files: usize, note: usize) -> Inputs {
     let line = |n: usize| outside(&format!("commit {n} fixes the parser of dates\nsecond line {n}"));
     let file = |n: usize| {
-        Value::from([
+        LabelTree::from([
             ("path", outside(&format!("src/{n}.rs"))),
             ("diff", outside(&format!("+ added {n}\n- removed {n}"))),
         ])
     };
     inputs([
-        ("log", Value::List((0..log).map(line).collect())),
-        ("files", Value::List((0..files).map(file).collect())),
+        ("log", LabelTree::list((0..log).map(line))),
+        ("files", LabelTree::list((0..files).map(file))),
         ("note", outside(&"a line of the note\n".repeat(note))),
         ("task", "Judge it.".into()),
     ])
@@ -536,14 +541,15 @@ proem:
     let prompt = Book::new(vec![BookLayer { origin: Origin::User, files }]).unwrap().prompt("a/b", None).unwrap();
     let (assembly, _) = run(&prompt, &Inputs::new(), &Limits::default()).unwrap();
     assert_eq!(text_of(&assembly, "facts"), "standard\n");
-    let (assembly, _) = run(&prompt, &inputs([("a", "own".into()), ("b", Value::Null)]), &Limits::default()).unwrap();
+    let (assembly, _) =
+        run(&prompt, &inputs([("a", "own".into()), ("b", LabelTree::Null)]), &Limits::default()).unwrap();
     assert_eq!(text_of(&assembly, "facts"), "own\n");
     assert_eq!(text_of(&assembly, "evidence"), "");
 }
 
 #[test]
 fn loops_that_multiply_end_at_a_limit() {
-    let list = Value::list(std::iter::repeat_n("x", 300));
+    let list = LabelTree::list(std::iter::repeat_n("x", 300));
     let prompt = prompt(
         "{ a(array): string }",
         "  inputs: { a: { trust: trusted } }\n  sections:\n    - { name: facts, trust: trusted }\n",

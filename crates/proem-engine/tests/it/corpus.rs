@@ -12,13 +12,13 @@ use proem_engine::ErrorKind;
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::contract::Contract;
 use proem_engine::decode::{MAX_REPAIRS, decode};
-use proem_engine::input::{Inputs, Value};
+use proem_engine::input::Inputs;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_engine::prompt::file::{PartialText, PromptFile};
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::{CachingCounter, OpenAi};
-use proem_guard::InstallationKey;
+use proem_guard::{InstallationKey, LabelTree};
 
 /// The inputs of one target by name; the fuzzer's may be no text.
 fn corpus(target: &str) -> BTreeMap<String, String> {
@@ -59,7 +59,7 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
         let Ok(prompt) = Book::new(vec![BookLayer { origin: Origin::User, files }]).unwrap().prompt("a/b", None) else {
             continue;
         };
-        let inputs: Inputs = ["a", "j"].into_iter().map(|input| (input.to_owned(), Value::from("x"))).collect();
+        let inputs: Inputs = ["a", "j"].into_iter().map(|input| (input.to_owned(), LabelTree::from("x"))).collect();
         let options = AssemblyOptions {
             key: &InstallationKey::new([7; 32]),
             layers: &BTreeMap::new(),

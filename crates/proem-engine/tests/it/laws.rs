@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Assembly;
 use proem_engine::budget::{Feasibility, Fit, FitLimit, FitUnit, RungCost, fit};
-use proem_engine::input::{Inputs, Value};
+use proem_engine::input::Inputs;
 use proem_engine::message::Role;
 use proem_engine::profile::{Format, Profile, Registry, Signals, adapt, known_risks};
 use proem_engine::prompt::book::{Book, BookLayer};
@@ -17,7 +17,7 @@ use proem_engine::report::Report;
 use proem_engine::section::{Layer, Rung};
 use proem_engine::tokens::{CachingCounter, OpenAi, TokenCounter, splits_cleanly};
 use proem_engine::{Error, ErrorKind};
-use proem_guard::{InstallationKey, Untrusted};
+use proem_guard::{InstallationKey, LabelTree, Untrusted};
 use proem_text::{Label, Source};
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -203,16 +203,16 @@ struct Given {
 
 impl Given {
     /// The inputs; `wrap` makes each text from outside.
-    fn inputs(&self, mut wrap: impl FnMut(&str) -> Value) -> Inputs {
+    fn inputs(&self, mut wrap: impl FnMut(&str) -> LabelTree) -> Inputs {
         let mut inputs = Inputs::new();
-        inputs.insert("tools".into(), Value::list(self.tools.iter().cloned()));
-        let rule = |name: Value, text: Value| Value::from([("name", name), ("text", text)]);
-        let rules = self.rules.iter().map(|(name, text)| rule(wrap(name), wrap(text))).collect();
-        inputs.insert("rules".into(), Value::List(rules));
+        inputs.insert("tools".into(), LabelTree::list(self.tools.iter().cloned()));
+        let rule = |name: LabelTree, text: LabelTree| LabelTree::from([("name", name), ("text", text)]);
+        let rules = self.rules.iter().map(|(name, text)| rule(wrap(name), wrap(text)));
+        inputs.insert("rules".into(), LabelTree::list(rules));
         inputs.insert("state".into(), self.state.clone().into());
         inputs.insert("branch".into(), wrap(&self.branch));
-        inputs.insert("changes".into(), Value::List(self.changes.iter().map(|text| wrap(text)).collect()));
-        inputs.insert("memories".into(), Value::List(self.memories.iter().map(|text| wrap(text)).collect()));
+        inputs.insert("changes".into(), LabelTree::list(self.changes.iter().map(|text| wrap(text))));
+        inputs.insert("memories".into(), LabelTree::list(self.memories.iter().map(|text| wrap(text))));
         inputs.insert("notes".into(), wrap(&self.notes));
         inputs.insert("task".into(), self.task.clone().into());
         inputs
@@ -246,7 +246,7 @@ impl Given {
     }
 }
 
-fn outside(text: &str) -> Value {
+fn outside(text: &str) -> LabelTree {
     Untrusted::new(text.to_owned(), Label::from_source(Source::named("test/outside"))).into()
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use proem_agents::assemble::embedded_book;
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Assembly;
-use proem_engine::input::{Inputs, Value};
+use proem_engine::input::Inputs;
 use proem_engine::prompt::book::Book;
 use proem_engine::tokens::{CachingCounter, OpenAi};
-use proem_guard::InstallationKey;
+use proem_guard::{InstallationKey, LabelTree, Untrusted};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -43,8 +43,12 @@ fn assembled(prompt: &str) -> Assembly {
     let inputs: Inputs = fields
         .iter()
         .map(|(name, field)| {
-            let label = (!trusted.contains(&name.as_str())).then_some(&outside);
-            (name.clone(), Value::from_json(given(field), label))
+            let tree = if trusted.contains(&name.as_str()) {
+                LabelTree::from_trusted(&given(field))
+            } else {
+                LabelTree::from_outside(&Untrusted::new(given(field), outside.clone()))
+            };
+            (name.clone(), tree.unwrap())
         })
         .collect();
     let key = InstallationKey::new([7; 32]);
