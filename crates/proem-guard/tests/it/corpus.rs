@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use proem_guard::{
-    ContainedText, ContainmentPart, InstallationKey, Tag, Untrusted,
+    ContainedText, ContainmentPart, InstallationKey, LabelTree, Tag, Untrusted,
     contain::contain,
+    differences,
     view::{DecodingLimits, clean, folded, readings},
 };
 use proem_text::{Label, Source, Span};
@@ -55,6 +56,22 @@ fn every_reading_leads_back() {
         let once = folded(&text);
         assert_eq!(folded(&once.text).text, once.text, "{name}");
     }
+}
+
+#[test]
+fn what_a_tree_is_read_of_is_what_is_written_of_it() {
+    let mut read = 0;
+    for (name, text) in corpus("label_tree") {
+        match LabelTree::read(&text) {
+            Ok(tree) => {
+                assert_eq!(tree.write().unwrap(), text, "{name}");
+                assert!(differences(&tree, &tree.clone()).is_empty(), "{name}");
+                read += 1;
+            }
+            Err(error) => assert!(!error.to_string().contains('\n'), "{name}: {error}"),
+        }
+    }
+    assert_eq!(read, 7);
 }
 
 #[test]
