@@ -27,6 +27,7 @@ mod leak;
 mod mail;
 mod number;
 mod readings;
+mod referent;
 mod rule;
 mod tighten;
 mod url;
@@ -34,6 +35,7 @@ mod url;
 pub use self::{
     allow::{Allowlist, AllowlistEntryKind, NotCanonical},
     canary::Canary,
+    referent::Referent,
     rule::{ActionRule, ProvenanceGap, ReferentKind},
     tighten::{ApprovalNeed, Confidence, HoldMinutes, Reach, Strictness, reach, tighten},
 };
