@@ -11,6 +11,7 @@ pub mod cache;
 pub mod call;
 pub mod contract;
 pub mod decode;
+pub mod effect;
 pub mod error;
 pub mod input;
 mod ladder;

@@ -37,6 +37,8 @@ const REFERENCE: CargoStep = CargoStep {
         "proem-cli",
         "-p",
         "proem-agents",
+        "-p",
+        "proem-engine",
         "--test",
         "it",
         "--",
@@ -145,7 +147,7 @@ mod tests {
         );
         assert_eq!(
             repeat(&REFERENCE, &[(UPDATE_REFERENCE, "1")]),
-            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents --test it -- reference:: assemble::book"
+            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents -p proem-engine --test it -- reference:: assemble::book"
         );
     }
 

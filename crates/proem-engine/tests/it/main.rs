@@ -8,6 +8,7 @@ mod corpus;
 mod decode;
 mod decode_laws;
 mod dotprompt;
+mod effect;
 mod handlebars;
 mod laws;
 mod strict;

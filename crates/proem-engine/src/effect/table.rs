@@ -1,0 +1,154 @@
+//! The table of transitions.
+
+use super::{
+    event::ActionEventKind as Event, requirement::TransitionRequirement as Requirement, state::ActionState as State,
+};
+
+/// What a transition does to the approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ApprovalChange {
+    /// Nothing: there is none, before and after.
+    Absent,
+    /// One is given.
+    Given,
+    /// It is good for nothing any more.
+    Void,
+    /// It is used up.
+    Spent,
+}
+
+/// One line of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransitionRule {
+    /// Where the action stands.
+    pub from: State,
+    /// What happens.
+    pub on: Event,
+    /// Where it stands afterwards.
+    pub to: State,
+    /// What has to hold, in the order in which it is looked at.
+    pub requires: &'static [Requirement],
+    /// What becomes of the approval.
+    pub approval: ApprovalChange,
+    /// What is written down beside actor, time, policy, both states and the new version, in words.
+    pub records: &'static str,
+}
+
+/// Where the event leads from that state; `None` where it leads nowhere.
+#[must_use]
+pub fn transition(from: State, on: Event) -> Option<&'static TransitionRule> {
+    TRANSITIONS.iter().find(|rule| rule.from == from && rule.on == on)
+}
+
+/// What makes an approval good.
+const GOOD_APPROVAL: &[Requirement] =
+    &[Requirement::ApprovalContent, Requirement::ApprovalPolicy, Requirement::ApprovalTime];
+
+/// What lets a held action go by itself.
+const FREE_TO_GO: &[Requirement] = &[
+    Requirement::Gate,
+    Requirement::SteadyClock,
+    Requirement::HoldOver,
+    Requirement::ReleaseWindow,
+    Requirement::HoldConditions,
+];
+
+const REASONS: &str = "the policy's reasons";
+const DECISION: &str = "the person's own words, if there are any";
+const APPROVAL: &str = "the approval: what was shown, policy, expiry";
+const BYTES: &str = "the exact bytes, their hash and the epoch";
+const ANSWER: &str = "the receiver's answer";
+const TROUBLE: &str = "where it ended";
+const NOTHING: &str = "nothing else";
+
+/// A line without requirements that touches no approval.
+const fn plain(from: State, on: Event, to: State, records: &'static str) -> TransitionRule {
+    TransitionRule { from, on, to, requires: &[], approval: ApprovalChange::Absent, records }
+}
+
+impl TransitionRule {
+    const fn requires(self, requires: &'static [Requirement]) -> Self {
+        Self { requires, ..self }
+    }
+
+    const fn approval(self, approval: ApprovalChange) -> Self {
+        Self { approval, ..self }
+    }
+}
+
+/// Every transition there is, by the state that it leads from. What is not here is refused.
+pub const TRANSITIONS: &[TransitionRule] = {
+    use ApprovalChange::{Given, Spent, Void};
+    &[
+        plain(State::Proposed, Event::Hold, State::Held, "the policy's reasons and when the hold is over")
+            .requires(&[Requirement::HoldAhead]),
+        plain(State::Proposed, Event::RequireApproval, State::Waiting, REASONS),
+        plain(State::Proposed, Event::Refuse, State::Refused, REASONS),
+        plain(State::Proposed, Event::Cancel, State::Cancelled, DECISION),
+        plain(State::Proposed, Event::Expire, State::Expired, NOTHING).requires(&[Requirement::AfterDeadline]),
+        plain(State::Held, Event::Approve, State::Approved, APPROVAL).requires(GOOD_APPROVAL).approval(Given),
+        plain(State::Held, Event::Release, State::Approved, APPROVAL).requires(GOOD_APPROVAL).approval(Given),
+        plain(State::Held, Event::Edit, State::Waiting, "both contents").requires(&[Requirement::ContentDiffers]),
+        plain(State::Held, Event::Cancel, State::Cancelled, DECISION),
+        plain(State::Held, Event::RequireApproval, State::Waiting, REASONS),
+        plain(State::Held, Event::Refuse, State::Refused, REASONS),
+        plain(State::Held, Event::TakeUp, State::Executing, BYTES).requires(FREE_TO_GO),
+        plain(State::Waiting, Event::Approve, State::Approved, APPROVAL)
+            .requires(&[
+                Requirement::BeforeDeadline,
+                Requirement::ApprovalContent,
+                Requirement::ApprovalPolicy,
+                Requirement::ApprovalTime,
+            ])
+            .approval(Given),
+        plain(State::Waiting, Event::Edit, State::Waiting, "both contents").requires(&[Requirement::ContentDiffers]),
+        plain(State::Waiting, Event::Cancel, State::Cancelled, DECISION),
+        plain(State::Waiting, Event::Refuse, State::Refused, REASONS),
+        plain(State::Waiting, Event::Expire, State::Expired, NOTHING).requires(&[Requirement::AfterDeadline]),
+        plain(State::Approved, Event::TakeUp, State::Executing, BYTES)
+            .requires(&[
+                Requirement::Gate,
+                Requirement::ApprovalContent,
+                Requirement::ApprovalPolicy,
+                Requirement::ApprovalTime,
+            ])
+            .approval(Spent),
+        plain(State::Approved, Event::Edit, State::Waiting, "both contents")
+            .requires(&[Requirement::ContentDiffers])
+            .approval(Void),
+        plain(State::Approved, Event::Cancel, State::Cancelled, DECISION).approval(Void),
+        plain(State::Approved, Event::RequireApproval, State::Waiting, REASONS).approval(Void),
+        plain(State::Approved, Event::Refuse, State::Refused, REASONS).approval(Void),
+        plain(State::Approved, Event::LapseApproval, State::Waiting, NOTHING)
+            .requires(&[Requirement::ApprovalOver])
+            .approval(Void),
+        plain(State::Executing, Event::Sent, State::Executed, ANSWER),
+        plain(State::Executing, Event::Fail, State::Failed, ANSWER),
+        plain(State::Executing, Event::NotSent, State::Waiting, TROUBLE),
+        plain(State::Executing, Event::Lose, State::Unknown, TROUBLE),
+        plain(State::Executing, Event::Die, State::Unknown, "the epoch that found it"),
+        plain(State::Unknown, Event::ResolveSent, State::Executed, DECISION),
+        plain(State::Unknown, Event::ResolveNotSent, State::Failed, DECISION),
+        plain(State::Unknown, Event::Resend, State::Resend, APPROVAL).requires(GOOD_APPROVAL).approval(Given),
+        plain(State::Resend, Event::TakeUp, State::Resending, "the epoch; the bytes are there already")
+            .requires(&[
+                Requirement::Gate,
+                Requirement::ApprovalContent,
+                Requirement::ApprovalPolicy,
+                Requirement::ApprovalTime,
+                Requirement::SameBytes,
+            ])
+            .approval(Spent),
+        plain(State::Resend, Event::Cancel, State::Unknown, DECISION).approval(Void),
+        plain(State::Resend, Event::RequireApproval, State::Unknown, REASONS).approval(Void),
+        plain(State::Resend, Event::Refuse, State::Unknown, REASONS).approval(Void),
+        plain(State::Resend, Event::LapseApproval, State::Unknown, NOTHING)
+            .requires(&[Requirement::ApprovalOver])
+            .approval(Void),
+        plain(State::Resending, Event::Sent, State::Executed, ANSWER),
+        plain(State::Resending, Event::Fail, State::Unknown, ANSWER),
+        plain(State::Resending, Event::NotSent, State::Unknown, TROUBLE),
+        plain(State::Resending, Event::Lose, State::Unknown, TROUBLE),
+        plain(State::Resending, Event::Die, State::Unknown, "the epoch that found it"),
+    ]
+};
