@@ -10,6 +10,7 @@
 //! text in some spelling.
 
 mod around;
+mod cursor;
 mod fit;
 mod kinds;
 mod reader;

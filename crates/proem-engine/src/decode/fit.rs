@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json};
 use self::schema::Types;
 use super::RepairKind;
 use super::around::trimmed;
-use super::reader::LenientReader;
+use super::cursor::LenientReader;
 use super::repairs::Repairs;
 use super::tree::{Coercion, Id, JsonNodeKind, JsonTree, ObjectMember};
 

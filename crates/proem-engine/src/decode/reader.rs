@@ -9,9 +9,9 @@ use std::mem;
 use proem_text::Span;
 
 use super::around::is_space;
-use super::repairs::Repairs;
+use super::cursor::LenientReader;
 use super::strings::{StringPosition, is_quote};
-use super::tree::{Id, JsonNode, JsonNodeKind, JsonTree, ObjectMember};
+use super::tree::{Id, JsonNodeKind, JsonTree, ObjectMember};
 use super::{MAX_DEPTH, RepairKind};
 
 /// The longest key without quotes.
@@ -26,39 +26,7 @@ pub(super) enum Stop {
     TooDeep,
 }
 
-/// A place in a text, and what was read up to there.
-#[derive(Debug)]
-pub(super) struct LenientReader<'t> {
-    text: &'t str,
-    pub(super) at: usize,
-    pub(super) end: usize,
-    pub(super) depth: usize,
-    open_lists: usize,
-    open_objects: usize,
-    pub(super) nodes: Vec<JsonNode>,
-    pub(super) repairs: Repairs,
-    /// How far was looked, which is further than [`Self::at`] if something was given back.
-    pub(super) looked: usize,
-    cut: Option<usize>,
-}
-
-impl<'t> LenientReader<'t> {
-    /// A reader of what `span` covers.
-    pub(super) fn new(text: &'t str, span: Span) -> Self {
-        Self {
-            text,
-            at: span.start,
-            end: span.end,
-            depth: 0,
-            open_lists: 0,
-            open_objects: 0,
-            nodes: Vec::new(),
-            repairs: Repairs::default(),
-            looked: span.start,
-            cut: None,
-        }
-    }
-
+impl LenientReader<'_> {
     /// The value that starts here.
     pub(super) fn tree(&mut self) -> Result<JsonTree, Stop> {
         let root = self.value()?.ok_or(Stop::NoValue)?;
@@ -68,34 +36,10 @@ impl<'t> LenientReader<'t> {
         Ok(JsonTree { nodes: mem::take(&mut self.nodes), root, repairs: mem::take(&mut self.repairs) })
     }
 
-    /// Whether the text ended inside of what was read.
-    pub(super) const fn is_cut(&self) -> bool {
-        self.cut.is_some()
-    }
-
     /// Whether nothing but white space and comments is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.space();
         self.at >= self.end
-    }
-
-    pub(super) fn rest(&self) -> &'t str {
-        self.text.get(self.at..self.end).unwrap_or_default()
-    }
-
-    pub(super) fn char(&self) -> Option<char> {
-        self.rest().chars().next()
-    }
-
-    /// Notes that the text ends inside of what started at `start`.
-    pub(super) fn cut(&mut self, start: usize) {
-        self.cut.get_or_insert(start);
-    }
-
-    /// A new node from `start` to here.
-    pub(super) fn add(&mut self, kind: JsonNodeKind, start: usize) -> Id {
-        self.nodes.push(JsonNode { kind, span: Span::new(start, self.at) });
-        self.nodes.len().saturating_sub(1)
     }
 
     fn value(&mut self) -> Result<Option<Id>, Stop> {
@@ -360,18 +304,6 @@ impl<'t> LenientReader<'t> {
             self.repairs.push(RepairKind::Comment, Span::new(self.at, end));
             self.at = end;
         }
-    }
-
-    /// Whether only white space stands before this place in its line.
-    fn starts_line(&self) -> bool {
-        let before = self.text.get(..self.at).unwrap_or_default().trim_end_matches([' ', '\t', '\r']);
-        before.is_empty() || before.ends_with('\n')
-    }
-
-    /// Whether a fence starts here, behind white space.
-    pub(super) fn is_fence(&self) -> bool {
-        let rest = self.rest().trim_start_matches([' ', '\t']);
-        rest.starts_with("```") || rest.starts_with("~~~")
     }
 }
 

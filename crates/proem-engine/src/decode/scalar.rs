@@ -3,7 +3,7 @@
 use serde_json::Number;
 
 use super::RepairKind;
-use super::reader::LenientReader;
+use super::cursor::LenientReader;
 use super::strings::is_quote;
 use super::tree::{Id, JsonNodeKind};
 

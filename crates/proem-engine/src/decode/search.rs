@@ -8,8 +8,9 @@ use serde_json::Value as Json;
 use proem_text::Span;
 
 use super::around::{describe, peeled, trim};
+use super::cursor::LenientReader;
 use super::fit::fit;
-use super::reader::{LenientReader, Stop};
+use super::reader::Stop;
 use super::repairs::Repairs;
 use super::tree::{JsonNodeKind, JsonTree};
 use super::{DecodeFailure, DecodedValue, MAX_CANDIDATES, RepairKind};

@@ -7,7 +7,7 @@
 use proem_text::Span;
 
 use super::RepairKind;
-use super::reader::LenientReader;
+use super::cursor::LenientReader;
 
 /// Quotes that open a text, and what closes it.
 const QUOTES: [(char, &[char]); 10] = [
