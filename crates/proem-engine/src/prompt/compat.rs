@@ -12,7 +12,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::file::{self, MAX_FILE_BYTES};
 use super::picoschema::{self, NamedSchemas};
-use super::template::evaluate::{Dialect, TemplateBindings, evaluate};
+use super::template::evaluate::{Dialect, evaluate};
+use super::template::scope::TemplateBindings;
 use super::template::{Template, parse};
 use super::{expansion, yaml};
 

@@ -5,12 +5,13 @@
 //!
 //! Source: handlebars.js 4.7, <https://handlebarsjs.com/guide/>; its grammar is `src/handlebars.yy`.
 
+mod bounded;
+mod error;
 pub(super) mod evaluate;
 mod functions;
 mod parse;
-mod partials;
 mod scan;
-mod scope;
+pub(super) mod scope;
 mod space;
 
 pub(crate) use self::parse::parse;

@@ -1,14 +1,15 @@
 //! Puts values into a template.
 //!
-//! Invariants: same template and values, same text; the text has at most [`MAX_BYTES`], evaluation takes
-//! at most [`MAX_STEPS`] and goes at most [`MAX_DEPTH`] deep, whatever blocks and partials multiply to; nothing
-//! is escaped, for a prompt is no HTML. One rule differs from handlebars.js: whether a block stands one level
-//! down, for `..`, is read off the template (`{{#with .}}` doesn't, any other `{{#with}}` does) and not off the
-//! identity of two objects, so that the analysis can tell.
+//! Invariants: same template and values, same text; the text has at most
+//! [`MAX_BYTES`](super::bounded::MAX_BYTES), evaluation takes at most [`MAX_STEPS`] and goes at most
+//! [`MAX_DEPTH`] deep, whatever blocks and partials multiply to; nothing is escaped, for a prompt is no HTML.
+//! One rule differs from handlebars.js: whether a block stands one level down, for `..`, is read off the
+//! template (`{{#with .}}` doesn't, any other `{{#with}}` does) and not off the identity of two objects, so
+//! that the analysis can tell.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+<<<<<<< HEAD
 use proem_text::OrderedMap;
 
 use super::functions::{self, compute, is_empty, is_true};
@@ -17,33 +18,23 @@ use super::scope::{BlockParameters, ContextLevel, Inlines, LoopIteration, Templa
 use super::{BlockStatement, Expression, HelperCall, Statement, Template};
 
 use crate::ordered::OrderedJson;
-
-/// The most bytes of one rendered text: nested loops multiply.
-pub(crate) const MAX_BYTES: usize = 16 * 1024 * 1024;
+=======
+use super::bounded::BoundedText;
+use super::error::{RenderFailure, problem};
+use super::functions::{self, compute, is_empty, is_true};
+use super::scope::{
+    BlockParameters, ContextLevel, Inlines, LoopIteration, PartialBlock, TemplateBindings, TemplateScope, inlines,
+    is_same, with_fields,
+};
+use super::{BlockStatement, Expression, HelperCall, Partial, PartialName, Statement, Template};
+use crate::ordered::OrderedJson;
+>>>>>>> d9b0168 (templates: reading, scopes and evaluation import downwards only)
 
 /// The most pieces of templates that are evaluated for one text.
-pub(crate) const MAX_STEPS: usize = 10_000_000;
+const MAX_STEPS: usize = 10_000_000;
 
 /// How deep blocks and partials may stand in each other.
 const MAX_DEPTH: usize = 128;
-
-/// Why a template has no text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RenderFailure(String);
-
-impl RenderFailure {
-    pub(super) const fn new(problem: String) -> Self {
-        Self(problem)
-    }
-
-    pub(crate) fn into_text(self) -> String {
-        self.0
-    }
-}
-
-pub(super) fn problem<T>(problem: impl Into<String>) -> Result<T, RenderFailure> {
-    Err(RenderFailure::new(problem.into()))
-}
 
 /// What templates mean beyond Handlebars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,17 +44,6 @@ pub(crate) enum Dialect {
     /// Plain dotprompt: a value that isn't there is nothing; this character stands around what
     /// `role`, `section`, `history` and `media` say.
     Plain(char),
-}
-
-/// What a template is evaluated with.
-#[derive(Debug)]
-pub(crate) struct TemplateBindings<'v> {
-    /// Partials by name.
-    pub(crate) partials: &'v BTreeMap<String, Template>,
-    /// What stands at the top.
-    pub(crate) root: &'v OrderedJson,
-    /// What `@name` is, beside Handlebars' own.
-    pub(crate) context: &'v OrderedMap<OrderedJson>,
 }
 
 /// The text of a template.
@@ -76,48 +56,19 @@ pub(crate) fn evaluate(
     values: &TemplateBindings<'_>,
     dialect: Dialect,
 ) -> Result<String, RenderFailure> {
-    let mut room = EvaluationContext {
-        partials: values.partials,
-        root: values.root,
-        context: values.context,
-        dialect,
-        out: BoundedText::default(),
-        steps: 0,
-    };
+    let mut room = EvaluationContext { values, dialect, out: BoundedText::default(), steps: 0 };
     let level = ContextLevel { this: Some(values.root.clone()), above: None };
     let scope = TemplateScope { level: &level, parameters: None, turn: None, block: None, inlines: None, depth: 0 };
     room.template(template, &scope)?;
     Ok(room.out.into_text())
 }
 
-/// Text up to a limit.
-#[derive(Debug, Default)]
-pub(super) struct BoundedText {
-    text: String,
-}
-
-impl BoundedText {
-    pub(super) fn push(&mut self, more: &str) -> Result<(), RenderFailure> {
-        if self.text.len().saturating_add(more.len()) > MAX_BYTES {
-            return problem(format!("its text is larger than {MAX_BYTES} bytes"));
-        }
-        self.text.push_str(more);
-        Ok(())
-    }
-
-    pub(super) fn into_text(self) -> String {
-        self.text
-    }
-}
-
 /// Everything that one evaluation works with and on.
 #[derive(Debug)]
-pub(super) struct EvaluationContext<'v> {
-    pub(super) partials: &'v BTreeMap<String, Template>,
-    pub(super) root: &'v OrderedJson,
-    pub(super) context: &'v OrderedMap<OrderedJson>,
+struct EvaluationContext<'v> {
+    values: &'v TemplateBindings<'v>,
     dialect: Dialect,
-    pub(super) out: BoundedText,
+    out: BoundedText,
     steps: usize,
 }
 
@@ -128,7 +79,7 @@ enum NameResolution {
 }
 
 impl EvaluationContext<'_> {
-    pub(super) fn step(&mut self, steps: usize) -> Result<(), RenderFailure> {
+    fn step(&mut self, steps: usize) -> Result<(), RenderFailure> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > MAX_STEPS {
             return problem(format!("its loops and partials take more than {MAX_STEPS} steps"));
@@ -136,7 +87,7 @@ impl EvaluationContext<'_> {
         Ok(())
     }
 
-    pub(super) fn template(&mut self, template: &Template, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
+    fn template(&mut self, template: &Template, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         if scope.depth > MAX_DEPTH {
             return problem(format!("partials and blocks nested deeper than {MAX_DEPTH}"));
         }
@@ -198,7 +149,7 @@ impl EvaluationContext<'_> {
 
     fn print(&mut self, call: &HelperCall, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         if matches!(self.meaning(call, scope)?, NameResolution::Value) {
-            let value = scope.find(&call.path, self);
+            let value = scope.find(&call.path, self.values);
             // The analysis let only declared names through, and what is declared was completed: a value that is
             // missing all the same is an error of ours and must not become an empty place in a prompt.
             if value.is_none() && self.dialect == Dialect::Strict {
@@ -268,7 +219,7 @@ impl EvaluationContext<'_> {
         given.map_or(Ok(None), |(_, value)| self.value(value, scope))
     }
 
-    pub(super) fn value(
+    fn value(
         &mut self,
         expression: &Expression,
         scope: &TemplateScope<'_>,
@@ -276,14 +227,14 @@ impl EvaluationContext<'_> {
         self.step(1)?;
         match expression {
             Expression::Literal(value) => Ok(value.clone()),
-            Expression::Path(path) => Ok(scope.find(path, self)),
+            Expression::Path(path) => Ok(scope.find(path, self.values)),
             Expression::Call(call) => {
                 let name = call.path.written.as_str();
                 let arguments = self.arguments(&call.arguments, scope)?;
                 match compute(name, &arguments) {
                     Some(value) if self.is_helper(name, false) => value.map(Some),
                     // Parentheses around a value mean the value.
-                    _ if call.is_bare() => Ok(scope.find(&call.path, self)),
+                    _ if call.is_bare() => Ok(scope.find(&call.path, self.values)),
                     _ => problem(format!("`{name}` returns no value; {} do", FUNCTIONS.join(", "))),
                 }
             }
@@ -299,7 +250,7 @@ impl EvaluationContext<'_> {
             };
         }
         if matches!(self.meaning(&block.call, scope)?, NameResolution::Value) {
-            let value = scope.find(&block.call.path, self);
+            let value = scope.find(&block.call.path, self.values);
             return self.section(block, value.as_ref(), scope);
         }
         let name = block.call.path.written.as_str();
@@ -394,6 +345,118 @@ impl EvaluationContext<'_> {
             self.branch(block.body.as_ref(), &inner)?;
         }
         Ok(())
+    }
+
+    /// Puts a partial where it is named: one of a file, one that a template defines in itself, or what
+    /// `{{#> name}}` holds.
+    fn partial(&mut self, partial: &Partial, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
+        if partial.arguments.len() > 1 {
+            return problem("a partial takes one value and named arguments");
+        }
+        let this = match partial.arguments.first() {
+            Some(argument) => self.value(argument, scope)?,
+            None => scope.level.this.clone(),
+        };
+        let mut named = Vec::new();
+        for (name, value) in &partial.named {
+            named.push((name.as_str(), self.value(value, scope)?));
+        }
+        self.step(named.len())?;
+        let stays = named.is_empty() && partial.arguments.first().is_none_or(Expression::is_here);
+        let this = if named.is_empty() {
+            this
+        } else {
+            self.step(this.as_ref().and_then(OrderedJson::fields).map_or(0, OrderedMap::len))?;
+            Some(with_fields(this.as_ref(), named))
+        };
+        let level = ContextLevel { this, above: Some(scope.level) };
+        let call = TemplateScope { level: if stays { scope.level } else { &level }, ..*scope };
+        if partial.indent.is_empty() {
+            return self.called(partial, &call, scope);
+        }
+        let before = core::mem::take(&mut self.out);
+        self.called(partial, &call, scope)?;
+        let text = core::mem::replace(&mut self.out, before).into_text();
+        for line in text.split_inclusive('\n') {
+            self.out.push(&partial.indent)?;
+            self.out.push(line)?;
+        }
+        Ok(())
+    }
+
+    /// Evaluates what a partial's name stands for; `call` is the scope with the partial's own value.
+    fn called(
+        &mut self,
+        partial: &Partial,
+        call: &TemplateScope<'_>,
+        scope: &TemplateScope<'_>,
+    ) -> Result<(), RenderFailure> {
+        let name = match &partial.name {
+            PartialName::Written(name) => name.as_str(),
+            PartialName::Block => return self.held(call),
+            PartialName::Computed => return problem(COMPUTED_NAME),
+        };
+        let found = call.partial(name, self.values);
+        let Some(body) = &partial.body else {
+            return match found {
+                Some((template, None)) => self.file(template, call),
+                Some((template, Some(home))) => self.inline(template, home, call),
+                None => problem(self.unknown_partial(name)),
+            };
+        };
+        let Some((template, home)) = found else { return self.template(body, call) };
+        let held = PartialBlock { body, scope: *scope };
+        let inlines = Inlines { partials: inlines(body), scope: *scope, around: call.inlines };
+        let inner = TemplateScope { block: Some(&held), inlines: Some(&inlines), ..*call };
+        match home {
+            None => self.file(template, &inner),
+            Some(home) => self.inline(template, home, &inner),
+        }
+    }
+
+    /// Evaluates a partial of its own file, which sees nothing of the template that calls it but its value.
+    fn file(&mut self, template: &Template, call: &TemplateScope<'_>) -> Result<(), RenderFailure> {
+        let level = ContextLevel { this: call.level.this.clone(), above: None };
+        self.template(template, &TemplateScope { level: &level, parameters: None, ..*call })
+    }
+
+    /// Evaluates a partial that a template defines in itself: where it is called, it sees where it stands.
+    fn inline(
+        &mut self,
+        template: &Template,
+        home: &TemplateScope<'_>,
+        call: &TemplateScope<'_>,
+    ) -> Result<(), RenderFailure> {
+        let this = call.level.this.clone();
+        let level = ContextLevel { this, above: Some(home.level) };
+        let stays = is_same(level.this.as_ref(), home.level.this.as_ref());
+        let level = if stays { home.level } else { &level };
+        self.template(template, &TemplateScope { level, parameters: home.parameters, ..*call })
+    }
+
+    /// Evaluates what the tag that called this partial holds.
+    fn held(&mut self, call: &TemplateScope<'_>) -> Result<(), RenderFailure> {
+        let Some(held) = call.block else {
+            return problem(
+                "`@partial-block` needs a call of the partial as a block, `{{#> name}}`; this call has no block",
+            );
+        };
+        let this = call.level.this.clone();
+        let level = ContextLevel { this, above: Some(held.scope.level) };
+        let stays = is_same(level.this.as_ref(), held.scope.level.this.as_ref());
+        let level = if stays { held.scope.level } else { &level };
+        self.template(
+            held.body,
+            &TemplateScope { level, parameters: held.scope.parameters, block: held.scope.block, ..*call },
+        )
+    }
+
+    fn unknown_partial(&self, name: &str) -> String {
+        let known: Vec<&str> = self.values.partials.keys().map(String::as_str).collect();
+        match known.is_empty() {
+            true => format!("unknown partial `{name}`; there are none"),
+            false => format!("unknown partial `{name}`; known: {}", known.join(", ")),
+        }
     }
 }
 

@@ -4,7 +4,8 @@ use core::cmp::Ordering;
 
 use serde_json::{Number, Value as Json};
 
-use super::evaluate::{BoundedText, RenderFailure};
+use super::bounded::BoundedText;
+use super::error::RenderFailure;
 use super::scope::property;
 use crate::ordered::{OrderedJson, print_number};
 

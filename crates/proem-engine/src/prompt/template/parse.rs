@@ -5,6 +5,7 @@
 
 use serde_json::Number;
 
+use super::error::TemplateSyntaxError;
 use super::scan::{TagOpener, TagWord, TemplateScanner};
 use super::space;
 use super::{
@@ -15,19 +16,6 @@ use crate::ordered::{OrderedJson, print_number};
 
 /// How deep blocks, else-chains and parentheses may nest.
 const MAX_NESTING: usize = 48;
-
-/// A template that can't be used, with where and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TemplateSyntaxError {
-    pub(crate) at: LineColumn,
-    pub(crate) message: String,
-}
-
-impl TemplateSyntaxError {
-    pub(super) fn at<T>(at: LineColumn, message: impl Into<String>) -> Result<T, Self> {
-        Err(Self { at, message: message.into() })
-    }
-}
 
 /// Reads a template.
 ///

@@ -3,7 +3,7 @@
 //! Source: the lexer of handlebars.js 4.7, `src/handlebars.l`.
 
 use super::LineColumn;
-use super::parse::TemplateSyntaxError;
+use super::error::TemplateSyntaxError;
 
 /// A place in a template's text; it only moves on.
 #[derive(Debug)]

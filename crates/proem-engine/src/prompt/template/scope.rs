@@ -1,13 +1,30 @@
 //! Where names are looked up while a template is evaluated.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+<<<<<<< HEAD
 use proem_text::OrderedMap;
 
 use super::evaluate::EvaluationContext;
 use super::{PathExpression, Template};
 
 use crate::ordered::OrderedJson;
+=======
+use super::{PathExpression, Statement, Template};
+use crate::ordered::OrderedJson;
+>>>>>>> d9b0168 (templates: reading, scopes and evaluation import downwards only)
+
+/// What a template is evaluated with.
+#[derive(Debug)]
+pub(crate) struct TemplateBindings<'v> {
+    /// Partials by name.
+    pub(crate) partials: &'v BTreeMap<String, Template>,
+    /// What stands at the top.
+    pub(crate) root: &'v OrderedJson,
+    /// What `@name` is, beside Handlebars' own.
+    pub(crate) context: &'v OrderedMap<OrderedJson>,
+}
 
 /// What stands around a place in a template; a copy is cheap, and nothing in it changes.
 #[derive(Debug, Clone, Copy)]
@@ -68,9 +85,9 @@ pub(super) struct Inlines<'s> {
 
 impl<'s> TemplateScope<'s> {
     /// The value that a path leads to; `None` if there is none.
-    pub(super) fn find(&self, path: &PathExpression, room: &EvaluationContext<'_>) -> Option<OrderedJson> {
+    pub(super) fn find(&self, path: &PathExpression, values: &TemplateBindings<'_>) -> Option<OrderedJson> {
         if path.is_data {
-            return self.data(path, room);
+            return self.data(path, values);
         }
         let names = path.names.as_slice();
         if path.up == 0
@@ -92,16 +109,31 @@ impl<'s> TemplateScope<'s> {
         })
     }
 
+    /// A partial by name, and where it is defined if a template defines it in itself.
+    pub(super) fn partial(
+        &self,
+        name: &str,
+        values: &TemplateBindings<'s>,
+    ) -> Option<(&'s Template, Option<&'s Self>)> {
+        let around = core::iter::successors(self.inlines, |inlines| inlines.around);
+        for inlines in around {
+            if let Some((_, template)) = inlines.partials.iter().rev().find(|(known, _)| *known == name) {
+                return Some((template, Some(&inlines.scope)));
+            }
+        }
+        values.partials.get(name).map(|template| (template, None))
+    }
+
     fn above(&self, up: usize) -> Option<&'s ContextLevel<'s>> {
         core::iter::successors(Some(self.level), |level| level.above).nth(up)
     }
 
-    fn data(&self, path: &PathExpression, room: &EvaluationContext<'_>) -> Option<OrderedJson> {
+    fn data(&self, path: &PathExpression, values: &TemplateBindings<'_>) -> Option<OrderedJson> {
         let (first, rest) = path.names.split_first()?;
         let turn = || core::iter::successors(self.turn, |turn| turn.around).nth(path.up);
         let number = |number: usize| OrderedJson::Number(number.into());
         let value = match first.as_str() {
-            "root" => return walk(Some(room.root), rest),
+            "root" => return walk(Some(values.root), rest),
             "partial-block" => return self.block.map(|_| OrderedJson::Bool(true)),
             "index" => turn().map(|turn| number(turn.index)),
             "first" => turn().map(|turn| OrderedJson::Bool(turn.index == 0)),
@@ -112,7 +144,7 @@ impl<'s> TemplateScope<'s> {
             }),
             _ => None,
         };
-        value.or_else(|| room.context.get(first).cloned()).and_then(|value| walk(Some(&value), rest))
+        value.or_else(|| values.context.get(first).cloned()).and_then(|value| walk(Some(&value), rest))
     }
 }
 
@@ -162,4 +194,13 @@ pub(super) fn is_same(a: Option<&OrderedJson>, b: Option<&OrderedJson>) -> bool 
         (Some(OrderedJson::Map(a)), Some(OrderedJson::Map(b))) => Arc::ptr_eq(a, b),
         _ => a == b,
     }
+}
+
+/// The partials that a template, or a branch, defines in itself.
+pub(super) fn inlines(template: &Template) -> Vec<(&str, &Template)> {
+    let found = template.nodes.iter().filter_map(|node| match &node.element {
+        Statement::Inline(inline) => Some((inline.name.as_deref()?, &inline.body)),
+        _ => None,
+    });
+    found.collect()
 }
