@@ -8,12 +8,14 @@ mod distance;
 mod file;
 mod model;
 mod prices;
+mod provider;
 mod unlisted;
 
 pub use self::{
     caching::{CacheControl, CacheRules, Lifetime, PrefixStage},
-    model::{Model, Operator, OutputKey, Provider, Quirk, SchemaEnforcement, Tokeniser},
+    model::{Model, Operator, OutputKey, Quirk, SchemaEnforcement, Tokeniser},
     prices::{CacheWrite, Prices},
+    provider::Provider,
 };
 
 use std::collections::BTreeMap;

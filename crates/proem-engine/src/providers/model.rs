@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CacheRules, Prices};
+use super::{CacheRules, Prices, Provider};
 use crate::tokens::{OpenAi, ScaledCounter, TokenCounter};
 
 /// A model of one provider.
@@ -34,16 +34,6 @@ pub struct Model {
     pub prices: Vec<Prices>,
     /// Where its figures were read, as addresses.
     pub sources: Vec<String>,
-}
-
-/// A service that runs models.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Provider {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// OpenAI's Chat Completions.
-    OpenAi,
 }
 
 /// How a model's tokens are counted.
