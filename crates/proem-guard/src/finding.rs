@@ -1,6 +1,6 @@
 //! What was noticed in a text from outside.
 
-use crate::view::ReadingStep;
+use crate::view::step::ReadingStep;
 use alloc::vec::Vec;
 use proem_text::Span;
 

@@ -24,6 +24,7 @@ mod tools;
 
 pub use bank::Bank;
 pub use catalogue::{RuleDescription, catalogue};
+pub use tools::ToolVocabulary;
 
 use crate::{error::RuleError, lexicon::Lexicon, scan::Scanner};
 use alloc::{boxed::Box, string::String, vec, vec::Vec};
@@ -33,18 +34,6 @@ const CONCEPTS: &str = include_str!("../data/concepts.tsv");
 
 /// The rules that ship with the product.
 const RULES: &str = include_str!("../data/rules.txt");
-
-/// The concept that stands for the words of the agent's own tools.
-const OWN_TOOL: &str = "own_tool";
-
-/// A tool of the agent, as requests from outside could speak of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ToolVocabulary {
-    /// Its name: `send_email`.
-    pub name: String,
-    /// What people say who mean it, in any language: `send an email`.
-    pub words: Vec<String>,
-}
 
 /// The lexicon and the scanners that ship with the product, for an agent with these tools.
 ///
@@ -78,11 +67,11 @@ pub fn shipped_rules() -> Result<Vec<rules::DetectionRule>, RuleError> {
     rules::parse(RULES, &lexicon(&[])?)
 }
 
-fn lexicon(tools: &[ToolVocabulary]) -> Result<Lexicon, RuleError> {
-    let names = tools.iter().map(|tool| tool.name.as_str());
-    let words = tools.iter().flat_map(|tool| tool.words.iter().map(String::as_str));
+fn lexicon(vocabulary: &[ToolVocabulary]) -> Result<Lexicon, RuleError> {
+    let names = vocabulary.iter().map(|tool| tool.name.as_str());
+    let words = vocabulary.iter().flat_map(|tool| tool.words.iter().map(String::as_str));
     let own: Vec<&str> = names.chain(words).collect();
-    Lexicon::parse(CONCEPTS, OWN_TOOL, &own)
+    Lexicon::parse(CONCEPTS, tools::OWN_TOOL, &own)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod readings;
 pub(crate) mod skeleton;
 mod smuggled;
 mod spaced;
+pub(crate) mod step;
 mod turned;
 
 pub(crate) use self::entities::reference;
@@ -31,6 +32,7 @@ pub use self::{
     clean::{CleanView, clean},
     folded::folded,
     readings::{DecodingLimits, Readings, readings},
+    step::ReadingStep,
 };
 
 use alloc::vec::Vec;
@@ -43,76 +45,4 @@ pub struct Reading {
     pub steps: Vec<ReadingStep>,
     /// The text with its line breaks, and the way back to the original.
     pub view: View,
-}
-
-/// One step from a reading to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ReadingStep {
-    /// Hidden characters inside words count as spaces.
-    Parted,
-    /// Look-alikes of Latin letters are replaced by them (UTS #39).
-    Skeleton,
-    /// Digits and signs are replaced by the letters that they stand for in `1gn0re`.
-    Leet,
-    /// Letters that stand apart are joined: `i g n o r e`.
-    Spaced,
-    /// The text is read backwards.
-    Reversed,
-    /// Letters are moved by thirteen places.
-    Rot13,
-    /// Base64 (RFC 4648), both alphabets.
-    Base64,
-    /// Hexadecimal digits.
-    Hex,
-    /// Percent-encoding (RFC 3986).
-    Percent,
-    /// Character references of HTML.
-    Entities,
-    /// Escapes of string literals: `\u0069`, `\x69`.
-    Escapes,
-    /// Invisible copies of ASCII characters (U+E0000 to U+E007F).
-    Tags,
-    /// Bytes written as variation selectors.
-    VariationSelectors,
-    /// What a reader of an HTML page sees.
-    Markup,
-    /// What an HTML page has and doesn't show.
-    HiddenMarkup,
-    /// A comment of HTML.
-    Comment,
-    /// The value of an attribute that is text for people: `alt`, `title`, `aria-label`.
-    Attribute,
-}
-
-impl ReadingStep {
-    /// The word used in reports.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Parted => "parted",
-            Self::Skeleton => "skeleton",
-            Self::Leet => "leet",
-            Self::Spaced => "spaced",
-            Self::Reversed => "reversed",
-            Self::Rot13 => "rot13",
-            Self::Base64 => "base64",
-            Self::Hex => "hex",
-            Self::Percent => "percent",
-            Self::Entities => "entities",
-            Self::Escapes => "escapes",
-            Self::Tags => "tags",
-            Self::VariationSelectors => "variation-selectors",
-            Self::Markup => "markup",
-            Self::HiddenMarkup => "hidden-markup",
-            Self::Comment => "comment",
-            Self::Attribute => "attribute",
-        }
-    }
-
-    /// Whether words that are found only after this step were hidden on purpose. What a page or
-    /// a link encodes by its own rules was not.
-    #[must_use]
-    pub const fn hides(self) -> bool {
-        !matches!(self, Self::Entities | Self::Percent | Self::Markup | Self::Attribute)
-    }
 }

@@ -1,13 +1,16 @@
 //! Requests to use a tool that the agent has: speech act, addressee and capability.
 
-use super::{ToolVocabulary, phrases::RuleFamily, place, rules::DetectionRule};
+use super::{phrases::RuleFamily, place, rules::DetectionRule};
 use crate::{
     finding::{FindingKind, Severity},
     lexicon::{Lexicon, Mention},
     scan::{Hit, ScanError, Scanner, Sight},
 };
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 use proem_text::Span;
+
+/// The concept that stands for the words of the agent's own tools.
+pub(super) const OWN_TOOL: &str = "own_tool";
 
 /// How much of a call is read, in bytes.
 const MAX_CALL: usize = 400;
@@ -33,6 +36,15 @@ const ORDERS: [&str; 14] = [
     "実行",
 ];
 
+/// A tool of the agent, as requests from outside could speak of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolVocabulary {
+    /// Its name: `send_email`.
+    pub name: String,
+    /// What people say who mean it, in any language: `send an email`.
+    pub words: Vec<String>,
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct ToolRequestScanner {
     phrases: RuleFamily,
@@ -44,7 +56,7 @@ pub(super) struct ToolRequestScanner {
 pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon, tools: &[ToolVocabulary]) -> ToolRequestScanner {
     ToolRequestScanner {
         phrases: RuleFamily::new("tool", FindingKind::ToolRequest, rules, lexicon),
-        own: lexicon.concept(super::OWN_TOOL).filter(|_| !tools.is_empty()),
+        own: lexicon.concept(OWN_TOOL).filter(|_| !tools.is_empty()),
         known: lexicon.concept("tool_name"),
     }
 }
