@@ -3,10 +3,12 @@
 mod attributes;
 mod class;
 mod glob;
+mod role;
 mod rules;
 
 pub use self::attributes::GitAttributes;
-pub use self::class::{FileRole, Framework, Language, PathClass, Sensitive, classify};
+pub use self::class::{Language, PathClass, classify};
+pub use self::role::{FileRole, Framework, Sensitive};
 pub use self::rules::PathRules;
 
 use alloc::string::String;
