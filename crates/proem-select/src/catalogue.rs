@@ -32,19 +32,18 @@ pub mod tools_list;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use capability::{Approval, ApprovedDefinition, Capability};
-pub use embedded::{EmbeddingScope, EmbeddingTally, text_hash, texts, vectorise, vectorise_texts};
+pub use capability::{Approval, ApprovedDefinition, Capability, signature};
+pub use embedded::{EmbeddingScope, EmbeddingTally, texts, vectorise, vectorise_texts};
 pub use entry::{
     CatalogueContents, CatalogueEntry, CatalogueEntryKind, Definition, EntryLocation, Overlay, SourceFile, SourceTrust,
 };
 pub use finding::{EntryConcern, EntryConcernKind, findings};
-pub use hash::Sha256Hash;
+pub use hash::{Sha256Hash, text_hash};
 pub use lines::parse_lines;
 pub use manifest::Manifest;
 pub use modes::Modes;
 pub use name::{CatalogueName, JOINER};
 pub use problem::{CatalogueProblem, FilePosition};
-pub use signature::signature;
 
 /// The most entries of a catalogue.
 pub const MAX_ENTRIES: usize = 10_000;

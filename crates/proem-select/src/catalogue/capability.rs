@@ -8,12 +8,11 @@ use serde_json::Value as Json;
 
 use super::Approvals;
 use super::collide::NamedEntry;
-use super::embedded::text_hash;
 use super::entry::{CatalogueEntryKind, Definition, EntryLocation, Overlay, SourceTrust};
-use super::hash::Sha256Hash;
+use super::hash::{Sha256Hash, text_hash};
 use super::modes::Modes;
 use super::name::CatalogueName;
-use super::signature::signature;
+use super::signature::parameters;
 use super::{MAX_EXAMPLES, MAX_TAGS};
 
 /// Whether an entry's definition may stand in the prefix as a definition.
@@ -201,5 +200,22 @@ impl Capability {
         self.definition.tags.truncate(MAX_TAGS);
         self.definition.examples.extend(examples);
         self.definition.examples.truncate(MAX_EXAMPLES);
+    }
+}
+
+/// The entry's name with the names and types of its parameters, such as
+/// `github__create_issue(title: string, body?: string, labels?: string[])`.
+///
+/// Descriptions, allowed values and defaults never get into it. Required parameters come first,
+/// then by name; `?` marks optional ones. Parameters whose name is no identifier of at most 64
+/// characters, and those beyond twelve, are counted: `+3 more`. A skill's signature is its name.
+/// It stays untrusted, since its author chose the names.
+#[must_use]
+pub fn signature(capability: &Capability) -> Untrusted<String> {
+    let name = capability.name().as_str().to_owned();
+    match (&capability.definition().parameters, capability.kind()) {
+        (Some(schema), _) => schema.clone().map(|schema| format!("{name}({})", parameters(&schema))),
+        (None, CatalogueEntryKind::Tool) => capability.own_name().clone().map(|_| format!("{name}()")),
+        (None, CatalogueEntryKind::Skill) => capability.own_name().clone().map(|_| name),
     }
 }

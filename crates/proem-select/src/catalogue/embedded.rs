@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_guard::{Untrusted, show};
 
 use super::capability::Capability;
-use super::hash::Sha256Hash;
+use super::hash::{Sha256Hash, text_hash};
 use super::manifest::{Manifest, QuantisedVector};
 use super::{Catalogue, MAX_EXAMPLES};
 use crate::embedding::{self, Embedder};
@@ -63,12 +63,6 @@ fn spoken(name: &str) -> String {
         before = c;
     }
     out.to_lowercase()
-}
-
-/// The hash that a text's vector is kept under.
-#[must_use]
-pub fn text_hash(text: &Untrusted<String>) -> Sha256Hash {
-    Sha256Hash::of(show::json(text).as_str().unwrap_or_default().as_bytes())
 }
 
 /// Makes the vectors of a catalogue's texts and keeps them in its manifest; those of other texts

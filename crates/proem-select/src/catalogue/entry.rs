@@ -4,12 +4,10 @@ use proem_guard::{Untrusted, show};
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use super::embedded::text_hash;
-use super::hash::Sha256Hash;
+use super::hash::{Sha256Hash, text_hash};
 use super::modes::Modes;
 use super::name::CatalogueName;
 use super::problem::{CatalogueProblem, FilePosition};
-use super::servers::McpServer;
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,6 +113,15 @@ pub struct Overlay {
     pub origin: EntryLocation,
     /// Whose words it holds; somebody else's may only restrict.
     pub standing: SourceTrust,
+}
+
+/// A configured server.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct McpServer {
+    /// Its name as configured, of any characters.
+    pub name: String,
+    /// Where it is configured.
+    pub origin: EntryLocation,
 }
 
 /// What was read.

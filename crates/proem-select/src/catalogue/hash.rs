@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use proem_guard::{Untrusted, show};
 use proem_text::hex;
 use sha2::{Digest, Sha256};
 
@@ -45,6 +46,12 @@ impl fmt::Display for Sha256Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))
     }
+}
+
+/// The hash that a text's vector is kept under.
+#[must_use]
+pub fn text_hash(text: &Untrusted<String>) -> Sha256Hash {
+    Sha256Hash::of(show::json(text).as_str().unwrap_or_default().as_bytes())
 }
 
 #[cfg(test)]

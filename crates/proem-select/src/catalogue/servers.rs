@@ -11,14 +11,7 @@ use super::entry::{CatalogueContents, EntryLocation, SourceFile};
 use super::jsonc;
 use super::problem::{FilePosition, FileProblems};
 
-/// A configured server.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct McpServer {
-    /// Its name as configured, of any characters.
-    pub name: String,
-    /// Where it is configured.
-    pub origin: EntryLocation,
-}
+pub use super::entry::McpServer;
 
 /// How a configuration file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

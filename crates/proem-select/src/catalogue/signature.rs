@@ -1,10 +1,7 @@
-//! What code says about an entry that nobody approved: its name and the types of its parameters.
+//! What code says about the parameters of an entry that nobody approved: their names and types.
 
-use proem_guard::Untrusted;
 use serde_json::Value as Json;
 
-use super::capability::Capability;
-use super::entry::CatalogueEntryKind;
 use super::name::CatalogueName;
 
 /// The most parameters that a signature names.
@@ -14,24 +11,12 @@ const MAX_ALTERNATIVES: usize = 4;
 /// How deep lists of lists are followed.
 const MAX_DEPTH: usize = 3;
 
-/// The entry's name with the names and types of its parameters, such as
-/// `github__create_issue(title: string, body?: string, labels?: string[])`.
+/// The names and types of the parameters that a schema allows.
 ///
 /// Descriptions, allowed values and defaults never get into it. Required parameters come first,
 /// then by name; `?` marks optional ones. Parameters whose name is no identifier of at most 64
-/// characters, and those beyond twelve, are counted: `+3 more`. A skill's signature is its name.
-/// It stays untrusted, since its author chose the names.
-#[must_use]
-pub fn signature(capability: &Capability) -> Untrusted<String> {
-    let name = capability.name().as_str().to_owned();
-    match (&capability.definition().parameters, capability.kind()) {
-        (Some(schema), _) => schema.clone().map(|schema| format!("{name}({})", parameters(&schema))),
-        (None, CatalogueEntryKind::Tool) => capability.own_name().clone().map(|_| format!("{name}()")),
-        (None, CatalogueEntryKind::Skill) => capability.own_name().clone().map(|_| name),
-    }
-}
-
-fn parameters(schema: &Json) -> String {
+/// characters, and those beyond twelve, are counted: `+3 more`.
+pub(super) fn parameters(schema: &Json) -> String {
     let Some(properties) = schema.get("properties").and_then(Json::as_object) else { return String::new() };
     let required: Vec<&str> =
         schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
