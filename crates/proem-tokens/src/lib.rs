@@ -19,4 +19,5 @@ mod merge;
 mod pieces;
 
 pub use pack::{PackError, pack};
-pub use vocabulary::{Rank, Vocabulary};
+pub use table::Rank;
+pub use vocabulary::Vocabulary;

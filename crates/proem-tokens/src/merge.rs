@@ -13,10 +13,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{
-    table::{MAX_TOKENS, Table, Token},
-    vocabulary::Rank,
-};
+use crate::table::{MAX_TOKENS, Rank, Table, Token};
 
 /// A token of a piece's encoding, in four bytes: long pieces have many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

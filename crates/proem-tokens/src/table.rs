@@ -31,6 +31,9 @@
 
 use alloc::{vec, vec::Vec};
 
+/// A token's number: the order in which byte pair encoding joins.
+pub type Rank = u32;
+
 /// What the file begins with.
 pub const MAGIC: [u8; 8] = *b"PROEMTOK";
 /// The version of this layout.
@@ -62,7 +65,7 @@ pub(crate) struct Table<'a> {
 /// A token that stands at the beginning of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token {
-    pub(crate) rank: u32,
+    pub(crate) rank: Rank,
     /// In bytes; 0 is no token.
     pub(crate) length: usize,
     /// Where it ends in the tree.

@@ -5,11 +5,8 @@ use alloc::vec::Vec;
 use crate::{
     merge::{Merger, Placed},
     pieces,
-    table::Table,
+    table::{Rank, Table},
 };
-
-/// A token's number: the order in which byte pair encoding joins.
-pub type Rank = u32;
 
 /// A published vocabulary with its pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
