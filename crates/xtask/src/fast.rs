@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{TaskFailure, say, steps, tidy::CrateGraph};
+use crate::{TaskFailure, say, tidy::CrateGraph, toolchain::cargo};
 
 /// A built test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +32,7 @@ pub(crate) fn tests(root: &Path, graph: &CrateGraph) -> Result<(), TaskFailure> 
     }
     let names: Vec<&str> = touched.iter().map(String::as_str).collect();
     say(&format!("tests: {}\n", names.join(", ")));
-    let built =
-        output(root, steps::cargo(), &["test", "--workspace", "--locked", "--no-run", "--message-format=json"])?;
+    let built = output(root, cargo(), &["test", "--workspace", "--locked", "--no-run", "--message-format=json"])?;
     for binary in binaries(&built).into_iter().filter(|binary| touched.contains(&binary.package)) {
         let status = Command::new(&binary.program)
             .current_dir(&binary.folder)

@@ -7,6 +7,7 @@
 mod fast;
 mod steps;
 mod tidy;
+mod toolchain;
 
 use std::{
     env,

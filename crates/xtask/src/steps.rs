@@ -1,14 +1,12 @@
 //! The steps of `cargo xtask check`, in the order in which they fail fastest.
 
 use std::{
-    env,
-    ffi::OsString,
     path::Path,
     process::Command,
     time::{Duration, Instant},
 };
 
-use crate::{TaskFailure, complain, fast, say, tidy};
+use crate::{TaskFailure, complain, fast, say, tidy, toolchain::cargo};
 
 /// The step that runs tests.
 const TESTS: &str = "tests";
@@ -123,11 +121,6 @@ fn repeat(step: &CargoStep, variables: &[(&str, &str)]) -> String {
 
 fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
-}
-
-/// The cargo that runs this program, so that one toolchain does everything.
-pub(crate) fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(crate) use self::graph::CrateGraph;
 #[cfg(test)]
 pub(crate) use self::graph::sketch;
 use self::{finding::TidyFinding, tree::SourceTree};
-use crate::{TaskFailure, complain, say, steps};
+use crate::{TaskFailure, complain, say, toolchain::cargo};
 
 /// Reads the project, applies every rule and prints what was found.
 pub(crate) fn run(root: &Path) -> Result<(), TaskFailure> {
@@ -72,7 +72,7 @@ pub(crate) fn graph(root: &Path) -> Result<CrateGraph, TaskFailure> {
 }
 
 fn metadata(root: &Path) -> Result<String, TaskFailure> {
-    let output = Command::new(steps::cargo())
+    let output = Command::new(cargo())
         .args(["metadata", "--format-version", "1", "--locked", "--quiet"])
         .current_dir(root)
         .output()
