@@ -13,6 +13,7 @@ mod clock;
 pub mod document;
 mod event;
 pub mod key;
+mod machine;
 mod requirement;
 mod standing;
 mod state;
@@ -21,8 +22,9 @@ mod table;
 pub use self::{
     clock::{BACKWARD_JUMP, ClockCourse, LedgerTime, ReleaseWindow},
     event::{ActionEvent, ActionEventKind, Authority, EpochRule, GateRuling, HoldCondition, StandingApproval, TakeUp},
+    machine::{RefusalRule, Transition, TransitionRefused, TransitionRequest, step},
     requirement::TransitionRequirement,
-    standing::{ActionStanding, RefusalRule, Surroundings, Transition, TransitionRefused, TransitionRequest, step},
+    standing::{ActionStanding, Surroundings},
     state::{ActionState, NAMES},
     table::{ApprovalChange, TRANSITIONS, TransitionRule, transition},
 };

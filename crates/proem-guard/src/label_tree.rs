@@ -59,16 +59,17 @@
 mod bounds;
 mod containers;
 mod differences;
+mod limits;
 pub(crate) mod outline;
 mod place;
 mod read;
 mod write;
 
-pub use self::bounds::{MAX_BYTES, MAX_DEPTH, MAX_NAME_BYTES, MAX_VALUES};
 pub use self::containers::{LabelList, LabelMap, TreeName};
 pub use self::differences::{DifferenceKind, TreeDifference, differences};
+pub use self::limits::{MAX_BYTES, MAX_DEPTH, MAX_LABELS, MAX_NAME_BYTES, MAX_VALUES};
 pub use self::place::{PlacePart, TreeError, TreeFault, TreePlace};
-pub use self::write::{MAX_LABELS, VERSION};
+pub use self::write::VERSION;
 
 use self::bounds::Bounds;
 use self::place::Trail;

@@ -4,13 +4,8 @@ use proem_text::OrderedMap;
 
 use super::file::Section;
 use super::loaded::Prompt;
-<<<<<<< HEAD
-use super::template::evaluate::{Dialect, TemplateBindings, evaluate};
-
-=======
 use super::template::evaluate::{Dialect, evaluate};
 use super::template::scope::TemplateBindings;
->>>>>>> d9b0168 (templates: reading, scopes and evaluation import downwards only)
 use crate::error::{Error, ErrorKind};
 use crate::ordered::OrderedJson;
 

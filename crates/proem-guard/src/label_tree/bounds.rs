@@ -1,16 +1,8 @@
-//! How much may stand in a tree.
+//! Whether a tree keeps to its limits.
 
 use super::LabelTree;
+use super::limits::{MAX_BYTES, MAX_DEPTH, MAX_NAME_BYTES, MAX_VALUES};
 use super::place::{Trail, TreeError, TreeFault};
-
-/// The most lists and maps that may stand in each other.
-pub const MAX_DEPTH: usize = 32;
-/// The most values: leaves, lists and maps.
-pub const MAX_VALUES: usize = 65_536;
-/// The most bytes of all texts and names together.
-pub const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// The longest name of a value.
-pub const MAX_NAME_BYTES: usize = 256;
 
 /// What was counted so far.
 #[derive(Debug, Default)]

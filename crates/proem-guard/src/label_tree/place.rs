@@ -1,7 +1,6 @@
 //! Where something stands in a tree, and what is wrong there.
 
-use super::bounds::{MAX_BYTES, MAX_DEPTH, MAX_NAME_BYTES, MAX_VALUES};
-use super::write::MAX_LABELS;
+use super::limits::{MAX_BYTES, MAX_DEPTH, MAX_LABELS, MAX_NAME_BYTES, MAX_VALUES};
 use crate::untrusted::Untrusted;
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::fmt;

@@ -3,9 +3,9 @@
 //! Whoever could change a label in a store could make a text trusted; that is what a store's seal is for. What
 //! is refused here is everything that Proem doesn't write, so that no two readers can disagree on a document.
 
-use super::bounds::{MAX_BYTES, MAX_VALUES};
+use super::limits::{MAX_BYTES, MAX_LABELS, MAX_VALUES};
 use super::place::Trail;
-use super::write::{MAX_LABELS, VERSION};
+use super::write::VERSION;
 use super::{LabelList, LabelMap, LabelScalar, LabelTree, TreeError, TreeFault};
 use crate::untrusted::Untrusted;
 use alloc::{string::String, vec::Vec};

@@ -9,6 +9,7 @@
 //! The table has each label once, in the order in which the tree names them, names of maps being sorted. So there is
 //! one way to write a tree: equal trees have equal bytes, but for a zero below nought, which is written as such.
 
+use super::limits::MAX_LABELS;
 use super::place::Trail;
 use super::{LabelScalar, LabelTree, TreeError, TreeFault};
 use crate::show;
@@ -22,8 +23,6 @@ use serde_json::{Map, Value as Json, json};
 
 /// The version of what is written; it is raised with every change of it.
 pub const VERSION: u64 = 1;
-/// The most different labels of a tree that is written.
-pub const MAX_LABELS: usize = 1024;
 
 impl LabelTree {
     /// The tree with all its labels as canonical JSON, for a store; never for a screen or a prompt.

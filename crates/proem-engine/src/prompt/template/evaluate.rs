@@ -9,16 +9,8 @@
 
 use std::sync::Arc;
 
-<<<<<<< HEAD
 use proem_text::OrderedMap;
 
-use super::functions::{self, compute, is_empty, is_true};
-use super::partials::inlines;
-use super::scope::{BlockParameters, ContextLevel, Inlines, LoopIteration, TemplateScope};
-use super::{BlockStatement, Expression, HelperCall, Statement, Template};
-
-use crate::ordered::OrderedJson;
-=======
 use super::bounded::BoundedText;
 use super::error::{RenderFailure, problem};
 use super::functions::{self, compute, is_empty, is_true};
@@ -28,7 +20,6 @@ use super::scope::{
 };
 use super::{BlockStatement, Expression, HelperCall, Partial, PartialName, Statement, Template};
 use crate::ordered::OrderedJson;
->>>>>>> d9b0168 (templates: reading, scopes and evaluation import downwards only)
 
 /// The most pieces of templates that are evaluated for one text.
 const MAX_STEPS: usize = 10_000_000;

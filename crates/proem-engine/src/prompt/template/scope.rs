@@ -3,17 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-<<<<<<< HEAD
 use proem_text::OrderedMap;
 
-use super::evaluate::EvaluationContext;
-use super::{PathExpression, Template};
-
-use crate::ordered::OrderedJson;
-=======
 use super::{PathExpression, Statement, Template};
 use crate::ordered::OrderedJson;
->>>>>>> d9b0168 (templates: reading, scopes and evaluation import downwards only)
 
 /// What a template is evaluated with.
 #[derive(Debug)]
