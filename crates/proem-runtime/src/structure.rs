@@ -12,6 +12,7 @@ mod cache;
 mod languages;
 mod listing;
 mod reading;
+mod want;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +34,8 @@ use crate::{
     structure::{
         cache::{StructureCache, StructureCacheKey},
         listing::{SourceContent, SourceEntry, SourceListing},
-        reading::{ContentReading, FinishedJob, ReadingBounds, ReadingJob, WaitingFile, Want},
+        reading::{ContentReading, FinishedJob, ReadingBounds, ReadingJob, WaitingFile},
+        want::Want,
     },
 };
 

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     files::{self, FileAccess},
-    structure::{SourceReading, listing::SourceContent, reading::Want},
+    structure::{SourceReading, listing::SourceContent, want::Want},
 };
 
 /// The file's name; another form gets another one.

@@ -1,7 +1,5 @@
 //! Languages that have no parser here, by the endings of their files.
 
-use crate::structure::listing::name_of;
-
 /// Endings and languages, sorted by ending.
 const ENDINGS: [(&[u8], &str); 38] = [
     (b".bash", "Shell"),
@@ -51,6 +49,11 @@ pub(super) fn without_parser(path: &[u8]) -> Option<&'static str> {
     let ending = name.get(dot..)?.to_ascii_lowercase();
     let at = ENDINGS.binary_search_by(|(known, _)| (*known).cmp(ending.as_slice())).ok()?;
     ENDINGS.get(at).map(|(_, name)| *name)
+}
+
+/// The last part of a path.
+fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
 #[cfg(test)]

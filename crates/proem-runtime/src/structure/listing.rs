@@ -11,7 +11,7 @@ use crate::{
     Error,
     files::{self, read_beneath},
     git::{Session, filters},
-    structure::{SourceGap, StructureLimits, reading::Want},
+    structure::{SourceGap, StructureLimits, want::Want},
 };
 
 /// The most bytes of files that differ from what git has, which are held until they are parsed.
@@ -70,11 +70,6 @@ impl SourceListing {
             .then(|| format!("{} submodules were not read; their imports are unknown", self.submodules));
         submodules.into_iter().collect()
     }
-}
-
-/// The last part of a path.
-pub(super) fn name_of(path: &[u8]) -> &[u8] {
-    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 
 /// Lists the files of `commit`.

@@ -1,0 +1,40 @@
+//! What is wanted of a file, by its path.
+
+use proem_imports::{Manifests, SourceLanguage};
+
+use crate::structure::languages;
+
+/// What is wanted of a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// What a source says.
+    Facts(SourceLanguage),
+    /// How many lines it has.
+    Lines,
+    /// The bytes of a project file.
+    Manifest,
+}
+
+impl Want {
+    /// What is wanted of the file at a path; `None` for what is no source.
+    pub(super) fn of_path(path: &[u8]) -> Option<Self> {
+        if Manifests::wanted(path) {
+            return Some(Self::Manifest);
+        }
+        let lines = || languages::without_parser(path).map(|_| Self::Lines);
+        SourceLanguage::of_path(path).map(Self::Facts).or_else(lines)
+    }
+
+    /// Its byte in the keys of the cache.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Facts(language) => {
+                let at = SourceLanguage::ALL.iter().position(|known| *known == language);
+                // One that the list forgot must not share the entries of another.
+                at.and_then(|at| u8::try_from(at).ok()).unwrap_or(0xfd)
+            }
+            Self::Lines => 0xff,
+            Self::Manifest => 0xfe,
+        }
+    }
+}
