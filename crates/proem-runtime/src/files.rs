@@ -9,6 +9,7 @@
 //! folder for a link in between.
 
 mod read;
+mod trusted;
 mod write;
 
 use std::{
@@ -21,6 +22,7 @@ use std::{
 use crate::Error;
 
 pub use read::{FileContent, open, read_beneath, read_regular, read_text};
+pub use trusted::TrustedFile;
 pub use write::{FileAccess, create, replace, write_new};
 
 /// The last component of a path, and the path with all components before it known to be folders.

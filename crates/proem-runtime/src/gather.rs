@@ -21,6 +21,7 @@ use proem_text::{Label, Source};
 
 use crate::{
     Environment, Error,
+    files::TrustedFile,
     gaps::{gap, gap_of},
     git::{GitLimits, GitProgram, Repository, RepositoryKind, StateLimits, discover, state, tracked},
 };
@@ -44,15 +45,6 @@ impl GatherOptions {
     pub fn new(environment: Environment) -> Self {
         Self { environment, trusted: BTreeSet::new(), set_up: BTreeSet::new(), limits: GatherLimits::default() }
     }
-}
-
-/// Bytes of a file that this user approved.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TrustedFile {
-    /// The file, relative to the repository's root, such as `.proem/rules.md`.
-    pub name: String,
-    /// SHA-256 of its bytes, 64 lower-case hexadecimal digits.
-    pub hash: String,
 }
 
 /// Bounds on gathering.

@@ -39,6 +39,7 @@ pub mod task_vectors;
 
 pub use environment::Environment;
 pub use error::Error;
-pub use gather::{GatherLimits, GatherOptions, TrustedFile, gather};
+pub use files::TrustedFile;
+pub use gather::{GatherLimits, GatherOptions, gather};
 pub use process::Extent;
 pub use seal::installation_key;

@@ -16,9 +16,9 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     Error,
-    files::{FileContent, read_regular},
+    files::{FileContent, TrustedFile, read_regular},
     gaps::{gap, gap_of},
-    gather::{GatherOptions, TrustedFile},
+    gather::GatherOptions,
 };
 
 /// The known names, each with the source that its text is labelled with.

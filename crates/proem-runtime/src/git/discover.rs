@@ -10,8 +10,8 @@ use std::{
 };
 
 use crate::{
-    Error, TrustedFile,
-    files::{FileContent, read_regular},
+    Error,
+    files::{FileContent, TrustedFile, read_regular},
     git::{GitProgram, Session, printed_path, special},
     process::Deadline,
 };

@@ -6,8 +6,7 @@ use proem_text::hex;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    TrustedFile,
-    files::{FileContent, read_beneath},
+    files::{FileContent, TrustedFile, read_beneath},
     git::{StatusKind, status::StatusEntry},
 };
 
