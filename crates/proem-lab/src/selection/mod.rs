@@ -8,3 +8,4 @@ mod remote;
 #[cfg(test)]
 mod shipped;
 pub(crate) mod train;
+mod trainer;
