@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use proem_engine::call::NanoDollars;
-use proem_engine::run::{Event, Machine, Outcome, Step};
+use proem_engine::run::{Event, ExchangeEnd, Machine, Outcome, Step};
 use proem_runtime::driver::{CallPerformer, CallTrace, ObjectPerform};
 use proem_runtime::records::{Recording, RunEnd, Start};
 use proem_store::query::RunDetail;
-use proem_store::record::{Evaluation, RunId, RunOutcome};
+use proem_store::record::{Evaluation, Numbers, RunId, RunOutcome};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
@@ -158,7 +158,9 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
 async fn finish(ended: EndedRun, recording: Option<&Recording<'_>>) -> Result<RunResult, Error> {
     let EndedRun { end, began, .. } = ended;
     if let Some(recording) = recording {
-        let numbers = numbers(&end.outcome.attempts.iter().collect::<Vec<_>>(), began);
+        let degraded = !matches!(end.outcome.ended, ExchangeEnd::Answered { .. });
+        let counted = numbers(&end.outcome.attempts.iter().collect::<Vec<_>>(), began);
+        let numbers = Numbers { degraded, ..counted };
         let (outcome, evaluations) = (end.outcome.clone(), end.evaluations);
         recording.finish(RunEnd { at: when::now(), outcome, assembly: None, numbers, evaluations }).await;
     }
@@ -185,12 +187,12 @@ pub struct AgentEnd {
 
 /// A machine whose end is told in the words that all agents share.
 #[derive(Debug)]
-pub struct Told<M, F> {
+pub struct OutcomeAdapter<M, F> {
     machine: M,
     told: F,
 }
 
-impl<M, F> Told<M, F>
+impl<M, F> OutcomeAdapter<M, F>
 where
     M: Machine,
     F: Fn(M::Outcome) -> AgentEnd,
@@ -202,7 +204,7 @@ where
     }
 }
 
-impl<M, F> Machine for Told<M, F>
+impl<M, F> Machine for OutcomeAdapter<M, F>
 where
     M: Machine,
     F: Fn(M::Outcome) -> AgentEnd,

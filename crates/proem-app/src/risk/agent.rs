@@ -27,7 +27,7 @@ use super::recording::{InvestigationRun, ReportSubject, evaluations, inputs, out
 use super::setting::false_positives;
 use crate::agents::access::ModelAccess;
 use crate::agents::record::RunRecord;
-use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, ReadBack, RunResult, Today, Told};
+use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today};
 use crate::error::Error;
 use crate::message::{Hint, Message};
 use crate::project::OpenProject;
@@ -173,12 +173,12 @@ impl AgentRun for RecordedInvestigation {
 
     fn machine(&self) -> AgentMachine<'_> {
         let investigation = Investigation::new(self.prompts.terms(&self.access, self.limits), self.subject.clone());
-        Box::new(Told::new(investigation, |investigated| self.told(investigated)))
+        Box::new(OutcomeAdapter::new(investigation, |investigated| self.told(investigated)))
     }
 
     fn restore(&self, state: &Json) -> Result<AgentMachine<'_>, proem_engine::Error> {
         let investigation = Investigation::restore(self.prompts.terms(&self.access, self.limits), state)?;
-        Ok(Box::new(Told::new(investigation, |investigated| self.told(investigated))))
+        Ok(Box::new(OutcomeAdapter::new(investigation, |investigated| self.told(investigated))))
     }
 
     fn renew(&mut self, today: &Today<'_>) -> Result<(), Message> {

@@ -18,7 +18,7 @@ use super::setting::RunSetting;
 use crate::agents::access::ModelAccess;
 use crate::agents::base::RunBase;
 use crate::agents::record::RunRecord;
-use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, ReadBack, RunResult, Told};
+use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult};
 use crate::error::Error;
 use crate::message::Message;
 
@@ -97,12 +97,12 @@ impl AgentRun for PromptRun {
 
     fn machine(&self) -> AgentMachine<'_> {
         let exchange = Exchange::new(self.setting.terms(), self.request.request.clone());
-        Box::new(Told::new(exchange, |outcome| self.told(outcome)))
+        Box::new(OutcomeAdapter::new(exchange, |outcome| self.told(outcome)))
     }
 
     fn restore(&self, state: &Json) -> Result<AgentMachine<'_>, proem_engine::Error> {
         let exchange = Exchange::restore(self.setting.terms(), state)?;
-        Ok(Box::new(Told::new(exchange, |outcome| self.told(outcome))))
+        Ok(Box::new(OutcomeAdapter::new(exchange, |outcome| self.told(outcome))))
     }
 
     fn finish<'r>(
