@@ -27,7 +27,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -254,6 +254,17 @@ impl ScriptedServer {
     #[must_use]
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         locked(&self.shared.received).clone()
+    }
+
+    /// Waits until that many requests have arrived in all, but no longer than `patience`; whether they have.
+    #[must_use]
+    pub fn arrived(&self, count: usize, patience: Duration) -> bool {
+        self.shared.arrived(count, patience)
+    }
+
+    /// Waits until that many requests have arrived in all.
+    pub fn await_requests(&self, count: usize) {
+        while !self.arrived(count, Duration::from_secs(60)) {}
     }
 
     /// The most requests that were being answered at the same time.

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use proem_app::Error;
 use proem_app::agents::base::{AgentOptions, RunBase};
@@ -31,7 +30,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use self::draft::DraftAgent;
-use crate::fixture::Fixture;
+use crate::fixture::{BEAT, Fixture};
 use crate::records::sql;
 use crate::run::{set_up, start, without_ids};
 
@@ -117,12 +116,11 @@ fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
 
     // It asks twice, and dies while it waits for the second answer.
     let mut dies = phase(&fixture, "start").spawn().unwrap();
-    while server.requests().len() < 2 {
+    while !server.arrived(2, BEAT) {
         if dies.try_wait().unwrap().is_some() {
             let output = dies.wait_with_output().unwrap();
             panic!("it ended before it asked twice: {}", String::from_utf8_lossy(&output.stderr));
         }
-        std::thread::sleep(Duration::from_millis(10));
     }
     dies.kill().unwrap();
     dies.wait().unwrap();

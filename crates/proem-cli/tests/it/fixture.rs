@@ -8,6 +8,7 @@ use std::{
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    time::Duration,
 };
 
 use rusqlite::Connection;
@@ -36,6 +37,9 @@ impl Drop for Held {
         }
     }
 }
+
+/// How often a test that waits for a request looks whether the process that is to send it lives.
+pub(crate) const BEAT: Duration = Duration::from_millis(50);
 
 /// Sixty-four digits and a line break: the key of every fixture.
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";

@@ -15,7 +15,7 @@ use proem_llm::scripted::{DeliveryEnd, Reply, ScriptedServer};
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
 
-use crate::fixture::{Fixture, Run};
+use crate::fixture::{BEAT, Fixture, Run};
 use crate::records::sql;
 use crate::risk::scene::shop;
 use crate::risk::{metric, synthesis};
@@ -70,9 +70,8 @@ fn killed(fixture: &Fixture, server: &ScriptedServer, args: &[&str], answers: us
     let mut command = fixture.command(&fixture.binary);
     let mut child =
         command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while server.requests().len() < before + answers {
+    while !server.arrived(before + answers, BEAT) {
         assert_eq!(child.try_wait().unwrap(), None, "it ended before it was killed");
-        std::thread::yield_now();
     }
     child.kill().unwrap();
     child.wait().unwrap();

@@ -88,9 +88,7 @@ fn killed(fixture: &Fixture, server: &ScriptedServer) {
 fn killed_with(fixture: &Fixture, server: &ScriptedServer, more: &[&str]) {
     let before = server.requests().len();
     let mut child = spawn(fixture, &[&TRIAGE[..], more].concat());
-    while server.requests().len() == before {
-        std::thread::yield_now();
-    }
+    server.await_requests(before + 1);
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -147,9 +145,7 @@ fn what_is_cancelled_may_be_paid_for() {
     let server = start(vec![late(low(), 60_000)]);
     let fixture = fixture(&server, "");
     let child = spawn(&fixture, &TRIAGE);
-    while server.requests().is_empty() {
-        std::thread::yield_now();
-    }
+    server.await_requests(1);
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -163,9 +159,7 @@ fn what_runs_is_not_deleted() {
     let fixture = fixture(&server, "");
     triage(&fixture, &[]).json();
     let mut child = spawn(&fixture, &TRIAGE);
-    while server.requests().len() < 2 {
-        std::thread::yield_now();
-    }
+    server.await_requests(2);
     let run = fixture.proem(&["runs", "purge", "last", "last~1"]);
     assert!(run.code() == 1 && run.stderr().contains("deleted 1 run "), "{}", run.stderr());
     assert!(run.stderr().contains("1 run still running"), "{}", run.stderr());

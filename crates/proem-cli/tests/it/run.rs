@@ -412,9 +412,7 @@ fn ctrl_c_keeps_what_was_answered() {
     let args = ["run", "reviews/triage", "--batch", "rows.jsonl", "--out", "out.jsonl", "--concurrency", "1"];
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     let child = command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while server.requests().len() < 4 {
-        std::thread::yield_now();
-    }
+    server.await_requests(4);
     let signal = fixture.command("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
     assert!(signal.success());
     let output = child.wait_with_output().unwrap();

@@ -552,9 +552,7 @@ fn a_run_whose_process_is_gone_is_seen() {
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     command.args(["run", "reviews/strict", "--set", "title=It crashes"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while server.requests().is_empty() {
-        std::thread::yield_now();
-    }
+    server.await_requests(1);
     assert_eq!(fixture.proem(&["runs", "list", "--json"]).json()[0]["state"], "running");
     let open = fixture.proem(&["cost", "--json"]).json();
     assert_eq!(open["open"]["attempts"], 1);

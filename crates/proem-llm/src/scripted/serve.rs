@@ -25,6 +25,7 @@ pub(super) struct SharedScript {
     /// How many answers of each rule were given.
     used: Vec<AtomicUsize>,
     pub(super) received: Mutex<Vec<ReceivedRequest>>,
+    arrival: Condvar,
     answering: AtomicUsize,
     pub(super) most: AtomicUsize,
     pub(super) abandoned: AtomicUsize,
@@ -45,6 +46,7 @@ impl SharedScript {
             script,
             used,
             received: Mutex::default(),
+            arrival: Condvar::new(),
             answering: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             abandoned: AtomicUsize::new(0),
@@ -91,7 +93,15 @@ impl SharedScript {
         };
         let mut all = locked(&self.received);
         all.push(received);
+        self.arrival.notify_all();
         all.len()
+    }
+
+    /// Waits until that many requests have come, but no longer than this; whether they have.
+    pub(super) fn arrived(&self, count: usize, patience: Duration) -> bool {
+        let waited =
+            self.arrival.wait_timeout_while(locked(&self.received), patience, |received| received.len() < count);
+        waited.unwrap_or_else(PoisonError::into_inner).0.len() >= count
     }
 
     /// What is said to a request.

@@ -59,13 +59,6 @@ fn severity(answer: &str) -> Json {
     serde_json::from_str::<Json>(answer).unwrap()["severity"].take()
 }
 
-/// Waits until that many requests have come.
-fn asked(server: &ScriptedServer, requests: usize) {
-    while server.requests().len() < requests {
-        std::thread::yield_now();
-    }
-}
-
 #[test]
 fn a_disk_that_is_full_before_the_call() {
     for (budget, remedy) in
@@ -112,7 +105,7 @@ fn a_disk_that_is_full_after_the_call() {
             return;
         };
         let mut child = command.spawn().unwrap();
-        asked(&server, 1);
+        server.await_requests(1);
         child.stdin.take().unwrap().write_all(b"fill it\n").unwrap();
         let (code, answer, said) = ended(child);
         assert_eq!((code, severity(&answer)), (Some(3), "low".into()), "{said}");
@@ -160,7 +153,7 @@ fn a_store_that_somebody_else_holds() {
         let server = start(vec![low(), late(low(), 3_000)]);
         let fixture = configured(&server, BUDGET);
         triage(&fixture, &[]).json();
-        let (code, answer, said) = while_locked(&fixture, || asked(&server, 2), false);
+        let (code, answer, said) = while_locked(&fixture, || server.await_requests(2), false);
         assert_eq!((code, severity(&answer)), (Some(3), "low".into()), "{said}");
         assert!(said.contains("could not be recorded") && said.contains("another process"), "{said}");
         // Whoever comes next books what the attempt may have used.

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::scene::{code, shop};
 use super::{expand, finalise, hub, judged, metric, shown, synthesis, with_model};
-use crate::fixture::{Fixture, Run};
+use crate::fixture::{BEAT, Fixture, Run};
 use crate::records::sql;
 use crate::run::start;
 use crate::views;
@@ -33,9 +33,8 @@ fn killed(fixture: &Fixture, server: &ScriptedServer, args: &[&str], answers: us
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     command.arg("risk").args(args);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while server.requests().len() < before + answers {
+    while !server.arrived(before + answers, BEAT) {
         assert_eq!(child.try_wait().unwrap(), None, "it ended before it was killed");
-        std::thread::yield_now();
     }
     child.kill().unwrap();
     child.wait().unwrap();

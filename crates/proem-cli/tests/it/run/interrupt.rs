@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use proem_llm::scripted::{Delivery, Reply, ScriptedServer};
 
 use super::{low, start};
-use crate::fixture::{Fixture, Locked};
+use crate::fixture::{BEAT, Fixture, Locked};
 use crate::records::sql;
 use crate::risk::scene::shop;
 
@@ -30,9 +30,8 @@ fn interrupted(fixture: &Fixture, server: &ScriptedServer, args: &[&str]) -> (Op
     let command = command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    while server.requests().len() == before {
+    while !server.arrived(before + 1, BEAT) {
         assert_eq!(child.try_wait().unwrap(), None, "it ended before it asked");
-        std::thread::yield_now();
     }
     let locked = Locked::of(fixture);
     interrupt(fixture, &child);

@@ -27,9 +27,7 @@ fn asking(questions: &[(&str, &[&str])]) -> Asking {
     let (server, fixture) = scene(vec![slow]);
     let mut child = proem(&fixture, &["run", "reviews/triage", "--set", "title=It crashes"]);
     let mut child = silent(&mut child).spawn().unwrap();
-    while server.requests().is_empty() {
-        std::thread::yield_now();
-    }
+    server.await_requests(1);
     child.kill().unwrap();
     child.wait().unwrap();
     let questions = questions.iter().map(|(text, options)| json!({ "text": text, "options": options })).collect();

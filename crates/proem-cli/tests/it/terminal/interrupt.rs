@@ -15,9 +15,7 @@ fn a_second_interrupt_ends_at_once() {
         return;
     };
     terminal.until("asking anthropic/claude-haiku-4-5");
-    while server.requests().is_empty() {
-        std::thread::yield_now();
-    }
+    server.await_requests(1);
     let locked = Locked::of(&fixture);
     terminal.press("\u{3}");
     terminal.until("a second ^C stops at once");

@@ -29,9 +29,7 @@ fn a_batch_that_is_interrupted_leaves_no_bar() {
     let batch = ["run", "reviews/triage", "--batch", "rows.jsonl", "--concurrency", "1", "--out", "out.jsonl"];
     let Some(mut terminal) = start(proem(&fixture, &batch)) else { return };
     terminal.until("1/2");
-    while server.requests().len() < 2 {
-        std::thread::yield_now();
-    }
+    server.await_requests(2);
     terminal.press("\u{3}");
     let left = terminal.end();
     left.is_tidy();
@@ -52,9 +50,7 @@ fn a_run_that_is_interrupted_says_so_and_is_kept() {
     let (server, fixture) = scene(vec![late(answer("low", 6_500, 0), 600_000)]);
     let Some(mut terminal) = start(proem(&fixture, &ASK)) else { return };
     terminal.until("asking anthropic/claude-haiku-4-5");
-    while server.requests().is_empty() {
-        std::thread::yield_now();
-    }
+    server.await_requests(1);
     terminal.press("\u{3}");
     let left = terminal.end();
     left.is_tidy();
