@@ -28,5 +28,9 @@ mod write;
 pub use error::{Error, Unusable};
 pub use open::OpenedStore;
 pub use opening::{StoreAccess, StoreCreator, StoreOptions};
+pub use sqlite::place::FileSystemKind;
 pub use store::Store;
-pub use write::{BookingOutcome, Clearing, ClearingWay, Correction, Pause, Purge, PurgeCounts};
+pub use write::{
+    ActionPurge, ActionPurgeCounts, BookingOutcome, Clearing, ClearingWay, Correction, EscalationAnswer, Pause,
+    ProposalAnswer, Purge, PurgeCounts, QuarantineAnswer, TransitionAnswer,
+};

@@ -49,16 +49,16 @@ impl Store {
     /// [`Error::Unusable`], with what to do.
     pub async fn open(mut opening: StoreOptions) -> Result<OpenedStore, Error> {
         opening.path = std::path::absolute(&opening.path).map_err(|error| place::unwritable(&opening.path, &error))?;
-        let (path, zone) = (opening.path.clone(), opening.zone.clone());
+        let (path, zone, key) = (opening.path.clone(), opening.zone.clone(), opening.key.clone());
         match opening.access {
             StoreAccess::Write => {
                 let (queue, found) = Queue::start(&path.clone(), move || begin(opening)).await?;
                 let Found { origin, notes } = found;
-                let site = Arc::new(Site::written(path, zone));
+                let site = Arc::new(Site::written(path, zone, key));
                 Ok(OpenedStore { store: Self { site, queue: Some(queue) }, origin, notes })
             }
             StoreAccess::Read => {
-                let (site, origin) = apart(&path.clone(), move || look(path, zone, &opening.key)).await?;
+                let (site, origin) = apart(&path.clone(), move || look(path, zone, key)).await?;
                 Ok(OpenedStore { store: Self { site: Arc::new(site), queue: None }, origin, notes: Vec::new() })
             }
         }
@@ -85,11 +85,11 @@ impl Store {
 fn look(
     path: std::path::PathBuf,
     zone: jiff::tz::TimeZone,
-    key: &proem_guard::InstallationKey,
+    key: proem_guard::InstallationKey,
 ) -> Result<(Site, StoreCreator), Error> {
-    let site = Site::read(path, zone)?;
+    let site = Site::read(path, zone, key)?;
     let tables = site.connect()?;
-    let origin = if site.is_empty() { StoreCreator::Own } else { origin::of(&tables, key)? };
+    let origin = if site.is_empty() { StoreCreator::Own } else { origin::of(&tables, &site.key)? };
     tables.close()?;
     Ok((site, origin))
 }

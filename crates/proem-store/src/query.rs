@@ -1,10 +1,14 @@
 //! What is read: runs, their parts, spending, statistics, failures. Nothing here writes, and no lock
 //! is taken that would keep a writer waiting.
 
+mod actions;
 mod costs;
 mod detail;
+mod effects;
+mod escalations;
 mod judged;
 mod learned;
+mod quarantined;
 mod runs;
 mod statistics;
 mod status;
@@ -13,10 +17,14 @@ mod values;
 #[cfg(test)]
 mod tests;
 
+pub use self::actions::{ActionApprovalRow, ActionDetail, ActionRow, ActionsWanted, TransitionRow};
 pub use self::costs::{CapNow, CostReport, CostsWanted, Estimate, SpendLine};
 pub use self::detail::{ApprovalRow, AttemptRow, CallRow, FeedbackRow, RunDetail};
+pub use self::effects::{CreditRow, EffectsStatus, PerformerRow, SwitchRow};
+pub use self::escalations::{DecisionRow, EscalationRow};
 pub use self::judged::JudgedRow;
 pub use self::learned::{FailureRow, FailureSource};
+pub use self::quarantined::{QuarantinedItem, SenderRow};
 pub use self::runs::{RunRow, RunScope, RunState, RunsWanted};
 pub use self::statistics::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 pub use self::status::{EventRow, StatusRow};

@@ -1,17 +1,29 @@
 //! What is written down: the lines of a store, before they are in it.
 
+mod action;
 mod call;
 mod content;
+mod digest;
 mod journal;
 mod names;
 mod person;
+mod review;
 mod run;
 
+pub use self::action::{
+    ActionCorrection, ActionOrigin, ApprovalBreadth, CreditScope, EffectsPosition, EffectsSwitch, NewAction,
+    NewTransition, PerformerClaim, TransitionLoad,
+};
 pub use self::call::{
     AttemptId, AttemptUsage, CallResult, CallState, NewAssembly, NewAttempt, NewCall, ReadCall, SectionRow, Settlement,
 };
 pub use self::content::{HashedContent, hash};
+pub(crate) use self::digest::{digest_of, digest_text};
 pub use self::journal::{Intent, RunFinish};
 pub use self::names::{Actor, ActorKind, Project, RunId};
 pub use self::person::{NewApproval, NewFeedback};
+pub use self::review::{
+    EscalationId, EscalationOption, EscalationState, EscalationWithdrawal, NewDecision, NewEscalation, NewQuarantine,
+    QuarantineId, QuarantineReview, QuarantineState,
+};
 pub use self::run::{Evaluation, NewRun, NewStep, Numbers, Replayable, RunOutcome, Snapshot};

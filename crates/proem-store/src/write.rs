@@ -3,6 +3,8 @@
 //! Each kind of thing says how it is written within a transaction, what is answered and with whom it shares the
 //! transaction; the thread that writes knows no more of it.
 
+mod action_correction;
+mod action_purge;
 mod adoption;
 mod amount;
 mod approvals;
@@ -14,20 +16,35 @@ mod clearing;
 mod clock_reset;
 mod content;
 mod correction;
+mod credit;
+mod disposal;
+mod effects_switch;
 pub(crate) mod epochs;
+mod escalation;
 mod evaluation;
 mod event;
 mod feedback;
 mod finish;
 mod intent;
 mod pause;
+mod performer;
+mod person;
+mod proposal;
 mod purge;
+mod quarantine;
 mod run;
 mod settlement;
+mod standing;
 mod take_over;
+mod transition;
 
+pub use self::action_purge::{ActionPurge, ActionPurgeCounts};
 pub use self::clearing::{Clearing, ClearingWay};
 pub use self::correction::Correction;
+pub use self::escalation::EscalationAnswer;
 pub use self::intent::BookingOutcome;
 pub use self::pause::Pause;
+pub use self::proposal::ProposalAnswer;
 pub use self::purge::{Purge, PurgeCounts};
+pub use self::quarantine::QuarantineAnswer;
+pub use self::transition::TransitionAnswer;

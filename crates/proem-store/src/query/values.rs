@@ -6,6 +6,8 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, Params, Row};
 use serde::de::DeserializeOwned;
 
+use crate::record::digest_of;
+
 /// Why something could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadFault {
@@ -94,4 +96,19 @@ fn parsed<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, ReadFault>
 /// A number that is stored as text.
 pub(super) fn written<T: FromStr>(name: &str, text: &str) -> Result<T, ReadFault> {
     text.parse().map_err(|_| ReadFault::Odd(format!("`{name}` is `{text}`")))
+}
+
+/// A digest.
+pub(super) fn digest(row: &Row<'_>, column: &str) -> Result<[u8; 32], ReadFault> {
+    whole_digest(column, &get::<String>(row, column)?)
+}
+
+/// The same; null and an empty text are none.
+pub(super) fn digest_or_null(row: &Row<'_>, column: &str) -> Result<Option<[u8; 32]>, ReadFault> {
+    let text = get::<Option<String>>(row, column)?.filter(|text| !text.is_empty());
+    text.map(|text| whole_digest(column, &text)).transpose()
+}
+
+fn whole_digest(column: &str, text: &str) -> Result<[u8; 32], ReadFault> {
+    digest_of(text).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{text}`")))
 }

@@ -12,14 +12,21 @@ use crate::error::{Error, Unusable};
 use crate::failpoint;
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 4] = [
+const FORMS: [&str; 5] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
     include_str!("../../migrations/0004.sql"),
+    EFFECTS,
 ];
 
-/// Lets a store of an older form be read as one of the newest: what is not there is made of what is, by views
+/// What form 5 adds: tables of its own, and nothing else.
+const EFFECTS: &str = include_str!("../../migrations/0005.sql");
+
+/// The form from which on the columns of calls, sums and results are those of the newest.
+const RESULTS: i64 = 4;
+
+/// Lets a store of a form before [`RESULTS`] be read as one of the newest: what is not there is made of what is, by views
 /// of this connection's that stand before the tables. A column that the file has meanwhile comes first.
 const READABLE: &str = "CREATE TEMP VIEW calls AS SELECT c.*, \
     (SELECT agent FROM main.runs WHERE id = c.run) AS agent, (SELECT prompt FROM main.runs WHERE id = c.run) AS prompt, \
@@ -82,7 +89,16 @@ pub(crate) fn make(tables: &Tables, key: Option<&InstallationKey>) -> Result<(),
 
 /// Lets what is of an older form be read as if it were of the newest.
 pub(crate) fn make_readable(tables: &Tables) -> Result<(), Error> {
-    if check(tables)? < newest() { tables.script(READABLE) } else { Ok(()) }
+    let form = check(tables)?;
+    if form < RESULTS {
+        tables.script(READABLE)?;
+    }
+    if form < newest() {
+        // No action is in it: empty tables of this connection's stand before those that are missing. An index or a
+        // trigger goes where its table is.
+        tables.script(&EFFECTS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
+    }
+    Ok(())
 }
 
 /// Brings an older form to the newest, in a transaction of its own.

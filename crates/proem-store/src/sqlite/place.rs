@@ -33,6 +33,46 @@ fn network(magic: u32) -> Option<&'static str> {
     NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, kind)| *kind)
 }
 
+/// Local file systems on which locks and syncs are known to hold, by the same number.
+const LOCAL: [(u32, &str); 6] = [
+    (0xEF53, "ext"),
+    (0x5846_5342, "XFS"),
+    (0x9123_683E, "btrfs"),
+    (0x0102_1994, "tmpfs"),
+    (0x2FC1_2FC1, "ZFS"),
+    (0x794C_7630, "overlay"),
+];
+
+/// On what kind of file system something lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileSystemKind {
+    /// On a local one, with its name.
+    Local(&'static str),
+    /// On one that other machines use as well, with its name.
+    Network(&'static str),
+    /// On one that is not known to be local; effects are not performed from there.
+    Unknown,
+}
+
+impl FileSystemKind {
+    fn of_magic(magic: u32) -> Self {
+        let local = LOCAL.iter().find(|(known, _)| *known == magic).map(|(_, kind)| Self::Local(kind));
+        local.or_else(|| network(magic).map(Self::Network)).unwrap_or(Self::Unknown)
+    }
+}
+
+/// On what kind of file system a path lies.
+pub(crate) fn file_system(path: &Path) -> FileSystemKind {
+    magic(path).map_or(FileSystemKind::Unknown, FileSystemKind::of_magic)
+}
+
+/// The number that the system has for the file system of a path. It has 32 bits; how wide the field is depends on
+/// the architecture.
+fn magic(path: &Path) -> Option<u32> {
+    let found = rustix::fs::statfs(path).ok()?;
+    u32::try_from(i128::from(found.f_type) & i128::from(u32::MAX)).ok()
+}
+
 /// What the system says about a path, as an error of the store.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
     Unusable::Unwritable { path: path.to_owned(), why: error.to_string() }.into()
@@ -40,10 +80,7 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
 
 /// Refuses a network file system; `path` is there.
 fn local(path: &Path) -> Result<(), Error> {
-    let Ok(found) = rustix::fs::statfs(path) else { return Ok(()) };
-    // The number has 32 bits; how wide the field is depends on the architecture.
-    let bits = i128::from(found.f_type) & i128::from(u32::MAX);
-    match u32::try_from(bits).ok().and_then(network) {
+    match magic(path).and_then(network) {
         Some(kind) => Err(Unusable::Network { path: path.to_owned(), kind: kind.to_owned() }.into()),
         None => Ok(()),
     }
@@ -167,6 +204,17 @@ mod tests {
         check(0x9123_683E, None); // btrfs
         check(0x0102_1994, None); // tmpfs
         check(0x6573_5546, None); // FUSE
+    }
+
+    #[test]
+    fn only_what_is_known_to_be_local_is_local() {
+        let check = |magic: u32, expected| assert_eq!(FileSystemKind::of_magic(magic), expected, "{magic:x}");
+        check(0xEF53, FileSystemKind::Local("ext"));
+        check(0x794C_7630, FileSystemKind::Local("overlay"));
+        check(0x6969, FileSystemKind::Network("NFS"));
+        check(0x6573_5546, FileSystemKind::Unknown); // FUSE
+        check(0, FileSystemKind::Unknown);
+        assert_eq!(file_system(Path::new("/nowhere/at/all")), FileSystemKind::Unknown);
     }
 
     #[test]

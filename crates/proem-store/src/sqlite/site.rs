@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use proem_guard::InstallationKey;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -24,6 +25,8 @@ pub(crate) struct Site {
     pub(crate) path: PathBuf,
     /// The zone by which days are booked.
     pub(crate) zone: TimeZone,
+    /// The installation's key, which says whose the store is.
+    pub(crate) key: InstallationKey,
     sight: Sight,
 }
 
@@ -40,14 +43,14 @@ enum Sight {
 
 impl Site {
     /// That of a store that is written here.
-    pub(crate) const fn written(path: PathBuf, zone: TimeZone) -> Self {
-        Self { path, zone, sight: Sight::Shared }
+    pub(crate) const fn written(path: PathBuf, zone: TimeZone, key: InstallationKey) -> Self {
+        Self { path, zone, key, sight: Sight::Shared }
     }
 
     /// That of one that is only read here.
-    pub(crate) fn read(path: PathBuf, zone: TimeZone) -> Result<Self, Error> {
+    pub(crate) fn read(path: PathBuf, zone: TimeZone, key: InstallationKey) -> Result<Self, Error> {
         let sight = sight(&path)?;
-        Ok(Self { path, zone, sight })
+        Ok(Self { path, zone, key, sight })
     }
 
     /// Whether there is nothing.

@@ -1,18 +1,16 @@
 //! Deleting runs with all that belongs to them.
 
-use std::path::Path;
-use std::time::Duration;
-
 use proem_engine::run::Time;
 use proem_text::json::compact;
 use serde_json::json;
 
-use super::amount::{count, length};
+use super::amount::length;
+use super::disposal;
 use super::epochs;
 use super::event::StoreEvent;
 use crate::error::Error;
 use crate::record::{Actor, Project, RunId};
-use crate::sqlite::{Company, PATIENCE, Tables, Transaction, Write, place};
+use crate::sqlite::{Company, Tables, Transaction, Write};
 use crate::store::Store;
 
 /// Which runs are deleted.
@@ -44,9 +42,6 @@ pub struct PurgeCounts {
     pub held: bool,
 }
 
-/// How long a purge waits for those who read: longer than most reads take.
-const READERS: Duration = Duration::from_secs(1);
-
 /// Tables whose lines have the run that they belong to.
 const OF_RUNS: [&str; 10] = [
     "steps",
@@ -63,20 +58,6 @@ const OF_RUNS: [&str; 10] = [
 
 /// Tables whose lines have the attempt that they belong to.
 const OF_ATTEMPTS: [&str; 2] = ["corrections", "usage"];
-
-/// Where hashes of contents stand by themselves.
-const HASHES: [&str; 6] = [
-    "SELECT inputs FROM runs",
-    "SELECT value FROM runs WHERE value IS NOT NULL",
-    "SELECT event FROM steps",
-    "SELECT report FROM assemblies",
-    "SELECT body FROM calls",
-    "SELECT result FROM calls WHERE result IS NOT NULL",
-];
-
-/// Where they stand within JSON: any text of 64 characters there counts as one.
-const WITHIN: [(&str, &str); 5] =
-    [("runs", "files"), ("runs", "settings"), ("assemblies", "sections"), ("assemblies", "plan"), ("calls", "pieces")];
 
 impl Store {
     /// Deletes runs with all that belongs to them. What was spent stays in the sums by day.
@@ -103,7 +84,7 @@ impl Write for Purge {
         let mut purged = PurgeCounts { runs, ..PurgeCounts::default() };
         if runs > 0 {
             delete(tables)?;
-            purged.contents = sweep(tables)?;
+            purged.contents = disposal::sweep(tables)?;
         }
         tables.script("DROP TABLE purging")?;
         if runs > 0 {
@@ -120,7 +101,9 @@ impl Write for Purge {
 
     fn afterwards(purged: &mut PurgeCounts, tables: &Tables) {
         if purged.runs > 0 {
-            shrink(purged, tables);
+            let shrinkage = disposal::shrink(tables);
+            purged.held |= shrinkage.held;
+            purged.bytes = shrinkage.bytes;
         }
     }
 }
@@ -146,65 +129,16 @@ fn choose(tables: &Tables, purge: &Purge) -> Result<u64, Error> {
 
 /// Deletes the runs that were chosen with all lines that belong to them.
 fn delete(tables: &Tables) -> Result<(), Error> {
-    // What goes is overwritten, whatever that costs.
-    tables.script("PRAGMA secure_delete = ON")?;
-    // The trigger that keeps events looks for this line.
-    tables.script("INSERT INTO meta (key, value) VALUES ('purging', 'yes')")?;
-    // Lines refer to lines: those of attempts go before the attempts.
-    for table in OF_ATTEMPTS {
-        tables.script(&format!(
-            "DELETE FROM {table} WHERE attempt IN (SELECT id FROM attempts WHERE run IN (SELECT run FROM purging))"
-        ))?;
-    }
-    for table in OF_RUNS {
-        tables.script(&format!("DELETE FROM {table} WHERE run IN (SELECT run FROM purging)"))?;
-    }
-    tables.script("DELETE FROM runs WHERE id IN (SELECT run FROM purging)")?;
-    tables.script("DELETE FROM meta WHERE key = 'purging'")
-}
-
-/// Deletes contents that nothing refers to; how many.
-fn sweep(tables: &Tables) -> Result<u64, Error> {
-    tables.script("CREATE TEMP TABLE kept (hash TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID")?;
-    for select in HASHES {
-        tables.script(&format!("INSERT OR IGNORE INTO kept {select}"))?;
-    }
-    for (table, column) in WITHIN {
-        tables.script(&format!(
-            "INSERT OR IGNORE INTO kept SELECT json_tree.atom FROM {table}, json_tree({table}.{column}) \
-             WHERE json_tree.type = 'text' AND length(json_tree.atom) = 64"
-        ))?;
-    }
-    let swept = tables.execute("DELETE FROM contents WHERE hash NOT IN (SELECT hash FROM kept)", [])?;
-    tables.script("DROP TABLE kept")?;
-    Ok(length(swept))
-}
-
-/// Gives the room of what was purged back to the system, and notes whether that was possible: what others
-/// still read can't be taken from them.
-fn shrink(purged: &mut PurgeCounts, tables: &Tables) {
-    let size = |path: &Path| place::size(path).saturating_add(place::size(&place::beside(path, "-wal")));
-    let before = size(tables.path());
-    purged.held |= vacuum(tables).is_err();
-    // Readers may be waited for for less long than writers: what they hold is only said.
-    purged.held |= wait_at_most(tables, READERS).is_err();
-    purged.held |= !matches!(empty_log(tables), Ok(Some(0)));
-    purged.held |= wait_at_most(tables, PATIENCE).is_err();
-    purged.bytes = before.saturating_sub(size(tables.path()));
-}
-
-/// Cuts the pages off that nothing is in. Each step takes one, so it is gone through to its end.
-fn vacuum(tables: &Tables) -> Result<(), Error> {
-    tables.script("PRAGMA secure_delete = FAST")?;
-    tables.rows("PRAGMA incremental_vacuum", [], |_| Ok(())).map(drop)
-}
-
-/// Writes the log back to the file and cuts it off (<https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>);
-/// the first column says whether somebody was in the way.
-fn empty_log(tables: &Tables) -> Result<Option<u64>, Error> {
-    tables.row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(count(row.get(0)?)))
-}
-
-fn wait_at_most(tables: &Tables, time: Duration) -> Result<(), Error> {
-    tables.script(&format!("PRAGMA busy_timeout = {}", time.as_millis()))
+    disposal::deleting(tables, || {
+        // Lines refer to lines: those of attempts go before the attempts.
+        for table in OF_ATTEMPTS {
+            tables.script(&format!(
+                "DELETE FROM {table} WHERE attempt IN (SELECT id FROM attempts WHERE run IN (SELECT run FROM purging))"
+            ))?;
+        }
+        for table in OF_RUNS {
+            tables.script(&format!("DELETE FROM {table} WHERE run IN (SELECT run FROM purging)"))?;
+        }
+        tables.script("DELETE FROM runs WHERE id IN (SELECT run FROM purging)")
+    })
 }

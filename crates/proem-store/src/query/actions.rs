@@ -1,0 +1,343 @@
+//! Actions: the queue, what a sweep looks at, and one with all that happened to it.
+
+use std::sync::Arc;
+
+use proem_engine::effect::key::EffectKey;
+use proem_engine::effect::{
+    ActionEventKind, ActionHash, ActionState, ActionVersion, BytesHash, PerformerEpoch, PolicyHash,
+};
+use proem_engine::run::Time;
+use proem_text::json::compact;
+use rusqlite::{Connection, Row};
+use serde_json::{Value as Json, json};
+
+use super::values::{ReadFault, all, count, count_or_null, digest, digest_or_null, first, get, json as parsed};
+use crate::Store;
+use crate::error::Error;
+use crate::record::{ActionOrigin, CreditScope, Project, RunId};
+
+/// An action.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActionRow {
+    /// Its key.
+    pub key: EffectKey,
+    /// Of which project it is.
+    pub project: Project,
+    /// Who proposed it, as stored.
+    pub actor: String,
+    /// Its name, its recipient and its type.
+    pub scope: CreditScope,
+    /// The digest of what it is aimed at; `None` once its texts are gone.
+    pub target: Option<[u8; 32]>,
+    /// The hash of its canonical form.
+    pub content: ActionHash,
+    /// Its written form; `None` once its texts are gone.
+    pub form: Option<String>,
+    /// Where it stands.
+    pub state: ActionState,
+    /// In which version.
+    pub version: ActionVersion,
+    /// Until when somebody has to have decided.
+    pub deadline: Time,
+    /// When its hold is over, while it is held.
+    pub due: Option<Time>,
+    /// Who took it up, while it is being executed.
+    pub performer: Option<PerformerEpoch>,
+    /// The hash of the exact bytes, while they are kept.
+    pub bytes: Option<BytesHash>,
+    /// What the policy said last.
+    pub decision: Json,
+    /// Where it came from.
+    pub origin: Option<ActionOrigin>,
+    /// When it was proposed.
+    pub created: Time,
+    /// When it ended.
+    pub ended: Option<Time>,
+    /// When a person said that it should not have happened like this.
+    pub corrected: Option<Time>,
+    /// When its texts went.
+    pub purged: Option<Time>,
+}
+
+/// Which actions are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ActionsWanted {
+    /// Of which project; `None` is all.
+    pub project: Option<Project>,
+    /// In which states; empty is all that have not ended.
+    pub states: Vec<ActionState>,
+    /// At most so many; `None` is all.
+    pub most: Option<u64>,
+}
+
+/// Something that happened to an action.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransitionRow {
+    /// Its place among all.
+    pub seq: i64,
+    /// To which action.
+    pub action: EffectKey,
+    /// The version that it made.
+    pub version: ActionVersion,
+    /// When.
+    pub at: Time,
+    /// Who caused it, as stored.
+    pub actor: String,
+    /// What happened.
+    pub event: ActionEventKind,
+    /// Where the action stood.
+    pub from: ActionState,
+    /// Where it stood afterwards.
+    pub to: ActionState,
+    /// The epoch of who caused it, if it was a performer.
+    pub epoch: Option<PerformerEpoch>,
+    /// The policy in force.
+    pub policy: PolicyHash,
+    /// The written form that an edit replaced.
+    pub replaced: Option<String>,
+    /// The hash of the bytes that were taken up.
+    pub bytes: Option<BytesHash>,
+    /// What is written beside.
+    pub details: Json,
+}
+
+/// A person's approval of an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionApprovalRow {
+    /// Who gave it, as stored.
+    pub actor: String,
+    /// When.
+    pub at: Time,
+    /// By which event: an approval, a release, or that the same bytes go once more.
+    pub kind: ActionEventKind,
+    /// `single`, or `bulk` for one of several at once.
+    pub breadth: String,
+    /// What was shown.
+    pub content: ActionHash,
+    /// Under which policy.
+    pub policy: PolicyHash,
+    /// From when on it is good for nothing.
+    pub expires: Time,
+    /// When it was used up.
+    pub used: Option<Time>,
+    /// When it became good for nothing.
+    pub void: Option<Time>,
+}
+
+/// An action with all that happened to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActionDetail {
+    /// The action.
+    pub row: ActionRow,
+    /// The exact bytes, while they are kept.
+    pub bytes: Option<Arc<[u8]>>,
+    /// Texts that it needs, by their hashes, as far as they are kept.
+    pub texts: Vec<(String, Vec<u8>)>,
+    /// What happened, oldest first.
+    pub transitions: Vec<TransitionRow>,
+    /// Approvals, oldest first.
+    pub approvals: Vec<ActionApprovalRow>,
+    /// Why it was corrected, in the person's own words.
+    pub correction: Option<String>,
+}
+
+/// The columns of an action.
+const COLUMNS: &str = "a.key, a.project, a.actor, a.name, a.kind, a.target, a.recipient, a.content, \
+    CAST(c.bytes AS TEXT) AS form, a.state, a.version, a.deadline, a.due, a.performer, a.bytes, a.decision, a.run, \
+    a.step, a.created, a.ended, a.corrected, a.purged, a.correction \
+    FROM actions a LEFT JOIN contents c ON c.hash = a.form";
+
+impl Store {
+    /// The queue: actions by the time at which something is due, at the end of a hold or at the deadline.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn actions(&self, wanted: &ActionsWanted) -> Result<Vec<ActionRow>, Error> {
+        let wanted = wanted.clone();
+        self.read(move |reader, _site| actions(reader, &wanted)).await
+    }
+
+    /// An action with all that happened to it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] without such an action, [`Error::Unusable`].
+    pub async fn action(&self, project: &Project, key: &EffectKey) -> Result<ActionDetail, Error> {
+        let (project, key) = (project.clone(), *key);
+        self.read(move |reader, _site| action(reader, &project, &key)).await
+    }
+
+    /// What a sweep by the performer of this epoch looks at: proposed, waiting and past their deadline, approved or to
+    /// be sent once more, held and over, and taken up by any other epoch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn due_actions(
+        &self,
+        project: &Project,
+        epoch: PerformerEpoch,
+        now: Time,
+    ) -> Result<Vec<ActionRow>, Error> {
+        let project = project.clone();
+        self.read(move |reader, _site| due(reader, &project, epoch, now)).await
+    }
+
+    /// What happened to actions of a project, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn transitions(&self, project: &Project, most: u64) -> Result<Vec<TransitionRow>, Error> {
+        let project = project.clone();
+        self.read(move |reader, _site| {
+            let log = format!("{TRANSITIONS} WHERE t.project = ? ORDER BY t.seq DESC LIMIT ?");
+            all(reader, &log, (&project.0, limit(Some(most))), transition)
+        })
+        .await
+    }
+}
+
+/// A limit as SQL has it; -1 is none.
+fn limit(most: Option<u64>) -> i64 {
+    most.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX))
+}
+
+fn actions(reader: &Connection, wanted: &ActionsWanted) -> Result<Vec<ActionRow>, ReadFault> {
+    let project = wanted.project.as_ref().map(|project| &project.0);
+    let states: Vec<&str> = wanted.states.iter().map(|state| state.as_str()).collect();
+    let order = "ORDER BY coalesce(a.due, a.deadline), a.key LIMIT ?";
+    let states_wanted = compact(&json!(states));
+    match (project, states.is_empty()) {
+        // The index of what is open gives the order for one project.
+        (Some(project), true) => {
+            let sql = format!("SELECT {COLUMNS} WHERE a.project = ? AND a.ended IS NULL {order}");
+            all(reader, &sql, (project, limit(wanted.most)), row)
+        }
+        (None, true) => {
+            let sql = format!("SELECT {COLUMNS} WHERE a.ended IS NULL {order}");
+            all(reader, &sql, [limit(wanted.most)], row)
+        }
+        (project, false) => {
+            let sql = format!(
+                "SELECT {COLUMNS} WHERE a.project = coalesce(?, a.project) \
+                 AND a.state IN (SELECT value FROM json_each(?)) {order}"
+            );
+            all(reader, &sql, (project, states_wanted, limit(wanted.most)), row)
+        }
+    }
+}
+
+fn due(reader: &Connection, project: &Project, epoch: PerformerEpoch, now: Time) -> Result<Vec<ActionRow>, ReadFault> {
+    let sql = format!(
+        "SELECT {COLUMNS} WHERE a.project = ?1 AND a.ended IS NULL AND (a.state IN ('proposed', 'approved', 'resend') \
+         OR (a.state = 'held' AND a.due <= ?2) OR (a.state = 'waiting' AND a.deadline <= ?2) \
+         OR (a.state IN ('executing', 'resending') AND a.performer IS NOT ?3)) \
+         ORDER BY coalesce(a.due, a.deadline), a.key"
+    );
+    all(reader, &sql, (&project.0, now.0, i64::try_from(epoch.0).unwrap_or(i64::MAX)), row)
+}
+
+fn action(reader: &Connection, project: &Project, key: &EffectKey) -> Result<ActionDetail, ReadFault> {
+    let name = key.to_string();
+    let sql = format!("SELECT {COLUMNS} WHERE a.key = ? AND a.project = ?");
+    let found = first(reader, &sql, (&name, &project.0), |found| Ok((row(found)?, get(found, "correction")?)))?;
+    let Some((row, correction)) = found else {
+        let why = format!("no action has the id `{name}` here; look at the queue for those there are");
+        return Err(ReadFault::Missing(why));
+    };
+    let bytes = "SELECT c.bytes FROM actions a JOIN contents c ON c.hash = a.bytes WHERE a.key = ?";
+    let bytes = first(reader, bytes, [&name], |row| get::<Vec<u8>>(row, "bytes"))?;
+    let texts = "SELECT t.text, c.bytes FROM action_texts t JOIN contents c ON c.hash = t.text WHERE t.action = ? \
+                 ORDER BY t.text";
+    let texts = all(reader, texts, [&name], |row| Ok((get(row, "text")?, get(row, "bytes")?)))?;
+    let transitions = format!("{TRANSITIONS} WHERE t.action = ? ORDER BY t.version");
+    let transitions = all(reader, &transitions, [&name], transition)?;
+    let approvals = "SELECT actor, at, kind, breadth, content, policy, expires, used, void FROM action_approvals \
+                     WHERE action = ? ORDER BY seq";
+    let approvals = all(reader, approvals, [&name], approval)?;
+    Ok(ActionDetail { row, bytes: bytes.map(Arc::from), texts, transitions, approvals, correction })
+}
+
+fn state(row: &Row<'_>, column: &str) -> Result<ActionState, ReadFault> {
+    let word: String = get(row, column)?;
+    ActionState::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
+}
+
+fn event(row: &Row<'_>, column: &str) -> Result<ActionEventKind, ReadFault> {
+    let word: String = get(row, column)?;
+    ActionEventKind::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
+}
+
+fn time(row: &Row<'_>, column: &str) -> Result<Option<Time>, ReadFault> {
+    Ok(get::<Option<i64>>(row, column)?.map(Time))
+}
+
+/// An action's line.
+fn row(row: &Row<'_>) -> Result<ActionRow, ReadFault> {
+    let origin = match (get::<Option<String>>(row, "run")?, count_or_null(row, "step")?) {
+        (Some(run), Some(step)) => Some(ActionOrigin { run: RunId(run), step }),
+        _ => None,
+    };
+    let scope =
+        CreditScope { name: get(row, "name")?, recipient: digest_or_null(row, "recipient")?, kind: get(row, "kind")? };
+    Ok(ActionRow {
+        key: EffectKey::of_bytes(digest(row, "key")?),
+        project: Project(get(row, "project")?),
+        actor: get(row, "actor")?,
+        scope,
+        target: digest_or_null(row, "target")?,
+        content: ActionHash(digest(row, "content")?),
+        form: get(row, "form")?,
+        state: state(row, "state")?,
+        version: ActionVersion(count(row, "version")?),
+        deadline: Time(get(row, "deadline")?),
+        due: time(row, "due")?,
+        performer: count_or_null(row, "performer")?.map(PerformerEpoch),
+        bytes: digest_or_null(row, "bytes")?.map(BytesHash),
+        decision: parsed(row, "decision")?,
+        origin,
+        created: Time(get(row, "created")?),
+        ended: time(row, "ended")?,
+        corrected: time(row, "corrected")?,
+        purged: time(row, "purged")?,
+    })
+}
+
+/// The columns of a transition.
+const TRANSITIONS: &str = "SELECT t.seq, t.action, t.version, t.at, t.actor, t.event, t.state_before, t.state_after, \
+    t.epoch, t.policy, CAST(c.bytes AS TEXT) AS form, t.bytes, t.details \
+    FROM transitions t LEFT JOIN contents c ON c.hash = t.form";
+
+fn transition(row: &Row<'_>) -> Result<TransitionRow, ReadFault> {
+    Ok(TransitionRow {
+        seq: get(row, "seq")?,
+        action: EffectKey::of_bytes(digest(row, "action")?),
+        version: ActionVersion(count(row, "version")?),
+        at: Time(get(row, "at")?),
+        actor: get(row, "actor")?,
+        event: event(row, "event")?,
+        from: state(row, "state_before")?,
+        to: state(row, "state_after")?,
+        epoch: count_or_null(row, "epoch")?.map(PerformerEpoch),
+        policy: PolicyHash(digest(row, "policy")?),
+        replaced: get(row, "form")?,
+        bytes: digest_or_null(row, "bytes")?.map(BytesHash),
+        details: parsed(row, "details")?,
+    })
+}
+
+fn approval(row: &Row<'_>) -> Result<ActionApprovalRow, ReadFault> {
+    Ok(ActionApprovalRow {
+        actor: get(row, "actor")?,
+        at: Time(get(row, "at")?),
+        kind: event(row, "kind")?,
+        breadth: get(row, "breadth")?,
+        content: ActionHash(digest(row, "content")?),
+        policy: PolicyHash(digest(row, "policy")?),
+        expires: Time(get(row, "expires")?),
+        used: time(row, "used")?,
+        void: time(row, "void")?,
+    })
+}

@@ -1,0 +1,186 @@
+//! What the effects of a project stand at: the switch, the performer, counts, credit and precedents.
+
+use std::collections::BTreeMap;
+
+use proem_engine::effect::{ActionState, PerformerEpoch};
+use proem_engine::run::Time;
+use rusqlite::Connection;
+
+use super::values::{ReadFault, all, count, first, get, written};
+use crate::Store;
+use crate::error::Error;
+use crate::opening::StoreCreator;
+use crate::record::{CreditScope, EffectsPosition, Project, digest_text};
+use crate::sqlite::place::{self, FileSystemKind};
+use crate::sqlite::{Site, origin};
+
+/// What the effects of a project stand at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectsStatus {
+    /// The store's own id.
+    pub store: String,
+    /// Who created the store; only this installation's own performs effects.
+    pub creator: StoreCreator,
+    /// On what kind of file system the store lies; only a local one performs effects.
+    pub file_system: FileSystemKind,
+    /// Who switched them on or off last, and to what; `None` if nobody ever did, which is off.
+    pub switch: Option<SwitchRow>,
+    /// The performer in force; `None` before the first.
+    pub performer: Option<PerformerRow>,
+    /// How many actions, by state.
+    pub actions: BTreeMap<ActionState, u64>,
+    /// How many escalations are open.
+    pub escalations: u64,
+    /// How many fields are in quarantine.
+    pub quarantined: u64,
+    /// The last time that the ledger saw, in any project: a clock that went back is seen by all.
+    pub last_seen: Time,
+}
+
+/// Who switched effects on or off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchRow {
+    /// To what. On for another store is off for this one.
+    pub position: EffectsPosition,
+    /// For which store.
+    pub store: String,
+    /// Who, as stored.
+    pub actor: String,
+    /// When.
+    pub at: Time,
+}
+
+/// A performer of effects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PerformerRow {
+    /// Its epoch.
+    pub epoch: PerformerEpoch,
+    /// What tells its process from others.
+    pub process: String,
+    /// Who started it, as stored.
+    pub actor: String,
+    /// When.
+    pub at: Time,
+}
+
+/// Credit for shorter holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CreditRow {
+    /// Approvals since the last no, at most one a day.
+    pub approvals: u64,
+    /// The day of the last one that counted, in the declared zone, as 2026-11-23; empty without any.
+    pub day: String,
+}
+
+impl EffectsStatus {
+    /// Whether effects are switched on for this store.
+    #[must_use]
+    pub fn position(&self) -> EffectsPosition {
+        match &self.switch {
+            Some(switch) if switch.store == self.store => switch.position,
+            _ => EffectsPosition::Off,
+        }
+    }
+}
+
+impl Store {
+    /// What the effects of a project stand at.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn effects(&self, project: &Project) -> Result<EffectsStatus, Error> {
+        let project = project.clone();
+        self.read(move |reader, site| effects(reader, site, &project)).await
+    }
+
+    /// The credit of one kind of action to one recipient.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn credit(&self, project: &Project, scope: &CreditScope) -> Result<CreditRow, Error> {
+        let (project, scope) = (project.clone(), scope.clone());
+        self.read(move |reader, _site| {
+            let recipient = scope.recipient.as_ref().map(digest_text).unwrap_or_default();
+            let found = first(
+                reader,
+                "SELECT approvals, day FROM credits WHERE (project, name, recipient, kind) = (?, ?, ?, ?)",
+                (&project.0, &scope.name, recipient, &scope.kind),
+                |row| Ok(CreditRow { approvals: count(row, "approvals")?, day: get(row, "day")? }),
+            )?;
+            Ok(found.unwrap_or_default())
+        })
+        .await
+    }
+
+    /// How many actions of that name and type were executed and not corrected, to whomever: those whose texts are
+    /// gone count, and what expired is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn precedents(&self, project: &Project, scope: &CreditScope) -> Result<u64, Error> {
+        let (project, scope) = (project.clone(), scope.clone());
+        self.read(move |reader, _site| {
+            let found = first(
+                reader,
+                "SELECT count(*) AS precedents FROM actions WHERE project = ? AND name = ? AND kind = ? \
+                 AND state = 'executed' AND corrected IS NULL",
+                (&project.0, &scope.name, &scope.kind),
+                |row| count(row, "precedents"),
+            )?;
+            Ok(found.unwrap_or(0))
+        })
+        .await
+    }
+}
+
+fn effects(reader: &Connection, site: &Site, project: &Project) -> Result<EffectsStatus, ReadFault> {
+    let meta = all(reader, "SELECT key, value FROM meta", [], |row| Ok((get(row, "key")?, get(row, "value")?)))?;
+    let meta: BTreeMap<String, String> = meta.into_iter().collect();
+    let of = |key: &str| meta.get(key).cloned().unwrap_or_default();
+    let store = of("store_id");
+    let is_own = !store.is_empty() && origin::seal(&site.key, &store) == of("seal");
+    let counted = "SELECT state, count(*) AS actions FROM actions WHERE project = ? GROUP BY state";
+    let counted = all(reader, counted, [&project.0], |row| {
+        let word: String = get(row, "state")?;
+        let state = ActionState::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`state` is `{word}`")))?;
+        Ok((state, count(row, "actions")?))
+    })?;
+    let number =
+        |sql: &str| Ok::<u64, ReadFault>(first(reader, sql, [&project.0], |row| count(row, "open"))?.unwrap_or(0));
+    Ok(EffectsStatus {
+        creator: if is_own { StoreCreator::Own } else { StoreCreator::Foreign },
+        file_system: place::file_system(&site.path),
+        switch: switch(reader, project)?,
+        performer: performer(reader, project)?,
+        actions: counted.into_iter().collect(),
+        escalations: number("SELECT count(*) AS open FROM escalations WHERE project = ? AND state = 'open'")?,
+        quarantined: number("SELECT count(*) AS open FROM quarantined WHERE project = ? AND state = 'quarantined'")?,
+        last_seen: Time(written("last_seen", &of("last_seen"))?),
+        store,
+    })
+}
+
+fn switch(reader: &Connection, project: &Project) -> Result<Option<SwitchRow>, ReadFault> {
+    first(reader, "SELECT state, store, actor, at FROM effects_state WHERE project = ?", [&project.0], |row| {
+        let position = match get::<String>(row, "state")?.as_str() {
+            "on" => EffectsPosition::On,
+            _ => EffectsPosition::Off,
+        };
+        Ok(SwitchRow { position, store: get(row, "store")?, actor: get(row, "actor")?, at: Time(get(row, "at")?) })
+    })
+}
+
+fn performer(reader: &Connection, project: &Project) -> Result<Option<PerformerRow>, ReadFault> {
+    let last = "SELECT epoch, process, actor, at FROM performers WHERE project = ? ORDER BY epoch DESC LIMIT 1";
+    first(reader, last, [&project.0], |row| {
+        Ok(PerformerRow {
+            epoch: PerformerEpoch(count(row, "epoch")?),
+            process: get(row, "process")?,
+            actor: get(row, "actor")?,
+            at: Time(get(row, "at")?),
+        })
+    })
+}

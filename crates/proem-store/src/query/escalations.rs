@@ -1,0 +1,137 @@
+//! Escalations with their options and decisions.
+
+use proem_engine::effect::key::EffectKey;
+use proem_engine::run::Time;
+use rusqlite::{Connection, Row};
+
+use super::values::{ReadFault, all, digest_or_null, first, get, word};
+use crate::Store;
+use crate::error::Error;
+use crate::record::{EscalationId, EscalationOption, EscalationState, Project};
+
+/// An escalation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EscalationRow {
+    /// Its id.
+    pub id: EscalationId,
+    /// Of which project it is.
+    pub project: Project,
+    /// Who asks, as stored.
+    pub actor: String,
+    /// Since when.
+    pub at: Time,
+    /// The action that it is about.
+    pub action: Option<EffectKey>,
+    /// Why a person has to decide; empty once its texts are gone.
+    pub reason: String,
+    /// How pressing it is.
+    pub sensitivity: String,
+    /// Until when it should be decided.
+    pub deadline: Option<Time>,
+    /// Where it stands.
+    pub state: EscalationState,
+    /// When it was decided or withdrawn.
+    pub ended: Option<Time>,
+    /// What can be decided, in order; empty once its texts are gone.
+    pub options: Vec<EscalationOption>,
+    /// What was decided.
+    pub decision: Option<DecisionRow>,
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionRow {
+    /// Who, as stored.
+    pub actor: String,
+    /// When.
+    pub at: Time,
+    /// The option's id.
+    pub option: String,
+    /// The person's own words.
+    pub words: String,
+}
+
+const COLUMNS: &str =
+    "SELECT id, project, actor, at, action, reason, sensitivity, deadline, state, ended FROM escalations";
+
+impl Store {
+    /// Escalations of a project, those with the nearest deadline first; `state` narrows them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn escalations(
+        &self,
+        project: &Project,
+        state: Option<EscalationState>,
+    ) -> Result<Vec<EscalationRow>, Error> {
+        let project = project.clone();
+        self.read(move |reader, _site| {
+            let sql = format!("{COLUMNS} WHERE project = ? ORDER BY deadline IS NULL, deadline, at, id");
+            let found = all(reader, &sql, [&project.0], row)?;
+            let found = found.into_iter().filter(|row| state.is_none_or(|state| state == row.state));
+            found.map(|row| filled(reader, row)).collect()
+        })
+        .await
+    }
+
+    /// An escalation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] without such an escalation, [`Error::Unusable`].
+    pub async fn escalation(&self, project: &Project, id: &EscalationId) -> Result<EscalationRow, Error> {
+        let (project, id) = (project.clone(), id.clone());
+        self.read(move |reader, _site| {
+            let found = first(reader, &format!("{COLUMNS} WHERE (project, id) = (?, ?)"), (&project.0, &id.0), row)?;
+            let missing =
+                || ReadFault::Missing(format!("no escalation has the id `{}` here; look at those there are", id.0));
+            filled(reader, found.ok_or_else(missing)?)
+        })
+        .await
+    }
+}
+
+/// An escalation's own line.
+fn row(row: &Row<'_>) -> Result<EscalationRow, ReadFault> {
+    Ok(EscalationRow {
+        id: EscalationId(get(row, "id")?),
+        project: Project(get(row, "project")?),
+        actor: get(row, "actor")?,
+        at: Time(get(row, "at")?),
+        action: digest_or_null(row, "action")?.map(EffectKey::of_bytes),
+        reason: get(row, "reason")?,
+        sensitivity: get(row, "sensitivity")?,
+        deadline: get::<Option<i64>>(row, "deadline")?.map(Time),
+        state: word(row, "state")?,
+        ended: get::<Option<i64>>(row, "ended")?.map(Time),
+        options: Vec::new(),
+        decision: None,
+    })
+}
+
+/// The same with its options and its decision.
+fn filled(reader: &Connection, mut row: EscalationRow) -> Result<EscalationRow, ReadFault> {
+    let of = (&row.project.0, &row.id.0);
+    row.options = all(
+        reader,
+        "SELECT o.id, o.label, CAST(c.bytes AS TEXT) AS form FROM escalation_options o \
+         LEFT JOIN contents c ON c.hash = o.form WHERE (o.project, o.escalation) = (?, ?) ORDER BY o.place",
+        of,
+        |row| Ok(EscalationOption { id: get(row, "id")?, label: get(row, "label")?, action: get(row, "form")? }),
+    )?;
+    row.decision = first(
+        reader,
+        "SELECT actor, at, option, words FROM decisions WHERE (project, escalation) = (?, ?)",
+        of,
+        |row| {
+            Ok(DecisionRow {
+                actor: get(row, "actor")?,
+                at: Time(get(row, "at")?),
+                option: get(row, "option")?,
+                words: get(row, "words")?,
+            })
+        },
+    )?;
+    Ok(row)
+}

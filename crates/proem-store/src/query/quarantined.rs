@@ -1,0 +1,119 @@
+//! Fields in quarantine, and how many there are of each sender.
+
+use proem_engine::run::Time;
+use proem_guard::Verdict;
+use rusqlite::Row;
+use serde_json::Value as Json;
+
+use super::values::{ReadFault, all, count, get, json, word};
+use crate::Store;
+use crate::error::Error;
+use crate::record::{Project, QuarantineId, QuarantineState};
+
+/// A field of a signal that is or was in quarantine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuarantinedItem {
+    /// Which field.
+    pub id: QuarantineId,
+    /// Since when.
+    pub at: Time,
+    /// Who found it, as stored.
+    pub actor: String,
+    /// Its text in its written form; `None` once it is gone.
+    pub text: Option<String>,
+    /// What was found in it.
+    pub findings: Json,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// Whose text it is.
+    pub sender: String,
+    /// Where it stands.
+    pub state: QuarantineState,
+    /// When a person said what it is.
+    pub settled: Option<Time>,
+    /// Who, as stored.
+    pub settled_by: Option<String>,
+}
+
+/// How much of one sender's is in quarantine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SenderRow {
+    /// The sender.
+    pub sender: String,
+    /// How many fields nobody has looked at.
+    pub quarantined: u64,
+    /// How many a person released.
+    pub released: u64,
+    /// How many a person dismissed.
+    pub dismissed: u64,
+}
+
+impl Store {
+    /// Fields of a project in quarantine by sender, the oldest of each first; `state` narrows them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn quarantined(
+        &self,
+        project: &Project,
+        state: Option<QuarantineState>,
+    ) -> Result<Vec<QuarantinedItem>, Error> {
+        let project = project.clone();
+        self.read(move |reader, _site| {
+            all(
+                reader,
+                "SELECT q.signal, q.revision, q.field, q.at, q.actor, CAST(c.bytes AS TEXT) AS text, q.findings, \
+                 q.verdict, q.sender, q.state, q.settled, q.settled_by FROM quarantined q \
+                 LEFT JOIN contents c ON c.hash = q.text WHERE q.project = ? AND q.state = coalesce(?, q.state) \
+                 ORDER BY q.sender, q.at, q.signal, q.revision, q.field",
+                (&project.0, state.map(QuarantineState::as_str)),
+                item,
+            )
+        })
+        .await
+    }
+
+    /// How much of each sender's is in quarantine, who has most of it first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn quarantined_senders(&self, project: &Project) -> Result<Vec<SenderRow>, Error> {
+        let project = project.clone();
+        self.read(move |reader, _site| {
+            all(
+                reader,
+                "SELECT sender, sum(state = 'quarantined') AS quarantined, sum(state = 'released') AS released, \
+                 sum(state = 'dismissed') AS dismissed FROM quarantined WHERE project = ? AND sender <> '' \
+                 GROUP BY sender ORDER BY quarantined DESC, sender",
+                [&project.0],
+                |row| {
+                    Ok(SenderRow {
+                        sender: get(row, "sender")?,
+                        quarantined: count(row, "quarantined")?,
+                        released: count(row, "released")?,
+                        dismissed: count(row, "dismissed")?,
+                    })
+                },
+            )
+        })
+        .await
+    }
+}
+
+fn item(row: &Row<'_>) -> Result<QuarantinedItem, ReadFault> {
+    let verdict: String = get(row, "verdict")?;
+    Ok(QuarantinedItem {
+        id: QuarantineId { signal: get(row, "signal")?, revision: get(row, "revision")?, field: get(row, "field")? },
+        at: Time(get(row, "at")?),
+        actor: get(row, "actor")?,
+        text: get(row, "text")?,
+        findings: json(row, "findings")?,
+        verdict: Verdict::parse(&verdict).ok_or_else(|| ReadFault::Odd(format!("`verdict` is `{verdict}`")))?,
+        sender: get(row, "sender")?,
+        state: word(row, "state")?,
+        settled: get::<Option<i64>>(row, "settled")?.map(Time),
+        settled_by: get(row, "settled_by")?,
+    })
+}

@@ -1,0 +1,180 @@
+//! What agents propose, what happens to it, and who holds the right to perform it.
+
+use std::sync::Arc;
+
+use proem_engine::effect::key::{EffectKey, SignalClaim};
+use proem_engine::effect::{ActionHash, PolicyHash, ReleaseWindow, TransitionRequest};
+use proem_engine::run::Time;
+use serde_json::Value as Json;
+
+use super::content::HashedContent;
+use super::names::{Actor, Project, RunId};
+
+/// What one kind of action to one recipient is counted by: credit for shorter holds is given for no more than this.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CreditScope {
+    /// The action's name, as the policy spells it.
+    pub name: String,
+    /// The digest of the recipient's canonical form; `None` where there is no recipient.
+    pub recipient: Option<[u8; 32]>,
+    /// What type of action it is beside its name, as the policy tells them apart.
+    pub kind: String,
+}
+
+/// Where in a run an action came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionOrigin {
+    /// The run.
+    pub run: RunId,
+    /// Its step.
+    pub step: u32,
+}
+
+/// An action that is proposed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewAction {
+    /// Its key, which is its id.
+    pub key: EffectKey,
+    /// The claims of its signals: at least one.
+    pub claims: Vec<SignalClaim>,
+    /// Of which project it is.
+    pub project: Project,
+    /// Who proposes it.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// Its name, its recipient and its type.
+    pub scope: CreditScope,
+    /// The digest of what it is aimed at.
+    pub target: [u8; 32],
+    /// The hash of its canonical form, which an approval is bound to.
+    pub content: ActionHash,
+    /// Its written form, with labels.
+    pub form: String,
+    /// Until when somebody has to have decided.
+    pub deadline: Time,
+    /// What the policy says of it, as JSON; null before it was asked.
+    pub decision: Json,
+    /// Where it came from.
+    pub origin: Option<ActionOrigin>,
+    /// Texts that it needs as long as it is kept, such as those of its causes.
+    pub texts: Vec<HashedContent>,
+}
+
+/// Of how many actions a person said yes at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalBreadth {
+    /// Of this one.
+    Single,
+    /// Of several, which gives no credit.
+    Bulk,
+}
+
+impl ApprovalBreadth {
+    /// As it is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Bulk => "bulk",
+        }
+    }
+}
+
+/// What a transition brings along to be kept; each event has its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransitionLoad {
+    /// Nothing.
+    Nothing,
+    /// The new written form, with `edit`.
+    Form(String),
+    /// The exact bytes, with `take-up`.
+    Bytes(Arc<[u8]>),
+    /// Of how many actions the person said yes at once, with `approve`, `release` and `resend`.
+    Approval(ApprovalBreadth),
+}
+
+/// Something that happens to an action.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewTransition {
+    /// Which action.
+    pub key: EffectKey,
+    /// Of which project it is.
+    pub project: Project,
+    /// Who causes it.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// What happens, on whose word, decided on which version, by which epoch.
+    pub request: TransitionRequest,
+    /// The policy in force.
+    pub policy: PolicyHash,
+    /// The release window of that policy.
+    pub window: ReleaseWindow,
+    /// What is kept with it.
+    pub load: TransitionLoad,
+    /// What is written beside: the policy's reasons, the person's words, the receiver's answer.
+    pub details: Json,
+}
+
+/// That an executed action should not have happened like this, as a person says: it is no precedent any more, and
+/// the credit that it was given under is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionCorrection {
+    /// Which action.
+    pub key: EffectKey,
+    /// Of which project it is.
+    pub project: Project,
+    /// The person.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// Why, in the person's own words.
+    pub why: String,
+}
+
+/// That a process performs effects from here on. It holds the performer's lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PerformerClaim {
+    /// For which project.
+    pub project: Project,
+    /// Who started it.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// What tells the process from others, such as its number and its start.
+    pub process: String,
+}
+
+/// Whether a project's actions may be performed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EffectsPosition {
+    /// They may.
+    On,
+    /// They stay as they are.
+    Off,
+}
+
+impl EffectsPosition {
+    /// As it is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// That a project's effects are on, from this store alone, or off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectsSwitch {
+    /// Which project.
+    pub project: Project,
+    /// The person.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// Which.
+    pub position: EffectsPosition,
+}

@@ -1,0 +1,13 @@
+//! Digests as they are stored: hexadecimal.
+
+use proem_text::hex;
+
+/// A digest as it is stored.
+pub(crate) fn digest_text(digest: &[u8; 32]) -> String {
+    hex::encode(digest)
+}
+
+/// The digest that is stored so; `None` for anything else.
+pub(crate) fn digest_of(text: &str) -> Option<[u8; 32]> {
+    hex::decode(text)?.try_into().ok()
+}

@@ -1,0 +1,169 @@
+//! What persons are asked to look at: escalations and what is in quarantine.
+
+use proem_engine::effect::key::EffectKey;
+use proem_engine::run::Time;
+use proem_guard::Verdict;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::content::HashedContent;
+use super::names::{Actor, Project};
+
+/// Which escalation, within its project.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EscalationId(pub String);
+
+/// One of the things that a person can decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EscalationOption {
+    /// Its id, unique within the escalation.
+    pub id: String,
+    /// What it is called: a written form, for the text may be untrusted.
+    pub label: String,
+    /// The written form of the one action that it proposes; `None` for an option that does nothing.
+    pub action: Option<String>,
+}
+
+/// A question that a person has to decide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEscalation {
+    /// Its id; a second one of the same id is the same.
+    pub id: EscalationId,
+    /// Of which project it is.
+    pub project: Project,
+    /// Who asks.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// The action that it is about, if there is one.
+    pub action: Option<EffectKey>,
+    /// Why a person has to decide: a written form, for the text may be untrusted.
+    pub reason: String,
+    /// How pressing it is.
+    pub sensitivity: String,
+    /// Until when it should be decided.
+    pub deadline: Option<Time>,
+    /// Between [`Self::FEWEST`] and [`Self::MOST`] of them.
+    pub options: Vec<EscalationOption>,
+}
+
+impl NewEscalation {
+    /// The fewest options that are a choice.
+    pub const FEWEST: usize = 2;
+    /// The most options that a person takes in at once.
+    pub const MOST: usize = 5;
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewDecision {
+    /// Which escalation.
+    pub escalation: EscalationId,
+    /// Of which project it is.
+    pub project: Project,
+    /// The person.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// The option's id.
+    pub option: String,
+    /// The person's own words; empty if there are none.
+    pub words: String,
+}
+
+/// That an escalation needs no decision any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EscalationWithdrawal {
+    /// Which escalation.
+    pub escalation: EscalationId,
+    /// Of which project it is.
+    pub project: Project,
+    /// Who says so.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+}
+
+/// Where an escalation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EscalationState {
+    /// Nobody has decided.
+    Open,
+    /// A person has.
+    Decided,
+    /// It needs no decision any more.
+    Withdrawn,
+}
+
+/// Which field of which signal.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QuarantineId {
+    /// The signal's id.
+    pub signal: String,
+    /// Which content it had.
+    pub revision: String,
+    /// The path of the field within it.
+    pub field: String,
+}
+
+/// A field that stays out until a person has looked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewQuarantine {
+    /// Which field; a second one of the same id is the same.
+    pub id: QuarantineId,
+    /// Of which project it is.
+    pub project: Project,
+    /// Who found it.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// The text in its written form, with its label.
+    pub text: HashedContent,
+    /// What was found in it, as JSON.
+    pub findings: Json,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// Whose text it is, as it is grouped by.
+    pub sender: String,
+}
+
+/// Where a field in quarantine stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuarantineState {
+    /// It stays out until a person has looked.
+    Quarantined,
+    /// A person let it in, as text from outside like any other.
+    Released,
+    /// A person said that it stays out for good.
+    Dismissed,
+}
+
+impl QuarantineState {
+    /// As it is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Quarantined => "quarantined",
+            Self::Released => "released",
+            Self::Dismissed => "dismissed",
+        }
+    }
+}
+
+/// What a person said of a field in quarantine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuarantineReview {
+    /// Which field.
+    pub id: QuarantineId,
+    /// Of which project it is.
+    pub project: Project,
+    /// The person.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// Where it stands from here on: released or dismissed.
+    pub state: QuarantineState,
+}

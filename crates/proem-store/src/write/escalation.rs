@@ -1,0 +1,172 @@
+//! Escalations: asked, decided once, or withdrawn.
+
+use std::collections::BTreeSet;
+
+use rusqlite::params;
+
+use super::content::contents;
+use super::person;
+use crate::error::Error;
+use crate::failpoint;
+use crate::record::{
+    EscalationId, EscalationState, EscalationWithdrawal, HashedContent, NewDecision, NewEscalation, Project,
+};
+use crate::sqlite::{Tables, Transaction, Write};
+use crate::store::Store;
+
+/// What became of something that was to happen to an escalation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EscalationAnswer {
+    /// It happened.
+    Done,
+    /// Nothing did, and nothing is written, for it stands there already.
+    Stands(EscalationState),
+}
+
+impl Store {
+    /// Asks persons to decide. A second escalation of the same id is the same, whatever it says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] for fewer than [`NewEscalation::FEWEST`] or more than [`NewEscalation::MOST`] options,
+    /// or two with one id; [`Error::Unusable`].
+    pub async fn escalate(&self, escalation: NewEscalation) -> Result<EscalationAnswer, Error> {
+        failpoint::pass("before-escalation");
+        let answer = self.write(escalation).await?;
+        failpoint::pass("after-escalation");
+        Ok(answer)
+    }
+
+    /// Writes what a person decided, if nobody has before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] without such an escalation or option, [`Error::Conflict`] unless a person decides,
+    /// [`Error::Unusable`].
+    pub async fn decide(&self, decision: NewDecision) -> Result<EscalationAnswer, Error> {
+        failpoint::pass("before-decision");
+        let answer = self.write(decision).await?;
+        failpoint::pass("after-decision");
+        Ok(answer)
+    }
+
+    /// Takes an escalation back that nobody has decided.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] without such an escalation, [`Error::Unusable`].
+    pub async fn withdraw(&self, withdrawal: EscalationWithdrawal) -> Result<EscalationAnswer, Error> {
+        self.write(withdrawal).await
+    }
+}
+
+impl Write for NewEscalation {
+    type Answer = EscalationAnswer;
+    const NAME: &'static str = "escalate";
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<EscalationAnswer, Error> {
+        let ids: BTreeSet<&str> = self.options.iter().map(|option| option.id.as_str()).collect();
+        if !(Self::FEWEST..=Self::MOST).contains(&self.options.len()) || ids.len() != self.options.len() {
+            let (fewest, most) = (Self::FEWEST, Self::MOST);
+            let why = format!(
+                "the escalation `{}` needs {fewest} to {most} options with ids of their own; give them",
+                self.id.0
+            );
+            return Err(Error::Conflict(why));
+        }
+        if let Some(state) = state(to.tables, &self.project, &self.id)? {
+            return Ok(EscalationAnswer::Stands(state));
+        }
+        let at = to.at(self.at);
+        let actor = self.actor.to_string();
+        to.tables.execute(
+            "INSERT INTO escalations (project, id, actor, at, action, reason, sensitivity, deadline, state) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open')",
+            params![
+                self.project.0,
+                self.id.0,
+                actor,
+                at.0,
+                self.action.map(|action| action.to_string()),
+                self.reason,
+                self.sensitivity,
+                self.deadline.map(|deadline| deadline.0),
+            ],
+        )?;
+        for (place, option) in (0_i64..).zip(&self.options) {
+            let form = option.action.as_ref().map(HashedContent::new);
+            contents(to.tables, &form)?;
+            to.tables.execute(
+                "INSERT INTO escalation_options (project, escalation, place, id, actor, label, form) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (&self.project.0, &self.id.0, place, &option.id, &actor, &option.label, form.map(|form| form.hash)),
+            )?;
+        }
+        Ok(EscalationAnswer::Done)
+    }
+}
+
+impl Write for NewDecision {
+    type Answer = EscalationAnswer;
+    const NAME: &'static str = "decide";
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<EscalationAnswer, Error> {
+        person::must_be(&self.actor, "decides")?;
+        match state(to.tables, &self.project, &self.escalation)? {
+            None => return Err(missing(&self.escalation)),
+            Some(EscalationState::Open) => {}
+            Some(state) => return Ok(EscalationAnswer::Stands(state)),
+        }
+        let (project, id) = (&self.project.0, &self.escalation.0);
+        let option = "SELECT 1 FROM escalation_options WHERE (project, escalation, id) = (?, ?, ?)";
+        if to.tables.row(option, (project, id, &self.option), |_| Ok(()))?.is_none() {
+            let why =
+                format!("the escalation `{id}` has no option `{}`; look at it and take one that it has", self.option);
+            return Err(Error::NotFound(why));
+        }
+        let at = to.at(self.at);
+        to.tables.execute(
+            "INSERT INTO decisions (project, escalation, actor, at, option, words) VALUES (?, ?, ?, ?, ?, ?)",
+            (project, id, self.actor.to_string(), at.0, &self.option, &self.words),
+        )?;
+        let ended = "UPDATE escalations SET state = 'decided', ended = ? WHERE (project, id) = (?, ?)";
+        to.tables.execute(ended, (at.0, project, id))?;
+        Ok(EscalationAnswer::Done)
+    }
+}
+
+impl Write for EscalationWithdrawal {
+    type Answer = EscalationAnswer;
+    const NAME: &'static str = "withdraw";
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<EscalationAnswer, Error> {
+        match state(to.tables, &self.project, &self.escalation)? {
+            None => return Err(missing(&self.escalation)),
+            Some(EscalationState::Open) => {}
+            Some(state) => return Ok(EscalationAnswer::Stands(state)),
+        }
+        let at = to.at(self.at);
+        to.tables.execute(
+            "UPDATE escalations SET state = 'withdrawn', ended = ? WHERE (project, id) = (?, ?)",
+            (at.0, &self.project.0, &self.escalation.0),
+        )?;
+        Ok(EscalationAnswer::Done)
+    }
+}
+
+fn missing(id: &EscalationId) -> Error {
+    Error::NotFound(format!("no escalation has the id `{}` here; look at those there are", id.0))
+}
+
+/// Where it stands; `None` if there is none.
+fn state(tables: &Tables, project: &Project, id: &EscalationId) -> Result<Option<EscalationState>, Error> {
+    let stored: Option<String> =
+        tables
+            .row("SELECT state FROM escalations WHERE (project, id) = (?, ?)", (&project.0, &id.0), |row| row.get(0))?;
+    // The table takes no other words.
+    Ok(stored.map(|word| match word.as_str() {
+        "open" => EscalationState::Open,
+        "decided" => EscalationState::Decided,
+        _ => EscalationState::Withdrawn,
+    }))
+}

@@ -1,0 +1,133 @@
+//! Actions that are proposed.
+
+use proem_engine::effect::key::EffectKey;
+use proem_engine::effect::{ActionState, ActionVersion};
+use proem_text::hex;
+use proem_text::json::compact;
+use rusqlite::params;
+
+use super::content::contents;
+use super::standing;
+use crate::error::{Error, Unusable};
+use crate::failpoint;
+use crate::record::{HashedContent, NewAction, digest_of, digest_text};
+use crate::sqlite::{Tables, Transaction, Write};
+use crate::store::Store;
+
+/// What became of a proposal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProposalAnswer {
+    /// It is written down, as `proposed` and in version 0.
+    New,
+    /// The same action is there already, whatever its texts say; nothing is written.
+    Known {
+        /// Where it stands.
+        state: ActionState,
+        /// In which version.
+        version: ActionVersion,
+    },
+    /// Another action has one of its claims; nothing is written.
+    Duplicate {
+        /// That one's key.
+        of: EffectKey,
+    },
+}
+
+impl Store {
+    /// Writes a proposed action down, if neither its key nor one of its claims is there: not even with an action
+    /// that ended and was purged. A revision of a signal has other claims, and is none of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] for an action without a claim, [`Error::Unusable`].
+    pub async fn propose(&self, action: NewAction) -> Result<ProposalAnswer, Error> {
+        failpoint::pass("before-proposal");
+        let answer = self.write(action).await?;
+        failpoint::pass("after-proposal");
+        Ok(answer)
+    }
+}
+
+impl Write for NewAction {
+    type Answer = ProposalAnswer;
+    const NAME: &'static str = "propose";
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<ProposalAnswer, Error> {
+        if self.claims.is_empty() {
+            let why = format!("the action `{}` has no cause; name the signal that caused it", self.scope.name);
+            return Err(Error::Conflict(why));
+        }
+        if is_known(to.tables, &self.key)? {
+            let found = standing::find(to.tables, &self.project, &self.key)?.standing;
+            return Ok(ProposalAnswer::Known { state: found.state, version: found.version });
+        }
+        if let Some(of) = holder(to.tables, self)? {
+            return Ok(ProposalAnswer::Duplicate { of });
+        }
+        add(to, self)?;
+        Ok(ProposalAnswer::New)
+    }
+}
+
+fn is_known(tables: &Tables, key: &EffectKey) -> Result<bool, Error> {
+    Ok(tables.row("SELECT 1 FROM actions WHERE key = ?", [key.to_string()], |_| Ok(()))?.is_some())
+}
+
+/// The action that has the first of these claims that is taken.
+fn holder(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> {
+    for claim in &new.claims {
+        let holder: Option<String> = tables.row(
+            "SELECT action FROM action_claims WHERE project = ? AND claim = ?",
+            (&new.project.0, hex::encode(claim.as_bytes())),
+            |row| row.get(0),
+        )?;
+        if let Some(holder) = holder {
+            let why = || format!("a claim is held by `{holder}`, which is no key");
+            let key =
+                digest_of(&holder).ok_or_else(|| Unusable::Corrupt { path: tables.path().to_owned(), why: why() })?;
+            return Ok(Some(EffectKey::of_bytes(key)));
+        }
+    }
+    Ok(None)
+}
+
+/// Writes the action with its claims and texts.
+fn add(to: &mut Transaction<'_>, new: &NewAction) -> Result<(), Error> {
+    let (at, tables) = (to.at(new.at), to.tables);
+    let (key, actor) = (new.key.to_string(), new.actor.to_string());
+    let form = HashedContent::new(&new.form);
+    contents(tables, new.texts.iter().chain([&form]))?;
+    tables.execute(
+        "INSERT INTO actions (key, project, actor, name, kind, target, recipient, content, form, state, version, \
+         deadline, decision, run, step, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'proposed', 0, ?, ?, ?, ?, ?)",
+        params![
+            key,
+            new.project.0,
+            actor,
+            new.scope.name,
+            new.scope.kind,
+            digest_text(&new.target),
+            new.scope.recipient.as_ref().map(digest_text).unwrap_or_default(),
+            digest_text(&new.content.0),
+            form.hash,
+            new.deadline.0,
+            compact(&new.decision),
+            new.origin.as_ref().map(|origin| &origin.run.0),
+            new.origin.as_ref().map(|origin| origin.step),
+            at.0,
+        ],
+    )?;
+    for claim in &new.claims {
+        tables.execute(
+            "INSERT OR IGNORE INTO action_claims (project, claim, action, actor) VALUES (?, ?, ?, ?)",
+            (&new.project.0, hex::encode(claim.as_bytes()), &key, &actor),
+        )?;
+    }
+    for text in &new.texts {
+        tables.execute(
+            "INSERT OR IGNORE INTO action_texts (action, text, project, actor) VALUES (?, ?, ?, ?)",
+            (&key, &text.hash, &new.project.0, &actor),
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,273 @@
+//! What happens to an action, as the table of transitions has it.
+//!
+//! Invariants: standing, epoch, switch and the ledger's time are read in the transaction that writes; what the table
+//! refuses leaves no trace; an approval is spent or void from the transition on that the table says.
+
+use proem_engine::effect::{
+    ActionEvent, ActionEventKind, ApprovalChange, Authority, GateRuling, LedgerTime, RefusalRule, StandingApproval,
+    Surroundings, Transition, TransitionRefused, TransitionRequest, step,
+};
+use proem_engine::run::Time;
+use proem_text::json::compact;
+use rusqlite::params;
+
+use super::amount::number;
+use super::content::contents;
+use super::credit::{self, CreditChange};
+use super::effects_switch;
+use super::performer;
+use super::standing::{self, FoundAction};
+use crate::error::Error;
+use crate::failpoint;
+use crate::record::{ActorKind, ApprovalBreadth, HashedContent, NewTransition, TransitionLoad, digest_text, hash};
+use crate::sqlite::{Transaction, Write};
+use crate::store::Store;
+
+/// What became of something that was to happen to an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransitionAnswer {
+    /// It happened, and is on the disk.
+    Made(Transition),
+    /// It is refused, and nothing is written.
+    Refused(TransitionRefused),
+}
+
+impl TransitionAnswer {
+    /// The transition, or why there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`TransitionRefused`] if it was refused.
+    pub fn made(self) -> Result<Transition, TransitionRefused> {
+        match self {
+            Self::Made(transition) => Ok(transition),
+            Self::Refused(refused) => Err(refused),
+        }
+    }
+}
+
+impl Store {
+    /// Lets something happen to an action: asks [`step`] with what is read in the same transaction, and writes what
+    /// comes out. While the project's effects are off, the gate withholds whatever the request says of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] without such an action, [`Error::Conflict`] if what has to come with the event is missing
+    /// or does not fit its hash, [`Error::Unusable`].
+    pub async fn transit(&self, transition: NewTransition) -> Result<TransitionAnswer, Error> {
+        failpoint::pass("before-transition");
+        let answer = self.write(transition).await?;
+        failpoint::pass("after-transition");
+        Ok(answer)
+    }
+}
+
+/// What is kept with the transition.
+#[derive(Debug, Default)]
+struct KeptLoad {
+    form: Option<HashedContent>,
+    bytes: Option<HashedContent>,
+}
+
+impl Write for NewTransition {
+    type Answer = TransitionAnswer;
+    const NAME: &'static str = "transition";
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<TransitionAnswer, Error> {
+        let found = standing::find(to.tables, &self.project, &self.key)?;
+        let refused = |rule| {
+            let event = self.request.event.kind();
+            TransitionAnswer::Refused(TransitionRefused { rule, state: found.standing.state, event })
+        };
+        if !speaks_for(self.actor.kind, self.request.by) {
+            return Ok(refused(RefusalRule::Authority(self.request.event.kind().authority())));
+        }
+        let around = Surroundings {
+            time: LedgerTime::new(self.at, to.seen()),
+            epoch: performer::in_force(to.tables, &self.project)?,
+            policy: self.policy,
+            window: self.window,
+        };
+        let request = gated(to, self)?;
+        match step(&found.standing, &request, &around) {
+            Ok(transition) => {
+                let load = self.kept()?;
+                let at = to.at(self.at);
+                MadeTransition { new: self, found: &found, made: &transition, load, at }.write(to)?;
+                Ok(TransitionAnswer::Made(transition))
+            }
+            Err(refused) => Ok(TransitionAnswer::Refused(refused)),
+        }
+    }
+}
+
+/// Whether an actor of that kind can have that authority.
+const fn speaks_for(kind: ActorKind, by: Authority) -> bool {
+    matches!(
+        (kind, by),
+        (ActorKind::Person, Authority::Operator | Authority::Person)
+            | (ActorKind::System, Authority::System)
+            | (ActorKind::Agent, Authority::Agent)
+    )
+}
+
+/// The request as the switch of this moment has it: who switches effects off between a gate and a take-up, stops it.
+fn gated(to: &Transaction<'_>, new: &NewTransition) -> Result<TransitionRequest, Error> {
+    let mut request = new.request.clone();
+    if let ActionEvent::TakeUp(taken) = &mut request.event
+        && !effects_switch::is_on(to.tables, &new.project)?
+    {
+        taken.gate = GateRuling::Withholds;
+    }
+    Ok(request)
+}
+
+impl NewTransition {
+    /// What is kept with it, if it is what belongs to its event.
+    fn kept(&self) -> Result<KeptLoad, Error> {
+        match (&self.request.event, &self.load) {
+            (ActionEvent::Edit { .. }, TransitionLoad::Form(form)) => {
+                Ok(KeptLoad { form: Some(HashedContent::new(form)), bytes: None })
+            }
+            (ActionEvent::TakeUp(taken), TransitionLoad::Bytes(bytes))
+                if digest_text(&taken.bytes.0) == hash(bytes) =>
+            {
+                Ok(KeptLoad { form: None, bytes: Some(HashedContent::new(bytes)) })
+            }
+            (
+                ActionEvent::Approve(_) | ActionEvent::Release(_) | ActionEvent::Resend(_),
+                TransitionLoad::Approval(_),
+            ) => Ok(KeptLoad::default()),
+            (
+                ActionEvent::Edit { .. }
+                | ActionEvent::TakeUp(_)
+                | ActionEvent::Approve(_)
+                | ActionEvent::Release(_)
+                | ActionEvent::Resend(_),
+                _,
+            ) => Err(self.conflict("what has to come with it is missing, or is not what its hash says")),
+            (_, TransitionLoad::Nothing) => Ok(KeptLoad::default()),
+            _ => Err(self.conflict("nothing comes with it")),
+        }
+    }
+
+    fn conflict(&self, why: &str) -> Error {
+        let event = self.request.event.kind().as_str();
+        Error::Conflict(format!("`{event}` of the action `{}` is not written: {why}; ask for it anew", self.key))
+    }
+}
+
+/// A transition with all that is written of it.
+struct MadeTransition<'t> {
+    new: &'t NewTransition,
+    found: &'t FoundAction,
+    made: &'t Transition,
+    load: KeptLoad,
+    at: Time,
+}
+
+impl MadeTransition<'_> {
+    fn write(&self, to: &Transaction<'_>) -> Result<(), Error> {
+        contents(to.tables, self.load.form.iter().chain(&self.load.bytes))?;
+        self.line(to)?;
+        self.approval(to)?;
+        self.action(to)?;
+        let scope =
+            credit::ProjectScope { project: &self.new.project, actor: &self.new.actor, scope: &self.found.scope };
+        match self.new.request.event.kind() {
+            ActionEventKind::Approve if self.new.load == TransitionLoad::Approval(ApprovalBreadth::Single) => {
+                credit::change(to, &scope, CreditChange::Approval, self.at)
+            }
+            ActionEventKind::Cancel => credit::change(to, &scope, CreditChange::Loss, self.at),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the line that says what happened.
+    fn line(&self, to: &Transaction<'_>) -> Result<(), Error> {
+        let Self { new, found, made, load, at } = self;
+        // What an edit replaced stays readable beside what it says from here on.
+        let replaced = load.form.as_ref().and(found.form.as_ref());
+        to.tables.execute(
+            "INSERT INTO transitions (action, version, project, actor, at, event, state_before, state_after, epoch, \
+             policy, form, bytes, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            params![
+                new.key.to_string(),
+                number(made.after.version.0),
+                new.project.0,
+                new.actor.to_string(),
+                at.0,
+                new.request.event.kind().as_str(),
+                found.standing.state.as_str(),
+                made.after.state.as_str(),
+                new.request.epoch.map(|epoch| number(epoch.0)),
+                digest_text(&new.policy.0),
+                replaced,
+                load.bytes.as_ref().map(|bytes| &bytes.hash),
+                compact(&new.details),
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Gives, spends or voids the approval, as the table says.
+    fn approval(&self, to: &Transaction<'_>) -> Result<(), Error> {
+        let (key, at) = (self.new.key.to_string(), self.at.0);
+        let end = match self.made.rule.approval {
+            ApprovalChange::Absent => return Ok(()),
+            ApprovalChange::Given => return self.give(to, &key),
+            ApprovalChange::Spent => "used",
+            ApprovalChange::Void => "void",
+        };
+        let over = format!("UPDATE action_approvals SET {end} = ? WHERE action = ? AND used IS NULL AND void IS NULL");
+        to.tables.execute(&over, (at, key))?;
+        Ok(())
+    }
+
+    fn give(&self, to: &Transaction<'_>, key: &str) -> Result<(), Error> {
+        let TransitionLoad::Approval(breadth) = &self.new.load else { return Ok(()) };
+        let Some(StandingApproval { content, policy, expires }) = self.made.after.approval else { return Ok(()) };
+        to.tables.execute(
+            "INSERT INTO action_approvals (action, project, actor, at, kind, breadth, content, policy, expires) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            params![
+                key,
+                self.new.project.0,
+                self.new.actor.to_string(),
+                self.at.0,
+                self.new.request.event.kind().as_str(),
+                breadth.as_str(),
+                digest_text(&content.0),
+                digest_text(&policy.0),
+                expires.0,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Sets the action to what it is from here on, if nothing has changed it meanwhile.
+    fn action(&self, to: &Transaction<'_>) -> Result<(), Error> {
+        let (new, after) = (self.new, &self.made.after);
+        let kind = new.request.event.kind();
+        let decides =
+            matches!(kind, ActionEventKind::Hold | ActionEventKind::RequireApproval | ActionEventKind::Refuse);
+        let changed = to.tables.execute(
+            "UPDATE actions SET state = ?, version = ?, content = ?, due = ?, performer = ?, bytes = ?, \
+             form = coalesce(?, form), decision = coalesce(?, decision), ended = ? WHERE key = ? AND version = ?",
+            params![
+                after.state.as_str(),
+                number(after.version.0),
+                digest_text(&after.content.0),
+                after.due.map(|due| due.0),
+                after.performer.map(|epoch| number(epoch.0)),
+                after.bytes.map(|bytes| digest_text(&bytes.0)),
+                self.load.form.as_ref().map(|form| &form.hash),
+                decides.then(|| compact(&new.details)),
+                after.state.is_end().then_some(self.at.0),
+                new.key.to_string(),
+                number(self.found.standing.version.0),
+            ],
+        )?;
+        if changed == 1 { Ok(()) } else { Err(new.conflict("it has changed meanwhile")) }
+    }
+}
