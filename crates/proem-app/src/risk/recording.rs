@@ -53,10 +53,6 @@ pub(super) struct ReportSubject<'k> {
 /// The beginning of a recorded investigation.
 pub(super) struct InvestigationOpening<'b> {
     pub(super) id: RunId,
-    /// The run that it is a fork of.
-    pub(super) parent: Option<RunId>,
-    /// How many events it took before, if it is resumed.
-    pub(super) steps: u32,
     pub(super) prompts: &'b InvestigationPrompts,
     pub(super) access: &'b ModelAccess,
     pub(super) inputs: OrderedJson,
@@ -70,7 +66,7 @@ impl InvestigationOpening<'_> {
         let Self { prompts, access, .. } = self;
         Start {
             id: self.id.clone(),
-            parent: self.parent.clone(),
+            parent: None,
             kind: feedback::KIND,
             prompt: &prompts.synthesis.prompt.id,
             role: &access.role,
@@ -84,7 +80,7 @@ impl InvestigationOpening<'_> {
             profiles: prompts.profiles(),
             report: None,
             monolithic_tokens: None,
-            steps: self.steps,
+            steps: 0,
         }
     }
 }
@@ -124,8 +120,6 @@ impl<'k> ReportSubject<'k> {
         }
         Ok(InvestigationOpening {
             id,
-            parent: None,
-            steps: 0,
             prompts: self.prompts,
             access,
             inputs: inputs(subject)?,
