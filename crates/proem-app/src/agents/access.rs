@@ -33,7 +33,7 @@ use crate::guarding::GuardSetup;
 use crate::message::Note;
 use crate::project::OpenProject;
 use crate::records;
-use crate::records::learning::PromptLessons;
+use crate::records::learning::{FailureHistory, PromptLessons};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
 use crate::run::options::Carriage;
 
@@ -53,6 +53,8 @@ pub struct ModelAccess {
     pub files: BTreeMap<String, String>,
     /// The same, as far as it is no file.
     pub basis: RunBasis,
+    /// Who carries requests from here on.
+    carriage: Carriage,
     caller: Option<Caller>,
     directory: Directory,
     replayer: Option<Arc<Replayer>>,
@@ -126,6 +128,7 @@ impl ModelAccess {
         };
         let (files, basis) = source.kept();
         Ok(Self {
+            carriage: (*carriage).clone(),
             caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
             directory: directory(&asked),
             counter: asked.model.counter(),
@@ -161,6 +164,7 @@ impl ModelAccess {
         };
         let asked = ModelEndpoint { model, endpoint, arrival };
         Ok(Self {
+            carriage: Carriage::Nobody,
             caller: None,
             directory: directory(&asked),
             counter: asked.model.counter(),
@@ -177,6 +181,7 @@ impl ModelAccess {
     /// Gives a recorded run's model an endpoint, where requests are sent from now on.
     pub fn connect(&mut self, endpoint: Endpoint) {
         self.asked.endpoint = endpoint;
+        self.carriage = Carriage::Network;
         self.directory = directory(&self.asked);
         self.caller = Some(Caller::new(Wire::Live(Client::new()), vec![self.asked.endpoint.clone()]));
     }
@@ -226,6 +231,41 @@ impl ModelAccess {
         let asking = CallTerms { ledger: Ledger { caps, priced: self.asked.priced() }, secrets: secrets(&self.asked) };
         Ok(OpenRecords::begin(project, record, Some(asking)).await?.collect(notes))
     }
+
+    /// The same for runs that are nothing without their calls: where nothing goes over the network, nothing is recorded.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::record`].
+    pub async fn record_sent(
+        &self,
+        project: &OpenProject,
+        record: RecordChoice,
+        most: Option<proem_engine::call::NanoDollars>,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<OpenRecords>, Error> {
+        match self.carriage {
+            Carriage::Network | Carriage::Recorder(_) => self.record(project, record, most, notes).await,
+            Carriage::Cassettes(_) | Carriage::Nobody => Ok(None),
+        }
+    }
+
+    /// What prompts learn from before they ask this model. What goes into or comes from cassettes is asked with what
+    /// is learned nowhere, so that it is the same the next time.
+    #[must_use]
+    pub fn history<'r>(
+        &self,
+        records: Option<&'r OpenRecords>,
+        record: RecordChoice,
+        project: &'r OpenProject,
+    ) -> FailureHistory<'r> {
+        match self.carriage {
+            Carriage::Recorder(_) | Carriage::Cassettes(_) => FailureHistory::Fixed,
+            // Nothing is opened where nothing is sent.
+            Carriage::Nobody => OpenRecords::history(None, RecordChoice::No, project),
+            Carriage::Network => OpenRecords::history(records, record, project),
+        }
+    }
 }
 
 /// A prompt with its contract, and what it shows of what was learned.
@@ -259,8 +299,7 @@ impl ContractedPrompt {
     ///
     /// As [`Self::new`].
     pub fn recorded(prompt: Prompt, whose: &str, detail: &RunDetail) -> Result<Self, Error> {
-        let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&name(&prompt))).cloned();
-        Ok(Self { taught: profile.map(PromptLessons::again), ..Self::new(prompt, whose)? })
+        Ok(Self { taught: lessons_shown(&prompt, detail), ..Self::new(prompt, whose)? })
     }
 
     /// Its name in the book.
@@ -276,8 +315,14 @@ impl ContractedPrompt {
     }
 }
 
+/// What a prompt showed in a recorded run of what was learned.
+pub(crate) fn lessons_shown(prompt: &Prompt, detail: &RunDetail) -> Option<PromptLessons> {
+    let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&name(prompt)));
+    profile.cloned().map(PromptLessons::again)
+}
+
 /// A prompt's name in the book.
-pub(crate) fn name(prompt: &Prompt) -> String {
+fn name(prompt: &Prompt) -> String {
     format!("{}/{}", prompt.id.agent, prompt.id.name)
 }
 

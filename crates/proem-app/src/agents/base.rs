@@ -25,7 +25,7 @@ use crate::calling::WantedModel;
 use crate::error::Error;
 use crate::message::{Message, Note};
 use crate::project::OpenProject;
-use crate::records::learning::{Adapting, FailureHistory, profiles, taught};
+use crate::records::learning::{Adapting, profiles, taught};
 use crate::records::writing::{OpenRecords, RecordChoice};
 use crate::run::options::Carriage;
 
@@ -126,12 +126,9 @@ impl RunBase {
         record: RecordChoice,
         notes: &mut Vec<Note>,
     ) -> Result<Option<OpenRecords>, Error> {
-        let records = self.access.record(project, record, None, notes).await?;
+        let records = self.access.record_sent(project, record, None, notes).await?;
         for contracted in &mut self.prompts {
-            let history = match self.access.replayer() {
-                Some(_) => FailureHistory::Fixed,
-                None => OpenRecords::history(records.as_ref(), record, project),
-            };
+            let history = self.access.history(records.as_ref(), record, project);
             contracted.taught = taught(project, &contracted.prompt, adapting, history).await?.collect(notes);
         }
         Ok(records)

@@ -16,7 +16,6 @@ use super::asking::{FinishedRun, evaluation};
 use super::made::{KIND, RunStart};
 use super::setting::RunSetting;
 use crate::agents::access::ModelAccess;
-use crate::agents::base::RunBase;
 use crate::agents::record::RunRecord;
 use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult};
 use crate::error::Error;
@@ -33,11 +32,6 @@ impl Agent for PromptAgent {
 
     fn prompts(&self) -> &'static [&'static str] {
         &[]
-    }
-
-    fn prepare(&self, base: RunBase) -> Result<Box<dyn AgentRun>, Error> {
-        let (setting, inputs) = RunSetting::of(base)?;
-        Ok(Box::new(PromptRun::new(setting, inputs)?))
     }
 
     fn read_back<'r>(&'r self, record: &'r RunRecord<'r>) -> BoxFuture<'r, Result<ReadBack, Message>> {

@@ -16,8 +16,7 @@ use serde_json::{Value as Json, json};
 
 use super::made::{RunRecipe, RunStart};
 use super::options::{Carriage, RunOptions};
-use crate::agents::access::{self, AccessOptions, ContractedPrompt, ModelAccess};
-use crate::agents::base::RunBase;
+use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
 use crate::calling;
 use crate::error::Error;
 use crate::message::{Note, Noted};
@@ -104,10 +103,9 @@ impl RunSetting {
     ///
     /// If the contract can't be made from what was recorded.
     pub(super) fn recorded(start: RunStart, detail: &RunDetail) -> Result<Self, Error> {
-        let name = access::name(&start.prompt);
-        let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&name)).cloned();
         Ok(Self {
             contract: start.prompt.contract()?,
+            taught: lessons_shown(&start.prompt, detail),
             prompt: start.prompt,
             access: start.access,
             given: start.given,
@@ -117,31 +115,7 @@ impl RunSetting {
             most: start.most,
             settings: detail.settings.clone(),
             records: None,
-            taught: profile.map(PromptLessons::again),
         })
-    }
-
-    /// The setting of a run that is made of the same as those of other agents.
-    pub(super) fn of(base: RunBase) -> Result<(Self, OrderedJson), Error> {
-        let RunBase { access, prompts, inputs, settings, seconds } = base;
-        let Some(ContractedPrompt { prompt, contract, taught }) = prompts.into_iter().next() else {
-            return Err(Error::invalid("a run of a prompt needs the prompt; name one"));
-        };
-        let usual = RunOptions::of(String::new());
-        let setting = Self {
-            contract: Some(contract),
-            prompt,
-            access,
-            given: usual.given,
-            bounds: Duration::from_secs(u64::from(seconds.get())),
-            limits: usual.limits,
-            input_tokens: None,
-            most: None,
-            settings,
-            records: None,
-            taught,
-        };
-        Ok((setting, inputs))
     }
 
     /// Opens the records, and looks up what the prompt learned. What there is to say goes to `notes`, also where it
@@ -156,14 +130,8 @@ impl RunSetting {
         project: &OpenProject,
         notes: &mut Vec<Note>,
     ) -> Result<(), Error> {
-        let record = if options.carriage == Carriage::Nobody { RecordChoice::No } else { options.record };
-        if matches!(options.carriage, Carriage::Network | Carriage::Recorder(_)) {
-            self.records = self.access.record(project, record, self.most, notes).await?;
-        }
-        let history = match (&options.carriage, &self.records) {
-            (Carriage::Recorder(_) | Carriage::Cassettes(_), _) => FailureHistory::Fixed,
-            (_, records) => OpenRecords::history(records.as_ref(), record, project),
-        };
+        self.records = self.access.record_sent(project, options.record, self.most, notes).await?;
+        let history = self.access.history(self.records.as_ref(), options.record, project);
         self.taught = taught(project, &self.prompt, &options.adapting, history).await?.collect(notes);
         notes.extend(self.taught.as_ref().and_then(|taught| taught.said.clone()));
         Ok(())

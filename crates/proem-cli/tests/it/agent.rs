@@ -114,6 +114,10 @@ fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
         fixture.configure(&format!("book/draft/{name}/{name}.schema.json"), &schema(field));
     }
 
+    // Where nothing is sent, nothing is recorded.
+    assert_eq!(said(&fixture, "unsent"), "recorded: false\n");
+    assert!(!fixture.base.join("state/proem/records.db").exists());
+
     // It asks twice, and dies while it waits for the second answer.
     let mut dies = phase(&fixture, "start").spawn().unwrap();
     while !server.arrived(2, BEAT) {
@@ -166,6 +170,7 @@ fn in_a_process_of_its_own() {
     let agents = shipped::agents().with(DraftAgent);
     let said = match what.as_str() {
         "start" => value(begin(&mut project)),
+        "unsent" => format!("recorded: {}", unsent(&mut project).unwrap()),
         "resume" => value(resume(&agents, &project)),
         _ => {
             let replayed = blocking(replayed(&agents, &project, "last", Whose::Project, &mut Vec::new())).unwrap();
@@ -176,15 +181,22 @@ fn in_a_process_of_its_own() {
     println!("\n> {said}");
 }
 
-fn begin(project: &mut OpenProject) -> Result<RunResult, Error> {
-    let options = AgentOptions {
-        model: None,
-        provider: None,
-        carriage: Carriage::Network,
-        seconds: NonZeroU32::new(60).unwrap(),
-    };
+/// What the agent's run is made of, with these requests carried so.
+fn base(project: &mut OpenProject, carriage: Carriage) -> Result<RunBase, Error> {
+    let options = AgentOptions { model: None, provider: None, carriage, seconds: NonZeroU32::new(60).unwrap() };
     let inputs = json!({ "task": "What is a proem?" }).into();
-    let mut base = RunBase::new(DraftAgent.kind(), DraftAgent.prompts(), &options, inputs, project)?;
+    RunBase::new(DraftAgent.kind(), DraftAgent.prompts(), &options, inputs, project)
+}
+
+/// Whether records are opened where nothing is sent.
+fn unsent(project: &mut OpenProject) -> Result<bool, Error> {
+    let mut base = base(project, Carriage::Nobody)?;
+    let (adapting, mut notes) = (Adapting::default(), Vec::new());
+    Ok(blocking(base.begin(project, &adapting, RecordChoice::Needed, &mut notes))?.is_some())
+}
+
+fn begin(project: &mut OpenProject) -> Result<RunResult, Error> {
+    let mut base = base(project, Carriage::Network)?;
     blocking(async {
         let (adapting, mut notes) = (Adapting::default(), Vec::new());
         let records = base.begin(project, &adapting, RecordChoice::Needed, &mut notes).await?;
