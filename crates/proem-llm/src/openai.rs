@@ -6,7 +6,7 @@ pub(crate) mod ask;
 use proem_engine::assembly::Assembly;
 use proem_engine::cache::CachePlan;
 use proem_engine::message::Role;
-use proem_engine::providers::{CacheControl, Model, Operator, OutputKey};
+use proem_engine::providers::{CacheControl, Model, OperatorRole, OutputKey};
 use serde_json::{Map, Value, json};
 
 use crate::turn::{BlockEnd, MessageTurn, TurnBlock, turns};
@@ -53,8 +53,8 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
 
 fn message(turn: MessageTurn, model: &Model) -> Value {
     let role = match (turn.role, model.operator) {
-        (Role::System, Operator::System) => "system",
-        (Role::System, Operator::Developer) => "developer",
+        (Role::System, OperatorRole::System) => "system",
+        (Role::System, OperatorRole::Developer) => "developer",
         (Role::User, _) => "user",
         (Role::Model, _) => "assistant",
     };

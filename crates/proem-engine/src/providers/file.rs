@@ -8,7 +8,9 @@ use proem_text::{diagnostic::Diagnostic, span::Span};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{CacheRules, Model, Operator, OutputKey, Prices, Provider, Providers, Quirk, SchemaEnforcement, Tokeniser};
+use super::{
+    CacheRules, Model, OperatorRole, OutputKey, Prices, Provider, Providers, Quirk, SchemaEnforcement, Tokeniser,
+};
 use crate::error::{Error, error_at};
 use crate::tokens::OpenAi;
 
@@ -68,7 +70,7 @@ struct RawModel {
     caching: String,
     tokeniser: String,
     #[serde(default)]
-    operator: Operator,
+    operator: OperatorRole,
     answers: Option<SchemaEnforcement>,
     #[serde(default)]
     output_key: OutputKey,

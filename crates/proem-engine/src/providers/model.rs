@@ -17,7 +17,7 @@ pub struct Model {
     /// How its tokens are counted.
     pub tokeniser: Tokeniser,
     /// The role under which it takes what the operator says.
-    pub operator: Operator,
+    pub operator: OperatorRole,
     /// How it is held to a schema.
     pub answers: SchemaEnforcement,
     /// What its protocol calls the most tokens of an answer.
@@ -55,7 +55,7 @@ pub enum Tokeniser {
 /// The role under which a model takes what the operator says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Operator {
+pub enum OperatorRole {
     /// `system`.
     #[default]
     System,

@@ -1,6 +1,8 @@
 //! Models that the data file doesn't list, such as one on this machine.
 
-use super::{CacheControl, CacheRules, Model, Operator, OutputKey, Provider, Providers, SchemaEnforcement, Tokeniser};
+use super::{
+    CacheControl, CacheRules, Model, OperatorRole, OutputKey, Provider, Providers, SchemaEnforcement, Tokeniser,
+};
 use crate::tokens::OpenAi;
 
 impl Providers {
@@ -32,7 +34,7 @@ impl Providers {
                 percent: 100,
                 sources: vec!["unmeasured".to_owned()],
             },
-            operator: Operator::System,
+            operator: OperatorRole::System,
             answers: match provider {
                 Provider::Anthropic => SchemaEnforcement::Tool,
                 Provider::OpenAi => SchemaEnforcement::Schema,
