@@ -1,4 +1,4 @@
-//! The one file that speaks HTTP.
+//! The one place that speaks HTTP: here with providers, in [`once`] with other servers.
 //!
 //! Invariants: one request is one request, nothing is sent twice and no redirect is followed; the
 //! key stands in one header, which is never shown; no cookie is kept, nothing is unpacked; every
@@ -8,6 +8,9 @@
 //! goes through the proxy that `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY` names, unless `NO_PROXY`
 //! excludes the host: in many networks there is no other way out. For `https:` a proxy sees the host
 //! only.
+
+pub mod hosts;
+pub mod once;
 
 use core::error::Error;
 use core::time::Duration;
@@ -164,15 +167,7 @@ impl HttpAnswer {
 
 impl Route {
     fn client(self) -> reqwest::Result<reqwest::Client> {
-        static PROVIDER: Once = Once::new();
-        // An error only says that the process has one already, which serves as well.
-        PROVIDER.call_once(|| _ = rustls::crypto::ring::default_provider().install_default());
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("proem/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(self.connect)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false);
+        let mut builder = builder(self.connect);
         if self.place == HostLocation::Loopback {
             // The name is not looked up: no resolver can lead a key off this machine.
             let addresses = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
@@ -183,6 +178,19 @@ impl Route {
         }
         builder.build()
     }
+}
+
+/// What all connections have in common.
+fn builder(connect: Duration) -> reqwest::ClientBuilder {
+    static PROVIDER: Once = Once::new();
+    // An error only says that the process has one already, which serves as well.
+    PROVIDER.call_once(|| _ = rustls::crypto::ring::default_provider().install_default());
+    reqwest::Client::builder()
+        .user_agent(concat!("proem/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(connect)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
 }
 
 impl HostDescription {

@@ -183,7 +183,7 @@ impl Endpoint {
 
 /// Where a host is. A name is only believed if the standard reserves it:
 /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>.
-fn place(url: &Url) -> HostLocation {
+pub(crate) fn place(url: &Url) -> HostLocation {
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),

@@ -3,4 +3,5 @@
 mod caller;
 mod cassette;
 mod codec;
+mod once;
 mod scripted;
