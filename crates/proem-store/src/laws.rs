@@ -3,12 +3,27 @@
 //! A law panics where it does not hold. It is given a [`Backend`], which opens stores that share one
 //! set of records as processes do.
 
+mod actions;
+mod course;
+mod effects;
 mod given;
+mod keeping;
 mod ledger;
 mod lines;
 mod order;
 
+pub use self::actions::ActionSamples;
+pub use self::course::{ActionMove, actions_keep_their_course};
+pub use self::effects::{
+    a_person_stands_between_two_take_ups, a_quarantine_is_reviewed_once, a_refused_transition_leaves_no_trace,
+    a_stale_epoch_is_refused, an_approval_is_used_once, an_escalation_is_decided_once,
+    eight_writers_propose_one_action, nothing_is_taken_up_while_effects_are_off, the_same_action_is_proposed_once,
+};
 pub use self::given::{Backend, LawSamples};
+pub use self::keeping::{
+    a_purge_leaves_open_actions, credit_is_for_separate_days, every_line_of_effects_has_project_and_actor,
+    the_time_of_effects_never_goes_back,
+};
 pub use self::ledger::{
     Move, a_call_is_booked_under_its_own_prompt, a_dead_epoch_settles_in_full, a_live_epoch_is_left_alone,
     a_refusal_leaves_no_attempt, no_cap_is_exceeded, the_ledgers_time_never_goes_back, unknown_settles_in_full,

@@ -1,6 +1,6 @@
 //! The store on SQLite keeps every law.
 
-use proem_store::laws::{self, Move};
+use proem_store::laws::{self, ActionMove, Move};
 use proptest::prelude::*;
 
 use crate::backend::{Sqlite, older};
@@ -36,16 +36,29 @@ keep! {
     a_finished_run_has_no_state,
     a_fork_leaves_its_parent,
     a_live_epoch_is_left_alone,
+    a_person_stands_between_two_take_ups,
+    a_purge_leaves_open_actions,
     a_purge_takes_what_belongs_to_its_runs,
+    a_quarantine_is_reviewed_once,
     a_refusal_leaves_no_attempt,
+    a_refused_transition_leaves_no_trace,
     a_run_is_taken_over_by_one,
+    a_stale_epoch_is_refused,
+    an_approval_is_used_once,
+    an_escalation_is_decided_once,
     clearing_and_its_undo,
+    credit_is_for_separate_days,
     each_prompt_has_its_own_results,
+    eight_writers_propose_one_action,
     events_are_only_added,
     every_line_has_project_and_actor,
+    every_line_of_effects_has_project_and_actor,
     intent_before_effect,
+    nothing_is_taken_up_while_effects_are_off,
     settlement_is_idempotent,
     the_ledgers_time_never_goes_back,
+    the_same_action_is_proposed_once,
+    the_time_of_effects_never_goes_back,
     unknown_settles_in_full,
     writes_share_transactions_not_fates,
 }
@@ -63,6 +76,23 @@ fn step() -> impl Strategy<Value = Move> {
     ]
 }
 
+fn happening() -> impl Strategy<Value = ActionMove> {
+    let which = 0..2_u8;
+    prop_oneof![
+        3 => which.clone().prop_map(ActionMove::Propose),
+        // Of every ten tries nine are decided on the version of the moment.
+        20 => (which.clone(), 0..18_usize, prop_oneof![9 => Just(0_u64), 1 => 1..3_u64])
+            .prop_map(|(which, event, ago)| ActionMove::Happen(which, event, ago)),
+        // What leads on from a proposal is tried more often than what ends it.
+        20 => (which, prop::sample::select(vec![1_usize, 3, 9, 12, 13, 14, 17]))
+            .prop_map(|(which, event)| ActionMove::Happen(which, event, 0)),
+        2 => Just(ActionMove::TakeOver),
+        2 => (-200_000..3_000_000_i64).prop_map(ActionMove::Clock),
+        1 => Just(ActionMove::Clock(40 * 24 * 60 * 60 * 1_000)),
+        1 => (0..2_usize).prop_map(ActionMove::Kill),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
@@ -71,5 +101,11 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
         runtime.block_on(laws::no_cap_is_exceeded(&Sqlite::new(folder.path()), most, &moves));
+    }
+    #[test]
+    fn actions_keep_their_course(moves in prop::collection::vec(happening(), 1..80)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        runtime.block_on(laws::actions_keep_their_course(&Sqlite::new(folder.path()), &moves));
     }
 }

@@ -1,0 +1,148 @@
+//! What holds of actions whatever happens to them, in any order, by any of several processes.
+
+#![expect(clippy::panic, reason = "a law panics where it does not hold")]
+
+use proem_engine::effect::{ActionEvent, PerformerEpoch};
+use proem_engine::run::Time;
+
+use super::actions::ActionSamples;
+use super::given::{Backend, number};
+use crate::record::NewAction;
+use crate::{ProposalAnswer, Store};
+
+/// One thing that somebody does.
+#[derive(Debug, Clone, Copy)]
+pub enum ActionMove {
+    /// Somebody proposes an action.
+    Propose(u8),
+    /// The event of that place among [`proem_engine::effect::ActionEventKind::ALL`] is to happen to an action, decided
+    /// on a version that many changes ago.
+    Happen(u8, usize, u64),
+    /// Another performer takes over.
+    TakeOver,
+    /// The clock goes on by so many milliseconds, or back.
+    Clock(i64),
+    /// A process dies, and another opens the store.
+    Kill(usize),
+}
+
+/// What is going on.
+struct Course {
+    stores: Vec<Store>,
+    epochs: Vec<PerformerEpoch>,
+    now: i64,
+}
+
+/// Whatever is tried: between two entries into execution stands a person, versions and states follow each other
+/// without a gap, one approval at most stands, and time does not go back.
+///
+/// # Panics
+///
+/// If not.
+pub async fn actions_keep_their_course(backend: &impl Backend, moves: &[ActionMove]) {
+    let mut course = Course { stores: vec![backend.open().await, backend.open().await], epochs: Vec::new(), now: 0 };
+    for (turn, step) in moves.iter().enumerate() {
+        course.take(backend, turn, *step).await;
+        for (what, none) in BROKEN {
+            assert_eq!(number(backend, none).await, 0, "{what} after {step:?}");
+        }
+    }
+    for store in course.stores {
+        store.close().await;
+    }
+}
+
+/// What never is, and what counts it.
+const BROKEN: [(&str, &str); 5] = [
+    (
+        "two take-ups without a person between",
+        "SELECT count(*) FROM transitions a JOIN transitions b ON a.action = b.action AND a.version < b.version \
+         WHERE a.event = 'take-up' AND b.event = 'take-up' AND NOT EXISTS (SELECT 1 FROM transitions p \
+         WHERE p.action = a.action AND p.version > a.version AND p.version < b.version AND p.actor LIKE 'person:%')",
+    ),
+    (
+        "a version without the one before",
+        "SELECT count(*) FROM transitions t WHERE t.version > 1 AND NOT EXISTS (SELECT 1 FROM transitions p \
+         WHERE p.action = t.action AND p.version = t.version - 1 AND p.state_after = t.state_before)",
+    ),
+    (
+        "an action that is not where its last line left it",
+        "SELECT count(*) FROM actions a WHERE a.version > 0 AND NOT EXISTS (SELECT 1 FROM transitions t \
+         WHERE t.action = a.key AND t.version = a.version AND t.state_after = a.state)",
+    ),
+    (
+        "an approval that stands and is not the action's",
+        "SELECT count(*) FROM action_approvals p JOIN actions a ON a.key = p.action WHERE p.used IS NULL \
+         AND p.void IS NULL AND (a.state NOT IN ('approved', 'resend') OR a.content <> p.content)",
+    ),
+    ("a time that went back", "SELECT count(*) FROM transitions a JOIN transitions b ON a.seq < b.seq AND a.at > b.at"),
+];
+
+impl Course {
+    async fn take(&mut self, backend: &impl Backend, turn: usize, step: ActionMove) {
+        match step {
+            ActionMove::Clock(by) => self.now = self.now.saturating_add(by),
+            ActionMove::TakeOver => {
+                let Some(store) = self.stores.first() else { return };
+                self.epochs.push(ActionSamples.performer(store).await);
+            }
+            ActionMove::Kill(which) => {
+                let which = which % self.stores.len();
+                self.stores.remove(which).abandon().await;
+                self.stores.push(backend.open().await);
+            }
+            ActionMove::Propose(which) => {
+                let action = ActionSamples.action(u64::from(which));
+                let Some(store) = self.stores.get(turn % self.stores.len()) else { return };
+                let answer = store.propose(action).await;
+                assert!(matches!(answer, Ok(ProposalAnswer::New | ProposalAnswer::Known { .. })), "{answer:?}");
+            }
+            ActionMove::Happen(which, event, ago) => {
+                let action = ActionSamples.action(u64::from(which));
+                let Some(store) = self.stores.get(turn % self.stores.len()) else { return };
+                let Ok(found) = store.action(&action.project, &action.key).await else { return };
+                let version = found.row.version.0.saturating_sub(ago);
+                let mut transition = ActionSamples.happens(&action, version, event_of(&action, event, self.clock()));
+                transition.at = self.clock();
+                // Of two epochs the stale one tries as well.
+                transition.request.epoch = self.epochs.iter().rev().nth(turn % 5 / 4).copied();
+                _ = ActionSamples.tried(store, transition).await;
+            }
+        }
+    }
+
+    fn clock(&self) -> Time {
+        Time(ActionSamples::NOW.0.saturating_add(self.now))
+    }
+}
+
+/// The event of that place, as it might come.
+fn event_of(action: &NewAction, place: usize, now: Time) -> ActionEvent {
+    let mut approval = ActionSamples.approval(action);
+    approval.expires = Time(now.0.saturating_add(60_000));
+    let events = [
+        ActionEvent::Hold { due: now },
+        ActionEvent::RequireApproval,
+        ActionEvent::Refuse,
+        ActionEvent::Approve(approval),
+        ActionEvent::Release(approval),
+        ActionSamples.edit(),
+        ActionEvent::Cancel,
+        ActionEvent::Expire,
+        ActionEvent::LapseApproval,
+        ActionSamples.take_up(action),
+        ActionEvent::Sent,
+        ActionEvent::Fail,
+        ActionEvent::NotSent,
+        ActionEvent::Lose,
+        ActionEvent::Die,
+        ActionEvent::ResolveSent,
+        ActionEvent::ResolveNotSent,
+        ActionEvent::Resend(approval),
+    ];
+    let place = place % events.len();
+    match events.into_iter().nth(place) {
+        Some(event) => event,
+        None => panic!("{place} is no event's place"),
+    }
+}
