@@ -16,6 +16,10 @@ pub const NAMES: [&str; 8] = [
     "after-finish",
 ];
 
+/// What is written about effects and has a place before and after it, in the order in which an action that a person
+/// approves passes them; between the last two lies the effect.
+pub const EFFECTS: [&str; 6] = ["proposal", "require-approval", "approve", "epoch", "take-up", "sent"];
+
 /// The place of an upgrade to a newer form, between its statements and their commit.
 pub const UPGRADE: &str = "during-upgrade";
 
@@ -31,6 +35,18 @@ pub fn pass(name: &str) {
 #[cfg(not(feature = "failpoints"))]
 pub const fn pass(name: &str) {
     _ = name;
+}
+
+/// Passes the place before or after what is written of that name, such as `before-take-up`.
+#[cfg(feature = "failpoints")]
+pub(crate) fn beside(side: &str, what: &str) {
+    pass(&format!("{side}-{what}"));
+}
+
+/// Passes a place.
+#[cfg(not(feature = "failpoints"))]
+pub(crate) const fn beside(side: &str, what: &str) {
+    _ = (side, what);
 }
 
 /// Fails if `PROEM_FAILPOINT` is `fail:` and this name: `intent`, `settle`, `pause`, `finish`, or any

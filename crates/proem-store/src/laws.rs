@@ -13,7 +13,7 @@ mod lines;
 mod order;
 
 pub use self::actions::ActionSamples;
-pub use self::course::{ActionMove, actions_keep_their_course};
+pub use self::course::{ActionMove, actions_keep_their_course, broken_courses};
 pub use self::effects::{
     a_person_stands_between_two_take_ups, a_quarantine_is_reviewed_once, a_refused_transition_leaves_no_trace,
     a_stale_epoch_is_refused, an_approval_is_used_once, an_escalation_is_decided_once,

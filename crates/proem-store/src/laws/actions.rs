@@ -155,7 +155,11 @@ impl ActionSamples {
         transition
     }
 
-    /// Lets it happen.
+    /// Lets it happen, if the table does.
+    ///
+    /// # Errors
+    ///
+    /// [`TransitionRefused`] if the table has it otherwise.
     pub async fn tried(self, store: &Store, transition: NewTransition) -> Result<Transition, TransitionRefused> {
         match store.transit(transition).await {
             Ok(answer) => answer.made(),

@@ -100,15 +100,13 @@ pub(super) fn written<T: FromStr>(name: &str, text: &str) -> Result<T, ReadFault
 
 /// A digest.
 pub(super) fn digest(row: &Row<'_>, column: &str) -> Result<[u8; 32], ReadFault> {
-    whole_digest(column, &get::<String>(row, column)?)
+    digest_or_null(row, column)?.ok_or_else(|| ReadFault::Odd(format!("`{column}` is empty")))
 }
 
 /// The same; null and an empty text are none.
 pub(super) fn digest_or_null(row: &Row<'_>, column: &str) -> Result<Option<[u8; 32]>, ReadFault> {
-    let text = get::<Option<String>>(row, column)?.filter(|text| !text.is_empty());
-    text.map(|text| whole_digest(column, &text)).transpose()
-}
-
-fn whole_digest(column: &str, text: &str) -> Result<[u8; 32], ReadFault> {
-    digest_of(text).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{text}`")))
+    let stored = row.get_ref(column)?.as_str_or_null();
+    let text = stored.map_err(|_| ReadFault::Odd(format!("`{column}` is no text")))?.filter(|text| !text.is_empty());
+    let whole = |text| digest_of(text).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{text}`")));
+    text.map(whole).transpose()
 }

@@ -142,6 +142,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_committed_is_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.db");
+        place::make_file(&path).unwrap();
+        let tables = writing(&path, There::Empty).unwrap();
+        let number = |sql| tables.row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(number("PRAGMA synchronous"), Some(2), "FULL");
+    }
+
+    #[test]
     fn a_path_stays_a_path_in_an_address() {
         let check = |path: &str, expected: &str| assert_eq!(immutable(Path::new(path)), expected);
         check("/state/records.db", "file:/state/records.db?immutable=1");

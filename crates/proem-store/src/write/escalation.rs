@@ -31,9 +31,9 @@ impl Store {
     /// [`Error::Conflict`] for fewer than [`NewEscalation::FEWEST`] or more than [`NewEscalation::MOST`] options,
     /// or two with one id; [`Error::Unusable`].
     pub async fn escalate(&self, escalation: NewEscalation) -> Result<EscalationAnswer, Error> {
-        failpoint::pass("before-escalation");
+        failpoint::beside("before", "escalation");
         let answer = self.write(escalation).await?;
-        failpoint::pass("after-escalation");
+        failpoint::beside("after", "escalation");
         Ok(answer)
     }
 
@@ -44,9 +44,9 @@ impl Store {
     /// [`Error::NotFound`] without such an escalation or option, [`Error::Conflict`] unless a person decides,
     /// [`Error::Unusable`].
     pub async fn decide(&self, decision: NewDecision) -> Result<EscalationAnswer, Error> {
-        failpoint::pass("before-decision");
+        failpoint::beside("before", "decision");
         let answer = self.write(decision).await?;
-        failpoint::pass("after-decision");
+        failpoint::beside("after", "decision");
         Ok(answer)
     }
 

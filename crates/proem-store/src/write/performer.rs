@@ -17,9 +17,9 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn take_epoch(&self, claim: PerformerClaim) -> Result<PerformerEpoch, Error> {
-        failpoint::pass("before-epoch");
+        failpoint::beside("before", "epoch");
         let epoch = self.write(claim).await?;
-        failpoint::pass("after-epoch");
+        failpoint::beside("after", "epoch");
         Ok(epoch)
     }
 }

@@ -41,9 +41,9 @@ impl Store {
     ///
     /// [`Error::Conflict`] for an action without a claim, [`Error::Unusable`].
     pub async fn propose(&self, action: NewAction) -> Result<ProposalAnswer, Error> {
-        failpoint::pass("before-proposal");
+        failpoint::beside("before", "proposal");
         let answer = self.write(action).await?;
-        failpoint::pass("after-proposal");
+        failpoint::beside("after", "proposal");
         Ok(answer)
     }
 }

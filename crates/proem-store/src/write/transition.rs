@@ -27,7 +27,7 @@ use crate::store::Store;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransitionAnswer {
     /// It happened, and is on the disk.
-    Made(Transition),
+    Made(Box<Transition>),
     /// It is refused, and nothing is written.
     Refused(TransitionRefused),
 }
@@ -40,7 +40,7 @@ impl TransitionAnswer {
     /// [`TransitionRefused`] if it was refused.
     pub fn made(self) -> Result<Transition, TransitionRefused> {
         match self {
-            Self::Made(transition) => Ok(transition),
+            Self::Made(transition) => Ok(*transition),
             Self::Refused(refused) => Err(refused),
         }
     }
@@ -55,9 +55,10 @@ impl Store {
     /// [`Error::NotFound`] without such an action, [`Error::Conflict`] if what has to come with the event is missing
     /// or does not fit its hash, [`Error::Unusable`].
     pub async fn transit(&self, transition: NewTransition) -> Result<TransitionAnswer, Error> {
-        failpoint::pass("before-transition");
+        let what = transition.request.event.kind().as_str();
+        failpoint::beside("before", what);
         let answer = self.write(transition).await?;
-        failpoint::pass("after-transition");
+        failpoint::beside("after", what);
         Ok(answer)
     }
 }
@@ -94,7 +95,7 @@ impl Write for NewTransition {
                 let load = self.kept()?;
                 let at = to.at(self.at);
                 MadeTransition { new: self, found: &found, made: &transition, load, at }.write(to)?;
-                Ok(TransitionAnswer::Made(transition))
+                Ok(TransitionAnswer::Made(Box::new(transition)))
             }
             Err(refused) => Ok(TransitionAnswer::Refused(refused)),
         }

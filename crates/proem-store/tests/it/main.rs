@@ -2,6 +2,7 @@
 
 mod backend;
 mod crash;
+mod effects;
 mod laws;
 mod open;
 mod processes;

@@ -1,0 +1,101 @@
+//! What the queue costs: all open actions of a project by what is due next, beside what SQLite does by itself.
+//!
+//! `cargo bench -p proem-store --bench queue [ACTIONS]`; 10,000 of them without an argument.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use proem_engine::effect::{ActionEvent, PerformerEpoch};
+use proem_engine::run::Time;
+use proem_guard::InstallationKey;
+use proem_store::laws::{ActionSamples, LawSamples};
+use proem_store::query::ActionsWanted;
+use proem_store::{Store, StoreAccess, StoreOptions};
+use rusqlite::Connection;
+
+/// How many actions there are, unless the first argument says.
+const ACTIONS: u64 = 10_000;
+
+/// How many are proposed at the same time.
+const TOGETHER: u64 = 500;
+
+/// How often each question is asked.
+const ROUNDS: usize = 30;
+
+fn show(name: &str, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default().as_micros();
+    println!("{name:<52} p50 {:>6} µs, p90 {:>6} µs", at(50), at(90));
+}
+
+/// Every third waits, every third is held.
+async fn propose(store: &Store, signal: u64) {
+    let action = ActionSamples.action(signal);
+    ActionSamples.proposed(store, &action).await;
+    let due = Time(ActionSamples::NOW.0 + i64::try_from(signal % 977).unwrap());
+    let event = match signal % 3 {
+        0 => ActionEvent::RequireApproval,
+        1 => ActionEvent::Hold { due },
+        _ => return,
+    };
+    ActionSamples.made(store, ActionSamples.happens(&action, 0, event)).await;
+}
+
+/// The peer: the same lines with their texts, sorted, by one statement.
+fn peer(path: &Path) -> Duration {
+    let connection = Connection::open(path).unwrap();
+    let start = Instant::now();
+    let mut query = connection
+        .prepare(
+            "SELECT a.*, c.bytes AS text FROM actions a LEFT JOIN contents c ON c.hash = a.form \
+             WHERE a.ended IS NULL ORDER BY coalesce(a.due, a.deadline), a.key",
+        )
+        .unwrap();
+    let lines = query.query_map([], |row| row.get::<_, String>("key")).unwrap().count();
+    assert!(lines > 0);
+    start.elapsed()
+}
+
+#[tokio::main]
+async fn main() {
+    let actions = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(ACTIONS);
+    let folder = tempfile::tempdir().unwrap();
+    let opening = StoreOptions {
+        path: folder.path().join("records.db"),
+        key: InstallationKey::new([7; 32]),
+        access: StoreAccess::Write,
+        project: LawSamples.project(),
+        actor: LawSamples.actor(),
+        zone: jiff::tz::TimeZone::UTC,
+    };
+    let path = opening.path.clone();
+    let store = Store::open(opening).await.unwrap().store;
+    for first in (0..actions).step_by(usize::try_from(TOGETHER).unwrap()) {
+        let some = first..actions.min(first + TOGETHER);
+        futures_util::future::join_all(some.map(|signal| propose(&store, signal))).await;
+    }
+    println!("{actions} open actions");
+    show("the peer: the same lines with rusqlite", (0..ROUNDS).map(|_| peer(&path)).collect());
+    let project = Some(LawSamples.project());
+    let all = ActionsWanted { project: project.clone(), ..ActionsWanted::default() };
+    let some = ActionsWanted { most: Some(50), ..all.clone() };
+    for (name, wanted) in [("the queue", &all), ("the first 50 of it", &some)] {
+        let mut times = Vec::new();
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            let rows = store.actions(wanted).await.unwrap();
+            times.push(start.elapsed());
+            assert!(!rows.is_empty());
+        }
+        show(name, times);
+    }
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        store.due_actions(&LawSamples.project(), PerformerEpoch(1), Time(ActionSamples::NOW.0 + 500)).await.unwrap();
+        times.push(start.elapsed());
+    }
+    show("what a sweep looks at", times);
+    store.close().await;
+}
