@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use proem_engine::effect::{ActionEvent, PerformerEpoch};
 use proem_engine::run::Time;
 use proem_guard::InstallationKey;
-use proem_store::laws::{ActionSamples, LawSamples};
+use proem_store::laws::{LawActions, LawSamples};
 use proem_store::query::ActionsWanted;
 use proem_store::{Store, StoreAccess, StoreOptions};
 use rusqlite::Connection;
@@ -31,15 +31,15 @@ fn show(name: &str, mut times: Vec<Duration>) {
 
 /// Every third waits, every third is held.
 async fn propose(store: &Store, signal: u64) {
-    let action = ActionSamples.action(signal);
-    ActionSamples.proposed(store, &action).await;
-    let due = Time(ActionSamples::NOW.0 + i64::try_from(signal % 977).unwrap());
+    let action = LawActions.action(signal);
+    LawActions.proposed(store, &action).await;
+    let due = Time(LawActions::NOW.0 + i64::try_from(signal % 977).unwrap());
     let event = match signal % 3 {
         0 => ActionEvent::RequireApproval,
         1 => ActionEvent::Hold { due },
         _ => return,
     };
-    ActionSamples.made(store, ActionSamples.happens(&action, 0, event)).await;
+    LawActions.made(store, LawActions.happens(&action, 0, event)).await;
 }
 
 /// The peer: the same lines with their texts, sorted, by one statement.
@@ -93,7 +93,7 @@ async fn main() {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        store.due_actions(&LawSamples.project(), PerformerEpoch(1), Time(ActionSamples::NOW.0 + 500)).await.unwrap();
+        store.due_actions(&LawSamples.project(), PerformerEpoch(1), Time(LawActions::NOW.0 + 500)).await.unwrap();
         times.push(start.elapsed());
     }
     show("what a sweep looks at", times);

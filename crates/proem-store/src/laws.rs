@@ -12,7 +12,7 @@ mod ledger;
 mod lines;
 mod order;
 
-pub use self::actions::ActionSamples;
+pub use self::actions::LawActions;
 pub use self::course::{ActionMove, actions_keep_their_course, broken_courses};
 pub use self::effects::{
     a_person_stands_between_two_take_ups, a_quarantine_is_reviewed_once, a_refused_transition_leaves_no_trace,

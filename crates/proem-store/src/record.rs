@@ -11,7 +11,7 @@ mod review;
 mod run;
 
 pub use self::action::{
-    ActionCorrection, ActionOrigin, ApprovalBreadth, CreditScope, EffectsPosition, EffectsSwitch, NewAction,
+    ActionCorrection, ActionSource, ApprovalBreadth, CreditScope, EffectsPower, EffectsSwitch, NewAction,
     NewTransition, PerformerClaim, TransitionLoad,
 };
 pub use self::call::{

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::given::LawSamples;
 use crate::record::{
-    Actor, ActorKind, ApprovalBreadth, CreditScope, EffectsPosition, EffectsSwitch, EscalationId, EscalationOption,
+    Actor, ActorKind, ApprovalBreadth, CreditScope, EffectsPower, EffectsSwitch, EscalationId, EscalationOption,
     HashedContent, NewAction, NewDecision, NewEscalation, NewQuarantine, NewTransition, PerformerClaim, QuarantineId,
     TransitionLoad, digest_of, hash,
 };
@@ -28,9 +28,9 @@ fn digest(text: &str) -> [u8; 32] {
 
 /// Makes actions and what happens to them, in a law.
 #[derive(Debug, Clone, Copy)]
-pub struct ActionSamples;
+pub struct LawActions;
 
-impl ActionSamples {
+impl LawActions {
     /// When everything happens, unless a law says otherwise.
     pub const NOW: Time = Time(1_000_000);
     /// Until when actions wait: 30 days later.
@@ -191,13 +191,13 @@ impl ActionSamples {
 
     /// That effects are switched on or off.
     #[must_use]
-    pub fn switch(self, position: EffectsPosition) -> EffectsSwitch {
-        EffectsSwitch { project: LawSamples.project(), actor: LawSamples.actor(), at: Self::NOW, position }
+    pub fn switch(self, power: EffectsPower) -> EffectsSwitch {
+        EffectsSwitch { project: LawSamples.project(), actor: LawSamples.actor(), at: Self::NOW, power }
     }
 
     /// Switches effects on and begins a performer's life.
     pub async fn performer(self, store: &Store) -> PerformerEpoch {
-        let switched = store.switch_effects(self.switch(EffectsPosition::On)).await;
+        let switched = store.switch_effects(self.switch(EffectsPower::On)).await;
         assert!(switched.is_ok(), "{switched:?}");
         let claim = PerformerClaim {
             project: LawSamples.project(),

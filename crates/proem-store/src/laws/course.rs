@@ -5,7 +5,7 @@
 use proem_engine::effect::{ActionEvent, PerformerEpoch};
 use proem_engine::run::Time;
 
-use super::actions::ActionSamples;
+use super::actions::LawActions;
 use super::given::{Backend, number};
 use crate::record::NewAction;
 use crate::{ProposalAnswer, Store};
@@ -93,7 +93,7 @@ impl Course {
             ActionMove::Clock(by) => self.now = self.now.saturating_add(by),
             ActionMove::TakeOver => {
                 let Some(store) = self.stores.first() else { return };
-                self.epochs.push(ActionSamples.performer(store).await);
+                self.epochs.push(LawActions.performer(store).await);
             }
             ActionMove::Kill(which) => {
                 let which = which % self.stores.len();
@@ -101,33 +101,33 @@ impl Course {
                 self.stores.push(backend.open().await);
             }
             ActionMove::Propose(which) => {
-                let action = ActionSamples.action(u64::from(which));
+                let action = LawActions.action(u64::from(which));
                 let Some(store) = self.stores.get(turn % self.stores.len()) else { return };
                 let answer = store.propose(action).await;
                 assert!(matches!(answer, Ok(ProposalAnswer::New | ProposalAnswer::Known { .. })), "{answer:?}");
             }
             ActionMove::Happen(which, event, ago) => {
-                let action = ActionSamples.action(u64::from(which));
+                let action = LawActions.action(u64::from(which));
                 let Some(store) = self.stores.get(turn % self.stores.len()) else { return };
                 let Ok(found) = store.action(&action.project, &action.key).await else { return };
                 let version = found.row.version.0.saturating_sub(ago);
-                let mut transition = ActionSamples.happens(&action, version, event_of(&action, event, self.clock()));
+                let mut transition = LawActions.happens(&action, version, event_of(&action, event, self.clock()));
                 transition.at = self.clock();
                 // Of two epochs the stale one tries as well.
                 transition.request.epoch = self.epochs.iter().rev().nth(turn % 5 / 4).copied();
-                _ = ActionSamples.tried(store, transition).await;
+                _ = LawActions.tried(store, transition).await;
             }
         }
     }
 
     fn clock(&self) -> Time {
-        Time(ActionSamples::NOW.0.saturating_add(self.now))
+        Time(LawActions::NOW.0.saturating_add(self.now))
     }
 }
 
 /// The event of that place, as it might come.
 fn event_of(action: &NewAction, place: usize, now: Time) -> ActionEvent {
-    let mut approval = ActionSamples.approval(action);
+    let mut approval = LawActions.approval(action);
     approval.expires = Time(now.0.saturating_add(60_000));
     let events = [
         ActionEvent::Hold { due: now },
@@ -135,11 +135,11 @@ fn event_of(action: &NewAction, place: usize, now: Time) -> ActionEvent {
         ActionEvent::Refuse,
         ActionEvent::Approve(approval),
         ActionEvent::Release(approval),
-        ActionSamples.edit(),
+        LawActions.edit(),
         ActionEvent::Cancel,
         ActionEvent::Expire,
         ActionEvent::LapseApproval,
-        ActionSamples.take_up(action),
+        LawActions.take_up(action),
         ActionEvent::Sent,
         ActionEvent::Fail,
         ActionEvent::NotSent,

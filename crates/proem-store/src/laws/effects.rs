@@ -9,12 +9,11 @@ use proem_engine::effect::{
 };
 use proem_engine::run::Time;
 
-use super::actions::ActionSamples;
+use super::actions::LawActions;
 use super::given::{Backend, LawSamples, number};
 use crate::query::ActionDetail;
 use crate::record::{
-    EffectsPosition, EscalationState, EscalationWithdrawal, NewAction, QuarantineReview, QuarantineState,
-    TransitionLoad,
+    EffectsPower, EscalationState, EscalationWithdrawal, NewAction, QuarantineReview, QuarantineState, TransitionLoad,
 };
 use crate::{Error, EscalationAnswer, ProposalAnswer, QuarantineAnswer, Store};
 
@@ -25,17 +24,17 @@ use crate::{Error, EscalationAnswer, ProposalAnswer, QuarantineAnswer, Store};
 /// If not.
 pub async fn the_same_action_is_proposed_once(backend: &impl Backend) {
     let store = backend.open().await;
-    let (first, second) = (ActionSamples.signal(1, 1), ActionSamples.signal(2, 1));
-    let action = ActionSamples.caused(std::slice::from_ref(&first));
-    ActionSamples.proposed(&store, &action).await;
+    let (first, second) = (LawActions.signal(1, 1), LawActions.signal(2, 1));
+    let action = LawActions.caused(std::slice::from_ref(&first));
+    LawActions.proposed(&store, &action).await;
     let mut reworded = action.clone();
     reworded.form.push_str(", in other words");
     let known = store.propose(reworded).await;
     assert!(matches!(known, Ok(ProposalAnswer::Known { state: ActionState::Proposed, .. })), "{known:?}");
-    let both = store.propose(ActionSamples.caused(&[first, second])).await;
+    let both = store.propose(LawActions.caused(&[first, second])).await;
     assert!(matches!(both, Ok(ProposalAnswer::Duplicate { of }) if of == action.key), "{both:?}");
-    ActionSamples.proposed(&store, &ActionSamples.caused(&[ActionSamples.signal(1, 2)])).await;
-    let mut causeless = ActionSamples.action(9);
+    LawActions.proposed(&store, &LawActions.caused(&[LawActions.signal(1, 2)])).await;
+    let mut causeless = LawActions.action(9);
     causeless.claims.clear();
     assert!(matches!(store.propose(causeless).await, Err(Error::Conflict(_))));
     assert_eq!(number(backend, "SELECT count(*) FROM actions").await, 2);
@@ -53,7 +52,7 @@ pub async fn eight_writers_propose_one_action(backend: &impl Backend) {
     for _ in 0..8 {
         stores.push(backend.open().await);
     }
-    let answers = join_all(stores.iter().map(|store| store.propose(ActionSamples.action(1)))).await;
+    let answers = join_all(stores.iter().map(|store| store.propose(LawActions.action(1)))).await;
     let new = answers.iter().filter(|answer| matches!(answer, Ok(ProposalAnswer::New))).count();
     let known = answers.iter().filter(|answer| matches!(answer, Ok(ProposalAnswer::Known { .. }))).count();
     assert_eq!((new, known), (1, 7), "{answers:?}");
@@ -69,29 +68,29 @@ pub async fn eight_writers_propose_one_action(backend: &impl Backend) {
 /// If it does.
 pub async fn a_refused_transition_leaves_no_trace(backend: &impl Backend) {
     let store = backend.open().await;
-    let action = ActionSamples.action(1);
-    let version = ActionSamples.approved(&store, &action).await;
+    let action = LawActions.action(1);
+    let version = LawActions.approved(&store, &action).await;
     let seen = store.effects(&action.project).await.map(|status| status.last_seen);
     let before = store.action(&action.project, &action.key).await;
-    let mut from_agent = ActionSamples.happens(&action, version, ActionEvent::Cancel);
+    let mut from_agent = LawActions.happens(&action, version, ActionEvent::Cancel);
     from_agent.request.by = Authority::Agent;
-    let mut borrowed = ActionSamples.happens(&action, version, ActionEvent::Cancel);
-    borrowed.actor = ActionSamples.system();
-    let stale = ActionSamples.happens(&action, version - 1, ActionEvent::Cancel);
-    let epochless = ActionSamples.happens(&action, version, ActionSamples.take_up(&action));
+    let mut borrowed = LawActions.happens(&action, version, ActionEvent::Cancel);
+    borrowed.actor = LawActions.system();
+    let stale = LawActions.happens(&action, version - 1, ActionEvent::Cancel);
+    let epochless = LawActions.happens(&action, version, LawActions.take_up(&action));
     let expected = [
         (from_agent, RefusalRule::Authority(Authority::Operator)),
         (borrowed, RefusalRule::Authority(Authority::Operator)),
         (stale, RefusalRule::Version),
         (epochless, RefusalRule::Epoch(EpochRule::InForce)),
-        (ActionSamples.happens(&action, version, ActionEvent::Expire), RefusalRule::NoTransition),
+        (LawActions.happens(&action, version, ActionEvent::Expire), RefusalRule::NoTransition),
     ];
     for (mut transition, rule) in expected {
-        transition.at = Time(ActionSamples::NOW.0 + 5);
-        let refused = ActionSamples.tried(&store, transition).await.err();
+        transition.at = Time(LawActions::NOW.0 + 5);
+        let refused = LawActions.tried(&store, transition).await.err();
         assert_eq!(refused.map(|refused| refused.rule), Some(rule));
     }
-    let mut unloaded = ActionSamples.happens(&action, version, ActionSamples.edit());
+    let mut unloaded = LawActions.happens(&action, version, LawActions.edit());
     unloaded.load = TransitionLoad::Nothing;
     assert!(matches!(store.transit(unloaded).await, Err(Error::Conflict(_))));
     let after = store.action(&action.project, &action.key).await;
@@ -108,25 +107,25 @@ pub async fn a_refused_transition_leaves_no_trace(backend: &impl Backend) {
 pub async fn a_person_stands_between_two_take_ups(backend: &impl Backend) {
     let stores = [backend.open().await, backend.open().await];
     let [store, other] = &stores;
-    let action = ActionSamples.action(1);
-    let version = ActionSamples.approved(store, &action).await;
-    let epoch = ActionSamples.performer(store).await;
-    let take_up = |version| ActionSamples.performs(&action, version, ActionSamples.take_up(&action), epoch);
-    let tries = join_all([store, other, store, other].map(|store| ActionSamples.tried(store, take_up(version)))).await;
+    let action = LawActions.action(1);
+    let version = LawActions.approved(store, &action).await;
+    let epoch = LawActions.performer(store).await;
+    let take_up = |version| LawActions.performs(&action, version, LawActions.take_up(&action), epoch);
+    let tries = join_all([store, other, store, other].map(|store| LawActions.tried(store, take_up(version)))).await;
     assert_eq!(tries.iter().filter(|tried| tried.is_ok()).count(), 1, "{tries:?}");
-    let lost = ActionSamples.performs(&action, version + 1, ActionEvent::Lose, epoch);
-    let version = ActionSamples.made(store, lost).await;
-    assert!(ActionSamples.tried(other, take_up(version)).await.is_err(), "nobody has looked");
-    let resend = ActionEvent::Resend(ActionSamples.approval(&action));
-    let version = ActionSamples.made(store, ActionSamples.happens(&action, version, resend)).await;
+    let lost = LawActions.performs(&action, version + 1, ActionEvent::Lose, epoch);
+    let version = LawActions.made(store, lost).await;
+    assert!(LawActions.tried(other, take_up(version)).await.is_err(), "nobody has looked");
+    let resend = ActionEvent::Resend(LawActions.approval(&action));
+    let version = LawActions.made(store, LawActions.happens(&action, version, resend)).await;
     let others = TakeUp { gate: GateRuling::Permits, unmet: Vec::new(), bytes: BytesHash([0; 32]) };
-    let others = ActionSamples.performs(&action, version, ActionEvent::TakeUp(others), epoch);
-    let refused = ActionSamples.tried(other, others).await.err();
+    let others = LawActions.performs(&action, version, ActionEvent::TakeUp(others), epoch);
+    let refused = LawActions.tried(other, others).await.err();
     assert_eq!(refused.map(|refused| refused.rule), Some(RefusalRule::Requirement(Requirement::SameBytes)));
-    ActionSamples.made(other, take_up(version)).await;
+    LawActions.made(other, take_up(version)).await;
     let detail = found(store, &action).await;
     assert_eq!(detail.row.state, ActionState::Resending);
-    assert_eq!(detail.bytes.as_deref(), Some(ActionSamples.bytes(&action).as_bytes()));
+    assert_eq!(detail.bytes.as_deref(), Some(LawActions.bytes(&action).as_bytes()));
     close(stores).await;
 }
 
@@ -137,25 +136,25 @@ pub async fn a_person_stands_between_two_take_ups(backend: &impl Backend) {
 /// If it does.
 pub async fn a_stale_epoch_is_refused(backend: &impl Backend) {
     let store = backend.open().await;
-    let (taken, waits) = (ActionSamples.action(1), ActionSamples.action(2));
-    let version = ActionSamples.approved(&store, &taken).await;
-    let other = ActionSamples.approved(&store, &waits).await;
-    let stale = ActionSamples.performer(&store).await;
-    let take_up = ActionSamples.performs(&taken, version, ActionSamples.take_up(&taken), stale);
-    let version = ActionSamples.made(&store, take_up).await;
-    let epoch = ActionSamples.performer(&store).await;
+    let (taken, waits) = (LawActions.action(1), LawActions.action(2));
+    let version = LawActions.approved(&store, &taken).await;
+    let other = LawActions.approved(&store, &waits).await;
+    let stale = LawActions.performer(&store).await;
+    let take_up = LawActions.performs(&taken, version, LawActions.take_up(&taken), stale);
+    let version = LawActions.made(&store, take_up).await;
+    let epoch = LawActions.performer(&store).await;
     assert_eq!(epoch, PerformerEpoch(stale.0 + 1));
-    let due = store.due_actions(&taken.project, epoch, ActionSamples::NOW).await.unwrap_or_default();
+    let due = store.due_actions(&taken.project, epoch, LawActions::NOW).await.unwrap_or_default();
     assert_eq!(due.len(), 2, "{due:?}");
     for (action, version, event) in [
         (&taken, version, ActionEvent::Sent),
         (&taken, version, ActionEvent::NotSent),
-        (&waits, other, ActionSamples.take_up(&waits)),
+        (&waits, other, LawActions.take_up(&waits)),
     ] {
-        let refused = ActionSamples.tried(&store, ActionSamples.performs(action, version, event, stale)).await.err();
+        let refused = LawActions.tried(&store, LawActions.performs(action, version, event, stale)).await.err();
         assert!(matches!(refused.map(|refused| refused.rule), Some(RefusalRule::Epoch(_))), "{refused:?}");
     }
-    ActionSamples.made(&store, ActionSamples.performs(&taken, version, ActionEvent::Die, epoch)).await;
+    LawActions.made(&store, LawActions.performs(&taken, version, ActionEvent::Die, epoch)).await;
     assert_eq!(found(&store, &taken).await.row.state, ActionState::Unknown);
     store.close().await;
 }
@@ -167,25 +166,25 @@ pub async fn a_stale_epoch_is_refused(backend: &impl Backend) {
 /// If not.
 pub async fn an_approval_is_used_once(backend: &impl Backend) {
     let store = backend.open().await;
-    let (sent, edited) = (ActionSamples.action(1), ActionSamples.action(2));
-    let epoch = ActionSamples.performer(&store).await;
-    let version = ActionSamples.approved(&store, &sent).await;
-    let take_up = ActionSamples.performs(&sent, version, ActionSamples.take_up(&sent), epoch);
-    let version = ActionSamples.made(&store, take_up).await;
-    let version = ActionSamples.made(&store, ActionSamples.performs(&sent, version, ActionEvent::NotSent, epoch)).await;
-    let again = ActionSamples.performs(&sent, version, ActionSamples.take_up(&sent), epoch);
-    assert!(ActionSamples.tried(&store, again).await.is_err());
+    let (sent, edited) = (LawActions.action(1), LawActions.action(2));
+    let epoch = LawActions.performer(&store).await;
+    let version = LawActions.approved(&store, &sent).await;
+    let take_up = LawActions.performs(&sent, version, LawActions.take_up(&sent), epoch);
+    let version = LawActions.made(&store, take_up).await;
+    let version = LawActions.made(&store, LawActions.performs(&sent, version, ActionEvent::NotSent, epoch)).await;
+    let again = LawActions.performs(&sent, version, LawActions.take_up(&sent), epoch);
+    assert!(LawActions.tried(&store, again).await.is_err());
     let approvals = found(&store, &sent).await.approvals;
     assert!(matches!(approvals.as_slice(), [one] if one.used.is_some() && one.void.is_none()), "{approvals:?}");
-    let version = ActionSamples.approved(&store, &edited).await;
-    let version = ActionSamples.made(&store, ActionSamples.happens(&edited, version, ActionSamples.edit())).await;
-    let stale = ActionEvent::Approve(ActionSamples.approval(&edited));
-    let refused = ActionSamples.tried(&store, ActionSamples.happens(&edited, version, stale)).await.err();
+    let version = LawActions.approved(&store, &edited).await;
+    let version = LawActions.made(&store, LawActions.happens(&edited, version, LawActions.edit())).await;
+    let stale = ActionEvent::Approve(LawActions.approval(&edited));
+    let refused = LawActions.tried(&store, LawActions.happens(&edited, version, stale)).await.err();
     let rule = RefusalRule::Requirement(Requirement::ApprovalContent);
     assert_eq!(refused.map(|refused| refused.rule), Some(rule), "what was shown is no more");
     let detail = found(&store, &edited).await;
     assert!(matches!(detail.approvals.as_slice(), [one] if one.void.is_some() && one.used.is_none()));
-    assert_eq!(detail.row.form.as_deref(), Some(ActionSamples::EDITED));
+    assert_eq!(detail.row.form.as_deref(), Some(LawActions::EDITED));
     let replaced = detail.transitions.last().and_then(|line| line.replaced.clone());
     assert_eq!(replaced.as_deref(), Some(edited.form.as_str()), "both contents are kept");
     store.close().await;
@@ -198,21 +197,21 @@ pub async fn an_approval_is_used_once(backend: &impl Backend) {
 /// If something is.
 pub async fn nothing_is_taken_up_while_effects_are_off(backend: &impl Backend) {
     let store = backend.open().await;
-    let action = ActionSamples.action(1);
-    let version = ActionSamples.approved(&store, &action).await;
-    let epoch = ActionSamples.performer(&store).await;
-    let take_up = || ActionSamples.performs(&action, version, ActionSamples.take_up(&action), epoch);
-    assert!(store.switch_effects(ActionSamples.switch(EffectsPosition::Off)).await.is_ok());
-    let refused = ActionSamples.tried(&store, take_up()).await.err();
+    let action = LawActions.action(1);
+    let version = LawActions.approved(&store, &action).await;
+    let epoch = LawActions.performer(&store).await;
+    let take_up = || LawActions.performs(&action, version, LawActions.take_up(&action), epoch);
+    assert!(store.switch_effects(LawActions.switch(EffectsPower::Off)).await.is_ok());
+    let refused = LawActions.tried(&store, take_up()).await.err();
     assert_eq!(refused.map(|refused| refused.rule), Some(RefusalRule::Requirement(Requirement::Gate)));
-    let mut by_code = ActionSamples.switch(EffectsPosition::On);
-    by_code.actor = ActionSamples.system();
+    let mut by_code = LawActions.switch(EffectsPower::On);
+    by_code.actor = LawActions.system();
     assert!(matches!(store.switch_effects(by_code).await, Err(Error::Conflict(_))));
     // On for another store is off for this one.
     assert!(backend.execute("UPDATE effects_state SET state = 'on', store = 'another'").await.is_ok());
-    assert!(ActionSamples.tried(&store, take_up()).await.is_err());
-    assert!(store.switch_effects(ActionSamples.switch(EffectsPosition::On)).await.is_ok());
-    ActionSamples.made(&store, take_up()).await;
+    assert!(LawActions.tried(&store, take_up()).await.is_err());
+    assert!(store.switch_effects(LawActions.switch(EffectsPower::On)).await.is_ok());
+    LawActions.made(&store, take_up()).await;
     store.close().await;
 }
 
@@ -224,26 +223,26 @@ pub async fn nothing_is_taken_up_while_effects_are_off(backend: &impl Backend) {
 pub async fn an_escalation_is_decided_once(backend: &impl Backend) {
     let stores = [backend.open().await, backend.open().await];
     let [store, other] = &stores;
-    let mut narrow = ActionSamples.escalation("e0");
+    let mut narrow = LawActions.escalation("e0");
     narrow.options.truncate(1);
     assert!(matches!(store.escalate(narrow).await, Err(Error::Conflict(_))));
-    assert!(matches!(store.escalate(ActionSamples.escalation("e1")).await, Ok(EscalationAnswer::Done)));
-    let again = other.escalate(ActionSamples.escalation("e1")).await;
+    assert!(matches!(store.escalate(LawActions.escalation("e1")).await, Ok(EscalationAnswer::Done)));
+    let again = other.escalate(LawActions.escalation("e1")).await;
     assert!(matches!(again, Ok(EscalationAnswer::Stands(EscalationState::Open))), "{again:?}");
-    let mut by_code = ActionSamples.decision("e1", "write");
-    by_code.actor = ActionSamples.system();
+    let mut by_code = LawActions.decision("e1", "write");
+    by_code.actor = LawActions.system();
     assert!(matches!(store.decide(by_code).await, Err(Error::Conflict(_))));
-    assert!(matches!(store.decide(ActionSamples.decision("e1", "shout")).await, Err(Error::NotFound(_))));
-    assert!(matches!(store.decide(ActionSamples.decision("e2", "wait")).await, Err(Error::NotFound(_))));
+    assert!(matches!(store.decide(LawActions.decision("e1", "shout")).await, Err(Error::NotFound(_))));
+    assert!(matches!(store.decide(LawActions.decision("e2", "wait")).await, Err(Error::NotFound(_))));
     let answers = join_all([
-        store.decide(ActionSamples.decision("e1", "write")),
-        other.decide(ActionSamples.decision("e1", "wait")),
-        store.decide(ActionSamples.decision("e1", "wait")),
+        store.decide(LawActions.decision("e1", "write")),
+        other.decide(LawActions.decision("e1", "wait")),
+        store.decide(LawActions.decision("e1", "wait")),
     ])
     .await;
     let done = answers.iter().filter(|answer| matches!(answer, Ok(EscalationAnswer::Done))).count();
     assert_eq!(done, 1, "{answers:?}");
-    let decision = ActionSamples.decision("e1", "wait");
+    let decision = LawActions.decision("e1", "wait");
     let withdrawal = EscalationWithdrawal {
         escalation: decision.escalation.clone(),
         project: decision.project.clone(),
@@ -265,19 +264,19 @@ pub async fn an_escalation_is_decided_once(backend: &impl Backend) {
 /// If not.
 pub async fn a_quarantine_is_reviewed_once(backend: &impl Backend) {
     let store = backend.open().await;
-    let item = ActionSamples.quarantine(1);
+    let item = LawActions.quarantine(1);
     let review = |state| QuarantineReview {
         id: item.id.clone(),
         project: item.project.clone(),
         actor: LawSamples.actor(),
-        at: ActionSamples::NOW,
+        at: LawActions::NOW,
         state,
     };
     for expected in [QuarantineAnswer::Done, QuarantineAnswer::Stands] {
         assert_eq!(store.quarantine(item.clone()).await.ok(), Some(expected));
     }
     let mut by_code = review(QuarantineState::Released);
-    by_code.actor = ActionSamples.system();
+    by_code.actor = LawActions.system();
     assert!(matches!(store.review_quarantine(by_code).await, Err(Error::Conflict(_))));
     let none = store.review_quarantine(review(QuarantineState::Quarantined)).await;
     assert!(matches!(none, Err(Error::Conflict(_))), "{none:?}");

@@ -6,7 +6,7 @@ use proem_engine::effect::{ActionEvent, ActionState, RefusalRule, TransitionRequ
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
-use super::actions::ActionSamples;
+use super::actions::LawActions;
 use super::given::{Backend, LawSamples, number};
 use crate::query::ActionsWanted;
 use crate::record::{ActionCorrection, ApprovalBreadth, NewAction, QuarantineReview, QuarantineState, TransitionLoad};
@@ -22,33 +22,32 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 /// If not.
 pub async fn a_purge_leaves_open_actions(backend: &impl Backend) {
     let store = backend.open().await;
-    let (open, ended) = (ActionSamples.action(1), ActionSamples.action(2));
-    let epoch = ActionSamples.performer(&store).await;
+    let (open, ended) = (LawActions.action(1), LawActions.action(2));
+    let epoch = LawActions.performer(&store).await;
     for action in [&open, &ended] {
-        let version = ActionSamples.approved(&store, action).await;
-        let take_up = ActionSamples.performs(action, version, ActionSamples.take_up(action), epoch);
-        let version = ActionSamples.made(&store, take_up).await;
+        let version = LawActions.approved(&store, action).await;
+        let take_up = LawActions.performs(action, version, LawActions.take_up(action), epoch);
+        let version = LawActions.made(&store, take_up).await;
         let event = if action.key == open.key { ActionEvent::Lose } else { ActionEvent::Sent };
-        ActionSamples.made(&store, ActionSamples.performs(action, version, event, epoch)).await;
+        LawActions.made(&store, LawActions.performs(action, version, event, epoch)).await;
     }
     for id in ["about", "decided"] {
-        let mut escalation = ActionSamples.escalation(id);
+        let mut escalation = LawActions.escalation(id);
         escalation.action = (id == "about").then_some(open.key);
         assert!(store.escalate(escalation).await.is_ok());
-        assert!(store.decide(ActionSamples.decision(id, "write")).await.is_ok());
+        assert!(store.decide(LawActions.decision(id, "write")).await.is_ok());
     }
     let before = store.action(&open.project, &open.key).await.ok();
     LawSamples.whole(&store, 1, Quality::High).await;
-    let runs =
-        Purge { project: None, before: None, runs: Vec::new(), actor: LawSamples.actor(), at: ActionSamples::NOW };
+    let runs = Purge { project: None, before: None, runs: Vec::new(), actor: LawSamples.actor(), at: LawActions::NOW };
     assert!(store.purge(runs).await.is_ok_and(|purged| purged.runs == 1));
     assert_eq!(before, store.action(&open.project, &open.key).await.ok(), "a purge of runs");
     assert!(ended_form(&store, &ended).await.is_some(), "a purge of runs takes no action");
     let purge = ActionPurge {
         project: Some(open.project.clone()),
-        before: Time(ActionSamples::NOW.0 + 1),
+        before: Time(LawActions::NOW.0 + 1),
         actor: LawSamples.actor(),
-        at: Time(ActionSamples::NOW.0 + 1),
+        at: Time(LawActions::NOW.0 + 1),
     };
     let purged = store.purge_actions(purge.clone()).await;
     let Ok(purged) = purged else { panic!("{purged:?}") };
@@ -59,7 +58,7 @@ pub async fn a_purge_leaves_open_actions(backend: &impl Backend) {
     assert!(store.purge_actions(purge).await.is_ok_and(|purged| purged.is_nothing()), "it is done once");
     tombstones_hold(&store, &ended).await;
     let left = "SELECT count(*) FROM contents WHERE CAST(bytes AS TEXT) LIKE '%";
-    for text in [&ended.form, &ActionSamples.bytes(&ended)] {
+    for text in [&ended.form, &LawActions.bytes(&ended)] {
         assert_eq!(number(backend, &format!("{left}{text}%'")).await, 0, "{text}");
     }
     store.close().await;
@@ -75,7 +74,7 @@ async fn ended_form(store: &Store, action: &NewAction) -> Option<String> {
 async fn tombstones_hold(store: &Store, ended: &NewAction) {
     let again = store.propose(ended.clone()).await;
     assert!(matches!(again, Ok(ProposalAnswer::Known { state: ActionState::Executed, .. })), "{again:?}");
-    let wider = ActionSamples.caused(&[ActionSamples.signal(2, 1), ActionSamples.signal(3, 1)]);
+    let wider = LawActions.caused(&[LawActions.signal(2, 1), LawActions.signal(3, 1)]);
     let wider = store.propose(wider).await;
     assert!(matches!(wider, Ok(ProposalAnswer::Duplicate { of }) if of == ended.key), "{wider:?}");
     let precedents = store.precedents(&ended.project, &ended.scope).await;
@@ -89,23 +88,23 @@ async fn tombstones_hold(store: &Store, ended: &NewAction) {
 /// If it does.
 pub async fn the_time_of_effects_never_goes_back(backend: &impl Backend) {
     let store = backend.open().await;
-    let action = ActionSamples.action(1);
-    let epoch = ActionSamples.performer(&store).await;
-    ActionSamples.proposed(&store, &action).await;
-    let hold = ActionEvent::Hold { due: ActionSamples::NOW };
-    let version = ActionSamples.made(&store, ActionSamples.happens(&action, 0, hold)).await;
-    let later = ActionSamples.action(2);
+    let action = LawActions.action(1);
+    let epoch = LawActions.performer(&store).await;
+    LawActions.proposed(&store, &action).await;
+    let hold = ActionEvent::Hold { due: LawActions::NOW };
+    let version = LawActions.made(&store, LawActions.happens(&action, 0, hold)).await;
+    let later = LawActions.action(2);
     let mut proposal = later.clone();
-    proposal.at = Time(ActionSamples::NOW.0 + 120_000);
-    ActionSamples.proposed(&store, &proposal).await;
+    proposal.at = Time(LawActions::NOW.0 + 120_000);
+    LawActions.proposed(&store, &proposal).await;
     // The clock is two minutes behind what was seen, then a second.
-    let mut take_up = ActionSamples.performs(&action, version, ActionSamples.take_up(&action), epoch);
-    let refused = ActionSamples.tried(&store, take_up.clone()).await.err();
+    let mut take_up = LawActions.performs(&action, version, LawActions.take_up(&action), epoch);
+    let refused = LawActions.tried(&store, take_up.clone()).await.err();
     assert_eq!(refused.map(|refused| refused.rule), Some(RefusalRule::Requirement(Requirement::SteadyClock)));
     take_up.at = Time(proposal.at.0 - 1_000);
-    ActionSamples.made(&store, take_up).await;
-    let cancel = ActionSamples.happens(&later, 0, ActionEvent::Cancel);
-    ActionSamples.made(&store, cancel).await;
+    LawActions.made(&store, take_up).await;
+    let cancel = LawActions.happens(&later, 0, ActionEvent::Cancel);
+    LawActions.made(&store, cancel).await;
     let status = store.effects(&action.project).await;
     assert!(status.is_ok_and(|status| status.last_seen == proposal.at));
     let back = "SELECT count(*) FROM transitions a JOIN transitions b ON a.seq < b.seq AND a.at > b.at";
@@ -123,18 +122,18 @@ pub async fn credit_is_for_separate_days(backend: &impl Backend) {
     let mut signal = 0;
     let mut expected = async |day: i64, breadth: ApprovalBreadth, credit: u64| {
         signal += 1;
-        let action = ActionSamples.action(signal);
-        ActionSamples.proposed(&store, &action).await;
-        let version = ActionSamples.made(&store, ActionSamples.happens(&action, 0, ActionEvent::RequireApproval)).await;
-        let mut approval = ActionSamples.approval(&action);
+        let action = LawActions.action(signal);
+        LawActions.proposed(&store, &action).await;
+        let version = LawActions.made(&store, LawActions.happens(&action, 0, ActionEvent::RequireApproval)).await;
+        let mut approval = LawActions.approval(&action);
         approval.expires = Time(i64::MAX);
         let event = ActionEvent::Release(approval);
-        let released = ActionSamples.tried(&store, ActionSamples.happens(&action, version, event)).await;
+        let released = LawActions.tried(&store, LawActions.happens(&action, version, event)).await;
         assert!(released.is_err(), "what waits has no hold to be released from");
-        let mut approve = ActionSamples.happens(&action, version, ActionEvent::Approve(approval));
-        approve.at = Time(ActionSamples::NOW.0 + day * DAY);
+        let mut approve = LawActions.happens(&action, version, ActionEvent::Approve(approval));
+        approve.at = Time(LawActions::NOW.0 + day * DAY);
         approve.load = TransitionLoad::Approval(breadth);
-        ActionSamples.made(&store, approve).await;
+        LawActions.made(&store, approve).await;
         let found = store.credit(&action.project, &action.scope).await.map(|row| row.approvals);
         assert_eq!(found.ok(), Some(credit), "day {day}");
         (action, version + 1)
@@ -149,22 +148,22 @@ pub async fn credit_is_for_separate_days(backend: &impl Backend) {
         expected(day, breadth, credit).await;
     }
     let (action, version) = expected(2, ApprovalBreadth::Single, 3).await;
-    ActionSamples.made(&store, ActionSamples.happens(&action, version, ActionEvent::Cancel)).await;
+    LawActions.made(&store, LawActions.happens(&action, version, ActionEvent::Cancel)).await;
     // The day of the no is used up.
     expected(2, ApprovalBreadth::Single, 0).await;
     let (action, version) = expected(3, ApprovalBreadth::Single, 1).await;
-    let epoch = ActionSamples.performer(&store).await;
-    let take_up = ActionSamples.performs(&action, version, ActionSamples.take_up(&action), epoch);
-    let version = ActionSamples.made(&store, take_up).await;
+    let epoch = LawActions.performer(&store).await;
+    let take_up = LawActions.performs(&action, version, LawActions.take_up(&action), epoch);
+    let version = LawActions.made(&store, take_up).await;
     let correction = ActionCorrection {
         key: action.key,
         project: action.project.clone(),
         actor: LawSamples.actor(),
-        at: ActionSamples::NOW,
+        at: LawActions::NOW,
         why: "to the wrong one".to_owned(),
     };
     assert!(matches!(store.correct_action(correction.clone()).await, Err(Error::Conflict(_))), "it has not happened");
-    ActionSamples.made(&store, ActionSamples.performs(&action, version, ActionEvent::Sent, epoch)).await;
+    LawActions.made(&store, LawActions.performs(&action, version, ActionEvent::Sent, epoch)).await;
     assert_eq!(store.precedents(&action.project, &action.scope).await.ok(), Some(1));
     assert!(store.correct_action(correction).await.is_ok());
     assert_eq!(store.precedents(&action.project, &action.scope).await.ok(), Some(0));
@@ -180,19 +179,19 @@ pub async fn credit_is_for_separate_days(backend: &impl Backend) {
 /// If not.
 pub async fn every_line_of_effects_has_project_and_actor(backend: &impl Backend) {
     let store = backend.open().await;
-    let action = ActionSamples.action(1);
-    ActionSamples.approved(&store, &action).await;
-    ActionSamples.performer(&store).await;
-    assert!(store.escalate(ActionSamples.escalation("e")).await.is_ok());
-    assert!(store.decide(ActionSamples.decision("e", "wait")).await.is_ok());
-    let item = ActionSamples.quarantine(1);
+    let action = LawActions.action(1);
+    LawActions.approved(&store, &action).await;
+    LawActions.performer(&store).await;
+    assert!(store.escalate(LawActions.escalation("e")).await.is_ok());
+    assert!(store.decide(LawActions.decision("e", "wait")).await.is_ok());
+    let item = LawActions.quarantine(1);
     let (id, project) = (item.id.clone(), item.project.clone());
     assert!(store.quarantine(item).await.is_ok());
     let review = QuarantineReview {
         id,
         project,
         actor: LawSamples.actor(),
-        at: ActionSamples::NOW,
+        at: LawActions::NOW,
         state: QuarantineState::Released,
     };
     assert!(store.review_quarantine(review).await.is_ok());

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use super::values::{ReadFault, all, count, count_or_null, digest, digest_or_null, first, get, json as parsed};
 use crate::Store;
 use crate::error::Error;
-use crate::record::{ActionOrigin, CreditScope, Project, RunId};
+use crate::record::{ActionSource, CreditScope, Project, RunId};
 
 /// An action.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ pub struct ActionRow {
     /// What the policy said last.
     pub decision: Json,
     /// Where it came from.
-    pub origin: Option<ActionOrigin>,
+    pub origin: Option<ActionSource>,
     /// When it was proposed.
     pub created: Time,
     /// When it ended.
@@ -277,7 +277,7 @@ fn time(row: &Row<'_>, column: &str) -> Result<Option<Time>, ReadFault> {
 /// An action's line.
 fn row(row: &Row<'_>) -> Result<ActionRow, ReadFault> {
     let origin = match (get::<Option<String>>(row, "run")?, count_or_null(row, "step")?) {
-        (Some(run), Some(step)) => Some(ActionOrigin { run: RunId(run), step }),
+        (Some(run), Some(step)) => Some(ActionSource { run: RunId(run), step }),
         _ => None,
     };
     let scope =

@@ -10,7 +10,7 @@ use super::values::{ReadFault, all, count, first, get, written};
 use crate::Store;
 use crate::error::Error;
 use crate::opening::StoreCreator;
-use crate::record::{CreditScope, EffectsPosition, Project, digest_text};
+use crate::record::{CreditScope, EffectsPower, Project, digest_text};
 use crate::sqlite::place::{self, FileSystemKind};
 use crate::sqlite::{Site, origin};
 
@@ -41,7 +41,7 @@ pub struct EffectsStatus {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchRow {
     /// To what. On for another store is off for this one.
-    pub position: EffectsPosition,
+    pub power: EffectsPower,
     /// For which store.
     pub store: String,
     /// Who, as stored.
@@ -75,10 +75,10 @@ pub struct CreditRow {
 impl EffectsStatus {
     /// Whether effects are switched on for this store.
     #[must_use]
-    pub fn position(&self) -> EffectsPosition {
+    pub fn power(&self) -> EffectsPower {
         match &self.switch {
-            Some(switch) if switch.store == self.store => switch.position,
-            _ => EffectsPosition::Off,
+            Some(switch) if switch.store == self.store => switch.power,
+            _ => EffectsPower::Off,
         }
     }
 }
@@ -165,11 +165,11 @@ fn effects(reader: &Connection, site: &Site, project: &Project) -> Result<Effect
 
 fn switch(reader: &Connection, project: &Project) -> Result<Option<SwitchRow>, ReadFault> {
     first(reader, "SELECT state, store, actor, at FROM effects_state WHERE project = ?", [&project.0], |row| {
-        let position = match get::<String>(row, "state")?.as_str() {
-            "on" => EffectsPosition::On,
-            _ => EffectsPosition::Off,
+        let power = match get::<String>(row, "state")?.as_str() {
+            "on" => EffectsPower::On,
+            _ => EffectsPower::Off,
         };
-        Ok(SwitchRow { position, store: get(row, "store")?, actor: get(row, "actor")?, at: Time(get(row, "at")?) })
+        Ok(SwitchRow { power, store: get(row, "store")?, actor: get(row, "actor")?, at: Time(get(row, "at")?) })
     })
 }
 

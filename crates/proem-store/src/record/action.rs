@@ -23,7 +23,7 @@ pub struct CreditScope {
 
 /// Where in a run an action came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ActionOrigin {
+pub struct ActionSource {
     /// The run.
     pub run: RunId,
     /// Its step.
@@ -56,7 +56,7 @@ pub struct NewAction {
     /// What the policy says of it, as JSON; null before it was asked.
     pub decision: Json,
     /// Where it came from.
-    pub origin: Option<ActionOrigin>,
+    pub origin: Option<ActionSource>,
     /// Texts that it needs as long as it is kept, such as those of its causes.
     pub texts: Vec<HashedContent>,
 }
@@ -148,14 +148,14 @@ pub struct PerformerClaim {
 
 /// Whether a project's actions may be performed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EffectsPosition {
+pub enum EffectsPower {
     /// They may.
     On,
     /// They stay as they are.
     Off,
 }
 
-impl EffectsPosition {
+impl EffectsPower {
     /// As it is stored.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -176,5 +176,5 @@ pub struct EffectsSwitch {
     /// What the clock says.
     pub at: Time,
     /// Which.
-    pub position: EffectsPosition,
+    pub power: EffectsPower,
 }

@@ -31,9 +31,9 @@ impl Write for EffectsSwitch {
             "INSERT INTO effects_state (project, store, actor, at, state) VALUES (?, ?, ?, ?, ?) \
              ON CONFLICT (project) DO UPDATE SET store = excluded.store, actor = excluded.actor, at = excluded.at, \
              state = excluded.state",
-            (&self.project.0, &store, self.actor.to_string(), at.0, self.position.as_str()),
+            (&self.project.0, &store, self.actor.to_string(), at.0, self.power.as_str()),
         )?;
-        let details = json!({ "state": self.position.as_str(), "store": store });
+        let details = json!({ "state": self.power.as_str(), "store": store });
         StoreEvent { project: &self.project, actor: &self.actor, at, what: "effects-switched", details }
             .write(to.tables)
     }

@@ -12,7 +12,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use proem_engine::effect::{ActionEvent, ActionState, PerformerEpoch};
-use proem_store::laws::{ActionSamples, Backend as _, LawSamples, broken_courses};
+use proem_store::laws::{Backend as _, LawActions, LawSamples, broken_courses};
 use proem_store::record::NewAction;
 use proem_store::{ProposalAnswer, Store, failpoint};
 
@@ -50,15 +50,15 @@ impl Worker {
     /// Proposes an action and lets a person approve it, as far as nobody has; then performs what is due, if it is the
     /// performer. Whether it was new.
     async fn work(&mut self, signal: u64) -> bool {
-        let action = ActionSamples.action(signal);
+        let action = LawActions.action(signal);
         let answer = self.store.propose(action.clone()).await.unwrap();
         for (state, event) in [
             (ActionState::Proposed, ActionEvent::RequireApproval),
-            (ActionState::Waiting, ActionEvent::Approve(ActionSamples.approval(&action))),
+            (ActionState::Waiting, ActionEvent::Approve(LawActions.approval(&action))),
         ] {
             let row = self.store.action(&action.project, &action.key).await.unwrap().row;
             if row.state == state {
-                _ = ActionSamples.tried(&self.store, ActionSamples.happens(&action, row.version.0, event)).await;
+                _ = LawActions.tried(&self.store, LawActions.happens(&action, row.version.0, event)).await;
             }
         }
         self.perform(signal).await;
@@ -68,22 +68,22 @@ impl Worker {
     async fn perform(&mut self, upto: u64) {
         let Some(epoch) = self.epoch().await else { return };
         let project = LawSamples.project();
-        let actions: Vec<NewAction> = (0..=upto).map(|signal| ActionSamples.action(signal)).collect();
-        for row in self.store.due_actions(&project, epoch, ActionSamples::NOW).await.unwrap() {
+        let actions: Vec<NewAction> = (0..=upto).map(|signal| LawActions.action(signal)).collect();
+        for row in self.store.due_actions(&project, epoch, LawActions::NOW).await.unwrap() {
             let Some(action) = actions.iter().find(|action| action.key == row.key) else { continue };
             let version = row.version.0;
             match row.state {
                 ActionState::Approved => {
-                    let take_up = ActionSamples.performs(action, version, ActionSamples.take_up(action), epoch);
-                    let taken = ActionSamples.made(&self.store, take_up).await;
+                    let take_up = LawActions.performs(action, version, LawActions.take_up(action), epoch);
+                    let taken = LawActions.made(&self.store, take_up).await;
                     let mut log = OpenOptions::new().create(true).append(true).open(receiver(&self.sqlite)).unwrap();
                     log.write_all(format!("{}\n", action.key).as_bytes()).unwrap();
-                    let sent = ActionSamples.performs(action, taken, ActionEvent::Sent, epoch);
-                    ActionSamples.made(&self.store, sent).await;
+                    let sent = LawActions.performs(action, taken, ActionEvent::Sent, epoch);
+                    LawActions.made(&self.store, sent).await;
                 }
                 ActionState::Executing => {
-                    let died = ActionSamples.performs(action, version, ActionEvent::Die, epoch);
-                    ActionSamples.made(&self.store, died).await;
+                    let died = LawActions.performs(action, version, ActionEvent::Die, epoch);
+                    LawActions.made(&self.store, died).await;
                 }
                 _ => {}
             }
@@ -95,7 +95,7 @@ impl Worker {
         if self.performer.is_none() {
             let lock = File::create(self.sqlite.path.with_file_name("performer")).unwrap();
             lock.try_lock().ok()?;
-            let epoch = ActionSamples.performer(&self.store).await;
+            let epoch = LawActions.performer(&self.store).await;
             self.performer = Some((lock, epoch));
         }
         self.performer.as_ref().map(|(_, epoch)| *epoch)
