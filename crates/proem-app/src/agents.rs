@@ -7,6 +7,7 @@
 pub mod access;
 pub mod base;
 pub mod basis;
+pub mod person;
 pub mod record;
 pub mod running;
 

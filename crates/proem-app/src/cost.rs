@@ -6,12 +6,40 @@
 
 use std::collections::BTreeMap;
 
+use proem_engine::call::NanoDollars;
 use proem_store::query::Estimate;
+use proem_store::record::AttemptId;
+use proem_store::{Correction, Store};
 use serde::Serialize;
 
 use crate::error::Error;
 use crate::factors::{Factor, Factors, RANGE};
+use crate::operator::Operator;
 use crate::places::Places;
+use crate::when;
+
+/// What an attempt really cost.
+#[derive(Debug, Clone, Copy)]
+pub struct CostCorrection<'c> {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// What it cost.
+    pub cost: NanoDollars,
+    /// How that is known, in the person's words.
+    pub why: &'c str,
+}
+
+/// Puts right what is booked for an attempt, as a person says.
+///
+/// # Errors
+///
+/// If there is no such attempt, it is not over, or it can't be written.
+pub async fn correct(store: &Store, operator: &Operator, correction: CostCorrection<'_>) -> Result<(), Error> {
+    let CostCorrection { attempt, cost, why } = correction;
+    let actor = operator.actor().clone();
+    store.correct(Correction { attempt, nanos: cost, why: why.to_owned(), actor, at: when::now() }).await?;
+    Ok(())
+}
 
 /// Fewer calls say too little.
 pub const MIN_CALLS: u64 = 20;

@@ -18,6 +18,7 @@ pub mod factors;
 pub mod guarding;
 pub mod init;
 pub mod message;
+pub mod operator;
 pub mod places;
 pub mod project;
 pub mod records;

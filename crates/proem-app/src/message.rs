@@ -74,6 +74,11 @@ pub enum Hint {
     NameRun,
     /// Name a second run to compare with.
     CompareRuns,
+    /// Answer what a run asks.
+    AnswerRun {
+        /// The run's short id.
+        run: String,
+    },
     /// Take over the records of another installation.
     AdoptRecords,
     /// Name a folder of the repository whose changes are meant.

@@ -76,9 +76,14 @@ pub fn folder(project: &Owner) -> &str {
 /// Who sits here: the user, and by which channel Proem is used.
 pub fn actor(environment: &Environment, channel: Channel) -> Actor {
     let user = ["USER", "LOGNAME"].into_iter().find_map(|name| environment.get(name)?.to_str());
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
-    let id = user.filter(|user| !user.is_empty()).unwrap_or("unknown").chars().take(64).map(plain).collect();
+    let id = plain_name(user.filter(|user| !user.is_empty()).unwrap_or("unknown"));
     Actor { kind: ActorKind::Person, id, channel: channel.as_str().to_owned() }
+}
+
+/// A user's name with nothing in it that means something to the records.
+pub(crate) fn plain_name(user: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
+    user.chars().take(64).map(plain).collect()
 }
 
 /// The zone by which days are booked; UTC where none is declared.

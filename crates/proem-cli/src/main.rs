@@ -15,8 +15,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::places::{Channel, Places};
-use proem_runtime::Environment;
-use proem_store::record::Actor;
 
 use args::CommandLine;
 use failure::CommandFailure;
@@ -24,11 +22,6 @@ use failure::CommandFailure;
 /// Where this user's files are, and how they are reached.
 fn places() -> Result<Places, CommandFailure> {
     Ok(Places::find(channel())?)
-}
-
-/// Who sits here.
-fn actor() -> Actor {
-    proem_app::records::actor(&Environment::inherited(), channel())
 }
 
 fn channel() -> Channel {

@@ -1,7 +1,9 @@
 //! Writing for people: notes, errors, tables and bars.
 
 mod output;
+mod person;
 mod progress;
+mod question;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -16,7 +18,9 @@ use proem_text::character::is_hidden;
 
 use self::output::Shapes;
 pub(crate) use self::output::{document as document_text, report_on_stdout};
+pub(crate) use self::person::{confirm, operator};
 pub(crate) use self::progress::{cleared, target};
+pub(crate) use self::question::{TerminalQuestions, answerer};
 use crate::failure::CommandFailure;
 use crate::hints;
 pub(crate) use proem_app::words::{counted, cut, grouped};

@@ -6,11 +6,13 @@
 //! done first.
 
 mod exchange;
+mod question;
 
 pub use self::exchange::{
     AnswerRequirement, Attempt, BrokenRule, CallRequirement, Exchange, ExchangeEnd, ExchangeLimits, ExchangeTerms,
     FallbackReason, Outcome,
 };
+pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, shown};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -115,22 +117,6 @@ pub enum EffectResult {
     },
 }
 
-/// A question for a person, in our words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// What is asked.
-    pub text: String,
-    /// What may be answered.
-    pub options: Vec<String>,
-}
-
-/// What a person answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QuestionAnswer {
-    /// The index of the option; `None` if nobody could be asked.
-    pub option: Option<usize>,
-}
-
 /// What should happen next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step<T> {
@@ -156,8 +142,8 @@ pub trait Machine {
     ///
     /// # Errors
     ///
-    /// [`crate::ErrorKind::OutOfStep`] for an event that the last step did not ask for; the state
-    /// stays as it was.
+    /// [`crate::ErrorKind::OutOfStep`] for an event that the last step did not ask for, such as an answer to
+    /// another question ([`check_answers`]); the state stays as it was.
     fn step(&mut self, event: Event) -> Result<Step<Self::Outcome>, Error>;
 
     /// The whole state, to be read back by the machine's own constructor.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use proem_engine::run::{EventKind, Machine, Question, QuestionAnswer};
+use proem_engine::run::{EventKind, Machine, Question, QuestionAnswer, check_answers};
 use proem_llm::endpoint::EndpointKey;
 use proem_runtime::Environment;
 use proem_runtime::driver::{CallPerformer, DriveEnd, DriveStart, NullJournal, Perform, RunBounds, go_on};
@@ -75,6 +75,7 @@ async fn unrecorded<M: Machine + Sync, E: From<proem_engine::Error>>(
             DriveEnd::Done(outcome) => return Ok(outcome),
             DriveEnd::Asked(questions) => {
                 let answers = ask(&questions).await?;
+                check_answers(&questions, &answers)?;
                 from = DriveStart::Event(EventKind::Answered { answers });
             }
         }

@@ -6,6 +6,7 @@ use proem_select::catalogue::{Capability, Catalogue, EntryConcern, findings};
 use super::{approved, plain, store};
 use crate::error::Error;
 use crate::message::Hint;
+use crate::operator::Operator;
 use crate::project::OpenProject;
 use crate::trust::{Before, RepositoryTrust, TrustStore};
 
@@ -39,12 +40,12 @@ impl Approving {
         }
     }
 
-    /// Approves definitions as they were read.
+    /// Approves definitions as they were read, and a person was shown them.
     ///
     /// # Errors
     ///
     /// If that can't be kept.
-    pub fn approve(&self, entries: &[&Capability]) -> Result<(), Error> {
+    pub fn approve(&self, _: &Operator, entries: &[&Capability]) -> Result<(), Error> {
         let shown: Vec<(String, Vec<u8>)> = entries
             .iter()
             .map(|entry| (entry.name().as_str().to_owned(), plain(entry.written()).into_bytes()))

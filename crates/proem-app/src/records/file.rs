@@ -1,14 +1,13 @@
 //! The file that runs are recorded in, as a whole: who made it, what is in it, and what a person may change of it.
 
 use proem_engine::run::Time;
-use proem_runtime::Environment;
 use proem_store::query::StatusRow;
-use proem_store::record::Actor;
 use proem_store::{Store, StoreAccess, StoreCreator};
 
-use super::{actor, open};
+use super::open;
 use crate::error::Error;
 use crate::message::Note;
+use crate::operator::Operator;
 use crate::project::OpenProject;
 use crate::when;
 
@@ -20,7 +19,6 @@ pub struct RecordsFile {
     /// What is in it.
     pub status: StatusRow,
     store: Store,
-    actor: Actor,
 }
 
 impl RecordsFile {
@@ -40,8 +38,7 @@ impl RecordsFile {
         let opened = open(project, access).await?;
         notes.extend(opened.notes.into_iter().map(Note::from));
         let status = opened.store.status().await?;
-        let actor = actor(&Environment::inherited(), project.places.channel);
-        Ok(Some(Self { origin: opened.origin, status, store: opened.store, actor }))
+        Ok(Some(Self { origin: opened.origin, status, store: opened.store }))
     }
 
     /// Takes it over from the installation that made it, and closes it.
@@ -49,8 +46,8 @@ impl RecordsFile {
     /// # Errors
     ///
     /// If it can't be written.
-    pub async fn adopt(self) -> Result<(), Error> {
-        let done = self.store.adopt(self.actor, when::now()).await;
+    pub async fn adopt(self, operator: &Operator) -> Result<(), Error> {
+        let done = self.store.adopt(operator.actor().clone(), when::now()).await;
         self.store.close().await;
         Ok(done?)
     }
@@ -60,8 +57,8 @@ impl RecordsFile {
     /// # Errors
     ///
     /// If it can't be written.
-    pub async fn reset_clock(self, now: Time) -> Result<(), Error> {
-        let done = self.store.reset_clock(self.actor, now).await;
+    pub async fn reset_clock(self, operator: &Operator, now: Time) -> Result<(), Error> {
+        let done = self.store.reset_clock(operator.actor().clone(), now).await;
         self.store.close().await;
         Ok(done?)
     }

@@ -7,10 +7,9 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use proem_agents::risk::investigation::{Investigation, InvestigationEnd, Subject};
 use proem_agents::risk::report::RiskReport;
-use proem_engine::run::EventKind;
 use proem_risk::assess::{Assessment, Investigate};
 use proem_risk::metric::Tier;
-use proem_runtime::driver::{CallPerformer, CallTrace, DriveEnd, DriveStart, NullJournal, RunBounds, go_on};
+use proem_runtime::driver::{CallPerformer, CallTrace, RunBounds};
 use proem_runtime::records::Recording;
 use proem_runtime::risk::{ChangeView, Measures};
 use tokio::time::Instant;
@@ -20,6 +19,7 @@ use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::recording::{self, InvestigationRun};
 use super::setting::RiskSetting;
 use crate::agents::EarlierAttempts;
+use crate::agents::person::{AbsentPerson, driven_with};
 use crate::error::Error;
 use crate::message::Note;
 use crate::records::writing::OpenRecords;
@@ -152,17 +152,9 @@ impl RiskSetting {
     ) -> Result<(InvestigationEnd, Vec<CallTrace>), Error> {
         let time = Duration::from_millis(u64::from(self.limits.total_ms));
         let bounds = RunBounds { stop: stop.clone(), time: Some(time) };
-        let from = DriveStart::Event(EventKind::Started);
-        let driven = match recording {
-            Some(recording) => go_on(&mut machine, from, &world, &bounds, recording).await?,
-            None => go_on(&mut machine, from, &world, &bounds, &NullJournal).await?,
-        };
-        match driven.reached {
-            DriveEnd::Done(investigated) => Ok((investigated, world.into_calls().into_made())),
-            DriveEnd::Asked(_) => {
-                Err(Error::bug("the investigation failed", "it asked a question, which no investigation does"))
-            }
-        }
+        // Many changes are assessed at once, and nobody could tell whose question it is.
+        let investigated = driven_with(&mut machine, &world, &bounds, recording, &AbsentPerson).await?;
+        Ok((investigated, world.into_calls().into_made()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! One run: driven to its end, and kept if records are.
 
+use std::fmt;
 use std::time::Duration;
 
 use proem_agents::prompted::PreparedRequest;
@@ -7,10 +8,10 @@ use proem_engine::assembly::PromptId;
 use proem_engine::call::{FailureKind, NanoDollars};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{self, Profiles};
-use proem_engine::run::{CancelReason, EventKind, Exchange, ExchangeEnd, FallbackReason, Outcome};
+use proem_engine::run::{CancelReason, Exchange, ExchangeEnd, FallbackReason, Outcome};
 use proem_guard::Verdict;
 use proem_llm::caller::{AttemptReport, Caller};
-use proem_runtime::driver::{CallPerformer, CallTrace, DriveEnd, DriveStart, RunBounds, drive, go_on};
+use proem_runtime::driver::{CallPerformer, CallTrace, RunBounds};
 use proem_runtime::records::{Recording, RunEnd, Start};
 use proem_store::record::{Evaluation, Numbers, RunId};
 use tokio::time::Instant;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::made::KIND;
 use super::setting::RunSetting;
 use crate::agents::base::numbers;
+use crate::agents::person::{AbsentPerson, PersonAsk, driven_with};
 use crate::error::Error;
 use crate::message::Hint;
 use crate::records::writing::OpenRecords;
@@ -79,6 +81,25 @@ impl FinishedRun {
     }
 }
 
+/// What goes on beside a run.
+#[derive(Clone, Copy)]
+pub struct RunCourse<'c> {
+    /// Its line in a batch.
+    pub line: Option<u32>,
+    /// Ends it.
+    pub stop: &'c CancellationToken,
+    /// Whom it asks.
+    pub person: &'c dyn PersonAsk,
+    /// Takes what came of it before its end is written.
+    pub hand_on: &'c (dyn Fn(&FinishedRun) -> Result<(), Error> + Sync),
+}
+
+impl fmt::Debug for RunCourse<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunCourse").field("line", &self.line).finish_non_exhaustive()
+    }
+}
+
 /// A request with what its making took.
 #[derive(Debug)]
 pub(crate) struct TimedRequest {
@@ -98,7 +119,8 @@ impl RunSetting {
         line: Option<u32>,
         stop: &CancellationToken,
     ) -> Result<FinishedRun, Error> {
-        self.ask_and(inputs, line, stop, &|_| Ok(())).await
+        let course = RunCourse { line, stop, person: &AbsentPerson, hand_on: &|_| Ok(()) };
+        self.ask_and(inputs, &course).await
     }
 
     /// Asks, and hands on what came of it before its end is written: nobody waits for that. What was sent
@@ -106,14 +128,9 @@ impl RunSetting {
     ///
     /// # Errors
     ///
-    /// Those of [`Setting::ask`], and those of `hand_on`.
-    pub async fn ask_and(
-        &self,
-        inputs: &OrderedJson,
-        line: Option<u32>,
-        stop: &CancellationToken,
-        hand_on: &(dyn Fn(&FinishedRun) -> Result<(), Error> + Sync),
-    ) -> Result<FinishedRun, Error> {
+    /// Those of [`Self::ask`], and those of the course's `person` and `hand_on`.
+    pub async fn ask_and(&self, inputs: &OrderedJson, course: &RunCourse<'_>) -> Result<FinishedRun, Error> {
+        let RunCourse { line, stop, person, hand_on } = *course;
         // Connections that are done go back to their pool before a new one is asked for.
         tokio::task::yield_now().await;
         let began = Instant::now();
@@ -123,8 +140,7 @@ impl RunSetting {
         let calls = self.calls(caller, line.unwrap_or(1));
         let bounds = RunBounds { stop: stop.clone(), time: Some(self.bounds) };
         let Some(records) = &self.records else {
-            let driven = drive(&mut exchange, EventKind::Started, &calls, &bounds).await?;
-            let outcome = over(driven.reached)?;
+            let outcome = driven_with(&mut exchange, &calls, &bounds, None, person).await?;
             let made = calls.into_made();
             let prepared = assembled.prepared;
             let ran = FinishedRun { prepared, outcome, made, run: None, trouble: None, lost: false };
@@ -135,9 +151,7 @@ impl RunSetting {
         let start = self.start(OpenRecords::id()?, inputs, &assembled.prepared);
         let recording = Recording::new(&kept, &Start { line, ..start });
         let calls = calls.through(&recording);
-        let from = DriveStart::Event(EventKind::Started);
-        let driven = go_on(&mut exchange, from, &calls, &bounds, &recording).await?;
-        let outcome = over(driven.reached)?;
+        let outcome = driven_with(&mut exchange, &calls, &bounds, Some(&recording), person).await?;
         let made = calls.into_made();
         let TimedRequest { prepared, took } = assembled;
         let mut ran = unwritten(&recording, prepared, outcome, made);
@@ -220,13 +234,6 @@ pub(super) fn unwritten(
 ) -> FinishedRun {
     let run = Some(recording.id().clone());
     FinishedRun { prepared, outcome, made, run, trouble: None, lost: false }
-}
-
-pub(crate) fn over(reached: DriveEnd<Outcome>) -> Result<Outcome, Error> {
-    match reached {
-        DriveEnd::Done(outcome) => Ok(outcome),
-        DriveEnd::Asked(_) => Err(Error::bug("the run failed", "a prompt asked a question")),
-    }
 }
 
 /// How good a result is; `None` where it says nothing about the prompt.

@@ -15,14 +15,14 @@ use proem_store::query::RunDetail;
 use serde_json::{Value as Json, json};
 
 use super::made::{RunRecipe, RunStart};
-use super::options::{Carriage, RunOptions};
+use super::options::RunOptions;
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
 use crate::calling;
 use crate::error::Error;
 use crate::message::{Note, Noted};
 use crate::project::OpenProject;
-use crate::records::learning::{FailureHistory, PromptLessons, taught};
-use crate::records::writing::{OpenRecords, RecordChoice};
+use crate::records::learning::{PromptLessons, taught};
+use crate::records::writing::OpenRecords;
 
 /// What all runs of one command share.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use proem_store::{Purge, PurgeCounts, Store, StoreAccess};
 
 use super::found;
 use crate::error::Error;
+use crate::operator::Operator;
 use crate::project::OpenProject;
 use crate::records::Whose;
 use crate::{records, when};
@@ -61,13 +62,14 @@ impl<'p> Purging<'p> {
         Ok(Before { runs, all })
     }
 
-    /// Deletes the runs that started before the time.
+    /// Deletes the runs that started before the time, which a person was shown.
     ///
     /// # Errors
     ///
     /// If they can't be deleted.
-    pub async fn started_before(&self) -> Result<PurgeCounts, Error> {
-        let purge = Purge { before: Some(self.before), ..self.purge.clone() };
+    pub async fn started_before(&self, operator: &Operator) -> Result<PurgeCounts, Error> {
+        let actor = operator.actor().clone();
+        let purge = Purge { before: Some(self.before), actor, ..self.purge.clone() };
         Ok(self.store.purge(purge).await?)
     }
 

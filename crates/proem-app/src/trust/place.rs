@@ -10,6 +10,7 @@ use super::candidates::{Candidates, TrustCandidate, listed, within};
 use super::{EDITING_SECONDS, EditingGrant, RepositoryTrust, TrustStore};
 use crate::error::Error;
 use crate::message::{Hint, Note};
+use crate::operator::Operator;
 use crate::places::Places;
 use crate::project::{BOOK, git, head, locate, now};
 
@@ -150,12 +151,16 @@ impl TrustPlace {
         files.iter().filter(|candidate| !self.vouched.has(&candidate.path, &candidate.hash)).collect()
     }
 
-    /// Trusts these files as they were read.
+    /// Trusts these files as they were read, and a person was shown them.
     ///
     /// # Errors
     ///
     /// If the trust store can't be changed.
-    pub fn trust(&self, files: &[&TrustCandidate]) -> Result<(), Error> {
+    pub fn trust(&self, _: &Operator, files: &[&TrustCandidate]) -> Result<(), Error> {
+        self.keep(files)
+    }
+
+    fn keep(&self, files: &[&TrustCandidate]) -> Result<(), Error> {
         let trusted: Vec<(String, Vec<u8>)> =
             files.iter().map(|candidate| (candidate.path.clone(), candidate.text.clone().into_bytes())).collect();
         self.store.trust(&self.key, &trusted)
@@ -182,7 +187,7 @@ impl TrustPlace {
             let problem = format!("`{shown}` has the SHA-256 {}, not {wanted}; review what it holds", candidate.hash);
             return Err(Error::negative(problem));
         }
-        self.trust(&[candidate])?;
+        self.keep(&[candidate])?;
         Ok(path)
     }
 
@@ -211,12 +216,12 @@ impl TrustPlace {
         Ok(EditingOffer { head, until: now().saturating_add(EDITING_SECONDS), ..offer })
     }
 
-    /// Trusts it.
+    /// Trusts it, as a person said.
     ///
     /// # Errors
     ///
     /// If the trust store can't be changed.
-    pub fn edit(&self, offer: EditingOffer) -> Result<(), Error> {
+    pub fn edit(&self, _: &Operator, offer: EditingOffer) -> Result<(), Error> {
         let EditingOffer { path, head, until, .. } = offer;
         let root = self.root.to_string_lossy().into_owned();
         self.store.edit(&self.key, &EditingGrant { root, path, head, until })

@@ -10,9 +10,9 @@ use proem_store::{StoreAccess, StoreCreator};
 use proem_text::json;
 use serde_json::json;
 
-use super::trust::{ask, on_terminal};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
+use proem_app::operator::Consent;
 use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::file::RecordsFile;
@@ -149,7 +149,7 @@ impl Here {
     }
 
     async fn adopt(&self) -> Result<ExitCode, CommandFailure> {
-        on_terminal(
+        let mut operator = ui::operator(
             "records of another installation would be taken over by this one",
             "look at them with `proem store status`",
         )?;
@@ -163,25 +163,26 @@ impl Here {
             "If you take them over: their costs count, prompts learn from their failures,\nand their runs can be \
              resumed.\n",
         );
-        if !ask("Take them over?")? {
+        if ui::confirm(&mut operator, "Take them over?")? == Consent::No {
             file.close().await;
             return Ok(ExitCode::from(NO));
         }
-        file.adopt().await?;
+        file.adopt(&operator).await?;
         ui::aside("these records are this installation's\n");
         Ok(ExitCode::SUCCESS)
     }
 
     async fn reset_clock(&self) -> Result<ExitCode, CommandFailure> {
-        on_terminal("the last recorded time would be reset", "look at it with `proem store status`")?;
+        let mut operator =
+            ui::operator("the last recorded time would be reset", "look at it with `proem store status`")?;
         let file = self.shown().await?;
         let now = when::now();
         let question = format!("Set the last recorded time to {}?", styled(BOLD, &when::clock(now, &self.zone)));
-        if !ask(&question)? {
+        if ui::confirm(&mut operator, &question)? == Consent::No {
             file.close().await;
             return Ok(ExitCode::from(NO));
         }
-        file.reset_clock(now).await?;
+        file.reset_clock(&operator, now).await?;
         ui::aside("set; costs recorded for later days stay with those days\n");
         Ok(ExitCode::SUCCESS)
     }

@@ -8,7 +8,6 @@ mod list;
 pub(super) mod review;
 mod revoke;
 
-use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -16,7 +15,8 @@ use clap::{Parser, Subcommand};
 use proem_guard::show;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, styled};
+use crate::ui;
+use proem_app::operator::Consent;
 use proem_app::trust::candidates::{Candidates, TrustCandidate, listed};
 use proem_app::trust::{FileReview, TrustPlace};
 use review::review;
@@ -69,8 +69,6 @@ pub(crate) enum TrustCommand {
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
-/// More than any answer, in bytes.
-const MAX_ANSWER: u64 = 256;
 
 pub(super) fn run(args: &TrustArgs) -> Result<ExitCode, CommandFailure> {
     let place = TrustPlace::open(&args.root, &crate::places()?)?;
@@ -96,17 +94,17 @@ fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, CommandF
         ui::aside(&format!("{}\n", nothing(&candidates)));
         return Ok(ExitCode::SUCCESS);
     }
-    on_terminal(
+    let mut operator = ui::operator(
         &format!("not trusted: {}", listed(&names)),
         "review each file yourself and run `proem trust --sha256 HEX FILE`",
     )?;
     ui::aside(&review(&reviewed, &candidates.refused));
     let count = names.len();
     let question = if count == 1 { "Trust this file?".to_owned() } else { format!("Trust these {count} files?") };
-    if !ask(&question)? {
+    if ui::confirm(&mut operator, &question)? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    place.trust(&open)?;
+    place.trust(&operator, &open)?;
     ui::aside(&format!("trusted {count} {}\n", if count == 1 { "file" } else { "files" }));
     Ok(ExitCode::SUCCESS)
 }
@@ -130,29 +128,4 @@ fn by_hash(place: &TrustPlace, files: &[PathBuf], wanted: &str) -> Result<ExitCo
     let shown = show::terminal_str(&path);
     ui::aside(&format!("trusted `{shown}`\n"));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Refuses to go on where nobody can be asked.
-pub(super) fn on_terminal(about: &str, otherwise: &str) -> Result<(), CommandFailure> {
-    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        return Ok(());
-    }
-    Err(CommandFailure::usage(format!(
-        "{about}; this needs confirmation, and there is no terminal: run it in one, or {otherwise}"
-    )))
-}
-
-/// Asks one question; anything but yes is no.
-pub(super) fn ask(question: &str) -> Result<bool, CommandFailure> {
-    ui::aside(&format!("{} [y/N] ", styled(BOLD, question)));
-    let mut answer = Vec::new();
-    let mut input = std::io::stdin().lock().take(MAX_ANSWER);
-    input
-        .read_until(b'\n', &mut answer)
-        .map_err(|e| CommandFailure::outside(format!("could not read the answer: {e}")))?;
-    let yes = matches!(answer.trim_ascii().to_ascii_lowercase().as_slice(), b"y" | b"yes");
-    if !yes {
-        ui::aside("nothing was changed\n");
-    }
-    Ok(yes)
 }

@@ -22,9 +22,9 @@ use proem_app::run::options::Carriage;
 use proem_app::runs::replay::replayed;
 use proem_app::runs::resume::StoppedRun;
 use proem_app::shipped;
-use proem_engine::run::{ExchangeEnd, Outcome, Question};
+use proem_engine::run::{ExchangeEnd, Outcome, Question, QuestionAnswer};
 use proem_guard::show;
-use proem_llm::scripted::{Delivery, Reply};
+use proem_llm::scripted::{Delivery, Reply, ScriptedServer};
 use proem_runtime::records::ResumeIdentity;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -101,18 +101,49 @@ fn said(fixture: &Fixture, what: &str) -> String {
     })
 }
 
+/// A user whose book has the agent's prompts.
+fn book(server: &ScriptedServer) -> Fixture {
+    let mut fixture = Fixture::folder();
+    set_up(&mut fixture, server, "attempts = 1\n");
+    for (name, prompt, field) in [("write", WRITE, "text"), ("judge", JUDGE, "verdict")] {
+        fixture.configure(&format!("book/draft/{name}/1.0.0.prompt"), prompt);
+        fixture.configure(&format!("book/draft/{name}/{name}.schema.json"), &schema(field));
+    }
+    fixture
+}
+
+#[test]
+fn an_agent_that_asks_waits_for_a_person_and_takes_no_answer_to_something_else() {
+    let written = Reply::value(json!({ "text": "A proem opens a work." }));
+    let judged = Reply::value(json!({ "verdict": "It is short." }));
+    let server = start(vec![written.clone(), judged.clone(), written, judged]);
+    let fixture = book(&server);
+    let asked =
+        "May this be judged? about {\"text\":\"A proem opens a work.\"} to judge@corp.com: the text goes to a judge\n";
+    assert_eq!(said(&fixture, "asked-live"), format!("{asked}{{\"verdict\":\"It is short.\"}}\n"));
+    assert_eq!(said(&fixture, "asked-nobody"), "nobody is asked\n");
+    let states = || sql(&fixture, "SELECT state FROM runs ORDER BY seq");
+    assert_eq!(states(), ["ended", "asking"]);
+    let refused = "answer 1 was given to something else than what is asked; ask again\n";
+    assert_eq!(said(&fixture, "asked-otherwise"), refused);
+    assert_eq!((states(), server.requests().len()), (vec!["ended".to_owned(), "asking".to_owned()], 3));
+    assert_eq!(said(&fixture, "asked-again"), format!("{asked}{{\"verdict\":\"It is short.\"}}\n"));
+    assert_eq!(states(), ["ended", "ended"]);
+    let answers = sql(&fixture, "SELECT question || answer FROM approvals ORDER BY seq");
+    assert_eq!(answers, ["May this be judged?1", "May this be judged?1"]);
+    for request in [1, 3] {
+        let body = server.requests()[request].json().unwrap().to_string();
+        assert!(body.contains("A proem opens a work. (it is urgent)"), "{body}");
+    }
+}
+
 #[test]
 fn an_agent_of_somebody_elses_is_recorded_killed_resumed_replayed_and_shown() {
     let slow = Delivery { delay_ms: 600_000, ..Delivery::default() };
     let judged = Reply::value(json!({ "verdict": "It is short." }));
     let written = Reply::value(json!({ "text": "A proem opens a work." }));
     let server = start(vec![written, Reply { how: slow, ..judged.clone() }, judged]);
-    let mut fixture = Fixture::folder();
-    set_up(&mut fixture, &server, "attempts = 1\n");
-    for (name, prompt, field) in [("write", WRITE, "text"), ("judge", JUDGE, "verdict")] {
-        fixture.configure(&format!("book/draft/{name}/1.0.0.prompt"), prompt);
-        fixture.configure(&format!("book/draft/{name}/{name}.schema.json"), &schema(field));
-    }
+    let fixture = book(&server);
 
     // Where nothing is sent, nothing is recorded.
     assert_eq!(said(&fixture, "unsent"), "recorded: false\n");
@@ -169,9 +200,13 @@ fn in_a_process_of_its_own() {
     let mut project = OpenProject::open(Path::new("."), &places, BookReading::Trusted).unwrap();
     let agents = shipped::agents().with(DraftAgent);
     let said = match what.as_str() {
-        "start" => value(begin(&mut project)),
+        "start" => value(begin(&mut project, "What is a proem?", nobody)),
+        "asked-live" => value(begin(&mut project, "Ask me", somebody)),
+        "asked-nobody" => begin(&mut project, "Ask me", nobody).unwrap_err().to_string(),
+        "asked-otherwise" => resume(&agents, &project, somebody_else).unwrap_err().to_string(),
+        "asked-again" => value(resume(&agents, &project, somebody)),
         "unsent" => format!("recorded: {}", unsent(&mut project).unwrap()),
-        "resume" => value(resume(&agents, &project)),
+        "resume" => value(resume(&agents, &project, nobody)),
         _ => {
             let replayed = blocking(replayed(&agents, &project, "last", Whose::Project, &mut Vec::new())).unwrap();
             assert_eq!(replayed.report.difference, None);
@@ -182,41 +217,64 @@ fn in_a_process_of_its_own() {
 }
 
 /// What the agent's run is made of, with these requests carried so.
-fn base(project: &mut OpenProject, carriage: Carriage) -> Result<RunBase, Error> {
+fn base(project: &mut OpenProject, carriage: Carriage, task: &str) -> Result<RunBase, Error> {
     let options = AgentOptions { model: None, provider: None, carriage, seconds: NonZeroU32::new(60).unwrap() };
-    let inputs = json!({ "task": "What is a proem?" }).into();
+    let inputs = json!({ "task": task }).into();
     RunBase::new(DraftAgent.kind(), DraftAgent.prompts(), &options, inputs, project)
 }
 
 /// Whether records are opened where nothing is sent.
 fn unsent(project: &mut OpenProject) -> Result<bool, Error> {
-    let mut base = base(project, Carriage::Nobody)?;
+    let mut base = base(project, Carriage::Nobody, "What is a proem?")?;
     let (adapting, mut notes) = (Adapting::default(), Vec::new());
     Ok(blocking(base.begin(project, &adapting, RecordChoice::Needed, &mut notes))?.is_some())
 }
 
-fn begin(project: &mut OpenProject) -> Result<RunResult, Error> {
-    let mut base = base(project, Carriage::Network)?;
+fn begin(
+    project: &mut OpenProject,
+    task: &str,
+    ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
+) -> Result<RunResult, Error> {
+    let mut base = base(project, Carriage::Network, task)?;
     blocking(async {
         let (adapting, mut notes) = (Adapting::default(), Vec::new());
         let records = base.begin(project, &adapting, RecordChoice::Needed, &mut notes).await?;
         let run = DraftAgent.prepare(base)?;
-        start_run(run.as_ref(), records.as_ref(), nobody, &CancellationToken::new()).await
+        start_run(run.as_ref(), records.as_ref(), ask, &CancellationToken::new()).await
     })
 }
 
-fn resume(agents: &Agents, project: &OpenProject) -> Result<RunResult, Error> {
+fn resume(
+    agents: &Agents,
+    project: &OpenProject,
+    ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
+) -> Result<RunResult, Error> {
     blocking(async {
         let stopped = StoppedRun::find(agents, project, "last", Whose::Project, &mut Vec::new()).await?;
         let (detail, read) = stopped.read_back()?;
         let mut resumption = Resumption::new(project, detail, read, Path::new("."), &|_| ())?;
         resumption.begin(project, &mut Vec::new()).await?;
-        resumption.to_the_end(project, ResumeIdentity::On, nobody, &CancellationToken::new()).await
+        resumption.to_the_end(project, ResumeIdentity::On, ask, &CancellationToken::new()).await
     })
 }
 
-async fn nobody(_: &str, _: &[Question]) -> Result<Vec<proem_engine::run::QuestionAnswer>, Error> {
+async fn nobody(_: &str, _: &[Question]) -> Result<Vec<QuestionAnswer>, Error> {
     Err(Error::invalid("nobody is asked"))
+}
+
+/// Says what is asked, and yes to it.
+async fn somebody(_: &str, questions: &[Question]) -> Result<Vec<QuestionAnswer>, Error> {
+    let [question] = questions else { panic!("one at a time: {questions:?}") };
+    let Question { text, content, recipients, consequence, .. } = question;
+    let content = proem_text::json::compact(&show::tree_json(content));
+    println!("\n> {text} about {content} to {}: {}", recipients.join(", "), consequence.as_deref().unwrap());
+    Ok(vec![question.answered(1, Some("it is urgent".to_owned()))?])
+}
+
+/// Says yes to something else.
+async fn somebody_else(_: &str, questions: &[Question]) -> Result<Vec<QuestionAnswer>, Error> {
+    let other = Question { recipients: Vec::new(), ..questions[0].clone() };
+    Ok(vec![other.answered(1, None)?])
 }
 
 /// The value that a run ended with.

@@ -15,5 +15,6 @@ mod colours;
 mod dialogue;
 mod interrupt;
 mod life;
+mod operator;
 mod scene;
 mod screen;

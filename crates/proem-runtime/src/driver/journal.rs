@@ -7,7 +7,7 @@ use proem_engine::run::{Effect, EffectId, Event, Question, Time};
 use serde_json::Value as Json;
 
 /// What a run pauses for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PauseReason<'q> {
     /// A person's answers to these.
     Asks(&'q [Question]),

@@ -78,7 +78,7 @@ impl Machine for Scripted {
                 Step::Do((first..self.effects).map(|id| (EffectId(id), a_call())).collect())
             }
             Some(Stage::Wait(millis)) => Step::Wait { until: Time(event.now.0 + millis) },
-            Some(Stage::Ask) => Step::Ask(vec![Question { text: "go on?".into(), options: vec!["yes".into()] }]),
+            Some(Stage::Ask) => Step::Ask(vec![Question::new("go on?", ["yes"])]),
         })
     }
 

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use proem_engine::call::Response;
-use proem_engine::run::{Effect, EffectId, EffectResult, EventKind, Machine, Question, QuestionAnswer, Time};
+use proem_engine::run::{
+    Effect, EffectId, EffectResult, EventKind, Machine, Question, QuestionAnswer, Time, check_answers,
+};
 use proem_llm::caller::wall_clock;
 use proem_store::Store;
 use proem_store::body::{fold, unfold};
@@ -130,7 +132,7 @@ impl ResumableRun {
     ///
     /// # Errors
     ///
-    /// Those of [`go_on`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
+    /// Those of [`go_on`], of [`check_answers`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
     pub async fn to_the_end<M: Machine + Sync, E>(
         &self,
         machine: &mut M,
@@ -148,6 +150,7 @@ impl ResumableRun {
         } else {
             recording.pauses(&|| machine.state(), PauseReason::Asks(asked)).await?;
             let answers = ask(asked).await?;
+            check_answers(asked, &answers)?;
             recording.answered(asked, &answers).await?;
             DriveStart::Event(EventKind::Answered { answers })
         };
@@ -177,7 +180,7 @@ pub struct DriveContext<'r, W> {
 ///
 /// # Errors
 ///
-/// Those of [`go_on`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
+/// Those of [`go_on`], of [`check_answers`] and of `ask`; [`proem_store::Error`] if an answer can't be written.
 pub async fn drive_to_the_end<M: Machine + Sync, E>(
     machine: &mut M,
     mut from: DriveStart,
@@ -193,6 +196,7 @@ where
             DriveEnd::Done(outcome) => return Ok(outcome),
             DriveEnd::Asked(questions) => {
                 let answers = ask(&questions).await?;
+                check_answers(&questions, &answers)?;
                 recording.answered(&questions, &answers).await?;
                 from = DriveStart::Event(EventKind::Answered { answers });
             }
@@ -348,7 +352,7 @@ mod tests {
         let (answer, arrival) = (AnswerForm::Text, Arrival::Whole);
         let request = Request { model: "m".to_owned(), assembly, answer, temperature_percent: None, arrival };
         let effects = [(EffectId(3), Effect::Call { request: Box::new(request) })];
-        let questions = [Question { text: "Which?".to_owned(), options: vec!["this".to_owned()] }];
+        let questions = [Question::new("Which?", ["this"])];
         let machine = json!({ "at": [1, "two"] });
         let waits = Waits { effects: &effects, questions: &questions, until: Some(Time(7)) };
         let state = SnapshotState {

@@ -14,10 +14,10 @@ use serde_json::Value;
 use super::show::{capped, facts, text};
 use super::{about, counted, found_in, open, plain};
 use crate::commands::trust::review::{Inside, difference};
-use crate::commands::trust::{ask, on_terminal};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, RED, grouped, styled};
 use proem_app::catalogue::{Approving, wanted};
+use proem_app::operator::Consent;
 use proem_app::trust::Before;
 
 /// The exit code of a negative answer.
@@ -41,7 +41,7 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFail
     let listed: Vec<&str> = open.iter().take(6).map(|entry| entry.name().as_str()).collect();
     let more = open.len().saturating_sub(listed.len());
     let and = if more > 0 { format!(" and {more} more") } else { String::new() };
-    on_terminal(
+    let mut operator = ui::operator(
         &format!("not approved: {}{and}", listed.join(", ")),
         "describe the tool in your own words in catalogue.toml of your configuration",
     )?;
@@ -61,10 +61,10 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFail
         1 => "Approve this definition?".to_owned(),
         count => format!("Approve these {} definitions?", grouped(count)),
     };
-    if !ask(&question)? {
+    if ui::confirm(&mut operator, &question)? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    approving.approve(&open)?;
+    approving.approve(&operator, &open)?;
     ui::aside(&format!("approved {}\n", counted(open.len(), "definition")));
     Ok(ExitCode::SUCCESS)
 }

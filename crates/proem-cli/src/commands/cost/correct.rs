@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use proem_engine::call::NanoDollars;
 use proem_store::record::AttemptId;
-use proem_store::{Correction, Store, StoreAccess};
+use proem_store::{Store, StoreAccess};
 
-use crate::commands::trust::{ask, on_terminal};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, cut, styled};
+use proem_app::cost::{self, CostCorrection};
+use proem_app::operator::Consent;
 use proem_app::project::OpenProject;
-use proem_app::{records, when};
+use proem_app::records;
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
@@ -44,7 +45,7 @@ async fn correct(store: &Store, attempt: AttemptId, cost: NanoDollars, why: &str
     }
     let before = row.booked.map_or_else(|| "an unknown price".to_owned(), |booked| booked.to_string());
     let about = format!("the cost of attempt {} is recorded as {before} and would become {cost}", attempt.0);
-    on_terminal(&about, "leave it unchanged: only a person may change a recorded cost")?;
+    let mut operator = ui::operator(&about, "leave it unchanged: only a person may change a recorded cost")?;
     let prompt = format!("{}/{}", run.row.prompt.agent, run.row.prompt.name);
     ui::aside(&format!(
         "{} of run {}, {}, {}\n  cost     {before}, state {}\n  new cost {cost}, reason: {}\n",
@@ -55,11 +56,10 @@ async fn correct(store: &Store, attempt: AttemptId, cost: NanoDollars, why: &str
         cut(&row.state, 12),
         cut(why, 80)
     ));
-    if !ask("Record this cost?")? {
+    if ui::confirm(&mut operator, "Record this cost?")? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    let actor = crate::actor();
-    store.correct(Correction { attempt, nanos: cost, why: why.to_owned(), actor, at: when::now() }).await?;
+    cost::correct(store, &operator, CostCorrection { attempt, cost, why }).await?;
     ui::aside("recorded; `proem cost` uses it from now on\n");
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::agents::access::{self, ModelAccess};
-use proem_app::run::asking::FinishedRun;
+use proem_app::run::asking::{FinishedRun, RunCourse};
 use proem_app::run::output::RunOutput;
 use proem_app::run::setting::RunSetting;
 use proem_engine::ordered::OrderedJson;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::RunArgs;
 use super::account;
 use crate::failure::CommandFailure;
-use crate::ui;
+use crate::ui::{self, TerminalQuestions};
 
 pub(super) async fn run(
     args: &RunArgs,
@@ -39,7 +39,9 @@ pub(super) async fn run(
         waiting.finish_and_clear();
         if said.json { Ok(()) } else { value(setting, ran, said).map_err(CommandFailure::into_error) }
     };
-    let ran = setting.ask_and(inputs, None, stop, &hand_on).await;
+    let person = TerminalQuestions { waiting: &waiting, stop };
+    let course = RunCourse { line: None, stop, person: &person, hand_on: &hand_on };
+    let ran = setting.ask_and(inputs, &course).await;
     waiting.finish_and_clear();
     let ran = ran?;
     if said.json {

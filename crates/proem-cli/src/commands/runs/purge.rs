@@ -6,13 +6,13 @@
 use std::process::ExitCode;
 
 use jiff::tz::TimeZone;
+use proem_app::operator::Consent;
 use proem_app::runs::purge::{Before, Purging};
 use proem_app::{records, when};
 use proem_store::PurgeCounts;
 use proem_store::query::{RunRow, RunState};
 
 use super::{CommandFailure, OpenProject, RecordsPlace};
-use crate::commands::trust::{ask, on_terminal};
 use crate::ui;
 
 /// The exit code of a negative answer.
@@ -69,12 +69,12 @@ async fn found(
     // A list is short unless it is said how long it may be.
     let all_projects = if place.all { " --all" } else { "" };
     let names = format!("name the runs, as `proem runs list{all_projects} --limit {all} --json` lists them");
-    on_terminal(&summary, &names)?;
+    let mut operator = ui::operator(&summary, &names)?;
     ui::aside(&format!("{summary}\n"));
-    if !ask("Delete them with everything that was kept of them?")? {
+    if ui::confirm(&mut operator, "Delete them with everything that was kept of them?")? == Consent::No {
         return Ok(None);
     }
-    Ok(Some((purging.started_before().await?, runs.len())))
+    Ok(Some((purging.started_before(&operator).await?, runs.len())))
 }
 
 /// What would be deleted, in words; `None` if nothing.

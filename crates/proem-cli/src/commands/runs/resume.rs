@@ -3,8 +3,6 @@
 //!
 //! An investigation goes on only if its change is still what it was.
 
-mod questions;
-
 use std::any::Any;
 use std::process::ExitCode;
 
@@ -40,7 +38,7 @@ pub(super) fn run(
     let found = found?;
     if found.detail.row.state == RunState::Asking {
         // Before the run is taken over: it stays as it is.
-        questions::on_terminal(found.detail.row.id.short())?;
+        ui::answerer(found.detail.row.id.short())?;
     }
     let (detail, read) = found.read_back()?;
     let way = if fork { Way::Apart } else { Way::On };
@@ -54,7 +52,8 @@ pub(super) fn run(
         ui::notes(&notes);
         begun?;
         let waiting = waiting(resuming.run().access());
-        let ask = async |run: &str, asked: &[Question]| questions::ask(run, asked, &waiting, &stop).await;
+        let person = ui::TerminalQuestions { waiting: &waiting, stop: &stop };
+        let ask = async |run: &str, asked: &[Question]| person.answers(run, asked).await;
         let ran: Result<_, CommandFailure> = resuming.to_the_end(project, way, ask, &stop).await;
         waiting.finish_and_clear();
         let done = match ran {

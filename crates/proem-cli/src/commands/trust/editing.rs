@@ -5,17 +5,18 @@ use std::process::ExitCode;
 
 use proem_guard::show;
 
+use super::NO;
 use super::list::utc;
 use super::review::{heading, review};
-use super::{NO, ask, on_terminal};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, styled};
+use proem_app::operator::Consent;
 use proem_app::trust::{FileReview, TrustPlace};
 
 pub(super) fn run(place: &TrustPlace, file: &Path) -> Result<ExitCode, CommandFailure> {
     let offer = place.editing(file)?;
     let shown = show::terminal_str(&offer.path).into_string();
-    on_terminal(
+    let mut operator = ui::operator(
         &format!("`{shown}` would be trusted whatever its content"),
         "trust single versions with `proem trust --sha256 HEX FILE`",
     )?;
@@ -40,10 +41,10 @@ pub(super) fn run(place: &TrustPlace, file: &Path) -> Result<ExitCode, CommandFa
         "  If you trust it: any content is trusted, whoever writes it, {ends}.\n  `proem trust revoke` ends it \
          sooner.\n\n"
     ));
-    if !ask("Trust it while it is being edited?")? {
+    if ui::confirm(&mut operator, "Trust it while it is being edited?")? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    place.edit(offer)?;
+    place.edit(&operator, offer)?;
     ui::aside(&format!("`{shown}` is trusted {ends}\n"));
     Ok(ExitCode::SUCCESS)
 }

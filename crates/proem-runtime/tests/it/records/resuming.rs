@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::run::{
     Effect, EffectId, EffectResult, Event, EventKind, ExchangeEnd, Machine, Outcome, Question, QuestionAnswer, Step,
-    Time,
+    Time, check_answers,
 };
 use proem_engine::{Error, ErrorKind};
 use proem_llm::scripted::Reply;
@@ -44,11 +44,9 @@ impl Machine for Small {
 
     fn step(&mut self, event: Event) -> Result<Step<Vec<String>>, Error> {
         let step = match (self.seen.len(), &event.what) {
-            (0, EventKind::Started) => {
-                Step::Ask(vec![Question { text: "may I?".to_owned(), options: vec!["yes".to_owned()] }])
-            }
+            (0, EventKind::Started) => Step::Ask(vec![Question::new("may I?", ["yes"])]),
             (1, EventKind::Answered { answers }) => {
-                assert_eq!(answers, &[QuestionAnswer { option: Some(0) }]);
+                assert_eq!(answers, &[yes()]);
                 Step::Wait { until: Time(event.now.0) }
             }
             (2, EventKind::Woken) => {
@@ -68,6 +66,11 @@ impl Machine for Small {
     fn state(&self) -> Result<Json, Error> {
         Ok(json!(self.seen))
     }
+}
+
+/// The answer to what [`Small`] asks.
+fn yes() -> QuestionAnswer {
+    Question::new("may I?", ["yes"]).answered(0, None).unwrap()
 }
 
 /// A world that counts what it performs, and never ends if it is to hang.
@@ -131,7 +134,7 @@ async fn a_question_outlives_its_process() {
     assert_eq!((resumed.step, resumed.state.questions[0].text.as_str()), (1, "may I?"));
     let mut machine = Small::restore(&scene, &resumed.state.machine);
     let world = Counting::default();
-    let from = resumed.onward(vec![QuestionAnswer { option: Some(0) }]);
+    let from = resumed.onward(vec![yes()]);
     let driven = part(&scene, &store, (&mut machine, from, resumed.step), &world).await;
     assert_eq!(driven.reached, DriveEnd::Done(["started", "answered", "woken"].map(str::to_owned).to_vec()));
     assert_eq!(*world.done.lock().unwrap(), [0, 1]);
@@ -147,7 +150,7 @@ async fn a_wait_outlives_its_process_and_what_was_to_be_done_then_is_done_once()
     let from = resumed(&scene, &store).await.unwrap();
     let mut machine = Small::restore(&scene, &from.state.machine);
     let hanging = Counting { hangs: true, ..Counting::default() };
-    let onward = from.onward(vec![QuestionAnswer { option: Some(0) }]);
+    let onward = from.onward(vec![yes()]);
     tokio::select! {
         biased;
         _ = part(&scene, &store, (&mut machine, onward, from.step), &hanging) => unreachable!("its world hangs"),
@@ -219,10 +222,20 @@ async fn a_run_that_is_alive_or_over_or_not_there_is_refused() {
     assert!(matches!(ran.outcome, Outcome { ended: ExchangeEnd::Failed { .. }, .. }));
 }
 
+/// What stands for an answer to another question.
+const OTHER: usize = 9;
+
 /// A machine that asks three times, and ends with what was answered.
 #[derive(Debug, Default)]
 struct Curious {
     answers: Vec<usize>,
+}
+
+impl Curious {
+    fn question(&self) -> Question {
+        let number = self.answers.len();
+        Question::new(format!("the key is sk-0123456789abcdef0123456789abcdef; question {number}?"), ["no", "yes"])
+    }
 }
 
 impl Machine for Curious {
@@ -230,13 +243,13 @@ impl Machine for Curious {
 
     fn step(&mut self, event: Event) -> Result<Step<Vec<usize>>, Error> {
         if let EventKind::Answered { answers } = &event.what {
+            check_answers(&[self.question()], answers)?;
             self.answers.extend(answers.iter().filter_map(|answer| answer.option));
         }
         if self.answers.len() == 3 {
             return Ok(Step::Done(self.answers.clone()));
         }
-        let text = format!("the key is sk-0123456789abcdef0123456789abcdef; question {}?", self.answers.len());
-        Ok(Step::Ask(vec![Question { text, options: vec!["no".to_owned(), "yes".to_owned()] }]))
+        Ok(Step::Ask(vec![self.question()]))
     }
 
     fn state(&self) -> Result<Json, Error> {
@@ -255,9 +268,12 @@ async fn asking(scene: &Scene, store: &Store, fork: Option<&str>, answers: &[usi
     let world = Counting::default();
     let mut left = answers.iter();
     let mut ask = async |questions: &[Question]| {
-        assert_eq!(questions.len(), 1);
+        let [question] = questions else { panic!("one at a time: {questions:?}") };
         let option = left.next().copied().ok_or("nobody answers")?;
-        Ok::<_, Box<dyn std::error::Error>>(vec![QuestionAnswer { option: Some(option) }])
+        // Who answers something else than was asked is refused, and nothing of it is written down.
+        let other = Question { recipients: vec!["a@corp.com".to_owned()], ..question.clone() };
+        let answered = if option == OTHER { other.answered(0, None) } else { question.answered(option, None) };
+        Ok::<_, Box<dyn std::error::Error>>(vec![answered?])
     };
     if store.run(&id("1")).await.is_err() {
         let recording = Recording::new(&kept, &given.start(&Begun { id: id("1"), parent: None, steps: 0 }));
@@ -302,6 +318,8 @@ async fn what_a_run_asks_is_answered_written_down_and_gone_on_with() {
         assert_eq!(approvals(&store, "1").await.len(), answers.len());
         store.close().await;
     }
+    let refused = process(None, &[OTHER]).await.unwrap_err();
+    assert_eq!(refused, "answer 1 was given to something else than what is asked; ask again");
     assert_eq!(process(Some("2"), &[0]).await, Ok(vec![1, 0, 0]), "a fork has answers of its own");
     assert_eq!(process(None, &[1]).await, Ok(vec![1, 0, 1]));
     let store = scene.store().await;

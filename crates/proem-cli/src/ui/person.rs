@@ -1,0 +1,38 @@
+//! Asking the person at the terminal.
+//!
+//! Invariants: nobody else is asked, and where nobody can be asked the error says what to do instead.
+
+use proem_app::operator::{Consent, Operator};
+
+use super::output::{Shapes, report};
+use super::{BOLD, aside, styled};
+use crate::failure::CommandFailure;
+
+/// The person who may decide. `about` is what there is to decide, `otherwise` what to do where nobody can.
+///
+/// # Errors
+///
+/// If nobody can be asked.
+pub(crate) fn operator(about: &str, otherwise: &str) -> Result<Operator, CommandFailure> {
+    Operator::at_terminal().map_err(|absent| {
+        CommandFailure::usage(format!("{about}; this needs confirmation, and {absent}, or {otherwise}"))
+    })
+}
+
+/// Asks one question; anything but yes is no.
+pub(crate) fn confirm(operator: &mut Operator, question: &str) -> Result<Consent, CommandFailure> {
+    let consent = operator.confirm(&on_terminal(&styled(BOLD, question)))?;
+    if consent == Consent::No {
+        aside("nothing was changed\n");
+    }
+    Ok(consent)
+}
+
+/// A text of ours as it is written to the operator's terminal: with its colours, where there are any.
+pub(super) fn on_terminal(text: &str) -> String {
+    let text = report(text, Shapes::Cut);
+    match anstream::AutoStream::choice(&std::io::stderr()) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(&text).to_string(),
+        _ => text,
+    }
+}
