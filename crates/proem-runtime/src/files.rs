@@ -24,6 +24,7 @@ use crate::Error;
 pub use read::{FileContent, open, read_beneath, read_regular, read_text};
 pub use trusted::TrustedFile;
 pub use write::{FileAccess, create, replace, write_new};
+pub(crate) use write::{NewFileFailure, open_to_lock, sync_folder, write_in_stages};
 
 /// The last component of a path, and the path with all components before it known to be folders.
 struct Walked {
@@ -78,10 +79,10 @@ fn is_folder(path: &Path) -> Result<bool, Error> {
 
 /// What may be at a path.
 pub(crate) const FILE: &str = "a regular file";
-const FOLDER: &str = "a folder";
+pub(crate) const FOLDER: &str = "a folder";
 
 /// The error for something that is there and isn't what is `wanted`.
-fn unexpected(path: &Path, found: FileType, wanted: &'static str) -> Error {
+pub(crate) fn unexpected(path: &Path, found: FileType, wanted: &'static str) -> Error {
     let path = path.to_path_buf();
     if found.is_symlink() { Error::Link { path } } else { Error::NotRegular { path, found: named(found), wanted } }
 }

@@ -6,6 +6,7 @@
 //! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.
 //! - [`readers`] reads mails, pages, webhooks and documents as fields of text from outside.
 //! - [`driver`] performs what the steps of a run ask for.
+//! - [`effects`] hands over what an action is made of, once, and says what became of it.
 //! - [`records`] keeps runs, so that they can be shown, replayed, paid for and gone on with.
 //! - [`history`], [`change`] and [`structure`] read what git says of a repository's past, of a change, and who
 //!   imports whom; [`risk`] assesses changes with them.
@@ -20,6 +21,7 @@
 pub mod catalogue;
 pub mod change;
 pub mod driver;
+pub mod effects;
 mod environment;
 mod error;
 pub mod files;

@@ -46,13 +46,47 @@ impl FileAccess {
 /// [`Error::Exists`] if there is something; [`Error::Link`] or [`Error::NotRegular`] if a folder on
 /// the way is something else; [`Error::NotBeneath`] or [`Error::Io`].
 pub fn write_new(root: &Path, relative: &Path, bytes: &[u8], access: FileAccess) -> Result<(), Error> {
-    let walked = prepare(root, relative, access)?;
-    let temporary = Temporary::write(&walked, bytes, access)?;
+    write_in_stages(root, relative, bytes, access).map_err(|failure| match failure {
+        NewFileFailure::Unseen(error) | NewFileFailure::Seen(error) => error,
+    })
+}
+
+/// How far a new file came.
+#[derive(Debug)]
+pub(crate) enum NewFileFailure {
+    /// Nobody can have seen it under its name.
+    Unseen(Error),
+    /// It stands under its name, and a crash may take it away again.
+    Seen(Error),
+}
+
+/// As [`write_new`], with an error that says how far the file came.
+pub(crate) fn write_in_stages(
+    root: &Path,
+    relative: &Path,
+    bytes: &[u8],
+    access: FileAccess,
+) -> Result<(), NewFileFailure> {
+    use NewFileFailure::{Seen, Unseen};
+    let walked = prepare(root, relative, access).map_err(Unseen)?;
+    let temporary = Temporary::write(&walked, bytes, access).map_err(Unseen)?;
     match fs::hard_link(&temporary.0, &walked.path) {
-        Ok(()) => sync_folder(&walked.folder),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::Exists { path: walked.path }),
-        Err(error) => Err(Error::io("create", &walked.path)(error)),
+        Ok(()) => sync_folder(&walked.folder).map_err(Seen),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Unseen(Error::Exists { path: walked.path })),
+        Err(error) => Err(Unseen(Error::io("create", &walked.path)(error))),
     }
+}
+
+/// Opens the file at a path that the caller named, to lock it; it is made if it isn't there, for the user alone, and
+/// keeps what it holds. No link is followed.
+pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
+    let file = options.open(path)?;
+    let found = file.metadata()?.file_type();
+    if found.is_file() { Ok(file) } else { Err(io::Error::other(format!("it is {}, not {FILE}", named(found)))) }
 }
 
 /// Writes a file to `relative` below `root`, in place of one that may be there.
@@ -100,7 +134,7 @@ fn prepare(root: &Path, relative: &Path, access: FileAccess) -> Result<Walked, E
     walked.ok_or_else(|| Error::NotBeneath { path: relative.to_path_buf() })
 }
 
-fn sync_folder(folder: &Path) -> Result<(), Error> {
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), Error> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("save", folder))
 }
 

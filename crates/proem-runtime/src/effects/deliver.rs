@@ -1,0 +1,102 @@
+//! The way out: a delivery, a route, and what became of it.
+//!
+//! Invariants: nothing that holds a loaded credential leaves; what a receiver says is rid of credentials before anybody
+//! sees it.
+
+use std::path::Path;
+
+use proem_engine::effect::key::OutboxForm;
+use proem_guard::Untrusted;
+use proem_llm::client::hosts::HostScope;
+use proem_llm::client::once::{HostCredential, HostLimits};
+use proem_llm::secret::{Secret, redact};
+
+use super::smtp::{SmtpLogin, SmtpServer};
+use super::{DeliveryBytes, DeliveryOutcome, DeliveryTrouble, credentials, outbox, request, smtp};
+
+/// How a delivery leaves.
+#[derive(Debug, Clone, Copy)]
+pub enum DeliveryRoute<'a> {
+    /// As a file in this folder.
+    Outbox(&'a Path),
+    /// As a mail to this server.
+    Smtp(SmtpRoute<'a>),
+    /// As a request to this server.
+    Request(RequestRoute<'a>),
+}
+
+/// A mail server and who asks it.
+#[derive(Debug, Clone, Copy)]
+pub struct SmtpRoute<'a> {
+    /// The server.
+    pub server: &'a SmtpServer,
+    /// Who asks, if it wants to know.
+    pub login: Option<SmtpLogin<'a>>,
+}
+
+/// A ticket system and who asks it.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestRoute<'a> {
+    /// The one origin that requests go to: `https://tickets.example`.
+    pub origin: &'a str,
+    /// Which addresses its host may have.
+    pub scope: HostScope,
+    /// Who asks.
+    pub credential: Option<HostCredential<'a>>,
+    /// Those of status 429 and 5xx by which it says that it did nothing.
+    pub not_done: &'a [u16],
+    /// How long it may take.
+    pub limits: HostLimits,
+}
+
+/// Hands a delivery over, once. `secrets` are all credentials that are loaded.
+///
+/// The future must not be dropped while it runs: what became of the action would be unknown.
+#[cfg_attr(not(any(test, feature = "scripted")), expect(dead_code, reason = "the entry that takes a permit calls it"))]
+pub(crate) async fn deliver(
+    delivery: &DeliveryBytes<'_>,
+    route: &DeliveryRoute<'_>,
+    secrets: &[Secret],
+) -> DeliveryOutcome {
+    if let Some(secret) = credentials::leaking(delivery, secrets) {
+        let message = format!("the action's text holds the credential `{}`; take it out, and change it", secret.name());
+        return DeliveryOutcome::NotSent(DeliveryTrouble::new(message));
+    }
+    let outcome = match (route, delivery.form) {
+        (DeliveryRoute::Outbox(folder), _) => outbox::put(delivery, folder),
+        (DeliveryRoute::Smtp(route), OutboxForm::Mail) => smtp::transact(delivery.bytes, route).await,
+        (DeliveryRoute::Request(route), OutboxForm::Request) => request::send(delivery, route).await,
+        (DeliveryRoute::Smtp(_), OutboxForm::Request) => wrong("a request can't go to a mail server"),
+        (DeliveryRoute::Request(_), OutboxForm::Mail) => wrong("a mail can't go to a ticket system"),
+    };
+    cleared(outcome, secrets)
+}
+
+/// [`deliver`] without a permit, for tests and benches of other crates.
+#[cfg(feature = "scripted")]
+pub async fn deliver_unpermitted(
+    delivery: &DeliveryBytes<'_>,
+    route: &DeliveryRoute<'_>,
+    secrets: &[Secret],
+) -> DeliveryOutcome {
+    deliver(delivery, route, secrets).await
+}
+
+fn wrong(problem: &str) -> DeliveryOutcome {
+    DeliveryOutcome::NotSent(DeliveryTrouble::new(format!("{problem}; correct the route in your configuration")))
+}
+
+/// The outcome without what a receiver echoes of a credential.
+fn cleared(outcome: DeliveryOutcome, secrets: &[Secret]) -> DeliveryOutcome {
+    let clear = |words: Untrusted<String>| words.map(|text| redact(secrets, &text).unwrap_or(text));
+    let trouble = |DeliveryTrouble { message, answer }| DeliveryTrouble { message, answer: answer.map(clear) };
+    match outcome {
+        DeliveryOutcome::Sent { answer } => DeliveryOutcome::Sent { answer: answer.map(clear) },
+        DeliveryOutcome::Failed(found) => DeliveryOutcome::Failed(trouble(found)),
+        DeliveryOutcome::NotSent(found) => DeliveryOutcome::NotSent(trouble(found)),
+        DeliveryOutcome::Unknown(found) => DeliveryOutcome::Unknown(trouble(found)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! The lock that lets one performer work at a time.
+//!
+//! Invariants: the lock ends with the process that holds it, however that ends; who holds it is written into the file
+//! for people to read, and nothing is decided by it. Whether the file is on a local disk is for the caller to find out:
+//! elsewhere the lock may hold nobody off.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::shown;
+use crate::files::open_to_lock;
+
+/// The lock of a project's performer, held until it is dropped.
+#[derive(Debug)]
+pub struct OnlyPerformer {
+    /// Closing the file gives the lock back. It is not inherited by children, as Rust opens files.
+    _file: File,
+}
+
+/// Why a performer can't work.
+#[derive(Debug, thiserror::Error)]
+pub enum PerformerRefusal {
+    /// Another one does.
+    #[error("actions of this project are being performed by {holder}; wait until it has ended, or end it")]
+    Held {
+        /// Who holds it, as far as the file says: a process and its number.
+        holder: String,
+    },
+    /// The file can't be locked.
+    #[error("could not lock `{}`: {source}", shown(.path))]
+    Io {
+        /// The lock's file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl OnlyPerformer {
+    /// Takes the lock in the file at `path`, which is made if it isn't there and stays.
+    ///
+    /// # Errors
+    ///
+    /// [`PerformerRefusal::Held`] at once if somebody has it; [`PerformerRefusal::Io`] if there can be no lock, as in a place that
+    /// can't be written.
+    pub fn acquire(path: &Path) -> Result<Self, PerformerRefusal> {
+        let broken = |source| PerformerRefusal::Io { path: path.to_path_buf(), source };
+        let mut file = open_to_lock(path).map_err(broken)?;
+        match file.try_lock() {
+            Ok(()) => {
+                // Nothing depends on these words, so a full disk stops nobody.
+                _ = write_holder(&mut file);
+                Ok(Self { _file: file })
+            }
+            Err(TryLockError::WouldBlock) => Err(PerformerRefusal::Held { holder: holder(&mut file) }),
+            Err(TryLockError::Error(error)) => Err(broken(error)),
+        }
+    }
+}
+
+fn write_holder(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())
+}
+
+/// Who holds the lock, as the file says, which anybody may have written.
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    let number = file.take(16).read_to_string(&mut text).ok().and_then(|_| text.trim().parse::<u32>().ok());
+    number.map_or_else(|| "another process".to_owned(), |number| format!("process {number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    #[test]
+    fn one_has_the_lock_until_it_is_dropped() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("performer.lock");
+        let lock = OnlyPerformer::acquire(&path).unwrap();
+        let refused = OnlyPerformer::acquire(&path).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "actions of this project are being performed by process {}; wait until it has ended, or end it",
+                std::process::id()
+            )
+        );
+        drop(lock);
+        OnlyPerformer::acquire(&path).unwrap();
+    }
+
+    #[test]
+    fn what_the_file_says_is_no_lock() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("performer.lock");
+        for text in ["1\n", "", "\u{1b}[2J", "99999999999999999999"] {
+            std::fs::write(&path, text).unwrap();
+            drop(OnlyPerformer::acquire(&path).unwrap());
+        }
+    }
+
+    #[test]
+    fn no_link_and_no_folder_is_locked() {
+        let folder = TempDir::new().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &link).unwrap();
+        for path in [link, folder.path().to_path_buf(), folder.path().join("no/lock")] {
+            assert!(matches!(OnlyPerformer::acquire(&path), Err(PerformerRefusal::Io { .. })), "{}", path.display());
+        }
+        assert!(!folder.path().join("elsewhere").exists());
+    }
+}
