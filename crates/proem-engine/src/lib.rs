@@ -18,6 +18,7 @@ mod ladder;
 pub mod ledger;
 pub mod message;
 pub mod ordered;
+pub mod policy;
 pub mod profile;
 pub mod prompt;
 pub mod providers;

@@ -11,4 +11,5 @@ mod dotprompt;
 mod effect;
 mod handlebars;
 mod laws;
+mod policy;
 mod strict;

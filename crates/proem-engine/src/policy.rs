@@ -1,0 +1,44 @@
+//! Who may do what: the policy of a user, an action as an agent gives it, and the decision about it.
+//!
+//! [`Policy::parse`] reads a policy with all that is wrong with it, [`ProposedAction::read`] an action, and
+//! [`decide()`] says of the two whether the action goes by itself, waits for a person, or does not happen.
+//!
+//! Invariants: nothing that a model says about its own action makes a decision milder; what no list names is
+//! refused; a [`Permit`] is made by [`decide()`] alone, right before the action is performed; texts of an action keep
+//! their labels, and leave only by the doors of `guard::show`. Nothing here performs, stores or asks anything.
+
+mod action;
+mod canonical;
+mod condition;
+mod confidence;
+mod decide;
+mod decision;
+mod document;
+mod field;
+mod file;
+mod narrow;
+mod permit;
+mod reason;
+mod template;
+mod terms;
+mod toml_reader;
+
+pub use self::{
+    action::{ActionCause, MAX_BODY, MAX_CAUSES, MAX_FIELD_COUNT, ProposedAction, SelfAssessment},
+    condition::{AutomaticCondition, ConditionResult},
+    confidence::{ActionConfidence, ActionPast, SourceAgreement, SourceConflict},
+    decide::decide,
+    decision::{
+        ActionEvidence, CauseVerdict, Decision, DecisionMoment, DecisionRequest, EffectSwitch, RefusalNotice, Ruling,
+        VerdictBasis,
+    },
+    permit::Permit,
+    reason::DecisionReason,
+    template::TextTemplate,
+    terms::{ActionList, ActionTerms, AutonomyLevel, EffectRoute, FieldTerms, HoldSteps, KnownRecipient, Policy},
+};
+
+/// The examples on the concepts page run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/concepts/policy.md")]
+struct Page;

@@ -1,0 +1,513 @@
+//! An action as an agent gives it.
+//!
+//! Its texts come in under the label of whoever wrote them and stay there. What a person edits becomes his own words.
+
+use std::collections::BTreeMap;
+
+use proem_guard::check::{ActionField, ApprovalNeed, Confidence, HoldMinutes, Reach, Referent};
+use proem_guard::{LabelMap, LabelScalar, LabelTree, TreeDifference, TreeName, Untrusted, differences, show};
+use proem_text::{Label, json::compact};
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+
+use super::canonical::folded;
+use super::terms::{ActionTerms, FieldTerms, Policy};
+use crate::effect::{
+    ActionHash,
+    key::{EffectKey, KeyParts, KeyRefusal, SignalClaim, SignalRevision},
+};
+use crate::error::{Error, ErrorKind};
+
+/// The most bytes of an action's texts together: 256 KiB.
+pub const MAX_BODY: usize = 256 << 10;
+/// The most fields of an action.
+pub const MAX_FIELD_COUNT: usize = 64;
+/// The most signals that caused an action.
+pub const MAX_CAUSES: usize = 50;
+/// The most values of a field that is a list.
+const MAX_ITEMS: usize = 64;
+/// The most bytes of an action's name, and of a signal's id or revision.
+const MAX_WORD: usize = 256;
+/// The longest hold that a model can ask for: a week, in minutes.
+const MAX_HOLD: u64 = 10_080;
+/// What is hashed, and how; raised when another byte is.
+const FORM: &str = "proem action 1";
+
+const KEYS: [&str; 8] =
+    ["action", "target", "fields", "causes", "requires_approval", "hold_duration_minutes", "is_external", "confidence"];
+
+/// A signal that caused an action, as the agent names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionCause {
+    /// The signal's id.
+    pub id: Untrusted<String>,
+    /// Its revision.
+    pub revision: Untrusted<String>,
+}
+
+impl ActionCause {
+    /// Whether it is this signal in this revision.
+    #[must_use]
+    pub fn is(&self, signal: &SignalRevision) -> bool {
+        self.id.measure(|id| *id == signal.id) && self.revision.measure(|revision| *revision == signal.revision)
+    }
+}
+
+/// What a model says about its own action, by which a decision only gets stricter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SelfAssessment {
+    /// `requires_approval`.
+    pub approval: Option<Untrusted<ApprovalNeed>>,
+    /// `hold_duration_minutes`.
+    pub hold: Option<Untrusted<HoldMinutes>>,
+    /// `is_external`.
+    pub reach: Option<Untrusted<Reach>>,
+    /// `confidence`, from 0 to 1.
+    pub confidence: Option<Untrusted<Confidence>>,
+}
+
+/// An action that somebody wants to happen, within the bounds of its schema.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProposedAction {
+    tree: LabelTree,
+    name: Option<String>,
+    target: Untrusted<String>,
+    fields: BTreeMap<String, LabelTree>,
+    causes: Vec<ActionCause>,
+    assessment: SelfAssessment,
+    content: ActionHash,
+}
+
+impl ProposedAction {
+    /// The published schema of an action.
+    #[must_use]
+    pub const fn schema_text() -> &'static str {
+        include_str!("../../data/action.schema.json")
+    }
+
+    /// Reads an action that an agent gives, under the label that it came with.
+    ///
+    /// One whose name no list has is read all the same, so that it can be refused by name and escalated.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] with every problem; none of them holds a text of the action.
+    pub fn read(json: &Untrusted<Json>, policy: &Policy) -> Result<Self, Error> {
+        let tree = LabelTree::from_outside(json).map_err(|error| failed(vec![error.to_string()]))?;
+        let (action, mut problems) = Self::of_tree(&tree, policy).map_err(failed)?;
+        problems.extend(action.problems(policy));
+        if problems.is_empty() { Ok(action) } else { Err(failed(problems)) }
+    }
+
+    /// The action with all its labels, for a store; never for a screen or a prompt.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] for more labels than can be written.
+    pub fn write(&self) -> Result<String, Error> {
+        self.tree.write().map_err(|error| failed(vec![error.to_string()]))
+    }
+
+    /// Reads what [`Self::write`] wrote. What the policy of this moment has against it is left to
+    /// [`decide()`](super::decide()).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] for anything that was not written so.
+    pub fn stored(written: &str, policy: &Policy) -> Result<Self, Error> {
+        let tree = LabelTree::read(written).map_err(|error| failed(vec![error.to_string()]))?;
+        Self::of_tree(&tree, policy).map(|(action, _)| action).map_err(failed)
+    }
+
+    /// The action with fields as a person wants them: each becomes that person's own, trusted text.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] for a field that the action can't have, or one that is too long.
+    pub fn edited(&self, policy: &Policy, changes: &BTreeMap<String, String>) -> Result<Self, Error> {
+        let terms = self.name.as_deref().and_then(|name| policy.action(name));
+        let Some(terms) = terms else {
+            return Err(failed(vec!["an action that no list has can't be edited; cancel it".to_owned()]));
+        };
+        let mut problems: Vec<String> = Vec::new();
+        let mut fields = self.fields.clone();
+        for (name, text) in changes {
+            match terms.fields.get(name) {
+                None => {
+                    problems.push(format!("the action has no field `{}`; name one of its own", name.escape_debug()));
+                }
+                Some(field) if field.is_list => {
+                    let items = text.lines().map(str::trim).filter(|line| !line.is_empty());
+                    fields.insert(name.clone(), LabelTree::list(items));
+                }
+                Some(_) => drop(fields.insert(name.clone(), LabelTree::from(text.clone()))),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(failed(problems));
+        }
+        let LabelTree::Map(root) = &self.tree else { return Err(failed(vec![NO_OBJECT.to_owned()])) };
+        let rest = KEYS.into_iter().filter(|key| *key != "fields");
+        let mut all: Vec<(&str, LabelTree)> = rest.filter_map(|key| Some((key, root.get(key)?.clone()))).collect();
+        all.push(("fields", LabelTree::map(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))));
+        let (action, mut found) = Self::of_tree(&LabelTree::map(all), policy).map_err(failed)?;
+        found.extend(action.problems(policy));
+        if found.is_empty() { Ok(action) } else { Err(failed(found)) }
+    }
+
+    /// Where another version of it says something else or has other labels.
+    #[must_use]
+    pub fn differences<'t>(&'t self, after: &'t Self) -> Vec<TreeDifference<'t>> {
+        differences(&self.tree, &after.tree)
+    }
+
+    /// Everything that it says, each text with its label.
+    #[must_use]
+    pub const fn tree(&self) -> &LabelTree {
+        &self.tree
+    }
+
+    /// Its name as the policy that it was read under spells it; `None` for one that this policy had on no list.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What it is aimed at, as it is written.
+    #[must_use]
+    pub const fn target(&self) -> &Untrusted<String> {
+        &self.target
+    }
+
+    /// What it is aimed at, as it is compared; `None` for an action that is on no list, or where it names nothing.
+    #[must_use]
+    pub fn referent(&self, policy: &Policy) -> Option<Referent> {
+        let role = policy.action(self.name()?)?.target.role;
+        Referent::of(&ActionField { path: "target", role, value: &self.target })
+    }
+
+    /// The signals that caused it.
+    #[must_use]
+    pub fn causes(&self) -> &[ActionCause] {
+        &self.causes
+    }
+
+    /// What a model says about it.
+    #[must_use]
+    pub const fn assessment(&self) -> &SelfAssessment {
+        &self.assessment
+    }
+
+    /// The hash of what it says: name, target, fields and causes, without labels and without what a model says of it.
+    #[must_use]
+    pub const fn content(&self) -> ActionHash {
+        self.content
+    }
+
+    /// Its key and the claims of its signals, within a project.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyRefusal`] if it is on no list, or has no target or cause.
+    pub fn key(&self, project: &str, policy: &Policy) -> Result<(EffectKey, Vec<SignalClaim>), KeyRefusal> {
+        let (Some(name), Some(target)) = (self.name(), self.referent(policy)) else { return Err(KeyRefusal::Name) };
+        // The texts of ids go into the hash and nowhere else.
+        let word = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
+        let causes = self.causes.iter();
+        let causes: Vec<SignalRevision> =
+            causes.map(|cause| SignalRevision { id: word(&cause.id), revision: word(&cause.revision) }).collect();
+        let parts = KeyParts { project, action: name, target, causes: &causes };
+        Ok((EffectKey::new(&parts)?, SignalClaim::of(&parts)?))
+    }
+
+    /// Every value of every field that the policy knows, with its path.
+    pub(super) fn values<'t>(&self, terms: &'t ActionTerms) -> Vec<FieldValue<'t>> {
+        let mut all = vec![FieldValue {
+            path: "target".to_owned(),
+            terms: &terms.target,
+            text: self.target.clone(),
+            typed: None,
+        }];
+        for (name, terms) in &terms.fields {
+            let Some(value) = self.fields.get(name) else { continue };
+            let items: Vec<(String, &LabelTree)> = match value {
+                LabelTree::List(list) => {
+                    list.iter().enumerate().map(|(index, item)| (format!("{name}[{index}]"), item)).collect()
+                }
+                one => vec![(name.clone(), one)],
+            };
+            all.extend(items.into_iter().filter_map(|(path, item)| {
+                let typed = if let LabelTree::Text(typed) = item { Some(typed.clone()) } else { None };
+                Some(FieldValue { path, terms, text: text(item)?, typed })
+            }));
+        }
+        all
+    }
+
+    /// What the policy has against its form, in our words alone.
+    pub(super) fn problems(&self, policy: &Policy) -> Vec<String> {
+        let Some(terms) = self.name().and_then(|name| policy.action(name)) else { return Vec::new() };
+        let mut problems = Vec::new();
+        for (name, terms) in &terms.fields {
+            match self.fields.get(name) {
+                None | Some(LabelTree::Null) if terms.is_required => {
+                    problems.push(format!("`{name}` is missing; give it"));
+                }
+                Some(LabelTree::List(_)) if !terms.is_list => {
+                    problems.push(format!("`{name}` is a list; give one value"));
+                }
+                Some(LabelTree::List(list)) if list.len() > MAX_ITEMS => {
+                    problems.push(format!("`{name}` has more than {MAX_ITEMS} values; give fewer"));
+                }
+                Some(LabelTree::List(list)) if list.iter().any(|item| text(item).is_none()) => {
+                    problems.push(format!("`{name}` is no list of texts or numbers; give such a list"));
+                }
+                Some(LabelTree::Map(_)) => problems.push(format!("`{name}` is an object; give a text or a number")),
+                _ => {}
+            }
+        }
+        if self.fields.keys().any(|name| !terms.fields.contains_key(name)) || self.has_foreign_fields() {
+            let known: Vec<&str> = terms.fields.keys().map(String::as_str).collect();
+            problems.push(format!("`fields` has names that the action doesn't have; use `{}`", known.join("`, `")));
+        }
+        for value in self.values(terms) {
+            let FieldValue { path, terms, text, .. } = value;
+            if text.len() > terms.max_bytes {
+                problems.push(format!("`{path}` has more than {} bytes; shorten it", terms.max_bytes));
+            }
+            let is_member = || terms.one_of.iter().any(|word| text.measure(|text| text == word));
+            if !terms.one_of.is_empty() && !is_member() {
+                let words: Vec<&str> = terms.one_of.iter().map(String::as_str).collect();
+                problems.push(format!("`{path}` is another word; write one of `{}`", words.join("`, `")));
+            }
+        }
+        problems
+    }
+
+    /// Whether its name is one that is never taken, in any spelling.
+    pub(super) fn is_denied(&self, policy: &Policy) -> bool {
+        let LabelTree::Map(root) = &self.tree else { return false };
+        let name = root.get("action").and_then(word);
+        name.is_some_and(|name| name.measure(|name| policy.folded_denied.contains(&folded(name))))
+    }
+
+    /// Whether the fields are still named by somebody else, because the policy didn't know them all.
+    fn has_foreign_fields(&self) -> bool {
+        let LabelTree::Map(root) = &self.tree else { return true };
+        matches!(root.get("fields"), Some(LabelTree::Map(fields)) if fields.len() != self.fields.len())
+    }
+
+    /// The action that a tree says, with what is wrong beside; the problems alone if it has not even the shape.
+    fn of_tree(tree: &LabelTree, policy: &Policy) -> Result<(Self, Vec<String>), Vec<String>> {
+        let LabelTree::Map(root) = tree else { return Err(vec![NO_OBJECT.to_owned()]) };
+        let mut problems = Vec::new();
+        let is_known = |name: &TreeName<'_>| KEYS.iter().any(|key| is(name, key));
+        if root.iter().any(|(name, _)| !is_known(&name)) {
+            problems.push(format!("there are keys that an action doesn't have; use `{}`", KEYS.join("`, `")));
+        }
+        let action = root.get("action").and_then(word);
+        if action.is_none() {
+            problems.push(format!("`action` is no text of 1 to {MAX_WORD} bytes; give its name"));
+        }
+        let named = action.as_ref().and_then(|action| {
+            let all = policy.actions().map(|(name, _)| name).chain(policy.never.iter().map(String::as_str));
+            all.into_iter().find(|name| action.measure(|action| action == name)).map(str::to_owned)
+        });
+        let target = root.get("target").and_then(text).filter(|target| !target.is_empty());
+        if target.is_none() {
+            problems.push("`target` is missing or no text; say what the action is aimed at".to_owned());
+        }
+        let terms = named.as_deref().and_then(|name| policy.action(name));
+        let fields = fields(root, terms, &mut problems);
+        let causes = causes(root, &mut problems);
+        let assessment = assessment(root, &mut problems);
+        let (Some(action), Some(target), Some(fields)) = (action, target, fields) else { return Err(problems) };
+        let action = named.as_deref().map_or_else(|| LabelTree::Outside(action), LabelTree::from);
+        let tree = rebuilt(root, action, &fields);
+        let content = content(&tree);
+        let size = fields.values().map(size).sum::<usize>();
+        if size > MAX_BODY {
+            problems.push(format!("the fields have more than {MAX_BODY} bytes; shorten them"));
+        }
+        Ok((Self { tree, name: named, target, fields, causes, assessment, content }, problems))
+    }
+}
+
+const NO_OBJECT: &str = "an action is an object; give `action`, `target`, `fields` and `causes`";
+
+/// One value of a field.
+#[derive(Debug)]
+pub(super) struct FieldValue<'t> {
+    pub(super) path: String,
+    pub(super) terms: &'t FieldTerms,
+    pub(super) text: Untrusted<String>,
+    /// The same, if a person typed it.
+    pub(super) typed: Option<String>,
+}
+
+fn failed(problems: Vec<String>) -> Error {
+    Error::all(ErrorKind::InvalidInput, problems)
+}
+
+fn is(name: &TreeName<'_>, word: &str) -> bool {
+    match name {
+        TreeName::Ours(name) => *name == word,
+        TreeName::Outside(name) => name.measure(|name| name == word),
+    }
+}
+
+/// The text of a leaf, or a number as it is written; `None` for nothing, lists and objects.
+fn text(tree: &LabelTree) -> Option<Untrusted<String>> {
+    let written = |label: Label| Untrusted::new(compact(&show::tree_json(tree)), label);
+    match tree {
+        LabelTree::Text(text) => Some(Untrusted::new(text.clone(), Label::trusted())),
+        LabelTree::Outside(text) | LabelTree::Flagged(text) => Some(text.clone()),
+        LabelTree::Number(_) | LabelTree::Bool(_) => Some(written(Label::trusted())),
+        LabelTree::Scalar(scalar) if scalar.measure(|scalar| *scalar != LabelScalar::Null) => {
+            Some(written(scalar.label().clone()))
+        }
+        LabelTree::Null | LabelTree::Scalar(_) | LabelTree::List(_) | LabelTree::Map(_) => None,
+    }
+}
+
+fn word(tree: &LabelTree) -> Option<Untrusted<String>> {
+    let is_text = matches!(tree, LabelTree::Text(_) | LabelTree::Outside(_) | LabelTree::Flagged(_));
+    text(tree).filter(|text| is_text && !text.is_empty() && text.len() <= MAX_WORD)
+}
+
+fn size(tree: &LabelTree) -> usize {
+    match tree {
+        LabelTree::List(list) => list.iter().map(size).sum(),
+        LabelTree::Map(map) => map.iter().map(|(_, field)| size(field)).sum(),
+        leaf => text(leaf).map_or(0, |text| text.len()),
+    }
+}
+
+/// The fields that the policy knows, by its names; of an action that it doesn't know, none.
+fn fields(
+    root: &LabelMap,
+    terms: Option<&ActionTerms>,
+    problems: &mut Vec<String>,
+) -> Option<BTreeMap<String, LabelTree>> {
+    let given = match root.get("fields") {
+        Some(LabelTree::Map(given)) => given,
+        None => return Some(BTreeMap::new()),
+        Some(_) => {
+            problems.push("`fields` is no object; give values by name".to_owned());
+            return None;
+        }
+    };
+    if given.len() > MAX_FIELD_COUNT {
+        problems.push(format!("there are more than {MAX_FIELD_COUNT} fields; give fewer"));
+    }
+    let known = terms.into_iter().flat_map(|terms| terms.fields.keys());
+    Some(known.filter_map(|name| Some((name.clone(), given.get(name)?.clone()))).collect())
+}
+
+fn causes(root: &LabelMap, problems: &mut Vec<String>) -> Vec<ActionCause> {
+    let Some(LabelTree::List(list)) = root.get("causes") else {
+        problems.push("`causes` is no list; name the signals by `id` and `revision`".to_owned());
+        return Vec::new();
+    };
+    if list.is_empty() || list.len() > MAX_CAUSES {
+        problems.push(format!("an action has 1 to {MAX_CAUSES} causes; name as many"));
+    }
+    let cause = |item: &LabelTree| {
+        let LabelTree::Map(map) = item else { return None };
+        let cause = ActionCause { id: map.get("id").and_then(word)?, revision: map.get("revision").and_then(word)? };
+        (map.len() == 2).then_some(cause)
+    };
+    let read: Vec<ActionCause> = list.iter().take(MAX_CAUSES).filter_map(cause).collect();
+    if read.len() < list.len().min(MAX_CAUSES) {
+        problems.push(format!("a cause is `id` and `revision`, each of 1 to {MAX_WORD} bytes; give both"));
+    }
+    read
+}
+
+fn assessment(root: &LabelMap, problems: &mut Vec<String>) -> SelfAssessment {
+    let mut wrong =
+        |key: &str, wanted: &str| problems.push(format!("`{key}` is not {wanted}; write that or leave it out"));
+    let mut flag = |key: &'static str| {
+        let leaf = root.get(key)?;
+        let value = match leaf {
+            LabelTree::Bool(value) => Some(Untrusted::new(*value, Label::trusted())),
+            LabelTree::Scalar(scalar) => {
+                let value =
+                    scalar.measure(|scalar| if let LabelScalar::Bool(value) = scalar { Some(*value) } else { None });
+                value.map(|value| Untrusted::new(value, scalar.label().clone()))
+            }
+            _ => None,
+        };
+        if value.is_none() {
+            wrong(key, "`true` or `false`");
+        }
+        value
+    };
+    let approval = flag("requires_approval").map(|flag| flag.map(ApprovalNeed::from));
+    let reach = flag("is_external").map(|flag| flag.map(Reach::from));
+    let hold = root.get("hold_duration_minutes").and_then(|leaf| {
+        let minutes = thousandths(leaf).filter(|number| *number % 1_000 == 0 && *number / 1_000 <= MAX_HOLD);
+        let minutes = minutes.and_then(|number| u32::try_from(number / 1_000).ok());
+        if minutes.is_none() {
+            wrong("hold_duration_minutes", &format!("a whole number from 0 to {MAX_HOLD}"));
+        }
+        minutes.map(|minutes| Untrusted::new(HoldMinutes(minutes), leaf.label()))
+    });
+    let confidence = root.get("confidence").and_then(|leaf| {
+        let sure = thousandths(leaf).filter(|number| *number <= 1_000).and_then(|number| u16::try_from(number).ok());
+        if sure.is_none() {
+            wrong("confidence", "a number from 0 to 1");
+        }
+        sure.map(|sure| Untrusted::new(Confidence::new(sure), leaf.label()))
+    });
+    SelfAssessment { approval, hold, reach, confidence }
+}
+
+/// A number from outside in thousandths, cut off behind the third digit; `None` below zero.
+fn thousandths(leaf: &LabelTree) -> Option<u64> {
+    let number = match leaf {
+        LabelTree::Number(number) => number.as_f64(),
+        LabelTree::Scalar(scalar) => {
+            // The bits of the number, since that is what may be asked of a value from outside.
+            let bits = scalar.measure(|scalar| match scalar {
+                LabelScalar::Number(number) => number.as_f64().map(f64::to_bits),
+                _ => None,
+            });
+            bits.map(f64::from_bits)
+        }
+        _ => None,
+    }?;
+    if !(0.0..=1e12).contains(&number) {
+        return None;
+    }
+    let written = format!("{number:.6}");
+    let (whole, rest) = written.split_once('.')?;
+    let (whole, rest): (u64, u64) = (whole.parse().ok()?, rest.get(..3)?.parse().ok()?);
+    whole.checked_mul(1_000)?.checked_add(rest)
+}
+
+/// The tree with the names that code knows, so that they are its own when it is written.
+fn rebuilt(root: &LabelMap, action: LabelTree, fields: &BTreeMap<String, LabelTree>) -> LabelTree {
+    let ours = || LabelTree::map(fields.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    let given = match root.get("fields") {
+        Some(LabelTree::Map(given)) if given.len() == fields.len() => ours(),
+        None => ours(),
+        Some(given) => given.clone(),
+    };
+    let rest = KEYS.into_iter().filter(|key| !matches!(*key, "action" | "fields"));
+    let mut all: Vec<(&str, LabelTree)> = rest.filter_map(|key| Some((key, root.get(key)?.clone()))).collect();
+    all.push(("action", action));
+    all.push(("fields", given));
+    LabelTree::map(all)
+}
+
+fn content(tree: &LabelTree) -> ActionHash {
+    let mut shown = show::tree_json(tree);
+    if let Json::Object(shown) = &mut shown {
+        shown.retain(|key, _| matches!(key.as_str(), "action" | "target" | "fields" | "causes"));
+    }
+    let mut hash = Sha256::new();
+    hash.update(FORM.as_bytes());
+    hash.update(compact(&shown).as_bytes());
+    ActionHash(hash.finalize().into())
+}

@@ -1,0 +1,341 @@
+//! The decision about an action: never, approval, level, hold, auto, in this order.
+
+use std::collections::BTreeMap;
+
+use proem_guard::Untrusted;
+use proem_guard::Verdict;
+use proem_guard::check::{
+    Action, ActionCheck, ActionField, ActionRule, ActionViolation, ApprovalNeed, CheckContext, Confidence, FieldRole,
+    HoldMinutes, Reach, Referent, ReferentKind, Strictness, TrustedExcerpt, check, reach, tighten,
+};
+use proem_text::{Label, Secrecy};
+
+use super::{
+    action::FieldValue,
+    condition::{AutomaticCondition, ConditionResult},
+    confidence::ActionConfidence,
+    decision::{Decision, DecisionMoment, DecisionRequest, EffectSwitch, RefusalNotice, Ruling, VerdictBasis},
+    field,
+    permit::Permit,
+    reason::DecisionReason,
+    terms::{ActionList, ActionTerms},
+};
+use crate::effect::HoldCondition;
+
+/// What a reason asks for, the mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Stance {
+    #[default]
+    Go,
+    Approval,
+    Escalation,
+    Refusal,
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+struct DecisionGrounds {
+    stance: Stance,
+    reasons: Vec<DecisionReason>,
+    against: BTreeMap<AutomaticCondition, Vec<String>>,
+    unmet: Vec<HoldCondition>,
+}
+
+impl DecisionGrounds {
+    fn add(&mut self, stance: Stance, reason: DecisionReason) {
+        self.stance = self.stance.max(stance);
+        self.reasons.push(reason);
+    }
+
+    /// The same, for a reason that one of the seven conditions is about.
+    fn against(&mut self, condition: AutomaticCondition, stance: Stance, reason: DecisionReason) {
+        self.against.entry(condition).or_default().push(reason.to_string());
+        self.add(stance, reason);
+    }
+
+    fn unmet(&mut self, condition: HoldCondition) {
+        if !self.unmet.contains(&condition) {
+            self.unmet.push(condition);
+            self.unmet.sort_unstable();
+        }
+    }
+}
+
+/// What of an action that a list has was looked at.
+#[derive(Debug)]
+struct ActionView<'a> {
+    terms: &'a ActionTerms,
+    /// The list that counts, which is another action's if somebody outside receives it.
+    list: ActionList,
+    reach: Reach,
+    has_foreign_text: bool,
+    check: ActionCheck,
+}
+
+/// Decides about an action.
+///
+/// What is never taken and what no list has is refused before anything else is looked at. At a proposal an automatic
+/// action gets a hold of 0 minutes and no permit; a permit is for the moment of its execution. There, the policy,
+/// the level and the evidence of that moment count, and whatever they say stricter than before.
+pub fn decide(request: &DecisionRequest<'_>) -> Decision {
+    let mut grounds = DecisionGrounds::default();
+    let terms = request.action.name().and_then(|name| request.policy.action(name));
+    let Some(terms) = terms else { return refused(request, grounds) };
+    for problem in request.action.problems(request.policy) {
+        grounds.against(AutomaticCondition::Schema, Stance::Refusal, DecisionReason::Malformed(problem));
+    }
+    let is_valid = grounds.reasons.is_empty();
+    let view = look(request, terms, &mut grounds);
+    lists(request, &view, &mut grounds);
+    causes(request, &view, &mut grounds);
+    let confidence = ActionConfidence::new(view.list, is_valid, request.sources, request.past);
+    let hold = hold(request, &view, &mut grounds);
+    if view.list == ActionList::Auto && confidence.sources == 0 {
+        grounds.add(Stance::Approval, DecisionReason::NoSource);
+    }
+    let ruling = ruling(request, hold, &mut grounds);
+    finish(request, ruling, (grounds, confidence, hold, view.reach, view.check))
+}
+
+/// An action that is on no list of those that may be taken.
+fn refused(request: &DecisionRequest<'_>, mut grounds: DecisionGrounds) -> Decision {
+    let is_denied = request.action.is_denied(request.policy);
+    let (condition, reason, notice) = if is_denied {
+        (AutomaticCondition::Denylist, DecisionReason::Never, RefusalNotice::Recorded)
+    } else {
+        grounds.against.entry(AutomaticCondition::Schema).or_default().push(DecisionReason::Unknown.to_string());
+        (AutomaticCondition::Allowlist, DecisionReason::Unknown, RefusalNotice::Escalated)
+    };
+    grounds.against(condition, Stance::Refusal, reason);
+    grounds.unmet(HoldCondition::ChecksPass);
+    let confidence = ActionConfidence::new(ActionList::Never, is_denied, request.sources, request.past);
+    let reach = tighten(request.action.assessment().reach.as_ref(), Reach::Internal);
+    finish(request, Ruling::Refusal(notice), (grounds, confidence, None, reach, ActionCheck::default()))
+}
+
+/// The checks of its values, and whom it reaches.
+fn look<'a>(request: &DecisionRequest<'a>, terms: &'a ActionTerms, grounds: &mut DecisionGrounds) -> ActionView<'a> {
+    let values = request.action.values(terms);
+    let domains: Vec<&str> = request.policy.domains().collect();
+    let mut computed = Reach::Internal;
+    for value in values.iter().filter(|value| value.terms.role == FieldRole::Recipient) {
+        computed = computed.stricter(reach(&value.text, &domains));
+        let referent = Referent::of(&ActionField { path: &value.path, role: value.terms.role, value: &value.text });
+        if !referent.is_some_and(|referent| request.policy.known.contains(&referent)) {
+            let reason = DecisionReason::UnknownRecipient(value.path.clone());
+            grounds.against(AutomaticCondition::KnownRecipients, Stance::Approval, reason);
+            grounds.unmet(HoldCondition::ChecksPass);
+        }
+    }
+    let reach = tighten(request.action.assessment().reach.as_ref(), computed);
+    if reach == Reach::External {
+        grounds.unmet(HoldCondition::InternalRecipient);
+    }
+    let mut check = checked(request, &values);
+    check.failures.retain(|failure| !is_excused(request, &values, failure));
+    for failure in &check.failures {
+        breach(&values, failure, grounds);
+    }
+    let is_foreign =
+        |value: &FieldValue<'_>| !field::names_something(value.terms.role) && !value.text.label().is_trusted();
+    let has_foreign_text =
+        values.iter().any(|value| is_foreign(value) && matches!(value.terms.role, FieldRole::FreeText(_)));
+    let list = effective(request, terms, reach);
+    ActionView { terms, list, reach, has_foreign_text, check }
+}
+
+fn checked(request: &DecisionRequest<'_>, values: &[FieldValue<'_>]) -> ActionCheck {
+    let name = request.action.name().unwrap_or_default();
+    let fields: Vec<ActionField<'_>> = values
+        .iter()
+        .map(|value| ActionField { path: &value.path, role: value.terms.role, value: &value.text })
+        .collect();
+    // What a person typed into a field vouches for itself.
+    let typed = values.iter().filter_map(|value| Some(TrustedExcerpt::whole("edit", value.typed.as_deref()?)));
+    let trusted: Vec<TrustedExcerpt<'_>> = request.evidence.trusted.iter().copied().chain(typed).collect();
+    let context = CheckContext {
+        actions: &[name],
+        denied: &[],
+        allow: &request.policy.allowlist,
+        trusted: &trusted,
+        untrusted: request.evidence.untrusted,
+        request: request.evidence.request,
+        prompt: request.evidence.prompt,
+    };
+    check(&Action { name: &Untrusted::new(name.to_owned(), Label::trusted()), fields: &fields }, &context)
+}
+
+/// A text of a template says nothing that its request held, unless that is secret.
+fn is_excused(request: &DecisionRequest<'_>, values: &[FieldValue<'_>], failure: &ActionViolation) -> bool {
+    let value = values.iter().find(|value| value.path == failure.field);
+    failure.rule == ActionRule::Audience
+        && value.is_some_and(|value| {
+            let is_secret = value.text.label().join(request.evidence.request).secrecy() == Secrecy::Secret;
+            let of_template = |text: &String| value.terms.templates.iter().any(|template| template.matches(text));
+            !is_secret && value.text.measure(of_template)
+        })
+}
+
+/// A failure of the checks: what names something is refused, what a person may read all the same is put before him.
+fn breach(values: &[FieldValue<'_>], failure: &ActionViolation, grounds: &mut DecisionGrounds) {
+    let names = values.iter().any(|value| value.path == failure.field && field::names_something(value.terms.role));
+    let reason = DecisionReason::Breach { field: failure.field.clone(), rule: failure.rule };
+    grounds.unmet(HoldCondition::ChecksPass);
+    match failure.rule {
+        ActionRule::PromptLeak | ActionRule::CanaryLeak => {
+            grounds.against(AutomaticCondition::PromptLeakage, Stance::Refusal, reason);
+        }
+        ActionRule::Provenance(..) if names => {
+            grounds.against(AutomaticCondition::Allowlist, Stance::Refusal, reason);
+        }
+        ActionRule::Provenance(ReferentKind::Url | ReferentKind::Host, _) => {
+            grounds.unmet(HoldCondition::TrustedValues);
+            grounds.against(AutomaticCondition::ExternalUrls, Stance::Approval, reason);
+        }
+        ActionRule::Provenance(..) => {
+            grounds.unmet(HoldCondition::TrustedValues);
+            grounds.add(Stance::Approval, reason);
+        }
+        ActionRule::SchemeRefused => grounds.against(AutomaticCondition::ExternalUrls, Stance::Refusal, reason),
+        ActionRule::Audience => grounds.add(Stance::Approval, reason),
+        _ => grounds.add(Stance::Refusal, reason),
+    }
+}
+
+/// The list that counts: outside, that of another action, and at least approval.
+fn effective(request: &DecisionRequest<'_>, terms: &ActionTerms, reach: Reach) -> ActionList {
+    if reach == Reach::Internal {
+        return terms.list;
+    }
+    let outside = terms.external.as_deref().map(|name| match request.policy.action(name) {
+        Some(external) => external.list,
+        None => ActionList::Never,
+    });
+    terms.list.max(outside.unwrap_or(ActionList::Approval)).max(ActionList::Approval)
+}
+
+/// Never, approval, level.
+fn lists(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut DecisionGrounds) {
+    let autonomy = AutomaticCondition::Autonomy;
+    if view.list > view.terms.list {
+        let stance = if view.list == ActionList::Never { Stance::Refusal } else { Stance::Approval };
+        grounds.against(autonomy, stance, DecisionReason::External(view.terms.external.clone()));
+    } else if view.list == ActionList::Approval {
+        grounds.against(autonomy, Stance::Approval, DecisionReason::ApprovalListed);
+    } else if request.level < view.terms.level {
+        let reason = DecisionReason::Level { needed: view.terms.level, present: request.level };
+        grounds.against(autonomy, Stance::Escalation, reason);
+    }
+    let need = tighten(request.action.assessment().approval.as_ref(), ApprovalNeed::NotNeeded);
+    if need == ApprovalNeed::Needed {
+        grounds.add(Stance::Approval, DecisionReason::ModelAsks);
+    }
+}
+
+/// What the guard says of its causes.
+fn causes(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut DecisionGrounds) {
+    let worst = request.verdict.worst;
+    let is_score_alone = request.verdict.basis == VerdictBasis::ScoreAlone && worst == Verdict::Flag;
+    match worst {
+        Verdict::Allow => {}
+        Verdict::Block => {
+            grounds.unmet(HoldCondition::NoFinding);
+            grounds.add(Stance::Refusal, DecisionReason::Blocked);
+        }
+        // A new kind of harmless text is often flagged by the score, so that alone it stops only what carries text.
+        Verdict::Flag if is_score_alone && !view.has_foreign_text => {}
+        Verdict::Flag | Verdict::Quarantine => {
+            grounds.unmet(HoldCondition::NoFinding);
+            grounds.add(Stance::Approval, DecisionReason::Flagged(worst));
+        }
+    }
+}
+
+/// How long it is held; `None` for what doesn't go by itself.
+fn hold(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut DecisionGrounds) -> Option<HoldMinutes> {
+    let stated = request.action.assessment().hold.as_ref();
+    let computed = match view.list {
+        ActionList::Auto if request.past.executed == 0 => {
+            grounds.add(Stance::Go, DecisionReason::FirstOfType);
+            request.policy.first_hold()
+        }
+        ActionList::Auto => HoldMinutes(0),
+        ActionList::Hold(base) => {
+            let steps = request.policy.hold_steps();
+            let shorter = steps.cap(request.past.approvals).unwrap_or(base.0);
+            let least = if view.has_foreign_text { steps.untrusted } else { 0 };
+            let minutes = HoldMinutes(base.0.min(shorter.max(least)));
+            if minutes < base {
+                grounds.add(Stance::Go, DecisionReason::ShorterHold(minutes));
+            }
+            minutes
+        }
+        ActionList::Approval | ActionList::Never => return None,
+    };
+    Some(tighten(stated, computed))
+}
+
+fn ruling(request: &DecisionRequest<'_>, hold: Option<HoldMinutes>, grounds: &mut DecisionGrounds) -> Ruling {
+    if grounds.stance == Stance::Refusal {
+        return Ruling::Refusal(RefusalNotice::Recorded);
+    }
+    if request.switch != EffectSwitch::On {
+        grounds.reasons.push(DecisionReason::Switch(request.switch));
+        return Ruling::Standstill;
+    }
+    let permit = || Ruling::Permit(Permit::new(request.key, request.action.content(), request.policy.hash()));
+    match (request.moment, hold) {
+        (DecisionMoment::ApprovedExecution { approved_at }, _) => {
+            // A person's yes is good for the level that he knew.
+            if grounds.stance == Stance::Escalation && request.level < approved_at {
+                grounds.reasons.push(DecisionReason::LevelFell);
+                return Ruling::Approval;
+            }
+            grounds.reasons.push(DecisionReason::Approved);
+            permit()
+        }
+        (DecisionMoment::Proposal, _) if grounds.stance == Stance::Escalation => Ruling::Escalation,
+        (_, Some(hold)) if grounds.stance == Stance::Go => match request.moment {
+            DecisionMoment::HeldExecution { held } if hold > held => {
+                grounds.reasons.push(DecisionReason::LongerHold { held, present: hold });
+                Ruling::Approval
+            }
+            DecisionMoment::HeldExecution { .. } => {
+                grounds.reasons.push(DecisionReason::Automatic);
+                permit()
+            }
+            _ => {
+                let is_now = hold == HoldMinutes(0);
+                grounds.reasons.push(if is_now { DecisionReason::Automatic } else { DecisionReason::Held(hold) });
+                Ruling::Hold(hold)
+            }
+        },
+        _ => Ruling::Approval,
+    }
+}
+
+fn finish(
+    request: &DecisionRequest<'_>,
+    ruling: Ruling,
+    found: (DecisionGrounds, ActionConfidence, Option<HoldMinutes>, Reach, ActionCheck),
+) -> Decision {
+    let (mut grounds, confidence, hold, reach, check) = found;
+    let conditions = AutomaticCondition::ALL.map(|condition| ConditionResult {
+        condition,
+        against: grounds.against.remove(&condition).unwrap_or_default(),
+    });
+    let mean = Confidence::new(u16::try_from(confidence.mean()).unwrap_or_default());
+    Decision {
+        ruling,
+        reasons: grounds.reasons,
+        conditions: conditions.into(),
+        confidence,
+        stated: tighten(request.action.assessment().confidence.as_ref(), mean),
+        unmet: grounds.unmet,
+        hold,
+        reach,
+        check,
+        content: request.action.content(),
+        policy: request.policy.hash(),
+    }
+}

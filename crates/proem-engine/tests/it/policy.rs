@@ -1,0 +1,8 @@
+//! Who may do what: the file, the action, the decision.
+
+mod action;
+mod conditions;
+mod file;
+mod laws;
+mod narrow;
+mod scene;
