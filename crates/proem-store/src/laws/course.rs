@@ -2,7 +2,7 @@
 
 #![expect(clippy::panic, reason = "a law panics where it does not hold")]
 
-use proem_engine::effect::{ActionEvent, PerformerEpoch};
+use proem_engine::effect::{ActionEvent, ActionEventKind, ActionState, PerformerEpoch, TRANSITIONS};
 use proem_engine::run::Time;
 
 use super::actions::LawActions;
@@ -18,6 +18,8 @@ pub enum ActionMove {
     /// The event of that place among [`proem_engine::effect::ActionEventKind::ALL`] is to happen to an action, decided
     /// on a version that many changes ago.
     Happen(u8, usize, u64),
+    /// One of the events that lead an action on from where it stands, and not to its end.
+    Onward(u8, usize),
     /// Another performer takes over.
     TakeOver,
     /// The clock goes on by so many milliseconds, or back.
@@ -106,23 +108,41 @@ impl Course {
                 let answer = store.propose(action).await;
                 assert!(matches!(answer, Ok(ProposalAnswer::New | ProposalAnswer::Known { .. })), "{answer:?}");
             }
-            ActionMove::Happen(which, event, ago) => {
-                let action = LawActions.action(u64::from(which));
-                let Some(store) = self.stores.get(turn % self.stores.len()) else { return };
-                let Ok(found) = store.action(&action.project, &action.key).await else { return };
-                let version = found.row.version.0.saturating_sub(ago);
-                let mut transition = LawActions.happens(&action, version, event_of(&action, event, self.clock()));
-                transition.at = self.clock();
-                // Of two epochs the stale one tries as well.
-                transition.request.epoch = self.epochs.iter().rev().nth(turn % 5 / 4).copied();
-                _ = LawActions.tried(store, transition).await;
-            }
+            ActionMove::Happen(which, event, ago) => self.happen(turn, which, ago, |_| event).await,
+            ActionMove::Onward(which, draw) => self.happen(turn, which, 0, |state| onward(state, draw)).await,
         }
+    }
+
+    /// Lets the event of that place happen to an action, by where it stands.
+    async fn happen(&self, turn: usize, which: u8, ago: u64, place: impl FnOnce(ActionState) -> usize) {
+        let mut action = LawActions.action(u64::from(which));
+        let Some(store) = self.stores.get(turn % self.stores.len()) else { return };
+        if store.action(&action.project, &action.key).await.is_err() {
+            LawActions.proposed(store, &action).await;
+        }
+        let Ok(found) = store.action(&action.project, &action.key).await else { return };
+        // What is approved is what it says by then.
+        action.content = found.row.content;
+        let version = found.row.version.0.saturating_sub(ago);
+        let event = event_of(&action, place(found.row.state), self.clock());
+        let mut transition = LawActions.happens(&action, version, event);
+        transition.at = self.clock();
+        // Of two epochs the stale one tries as well.
+        transition.request.epoch = self.epochs.iter().rev().nth(turn % 7 / 6).copied();
+        _ = LawActions.tried(store, transition).await;
     }
 
     fn clock(&self) -> Time {
         Time(LawActions::NOW.0.saturating_add(self.now))
     }
+}
+
+/// The place of an event that leads on from a state; that of the first one from an end.
+fn onward(state: ActionState, draw: usize) -> usize {
+    let events: Vec<ActionEventKind> =
+        TRANSITIONS.iter().filter(|rule| rule.from == state && !rule.to.is_end()).map(|rule| rule.on).collect();
+    let event = events.get(draw % events.len().max(1));
+    event.and_then(|event| ActionEventKind::ALL.iter().position(|kind| kind == event)).unwrap_or(0)
 }
 
 /// The event of that place, as it might come.
