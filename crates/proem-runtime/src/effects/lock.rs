@@ -95,6 +95,19 @@ mod tests {
     }
 
     #[test]
+    fn no_child_keeps_the_lock() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("performer.lock");
+        let lock = OnlyPerformer::acquire(&path).unwrap();
+        let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        drop(lock);
+        let again = OnlyPerformer::acquire(&path);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        again.unwrap();
+    }
+
+    #[test]
     fn what_the_file_says_is_no_lock() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("performer.lock");

@@ -11,6 +11,8 @@ mod envelope;
 #[cfg(test)]
 mod tests;
 
+use core::fmt;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use proem_engine::effect::key::EffectKey;
@@ -56,29 +58,36 @@ pub struct MailDraft {
 }
 
 /// A field of a mail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MailField {
     /// The sender's name.
-    #[error("the sender's name")]
     FromName,
     /// The sender's address.
-    #[error("the sender's address")]
     From,
     /// A recipient's name.
-    #[error("a recipient's name")]
     ToName,
     /// A recipient's address.
-    #[error("a recipient's address")]
     To,
     /// The subject.
-    #[error("the subject")]
     Subject,
     /// The text.
-    #[error("the body")]
     Body,
     /// The name of an attachment.
-    #[error("the name of an attachment")]
     AttachmentName,
+}
+
+impl fmt::Display for MailField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FromName => "the sender's name",
+            Self::From => "the sender's address",
+            Self::ToName => "a recipient's name",
+            Self::To => "a recipient's address",
+            Self::Subject => "the subject",
+            Self::Body => "the body",
+            Self::AttachmentName => "the name of an attachment",
+        })
+    }
 }
 
 /// Why a mail can't be made.

@@ -137,7 +137,11 @@ pub(super) async fn transact(mail: &[u8], route: &SmtpRoute<'_>) -> DeliveryOutc
     // The two halves are apart, so that nothing of the second can be taken for the first.
     let mut dialogue = match timeout_at(until, dialogue::prepare(route, &envelope, mail.len())).await {
         Ok(Prepared::Ready(dialogue)) => dialogue,
-        Ok(Prepared::Ended(outcome)) => return outcome,
+        Ok(Prepared::Refused(trouble, dialogue)) => {
+            dialogue.take_back().await;
+            return DeliveryOutcome::Failed(trouble);
+        }
+        Ok(Prepared::Ended(trouble)) => return DeliveryOutcome::NotSent(trouble),
         Err(_) => {
             let message = format!("`{host}` was not ready for the mail within {} s; try again", limits.whole.as_secs());
             return DeliveryOutcome::NotSent(DeliveryTrouble::new(message));

@@ -8,6 +8,8 @@ use proem_llm::client::hosts::HostScope;
 use proem_llm::client::once::{HostCredential, HostLimits};
 use proem_llm::secret::Secret;
 use proptest::prelude::*;
+
+use crate::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpScript};
 use serde_json::{Value as Json, json};
 
 fn key() -> EffectKey {
@@ -209,13 +211,17 @@ fn serve(answer: &'static str) -> (String, std::thread::JoinHandle<String>) {
 
 /// What becomes of bytes that are sent to an origin.
 async fn sent(bytes: &[u8], origin: &str) -> (&'static str, String) {
+    sent_within(bytes, origin, HostLimits::default()).await
+}
+
+async fn sent_within(bytes: &[u8], origin: &str, limits: HostLimits) -> (&'static str, String) {
     let secret = Secret::new("tickets", "correct horse");
     let route = RequestRoute {
         origin,
         scope: HostScope::Private,
         credential: Some(HostCredential::Bearer(&secret)),
         not_done: &[],
-        limits: HostLimits::default(),
+        limits,
     };
     match send(&DeliveryBytes { key: key(), form: OutboxForm::Request, bytes }, &route).await {
         DeliveryOutcome::Sent { .. } => ("sent", String::new()),
@@ -281,4 +287,31 @@ async fn a_recorded_request_goes_to_the_configured_origin_or_nowhere() {
     }
     // Nobody listens there.
     assert_eq!(sent(ours.as_bytes(), "http://127.0.0.1:1").await.0, "not sent");
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_may_have_acted() {
+    // The connection is made by the system; nobody answers on it.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let bytes = write(&template(&format!("{origin}/"), Json::Null), &BTreeMap::new(), &key()).unwrap();
+    let limits = HostLimits { whole: core::time::Duration::from_millis(50), ..HostLimits::default() };
+    let host = origin.trim_start_matches("http://");
+    let expected = ("unknown", format!("`{host}` has not answered within 0.05 s"));
+    assert_eq!(sent_within(&bytes, &origin, limits).await, expected);
+}
+
+#[tokio::test]
+async fn a_server_with_a_wrong_certificate_is_told_nothing() {
+    let server = ScriptedSmtp::start(SmtpScript::new(SmtpEncryption::Whole)).unwrap();
+    let origin = format!("https://localhost:{}", server.port());
+    let bytes = write(&template(&format!("{origin}/"), Json::Null), &BTreeMap::new(), &key()).unwrap();
+    let (outcome, message) = sent(&bytes, &origin).await;
+    let expected = format!(
+        "the certificate of `localhost:{}` is not signed by an authority that this system trusts; check its address and \
+         any proxy in between",
+        server.port()
+    );
+    assert_eq!((outcome, message), ("not sent", expected));
+    assert_eq!(server.finish().commands, Vec::<String>::new());
 }

@@ -9,7 +9,7 @@ use super::connection::{connect, encrypt};
 use super::line::{SmtpBreak, SmtpLine, SmtpReply};
 use super::{SmtpLimits, SmtpLogin, SmtpSecurity, SmtpServer};
 use crate::effects::mail::MailEnvelope;
-use crate::effects::{DeliveryOutcome, DeliveryTrouble, SmtpRoute, receiver_words};
+use crate::effects::{DeliveryTrouble, SmtpRoute, receiver_words};
 
 /// How long a server may take to hear that we go.
 const GOODBYE: Duration = Duration::from_secs(5);
@@ -24,8 +24,10 @@ pub(super) struct Dialogue {
 pub(super) enum Prepared {
     /// The server waits for the mail.
     Ready(Dialogue),
-    /// It does not.
-    Ended(DeliveryOutcome),
+    /// It refused a recipient for good and waits for what comes next.
+    Refused(DeliveryTrouble, Dialogue),
+    /// It is over, and nobody has the mail.
+    Ended(DeliveryTrouble),
 }
 
 /// A first half that ended early. None of it says that anybody has the mail.
@@ -51,29 +53,18 @@ pub(super) async fn prepare(route: &SmtpRoute<'_>, envelope: &MailEnvelope, size
     let SmtpRoute { server, login } = route;
     let mut asking = match open(server, envelope).await {
         Ok(asking) => asking,
-        Err(stop) => return Prepared::Ended(stop.outcome()),
+        Err(Stop::NotSent(trouble) | Stop::Refused(trouble)) => return Prepared::Ended(trouble),
     };
-    match asking.transaction(login.as_ref(), envelope, size).await {
-        Ok(()) => Prepared::Ready(Dialogue { line: asking.line, limits: server.limits }),
-        Err(stop) => {
-            if let Stop::Refused(_) = stop {
-                // What it says to that changes nothing: without DATA there is no mail.
-                _ = asking.line.ask("RSET", GOODBYE).await;
-                goodbye(&mut asking.line).await;
-            }
-            Prepared::Ended(stop.outcome())
-        }
+    let end = asking.transaction(login.as_ref(), envelope, size).await;
+    let dialogue = Dialogue { line: asking.line, limits: server.limits };
+    match end {
+        Ok(()) => Prepared::Ready(dialogue),
+        Err(Stop::Refused(trouble)) => Prepared::Refused(trouble, dialogue),
+        Err(Stop::NotSent(trouble)) => Prepared::Ended(trouble),
     }
 }
 
 impl Stop {
-    fn outcome(self) -> DeliveryOutcome {
-        match self {
-            Self::NotSent(trouble) => DeliveryOutcome::NotSent(trouble),
-            Self::Refused(trouble) => DeliveryOutcome::Failed(trouble),
-        }
-    }
-
     fn not_sent(message: impl Into<String>) -> Self {
         Self::NotSent(DeliveryTrouble::new(message))
     }
@@ -227,16 +218,19 @@ impl Dialogue {
         self.line.listen(self.limits.answer).await
     }
 
+    /// Takes back what was begun, and ends the dialogue; takes at most a few seconds.
+    pub(super) async fn take_back(mut self) {
+        // What the server says to that changes nothing: without DATA there is no mail.
+        _ = self.line.ask("RSET", GOODBYE).await;
+        self.close().await;
+    }
+
     /// Ends the dialogue; takes at most a few seconds.
     pub(super) async fn close(mut self) {
-        goodbye(&mut self.line).await;
+        // The server may have gone already.
+        _ = self.line.ask("QUIT", GOODBYE).await;
+        _ = tokio::time::timeout(GOODBYE, self.line.shut()).await;
     }
-}
-
-async fn goodbye(line: &mut SmtpLine) {
-    // The server may have gone already.
-    _ = line.ask("QUIT", GOODBYE).await;
-    _ = tokio::time::timeout(GOODBYE, line.shut()).await;
 }
 
 /// The mail as it goes over the wire: a dot more where a line begins with one, and the dot that ends it (RFC 5321, 4.5.2).
