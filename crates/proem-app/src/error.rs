@@ -111,7 +111,8 @@ impl From<proem_engine::Error> for Error {
             EngineErrorKind::Quarantined => ErrorKind::Negative,
             _ => ErrorKind::Invalid,
         };
-        Self::from_source(kind, error)
+        let failure = Self::from_source(kind, error);
+        if kind == ErrorKind::Negative { failure.hinting(Hint::ScanTask) } else { failure }
     }
 }
 

@@ -74,6 +74,8 @@ pub enum Hint {
     NameRun,
     /// Name a second run to compare with.
     CompareRuns,
+    /// Look at what in the task is an attack.
+    ScanTask,
     /// Answer what a run asks.
     AnswerRun {
         /// The run's short id.

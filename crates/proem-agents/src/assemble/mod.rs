@@ -1,7 +1,7 @@
 //! The prompt for a task in a repository.
 //!
 //! [`gathered`] says what is known, [`settings`] what the user configured; [`assemble`] turns
-//! both into a request with its account, and [`output`] into the JSON that `--json` prints.
+//! both into a request with its account, and [`output`] into the JSON that other programs read.
 
 pub mod gathered;
 mod inputs;

@@ -54,9 +54,7 @@ pub(super) fn needs_request(screen: &Screen<'_, TaskPlace>) -> Result<(), Error>
     }
     let rules = screen.noted().iter().find(|noted| noted.what == REQUEST).map(|noted| noted.rules.join(", "));
     let rules = rules.unwrap_or_default();
-    let problem = format!(
-        "the untrusted task is an attack ({rules}) and no part of it can be used; inspect it with `proem scan`"
-    );
+    let problem = format!("the untrusted task is an attack ({rules}) and no part of it can be used");
     Err(Error::new(ErrorKind::Quarantined, problem))
 }
 

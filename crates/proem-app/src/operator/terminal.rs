@@ -1,8 +1,17 @@
 //! The controlling terminal, as the system knows it.
 
 use std::fs::File;
+#[cfg(unix)]
+use std::path::Path;
+
+#[cfg(unix)]
+use proem_runtime::files::{self, FileContent};
 
 use super::OperatorAbsence;
+
+/// More than any system's own users, in bytes.
+#[cfg(unix)]
+const MAX_USERS: usize = 1 << 20;
 
 /// The terminal that controls this process, which is in its foreground and has its input and notes there.
 #[cfg(unix)]
@@ -44,7 +53,10 @@ pub(super) fn discard_input(_: &File) {}
 #[cfg(unix)]
 pub(super) fn user() -> String {
     let id = rustix::process::getuid().as_raw();
-    let users = std::fs::read("/etc/passwd").unwrap_or_default();
+    let users = match files::read_beneath(Path::new("/etc"), Path::new("passwd"), MAX_USERS) {
+        Ok(Some(FileContent::Whole(bytes))) => bytes,
+        _ => Vec::new(),
+    };
     name(&String::from_utf8_lossy(&users), id).unwrap_or_else(|| format!("uid-{id}"))
 }
 

@@ -118,16 +118,14 @@ fn an_agent_that_asks_waits_for_a_person_and_takes_no_answer_to_something_else()
     let judged = Reply::value(json!({ "verdict": "It is short." }));
     let server = start(vec![written.clone(), judged.clone(), written, judged]);
     let fixture = book(&server);
-    let asked =
-        "May this be judged? about {\"text\":\"A proem opens a work.\"} to judge@corp.com: the text goes to a judge\n";
-    assert_eq!(said(&fixture, "asked-live"), format!("{asked}{{\"verdict\":\"It is short.\"}}\n"));
+    assert_eq!(said(&fixture, "asked-live"), "{\"verdict\":\"It is short.\"}\n");
     assert_eq!(said(&fixture, "asked-nobody"), "nobody is asked\n");
     let states = || sql(&fixture, "SELECT state FROM runs ORDER BY seq");
     assert_eq!(states(), ["ended", "asking"]);
     let refused = "answer 1 was given to something else than what is asked; ask again\n";
     assert_eq!(said(&fixture, "asked-otherwise"), refused);
     assert_eq!((states(), server.requests().len()), (vec!["ended".to_owned(), "asking".to_owned()], 3));
-    assert_eq!(said(&fixture, "asked-again"), format!("{asked}{{\"verdict\":\"It is short.\"}}\n"));
+    assert_eq!(said(&fixture, "asked-again"), "{\"verdict\":\"It is short.\"}\n");
     assert_eq!(states(), ["ended", "ended"]);
     let answers = sql(&fixture, "SELECT question || answer FROM approvals ORDER BY seq");
     assert_eq!(answers, ["May this be judged?1", "May this be judged?1"]);
@@ -262,12 +260,15 @@ async fn nobody(_: &str, _: &[Question]) -> Result<Vec<QuestionAnswer>, Error> {
     Err(Error::invalid("nobody is asked"))
 }
 
-/// Says what is asked, and yes to it.
+/// Looks at what is asked, and says yes to it.
 async fn somebody(_: &str, questions: &[Question]) -> Result<Vec<QuestionAnswer>, Error> {
-    let [question] = questions else { panic!("one at a time: {questions:?}") };
-    let Question { text, content, recipients, consequence, .. } = question;
-    let content = proem_text::json::compact(&show::tree_json(content));
-    println!("\n> {text} about {content} to {}: {}", recipients.join(", "), consequence.as_deref().unwrap());
+    assert_eq!(questions.len(), 1);
+    let question = &questions[0];
+    assert_eq!(question.text, "May this be judged?");
+    assert_eq!(show::tree_json(&question.content), json!({ "text": "A proem opens a work." }));
+    assert!(!question.content.label().is_trusted());
+    assert_eq!(question.recipients, ["judge@corp.com"]);
+    assert_eq!(question.consequence.as_deref(), Some("the text goes to a judge"));
     Ok(vec![question.answered(1, Some("it is urgent".to_owned()))?])
 }
 

@@ -254,7 +254,7 @@ mod tests {
                 assert_eq!(error.kind(), ErrorKind::OutOfStep);
                 error.to_string()
             });
-            assert_eq!(problem.as_ref().map(|()| ()).map_err(String::as_str), expected, "{answers:?}");
+            assert_eq!(problem.as_ref().copied().map_err(String::as_str), expected, "{answers:?}");
         };
         let (first, second) = (full().answered(1, None).unwrap(), Question::new("And?", ["end"]).answered(0, None));
         let second = second.unwrap();
@@ -262,7 +262,7 @@ mod tests {
         check(&[first.clone(), second.clone()], Ok(()));
         check(&[nobody.clone(), nobody.clone()], Ok(()));
         check(&[QuestionAnswer { words: Some("yes".to_owned()), ..first.clone() }, second.clone()], Ok(()));
-        check(&[first.clone()], Err("2 questions were asked and 1 answered; ask each of them"));
+        check(std::slice::from_ref(&first), Err("2 questions were asked and 1 answered; ask each of them"));
         let other = "answer 1 was given to something else than what is asked; ask again";
         check(&[QuestionAnswer { shown: None, ..first.clone() }, second.clone()], Err(other));
         check(&[second.clone(), second.clone()], Err(other));

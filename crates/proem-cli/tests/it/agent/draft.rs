@@ -100,8 +100,11 @@ impl DraftMachine<'_> {
     fn judge(&mut self, now: Time, words: Option<&str>) -> Result<Step<AgentEnd>, Error> {
         let base = &self.draft.base;
         let written = self.written.as_ref().unwrap();
-        let ExchangeEnd::Answered { value } = &written.ended else { unreachable!("only an answer is judged") };
-        let text = show::value(value)["text"].as_str().unwrap().to_owned();
+        let text = match &written.ended {
+            ExchangeEnd::Answered { value } => show::value(value)["text"].as_str().unwrap().to_owned(),
+            // Only an answer is judged.
+            _ => String::new(),
+        };
         let text = words.map_or(text.clone(), |words| format!("{text} ({words})"));
         let request =
             base.request(&self.draft.judge, &json!({ "text": text }).into(), InputAuthor::FromOutside)?.request;
