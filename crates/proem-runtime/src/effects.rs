@@ -1,7 +1,7 @@
 //! How an action leaves: exact bytes go out once, and what became of them is said.
 //!
 //! - [`mail`] and [`request`] make the bytes, which are recorded before they are sent.
-//! - `outbox`, `smtp` and `request` hand them over; `deliver` is the way to all three.
+//! - `outbox`, `smtp` and `request` hand them over; [`perform`] is the way to all three, and takes a permit.
 //! - [`credentials`] is the one place that reads the credentials of mail and tickets.
 //! - [`lock`] keeps a second performer out.
 //!
@@ -15,6 +15,7 @@ mod deliver;
 pub mod lock;
 pub mod mail;
 mod outbox;
+pub mod perform;
 pub mod request;
 #[cfg(feature = "scripted")]
 pub mod scripted_smtp;

@@ -52,7 +52,6 @@ pub struct RequestRoute<'a> {
 /// Hands a delivery over, once. `secrets` are all credentials that are loaded.
 ///
 /// The future must not be dropped while it runs: what became of the action would be unknown.
-#[cfg_attr(not(any(test, feature = "scripted")), expect(dead_code, reason = "the entry that takes a permit calls it"))]
 pub(crate) async fn deliver(
     delivery: &DeliveryBytes<'_>,
     route: &DeliveryRoute<'_>,

@@ -1,0 +1,48 @@
+//! The one way to perform an action: with a permit, which is spent.
+
+use proem_engine::effect::key::EffectKey;
+use proem_engine::policy::Permit;
+use proem_llm::secret::Secret;
+
+use super::deliver::deliver;
+use super::{DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble};
+
+/// Hands the recorded bytes of an action over, once. `secrets` are all credentials that are loaded.
+///
+/// The permit is taken by value, so that it is good for one attempt; `proem_engine::policy::decide` is the only maker of
+/// one:
+///
+/// ```compile_fail,E0382
+/// # use proem_engine::policy::Permit;
+/// # use proem_runtime::effects::{DeliveryBytes, DeliveryRoute, perform::outside};
+/// async fn twice(permit: Permit, delivery: &DeliveryBytes<'_>, route: &DeliveryRoute<'_>) {
+///     outside(permit, delivery, route, &[]).await;
+///     outside(permit, delivery, route, &[]).await;
+/// }
+/// ```
+///
+/// The future must not be dropped while it runs: what became of the action would be unknown.
+pub async fn outside(
+    permit: Permit,
+    delivery: &DeliveryBytes<'_>,
+    route: &DeliveryRoute<'_>,
+    secrets: &[Secret],
+) -> DeliveryOutcome {
+    match refused(&permit, &delivery.key) {
+        Some(trouble) => DeliveryOutcome::NotSent(trouble),
+        None => deliver(delivery, route, secrets).await,
+    }
+}
+
+/// Performs an action that leaves this machine by no way: it is done when that is written down.
+#[must_use]
+#[expect(clippy::needless_pass_by_value, reason = "the permit is spent")]
+pub fn inside(permit: Permit, key: EffectKey) -> DeliveryOutcome {
+    refused(&permit, &key).map_or(DeliveryOutcome::Sent { answer: None }, DeliveryOutcome::NotSent)
+}
+
+/// Why a permit is none for this action.
+fn refused(permit: &Permit, key: &EffectKey) -> Option<DeliveryTrouble> {
+    let message = "the permit is for another action, which is a bug in Proem; please report it";
+    (permit.key() != key).then(|| DeliveryTrouble::new(message))
+}
