@@ -5,6 +5,7 @@
 
 mod amount;
 pub mod document;
+pub mod effects;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use self::amount::tokens;
 pub use self::amount::{Dollars, dollars};
+use self::effects::EffectsFile;
 use crate::error::Error;
 
 /// The keys of `config.toml` and `proem.toml`.
@@ -47,6 +49,8 @@ pub struct Config {
     pub records: RecordsFile,
     /// What prompts learn from failures, and what they always ask for.
     pub adapt: AdaptFile,
+    /// How actions leave: mails, requests and the outbox.
+    pub effects: EffectsFile,
     /// How long git may take.
     pub git: GitFile,
     /// The embedding model, which says how similar texts are in meaning; without it, the one that

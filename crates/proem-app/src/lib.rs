@@ -12,6 +12,7 @@ pub mod calling;
 pub mod catalogue;
 pub mod config;
 pub mod cost;
+pub mod effects;
 pub mod embedding;
 pub mod error;
 pub mod factors;

@@ -93,6 +93,10 @@ pub enum Hint {
     AssessAnew,
     /// Name no model and no provider, and do without one.
     DoWithoutModel,
+    /// See which actions there are.
+    ListQueue,
+    /// See which escalations there are.
+    ListEscalations,
 }
 
 /// A line for a person, with what could be done about it.

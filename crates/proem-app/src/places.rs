@@ -72,6 +72,12 @@ impl Places {
         self.config.join("config.toml")
     }
 
+    /// The user's policy: what agents may do.
+    #[must_use]
+    pub fn policy(&self) -> PathBuf {
+        self.config.join("policy.toml")
+    }
+
     /// The user's book.
     #[must_use]
     pub fn book(&self) -> PathBuf {

@@ -15,6 +15,7 @@ use proem_runtime::files::{self, FileContent};
 use proem_runtime::git::{GitProgram, RepositoryKind, StateLimits, discover, state};
 use proem_runtime::{Environment, TrustedFile};
 
+use crate::config::effects::EffectsFile;
 use crate::config::{BudgetFile, CatalogueFiles, Config, Dollars, KeepRecords, SpendLimits};
 use crate::error::Error;
 use crate::message::{Hint, Note};
@@ -292,6 +293,7 @@ impl OpenProject {
         }
         let own = Config::parse(CONFIG, &text)?;
         let days = self.config.records.days;
+        let effects = self.config.effects.clone();
         let keys = text.parse::<toml::Table>().unwrap_or_default();
         let base = toml::Table::try_from(&self.config).map_err(|e| Error::bug("could not write TOML", e))?;
         self.config = merge(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
@@ -300,6 +302,10 @@ impl OpenProject {
                 .push(format!("{CONFIG}: `records.days` is ignored; only your own configuration decides it").into());
         }
         self.config.records.days = days;
+        if own.effects != EffectsFile::default() {
+            self.notes.push(format!("{CONFIG}: `effects` is ignored; only your own configuration decides it").into());
+        }
+        self.config.effects = effects;
         Ok(own)
     }
 

@@ -30,6 +30,8 @@ pub(crate) fn tail(hint: &Hint) -> String {
         Hint::EndEditing { path } => format!("; `proem trust revoke {path}` ends that"),
         Hint::TrustFiles => "; run `proem trust`".to_owned(),
         Hint::SeeEveryKey => "; `proem init --print` prints every key".to_owned(),
+        Hint::ListQueue => "; `proem queue list` lists them".to_owned(),
+        Hint::ListEscalations => "; `proem escalations list` lists them".to_owned(),
         Hint::ListFailures => "; `proem failures list` lists the agents".to_owned(),
         Hint::ListCatalogue => "; `proem catalogue list` shows the names".to_owned(),
         Hint::MeasureCounts => "; `proem cost fit` compares it with recorded calls".to_owned(),

@@ -1,0 +1,143 @@
+//! An opened project with its policy and its actions, and what keeps effects from happening in it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use proem_engine::policy::Policy;
+use proem_runtime::Environment;
+use proem_store::query::EffectsStatus;
+use proem_store::record::{Actor, ActorKind, EffectsPower, Project as Owner};
+use proem_store::{FileSystemKind, Store, StoreAccess, StoreCreator};
+
+use super::policy;
+use crate::config::KeepRecords;
+use crate::error::Error;
+use crate::guarding::GuardSetup;
+use crate::message::{Note, Noted};
+use crate::project::OpenProject;
+use crate::records::{actor, open, owner};
+
+/// The actions of a project, open to read or to write.
+#[derive(Debug)]
+pub struct ActionDesk<'p> {
+    /// The project.
+    pub project: &'p OpenProject,
+    /// The policy in force.
+    pub policy: Policy,
+    /// What its effects stand at.
+    pub status: EffectsStatus,
+    pub(super) guarding: GuardSetup,
+    pub(super) store: Store,
+    pub(super) owner: Owner,
+}
+
+/// Why no effect happens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EffectsObstacle {
+    /// Records don't keep texts, so that nobody could say what went out.
+    NothingKept,
+    /// Another installation made the records.
+    ForeignRecords,
+    /// The records lie on a file system that other machines use, too, or that is not known.
+    SharedDisk {
+        /// The records.
+        path: PathBuf,
+        /// What it is, if that is known.
+        kind: Option<&'static str>,
+    },
+    /// They are switched off, or were never switched on.
+    SwitchedOff,
+}
+
+impl EffectsObstacle {
+    /// The name in documents.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::NothingKept => "nothing-kept",
+            Self::ForeignRecords => "foreign-records",
+            Self::SharedDisk { .. } => "shared-disk",
+            Self::SwitchedOff => "switched-off",
+        }
+    }
+}
+
+impl fmt::Display for EffectsObstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NothingKept => f.write_str("`records.keep` is not \"content\", so what goes out would not be kept"),
+            Self::ForeignRecords => f.write_str("another installation made the records"),
+            Self::SharedDisk { path, kind: Some(kind) } => {
+                write!(f, "the records are on a network file system ({kind}): {}", path.display())
+            }
+            Self::SharedDisk { path, kind: None } => {
+                write!(f, "the records are on a file system that is not known to be local: {}", path.display())
+            }
+            Self::SwitchedOff => f.write_str("effects are off in this project"),
+        }
+    }
+}
+
+impl<'p> ActionDesk<'p> {
+    /// Opens the actions of a project.
+    ///
+    /// # Errors
+    ///
+    /// If the policy or the records can't be read.
+    pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<Noted<Self>, Error> {
+        let Noted { value: policy, mut notes } = policy::in_force(project)?;
+        let guarding = GuardSetup::load(&project.places, &[])?;
+        notes.extend(guarding.notes.iter().cloned());
+        let opened = open(project, access).await?;
+        notes.extend(opened.notes.into_iter().map(Note::from));
+        let owner = owner(project);
+        let status = opened.store.effects(&owner).await?;
+        Ok(Noted { value: Self { project, policy, status, guarding, store: opened.store, owner }, notes })
+    }
+
+    /// Ends the use of the records.
+    pub async fn close(self) {
+        self.store.close().await;
+    }
+
+    /// What keeps effects from happening: nothing, or everything that has to be mended.
+    #[must_use]
+    pub fn obstacles(&self) -> Vec<EffectsObstacle> {
+        let mut found = self.lasting_obstacles();
+        if self.status.power() == EffectsPower::Off {
+            found.push(EffectsObstacle::SwitchedOff);
+        }
+        found
+    }
+
+    /// What would keep them from happening if they were switched on.
+    #[must_use]
+    pub fn lasting_obstacles(&self) -> Vec<EffectsObstacle> {
+        let mut found = Vec::new();
+        if !keeps_texts(self.project) {
+            found.push(EffectsObstacle::NothingKept);
+        }
+        if self.status.creator == StoreCreator::Foreign {
+            found.push(EffectsObstacle::ForeignRecords);
+        }
+        let path = self.project.places.records();
+        match self.status.file_system {
+            FileSystemKind::Local(_) => {}
+            FileSystemKind::Network(kind) => found.push(EffectsObstacle::SharedDisk { path, kind: Some(kind) }),
+            FileSystemKind::Unknown => found.push(EffectsObstacle::SharedDisk { path, kind: None }),
+        }
+        found
+    }
+
+    /// Proem itself, as it stands in the records.
+    pub(super) fn system(&self) -> Actor {
+        Actor { kind: ActorKind::System, ..actor(&Environment::inherited(), self.project.places.channel) }
+    }
+}
+
+/// Whether what goes out would be kept.
+#[must_use]
+pub fn keeps_texts(project: &OpenProject) -> bool {
+    project.config.records.keep == KeepRecords::Content
+}

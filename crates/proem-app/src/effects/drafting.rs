@@ -1,0 +1,187 @@
+//! The exact bytes of an action, made before it is taken up and recorded with that.
+//!
+//! Invariants: the same action at the same time makes the same bytes; whom a mail goes to is written as the policy has
+//! it and never as an agent spelled it; no credential has a part in it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use proem_engine::effect::key::{EffectKey, OutboxForm};
+use proem_engine::policy::{EffectRoute, Policy, ProposedAction};
+use proem_engine::run::Time;
+use proem_guard::check::{ActionField, FieldRole, Referent};
+use proem_guard::{LabelTree, Untrusted, show};
+use proem_runtime::effects::mail::{MailDraft, Mailbox, write as write_mail};
+use proem_runtime::effects::request::{RequestTemplate, write as write_request};
+use proem_text::{Label, json};
+use serde_json::Value as Json;
+
+use crate::config::effects::{EffectsFile, RequestFile};
+use crate::error::Error;
+
+/// What an action will leave as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionDraft {
+    /// How it leaves.
+    pub way: DraftWay,
+    /// The exact bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// How an action leaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DraftWay {
+    /// As a mail to these addresses.
+    Mail {
+        /// The addresses.
+        to: Vec<String>,
+    },
+    /// As a request to the server of this name.
+    Request {
+        /// The server's name in the configuration.
+        server: String,
+    },
+    /// Not at all: it is done when that is written down.
+    Inside,
+}
+
+impl DraftWay {
+    /// What the bytes are; `None` for what does not leave.
+    #[must_use]
+    pub const fn form(&self) -> Option<OutboxForm> {
+        match self {
+            Self::Mail { .. } => Some(OutboxForm::Mail),
+            Self::Request { .. } => Some(OutboxForm::Request),
+            Self::Inside => None,
+        }
+    }
+}
+
+/// Makes the bytes of an action.
+///
+/// # Errors
+///
+/// If the configuration lacks what they need, or a text of the action can't stand in them.
+pub fn draft(
+    action: &ProposedAction,
+    key: &EffectKey,
+    policy: &Policy,
+    settings: &EffectsFile,
+    at: Time,
+) -> Result<ActionDraft, Error> {
+    let terms = action.name().and_then(|name| policy.action(name));
+    let Some(terms) = terms else {
+        return Err(Error::invalid("the policy has the action on no list; cancel it, or change the policy"));
+    };
+    match &terms.route {
+        EffectRoute::Mail => mail(action, key, policy, settings, at),
+        EffectRoute::Request(template) => request(action, key, template, settings),
+        EffectRoute::Inside | EffectRoute::Nowhere => {
+            let bytes = json::compact(&show::tree_json(action.tree())).into_bytes();
+            Ok(ActionDraft { way: DraftWay::Inside, bytes })
+        }
+    }
+}
+
+fn mail(
+    action: &ProposedAction,
+    key: &EffectKey,
+    policy: &Policy,
+    settings: &EffectsFile,
+    at: Time,
+) -> Result<ActionDraft, Error> {
+    let Some(from) = settings.mail.from.clone() else {
+        return Err(Error::invalid("`effects.mail.from` is not set, so no mail can be made; set it to an address"));
+    };
+    let domain = from.rsplit_once('@').map(|(_, domain)| domain.to_owned()).unwrap_or_default();
+    let mut fields = values(action.tree());
+    let mut to = vec![recipient(policy, action.target())?];
+    for (name, terms) in action.name().and_then(|name| policy.action(name)).into_iter().flat_map(|terms| &terms.fields)
+    {
+        if terms.role == FieldRole::Recipient {
+            for text in fields.remove(name).unwrap_or_default() {
+                to.push(recipient(policy, &Untrusted::new(text, Label::trusted()))?);
+            }
+        }
+    }
+    let mut field = |name: &str| fields.remove(name).unwrap_or_default().join("\n");
+    let draft = MailDraft {
+        from: Mailbox { name: settings.mail.name.clone().unwrap_or_default(), address: from },
+        to,
+        subject: field("subject"),
+        body: field("body"),
+        date: Timestamp::from_millisecond(at.0).map_err(|error| Error::bug("a time is out of range", error))?,
+    };
+    let bytes = write_mail(&draft, key, &domain).map_err(|refused| Error::invalid(refused.to_string()))?;
+    let to = draft.to.into_iter().map(|mailbox| mailbox.address).collect();
+    Ok(ActionDraft { way: DraftWay::Mail { to }, bytes })
+}
+
+/// A recipient as the policy writes it, whatever case or spelling the action has.
+fn recipient(policy: &Policy, text: &Untrusted<String>) -> Result<Mailbox, Error> {
+    let named = |value: &Untrusted<String>| Referent::of(&ActionField { path: "", role: FieldRole::Recipient, value });
+    let wanted = named(text);
+    let known = policy
+        .recipients()
+        .find(|known| wanted.is_some() && named(&Untrusted::new(known.address.clone(), Label::trusted())) == wanted);
+    match known {
+        Some(known) => Ok(Mailbox { name: known.name.clone(), address: known.address.clone() }),
+        None => Err(Error::invalid("a recipient of the mail is not known; name him under `recipients` of the policy")),
+    }
+}
+
+fn request(
+    action: &ProposedAction,
+    key: &EffectKey,
+    template: &str,
+    settings: &EffectsFile,
+) -> Result<ActionDraft, Error> {
+    let Some(file) = settings.requests.get(template) else {
+        let problem = format!("`effects.requests.{template}` is not set, so the request can't be made; declare it");
+        return Err(Error::invalid(problem));
+    };
+    let template = of_file(file, settings)?;
+    let mut values: BTreeMap<String, String> =
+        values(action.tree()).into_iter().map(|(name, texts)| (name, texts.join("\n"))).collect();
+    if let Some(target) = show::json(action.target()).as_str() {
+        values.insert("target".to_owned(), target.to_owned());
+    }
+    let bytes = write_request(&template, &values, key).map_err(|refused| Error::invalid(refused.to_string()))?;
+    Ok(ActionDraft { way: DraftWay::Request { server: file.server.clone() }, bytes })
+}
+
+/// The template that the configuration declares.
+fn of_file(file: &RequestFile, settings: &EffectsFile) -> Result<RequestTemplate, Error> {
+    let RequestFile { server, kind, method, path, headers, body, not_done } = file;
+    let Some(known) = settings.servers.get(server) else {
+        return Err(Error::invalid(format!("`effects.servers.{server}` is not set; declare the server")));
+    };
+    if !path.starts_with('/') {
+        return Err(Error::invalid("the `path` of a request begins with `/`; correct it in `effects.requests`"));
+    }
+    Ok(RequestTemplate {
+        kind: *kind,
+        method: *method,
+        url: format!("{}{path}", known.origin.trim_end_matches('/')),
+        headers: headers.clone(),
+        body: body.clone(),
+        not_done: not_done.clone(),
+    })
+}
+
+/// The exact texts of an action's fields, by name: what leaves is what a screen of JSON shows.
+fn values(tree: &LabelTree) -> BTreeMap<String, Vec<String>> {
+    let shown = show::tree_json(tree);
+    let fields = shown.get("fields").and_then(Json::as_object).cloned().unwrap_or_default();
+    let texts = |value: &Json| match value {
+        Json::Array(items) => items.iter().map(plain).collect(),
+        Json::Null => Vec::new(),
+        one => vec![plain(one)],
+    };
+    fields.iter().map(|(name, value)| (name.clone(), texts(value))).collect()
+}
+
+/// A text as it is, and anything else as JSON.
+fn plain(value: &Json) -> String {
+    value.as_str().map_or_else(|| json::compact(value), str::to_owned)
+}

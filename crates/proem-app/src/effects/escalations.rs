@@ -1,0 +1,131 @@
+//! Questions that people decide, each with two to five options.
+
+use proem_engine::policy::ProposedAction;
+use proem_store::EscalationAnswer;
+use proem_store::query::EscalationRow;
+use proem_store::record::{ApprovalBreadth, EscalationId, EscalationState, NewDecision};
+
+use super::desk::ActionDesk;
+use super::propose::Proposal;
+use super::queue::QueueVerdict;
+use crate::error::Error;
+use crate::message::Hint;
+use crate::operator::Operator;
+use crate::when;
+
+/// What came of a decision.
+#[derive(Debug)]
+pub enum DecisionResult {
+    /// The option does nothing.
+    Nothing,
+    /// The action that the escalation is about was approved.
+    Approved,
+    /// The action that it is about was cancelled.
+    Cancelled,
+    /// The option's action went down the corridor.
+    Proposed(Box<Proposal>),
+}
+
+impl ActionDesk<'_> {
+    /// Escalations, those with the nearest deadline first.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read.
+    pub async fn escalations(&self, state: Option<EscalationState>) -> Result<Vec<EscalationRow>, Error> {
+        Ok(self.store.escalations(&self.owner, state).await?)
+    }
+
+    /// The one escalation whose id begins like that.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or more than one.
+    pub async fn escalation(&self, id: &str) -> Result<EscalationRow, Error> {
+        let mut found =
+            self.escalations(None).await?.into_iter().filter(|row| !id.is_empty() && row.id.0.starts_with(id));
+        let shown = proem_guard::show::terminal_str(id);
+        match (found.next(), found.next()) {
+            (Some(row), None) => Ok(row),
+            (None, _) => {
+                Err(Error::invalid(format!("no escalation has the id `{shown}`")).hinting(Hint::ListEscalations))
+            }
+            (Some(_), Some(_)) => {
+                Err(Error::invalid(format!("several escalations have the id `{shown}…`; give more of it")))
+            }
+        }
+    }
+
+    /// Writes what a person decided, with his own words, and lets the option's action go down the corridor.
+    ///
+    /// The decision is written first: whatever becomes of the action, nobody is asked again.
+    ///
+    /// # Errors
+    ///
+    /// If the option is none of its, somebody decided before, or the action can't be proposed.
+    pub async fn decide(
+        &self,
+        operator: &Operator,
+        escalation: &EscalationRow,
+        option: &str,
+        words: &str,
+    ) -> Result<DecisionResult, Error> {
+        let chosen = escalation.options.iter().find(|known| known.id == option);
+        let Some(chosen) = chosen else {
+            let known: Vec<&str> = escalation.options.iter().map(|known| known.id.as_str()).collect();
+            return Err(Error::invalid(format!(
+                "`{}` is none of its options; choose one of `{}`",
+                proem_guard::show::terminal_str(option),
+                known.join("`, `")
+            )));
+        };
+        // What can't be read is refused before anything is written.
+        let action = chosen.action.as_deref().map(|form| ProposedAction::stored(form, &self.policy)).transpose()?;
+        let decision = NewDecision {
+            escalation: escalation.id.clone(),
+            project: self.owner.clone(),
+            actor: operator.actor().clone(),
+            at: when::now(),
+            option: option.to_owned(),
+            words: words.to_owned(),
+        };
+        if let EscalationAnswer::Stands(_) = self.store.decide(decision).await? {
+            return Err(Error::negative("somebody has decided it before; look at it again"));
+        }
+        self.follow(operator, escalation, action, words).await
+    }
+
+    /// What follows from the option.
+    async fn follow(
+        &self,
+        operator: &Operator,
+        escalation: &EscalationRow,
+        action: Option<ProposedAction>,
+        words: &str,
+    ) -> Result<DecisionResult, Error> {
+        let about = match &escalation.action {
+            Some(key) => Some(self.store.action(&self.owner, key).await?.row),
+            None => None,
+        };
+        let own = |row: &proem_store::query::ActionRow, action: &ProposedAction| row.content == action.content();
+        match (about, action) {
+            (Some(row), Some(action)) if own(&row, &action) => {
+                self.say(operator, &row, QueueVerdict::Approve, ApprovalBreadth::Single).await?;
+                Ok(DecisionResult::Approved)
+            }
+            (Some(row), None) if !row.state.is_end() => {
+                let verdict = QueueVerdict::Cancel { why: words.to_owned() };
+                self.say(operator, &row, verdict, ApprovalBreadth::Single).await?;
+                Ok(DecisionResult::Cancelled)
+            }
+            (_, Some(action)) => Ok(DecisionResult::Proposed(Box::new(self.take_in(action).await?))),
+            (_, None) => Ok(DecisionResult::Nothing),
+        }
+    }
+}
+
+/// The id of an escalation as people write it.
+#[must_use]
+pub fn short(id: &EscalationId) -> &str {
+    id.0.get(..8).unwrap_or(&id.0)
+}

@@ -1,0 +1,55 @@
+//! The policy in force: the user's or the shipped one, and what the project's own makes of it.
+
+use std::path::Path;
+
+use proem_engine::policy::Policy;
+use proem_runtime::files;
+
+use crate::error::Error;
+use crate::message::{Hint, Note, Noted};
+use crate::project::OpenProject;
+use crate::trust::hash;
+
+/// The project's own policy.
+pub const PROJECT_POLICY: &str = ".proem/policy.toml";
+/// The most bytes of a policy.
+const MAX_POLICY: usize = 1 << 20;
+
+/// The policy that holds in a project.
+///
+/// The user's own takes the place of the shipped one; the project's takes the place of both if this user trusts it, and
+/// makes them narrower otherwise.
+///
+/// # Errors
+///
+/// If a policy that counts can't be read, with every problem and its place.
+pub fn in_force(project: &OpenProject) -> Result<Noted<Policy>, Error> {
+    let own = of_user(&project.places.policy())?;
+    let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(Noted { value: own, notes: Vec::new() }) };
+    let text = String::from_utf8_lossy(&bytes);
+    let parsed = Policy::parse(&text, PROJECT_POLICY);
+    if project.vouched.covers(PROJECT_POLICY, &hash(&bytes)) {
+        return Ok(Noted { value: parsed?, notes: Vec::new() });
+    }
+    let (value, said) = match parsed {
+        Ok(theirs) => (own.narrowed_by(&theirs), "is not trusted, so it only makes the policy narrower".to_owned()),
+        Err(broken) => {
+            let problem = broken.to_string();
+            (own, format!("is ignored: {}", problem.lines().next().unwrap_or_default()))
+        }
+    };
+    Ok(Noted { value, notes: vec![Note::hinting(format!("{PROJECT_POLICY} {said}"), Hint::ReviewTrust)] })
+}
+
+/// The user's policy, or the shipped one.
+///
+/// # Errors
+///
+/// If the user's is there and can't be read.
+pub fn of_user(path: &Path) -> Result<Policy, Error> {
+    match files::read_text(path, MAX_POLICY) {
+        Ok(text) => Ok(Policy::parse(&text, &path.display().to_string())?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Policy::shipped()?),
+        Err(error) => Err(Error::invalid(format!("could not read `{}`: {error}", path.display()))),
+    }
+}

@@ -1,0 +1,256 @@
+//! An action as an agent gives it, down the whole corridor: read, decided about, written down.
+
+use std::path::Path;
+
+use proem_engine::effect::key::EffectKey;
+use proem_engine::effect::{ActionEvent, ActionState, ActionVersion, Authority, TransitionRequest};
+use proem_engine::policy::{Decision, DecisionMoment, ProposedAction, RefusalNotice, Ruling};
+use proem_engine::run::Time;
+use proem_guard::Untrusted;
+use proem_runtime::files::{self, FileContent};
+use proem_store::record::{
+    Actor, ActorKind, EscalationId, EscalationOption, NewAction, NewEscalation, NewTransition, TransitionLoad,
+};
+use proem_store::{ProposalAnswer, TransitionAnswer};
+use proem_text::{Label, Source};
+use serde_json::Value as Json;
+
+use super::desk::{ActionDesk, EffectsObstacle, keeps_texts};
+use super::ruling::RulingTerms;
+use crate::error::Error;
+use crate::when;
+
+/// The most bytes of a file with an action: the texts of one, escaped, with room for the rest.
+const MAX_ACTION: usize = 2 << 20;
+/// From whom the texts of an action are that comes as a file.
+const SOURCE: Source = Source::named("action");
+/// A minute, in milliseconds.
+const MINUTE: i64 = 60_000;
+
+/// What became of a proposal.
+#[derive(Debug)]
+pub struct Proposal {
+    /// Its key; `None` for an action that no list has.
+    pub key: Option<EffectKey>,
+    /// The action.
+    pub action: ProposedAction,
+    /// What was decided about it.
+    pub decision: Decision,
+    /// What came of that.
+    pub fate: ProposalFate,
+    /// What keeps effects from happening.
+    pub obstacles: Vec<EffectsObstacle>,
+    /// The escalation that asks a person, if one was made.
+    pub escalation: Option<EscalationId>,
+}
+
+/// Where a proposal ended up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProposalFate {
+    /// It is written down, and stands there.
+    Written(ActionState),
+    /// The same action was written down before, and stands there.
+    Known(ActionState),
+    /// Another action has one of its signals.
+    Duplicate(EffectKey),
+    /// Nothing is kept, so it was decided about and forgotten.
+    Unwritten,
+}
+
+/// Reads an action from a file.
+///
+/// # Errors
+///
+/// If it can't be read, is too large or is no JSON.
+pub fn read(path: &Path) -> Result<Untrusted<Json>, Error> {
+    let shown = proem_guard::show::terminal_str(&path.display().to_string()).into_string();
+    let bytes = match files::read_regular(path, MAX_ACTION)? {
+        Some(FileContent::Whole(bytes)) => bytes,
+        Some(FileContent::Cut(_)) => {
+            return Err(Error::invalid(format!("`{shown}` has more than {MAX_ACTION} bytes; an action is shorter")));
+        }
+        None => return Err(Error::invalid(format!("there is no file `{shown}`"))),
+    };
+    parse(&bytes).map_err(|problem| Error::invalid(format!("`{shown}` is no JSON: {problem}")))
+}
+
+/// An action from the bytes of its JSON; its texts are from outside.
+///
+/// # Errors
+///
+/// What is wrong with the JSON.
+pub fn parse(bytes: &[u8]) -> Result<Untrusted<Json>, String> {
+    let json = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    Ok(Untrusted::new(json, Label::from_source(SOURCE)))
+}
+
+impl ActionDesk<'_> {
+    /// What the policy would say of an action that was proposed; nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// Every problem of the action, or if the records can't be read.
+    pub async fn explain(&self, json: &Untrusted<Json>) -> Result<(ProposedAction, Decision), Error> {
+        let action = ProposedAction::read(json, &self.policy)?;
+        let decision = self.first_ruling(&action).await?;
+        Ok((action, decision))
+    }
+
+    /// Takes an action down the corridor. What is never allowed is refused, whether effects are on or off; otherwise
+    /// it stays a proposal while something keeps effects from happening.
+    ///
+    /// # Errors
+    ///
+    /// Every problem of the action, or if the records can't be read or written.
+    pub async fn propose(&self, json: &Untrusted<Json>) -> Result<Proposal, Error> {
+        let action = ProposedAction::read(json, &self.policy)?;
+        self.take_in(action).await
+    }
+
+    /// The same for an action that was read.
+    pub(super) async fn take_in(&self, action: ProposedAction) -> Result<Proposal, Error> {
+        let decision = self.first_ruling(&action).await?;
+        let obstacles = self.obstacles();
+        let key = action.key(&self.owner.0, &self.policy);
+        let (key, claims) = match key {
+            Ok((key, claims)) if keeps_texts(self.project) => (key, claims),
+            key => {
+                let key = key.ok().map(|(key, _)| key);
+                let fate = ProposalFate::Unwritten;
+                return Ok(Proposal { key, action, decision, fate, obstacles, escalation: None });
+            }
+        };
+        let at = when::now();
+        let scope = self.scope(&action);
+        let new = NewAction {
+            key,
+            claims,
+            project: self.owner.clone(),
+            actor: self.agent(),
+            at,
+            target: scope.recipient.unwrap_or_default(),
+            scope,
+            content: action.content(),
+            form: action.write()?,
+            deadline: Time(at.0.saturating_add(self.policy.decision_time())),
+            decision: decision.to_json(),
+            origin: None,
+            texts: Vec::new(),
+        };
+        let fate = match self.store.propose(new).await? {
+            ProposalAnswer::Known { state, .. } => ProposalFate::Known(state),
+            ProposalAnswer::Duplicate { of } => ProposalFate::Duplicate(of),
+            ProposalAnswer::New => {
+                let settled = self.settle(&Standing { key, version: ActionVersion(0) }, &decision).await?;
+                ProposalFate::Written(settled)
+            }
+        };
+        let escalation = match (&fate, &decision.ruling) {
+            (ProposalFate::Written(_), Ruling::Escalation | Ruling::Refusal(RefusalNotice::Escalated)) => {
+                Some(self.escalate(key, &action, &decision).await?)
+            }
+            _ => None,
+        };
+        Ok(Proposal { key: Some(key), action, decision, fate, obstacles, escalation })
+    }
+
+    /// What is decided when an action is proposed.
+    pub(super) async fn first_ruling(&self, action: &ProposedAction) -> Result<Decision, Error> {
+        // An action that no list has gets no key, and the decision about it needs none.
+        let key = action.key(&self.owner.0, &self.policy).map_or(EffectKey::of_bytes([0; 32]), |(key, _)| key);
+        let terms = RulingTerms { level: self.policy.level(), moment: DecisionMoment::Proposal };
+        self.ruling(action, key, terms).await
+    }
+
+    /// Lets happen to a proposed action what was decided; where it stands then.
+    pub(super) async fn settle(&self, standing: &Standing, decision: &Decision) -> Result<ActionState, Error> {
+        let event = match &decision.ruling {
+            Ruling::Hold(minutes) => {
+                let wait = i64::from(minutes.0).saturating_mul(MINUTE);
+                // The store may know a later time than this clock, before which no hold may end.
+                let now = when::now().max(self.status.last_seen);
+                ActionEvent::Hold { due: Time(now.0.saturating_add(wait)) }
+            }
+            // Whoever is asked says so by approving it or not.
+            Ruling::Approval | Ruling::Escalation => ActionEvent::RequireApproval,
+            Ruling::Refusal(_) => ActionEvent::Refuse,
+            // At the door nothing is permitted at once, and what stands still stays a proposal.
+            Ruling::Permit(_) | Ruling::Standstill => return Ok(ActionState::Proposed),
+        };
+        match self.system_event(standing, event, decision.to_json()).await? {
+            TransitionAnswer::Made(made) => Ok(made.after.state),
+            TransitionAnswer::Refused(refused) => Ok(refused.state),
+        }
+    }
+
+    /// Something that Proem itself lets happen to an action.
+    pub(super) async fn system_event(
+        &self,
+        standing: &Standing,
+        event: ActionEvent,
+        details: Json,
+    ) -> Result<TransitionAnswer, Error> {
+        let transition = NewTransition {
+            key: standing.key,
+            project: self.owner.clone(),
+            actor: self.system(),
+            at: when::now(),
+            request: TransitionRequest { event, by: Authority::System, version: standing.version, epoch: None },
+            policy: self.policy.hash(),
+            window: self.policy.release_window(),
+            load: TransitionLoad::Nothing,
+            details,
+        };
+        Ok(self.store.transit(transition).await?)
+    }
+
+    /// Asks a person about an action that the policy lets no agent take.
+    async fn escalate(
+        &self,
+        key: EffectKey,
+        action: &ProposedAction,
+        decision: &Decision,
+    ) -> Result<EscalationId, Error> {
+        let id = EscalationId(key.to_string());
+        let reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
+        let option = |id: &str, label: &str, action: Option<String>| EscalationOption {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            action,
+        };
+        let options = match decision.ruling {
+            Ruling::Escalation => vec![
+                option("A", "have it happen: approve the action as it is shown", Some(action.write()?)),
+                option("B", "leave it: cancel the action", None),
+            ],
+            _ => vec![option("A", "leave it", None), option("B", "do it yourself, outside Proem", None)],
+        };
+        let escalation = NewEscalation {
+            id: id.clone(),
+            project: self.owner.clone(),
+            actor: self.system(),
+            at: when::now(),
+            action: Some(key),
+            reason: reasons.join("; "),
+            sensitivity: "no_deadline".to_owned(),
+            deadline: None,
+            options,
+        };
+        self.store.escalate(escalation).await?;
+        Ok(id)
+    }
+
+    /// Whoever gave the action, as it stands in the records.
+    fn agent(&self) -> Actor {
+        Actor { kind: ActorKind::Agent, ..self.system() }
+    }
+}
+
+/// Which version of which action something is decided on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standing {
+    /// The action.
+    pub(super) key: EffectKey,
+    /// The version.
+    pub(super) version: ActionVersion,
+}

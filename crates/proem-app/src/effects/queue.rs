@@ -1,0 +1,268 @@
+//! What waits, and what a person says to it.
+//!
+//! Invariants: an approval is for exactly what was shown, under the policy that was in force then; whatever changes an
+//! action takes an operator; two operators at once can't both be right, for each decides on the version that he saw.
+
+use std::collections::BTreeMap;
+
+use proem_engine::effect::key::EffectKey;
+use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval, Transition, TransitionRequest};
+use proem_engine::policy::{AutonomyLevel, Decision, DecisionMoment, Policy, ProposedAction};
+use proem_engine::run::Time;
+use proem_guard::{LabelTree, TreeDifference};
+use proem_store::query::{ActionDetail, ActionRow, ActionsWanted, QuarantinedItem, SenderRow};
+use proem_store::record::{
+    ActionCorrection, ApprovalBreadth, NewTransition, QuarantineId, QuarantineReview, QuarantineState, TransitionLoad,
+};
+use proem_store::{QuarantineAnswer, TransitionAnswer};
+use serde_json::{Value as Json, json};
+
+use super::desk::ActionDesk;
+use super::drafting::{ActionDraft, draft};
+use super::ruling::RulingTerms;
+use crate::error::Error;
+use crate::message::Hint;
+use crate::operator::Operator;
+use crate::when;
+
+/// The fewest digits of a key that name an action.
+const SHORTEST_ID: usize = 4;
+
+/// An action with everything that a person decides by.
+#[derive(Debug)]
+pub struct QueuedAction {
+    /// The action with all that happened to it.
+    pub detail: ActionDetail,
+    /// What it says; `None` once its texts are gone.
+    pub action: Option<ProposedAction>,
+    /// What the policy of now says; `None` once its texts are gone.
+    pub decision: Option<Decision>,
+    /// The bytes that would leave now, or why there are none.
+    pub draft: Option<Result<ActionDraft, String>>,
+}
+
+/// What a person says to an action.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QueueVerdict {
+    /// It may happen.
+    Approve,
+    /// It may happen before its hold is over.
+    Release,
+    /// It must not happen.
+    Cancel {
+        /// Why, in the person's own words; empty if there are none.
+        why: String,
+    },
+    /// It says something else from here on.
+    Edit(Box<ProposedAction>),
+    /// It was unknown, and it happened.
+    Sent {
+        /// How the person knows.
+        why: String,
+    },
+    /// It was unknown, and it did not happen.
+    NotSent {
+        /// How the person knows.
+        why: String,
+    },
+    /// It was unknown, and the same bytes shall go once more.
+    Resend,
+}
+
+impl ActionDesk<'_> {
+    /// Actions by the time at which something is due; those that have not ended, if no states are named.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read.
+    pub async fn queue(&self, states: &[ActionState], most: Option<u64>) -> Result<Vec<ActionRow>, Error> {
+        let wanted = ActionsWanted { project: Some(self.owner.clone()), states: states.to_vec(), most };
+        Ok(self.store.actions(&wanted).await?)
+    }
+
+    /// The key of the one action whose key begins like that.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or more than one.
+    pub async fn find(&self, id: &str) -> Result<EffectKey, Error> {
+        let is_id = id.len() >= SHORTEST_ID && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id {
+            let problem = format!("`{}` is no id of an action; give {SHORTEST_ID} to 64 of its digits", escaped(id));
+            return Err(Error::invalid(problem).hinting(Hint::ListQueue));
+        }
+        let id = id.to_ascii_lowercase();
+        let wanted = ActionsWanted { project: Some(self.owner.clone()), states: ActionState::ALL.to_vec(), most: None };
+        let rows = self.store.actions(&wanted).await?;
+        let mut found = rows.into_iter().map(|row| row.key).filter(|key| key.to_string().starts_with(&id));
+        match (found.next(), found.next()) {
+            (Some(key), None) => Ok(key),
+            (None, _) => Err(Error::invalid(format!("no action has the id `{id}`")).hinting(Hint::ListQueue)),
+            (Some(_), Some(_)) => Err(Error::invalid(format!("several actions have the id `{id}…`; give more of it"))),
+        }
+    }
+
+    /// An action with everything that a person decides by.
+    ///
+    /// # Errors
+    ///
+    /// If there is none with that key, or the records can't be read.
+    pub async fn item(&self, key: &EffectKey) -> Result<QueuedAction, Error> {
+        let detail = self.store.action(&self.owner, key).await?;
+        let action = detail.row.form.as_deref().map(|form| ProposedAction::stored(form, &self.policy)).transpose()?;
+        let Some(action) = action else {
+            return Ok(QueuedAction { detail, action: None, decision: None, draft: None });
+        };
+        let terms = RulingTerms { level: self.policy.level(), moment: DecisionMoment::Proposal };
+        let decision = self.ruling(&action, *key, terms).await?;
+        let settings = &self.project.config.effects;
+        let draft = draft(&action, key, &self.policy, settings, when::now()).map_err(|error| error.to_string());
+        Ok(QueuedAction { detail, action: Some(action), decision: Some(decision), draft: Some(draft) })
+    }
+
+    /// The action with fields as a person wants them, and where it then differs.
+    ///
+    /// # Errors
+    ///
+    /// If it has no such field, or a text is too long.
+    pub fn edited(&self, action: &ProposedAction, changes: &BTreeMap<String, String>) -> Result<ProposedAction, Error> {
+        Ok(action.edited(&self.policy, changes)?)
+    }
+
+    /// Writes what a person says to an action that he saw in this version.
+    ///
+    /// # Errors
+    ///
+    /// If it changed meanwhile, or this can't be said of it where it stands, with what to do instead.
+    pub async fn say(
+        &self,
+        operator: &Operator,
+        seen: &ActionRow,
+        verdict: QueueVerdict,
+        breadth: ApprovalBreadth,
+    ) -> Result<Transition, Error> {
+        let at = when::now();
+        let (event, load, details) = self.spoken(seen, verdict, breadth, at)?;
+        let transition = NewTransition {
+            key: seen.key,
+            project: self.owner.clone(),
+            actor: operator.actor().clone(),
+            at,
+            request: TransitionRequest { event, by: Authority::Operator, version: seen.version, epoch: None },
+            policy: self.policy.hash(),
+            window: self.policy.release_window(),
+            load,
+            details,
+        };
+        match self.store.transit(transition).await? {
+            TransitionAnswer::Made(transition) => Ok(*transition),
+            TransitionAnswer::Refused(refused) => Err(Error::negative(refused.to_string())),
+        }
+    }
+
+    fn spoken(
+        &self,
+        seen: &ActionRow,
+        verdict: QueueVerdict,
+        breadth: ApprovalBreadth,
+        at: Time,
+    ) -> Result<(ActionEvent, TransitionLoad, Json), Error> {
+        // The ledger may know a later time, and an approval that had expired by then would be none.
+        let from = at.max(self.status.last_seen).0;
+        let approval = StandingApproval {
+            content: seen.content,
+            policy: self.policy.hash(),
+            expires: Time(from.saturating_add(self.policy.approval_time())),
+        };
+        let at_level = json!({ "level": self.policy.level().as_str() });
+        let words = |why: String| if why.is_empty() { json!({}) } else { json!({ "words": why }) };
+        Ok(match verdict {
+            QueueVerdict::Approve => (ActionEvent::Approve(approval), TransitionLoad::Approval(breadth), at_level),
+            QueueVerdict::Release => (ActionEvent::Release(approval), TransitionLoad::Approval(breadth), at_level),
+            QueueVerdict::Resend => (ActionEvent::Resend(approval), TransitionLoad::Approval(breadth), at_level),
+            QueueVerdict::Cancel { why } => (ActionEvent::Cancel, TransitionLoad::Nothing, words(why)),
+            QueueVerdict::Sent { why } => (ActionEvent::ResolveSent, TransitionLoad::Nothing, words(why)),
+            QueueVerdict::NotSent { why } => (ActionEvent::ResolveNotSent, TransitionLoad::Nothing, words(why)),
+            QueueVerdict::Edit(action) => {
+                let form = action.write()?;
+                (ActionEvent::Edit { content: action.content() }, TransitionLoad::Form(form), json!({}))
+            }
+        })
+    }
+
+    /// Writes that an executed action should not have happened like this: it is no precedent any more.
+    ///
+    /// # Errors
+    ///
+    /// If it was not executed.
+    pub async fn correct(&self, operator: &Operator, key: EffectKey, why: &str) -> Result<(), Error> {
+        let (project, actor) = (self.owner.clone(), operator.actor().clone());
+        let correction = ActionCorrection { key, project, actor, at: when::now(), why: why.to_owned() };
+        Ok(self.store.correct_action(correction).await?)
+    }
+
+    /// Fields in quarantine that nobody has looked at, and how many each sender has.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read.
+    pub async fn quarantine(&self) -> Result<(Vec<SenderRow>, Vec<QuarantinedItem>), Error> {
+        let senders = self.store.quarantined_senders(&self.owner).await?;
+        Ok((senders, self.store.quarantined(&self.owner, Some(QuarantineState::Quarantined)).await?))
+    }
+
+    /// Writes what a person says of a field in quarantine.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such field, or somebody said so before.
+    pub async fn review(
+        &self,
+        operator: &Operator,
+        id: QuarantineId,
+        state: QuarantineState,
+    ) -> Result<QuarantineAnswer, Error> {
+        let (project, actor) = (self.owner.clone(), operator.actor().clone());
+        Ok(self.store.review_quarantine(QuarantineReview { id, project, actor, at: when::now(), state }).await?)
+    }
+}
+
+impl QueuedAction {
+    /// What the last edit changed, from the form before it; nothing if nobody edited it.
+    #[must_use]
+    pub fn before_edit(&self, policy: &Policy) -> Option<ProposedAction> {
+        let replaced = self.detail.transitions.iter().rev().find_map(|made| made.replaced.as_deref())?;
+        ProposedAction::stored(replaced, policy).ok()
+    }
+
+    /// The level of autonomy at which a person approved it last.
+    #[must_use]
+    pub fn approved_at(&self) -> Option<AutonomyLevel> {
+        approved_at(&self.detail)
+    }
+}
+
+/// The level of autonomy at which a person approved an action last.
+pub(super) fn approved_at(detail: &ActionDetail) -> Option<AutonomyLevel> {
+    let level = |details: &Json| AutonomyLevel::of_name(details.get("level")?.as_str()?);
+    detail.transitions.iter().rev().find_map(|made| level(&made.details))
+}
+
+/// Where two versions of an action differ.
+#[must_use]
+pub fn differences<'t>(before: &'t ProposedAction, after: &'t ProposedAction) -> Vec<TreeDifference<'t>> {
+    before.differences(after)
+}
+
+/// The fields of an action, to show them.
+#[must_use]
+pub fn fields(action: &ProposedAction) -> Option<&LabelTree> {
+    match action.tree() {
+        LabelTree::Map(root) => root.get("fields"),
+        _ => None,
+    }
+}
+
+fn escaped(text: &str) -> String {
+    proem_guard::show::terminal_str(text).into_string()
+}

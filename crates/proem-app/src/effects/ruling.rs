@@ -1,0 +1,150 @@
+//! What is known around an action, and what the policy makes of it.
+
+use proem_engine::effect::key::EffectKey;
+use proem_engine::policy::{
+    ActionEvidence, ActionPast, AutonomyLevel, CauseVerdict, Decision, DecisionMoment, DecisionRequest, EffectSwitch,
+    ProposedAction, SourceAgreement, SourceConflict, VerdictBasis, decide,
+};
+use proem_guard::check::{ConfidentialPrompt, TrustedExcerpt};
+use proem_guard::{Bar, FindingKind, LabelTree, Scan, Untrusted, Verdict};
+use proem_store::record::CreditScope;
+
+use super::desk::{ActionDesk, EffectsObstacle};
+use crate::error::Error;
+
+/// What decides beside the action itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RulingTerms {
+    /// The level of autonomy.
+    pub(super) level: AutonomyLevel,
+    /// Which decision it is.
+    pub(super) moment: DecisionMoment,
+}
+
+impl ActionDesk<'_> {
+    /// What the policy of this moment says of an action.
+    ///
+    /// Behind this door nobody has looked at the signals that an action names, so its own texts stand for them: they
+    /// are put before the guard, and the worst verdict counts. What of its signals is in quarantine counts, too.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read.
+    pub(super) async fn ruling(
+        &self,
+        action: &ProposedAction,
+        key: EffectKey,
+        terms: RulingTerms,
+    ) -> Result<Decision, Error> {
+        let scope = self.scope(action);
+        let credit = self.store.credit(&self.owner, &scope).await?;
+        let executed = self.store.precedents(&self.owner, &scope).await?;
+        let past = ActionPast { executed: narrow(executed), approvals: narrow(credit.approvals) };
+        let typed = typed_texts(action.tree());
+        let trusted: Vec<TrustedExcerpt<'_>> =
+            typed.iter().map(|text| TrustedExcerpt::whole("what a person typed", text)).collect();
+        let verdict = self.verdict(action).await?;
+        // Nobody has vouched for more than this: an action that stands on two sources says so by two signals of
+        // different origin, which only whoever read them can count.
+        let sources =
+            SourceAgreement { agreeing: u32::from(!action.causes().is_empty()), conflict: SourceConflict::Absent };
+        let label = action.tree().label();
+        Ok(decide(&DecisionRequest {
+            action,
+            key,
+            policy: &self.policy,
+            level: terms.level,
+            verdict,
+            evidence: ActionEvidence {
+                trusted: &trusted,
+                untrusted: &[],
+                request: &label,
+                prompt: ConfidentialPrompt::default(),
+            },
+            past,
+            sources,
+            switch: self.switch(),
+            moment: terms.moment,
+        }))
+    }
+
+    /// What credit and precedents of an action are counted by.
+    pub(super) fn scope(&self, action: &ProposedAction) -> CreditScope {
+        CreditScope {
+            name: action.name().unwrap_or_default().to_owned(),
+            recipient: action.referent(&self.policy).map(|target| *target.digest()),
+            kind: String::new(),
+        }
+    }
+
+    fn switch(&self) -> EffectSwitch {
+        match self.obstacles().as_slice() {
+            [] => EffectSwitch::On,
+            [EffectsObstacle::SwitchedOff] if self.status.switch.is_some() => EffectSwitch::Killed,
+            _ => EffectSwitch::Off,
+        }
+    }
+
+    /// The worst verdict of the action's own texts and of what is known of its signals.
+    async fn verdict(&self, action: &ProposedAction) -> Result<CauseVerdict, Error> {
+        let bar = self.guarding.policy.bar("action", "text");
+        let texts = outside_texts(action.tree());
+        let judged = texts.into_iter().map(|text| judged(&bar, &self.guarding.guard.scan(text)));
+        let mut found = judged.max_by_key(|found| (found.worst, found.basis)).unwrap_or(CLEAN);
+        for item in self.store.quarantined(&self.owner, None).await? {
+            let is_cause = action.causes().iter().any(|cause| {
+                cause.id.measure(|id| *id == item.id.signal) && cause.revision.measure(|text| *text == item.id.revision)
+            });
+            if is_cause && item.verdict > found.worst {
+                found = CauseVerdict { worst: item.verdict, basis: VerdictBasis::Rule };
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A verdict that nothing speaks against.
+const CLEAN: CauseVerdict = CauseVerdict { worst: Verdict::Allow, basis: VerdictBasis::ScoreAlone };
+
+/// What a scan says, and whether a rule or what was not looked at says so, or the learned score alone.
+fn judged(bar: &Bar, scan: &Scan) -> CauseVerdict {
+    let worst = bar.judge(scan);
+    let of_rule = scan.findings.iter().any(|finding| {
+        !matches!(finding.kind, FindingKind::Learned | FindingKind::Similar) && bar.of(finding) > Verdict::Allow
+    });
+    let basis = if of_rule || !scan.unread.is_empty() { VerdictBasis::Rule } else { VerdictBasis::ScoreAlone };
+    CauseVerdict { worst, basis }
+}
+
+fn narrow(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// What a person typed of an action, which vouches for what it names.
+fn typed_texts(tree: &LabelTree) -> Vec<String> {
+    match tree {
+        LabelTree::Map(fields) => match fields.get("fields") {
+            Some(LabelTree::Map(fields)) => fields.iter().flat_map(|(_, field)| trusted_leaves(field)).collect(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+fn trusted_leaves(tree: &LabelTree) -> Vec<String> {
+    match tree {
+        LabelTree::Text(text) => vec![text.clone()],
+        LabelTree::List(list) => list.iter().flat_map(trusted_leaves).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Every text from outside of a tree, with its place in words.
+fn outside_texts(tree: &LabelTree) -> Vec<&Untrusted<String>> {
+    match tree {
+        LabelTree::Outside(text) | LabelTree::Flagged(text) => vec![text],
+        LabelTree::List(list) => list.iter().flat_map(outside_texts).collect(),
+        LabelTree::Map(fields) => fields.iter().flat_map(|(_, field)| outside_texts(field)).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,325 @@
+//! Performs what is due: the one place that holds the performer's lock, loads credentials and sends.
+//!
+//! Invariants: nothing is sent before its exact bytes are on the disk with the intent; every permit is made right before
+//! it is used, under the policy, the level and the switch of that moment; whatever an earlier performer left is unknown
+//! before anything new begins; one action that can't be performed keeps no other from it.
+
+mod routes;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use proem_engine::effect::{
+    ActionEvent, ActionState, Authority, BytesHash, GateRuling, PerformerEpoch, RefusalRule, TakeUp, TransitionRefused,
+    TransitionRequest, TransitionRequirement,
+};
+use proem_engine::policy::{Decision, DecisionMoment, Permit, Ruling};
+use proem_guard::check::HoldMinutes;
+use proem_guard::show;
+use proem_runtime::effects::lock::{OnlyPerformer, PerformerRefusal};
+use proem_runtime::effects::{DeliveryOutcome, DeliveryTrouble, perform};
+use proem_store::TransitionAnswer;
+use proem_store::query::{ActionDetail, ActionRow};
+use proem_store::record::{NewTransition, PerformerClaim, TransitionLoad};
+use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
+
+pub use self::routes::CredentialReading;
+use self::routes::DeliveryRoutes;
+use super::desk::{ActionDesk, EffectsObstacle};
+use super::drafting::draft;
+use super::propose::Standing;
+use super::queue::approved_at;
+use super::ruling::RulingTerms;
+use crate::error::Error;
+use crate::when;
+
+/// A minute, in milliseconds.
+const MINUTE: i64 = 60_000;
+
+/// What a sweep did.
+#[derive(Debug, Default)]
+pub struct SweepReport {
+    /// What kept effects from happening, so that nothing was looked at.
+    pub obstacles: Vec<EffectsObstacle>,
+    /// Everything that changed, in order.
+    pub changes: Vec<SweptAction>,
+}
+
+/// What became of one action.
+#[derive(Debug, Clone)]
+pub struct SweptAction {
+    /// The action as it was.
+    pub row: ActionRow,
+    /// Where it stands.
+    pub state: ActionState,
+    /// Why, in our words, with what a receiver said escaped; empty if the state says all.
+    pub why: String,
+}
+
+impl SweepReport {
+    /// Whether something may have happened that nobody saw.
+    #[must_use]
+    pub fn leaves_doubt(&self) -> bool {
+        self.changes.iter().any(|change| change.state == ActionState::Unknown)
+    }
+}
+
+/// The performer of a project's effects, as long as it holds the lock.
+struct Performer<'d, 'p> {
+    desk: &'d ActionDesk<'p>,
+    epoch: PerformerEpoch,
+    routes: DeliveryRoutes<'d>,
+    _lock: OnlyPerformer,
+}
+
+impl ActionDesk<'_> {
+    /// Performs what is due. `progress` hears of each change.
+    ///
+    /// # Errors
+    ///
+    /// If another performer works, or the records can't be read or written.
+    pub async fn sweep(
+        &self,
+        credentials: CredentialReading,
+        progress: &mut dyn FnMut(&SweptAction),
+    ) -> Result<SweepReport, Error> {
+        let obstacles = self.obstacles();
+        if !obstacles.is_empty() {
+            return Ok(SweepReport { obstacles, changes: Vec::new() });
+        }
+        let lock = OnlyPerformer::acquire(&self.lock_file()).map_err(|refused| match refused {
+            PerformerRefusal::Held { .. } => Error::negative(refused.to_string()),
+            PerformerRefusal::Io { .. } => Error::outside(refused.to_string()),
+        })?;
+        let process = format!("{} since {}", std::process::id(), when::rfc3339(when::now()));
+        let claim = PerformerClaim { project: self.owner.clone(), actor: self.system(), at: when::now(), process };
+        let epoch = self.store.take_epoch(claim).await?;
+        let routes = DeliveryRoutes::new(self.project, credentials);
+        let mut performer = Performer { desk: self, epoch, routes, _lock: lock };
+        let mut report = SweepReport::default();
+        let due = self.store.due_actions(&self.owner, epoch, when::now().max(self.status.last_seen)).await?;
+        for row in due {
+            if let Some(change) = performer.look_after(&row).await? {
+                progress(&change);
+                report.changes.push(change);
+            }
+        }
+        Ok(report)
+    }
+
+    /// The file whose lock keeps a second performer out.
+    fn lock_file(&self) -> PathBuf {
+        let project = proem_text::hex::encode(Sha256::digest(self.owner.0.as_bytes()));
+        let name = format!("performer-{}.lock", project.get(..16).unwrap_or(&project));
+        self.project.places.state.join(name)
+    }
+}
+
+impl Performer<'_, '_> {
+    /// What this sweep makes of one action; `None` if nothing.
+    async fn look_after(&mut self, row: &ActionRow) -> Result<Option<SweptAction>, Error> {
+        let now = when::now().max(self.desk.status.last_seen);
+        match row.state {
+            ActionState::Executing | ActionState::Resending => {
+                let why = "its performer ended before it could say what became of it";
+                self.happens(row, ActionEvent::Die, why.to_owned(), json!({ "epoch": self.epoch.0 })).await.map(Some)
+            }
+            ActionState::Proposed | ActionState::Waiting if row.deadline <= now => {
+                self.happens(row, ActionEvent::Expire, "nobody decided in time".to_owned(), json!({})).await.map(Some)
+            }
+            ActionState::Proposed => self.decide_late(row).await.map(Some),
+            ActionState::Held | ActionState::Approved | ActionState::Resend => self.execute(row).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// Decides about what was proposed while effects were off.
+    async fn decide_late(&self, row: &ActionRow) -> Result<SweptAction, Error> {
+        let item = self.desk.item(&row.key).await?;
+        let Some(decision) = item.decision else { return Ok(unreadable(row)) };
+        let standing = Standing { key: row.key, version: row.version };
+        let state = self.desk.settle(&standing, &decision).await?;
+        Ok(SweptAction { row: row.clone(), state, why: reasons(&decision) })
+    }
+
+    /// Takes an action up and performs it, if it may be at this moment.
+    async fn execute(&mut self, row: &ActionRow) -> Result<Option<SweptAction>, Error> {
+        let detail = self.desk.store.action(&self.desk.owner, &row.key).await?;
+        let form = detail.row.form.as_deref();
+        let Some(action) =
+            form.map(|form| proem_engine::policy::ProposedAction::stored(form, &self.desk.policy)).transpose()?
+        else {
+            return Ok(Some(unreadable(row)));
+        };
+        let terms = RulingTerms { level: self.desk.policy.level(), moment: moment(&detail) };
+        let decision = self.desk.ruling(&action, row.key, terms).await?;
+        let why = reasons(&decision);
+        let unmet = decision.unmet.clone();
+        let account = decision.to_json();
+        let permit = match decision.ruling {
+            Ruling::Permit(permit) => permit,
+            Ruling::Standstill => return Ok(None),
+            Ruling::Refusal(_) => return self.happens(row, ActionEvent::Refuse, why, account).await.map(Some),
+            Ruling::Hold(_) | Ruling::Approval | Ruling::Escalation => {
+                return self.happens(row, ActionEvent::RequireApproval, why, account).await.map(Some);
+            }
+        };
+        let bytes = match self.bytes(&detail, &action) {
+            Ok(bytes) => bytes,
+            // What can't be made can't be sent: a person has to look, and to mend the configuration or the text.
+            Err(problem) => return self.put_aside(row, problem.to_string()).await.map(Some),
+        };
+        if let Err(problem) = self.routes.ready(&bytes.draft.way, &bytes.draft.bytes) {
+            return self.put_aside(row, problem.to_string()).await.map(Some);
+        }
+        let taken = TakeUp { gate: GateRuling::Permits, unmet, bytes: bytes.hash };
+        let load = TransitionLoad::Bytes(Arc::from(bytes.draft.bytes.as_slice()));
+        match self.transit(row, ActionEvent::TakeUp(taken), load, account).await? {
+            TransitionAnswer::Made(_) => self.send(row, permit, &bytes).await.map(Some),
+            TransitionAnswer::Refused(refused) => self.not_taken(row, refused).await,
+        }
+    }
+
+    /// The bytes that were recorded the first time, else new ones.
+    fn bytes(&self, detail: &ActionDetail, action: &proem_engine::policy::ProposedAction) -> Result<ExactBytes, Error> {
+        let settings = &self.desk.project.config.effects;
+        let mut draft = draft(action, &detail.row.key, &self.desk.policy, settings, when::now())?;
+        if let Some(recorded) = &detail.bytes {
+            draft.bytes = recorded.to_vec();
+        }
+        let hash = BytesHash(Sha256::digest(&draft.bytes).into());
+        Ok(ExactBytes { draft, hash })
+    }
+
+    /// Hands the bytes over, and writes what became of them.
+    async fn send(&mut self, row: &ActionRow, permit: Permit, bytes: &ExactBytes) -> Result<SweptAction, Error> {
+        // Between taking up and sending, another performer may have begun: then this one has lost the action.
+        let status = self.desk.store.effects(&self.desk.owner).await?;
+        let in_force = status.performer.map(|performer| performer.epoch);
+        if in_force != Some(self.epoch) {
+            let why = "another performer has taken over; nothing was sent by this one".to_owned();
+            return Ok(SweptAction { row: row.clone(), state: ActionState::Unknown, why });
+        }
+        let outcome = match bytes.draft.way.form() {
+            None => perform::inside(permit, row.key),
+            Some(form) => self.routes.deliver(permit, row.key, form, &bytes.draft).await,
+        };
+        let executing = ActionRow { version: next(row), ..row.clone() };
+        let (event, why, details) = match outcome {
+            DeliveryOutcome::Sent { answer } => {
+                let answer = answer.as_ref().map(show::json);
+                (ActionEvent::Sent, String::new(), json!({ "answer": answer }))
+            }
+            DeliveryOutcome::Failed(trouble) => told(ActionEvent::Fail, &trouble),
+            DeliveryOutcome::NotSent(trouble) => told(ActionEvent::NotSent, &trouble),
+            DeliveryOutcome::Unknown(trouble) => told(ActionEvent::Lose, &trouble),
+        };
+        let mut change = self.happens(&executing, event, why, details).await?;
+        change.row = row.clone();
+        Ok(change)
+    }
+
+    /// What follows if the table refuses to take an action up.
+    async fn not_taken(&self, row: &ActionRow, refused: TransitionRefused) -> Result<Option<SweptAction>, Error> {
+        let RefusalRule::Requirement(requirement) = refused.rule else { return Ok(None) };
+        let why = refused.to_string();
+        match requirement {
+            TransitionRequirement::ReleaseWindow | TransitionRequirement::HoldConditions => {
+                self.happens(row, ActionEvent::RequireApproval, why, json!({})).await.map(Some)
+            }
+            TransitionRequirement::ApprovalContent
+            | TransitionRequirement::ApprovalPolicy
+            | TransitionRequirement::ApprovalTime => {
+                self.happens(row, ActionEvent::LapseApproval, why, json!({})).await.map(Some)
+            }
+            // The clock went back, its hold is not over by the ledger, or effects went off: the next sweep looks again.
+            _ => Ok(None),
+        }
+    }
+
+    /// Has a person look at what can't be performed.
+    async fn put_aside(&self, row: &ActionRow, problem: String) -> Result<SweptAction, Error> {
+        let details = json!({ "problem": problem });
+        self.happens(row, ActionEvent::RequireApproval, problem, details).await
+    }
+
+    async fn happens(
+        &self,
+        row: &ActionRow,
+        event: ActionEvent,
+        why: String,
+        details: Json,
+    ) -> Result<SweptAction, Error> {
+        Ok(match self.transit(row, event, TransitionLoad::Nothing, details).await? {
+            TransitionAnswer::Made(made) => SweptAction { row: row.clone(), state: made.after.state, why },
+            TransitionAnswer::Refused(refused) => {
+                SweptAction { row: row.clone(), state: refused.state, why: refused.to_string() }
+            }
+        })
+    }
+
+    async fn transit(
+        &self,
+        row: &ActionRow,
+        event: ActionEvent,
+        load: TransitionLoad,
+        details: Json,
+    ) -> Result<TransitionAnswer, Error> {
+        let request = TransitionRequest { event, by: Authority::System, version: row.version, epoch: Some(self.epoch) };
+        let transition = NewTransition {
+            key: row.key,
+            project: self.desk.owner.clone(),
+            actor: self.desk.system(),
+            at: when::now(),
+            request,
+            policy: self.desk.policy.hash(),
+            window: self.desk.policy.release_window(),
+            load,
+            details,
+        };
+        Ok(self.desk.store.transit(transition).await?)
+    }
+}
+
+/// The bytes of an action with their hash.
+struct ExactBytes {
+    draft: super::drafting::ActionDraft,
+    hash: BytesHash,
+}
+
+/// Which decision is to be taken about an action that is due.
+fn moment(detail: &ActionDetail) -> DecisionMoment {
+    match detail.row.state {
+        ActionState::Held => {
+            let held = detail.transitions.iter().rev().find(|made| made.to == ActionState::Held).map(|made| made.at);
+            let length = detail.row.due.zip(held).map_or(0, |(due, since)| due.0.saturating_sub(since.0));
+            // Rounded up: a hold is whole minutes, and the moment of writing is a little later than that of deciding.
+            let minutes = u32::try_from(length.saturating_add(MINUTE - 1) / MINUTE).unwrap_or(0);
+            DecisionMoment::HeldExecution { held: HoldMinutes(minutes) }
+        }
+        _ => DecisionMoment::ApprovedExecution {
+            approved_at: approved_at(detail).unwrap_or(proem_engine::policy::AutonomyLevel::Tactical),
+        },
+    }
+}
+
+fn next(row: &ActionRow) -> proem_engine::effect::ActionVersion {
+    proem_engine::effect::ActionVersion(row.version.0.saturating_add(1))
+}
+
+fn reasons(decision: &Decision) -> String {
+    decision.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn unreadable(row: &ActionRow) -> SweptAction {
+    SweptAction { row: row.clone(), state: row.state, why: "its texts are gone".to_owned() }
+}
+
+/// A receiver's trouble as an event, in words, and as it is kept.
+fn told(event: ActionEvent, trouble: &DeliveryTrouble) -> (ActionEvent, String, Json) {
+    let said = trouble.answer.as_ref();
+    let words = said.map_or_else(String::new, |said| format!("; it said: {}", show::terminal_capped(said, 200)));
+    let details = json!({ "problem": trouble.message, "answer": said.map(show::json) });
+    (event, format!("{}{words}", trouble.message), details)
+}

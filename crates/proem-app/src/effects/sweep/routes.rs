@@ -1,0 +1,190 @@
+//! Where bytes go, and with whose credentials: read here, when they are needed, and nowhere else.
+
+use std::collections::BTreeMap;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use proem_engine::effect::key::{EffectKey, OutboxForm};
+use proem_engine::policy::Permit;
+use proem_llm::client::hosts::HostScope;
+use proem_llm::client::once::{HostCredential, HostLimits};
+use proem_llm::secret::Secret;
+use proem_runtime::Environment;
+use proem_runtime::effects::credentials::{CredentialAccess, CredentialPlace, load};
+use proem_runtime::effects::smtp::{ExtraAnchors, SmtpLimits, SmtpLogin, SmtpSecurity, SmtpServer};
+use proem_runtime::effects::{
+    DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble, RequestRoute, SmtpRoute, perform,
+};
+
+use super::super::drafting::{ActionDraft, DraftWay};
+use crate::config::effects::{CredentialFile, EffectsFile, MailSecurity, MailServerFile, TicketServerFile};
+use crate::error::Error;
+use crate::project::OpenProject;
+
+/// Who started the sweep, and so where credentials may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialReading {
+    /// A person or a timer: files and this process' own environment.
+    OwnEnvironment,
+    /// Another process of Proem, whose environment is somebody's word: files alone.
+    FilesAlone,
+}
+
+/// The ways out of a project, and the credentials that are loaded.
+#[derive(Debug)]
+pub(super) struct DeliveryRoutes<'p> {
+    settings: &'p EffectsFile,
+    folder: PathBuf,
+    outbox: PathBuf,
+    reading: CredentialReading,
+    environment: Environment,
+    secrets: BTreeMap<String, Secret>,
+    server: Option<SmtpServer>,
+}
+
+impl<'p> DeliveryRoutes<'p> {
+    pub(super) fn new(project: &'p OpenProject, reading: CredentialReading) -> Self {
+        let settings = &project.config.effects;
+        let folder = project.places.config.clone();
+        let outbox = match &settings.outbox {
+            Some(path) => folder.join(path),
+            None => project.places.state.join("outbox"),
+        };
+        Self {
+            settings,
+            folder,
+            outbox,
+            reading,
+            environment: Environment::inherited(),
+            secrets: BTreeMap::new(),
+            server: None,
+        }
+    }
+
+    /// Loads what the way of an action needs, and looks for it in its bytes.
+    pub(super) fn ready(&mut self, way: &DraftWay, bytes: &[u8]) -> Result<(), Error> {
+        match way {
+            DraftWay::Mail { .. } => match &self.settings.mail.server {
+                Some(server) => {
+                    self.server = Some(smtp_server(server, &self.folder)?);
+                    self.load(server.credential.as_deref())?;
+                }
+                None => self.make_outbox()?,
+            },
+            DraftWay::Request { server } => {
+                let known = self.ticket_server(server)?;
+                self.load(known.credential.as_deref())?;
+            }
+            DraftWay::Inside => return Ok(()),
+        }
+        let loaded: Vec<Secret> = self.secrets.values().cloned().collect();
+        match proem_llm::secret::find(&loaded, bytes) {
+            Some(secret) => Err(Error::invalid(format!(
+                "its text holds the credential `{}`; cancel it, and change that credential",
+                secret.name()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the folder of Proem's own that mails go to where the configuration names none.
+    fn make_outbox(&self) -> Result<(), Error> {
+        if self.settings.outbox.is_some() {
+            return Ok(());
+        }
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.outbox);
+        made.map_err(|error| Error::outside(format!("could not create `{}`: {error}", self.outbox.display())))
+    }
+
+    fn ticket_server(&self, name: &str) -> Result<&'p TicketServerFile, Error> {
+        self.settings
+            .servers
+            .get(name)
+            .ok_or_else(|| Error::invalid(format!("`effects.servers.{name}` is not set; declare the server")))
+    }
+
+    fn load(&mut self, name: Option<&str>) -> Result<(), Error> {
+        let Some(name) = name else { return Ok(()) };
+        if self.secrets.contains_key(name) {
+            return Ok(());
+        }
+        let place = match self.settings.credentials.get(name) {
+            Some(CredentialFile::Variable(variable)) => CredentialPlace::Variable(variable.clone()),
+            Some(CredentialFile::File(path)) => CredentialPlace::File(self.folder.join(path)),
+            None => {
+                let problem = format!("`effects.credentials.{name}` is not set; say where the credential is");
+                return Err(Error::invalid(problem));
+            }
+        };
+        let access = match self.reading {
+            CredentialReading::OwnEnvironment => CredentialAccess::Own(&self.environment),
+            CredentialReading::FilesAlone => CredentialAccess::FileAlone,
+        };
+        let secret = load(name, &place, access).map_err(|refused| Error::invalid(refused.to_string()))?;
+        self.secrets.insert(name.to_owned(), secret);
+        Ok(())
+    }
+
+    /// Hands the bytes over, once.
+    pub(super) async fn deliver(
+        &self,
+        permit: Permit,
+        key: EffectKey,
+        form: OutboxForm,
+        draft: &ActionDraft,
+    ) -> DeliveryOutcome {
+        let delivery = DeliveryBytes { key, form, bytes: &draft.bytes };
+        let secrets: Vec<Secret> = self.secrets.values().cloned().collect();
+        match self.route(&draft.way) {
+            Ok(route) => perform::outside(permit, &delivery, &route, &secrets).await,
+            Err(problem) => DeliveryOutcome::NotSent(DeliveryTrouble { message: problem.to_string(), answer: None }),
+        }
+    }
+
+    fn route(&self, way: &DraftWay) -> Result<DeliveryRoute<'_>, Error> {
+        let DraftWay::Request { server } = way else {
+            let (Some(file), Some(server)) = (&self.settings.mail.server, &self.server) else {
+                return Ok(DeliveryRoute::Outbox(&self.outbox));
+            };
+            let secret = file.credential.as_ref().and_then(|name| self.secrets.get(name));
+            let login = file.user.as_deref().zip(secret).map(|(user, secret)| SmtpLogin { user, secret });
+            return Ok(DeliveryRoute::Smtp(SmtpRoute { server, login }));
+        };
+        let known = self.ticket_server(server)?;
+        let secret = known.credential.as_ref().and_then(|name| self.secrets.get(name));
+        let credential = secret.map(|secret| match known.user.as_deref() {
+            Some(user) => HostCredential::Basic { user, secret },
+            None => HostCredential::Bearer(secret),
+        });
+        let not_done = self.settings.requests.values().find(|file| file.server == *server);
+        Ok(DeliveryRoute::Request(RequestRoute {
+            origin: &known.origin,
+            scope: if known.private { HostScope::Private } else { HostScope::Public },
+            credential,
+            not_done: not_done.map_or(&[], |file| file.not_done.as_slice()),
+            limits: HostLimits::default(),
+        }))
+    }
+}
+
+/// The mail server that the configuration declares.
+fn smtp_server(file: &MailServerFile, folder: &Path) -> Result<SmtpServer, Error> {
+    let security = match file.security {
+        MailSecurity::Tls => SmtpSecurity::Tls,
+        MailSecurity::Starttls => SmtpSecurity::StartTls,
+        MailSecurity::LoopbackPlain => SmtpSecurity::LoopbackPlain,
+    };
+    let usual = if security == SmtpSecurity::Tls { 465 } else { 587 };
+    let roots = match &file.authorities {
+        Some(path) => ExtraAnchors::read(&folder.join(path)).map_err(|refused| Error::invalid(refused.to_string()))?,
+        None => ExtraAnchors::default(),
+    };
+    Ok(SmtpServer {
+        host: file.host.clone(),
+        port: file.port.unwrap_or(usual),
+        security,
+        roots,
+        limits: SmtpLimits::default(),
+    })
+}
