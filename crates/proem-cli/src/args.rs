@@ -8,8 +8,8 @@ pub(crate) mod wishes;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, assemble, book, catalogue, cost, failures, init, reference, risk, run, runs, scan, select, stats, store,
-    tokens, trust,
+    adapt, assemble, book, catalogue, cost, effects, escalations, failures, init, policy, queue, reference, risk, run,
+    runs, scan, select, stats, store, tokens, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -37,9 +37,21 @@ pub(crate) enum Command {
     /// Show what was spent, by day, prompt and model
     #[command(after_help = cost::args::COST_EXAMPLES)]
     Cost(cost::args::Cost),
+    /// Let approved actions happen: propose, switch, sweep, log
+    #[command(subcommand, after_help = effects::EFFECTS_EXAMPLES)]
+    Effects(effects::EffectsCommand),
+    /// List, show and decide the questions that agents leave to people
+    #[command(subcommand, after_help = escalations::ESCALATIONS_EXAMPLES)]
+    Escalations(escalations::EscalationsCommand),
     /// List and clear the failures that prompts learn from
     #[command(subcommand, after_help = failures::FAILURES_EXAMPLES)]
     Failures(failures::FailuresCommand),
+    /// Check the policy for agents' actions, and explain what it makes of one
+    #[command(subcommand, after_help = policy::POLICY_EXAMPLES)]
+    Policy(policy::PolicyCommand),
+    /// List, show, approve, edit, cancel and resolve agents' actions
+    #[command(subcommand, after_help = queue::QUEUE_EXAMPLES)]
+    Queue(queue::QueueCommand),
     /// Say how risky a change is, with evidence from the repository's history
     #[command(after_help = risk::args::RISK_EXAMPLES)]
     Risk(Box<risk::args::Risk>),

@@ -6,9 +6,13 @@ pub(crate) mod book;
 pub(crate) mod catalogue;
 mod completions;
 pub(crate) mod cost;
+pub(crate) mod effects;
+pub(crate) mod escalations;
 mod explain;
 pub(crate) mod failures;
 pub(crate) mod init;
+pub(crate) mod policy;
+pub(crate) mod queue;
 pub(crate) mod reference;
 pub(crate) mod risk;
 pub(crate) mod run;
@@ -33,7 +37,11 @@ pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
         Command::Book(command) => book::run(&command),
         Command::Catalogue(command) => catalogue::run(&command),
         Command::Cost(args) => cost::run(&args),
+        Command::Effects(command) => effects::run(&command),
+        Command::Escalations(command) => escalations::run(&command),
         Command::Failures(command) => failures::run(&command),
+        Command::Policy(command) => policy::run(&command),
+        Command::Queue(command) => queue::run(&command),
         Command::Risk(args) => risk::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Runs(command) => runs::run(&command),

@@ -1,0 +1,83 @@
+//! `proem effects`: actions in, effects on and off, and the sweep that performs what is due.
+
+mod log;
+mod propose;
+mod purge;
+mod status;
+mod sweep;
+mod turn;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use proem_store::record::EffectsPower;
+
+use crate::failure::CommandFailure;
+
+pub(crate) const EFFECTS_EXAMPLES: &str = "\
+Examples:
+  proem effects propose action.json
+  proem effects status
+  proem effects on
+  proem effects sweep               # from a timer, each minute
+  proem effects log --limit 20";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EffectsCommand {
+    /// Take an action as an agent gives it, and decide about it
+    #[command(after_help = propose::PROPOSE_EXAMPLES)]
+    Propose(propose::Propose),
+    /// Let effects happen in this project; asks for confirmation
+    #[command(after_help = "Example:\n  proem effects on")]
+    On {
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+    /// Let no effect happen in this project, from this moment on; asks for confirmation
+    #[command(after_help = "Example:\n  proem effects off")]
+    Off {
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+    /// Show whether effects happen, what keeps them from it, and how many actions there are
+    #[command(after_help = "Example:\n  proem effects status --json")]
+    Status {
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Perform what is due: approved actions, and held ones whose time has come
+    #[command(after_help = sweep::SWEEP_EXAMPLES)]
+    Sweep(sweep::Sweep),
+    /// Show what happened to actions, the newest first
+    #[command(after_help = "Example:\n  proem effects log --limit 20 --json")]
+    Log(log::Log),
+    /// Delete the texts of actions that have ended; asks for confirmation
+    #[command(after_help = "Example:\n  proem effects purge --before 90d")]
+    Purge {
+        /// Those that ended before: a date, or an age such as 90d
+        #[arg(long, value_name = "TIME")]
+        before: String,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+}
+
+pub(super) fn run(args: &EffectsCommand) -> Result<ExitCode, CommandFailure> {
+    match args {
+        EffectsCommand::Propose(args) => propose::run(args),
+        EffectsCommand::On { root } => turn::run(root, EffectsPower::On),
+        EffectsCommand::Off { root } => turn::run(root, EffectsPower::Off),
+        EffectsCommand::Status { root, json } => status::run(root, *json),
+        EffectsCommand::Sweep(args) => sweep::run(args),
+        EffectsCommand::Log(args) => log::run(args),
+        EffectsCommand::Purge { before, root } => purge::run(before, root),
+    }
+}

@@ -1,0 +1,94 @@
+//! `proem effects status`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_app::effects::{ActionDesk, EffectsObstacle};
+use proem_app::project::OpenProject;
+use proem_app::{records, when};
+use proem_engine::effect::ActionState;
+use proem_store::StoreAccess;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use crate::failure::CommandFailure;
+use crate::ui::{self, DIM, GREEN, YELLOW, counted, cut, styled};
+
+pub(super) fn run(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::places()?)?;
+    let zone = records::zone(&project.config.budget)?;
+    records::blocking(async {
+        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let shown =
+            if as_json { ui::document(&json::pretty(&as_value(&desk))) } else { ui::listing(&page(&desk, &zone)) };
+        desk.close().await;
+        shown
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_value(desk: &ActionDesk<'_>) -> Json {
+    let actions = desk.status.actions.iter().map(|(state, count)| (state.as_str().to_owned(), json!(count)));
+    json!({
+        "position": desk.status.power().as_str(),
+        "obstacles": desk.obstacles().iter().map(EffectsObstacle::as_str).collect::<Vec<_>>(),
+        "level": desk.policy.level().as_str(),
+        "store": desk.status.store,
+        "performer": desk.status.performer.as_ref().map(|performer| json!({
+            "epoch": performer.epoch.0, "process": performer.process, "at": when::rfc3339(performer.at),
+        })),
+        "actions": actions.collect::<serde_json::Map<_, _>>(),
+        "escalations": desk.status.escalations,
+        "quarantined": desk.status.quarantined,
+        "lastSeen": when::rfc3339(desk.status.last_seen),
+    })
+}
+
+fn page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
+    let mut out = String::new();
+    let mut fact = |name: &str, what: &str| out.push_str(&format!("{}  {what}\n", styled(DIM, &format!("{name:12}"))));
+    let obstacles = desk.obstacles();
+    if obstacles.is_empty() {
+        fact("effects", &styled(GREEN, "on"));
+    }
+    for obstacle in &obstacles {
+        fact("effects", &styled(YELLOW, &format!("{obstacle}; {}", remedy(obstacle))));
+    }
+    if let Some(switch) = &desk.status.switch {
+        fact(
+            "switched",
+            &format!("{} by {}, {}", switch.power.as_str(), cut(&switch.actor, 60), when::clock(switch.at, zone)),
+        );
+    }
+    fact("level", desk.policy.level().as_str());
+    if let Some(performer) = &desk.status.performer {
+        fact("last sweep", &format!("{} (the {}th)", when::clock(performer.at, zone), performer.epoch.0));
+    }
+    for state in ActionState::ALL {
+        let Some(count) = desk.status.actions.get(&state).copied().filter(|count| *count > 0) else { continue };
+        let next = match state {
+            ActionState::Waiting => "; `proem queue approve ID` or `proem queue cancel ID`",
+            ActionState::Unknown => "; look whether they happened, then `proem queue resolve ID`",
+            _ => "",
+        };
+        fact(state.as_str(), &format!("{}{next}", counted(count, "action")));
+    }
+    if desk.status.escalations > 0 {
+        let open = counted(desk.status.escalations, "question");
+        fact("escalations", &format!("{open} to decide; `proem escalations list`"));
+    }
+    if desk.status.quarantined > 0 {
+        fact("quarantine", &format!("{}; `proem queue quarantine`", counted(desk.status.quarantined, "field")));
+    }
+    out
+}
+
+fn remedy(obstacle: &EffectsObstacle) -> &'static str {
+    match obstacle {
+        EffectsObstacle::NothingKept => "set `records.keep = \"content\"`",
+        EffectsObstacle::ForeignRecords => "`proem store adopt` takes them over",
+        EffectsObstacle::SharedDisk { .. } => "move Proem's state folder to a local disk with XDG_STATE_HOME",
+        EffectsObstacle::SwitchedOff => "`proem effects on` switches them on",
+        _ => "mend that first",
+    }
+}

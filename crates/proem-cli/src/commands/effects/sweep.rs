@@ -1,0 +1,123 @@
+//! `proem effects sweep`: performs what is due.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use proem_app::effects::ActionDesk;
+use proem_app::effects::sweep::{CredentialReading, SweepReport, SweptAction};
+use proem_app::project::OpenProject;
+use proem_app::records;
+use proem_engine::effect::ActionState;
+use proem_store::StoreAccess;
+use proem_text::json;
+use serde_json::json;
+
+use crate::commands::queue::short;
+use crate::failure::CommandFailure;
+use crate::ui::{self, GREEN, YELLOW, counted, styled};
+
+pub(super) const SWEEP_EXAMPLES: &str = "\
+Examples:
+  proem effects sweep
+  proem effects sweep --json
+  proem effects sweep --credentials-from-files    # started by another program
+
+Each sweep looks once and ends; a timer that starts it every minute performs holds on time.
+The exit code is 1 if effects are not on, or if nobody knows whether an action happened.";
+
+/// The exit code of a negative answer.
+const NO: u8 = 1;
+
+#[derive(Debug, Parser)]
+pub(crate) struct Sweep {
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Take credentials from the files that your configuration names, and none from the environment
+    #[arg(long)]
+    credentials_from_files: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Sweep) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+    let reading =
+        if args.credentials_from_files { CredentialReading::FilesAlone } else { CredentialReading::OwnEnvironment };
+    let as_json = args.json;
+    let report = records::blocking(async {
+        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let mut progress = |change: &SweptAction| {
+            if !as_json {
+                ui::aside(&line(change));
+            }
+        };
+        let swept = desk.sweep(reading, &mut progress).await;
+        desk.close().await;
+        swept.map_err(CommandFailure::from)
+    })?;
+    if as_json {
+        ui::document(&json::pretty(&as_value(&report)))?;
+    } else {
+        ui::aside(&summary(&report));
+    }
+    let code = if report.obstacles.is_empty() && !report.leaves_doubt() { 0 } else { NO };
+    Ok(ExitCode::from(code))
+}
+
+fn as_value(report: &SweepReport) -> serde_json::Value {
+    let changes = report.changes.iter().map(|change| {
+        json!({
+            "id": change.row.key.to_string(),
+            "action": change.row.scope.name,
+            "from": change.row.state.as_str(),
+            "state": change.state.as_str(),
+            "why": change.why,
+        })
+    });
+    let obstacles = report.obstacles.iter().map(|obstacle| obstacle.as_str());
+    json!({ "obstacles": obstacles.collect::<Vec<_>>(), "changes": changes.collect::<Vec<_>>() })
+}
+
+fn line(change: &SweptAction) -> String {
+    let state = match change.state {
+        ActionState::Executed => styled(GREEN, change.state.as_str()),
+        ActionState::Unknown | ActionState::Failed => styled(YELLOW, change.state.as_str()),
+        state => state.as_str().to_owned(),
+    };
+    let why = if change.why.is_empty() { String::new() } else { format!(": {}", change.why) };
+    format!("{}  {}  {state}{why}\n", short(&change.row.key), change.row.scope.name)
+}
+
+fn summary(report: &SweepReport) -> String {
+    if !report.obstacles.is_empty() {
+        let why: Vec<String> = report.obstacles.iter().map(ToString::to_string).collect();
+        return format!("nothing was performed: {}; `proem effects status` shows what to do\n", why.join("; "));
+    }
+    let done = report.changes.iter().filter(|change| change.state == ActionState::Executed).count();
+    let unknown = report.changes.iter().filter(|change| change.state == ActionState::Unknown).count();
+    let as_count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let doubt = match unknown {
+        0 => String::new(),
+        count => format!(
+            "; {} may or may not have happened: look, then `proem queue resolve ID`",
+            counted(as_count(count), "action")
+        ),
+    };
+    let waiting = report.changes.iter().filter(|change| change.state == ActionState::Waiting).count();
+    let waiting = match waiting {
+        0 => String::new(),
+        count => format!("; {} for your yes", waits(as_count(count))),
+    };
+    match (report.changes.len(), done) {
+        (0, _) => "nothing is due\n".to_owned(),
+        (_, 0) => format!("nothing was performed{waiting}{doubt}\n"),
+        (_, done) => format!("performed {}{waiting}{doubt}\n", counted(as_count(done), "action")),
+    }
+}
+
+fn waits(count: u64) -> String {
+    format!("{} {}", counted(count, "action"), if count == 1 { "waits" } else { "wait" })
+}

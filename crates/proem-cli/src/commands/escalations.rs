@@ -1,0 +1,199 @@
+//! `proem escalations`: questions that people decide.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use jiff::tz::TimeZone;
+use proem_app::effects::ActionDesk;
+use proem_app::effects::escalations::{DecisionResult, short};
+use proem_app::operator::Consent;
+use proem_app::{records, when};
+use proem_engine::policy::ProposedAction;
+use proem_guard::LabelTree;
+use proem_guard::show::{self, TreeCap};
+use proem_store::query::EscalationRow;
+use proem_store::record::EscalationState;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use super::queue::{at_desk, page};
+use crate::failure::CommandFailure;
+use crate::ui::{self, BOLD, DIM, cut, styled};
+
+pub(crate) const ESCALATIONS_EXAMPLES: &str = "\
+Examples:
+  proem escalations list
+  proem escalations show 1a2b3c4d
+  proem escalations decide 1a2b3c4d A --because \"the sponsor agreed\"";
+
+/// The exit code of a negative answer.
+const NO: u8 = 1;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EscalationsCommand {
+    /// List what a person has to decide
+    #[command(after_help = "Example:\n  proem escalations list --all --json")]
+    List {
+        /// Those that were decided or withdrawn, too
+        #[arg(long)]
+        all: bool,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show an escalation with its options and what each of them does
+    #[command(after_help = "Example:\n  proem escalations show 1a2b3c4d")]
+    Show {
+        /// The escalation's id, or the beginning of it
+        id: String,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Choose an option
+    #[command(after_help = "Example:\n  proem escalations decide 1a2b3c4d A --because \"the sponsor agreed\"")]
+    Decide {
+        /// The escalation's id, or the beginning of it
+        id: String,
+        /// The option's id
+        option: String,
+        /// Why, in your own words, which are kept and count as yours
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        because: String,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+}
+
+pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure> {
+    match args {
+        EscalationsCommand::List { all, root, json } => at_desk(root, async |desk| {
+            let state = if *all { None } else { Some(EscalationState::Open) };
+            let rows = desk.escalations(state).await?;
+            if *json {
+                let rows: Vec<Json> = rows.iter().map(as_value).collect();
+                ui::document(&json::pretty(&json!(rows)))?;
+            } else if rows.is_empty() {
+                ui::note("nobody has to decide anything in this project");
+            } else {
+                let zone = records::zone(&desk.project.config.budget)?;
+                ui::listing(&rows.iter().map(|row| line(row, &zone)).collect::<String>())?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }),
+        EscalationsCommand::Show { id, root, json } => at_desk(root, async |desk| {
+            let row = desk.escalation(id).await?;
+            if *json {
+                ui::document(&json::pretty(&as_value(&row)))?;
+            } else {
+                let zone = records::zone(&desk.project.config.budget)?;
+                ui::listing(&shown(desk, &row, &zone))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }),
+        EscalationsCommand::Decide { id, option, because, root } => {
+            at_desk(root, async |desk| decide(desk, id, option, because).await)
+        }
+    }
+}
+
+fn as_value(row: &EscalationRow) -> Json {
+    json!({
+        "id": row.id.0,
+        "state": row.state,
+        "at": when::rfc3339(row.at),
+        "action": row.action.map(|key| key.to_string()),
+        "reason": exact(&row.reason),
+        "sensitivity": row.sensitivity,
+        "deadline": row.deadline.map(when::rfc3339),
+        "options": row.options.iter().map(|option| json!({
+            "id": option.id,
+            "label": exact(&option.label),
+            "acts": option.action.is_some(),
+        })).collect::<Vec<_>>(),
+        "decision": row.decision.as_ref().map(|made| json!({
+            "option": made.option, "words": made.words, "actor": made.actor, "at": when::rfc3339(made.at),
+        })),
+    })
+}
+
+/// A written form as the exact value that it holds.
+fn exact(written: &str) -> Json {
+    LabelTree::read(written).map_or(Json::Null, |tree| show::tree_json(&tree))
+}
+
+/// A written form on a screen.
+fn on_screen(written: &str) -> String {
+    LabelTree::read(written).map_or_else(
+        |_| "its text is gone".to_owned(),
+        |tree| match tree {
+            LabelTree::Text(text) => show::terminal_str(&text).into_string(),
+            tree => show::tree(&tree, TreeCap { characters: 400, lines: 20 }).into_string(),
+        },
+    )
+}
+
+fn line(row: &EscalationRow, zone: &TimeZone) -> String {
+    let decided = row.decision.as_ref().map(|made| format!(", decided for {}", cut(&made.option, 8)));
+    format!(
+        "{}  {}  {}{}\n",
+        short(&row.id),
+        when::clock(row.at, zone),
+        cut(&on_screen(&row.reason), 100),
+        decided.unwrap_or_default()
+    )
+}
+
+fn shown(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String {
+    let mut out =
+        format!("{}  asked {} by {}\n", styled(BOLD, short(&row.id)), when::clock(row.at, zone), cut(&row.actor, 60));
+    out.push_str(&format!("{}  {}\n\n", styled(DIM, "because"), on_screen(&row.reason)));
+    for option in &row.options {
+        let label = on_screen(&option.label);
+        out.push_str(&format!("{}  {label}\n", styled(BOLD, &cut(&option.id, 8))));
+        let action = option.action.as_deref().map(|form| ProposedAction::stored(form, &desk.policy));
+        match action {
+            None => {}
+            Some(Ok(action)) => out.push_str(&format!("{}\n", page::said(&action))),
+            Some(Err(_)) => out.push_str("its action can't be read under the policy in force\n"),
+        }
+    }
+    if let Some(made) = &row.decision {
+        let words = if made.words.is_empty() { String::new() } else { format!(": {}", cut(&made.words, 200)) };
+        out.push_str(&format!(
+            "decided for {} by {} {}{words}\n",
+            cut(&made.option, 8),
+            cut(&made.actor, 60),
+            when::clock(made.at, zone)
+        ));
+    }
+    out
+}
+
+async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) -> Result<ExitCode, CommandFailure> {
+    let row = desk.escalation(id).await?;
+    let mut operator = ui::operator("an escalation would be decided", "look at it with `proem escalations show`")?;
+    let zone = records::zone(&desk.project.config.budget)?;
+    ui::aside(&format!("{}\n", shown(desk, &row, &zone)));
+    if ui::confirm(&mut operator, &format!("Decide for {}?", cut(option, 8)))? == Consent::No {
+        return Ok(ExitCode::from(NO));
+    }
+    let said = match desk.decide(&operator, &row, option, because).await? {
+        DecisionResult::Nothing => "decided; nothing follows from it".to_owned(),
+        DecisionResult::Approved => "decided; the action goes with the next sweep".to_owned(),
+        DecisionResult::Cancelled => "decided; the action is cancelled".to_owned(),
+        DecisionResult::Proposed(proposal) => {
+            format!("decided; its action was proposed\n{}", page::decided(&proposal.decision))
+        }
+    };
+    ui::aside(&format!("{said}\n"));
+    Ok(ExitCode::SUCCESS)
+}

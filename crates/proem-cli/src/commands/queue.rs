@@ -1,0 +1,180 @@
+//! `proem queue`: what waits for a person, and what the person says to it.
+
+mod edit;
+mod list;
+pub(crate) mod page;
+mod quarantine;
+mod say;
+mod show;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Subcommand, ValueEnum};
+use proem_app::effects::ActionDesk;
+use proem_app::project::OpenProject;
+use proem_app::records;
+use proem_engine::effect::key::EffectKey;
+use proem_store::StoreAccess;
+
+use crate::failure::CommandFailure;
+use crate::ui;
+
+pub(crate) const QUEUE_EXAMPLES: &str = "\
+Examples:
+  proem queue list
+  proem queue show 1a2b3c4d
+  proem queue approve 1a2b3c4d
+  proem queue cancel 1a2b3c4d --because \"the release slipped\"
+  proem queue edit 1a2b3c4d --set subject=\"Status of week 12\"
+  proem queue resolve 1a2b3c4d sent
+
+Reading needs nothing; whatever changes an action asks you at a terminal.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum QueueCommand {
+    /// List actions, those that are due first
+    #[command(after_help = "Example:\n  proem queue list --state unknown --json")]
+    List(list::List),
+    /// Show an action: what it says, why it waits, and what happens on yes
+    #[command(after_help = "Example:\n  proem queue show 1a2b3c4d")]
+    Show {
+        /// The action's id, or the beginning of it
+        id: String,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say yes to actions as they are shown
+    #[command(after_help = "Example:\n  proem queue approve 1a2b3c4d")]
+    Approve {
+        /// The actions' ids, or the beginnings of them
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+    /// Say no to an action
+    #[command(after_help = "Example:\n  proem queue cancel 1a2b3c4d --because \"the release slipped\"")]
+    Cancel {
+        /// The action's id, or the beginning of it
+        id: String,
+        /// Why, in your own words
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        because: String,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+    /// Change what an action says; it then needs an approval
+    #[command(
+        after_help = "Example:\n  proem queue edit 1a2b3c4d --set subject=\"Status of week 12\" --file body=body.txt"
+    )]
+    Edit {
+        /// The action's id, or the beginning of it
+        id: String,
+        /// A field with its new text
+        #[arg(long, value_name = "FIELD=TEXT", value_parser = assignment)]
+        set: Vec<(String, String)>,
+        /// A field and a file with its new text
+        #[arg(long, value_name = "FIELD=FILE", value_parser = assignment)]
+        file: Vec<(String, String)>,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+    /// End the hold of an action before its time
+    #[command(after_help = "Example:\n  proem queue release 1a2b3c4d")]
+    Release {
+        /// The action's id, or the beginning of it
+        id: String,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+    /// Say what became of an action of which nobody knows whether it happened
+    #[command(after_help = "Example:\n  proem queue resolve 1a2b3c4d not-sent --because \"not in the sent folder\"")]
+    Resolve {
+        /// The action's id, or the beginning of it
+        id: String,
+        /// What became of it
+        #[arg(value_enum)]
+        answer: Resolution,
+        /// How you know, in your own words
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        because: String,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
+    /// List fields of signals that are kept out, and let one in or keep it out for good
+    #[command(after_help = quarantine::QUARANTINE_EXAMPLES)]
+    Quarantine(quarantine::Quarantine),
+}
+
+/// What became of an unknown action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Resolution {
+    /// It happened
+    Sent,
+    /// It did not happen, and shall not
+    NotSent,
+    /// The same bytes shall go once more
+    Resend,
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write FIELD=TEXT")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub(super) fn run(args: &QueueCommand) -> Result<ExitCode, CommandFailure> {
+    match args {
+        QueueCommand::List(args) => list::run(args),
+        QueueCommand::Show { id, root, json } => show::run(id, root, *json),
+        QueueCommand::Approve { ids, root } => say::approve(ids, root),
+        QueueCommand::Cancel { id, because, root } => say::cancel(id, because, root),
+        QueueCommand::Edit { id, set, file, root } => edit::run(id, &changes(set, file)?, root),
+        QueueCommand::Release { id, root } => say::release(id, root),
+        QueueCommand::Resolve { id, answer, because, root } => say::resolve(id, *answer, because, root),
+        QueueCommand::Quarantine(args) => quarantine::run(args),
+    }
+}
+
+/// The new texts of fields, those of files read.
+fn changes(set: &[(String, String)], files: &[(String, String)]) -> Result<BTreeMap<String, String>, CommandFailure> {
+    let mut changes: BTreeMap<String, String> = set.iter().cloned().collect();
+    for (field, path) in files {
+        let text = proem_runtime::files::read_text(Path::new(path), 1 << 20)
+            .map_err(|error| CommandFailure::usage(format!("could not read `{}`: {error}", ui::cut(path, 80))))?;
+        changes.insert(field.clone(), text);
+    }
+    if changes.is_empty() {
+        return Err(CommandFailure::usage("nothing would change; name a field with --set or --file"));
+    }
+    Ok(changes)
+}
+
+/// The first eight digits of a key, by which people name an action.
+pub(crate) fn short(key: &EffectKey) -> String {
+    key.to_string().chars().take(8).collect()
+}
+
+/// Opens the actions of the project around a folder, does something, and closes them.
+pub(super) fn at_desk<T>(
+    root: &Path,
+    work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, CommandFailure>,
+) -> Result<T, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::places()?)?;
+    records::blocking(async {
+        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let done = work(&desk).await;
+        desk.close().await;
+        done
+    })
+}

@@ -1,0 +1,198 @@
+//! One action on one screen: what it says between bars, and our words before and behind it.
+//!
+//! Invariants: no line begins with text from outside; whom it reaches and what happens on yes stand behind everything
+//! that the action says, in our words.
+
+use jiff::tz::TimeZone;
+use proem_app::effects::drafting::{ActionDraft, DraftWay};
+use proem_app::effects::queue::{QueuedAction, fields};
+use proem_app::when;
+use proem_engine::effect::{ActionEventKind, ActionState};
+use proem_engine::policy::{Decision, EffectRoute, Policy, ProposedAction, Ruling};
+use proem_guard::check::Reach;
+use proem_guard::show::{self, TreeCap};
+use proem_store::query::TransitionRow;
+
+use super::list::next;
+use super::short;
+use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, cut, styled};
+
+/// The most characters of the name of a signal.
+const MAX_SIGNAL: usize = 80;
+
+/// What an action says, between bars.
+pub(crate) fn said(action: &ProposedAction) -> String {
+    let name = action.name().map_or_else(|| "an action that no list has".to_owned(), |name| styled(BOLD, name));
+    format!("{name}\n{}\n", show::tree(action.tree(), TreeCap::default()))
+}
+
+/// What was decided about it, with every reason and condition.
+pub(crate) fn decided(decision: &Decision) -> String {
+    let ruling = match &decision.ruling {
+        Ruling::Refusal(_) => styled(RED, "refused"),
+        Ruling::Approval => styled(YELLOW, "needs an approval"),
+        Ruling::Escalation => styled(YELLOW, "a person has to decide"),
+        Ruling::Hold(minutes) if minutes.0 == 0 => styled(GREEN, "goes by itself"),
+        Ruling::Hold(minutes) => format!("{} for {} min", styled(GREEN, "held"), minutes.0),
+        Ruling::Standstill => styled(YELLOW, "stays as it is"),
+        Ruling::Permit(_) => styled(GREEN, "may go now"),
+    };
+    let otherwise = match (&decision.ruling, decision.hold) {
+        (Ruling::Standstill, Some(minutes)) if minutes.0 > 0 => {
+            format!(", and would be held for {} min", minutes.0)
+        }
+        _ => String::new(),
+    };
+    let mut out = format!("{}  {ruling}{otherwise}\n", styled(DIM, "policy    "));
+    for (index, reason) in decision.reasons.iter().enumerate() {
+        let head = if index == 0 { "because" } else { "" };
+        out.push_str(&format!("{}  {}\n", styled(DIM, &format!("{head:10}")), plain(&reason.to_string())));
+    }
+    for (index, result) in decision.conditions.iter().enumerate() {
+        let head = if index == 0 { "conditions" } else { "" };
+        let against = match result.against.first() {
+            None => styled(GREEN, "met"),
+            Some(why) => format!("{}: {}", styled(YELLOW, "not met"), plain(why)),
+        };
+        let name = format!("{:16}", result.condition.as_str());
+        out.push_str(&format!("{}  {name} {against}\n", styled(DIM, &format!("{head:10}"))));
+    }
+    let confidence = &decision.confidence;
+    out.push_str(&format!(
+        "{}  {} of 1,000 (sources {}, boundary {}, schema {}, precedent {})\n",
+        styled(DIM, "confidence"),
+        ui::short(u64::from(confidence.mean())),
+        confidence.sources,
+        confidence.boundary,
+        confidence.schema,
+        confidence.precedent
+    ));
+    out
+}
+
+/// One line of our words, whatever a problem quotes.
+fn plain(text: &str) -> String {
+    show::terminal_str(text).into_string()
+}
+
+/// Everything that a person decides by.
+pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
+    let row = &item.detail.row;
+    let mut out = format!(
+        "{}  {}  {}, {}\n",
+        styled(BOLD, &short(&row.key)),
+        styled(BOLD, &cut(&row.scope.name, 64)),
+        row.state.as_str(),
+        next(row, zone)
+    );
+    out.push_str(&format!(
+        "{}  {} by {}\n",
+        styled(DIM, "proposed  "),
+        when::clock(row.created, zone),
+        cut(&row.actor, 60)
+    ));
+    if let Some(why) = why_waiting(row.state, &item.detail.transitions) {
+        out.push_str(&format!("{}  {why}\n", styled(DIM, "waits for  ")));
+    }
+    if let Some(decision) = &item.decision {
+        out.push_str(&decided(decision));
+    }
+    let Some(action) = &item.action else {
+        out.push_str("its texts are gone; what is left of it is above\n");
+        return out + &happened(&item.detail.transitions, zone);
+    };
+    for (index, cause) in action.causes().iter().enumerate() {
+        let head = if index == 0 { "came from" } else { "" };
+        let id = show::terminal_capped(&cause.id, MAX_SIGNAL);
+        let revision = show::terminal_capped(&cause.revision, MAX_SIGNAL);
+        out.push_str(&format!("{}  signal {id}, revision {revision}\n", styled(DIM, &format!("{head:10}"))));
+    }
+    if let Some(before) = item.before_edit(policy) {
+        out.push_str(&format!("\nWhat the last edit changed:\n{}\n", changes(&before, action)));
+    }
+    let says = fields(action).unwrap_or_else(|| action.tree());
+    out.push_str(&format!("\nWhat it says:\n{}\n\n", show::tree(says, TreeCap::default())));
+    out.push_str(&happened(&item.detail.transitions, zone));
+    out.push_str(&consequence(item, action, policy));
+    out
+}
+
+/// Why a person has to look, if it was not the policy at the door that said so.
+fn why_waiting(state: ActionState, transitions: &[TransitionRow]) -> Option<String> {
+    let last = transitions.last().filter(|_| state == ActionState::Waiting)?;
+    let problem = last.details.get("problem").and_then(|problem| problem.as_str()).map(plain);
+    match last.event {
+        ActionEventKind::Edit => Some("your yes, since a person changed it".to_owned()),
+        ActionEventKind::NotSent => Some(format!("your yes, since nothing was sent: {}", problem.unwrap_or_default())),
+        ActionEventKind::LapseApproval => Some("your yes, since the approval is good for nothing any more".to_owned()),
+        _ => problem.map(|problem| format!("your yes, since it can't be performed: {problem}")),
+    }
+}
+
+/// Where two versions of an action differ.
+pub(super) fn changes(before: &ProposedAction, after: &ProposedAction) -> String {
+    show::differences(&before.differences(after), TreeCap::default()).into_string()
+}
+
+fn happened(transitions: &[TransitionRow], zone: &TimeZone) -> String {
+    let mut out = String::new();
+    for row in transitions {
+        let words =
+            row.details.get("words").and_then(|words| words.as_str()).map(|words| format!(": {}", cut(words, 120)));
+        out.push_str(&format!(
+            "{}  {} → {} by {}{}\n",
+            styled(DIM, &when::clock(row.at, zone)),
+            row.event.as_str(),
+            row.to.as_str(),
+            cut(&row.actor, 40),
+            words.unwrap_or_default()
+        ));
+    }
+    if out.is_empty() { out } else { format!("{out}\n") }
+}
+
+/// Whom it reaches and what happens, in our words.
+fn consequence(item: &QueuedAction, action: &ProposedAction, policy: &Policy) -> String {
+    let row = &item.detail.row;
+    let what = match &item.draft {
+        None => return String::new(),
+        Some(Err(problem)) => {
+            return format!("{} {}\n", styled(YELLOW, "It can't be performed as it is:"), plain(problem));
+        }
+        Some(Ok(ActionDraft { way: DraftWay::Mail { to }, bytes })) => {
+            let people: Vec<String> = to.iter().map(|address| person(policy, address)).collect();
+            format!("a mail of {} bytes goes to {}", ui::grouped(bytes.len()), people.join(" and to "))
+        }
+        Some(Ok(ActionDraft { way: DraftWay::Request { server }, bytes })) => {
+            format!("a request of {} bytes goes to the server `{}`", ui::grouped(bytes.len()), cut(server, 60))
+        }
+        Some(Ok(ActionDraft { way: DraftWay::Inside, .. })) => {
+            match action.name().and_then(|name| policy.action(name)).map(|terms| &terms.route) {
+                Some(EffectRoute::Nowhere) => "it counts as done; whatever it says is yours to do".to_owned(),
+                _ => "it is done inside Proem, and nothing leaves this machine".to_owned(),
+            }
+        }
+    };
+    let outside = match item.decision.as_ref().map(|decision| decision.reach) {
+        Some(Reach::External) => format!(" {}", styled(RED, "Somebody outside receives it.")),
+        _ => String::new(),
+    };
+    let on_yes = match row.state {
+        ActionState::Unknown => "If you say `resend`",
+        ActionState::Held => "By itself when its hold is over, or at once if you release it",
+        ActionState::Approved | ActionState::Resend => "With the next sweep",
+        ActionState::Waiting => "If you approve it",
+        ActionState::Proposed => "Once effects are on and the policy lets it go",
+        _ => return String::new(),
+    };
+    format!("{} {what}.{outside}\n", styled(BOLD, &format!("{on_yes},")))
+}
+
+/// A recipient as the policy knows it.
+fn person(policy: &Policy, address: &str) -> String {
+    let known = policy.recipients().find(|known| known.address == address);
+    let words = known.map(|known| [known.name.as_str(), known.role.as_str()]).unwrap_or_default();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let address = cut(address, 120);
+    if words.is_empty() { address } else { format!("{address} ({})", cut(&words.join(", "), 80)) }
+}

@@ -1,0 +1,132 @@
+//! `proem queue quarantine`: fields of signals that are kept out.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use proem_app::effects::ActionDesk;
+use proem_app::operator::Consent;
+use proem_guard::LabelTree;
+use proem_guard::show::{self, TreeCap};
+use proem_store::query::{QuarantinedItem, SenderRow};
+use proem_store::record::QuarantineState;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use super::at_desk;
+use crate::failure::CommandFailure;
+use crate::ui::{self, BOLD, counted, cut, styled};
+
+pub(super) const QUARANTINE_EXAMPLES: &str = "\
+Examples:
+  proem queue quarantine
+  proem queue quarantine 3 --release
+  proem queue quarantine 3 --dismiss";
+
+/// The exit code of a negative answer.
+const NO: u8 = 1;
+
+#[derive(Debug, Parser)]
+pub(crate) struct Quarantine {
+    /// The number of a field in the list
+    #[arg(requires = "verdict")]
+    number: Option<usize>,
+    /// Let it in, as text from outside like any other
+    #[arg(long, group = "verdict", requires = "number")]
+    release: bool,
+    /// Keep it out for good
+    #[arg(long, group = "verdict", requires = "number")]
+    dismiss: bool,
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Quarantine) -> Result<ExitCode, CommandFailure> {
+    at_desk(&args.root, async |desk| {
+        let (senders, items) = desk.quarantine().await?;
+        match args.number {
+            Some(number) => review(args, desk, &items, number).await,
+            None if args.json => {
+                let items: Vec<Json> = items.iter().map(as_value).collect();
+                ui::document(&json::pretty(&json!(items)))?;
+                Ok(ExitCode::SUCCESS)
+            }
+            None if items.is_empty() => {
+                ui::note("nothing is in quarantine");
+                Ok(ExitCode::SUCCESS)
+            }
+            None => {
+                ui::listing(&page(&senders, &items))?;
+                Ok(ExitCode::SUCCESS)
+            }
+        }
+    })
+}
+
+fn as_value(item: &QuarantinedItem) -> Json {
+    json!({
+        "signal": item.id.signal,
+        "revision": item.id.revision,
+        "field": item.id.field,
+        "sender": item.sender,
+        "verdict": item.verdict.as_str(),
+        "findings": item.findings,
+    })
+}
+
+fn page(senders: &[SenderRow], items: &[QuarantinedItem]) -> String {
+    let mut out = String::new();
+    for sender in senders.iter().filter(|sender| sender.quarantined > 0) {
+        out.push_str(&format!("- {}: {}\n", cut(&sender.sender, 80), counted(sender.quarantined, "field")));
+    }
+    out.push('\n');
+    for (index, item) in items.iter().enumerate() {
+        out.push_str(&format!("{}\n", one(index.saturating_add(1), item)));
+    }
+    out
+}
+
+fn one(number: usize, item: &QuarantinedItem) -> String {
+    let head = format!(
+        "{}  {}  `{}` of signal {}, from {}",
+        styled(BOLD, &number.to_string()),
+        item.verdict.as_str(),
+        cut(&item.id.field, 60),
+        cut(&item.id.signal, 60),
+        cut(&item.sender, 60)
+    );
+    let text = item.text.as_deref().and_then(|written| LabelTree::read(written).ok());
+    let cap = TreeCap { characters: 400, lines: 12 };
+    let text = text.map_or_else(|| "its text is gone".to_owned(), |tree| show::tree(&tree, cap).into_string());
+    format!("{head}\n{text}\n")
+}
+
+async fn review(
+    args: &Quarantine,
+    desk: &ActionDesk<'_>,
+    items: &[QuarantinedItem],
+    number: usize,
+) -> Result<ExitCode, CommandFailure> {
+    let Some(item) = number.checked_sub(1).and_then(|index| items.get(index)) else {
+        let problem = format!("no field has the number {number}; `proem queue quarantine` lists them");
+        return Err(CommandFailure::usage(problem));
+    };
+    let (question, state) = if args.release {
+        ("Let it in, as text from outside like any other?", QuarantineState::Released)
+    } else {
+        ("Keep it out for good?", QuarantineState::Dismissed)
+    };
+    let mut operator =
+        ui::operator("a field in quarantine would be decided", "look at it with `proem queue quarantine`")?;
+    ui::aside(&format!("{}\n", one(number, item)));
+    if ui::confirm(&mut operator, question)? == Consent::No {
+        return Ok(ExitCode::from(NO));
+    }
+    desk.review(&operator, item.id.clone(), state).await?;
+    ui::aside(&format!("it is {}\n", state.as_str()));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,87 @@
+//! `proem queue approve`, `cancel`, `release` and `resolve`: what a person says to an action.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_app::effects::ActionDesk;
+use proem_app::effects::queue::{QueueVerdict, QueuedAction};
+use proem_app::operator::Consent;
+use proem_app::records;
+use proem_store::record::ApprovalBreadth;
+
+use super::{Resolution, at_desk, page, short};
+use crate::failure::CommandFailure;
+use crate::ui;
+
+/// The exit code of a negative answer.
+const NO: u8 = 1;
+
+pub(super) fn approve(ids: &[String], root: &Path) -> Result<ExitCode, CommandFailure> {
+    at_desk(root, async |desk| {
+        let mut items = Vec::new();
+        for id in ids {
+            let key = desk.find(id).await?;
+            if !items.iter().any(|item: &QueuedAction| item.detail.row.key == key) {
+                items.push(desk.item(&key).await?);
+            }
+        }
+        let (question, breadth) = match items.as_slice() {
+            [_] => ("Approve it as it is shown?".to_owned(), ApprovalBreadth::Single),
+            all => (format!("Approve all {} as they are shown?", all.len()), ApprovalBreadth::Bulk),
+        };
+        decided(desk, &items, &question, breadth, |_| QueueVerdict::Approve).await
+    })
+}
+
+pub(super) fn release(id: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
+    one(id, root, "Release it at once, as it is shown?", || QueueVerdict::Release)
+}
+
+pub(super) fn cancel(id: &str, because: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
+    one(id, root, "Cancel it?", || QueueVerdict::Cancel { why: because.to_owned() })
+}
+
+pub(super) fn resolve(id: &str, answer: Resolution, because: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
+    let (question, verdict): (_, fn(String) -> QueueVerdict) = match answer {
+        Resolution::Sent => ("Write down that it happened?", |why| QueueVerdict::Sent { why }),
+        Resolution::NotSent => {
+            ("Write down that it did not happen, and shall not?", |why| QueueVerdict::NotSent { why })
+        }
+        Resolution::Resend => {
+            ("Send the same bytes once more? Whoever has them already gets them twice.", |_| QueueVerdict::Resend)
+        }
+    };
+    one(id, root, question, || verdict(because.to_owned()))
+}
+
+fn one(id: &str, root: &Path, question: &str, verdict: impl Fn() -> QueueVerdict) -> Result<ExitCode, CommandFailure> {
+    at_desk(root, async |desk| {
+        let item = desk.item(&desk.find(id).await?).await?;
+        decided(desk, &[item], question, ApprovalBreadth::Single, |_| verdict()).await
+    })
+}
+
+/// Shows the actions, asks once, and writes what the person says.
+async fn decided(
+    desk: &ActionDesk<'_>,
+    items: &[QueuedAction],
+    question: &str,
+    breadth: ApprovalBreadth,
+    verdict: impl Fn(&QueuedAction) -> QueueVerdict,
+) -> Result<ExitCode, CommandFailure> {
+    let names: Vec<String> = items.iter().map(|item| short(&item.detail.row.key)).collect();
+    let about = format!("{} would be decided", names.join(", "));
+    let mut operator = ui::operator(&about, "look at them with `proem queue show`")?;
+    let zone = records::zone(&desk.project.config.budget)?;
+    for item in items {
+        ui::aside(&format!("{}\n", page::item(item, &desk.policy, &zone)));
+    }
+    if ui::confirm(&mut operator, question)? == Consent::No {
+        return Ok(ExitCode::from(NO));
+    }
+    for item in items {
+        let made = desk.say(&operator, &item.detail.row, verdict(item), breadth).await?;
+        ui::aside(&format!("{} is {}\n", short(&item.detail.row.key), made.after.state.as_str()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
