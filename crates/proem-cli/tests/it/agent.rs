@@ -266,7 +266,6 @@ async fn somebody(_: &str, questions: &[Question]) -> Result<Vec<QuestionAnswer>
     let question = &questions[0];
     assert_eq!(question.text, "May this be judged?");
     assert_eq!(show::tree_json(&question.content), json!({ "text": "A proem opens a work." }));
-    assert!(!question.content.label().is_trusted());
     assert_eq!(question.recipients, ["judge@corp.com"]);
     assert_eq!(question.consequence.as_deref(), Some("the text goes to a judge"));
     Ok(vec![question.answered(1, Some("it is urgent".to_owned()))?])
