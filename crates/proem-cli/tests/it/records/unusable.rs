@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 
-use proem_llm::scripted::ScriptedServer;
 use serde_json::Value as Json;
 
 use super::{TRIAGE, configured, late, sql, triage};
