@@ -4,6 +4,7 @@
 //! it and never as an agent spelled it; no credential has a part in it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jiff::Timestamp;
 use proem_engine::effect::key::{EffectKey, OutboxForm};
@@ -11,13 +12,12 @@ use proem_engine::policy::{EffectRoute, Policy, ProposedAction};
 use proem_engine::run::Time;
 use proem_guard::check::{ActionField, FieldRole, Referent};
 use proem_guard::{LabelTree, Untrusted, show};
-use proem_runtime::effects::mail::{MailDraft, Mailbox, write as write_mail};
-use proem_runtime::effects::request::{RequestTemplate, write as write_request};
+use proem_runtime::effects::mail::{MailDraft, MailField, MailRefusal, Mailbox, write as write_mail};
+use proem_runtime::effects::request::{RequestRefusal, RequestTemplate, write as write_request};
 use proem_text::{Label, json};
 use serde_json::Value as Json;
 
 use crate::config::effects::{EffectsFile, RequestFile};
-use crate::error::Error;
 
 /// What an action will leave as.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,21 +57,44 @@ impl DraftWay {
     }
 }
 
+/// Why an action has no bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DraftRefusal {
+    /// The user's configuration or policy lacks something; once it is mended, the action goes as it is.
+    Configuration(String),
+    /// The action itself can't go out like this.
+    Action(String),
+}
+
+impl fmt::Display for DraftRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configuration(problem) | Self::Action(problem) => f.write_str(problem),
+        }
+    }
+}
+
+impl std::error::Error for DraftRefusal {}
+
+fn configuration(problem: impl Into<String>) -> DraftRefusal {
+    DraftRefusal::Configuration(problem.into())
+}
+
 /// Makes the bytes of an action.
 ///
 /// # Errors
 ///
-/// If the configuration lacks what they need, or a text of the action can't stand in them.
+/// [`DraftRefusal`] if the configuration lacks what they need, or a text of the action can't stand in them.
 pub fn draft(
     action: &ProposedAction,
     key: &EffectKey,
     policy: &Policy,
     settings: &EffectsFile,
     at: Time,
-) -> Result<ActionDraft, Error> {
+) -> Result<ActionDraft, DraftRefusal> {
     let terms = action.name().and_then(|name| policy.action(name));
     let Some(terms) = terms else {
-        return Err(Error::invalid("the policy has the action on no list; cancel it, or change the policy"));
+        return Err(configuration("the policy has the action on no list; cancel it, or change the policy"));
     };
     match &terms.route {
         EffectRoute::Mail => mail(action, key, policy, settings, at),
@@ -89,9 +112,9 @@ fn mail(
     policy: &Policy,
     settings: &EffectsFile,
     at: Time,
-) -> Result<ActionDraft, Error> {
+) -> Result<ActionDraft, DraftRefusal> {
     let Some(from) = settings.mail.from.clone() else {
-        return Err(Error::invalid("`effects.mail.from` is not set, so no mail can be made; set it to an address"));
+        return Err(configuration("`effects.mail.from` is not set, so no mail can be made; set it to an address"));
     };
     let domain = from.rsplit_once('@').map(|(_, domain)| domain.to_owned()).unwrap_or_default();
     let mut fields = values(action.tree());
@@ -110,15 +133,20 @@ fn mail(
         to,
         subject: field("subject"),
         body: field("body"),
-        date: Timestamp::from_millisecond(at.0).map_err(|error| Error::bug("a time is out of range", error))?,
+        date: Timestamp::from_millisecond(at.0).map_err(|_| configuration("the clock is out of range; set it"))?,
     };
-    let bytes = write_mail(&draft, key, &domain).map_err(|refused| Error::invalid(refused.to_string()))?;
+    let bytes = write_mail(&draft, key, &domain).map_err(|refused| match refused {
+        MailRefusal::Domain { .. } | MailRefusal::Date => configuration(refused.to_string()),
+        MailRefusal::Injection { field: MailField::From | MailField::FromName, .. }
+        | MailRefusal::Address { field: MailField::From } => configuration(refused.to_string()),
+        refused => DraftRefusal::Action(refused.to_string()),
+    })?;
     let to = draft.to.into_iter().map(|mailbox| mailbox.address).collect();
     Ok(ActionDraft { way: DraftWay::Mail { to }, bytes })
 }
 
 /// A recipient as the policy writes it, whatever case or spelling the action has.
-fn recipient(policy: &Policy, text: &Untrusted<String>) -> Result<Mailbox, Error> {
+fn recipient(policy: &Policy, text: &Untrusted<String>) -> Result<Mailbox, DraftRefusal> {
     let named = |value: &Untrusted<String>| Referent::of(&ActionField { path: "", role: FieldRole::Recipient, value });
     let wanted = named(text);
     let known = policy
@@ -126,7 +154,7 @@ fn recipient(policy: &Policy, text: &Untrusted<String>) -> Result<Mailbox, Error
         .find(|known| wanted.is_some() && named(&Untrusted::new(known.address.clone(), Label::trusted())) == wanted);
     match known {
         Some(known) => Ok(Mailbox { name: known.name.clone(), address: known.address.clone() }),
-        None => Err(Error::invalid("a recipient of the mail is not known; name him under `recipients` of the policy")),
+        None => Err(configuration("a recipient of the mail is not known; name him under `recipients` of the policy")),
     }
 }
 
@@ -135,10 +163,10 @@ fn request(
     key: &EffectKey,
     template: &str,
     settings: &EffectsFile,
-) -> Result<ActionDraft, Error> {
+) -> Result<ActionDraft, DraftRefusal> {
     let Some(file) = settings.requests.get(template) else {
         let problem = format!("`effects.requests.{template}` is not set, so the request can't be made; declare it");
-        return Err(Error::invalid(problem));
+        return Err(configuration(problem));
     };
     let template = of_file(file, settings)?;
     let mut values: BTreeMap<String, String> =
@@ -146,18 +174,21 @@ fn request(
     if let Some(target) = show::json(action.target()).as_str() {
         values.insert("target".to_owned(), target.to_owned());
     }
-    let bytes = write_request(&template, &values, key).map_err(|refused| Error::invalid(refused.to_string()))?;
+    let bytes = write_request(&template, &values, key).map_err(|refused| match refused {
+        RequestRefusal::Value(_) | RequestRefusal::TooLong => DraftRefusal::Action(refused.to_string()),
+        refused => configuration(refused.to_string()),
+    })?;
     Ok(ActionDraft { way: DraftWay::Request { server: file.server.clone() }, bytes })
 }
 
 /// The template that the configuration declares.
-fn of_file(file: &RequestFile, settings: &EffectsFile) -> Result<RequestTemplate, Error> {
+fn of_file(file: &RequestFile, settings: &EffectsFile) -> Result<RequestTemplate, DraftRefusal> {
     let RequestFile { server, kind, method, path, headers, body, not_done } = file;
     let Some(known) = settings.servers.get(server) else {
-        return Err(Error::invalid(format!("`effects.servers.{server}` is not set; declare the server")));
+        return Err(configuration(format!("`effects.servers.{server}` is not set; declare the server")));
     };
     if !path.starts_with('/') {
-        return Err(Error::invalid("the `path` of a request begins with `/`; correct it in `effects.requests`"));
+        return Err(configuration("the `path` of a request begins with `/`; correct it in `effects.requests`"));
     }
     Ok(RequestTemplate {
         kind: *kind,

@@ -41,6 +41,12 @@ pub fn in_force(project: &OpenProject) -> Result<Noted<Policy>, Error> {
     Ok(Noted { value, notes: vec![Note::hinting(format!("{PROJECT_POLICY} {said}"), Hint::ReviewTrust)] })
 }
 
+/// The bytes of the two files that the policy is made of, by which a change is seen.
+pub(super) fn files(project: &OpenProject) -> Result<[Option<Vec<u8>>; 2], Error> {
+    let user = files::read_text(&project.places.policy(), MAX_POLICY).ok().map(String::into_bytes);
+    Ok([user, project.read(PROJECT_POLICY)?])
+}
+
 /// The user's policy, or the shipped one.
 ///
 /// # Errors

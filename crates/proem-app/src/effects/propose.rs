@@ -6,13 +6,13 @@ use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionEvent, ActionState, ActionVersion, Authority, TransitionRequest};
 use proem_engine::policy::{Decision, DecisionMoment, ProposedAction, RefusalNotice, Ruling};
 use proem_engine::run::Time;
-use proem_guard::Untrusted;
+use proem_guard::{LabelTree, Untrusted};
 use proem_runtime::files::{self, FileContent};
 use proem_store::record::{
     Actor, ActorKind, EscalationId, EscalationOption, NewAction, NewEscalation, NewTransition, TransitionLoad,
 };
 use proem_store::{ProposalAnswer, TransitionAnswer};
-use proem_text::{Label, Source};
+use proem_text::{Label, Source, hex};
 use serde_json::Value as Json;
 
 use super::desk::{ActionDesk, EffectsObstacle, keeps_texts};
@@ -116,8 +116,11 @@ impl ActionDesk<'_> {
             Ok((key, claims)) if keeps_texts(self.project) => (key, claims),
             key => {
                 let key = key.ok().map(|(key, _)| key);
+                // What no list has gets no key and is not written down; a person hears of it all the same.
+                let is_asked = key.is_none() && keeps_texts(self.project);
+                let escalation = if is_asked { self.escalated(None, &action, &decision).await? } else { None };
                 let fate = ProposalFate::Unwritten;
-                return Ok(Proposal { key, action, decision, fate, obstacles, escalation: None });
+                return Ok(Proposal { key, action, decision, fate, obstacles, escalation });
             }
         };
         let at = when::now();
@@ -145,10 +148,8 @@ impl ActionDesk<'_> {
                 ProposalFate::Written(settled)
             }
         };
-        let escalation = match (&fate, &decision.ruling) {
-            (ProposalFate::Written(_), Ruling::Escalation | Ruling::Refusal(RefusalNotice::Escalated)) => {
-                Some(self.escalate(key, &action, &decision).await?)
-            }
+        let escalation = match fate {
+            ProposalFate::Written(_) => self.escalated(Some(key), &action, &decision).await?,
             _ => None,
         };
         Ok(Proposal { key: Some(key), action, decision, fate, obstacles, escalation })
@@ -204,18 +205,35 @@ impl ActionDesk<'_> {
         Ok(self.store.transit(transition).await?)
     }
 
+    /// Asks a person, if the policy says that a person has to choose.
+    pub(super) async fn escalated(
+        &self,
+        key: Option<EffectKey>,
+        action: &ProposedAction,
+        decision: &Decision,
+    ) -> Result<Option<EscalationId>, Error> {
+        match decision.ruling {
+            Ruling::Escalation | Ruling::Refusal(RefusalNotice::Escalated) => {
+                self.escalate(key, action, decision).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Asks a person about an action that the policy lets no agent take.
     async fn escalate(
         &self,
-        key: EffectKey,
+        key: Option<EffectKey>,
         action: &ProposedAction,
         decision: &Decision,
     ) -> Result<EscalationId, Error> {
-        let id = EscalationId(key.to_string());
+        // One of the same content is the same question.
+        let id = key.map_or_else(|| hex::encode(action.content().0), |key| key.to_string());
+        let id = EscalationId(id);
         let reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
         let option = |id: &str, label: &str, action: Option<String>| EscalationOption {
             id: id.to_owned(),
-            label: label.to_owned(),
+            label: written(label),
             action,
         };
         let options = match decision.ruling {
@@ -230,8 +248,8 @@ impl ActionDesk<'_> {
             project: self.owner.clone(),
             actor: self.system(),
             at: when::now(),
-            action: Some(key),
-            reason: reasons.join("; "),
+            action: key,
+            reason: written(&reasons.join("; ")),
             sensitivity: "no_deadline".to_owned(),
             deadline: None,
             options,
@@ -244,6 +262,11 @@ impl ActionDesk<'_> {
     fn agent(&self) -> Actor {
         Actor { kind: ActorKind::Agent, ..self.system() }
     }
+}
+
+/// A text of ours in the written form of texts with labels; one that is too long for it is left out.
+fn written(text: &str) -> String {
+    LabelTree::from(text).write().unwrap_or_default()
 }
 
 /// Which version of which action something is decided on.

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use proem_engine::effect::{
-    ActionEvent, ActionState, Authority, BytesHash, GateRuling, PerformerEpoch, RefusalRule, TakeUp, TransitionRefused,
-    TransitionRequest, TransitionRequirement,
+    ActionEvent, ActionState, ActionVersion, Authority, BytesHash, GateRuling, PerformerEpoch, RefusalRule, TakeUp,
+    TransitionRefused, TransitionRequest, TransitionRequirement,
 };
-use proem_engine::policy::{Decision, DecisionMoment, Permit, Ruling};
+use proem_engine::policy::{AutonomyLevel, Decision, DecisionMoment, Permit, ProposedAction, Ruling};
 use proem_guard::check::HoldMinutes;
 use proem_guard::show;
 use proem_runtime::effects::lock::{OnlyPerformer, PerformerRefusal};
@@ -27,7 +27,8 @@ use sha2::{Digest as _, Sha256};
 pub use self::routes::CredentialReading;
 use self::routes::DeliveryRoutes;
 use super::desk::{ActionDesk, EffectsObstacle};
-use super::drafting::draft;
+use super::drafting::{ActionDraft, DraftRefusal, draft};
+use super::policy;
 use super::propose::Standing;
 use super::queue::approved_at;
 use super::ruling::RulingTerms;
@@ -42,8 +43,20 @@ const MINUTE: i64 = 60_000;
 pub struct SweepReport {
     /// What kept effects from happening, so that nothing was looked at.
     pub obstacles: Vec<EffectsObstacle>,
-    /// Everything that changed, in order.
+    /// Everything that changed, and what should have and could not, in order.
     pub changes: Vec<SweptAction>,
+    /// Whether the policy changed meanwhile, so that the rest is left to the next sweep.
+    pub policy_changed: PolicyCourse,
+}
+
+/// What the policy's files did during a sweep.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PolicyCourse {
+    /// They stayed as they were.
+    #[default]
+    Steady,
+    /// One of them changed.
+    Changed,
 }
 
 /// What became of one action.
@@ -58,10 +71,11 @@ pub struct SweptAction {
 }
 
 impl SweepReport {
-    /// Whether something may have happened that nobody saw.
+    /// Whether a person has to look: something may have happened that nobody saw, or could not be performed.
     #[must_use]
-    pub fn leaves_doubt(&self) -> bool {
-        self.changes.iter().any(|change| change.state == ActionState::Unknown)
+    pub fn needs_a_person(&self) -> bool {
+        let is_stuck = |change: &SweptAction| change.state == change.row.state;
+        self.changes.iter().any(|change| change.state == ActionState::Unknown || is_stuck(change))
     }
 }
 
@@ -86,7 +100,7 @@ impl ActionDesk<'_> {
     ) -> Result<SweepReport, Error> {
         let obstacles = self.obstacles();
         if !obstacles.is_empty() {
-            return Ok(SweepReport { obstacles, changes: Vec::new() });
+            return Ok(SweepReport { obstacles, ..SweepReport::default() });
         }
         let lock = OnlyPerformer::acquire(&self.lock_file()).map_err(|refused| match refused {
             PerformerRefusal::Held { .. } => Error::negative(refused.to_string()),
@@ -99,7 +113,13 @@ impl ActionDesk<'_> {
         let mut performer = Performer { desk: self, epoch, routes, _lock: lock };
         let mut report = SweepReport::default();
         let due = self.store.due_actions(&self.owner, epoch, when::now().max(self.status.last_seen)).await?;
+        let policy = policy::files(self.project)?;
         for row in due {
+            // What was read when the sweep began is not the policy of this moment any more.
+            if policy::files(self.project)? != policy {
+                report.policy_changed = PolicyCourse::Changed;
+                break;
+            }
             if let Some(change) = performer.look_after(&row).await? {
                 progress(&change);
                 report.changes.push(change);
@@ -137,9 +157,12 @@ impl Performer<'_, '_> {
     /// Decides about what was proposed while effects were off.
     async fn decide_late(&self, row: &ActionRow) -> Result<SweptAction, Error> {
         let item = self.desk.item(&row.key).await?;
-        let Some(decision) = item.decision else { return Ok(unreadable(row)) };
+        let (Some(action), Some(decision)) = (item.action, item.decision) else { return Ok(unreadable(row)) };
         let standing = Standing { key: row.key, version: row.version };
         let state = self.desk.settle(&standing, &decision).await?;
+        if state != row.state {
+            self.desk.escalated(Some(row.key), &action, &decision).await?;
+        }
         Ok(SweptAction { row: row.clone(), state, why: reasons(&decision) })
     }
 
@@ -147,10 +170,10 @@ impl Performer<'_, '_> {
     async fn execute(&mut self, row: &ActionRow) -> Result<Option<SweptAction>, Error> {
         let detail = self.desk.store.action(&self.desk.owner, &row.key).await?;
         let form = detail.row.form.as_deref();
-        let Some(action) =
-            form.map(|form| proem_engine::policy::ProposedAction::stored(form, &self.desk.policy)).transpose()?
-        else {
-            return Ok(Some(unreadable(row)));
+        let action = match form.map(|form| ProposedAction::stored(form, &self.desk.policy)) {
+            None => return Ok(Some(unreadable(row))),
+            Some(Err(problem)) => return self.put_aside(row, problem.to_string()).await.map(Some),
+            Some(Ok(action)) => action,
         };
         let terms = RulingTerms { level: self.desk.policy.level(), moment: moment(&detail) };
         let decision = self.desk.ruling(&action, row.key, terms).await?;
@@ -165,14 +188,16 @@ impl Performer<'_, '_> {
                 return self.happens(row, ActionEvent::RequireApproval, why, account).await.map(Some);
             }
         };
-        let bytes = match self.bytes(&detail, &action) {
+        let bytes = self.bytes(&detail, &action);
+        let ready = bytes.and_then(|bytes| self.routes.ready(&bytes.draft, row.key).map(|()| bytes));
+        let bytes = match ready {
             Ok(bytes) => bytes,
-            // What can't be made can't be sent: a person has to look, and to mend the configuration or the text.
-            Err(problem) => return self.put_aside(row, problem.to_string()).await.map(Some),
+            // It is the configuration that has to be mended; a person's yes stays good meanwhile.
+            Err(DraftRefusal::Configuration(why)) => {
+                return Ok(Some(SweptAction { row: row.clone(), state: row.state, why }));
+            }
+            Err(DraftRefusal::Action(problem)) => return self.put_aside(row, problem).await.map(Some),
         };
-        if let Err(problem) = self.routes.ready(&bytes.draft.way, &bytes.draft.bytes) {
-            return self.put_aside(row, problem.to_string()).await.map(Some);
-        }
         let taken = TakeUp { gate: GateRuling::Permits, unmet, bytes: bytes.hash };
         let load = TransitionLoad::Bytes(Arc::from(bytes.draft.bytes.as_slice()));
         match self.transit(row, ActionEvent::TakeUp(taken), load, account).await? {
@@ -182,7 +207,7 @@ impl Performer<'_, '_> {
     }
 
     /// The bytes that were recorded the first time, else new ones.
-    fn bytes(&self, detail: &ActionDetail, action: &proem_engine::policy::ProposedAction) -> Result<ExactBytes, Error> {
+    fn bytes(&self, detail: &ActionDetail, action: &ProposedAction) -> Result<ExactBytes, DraftRefusal> {
         let settings = &self.desk.project.config.effects;
         let mut draft = draft(action, &detail.row.key, &self.desk.policy, settings, when::now())?;
         if let Some(recorded) = &detail.bytes {
@@ -284,7 +309,7 @@ impl Performer<'_, '_> {
 
 /// The bytes of an action with their hash.
 struct ExactBytes {
-    draft: super::drafting::ActionDraft,
+    draft: ActionDraft,
     hash: BytesHash,
 }
 
@@ -298,14 +323,12 @@ fn moment(detail: &ActionDetail) -> DecisionMoment {
             let minutes = u32::try_from(length.saturating_add(MINUTE - 1) / MINUTE).unwrap_or(0);
             DecisionMoment::HeldExecution { held: HoldMinutes(minutes) }
         }
-        _ => DecisionMoment::ApprovedExecution {
-            approved_at: approved_at(detail).unwrap_or(proem_engine::policy::AutonomyLevel::Tactical),
-        },
+        _ => DecisionMoment::ApprovedExecution { approved_at: approved_at(detail).unwrap_or(AutonomyLevel::Tactical) },
     }
 }
 
-fn next(row: &ActionRow) -> proem_engine::effect::ActionVersion {
-    proem_engine::effect::ActionVersion(row.version.0.saturating_add(1))
+fn next(row: &ActionRow) -> ActionVersion {
+    ActionVersion(row.version.0.saturating_add(1))
 }
 
 fn reasons(decision: &Decision) -> String {

@@ -144,7 +144,8 @@ fn read(name: &str, path: &Path) -> Result<Vec<u8>, CredentialRefusal> {
 
 /// The first of these credentials that stands in what is about to leave: in its bytes in any of the forms that
 /// [`find`] knows, or in what a reader of the mail sees. Those that are too short for that search are looked for as they are.
-pub(crate) fn leaking<'s>(delivery: &DeliveryBytes<'_>, secrets: &'s [Secret]) -> Option<&'s Secret> {
+#[must_use]
+pub fn leaking<'s>(delivery: &DeliveryBytes<'_>, secrets: &'s [Secret]) -> Option<&'s Secret> {
     views(delivery).iter().find_map(|view| {
         let short = |secret: &&Secret| {
             let value = secret.expose().as_bytes();

@@ -11,13 +11,13 @@ use proem_llm::client::hosts::HostScope;
 use proem_llm::client::once::{HostCredential, HostLimits};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
-use proem_runtime::effects::credentials::{CredentialAccess, CredentialPlace, load};
+use proem_runtime::effects::credentials::{CredentialAccess, CredentialPlace, leaking, load};
 use proem_runtime::effects::smtp::{ExtraAnchors, SmtpLimits, SmtpLogin, SmtpSecurity, SmtpServer};
 use proem_runtime::effects::{
     DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble, RequestRoute, SmtpRoute, perform,
 };
 
-use super::super::drafting::{ActionDraft, DraftWay};
+use super::super::drafting::{ActionDraft, DraftRefusal, DraftWay};
 use crate::config::effects::{CredentialFile, EffectsFile, MailSecurity, MailServerFile, TicketServerFile};
 use crate::error::Error;
 use crate::project::OpenProject;
@@ -51,7 +51,7 @@ impl<'p> DeliveryRoutes<'p> {
             Some(path) => folder.join(path),
             None => project.places.state.join("outbox"),
         };
-        Self {
+        let mut routes = Self {
             settings,
             folder,
             outbox,
@@ -59,28 +59,41 @@ impl<'p> DeliveryRoutes<'p> {
             environment: Environment::inherited(),
             secrets: BTreeMap::new(),
             server: None,
+        };
+        routes.load_all();
+        routes
+    }
+
+    /// Loads every credential that the configuration names, to look for each of them in whatever leaves. One that
+    /// can't be read is missed where it is needed.
+    fn load_all(&mut self) {
+        for name in self.settings.credentials.keys() {
+            // Whoever needs it hears why.
+            _ = self.load(Some(name));
         }
     }
 
-    /// Loads what the way of an action needs, and looks for it in its bytes.
-    pub(super) fn ready(&mut self, way: &DraftWay, bytes: &[u8]) -> Result<(), Error> {
-        match way {
+    /// Loads what the way of an action needs, and looks for credentials in its bytes.
+    pub(super) fn ready(&mut self, draft: &ActionDraft, key: EffectKey) -> Result<(), DraftRefusal> {
+        let configuration = |error: Error| DraftRefusal::Configuration(error.to_string());
+        match &draft.way {
             DraftWay::Mail { .. } => match &self.settings.mail.server {
                 Some(server) => {
-                    self.server = Some(smtp_server(server, &self.folder)?);
-                    self.load(server.credential.as_deref())?;
+                    self.server = Some(smtp_server(server, &self.folder).map_err(configuration)?);
+                    self.load(server.credential.as_deref()).map_err(configuration)?;
                 }
-                None => self.make_outbox()?,
+                None => self.make_outbox().map_err(configuration)?,
             },
             DraftWay::Request { server } => {
-                let known = self.ticket_server(server)?;
-                self.load(known.credential.as_deref())?;
+                let known = self.ticket_server(server).map_err(configuration)?;
+                self.load(known.credential.as_deref()).map_err(configuration)?;
             }
-            DraftWay::Inside => return Ok(()),
+            DraftWay::Inside => {}
         }
+        let Some(form) = draft.way.form() else { return Ok(()) };
         let loaded: Vec<Secret> = self.secrets.values().cloned().collect();
-        match proem_llm::secret::find(&loaded, bytes) {
-            Some(secret) => Err(Error::invalid(format!(
+        match leaking(&DeliveryBytes { key, form, bytes: &draft.bytes }, &loaded) {
+            Some(secret) => Err(DraftRefusal::Action(format!(
                 "its text holds the credential `{}`; cancel it, and change that credential",
                 secret.name()
             ))),

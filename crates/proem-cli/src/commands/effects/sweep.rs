@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::effects::ActionDesk;
-use proem_app::effects::sweep::{CredentialReading, SweepReport, SweptAction};
+use proem_app::effects::sweep::{CredentialReading, PolicyCourse, SweepReport, SweptAction};
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_engine::effect::ActionState;
@@ -24,7 +24,7 @@ Examples:
   proem effects sweep --credentials-from-files    # started by another program
 
 Each sweep looks once and ends; a timer that starts it every minute performs holds on time.
-The exit code is 1 if effects are not on, or if nobody knows whether an action happened.";
+The exit code is 1 if effects are not on, if an action could not be performed, or if nobody knows whether one was.";
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Sweep) -> Result<ExitCode, CommandFailure> {
     } else {
         ui::aside(&summary(&report));
     }
-    let code = if report.obstacles.is_empty() && !report.leaves_doubt() { 0 } else { NO };
+    let code = if report.obstacles.is_empty() && !report.needs_a_person() { 0 } else { NO };
     Ok(ExitCode::from(code))
 }
 
@@ -78,13 +78,19 @@ fn as_value(report: &SweepReport) -> serde_json::Value {
         })
     });
     let obstacles = report.obstacles.iter().map(|obstacle| obstacle.as_str());
-    json!({ "obstacles": obstacles.collect::<Vec<_>>(), "changes": changes.collect::<Vec<_>>() })
+    let changed = report.policy_changed == PolicyCourse::Changed;
+    json!({
+        "obstacles": obstacles.collect::<Vec<_>>(),
+        "changes": changes.collect::<Vec<_>>(),
+        "policyChanged": changed,
+    })
 }
 
 fn line(change: &SweptAction) -> String {
     let state = match change.state {
         ActionState::Executed => styled(GREEN, change.state.as_str()),
         ActionState::Unknown | ActionState::Failed => styled(YELLOW, change.state.as_str()),
+        state if state == change.row.state => styled(YELLOW, &format!("is still {}", state.as_str())),
         state => state.as_str().to_owned(),
     };
     let why = if change.why.is_empty() { String::new() } else { format!(": {}", change.why) };
@@ -95,6 +101,9 @@ fn summary(report: &SweepReport) -> String {
     if !report.obstacles.is_empty() {
         let why: Vec<String> = report.obstacles.iter().map(ToString::to_string).collect();
         return format!("nothing was performed: {}; `proem effects status` shows what to do\n", why.join("; "));
+    }
+    if report.policy_changed == PolicyCourse::Changed {
+        ui::note("the policy changed during the sweep, so the rest is left to the next one");
     }
     let done = report.changes.iter().filter(|change| change.state == ActionState::Executed).count();
     let unknown = report.changes.iter().filter(|change| change.state == ActionState::Unknown).count();
