@@ -18,7 +18,7 @@ use proem_store::{QuarantineAnswer, TransitionAnswer};
 use serde_json::{Value as Json, json};
 
 use super::desk::ActionDesk;
-use super::drafting::{ActionDraft, draft};
+use super::drafting::{ActionDraft, DraftRefusal, draft};
 use super::ruling::RulingTerms;
 use crate::error::Error;
 use crate::message::Hint;
@@ -38,7 +38,7 @@ pub struct QueuedAction {
     /// What the policy of now says; `None` once its texts are gone.
     pub decision: Option<Decision>,
     /// The bytes that would leave now, or why there are none.
-    pub draft: Option<Result<ActionDraft, String>>,
+    pub draft: Option<Result<ActionDraft, DraftRefusal>>,
 }
 
 /// What a person says to an action.
@@ -116,7 +116,7 @@ impl ActionDesk<'_> {
         let terms = RulingTerms { level: self.policy.level(), moment: DecisionMoment::Proposal };
         let decision = self.ruling(&action, *key, terms).await?;
         let settings = &self.project.config.effects;
-        let draft = draft(&action, key, &self.policy, settings, when::now()).map_err(|error| error.to_string());
+        let draft = draft(&action, key, &self.policy, settings, when::now());
         Ok(QueuedAction { detail, action: Some(action), decision: Some(decision), draft: Some(draft) })
     }
 

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use proem_guard::check::{ActionField, ApprovalNeed, Confidence, HoldMinutes, Reach, Referent};
+use proem_guard::check::{
+    ActionField, ApprovalNeed, CaseSensitivity, Confidence, FieldRole, HoldMinutes, Reach, Referent,
+};
 use proem_guard::{LabelMap, LabelScalar, LabelTree, TreeDifference, TreeName, Untrusted, differences, show};
 use proem_text::{Label, json::compact};
 use serde_json::Value as Json;
@@ -182,7 +184,9 @@ impl ProposedAction {
     /// What it is aimed at, as it is compared; `None` for an action that is on no list, or where it names nothing.
     #[must_use]
     pub fn referent(&self, policy: &Policy) -> Option<Referent> {
-        let role = policy.action(self.name()?)?.target.role;
+        // What is never taken has no terms, and is written down as refused all the same.
+        let terms = policy.action(self.name()?);
+        let role = terms.map_or(FieldRole::Id(CaseSensitivity::Exact), |terms| terms.target.role);
         Referent::of(&ActionField { path: "target", role, value: &self.target })
     }
 

@@ -15,7 +15,7 @@ use crate::effect::PolicyHash;
 const FORM: &str = "proem policy 1";
 
 /// The lists of values by their keys.
-pub(super) const ALLOW: [(&str, AllowlistEntryKind); 8] = [
+pub(super) const ALLOW: [(&str, AllowlistEntryKind); 9] = [
     ("recipients", AllowlistEntryKind::Recipient),
     ("domains", AllowlistEntryKind::MailDomain),
     ("hosts", AllowlistEntryKind::Host),
@@ -23,6 +23,7 @@ pub(super) const ALLOW: [(&str, AllowlistEntryKind); 8] = [
     ("url_prefixes", AllowlistEntryKind::UrlPrefix),
     ("amounts", AllowlistEntryKind::Amount),
     ("ids", AllowlistEntryKind::Id),
+    ("id_prefixes", AllowlistEntryKind::IdPrefix),
     ("numbers", AllowlistEntryKind::Number),
 ];
 

@@ -22,6 +22,8 @@ pub enum AllowlistEntryKind {
     Amount,
     /// An id.
     Id,
+    /// Every id that begins like this and goes on with 1 to 18 digits, such as the tickets of a project: `PROJ-`.
+    IdPrefix,
     /// The number of a phone or an account.
     Number,
 }
@@ -40,6 +42,7 @@ impl fmt::Display for NotCanonical {
             AllowlistEntryKind::UrlPrefix => "a URL that ends with `/`, as in `https://example.org/path/`",
             AllowlistEntryKind::Amount => "a currency and digits, as in `EUR 1200.50`",
             AllowlistEntryKind::Id => "letters, digits and `-_.:/`",
+            AllowlistEntryKind::IdPrefix => "letters, digits and `-_.:/` that end with no digit, as in `PROJ-`",
             AllowlistEntryKind::Number => "digits, as in `+49 30 1234567`",
         };
         write!(f, "this entry of an allowlist matches nothing; write {wanted}")
@@ -54,13 +57,17 @@ pub struct Allowlist {
     values: BTreeSet<(ReferentKind, String)>,
     domains: BTreeSet<String>,
     prefixes: Vec<url::Url>,
+    id_prefixes: BTreeSet<String>,
 }
+
+/// The most digits behind the beginning of an id: those of any 64-bit number that a tracker counts to.
+const MAX_ID_DIGITS: usize = 18;
 
 impl Allowlist {
     /// Nothing is allowed.
     #[must_use]
     pub const fn new() -> Self {
-        Self { values: BTreeSet::new(), domains: BTreeSet::new(), prefixes: Vec::new() }
+        Self { values: BTreeSet::new(), domains: BTreeSet::new(), prefixes: Vec::new(), id_prefixes: BTreeSet::new() }
     }
 
     /// Allows one more value.
@@ -83,6 +90,12 @@ impl Allowlist {
                 let is_prefix = !url.scheme.is_empty() && url.rest.ends_with('/') && url.is_plain_path();
                 return is_prefix.then(|| self.prefixes.push(url));
             }
+            AllowlistEntryKind::IdPrefix => {
+                // One that ended with a digit would cut a number in two.
+                let prefix = number::id(text).filter(|id| !id.ends_with(|c: char| c.is_ascii_digit()))?;
+                self.id_prefixes.insert(String::from(prefix));
+                return Some(());
+            }
             AllowlistEntryKind::Recipient => ReferentKind::Recipient,
             AllowlistEntryKind::Host => ReferentKind::Host,
             AllowlistEntryKind::Url => ReferentKind::Url,
@@ -104,6 +117,13 @@ impl Allowlist {
     /// Whether every address at the address's domain is allowed.
     pub(super) fn has_domain_of(&self, address: &str) -> bool {
         address.rsplit_once('@').is_some_and(|(local, domain)| !local.is_empty() && self.domains.contains(domain))
+    }
+
+    /// Whether every id that begins like this one and goes on with digits is allowed.
+    pub(super) fn has_prefix_of_id(&self, id: &str) -> bool {
+        let beginning = id.trim_end_matches(|c: char| c.is_ascii_digit());
+        let digits = id.len().saturating_sub(beginning.len());
+        (1..=MAX_ID_DIGITS).contains(&digits) && self.id_prefixes.contains(beginning)
     }
 
     /// Whether the address is below an allowed one.

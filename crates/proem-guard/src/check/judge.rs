@@ -99,6 +99,9 @@ impl ProvenanceBasis<'_> {
         let Some(id) = number::id(text) else {
             return ProvenanceResult::Fails(ActionRule::Provenance(ReferentKind::Id, ProvenanceGap::Malformed), None);
         };
+        if self.rules.allow.has_prefix_of_id(id) {
+            return ProvenanceResult::Passes;
+        }
         let form = match case {
             CaseSensitivity::Exact => String::from(id),
             CaseSensitivity::Folded => allow::folded_id(id),

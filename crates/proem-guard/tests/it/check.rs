@@ -278,6 +278,8 @@ fn an_entry_that_matches_nothing_is_an_error() {
         (AllowlistEntryKind::UrlPrefix, "corp.com/"),
         (AllowlistEntryKind::Amount, "12"),
         (AllowlistEntryKind::Id, "A B"),
+        (AllowlistEntryKind::IdPrefix, "PROJ-1"),
+        (AllowlistEntryKind::IdPrefix, ""),
         (AllowlistEntryKind::Number, "123"),
     ] {
         let error = Allowlist::new().allow(entry, text).unwrap_err();

@@ -157,7 +157,8 @@ fn consequence(item: &QueuedAction, action: &ProposedAction, policy: &Policy) ->
     let what = match &item.draft {
         None => return String::new(),
         Some(Err(problem)) => {
-            return format!("{} {}\n", styled(YELLOW, "It can't be performed as it is:"), plain(problem));
+            let what = styled(YELLOW, "It can't be performed as it is:");
+            return format!("{what} {}\n", plain(&problem.to_string()));
         }
         Some(Ok(ActionDraft { way: DraftWay::Mail { to }, bytes })) => {
             let people: Vec<String> = to.iter().map(|address| person(policy, address)).collect();

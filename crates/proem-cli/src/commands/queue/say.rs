@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_app::effects::ActionDesk;
+use proem_app::effects::drafting::DraftRefusal;
 use proem_app::effects::queue::{QueueVerdict, QueuedAction};
 use proem_app::operator::Consent;
 use proem_app::records;
@@ -22,7 +23,7 @@ pub(super) fn approve(ids: &[String], root: &Path) -> Result<ExitCode, CommandFa
         for id in ids {
             let key = desk.find(id).await?;
             if !items.iter().any(|item: &QueuedAction| item.detail.row.key == key) {
-                items.push(desk.item(&key).await?);
+                items.push(performable(desk.item(&key).await?)?);
             }
         }
         let (question, breadth) = match items.as_slice() {
@@ -31,6 +32,17 @@ pub(super) fn approve(ids: &[String], root: &Path) -> Result<ExitCode, CommandFa
         };
         decided(desk, &items, &question, breadth, |_| QueueVerdict::Approve).await
     })
+}
+
+/// Refuses an action that would only come back: a yes to it would be wasted.
+fn performable(item: QueuedAction) -> Result<QueuedAction, CommandFailure> {
+    let id = short(&item.detail.row.key);
+    match &item.draft {
+        Some(Err(DraftRefusal::Action(problem))) => Err(CommandFailure::finding(format!(
+            "{id} can't be performed as it is: {problem}; change it with `proem queue edit {id}`, or cancel it"
+        ))),
+        _ => Ok(item),
+    }
 }
 
 pub(super) fn release(id: &str, root: &Path) -> Result<ExitCode, CommandFailure> {

@@ -62,7 +62,7 @@ fn as_value(item: &QueuedAction) -> Json {
         "says": item.action.as_ref().map(|action| show::tree_json(action.tree())),
         "decision": item.decision.as_ref().map(|decision| decision.to_json()),
         "bytes": item.detail.bytes.as_ref().map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
-        "problem": item.draft.as_ref().and_then(|draft| draft.as_ref().err()),
+        "problem": item.draft.as_ref().and_then(|draft| draft.as_ref().err()).map(ToString::to_string),
         "transitions": transitions.collect::<Vec<_>>(),
         "approvals": approvals.collect::<Vec<_>>(),
     })

@@ -115,3 +115,15 @@ fn no_debug_holds_its_text() {
     let action = ProposedAction::read(&Untrusted::new(mail(), label()), &policy()).unwrap();
     assert!(!format!("{action:?}").contains("Monday"));
 }
+
+#[test]
+fn what_is_never_taken_has_a_key_all_the_same() {
+    let policy = policy();
+    let never = policy.never().next().unwrap().to_owned();
+    let read = |target: &str| {
+        let action = json!({ "action": never, "target": target, "causes": causes() });
+        read(action, &policy).unwrap().key("shop", &policy)
+    };
+    assert!(read("PROJ").is_ok() && read("PROJ").unwrap().0 != read("OTHER").unwrap().0);
+    assert!(read("no id at all").is_err());
+}

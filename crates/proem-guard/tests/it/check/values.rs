@@ -309,6 +309,22 @@ fn ids() {
 }
 
 #[test]
+fn ids_that_begin_as_allowed_go_on_with_digits() {
+    let setup = Setup::allowing(&[(AllowlistEntryKind::IdPrefix, "PROJ-")]);
+    let check = |id: &str, expected: &[&str]| {
+        assert_eq!(setup.broken(FieldRole::Id(CaseSensitivity::Exact), id), expected, "{id}");
+    };
+    for id in ["PROJ-1", "PROJ-007", "PROJ-123456789012345678"] {
+        check(id, &[]);
+    }
+    for id in ["PROJ-", "PROJ-1a", "PROJ-1-2", "XPROJ-1", "proj-1", "PROJ", "PROJ-1234567890123456789", "1"] {
+        check(id, &["id-not-found"]);
+    }
+    check("PROJ-\u{ff11}", &["id-malformed"]);
+    check("PROJ-1/../2", &["id-not-found"]);
+}
+
+#[test]
 fn numbers() {
     let trusted = "Call +49 (30) 123-4567 or 030 7654321; account DE89 3704 0044 0532 0130 00 now, since 2026-11-22.";
     let (found, lost, bad) = ("", "number-not-found", "number-malformed");
