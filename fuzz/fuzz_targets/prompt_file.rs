@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use libfuzzer_sys::fuzz_target;
 use proem_engine::ErrorKind;
 use proem_engine::assemble::{AssemblyOptions, assemble};
-use proem_engine::input::{Inputs, Value};
-use proem_engine::ordered::{OrderedJson, OrderedMap};
+use proem_engine::input::Inputs;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::{CachingCounter, Exactness, TokenCounter};
-use proem_guard::{InstallationKey, Untrusted};
+use proem_guard::{InstallationKey, LabelTree, Untrusted};
 use proem_text::Label;
 use serde_json::Value as Json;
 
@@ -83,13 +83,13 @@ fn strict(file: &str, partials: &BTreeMap<String, String>) {
 }
 
 /// A value of this schema; where `full` is false, as little as it allows.
-fn value(schema: &Json, trusted: bool, full: bool) -> Option<Value> {
+fn value(schema: &Json, trusted: bool, full: bool) -> Option<LabelTree> {
     let text = |text: &str| match trusted {
-        true => Value::Text(text.to_owned()),
-        false => Value::Outside(Untrusted::new(text.to_owned(), Label::trusted())),
+        true => LabelTree::Text(text.to_owned()),
+        false => LabelTree::Outside(Untrusted::new(text.to_owned(), Label::trusted())),
     };
     if let Some(first) = schema.get("enum").and_then(|values| values.get(0)) {
-        return Some(first.as_str().map_or(Value::Null, text));
+        return Some(first.as_str().map_or(LabelTree::Null, text));
     }
     let kind = match schema.get("type") {
         Some(Json::Array(_)) if !full => return None,
@@ -99,26 +99,26 @@ fn value(schema: &Json, trusted: bool, full: bool) -> Option<Value> {
     };
     Some(match kind {
         Some("number" | "integer") => 3.into(),
-        Some("boolean") => Value::Bool(full),
-        Some("null") => Value::Null,
+        Some("boolean") => LabelTree::Bool(full),
+        Some("null") => LabelTree::Null,
         Some("array") => {
             let item = schema.get("items").and_then(|items| value(items, trusted, full)).unwrap_or_else(|| text("x"));
-            Value::List(if full { vec![item; 8] } else { Vec::new() })
+            LabelTree::list(if full { vec![item; 8] } else { Vec::new() })
         }
         Some("object") => {
-            let mut map = OrderedMap::default();
+            let mut map = Vec::new();
             for (name, property) in schema.get("properties").and_then(Json::as_object).into_iter().flatten() {
                 if let Some(value) = value(property, trusted, full) {
-                    map.insert(name.as_str(), value);
+                    map.push((name.as_str(), value));
                 }
             }
             if let Some(extra) = schema.get("additionalProperties").filter(|extra| extra.is_object())
                 && full
                 && let Some(value) = value(extra, trusted, full)
             {
-                map.insert("extra key", value);
+                map.push(("extra key", value));
             }
-            Value::Map(map)
+            LabelTree::map(map)
         }
         _ => text(if full { "some text\nof two lines" } else { "" }),
     })

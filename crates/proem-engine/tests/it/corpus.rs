@@ -13,12 +13,14 @@ use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::contract::Contract;
 use proem_engine::decode::{MAX_REPAIRS, decode};
 use proem_engine::input::Inputs;
+use proem_engine::policy::{Policy, ProposedAction};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 use proem_engine::prompt::file::{PartialText, PromptFile};
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::{CachingCounter, OpenAi};
-use proem_guard::{InstallationKey, LabelTree};
+use proem_guard::{InstallationKey, LabelTree, Untrusted};
+use proem_text::{Label, Source};
 
 /// The inputs of one target by name; the fuzzer's may be no text.
 fn corpus(target: &str) -> BTreeMap<String, String> {
@@ -87,4 +89,42 @@ fn any_answer_is_read_or_refused_and_what_was_read_settles() {
         assert_eq!(decode(&decoded.value.to_string(), &contract).unwrap().value, decoded.value, "{name}");
     }
     assert!(accepted > 5, "{accepted}");
+}
+
+#[test]
+fn policies_are_read_or_refused_and_a_projects_only_narrows() {
+    let shipped = Policy::shipped().unwrap();
+    let mut read = 0;
+    for (name, text) in corpus("policy") {
+        let policy = match Policy::parse(&text, "policy.toml") {
+            Ok(policy) => policy,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::InvalidFile, "{name}");
+                continue;
+            }
+        };
+        read += 1;
+        let narrowed = shipped.narrowed_by(&policy);
+        assert!(narrowed.level() <= shipped.level(), "{name}");
+        for (action, terms) in narrowed.actions() {
+            assert!(terms.list >= shipped.action(action).unwrap().list, "{name}: {action}");
+        }
+        assert_eq!(narrowed.recipients().count() + narrowed.domains().count(), 0, "{name}");
+    }
+    assert!(read >= 5, "{read} policies were read");
+}
+
+#[test]
+fn actions_are_read_or_refused_and_read_back() {
+    let policy = Policy::shipped().unwrap();
+    let mut read = 0;
+    for (name, text) in corpus("action") {
+        let json = Untrusted::new(serde_json::from_str(&text).unwrap(), Label::from_source(Source::named("action")));
+        let Ok(action) = ProposedAction::read(&json, &policy) else { continue };
+        read += 1;
+        let again = ProposedAction::stored(&action.write().unwrap(), &policy).unwrap();
+        assert_eq!(again, action, "{name}");
+        assert_eq!(again.key("p", &policy), action.key("p", &policy), "{name}");
+    }
+    assert!(read >= 8, "{read} actions were read");
 }
