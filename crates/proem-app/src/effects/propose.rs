@@ -140,17 +140,22 @@ impl ActionDesk<'_> {
             origin: None,
             texts: Vec::new(),
         };
-        let fate = match self.store.propose(new).await? {
+        let answer = self.store.propose(new).await?;
+        // A person is asked before the action is settled: a process that ends in between leaves a proposal, which the
+        // next sweep settles. Asking twice is asking once.
+        let is_open = match answer {
+            ProposalAnswer::New => true,
+            ProposalAnswer::Known { state, .. } => matches!(state, ActionState::Proposed | ActionState::Waiting),
+            ProposalAnswer::Duplicate { .. } => false,
+        };
+        let escalation = if is_open { self.escalated(Some(key), &action, &decision).await? } else { None };
+        let fate = match answer {
             ProposalAnswer::Known { state, .. } => ProposalFate::Known(state),
             ProposalAnswer::Duplicate { of } => ProposalFate::Duplicate(of),
             ProposalAnswer::New => {
                 let settled = self.settle(&Standing { key, version: ActionVersion(0) }, &decision).await?;
                 ProposalFate::Written(settled)
             }
-        };
-        let escalation = match fate {
-            ProposalFate::Written(_) => self.escalated(Some(key), &action, &decision).await?,
-            _ => None,
         };
         Ok(Proposal { key: Some(key), action, decision, fate, obstacles, escalation })
     }

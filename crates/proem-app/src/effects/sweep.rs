@@ -159,10 +159,9 @@ impl Performer<'_, '_> {
         let item = self.desk.item(&row.key).await?;
         let (Some(action), Some(decision)) = (item.action, item.decision) else { return Ok(unreadable(row)) };
         let standing = Standing { key: row.key, version: row.version };
+        // Asked first: a sweep that ends in between leaves a proposal, which the next one settles.
+        self.desk.escalated(Some(row.key), &action, &decision).await?;
         let state = self.desk.settle(&standing, &decision).await?;
-        if state != row.state {
-            self.desk.escalated(Some(row.key), &action, &decision).await?;
-        }
         Ok(SweptAction { row: row.clone(), state, why: reasons(&decision) })
     }
 
