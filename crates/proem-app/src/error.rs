@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use proem_engine::ErrorKind as EngineErrorKind;
+use proem_store::AbsenceRemedy;
 
 use crate::message::{Hint, Message};
 
@@ -120,10 +121,11 @@ impl From<proem_runtime::Error> for Error {
     fn from(error: proem_runtime::Error) -> Self {
         use proem_runtime::Error;
         match &error {
-            Error::NoRevision { .. }
-            | Error::AmbiguousRevision { .. }
-            | Error::NoMergeBase { .. }
-            | Error::NoCommits => Self::from_source(ErrorKind::Invalid, error),
+            Error::NoRevision { .. } | Error::AmbiguousRevision { .. } | Error::NoMergeBase { .. } => {
+                Self::from_source(ErrorKind::Invalid, error)
+            }
+            Error::NoCommits => Self::from_source(ErrorKind::Invalid, error).hinting(Hint::TakeWorktree),
+            Error::InConflict { .. } => Self::from_source(ErrorKind::Outside, error).hinting(Hint::TakeWorktree),
             Error::GitFailed { said, .. } => {
                 let said = proem_guard::show::terminal_capped(said, MAX_SAID).into_string();
                 let said = said.trim().to_owned();
@@ -131,6 +133,12 @@ impl From<proem_runtime::Error> for Error {
                 if !said.is_empty() {
                     failure.message.text.push_str(&format!("; git reported: {said}"));
                 }
+                failure
+            }
+            Error::Records(records) => {
+                let hint = records_hint(records);
+                let mut failure = Self::from_source(ErrorKind::Outside, error);
+                failure.message.hint = hint;
                 failure
             }
             // An answer about the record.
@@ -152,6 +160,23 @@ impl From<proem_store::Error> for Error {
             proem_store::Error::NotFound(_) | proem_store::Error::Conflict(_) => ErrorKind::Invalid,
             _ => ErrorKind::Outside,
         };
-        Self::from_source(kind, error)
+        let hint = records_hint(&error);
+        let mut failure = Self::from_source(kind, error);
+        failure.message.hint = hint;
+        failure
+    }
+}
+
+/// What could be done where the records don't give what was asked of them.
+fn records_hint(error: &proem_store::Error) -> Option<Hint> {
+    match error {
+        proem_store::Error::Foreign { .. } => Some(Hint::AdoptRecords),
+        proem_store::Error::NotFound(absence) => match absence.remedy? {
+            AbsenceRemedy::ListRuns => Some(Hint::ListRuns { all: false }),
+            AbsenceRemedy::ListAllRuns => Some(Hint::ListRuns { all: true }),
+            AbsenceRemedy::ListAttempts => Some(Hint::ListAttempts),
+            _ => None,
+        },
+        _ => None,
     }
 }

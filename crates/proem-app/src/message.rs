@@ -93,6 +93,17 @@ pub enum Hint {
     AssessAnew,
     /// Name no model and no provider, and do without one.
     DoWithoutModel,
+    /// List the runs, or all of them with those that asked no model.
+    ListRuns {
+        /// Whether all of them.
+        all: bool,
+    },
+    /// Look at a run with its attempts.
+    ListAttempts,
+    /// Take what is not committed instead.
+    TakeWorktree,
+    /// Go on without records.
+    DeclineRecords,
     /// See which actions there are.
     ListQueue,
     /// See which escalations there are.

@@ -206,7 +206,7 @@ pub enum Error {
         commit: proem_risk::history::ObjectId,
     },
     /// A repository without a commit, where one is wanted.
-    #[error("the repository has no commits; commit something, or use `--worktree` for what is not committed")]
+    #[error("the repository has no commits; commit something")]
     NoCommits,
     /// A bare repository, where a work tree or an index is wanted.
     #[error("`{}` is a bare repository, which has nothing uncommitted; name a commit", shown(.git_dir))]
@@ -216,7 +216,7 @@ pub enum Error {
     },
     /// An index of which nothing can be committed.
     #[error(
-        "{}, so what is staged can't be committed; resolve the conflicts and stage the files, or use `--worktree`",
+        "{}, so what is staged can't be committed; resolve the conflicts and stage the files",
         in_conflict(*.paths)
     )]
     InConflict {

@@ -1,5 +1,6 @@
 //! What can go wrong with a store.
 
+use std::fmt;
 use std::path::PathBuf;
 
 /// Why the store did not do what it was asked.
@@ -10,21 +11,56 @@ pub enum Error {
     #[error("{0}")]
     Unusable(#[from] Unusable),
     /// It may only be read.
-    #[error(
-        "the records in `{}` were not made by this installation, so they are read-only; check them with `proem store \
-         status`, then take them over with `proem store adopt`",
-        path.display()
-    )]
+    #[error("the records in `{}` were not made by this installation, so they are read-only", path.display())]
     Foreign {
         /// Where it is.
         path: PathBuf,
     },
-    /// No run has that id, or several begin like it.
+    /// What was named is not there, or several things are.
     #[error("{0}")]
-    NotFound(String),
+    NotFound(Absence),
     /// What was asked for contradicts what is recorded.
     #[error("{0}")]
     Conflict(String),
+}
+
+/// What is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Absence {
+    /// In our words.
+    pub what: String,
+    /// How to see what is there.
+    pub remedy: Option<AbsenceRemedy>,
+}
+
+/// How to see what is there, for whoever knows the commands or buttons that show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AbsenceRemedy {
+    /// List the runs.
+    ListRuns,
+    /// List all runs, those without a call, too.
+    ListAllRuns,
+    /// Look at a run with its attempts.
+    ListAttempts,
+}
+
+impl Absence {
+    pub(crate) fn remedied(what: impl Into<String>, remedy: AbsenceRemedy) -> Self {
+        Self { what: what.into(), remedy: Some(remedy) }
+    }
+}
+
+impl From<String> for Absence {
+    fn from(what: String) -> Self {
+        Self { what, remedy: None }
+    }
+}
+
+impl fmt::Display for Absence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
 }
 
 /// Why a store can't be used. Each says what to do.

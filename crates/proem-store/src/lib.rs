@@ -25,7 +25,7 @@ mod sqlite;
 mod store;
 mod write;
 
-pub use error::{Error, Unusable};
+pub use error::{Absence, AbsenceRemedy, Error, Unusable};
 pub use open::OpenedStore;
 pub use opening::{StoreAccess, StoreCreator, StoreOptions};
 pub use sqlite::place::FileSystemKind;

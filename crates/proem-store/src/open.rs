@@ -174,6 +174,6 @@ fn behind(seen: Time, now: Time) -> String {
     let (seen, now) = (clock::words(seen), clock::words(now));
     format!(
         "the system clock shows {now}, but the newest record is from {seen}; costs count for that later time until \
-         the clock reaches it; if the clock was wrong then, run `proem store reset-clock`"
+         the clock reaches it; if the clock was wrong then, reset the recorded one"
     )
 }

@@ -263,9 +263,8 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     states_both_rules(&assembly)?;
     let left_out = more_tools.into_iter().map(|name| format!("tool `{name}`: exceeds `max_tools`"));
     let unapproved = selected.iter().flat_map(|selected| &selected.unapproved_base);
-    let unapproved = unapproved.map(|name| {
-        format!("the definition of `{name}`, which is not approved; review it with `proem catalogue approve {name}`")
-    });
+    let unapproved =
+        unapproved.map(|name| format!("the definition of `{name}`, which is not approved; review and approve it"));
     let homeless = selected.is_some() && !inputs::knows_selection(request.prompt);
     let homeless = homeless.then(|| {
         format!("selected tools: version {} of the prompt has no section for selected tools", request.prompt.id.version)

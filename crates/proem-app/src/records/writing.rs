@@ -19,7 +19,7 @@ use super::learning::FailureHistory;
 use super::{actor, open, owner, zone};
 use crate::config::KeepRecords;
 use crate::error::Error;
-use crate::message::{Hint, Note, Noted};
+use crate::message::{Hint, Message, Note, Noted};
 use crate::project::OpenProject;
 use crate::when;
 use crate::words::counted;
@@ -108,12 +108,12 @@ impl OpenRecords {
         };
         zone(&project.config.budget)?;
         let made = async {
-            let seal = SealKey::of(&project.places.key()).map_err(|error| error.to_string())?;
-            let opened = open(project, Wanted::Write).await.map_err(|error| error.to_string())?;
+            let seal = SealKey::of(&project.places.key())?;
+            let opened = open(project, Wanted::Write).await?;
             match opened.origin {
                 StoreCreator::Own => Ok((seal, opened)),
                 StoreCreator::Foreign => {
-                    Err(proem_store::Error::Foreign { path: project.places.records() }.to_string())
+                    Err(Error::from(proem_store::Error::Foreign { path: project.places.records() }))
                 }
             }
         };
@@ -136,9 +136,21 @@ impl OpenRecords {
             Err(why) if asks => {
                 let necessity =
                     if record == RecordChoice::Needed { Necessity::Required } else { Necessity::Configured };
-                Err(Error::outside(unsent(&why, necessity, &ledger.caps)))
+                let hint = match (why.hint(), necessity) {
+                    (Some(hint), _) => Some(hint.clone()),
+                    (None, Necessity::Configured) if !is_capped => Some(Hint::DeclineRecords),
+                    (None, _) => None,
+                };
+                let failure = Error::outside(unsent(&why.to_string(), necessity, &ledger.caps));
+                Err(hint.into_iter().fold(failure, Error::hinting))
             }
-            Err(why) => Ok(Noted { value: None, notes: vec![format!("nothing is recorded: {why}").into()] }),
+            Err(why) => Ok(Noted {
+                value: None,
+                notes: vec![Note::Remark(Message {
+                    text: format!("nothing is recorded: {why}"),
+                    hint: why.hint().cloned(),
+                })],
+            }),
         }
     }
 

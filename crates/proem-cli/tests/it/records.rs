@@ -306,12 +306,8 @@ fn nothing_is_sent_that_cant_be_recorded() {
     ];
     for (name, breaking, says) in broken {
         for (more, remedy) in [
-            (
-                "",
-                "nothing was sent, because records are on and could not be written; `--no-record` continues without \
-                 them",
-            ),
-            ("[budget.user]\nday_tokens = 1000000\n", "(`budget.user.day_tokens`), which needs records"),
+            ("", "nothing was sent, because records are on and could not be written; "),
+            ("[budget.user]\nday_tokens = 1000000\n", "(`budget.user.day_tokens`), which can't do without records"),
         ] {
             let server = start(vec![low()]);
             let mut fixture = configured(&server, more);
@@ -320,6 +316,12 @@ fn nothing_is_sent_that_cant_be_recorded() {
             let run = triage(&fixture, &[]);
             assert_eq!((run.code(), run.stdout(), server.requests().len()), (3, "", 1), "{name}: {}", run.stderr());
             assert!(run.stderr().contains(says) && run.stderr().contains(remedy), "{name}: {}", run.stderr());
+            let ways = ["`--no-record` continues without them", "take them over with `proem store adopt`"];
+            let is_named = |way: &&str| run.stderr().contains(*way);
+            assert_eq!(
+                ways.iter().filter(|way| is_named(way)).count(),
+                usize::from(more.is_empty() || name == "foreign")
+            );
             // The way out that is named is one, or is refused in the words of the budget.
             let run = triage(&fixture, &["--no-record"]);
             let expected = if more.is_empty() { (0, 2) } else { (2, 1) };
@@ -417,7 +419,7 @@ fn what_a_run_may_cost_holds_when_it_goes_on() {
     killed_with(&fixture, &server, &["--max-cost", "0.01"]);
     let run = fixture.proem(&["runs", "resume", "last"]);
     assert_eq!((run.code(), server.requests().len()), (3, 1), "{}", run.stderr());
-    assert!(run.stderr().contains("raise `--max-cost` or `budget.project.run`"), "{}", run.stderr());
+    assert!(run.stderr().contains("raise what this run may cost or `budget.project.run`"), "{}", run.stderr());
 }
 
 #[test]
@@ -491,7 +493,7 @@ fn the_last_run_of_all_projects_is_meant_where_all_are() {
         ),
         (
             &["show", "last~1", "--all"],
-            "error: there is no `last~1`, because there are fewer runs; `proem runs list` lists them\n",
+            "error: there is no `last~1`, because there are fewer runs; `proem runs list` lists the runs\n",
         ),
     ] {
         let run = other(args);

@@ -82,7 +82,7 @@ impl CapShortfall {
             CapUnit::Tokens => "_tokens",
         };
         let option = match (self.cap.scope, self.cap.period, self.cap.unit) {
-            (CapScope::Project, CapPeriod::Run, CapUnit::NanoDollars) => "`--max-cost` or ",
+            (CapScope::Project, CapPeriod::Run, CapUnit::NanoDollars) => "what this run may cost or ",
             _ => "",
         };
         format!("{option}`budget.{scope}.{period}{unit}`")

@@ -162,7 +162,7 @@ fn check_use(layer: BookLayer, expected: Result<&str, &str>) {
 }
 
 const WAYS: &str = "since then\n  restore the locked files, or create a new version with the change, such as 1.0.1, and lock \
-                    that with `proem book lock`";
+                    that";
 
 #[test]
 fn a_file_changed_under_a_locked_version_stops_its_prompt() {

@@ -93,10 +93,8 @@ impl Perform for CallPerformer<'_> {
             return EffectResult::Failed { failure };
         };
         let Some(served) = self.directory.get(&request.model) else {
-            let problem = format!(
-                "no configured provider has the model `{}`; choose another with --model or --provider",
-                request.model
-            );
+            let problem =
+                format!("no configured provider has the model `{}`; choose another model or provider", request.model);
             return EffectResult::Failed { failure: CallFailure::new(FailureKind::UnknownModel, problem) };
         };
         let plan = plan_request(request, &served.model, served.model.counter().as_ref());

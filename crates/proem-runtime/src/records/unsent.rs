@@ -11,21 +11,16 @@ pub enum Necessity {
     Required,
 }
 
-/// `why` the records can't be kept, and what may be done: `--no-record` is named where it helps, and the cap that
-/// forbids it where one does.
+/// `why` the records can't be kept, and what that means: the cap that needs them is named where one does.
 #[must_use]
 pub fn unsent(why: &str, necessity: Necessity, caps: &[Cap]) -> String {
     let rest = match (necessity, caps.first()) {
         (Necessity::Required, _) => "nothing was sent, because a resumed run must be recorded".to_owned(),
         (_, Some(cap)) => format!(
-            "nothing was sent, because a budget is configured ({}), which needs records; for the same reason, \
-             `--no-record` is refused",
+            "nothing was sent, because a budget is configured ({}), which can't do without records",
             declared(cap)
         ),
-        (_, None) => {
-            "nothing was sent, because records are on and could not be written; `--no-record` continues without them"
-                .to_owned()
-        }
+        (_, None) => "nothing was sent, because records are on and could not be written".to_owned(),
     };
     format!("{why}; {rest}")
 }
@@ -45,7 +40,7 @@ fn declared(cap: &Cap) -> String {
         (CapPeriod::Run, CapUnit::Tokens) => "run_tokens",
     };
     // What a caller allows one run is a cap of its project's.
-    let option = if (scope, key) == ("project", "run") { " or `--max-cost`" } else { "" };
+    let option = if (scope, key) == ("project", "run") { ", or what the run itself may cost" } else { "" };
     format!("`budget.{scope}.{key}`{option}")
 }
 
@@ -57,19 +52,14 @@ mod tests {
     fn each_says_what_may_be_done() {
         let cap = |scope, period, unit| vec![Cap { scope, period, unit, most: 1 }];
         let budget = |named: &str| {
-            format!(
-                "full; nothing was sent, because a budget is configured ({named}), which needs records; for the same \
-                 reason, `--no-record` is refused"
-            )
+            format!("full; nothing was sent, because a budget is configured ({named}), which can't do without records")
         };
         let money = CapUnit::NanoDollars;
         for (necessity, caps, expected) in [
             (
                 Necessity::Configured,
                 vec![],
-                "full; nothing was sent, because records are on and could not be written; `--no-record` continues \
-                 without them"
-                    .to_owned(),
+                "full; nothing was sent, because records are on and could not be written".to_owned(),
             ),
             (
                 Necessity::Required,
@@ -85,7 +75,7 @@ mod tests {
             (
                 Necessity::Configured,
                 cap(CapScope::Project, CapPeriod::Run, money),
-                budget("`budget.project.run` or `--max-cost`"),
+                budget("`budget.project.run`, or what the run itself may cost"),
             ),
         ] {
             assert_eq!(unsent("full", necessity, &caps), expected);

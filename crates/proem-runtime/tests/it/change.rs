@@ -194,7 +194,7 @@ fn revisions() {
         "`main` and `apart` have no common ancestor in this clone; fetch more of the history, or name related commits"
     );
     let unborn = Fixture::unborn();
-    let no_commits = "the repository has no commits; commit something, or use `--worktree` for what is not committed";
+    let no_commits = "the repository has no commits; commit something";
     for spec in [Spec::Auto, parse("HEAD"), parse("@")] {
         assert_eq!(resolved(&unborn, &spec).unwrap_err().to_string(), no_commits);
     }
@@ -310,8 +310,7 @@ fn a_conflict_is_said() {
     let staged = resolved(&fixture, &Spec::Staged).unwrap_err().to_string();
     assert_eq!(
         staged,
-        "1 path is in conflict, so what is staged can't be committed; resolve the conflicts and stage the files, or \
-         use `--worktree`"
+        "1 path is in conflict, so what is staged can't be committed; resolve the conflicts and stage the files"
     );
 }
 

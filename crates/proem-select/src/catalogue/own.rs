@@ -165,13 +165,13 @@ pub(super) fn overlay(
         match CatalogueName::new(&overlay.name).and_then(|name| entries.get_mut(&name)) {
             None => problem(
                 format!("there is no entry called {}", quoted(&overlay.name)),
-                "`proem catalogue list` shows the names",
+                "use the name of one that the catalogue has",
             ),
             Some(capability) => {
                 if overlay.standing == SourceTrust::Outside && adds {
                     problem(
                         format!("tags and examples for {} are ignored", quoted(&overlay.name)),
-                        "trust the file with `proem trust`; until then it may only restrict modes",
+                        "trust the file; until then it may only restrict modes",
                     );
                 }
                 capability.apply(overlay);

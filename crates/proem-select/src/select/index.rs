@@ -126,8 +126,7 @@ impl CatalogueIndex {
         let model = embedder.model();
         let dimension = rows.iter().flatten().map(Vec::len).next().unwrap_or(0);
         if rows.iter().flatten().any(|row| row.len() != dimension) {
-            let problem =
-                format!("vectors of `{model}` in this catalogue differ in dimension; run `proem catalogue refresh`");
+            let problem = format!("vectors of `{model}` in this catalogue differ in dimension; refresh them");
             return Err(Error::new(ErrorKind::InvalidVector, problem));
         }
         if let Some(size) = self.used.dimensions(model).find(|size| dimension > 0 && *size != dimension) {

@@ -153,11 +153,11 @@ impl Selector {
 fn fits(index: &CatalogueIndex, query: &Query, meant: &TaskEmbedding<'_>) -> Result<(), Error> {
     let invalid = |problem: String| Err(Error::new(ErrorKind::InvalidVector, problem));
     let Some(meaning) = &index.meaning else {
-        return invalid("the catalogue has no vectors to compare the task with; run `proem catalogue refresh`".into());
+        return invalid("the catalogue has no vectors to compare the task with; refresh them".into());
     };
     if meaning.model != *meant.model || meant.vectors.iter().flatten().any(|v| *v.model() != meaning.model) {
         return invalid(format!(
-            "the catalogue has vectors of `{}` and the task of `{}`; run `proem catalogue refresh`",
+            "the catalogue has vectors of `{}` and the task of `{}`; refresh them",
             meaning.model, meant.model
         ));
     }

@@ -258,7 +258,7 @@ fn a_catalogue_of_ones_own() {
     assert_eq!(
         sketch(&untrusted),
         "deploy(branch: string) [act, outside] Deploys.\nhaiku [any, outside] \ns__t() [plan, outside] d\n\
-         ! c.toml at /capability/s__t: tags and examples for `s__t` are ignored; trust the file with `proem trust`; until then it may only restrict modes\n"
+         ! c.toml at /capability/s__t: tags and examples for `s__t` are ignored; trust the file; until then it may only restrict modes\n"
     );
     let tool = untrusted.get("s__t").unwrap();
     assert!(tool.definition().examples.is_empty() && tool.definition().tags.is_empty());
@@ -316,7 +316,7 @@ fn what_is_wrong_with_a_catalogue_of_ones_own() {
         ),
         (
             "[capability.gone]\nmodes = ['act']",
-            "! c.toml at /capability/gone: there is no entry called `gone`; `proem catalogue list` shows the names",
+            "! c.toml at /capability/gone: there is no entry called `gone`; use the name of one that the catalogue has",
         ),
     ] {
         check(own::parse(&file("c.toml", SourceTrust::Own, text)), expected);

@@ -85,10 +85,10 @@ fn vectors_that_do_not_belong_together_never_meet() {
             index.model()
         );
     };
-    let none = "the catalogue has no vectors to compare the task with; run `proem catalogue refresh`";
+    let none = "the catalogue has no vectors to compare the task with; refresh them";
     check(&index, ranked(&selector, &tools, &index, &a, &query), none);
     index.embed(tools.entries(), &a, None).unwrap();
-    let two = "the catalogue has vectors of `a` and the task of `b`; run `proem catalogue refresh`";
+    let two = "the catalogue has vectors of `a` and the task of `b`; refresh them";
     check(&index, ranked(&selector, &tools, &index, &b, &query), two);
     check(
         &index,
@@ -100,7 +100,7 @@ fn vectors_that_do_not_belong_together_never_meet() {
     check(
         &index,
         selector.rank(tools.entries(), &index, &query, Some(&lying)),
-        "the catalogue has vectors of `a` and the task of `a`; run `proem catalogue refresh`",
+        "the catalogue has vectors of `a` and the task of `a`; refresh them",
     );
     let few = TaskEmbedding { model: a.model(), vectors: &[], pieces: None };
     check(&index, selector.rank(tools.entries(), &index, &query, Some(&few)), "0 vectors for 1 parts of the task");

@@ -245,7 +245,7 @@ fn action(reader: &Connection, project: &Project, key: &EffectKey) -> Result<Act
     let found = first(reader, &sql, (&name, &project.0), |found| Ok((row(found)?, get(found, "correction")?)))?;
     let Some((row, correction)) = found else {
         let why = format!("no action has the id `{name}` here; look at the queue for those there are");
-        return Err(ReadFault::Missing(why));
+        return Err(ReadFault::Missing(why.into()));
     };
     let bytes = "SELECT c.bytes FROM actions a JOIN contents c ON c.hash = a.bytes WHERE a.key = ?";
     let bytes = first(reader, bytes, [&name], |row| get::<Vec<u8>>(row, "bytes"))?;

@@ -13,7 +13,7 @@ use super::runs::{self, Alive, RunRow, RunState};
 use super::values::{ReadFault, all, count, count_or_null, first, get, json, json_or_null, word_or_null};
 use crate::Store;
 use crate::epoch;
-use crate::error::Error;
+use crate::error::{Absence, AbsenceRemedy, Error};
 use crate::record::{AttemptId, CallState, Replayable, RunId, SectionRow};
 
 /// A run with everything that is kept of it.
@@ -214,7 +214,8 @@ pub(crate) fn detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Resul
             row,
         })
     })?;
-    found.ok_or_else(|| ReadFault::Missing(format!("there is no run `{id}`; `proem runs list` lists the runs")))
+    let problem = || Absence::remedied(format!("there is no run `{id}`"), AbsenceRemedy::ListRuns);
+    found.ok_or_else(|| ReadFault::Missing(problem()))
 }
 
 fn calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
@@ -351,7 +352,7 @@ fn approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, ReadFa
 
 fn run_of(reader: &Connection, attempt: AttemptId) -> Result<RunId, ReadFault> {
     let found = first(reader, "SELECT run FROM attempts WHERE id = ?", [attempt.0], |row| get(row, "run"))?;
-    let problem = || format!("there is no attempt {}; `proem runs show` lists the attempts of a run", attempt.0);
+    let problem = || Absence::remedied(format!("there is no attempt {}", attempt.0), AbsenceRemedy::ListAttempts);
     found.map(RunId).ok_or_else(|| ReadFault::Missing(problem()))
 }
 

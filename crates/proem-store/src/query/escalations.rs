@@ -84,8 +84,9 @@ impl Store {
         let (project, id) = (project.clone(), id.clone());
         self.read(move |reader, _site| {
             let found = first(reader, &format!("{COLUMNS} WHERE (project, id) = (?, ?)"), (&project.0, &id.0), row)?;
-            let missing =
-                || ReadFault::Missing(format!("no escalation has the id `{}` here; look at those there are", id.0));
+            let missing = || {
+                ReadFault::Missing(format!("no escalation has the id `{}` here; look at those there are", id.0).into())
+            };
             filled(reader, found.ok_or_else(missing)?)
         })
         .await

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use super::values::{ReadFault, all, count_or_null, first, get, json, word_or_null};
 use crate::Store;
 use crate::epoch;
-use crate::error::Error;
+use crate::error::{Absence, AbsenceRemedy, Error};
 use crate::record::{Numbers, Project, RunId, RunOutcome};
 
 /// How many runs an ambiguous id names.
@@ -275,21 +275,24 @@ pub(crate) fn find(
     let beginning = id.to_ascii_lowercase();
     if beginning.is_empty() || !beginning.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let problem = format!("`{}` is not a run; write the beginning of an id, `last`, or `last~1`", shown());
-        return Err(ReadFault::Missing(problem));
+        return Err(ReadFault::Missing(problem.into()));
     }
     // `g` follows the last hexadecimal digit.
     let most = i64::try_from(NAMED).unwrap_or(i64::MAX).saturating_add(1);
     let begins = "SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2";
     let found: Vec<String> = all(reader, begins, (beginning, most), |row| get(row, "id"))?;
     match found.as_slice() {
-        [] => Err(ReadFault::Missing(format!("no run id begins with `{}`; `proem runs list` lists the runs", shown()))),
+        [] => {
+            let problem = format!("no run id begins with `{}`", shown());
+            Err(ReadFault::Missing(Absence::remedied(problem, AbsenceRemedy::ListRuns)))
+        }
         [one] => Ok(RunId(one.clone())),
         several => {
             let names: Vec<String> = several.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
             let more = if several.len() > NAMED { " and others" } else { "" };
             let problem =
                 format!("several run ids begin with `{}`: {}{more}; give more digits", shown(), names.join(", "));
-            Err(ReadFault::Missing(problem))
+            Err(ReadFault::Missing(problem.into()))
         }
     }
 }
@@ -321,14 +324,15 @@ fn newest(
 }
 
 /// That there is no run so many places back.
-fn none(project: Option<&Project>, listed: RunScope, id: &str, back: u32) -> String {
+fn none(project: Option<&Project>, listed: RunScope, id: &str, back: u32) -> Absence {
     let whose = if project.is_some() { " of this project" } else { "" };
     match (back, listed) {
-        (0, RunScope::Any) => format!("no run{whose} is recorded"),
-        (0, RunScope::Acted) => {
-            format!("no run{whose} asked a model; `proem runs list --any` lists what else is recorded")
+        (0, RunScope::Any) => format!("no run{whose} is recorded").into(),
+        (0, RunScope::Acted) => Absence::remedied(format!("no run{whose} asked a model"), AbsenceRemedy::ListAllRuns),
+        _ => {
+            let problem = format!("there is no `{id}`, because there are fewer runs{whose}");
+            Absence::remedied(problem, AbsenceRemedy::ListRuns)
         }
-        _ => format!("there is no `{id}`, because there are fewer runs{whose}; `proem runs list` lists them"),
     }
 }
 

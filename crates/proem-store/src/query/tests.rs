@@ -122,12 +122,12 @@ fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
         ("last~4", "0000000000000001"),
         ("0000000100000003", "0000000100000003"),
         ("00000002", "0000000200000006"),
-        ("last~5", "there is no `last~5`, because there are fewer runs of this project; `proem runs list` lists them"),
+        ("last~5", "there is no `last~5`, because there are fewer runs of this project"),
         ("last~x", "`last~x` is not a run; write the beginning of an id, `last`, or `last~1`"),
         ("", "`` is not a run; write the beginning of an id, `last`, or `last~1`"),
         ("%", "`%` is not a run; write the beginning of an id, `last`, or `last~1`"),
         ("\u{1b}[2J", r"`\u{1b}[2J` is not a run; write the beginning of an id, `last`, or `last~1`"),
-        ("ff", "no run id begins with `ff`; `proem runs list` lists the runs"),
+        ("ff", "no run id begins with `ff`"),
         ("00000000", "several run ids begin with `00000000`: `0000000000000001`, `0000000000000002`; give more digits"),
         (
             "0",
@@ -137,7 +137,7 @@ fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
     ] {
         let found = match runs::find(&memory, Some(&project()), RunScope::Any, id) {
             Ok(id) => id.0,
-            Err(ReadFault::Missing(why)) => why,
+            Err(ReadFault::Missing(absence)) => absence.what,
             Err(other) => format!("{other:?}"),
         };
         assert_eq!(found, expected, "{id}");
@@ -154,22 +154,12 @@ fn how_long_ago_counts_as_the_list_does() {
         (None, RunScope::Acted, "last~1", "0000000100000004"),
         (Some(&own), RunScope::Acted, "last", "0000000100000005"),
         (Some(&other), RunScope::Any, "last", "no run of this project is recorded"),
-        (
-            Some(&other),
-            RunScope::Acted,
-            "last",
-            "no run of this project asked a model; `proem runs list --any` lists what else is recorded",
-        ),
-        (
-            None,
-            RunScope::Acted,
-            "last~9",
-            "there is no `last~9`, because there are fewer runs; `proem runs list` lists them",
-        ),
+        (Some(&other), RunScope::Acted, "last", "no run of this project asked a model"),
+        (None, RunScope::Acted, "last~9", "there is no `last~9`, because there are fewer runs"),
     ] {
         let found = match runs::find(&memory, project, listed, id) {
             Ok(id) => id.0,
-            Err(ReadFault::Missing(why)) => why,
+            Err(ReadFault::Missing(absence)) => absence.what,
             Err(other) => format!("{other:?}"),
         };
         assert_eq!(found, expected, "{id}");

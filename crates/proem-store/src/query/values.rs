@@ -6,6 +6,7 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, Params, Row};
 use serde::de::DeserializeOwned;
 
+use crate::error::Absence;
 use crate::record::digest_of;
 
 /// Why something could not be read.
@@ -16,7 +17,7 @@ pub(crate) enum ReadFault {
     /// A value is none that is ever written; what it is, and where.
     Odd(String),
     /// There is nothing of that name.
-    Missing(String),
+    Missing(Absence),
 }
 
 impl From<rusqlite::Error> for ReadFault {

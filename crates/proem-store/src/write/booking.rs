@@ -45,7 +45,7 @@ fn reservation(row: &Row<'_>) -> rusqlite::Result<Reservation> {
 /// What an attempt reserves.
 pub(super) fn of(tables: &Tables, AttemptId(id): AttemptId) -> Result<Reservation, Error> {
     let found = tables.row(&format!("{COLUMNS} WHERE id = ?"), [id], reservation)?;
-    found.ok_or_else(|| Error::NotFound(format!("no attempt `{id}`")))
+    found.ok_or_else(|| Error::NotFound(format!("no attempt `{id}`").into()))
 }
 
 /// What is open of an epoch.

@@ -70,7 +70,7 @@ impl Write for Correction {
             [id],
             Found::read,
         )?;
-        let found = found.ok_or_else(|| Error::NotFound(format!("no attempt `{id}`")))?;
+        let found = found.ok_or_else(|| Error::NotFound(format!("no attempt `{id}`").into()))?;
         if found.state == "open" {
             return Err(Error::Conflict(format!("attempt `{id}` is still in progress; wait until it has ended")));
         }

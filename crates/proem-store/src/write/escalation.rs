@@ -122,7 +122,7 @@ impl Write for NewDecision {
         if to.tables.row(option, (project, id, &self.option), |_| Ok(()))?.is_none() {
             let why =
                 format!("the escalation `{id}` has no option `{}`; look at it and take one that it has", self.option);
-            return Err(Error::NotFound(why));
+            return Err(Error::NotFound(why.into()));
         }
         let at = to.at(self.at);
         to.tables.execute(
@@ -155,7 +155,7 @@ impl Write for EscalationWithdrawal {
 }
 
 fn missing(id: &EscalationId) -> Error {
-    Error::NotFound(format!("no escalation has the id `{}` here; look at those there are", id.0))
+    Error::NotFound(format!("no escalation has the id `{}` here; look at those there are", id.0).into())
 }
 
 /// Where it stands; `None` if there is none.

@@ -101,13 +101,10 @@ fn known(to: &Transaction<'_>, intent: &Intent) -> Result<Option<AttemptId>, Err
     )?;
     let found = found.ok_or_else(|| no_run(run))?;
     if found.state == "ended" {
-        return Err(Error::Conflict(format!("run `{run}` has ended; continue it with `proem runs resume --fork`")));
+        return Err(Error::Conflict(format!("run `{run}` has ended; continue it as a run of its own")));
     }
     if found.epoch != to.epoch_id() {
-        return Err(Error::Conflict(format!(
-            "run `{run}` belongs to another process; continue it with `proem runs \
-                                            resume`"
-        )));
+        return Err(Error::Conflict(format!("run `{run}` belongs to another process; resume it to continue it here")));
     }
     match found.attempt {
         None => Ok(None),

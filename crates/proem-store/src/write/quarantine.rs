@@ -89,7 +89,7 @@ impl Write for QuarantineReview {
             None => {
                 let (signal, field) = (&self.id.signal, &self.id.field);
                 let why = format!("`{field}` of the signal `{signal}` is not in quarantine; look at what is");
-                Err(Error::NotFound(why))
+                Err(Error::NotFound(why.into()))
             }
             Some("quarantined") => {
                 let at = to.at(self.at);

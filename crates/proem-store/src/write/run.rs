@@ -8,7 +8,7 @@ use rusqlite::params;
 use serde_json::json;
 
 use super::content::contents;
-use crate::error::Error;
+use crate::error::{Absence, AbsenceRemedy, Error};
 use crate::record::{NewRun, NewStep, Replayable, RunId, Snapshot};
 use crate::sqlite::{Tables, Transaction};
 
@@ -38,7 +38,7 @@ impl RunLines<'_> {
 
 /// No such run.
 pub(super) fn no_run(run: &RunId) -> Error {
-    Error::NotFound(format!("there is no run `{run}`; `proem runs list` lists the runs"))
+    Error::NotFound(Absence::remedied(format!("there is no run `{run}`"), AbsenceRemedy::ListRuns))
 }
 
 /// Fails if a run is not there.

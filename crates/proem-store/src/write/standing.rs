@@ -65,7 +65,7 @@ pub(super) fn find(tables: &Tables, project: &Project, key: &EffectKey) -> Resul
         StoredAction::read,
     )?;
     let stored = stored.ok_or_else(|| {
-        Error::NotFound(format!("no action has the id `{key}` here; look at the queue for those there are"))
+        Error::NotFound(format!("no action has the id `{key}` here; look at the queue for those there are").into())
     })?;
     let approval = approval(tables, key)?;
     found(stored, approval).ok_or_else(|| odd(tables, key))

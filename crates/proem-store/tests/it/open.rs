@@ -271,8 +271,14 @@ const NOBODY: u32 = 65_534;
 /// empty store.
 #[tokio::test]
 async fn a_process_reads() {
-    let folder = tempfile::tempdir().unwrap();
-    let sqlite = given().unwrap_or_else(|| Sqlite::new(folder.path()));
+    let (_folder, sqlite) = match given() {
+        Some(sqlite) => (None, sqlite),
+        None => {
+            let folder = tempfile::tempdir().unwrap();
+            let sqlite = Sqlite::new(folder.path());
+            (Some(folder), sqlite)
+        }
+    };
     let opened = sqlite.opened(StoreAccess::Read).await;
     assert_eq!(opened.origin, StoreCreator::Own);
     if given().is_some() {
@@ -284,7 +290,8 @@ async fn a_process_reads() {
 
 #[tokio::test]
 async fn a_read_only_folder_is_read() {
-    let folder = tempfile::tempdir().unwrap();
+    // Another user must get there, whom the folder for temporary files of one's own may be closed to.
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     let sqlite = Sqlite::new(folder.path());
     let store = sqlite.open().await;
     LawSamples.whole(&store, 1, Quality::High).await;

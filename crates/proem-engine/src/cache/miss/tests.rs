@@ -229,7 +229,7 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
         &Sent::default(),
         (CacheOutcome::NeverWritten { why: CacheSkipReason::NothingKept }, Some(7_000), Some(6_300_000)),
         "the cache missed because the first request wrote nothing to it; 7,000 tokens were paid in full, $0.006300 more \
-         than from the cache; see its sections with `proem runs show`",
+         than from the cache; see its sections in the recorded run",
     );
     let unmarked = Sent { marked: CacheMarking::No, usage: None, ..Sent::default() };
     let nothing_kept = CacheOutcome::NeverWritten { why: CacheSkipReason::NothingKept };
@@ -246,7 +246,7 @@ fn what_was_not_written_or_not_asked_for_is_not_read() {
         &Sent { marked: CacheMarking::No, ..Sent::default() },
         (CacheOutcome::Unmarked, Some(7_000), Some(6_300_000)),
         "the cache was not used: the second request has no cache breakpoint; 7,000 tokens were paid in full, $0.006300 more \
-         than from the cache; see its sections with `proem runs show`",
+         than from the cache; see its sections in the recorded run",
     );
 }
 

@@ -37,8 +37,8 @@ impl CacheComparison {
             ),
             CacheOutcome::NeverWritten { why } => format!("the cache missed because {}", unwritten(*why, &cost)),
             CacheOutcome::Unmarked => format!(
-                "the cache was not used: the second request has no cache breakpoint{cost}; see its sections with \
-                 `proem runs show`"
+                "the cache was not used: the second request has no cache breakpoint{cost}; see its sections in \
+                 the recorded run"
             ),
             CacheOutcome::Unreported => {
                 String::from("whether the cache was read is not known: the provider reported nothing about it")
@@ -120,7 +120,7 @@ fn unwritten(why: CacheSkipReason, cost: &str) -> String {
              start",
         ),
         CacheSkipReason::NothingKept => {
-            format!("the first request wrote nothing to it{cost}; see its sections with `proem runs show`")
+            format!("the first request wrote nothing to it{cost}; see its sections in the recorded run")
         }
         CacheSkipReason::NoCache => {
             String::from("nothing is cached for this model; GPT-4o and later models have a cache")

@@ -55,7 +55,7 @@ impl Book {
         let what: Vec<String> = changes.iter().map(LockDifference::in_words).collect();
         Some(format!(
             "`{prompt}` {version} is locked, but {} since then\n  restore the locked files, or create a new version \
-             with the change, such as {}, and lock that with `proem book lock`",
+             with the change, such as {}, and lock that",
             what.join("; "),
             self.next(prompt)
         ))

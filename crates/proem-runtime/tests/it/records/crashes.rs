@@ -145,7 +145,7 @@ async fn a_fork_leaves_its_parent_as_it_is() {
 fn a_store_that_fails_before_a_call_stops_it() {
     for (cap, says) in [
         (Some(1_000_000_000), "a budget is configured (`budget.user.day`)"),
-        (None, "records are on and could not be written; `--no-record` continues without them"),
+        (None, "records are on and could not be written"),
     ] {
         let folder = TempDir::new().unwrap();
         let server = server([Reply::text("hello")]);
