@@ -5,6 +5,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use proem_engine::run::Time;
 use proem_guard::show;
+use proem_store::failpoint;
 
 use crate::error::Error;
 
@@ -47,7 +48,7 @@ fn moment(text: &str) -> Option<Time> {
 /// The time now.
 pub fn now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    Time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    Time(failpoint::clock(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
 }
 
 /// The day of a time, as 2026-11-22.

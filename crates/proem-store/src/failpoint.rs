@@ -1,6 +1,6 @@
-//! Named places at which a test can stop the process or make a write fail.
+//! Named places at which a test can stop the process, hold it up or make a write fail, and a clock that a test sets.
 //!
-//! Without the feature `failpoints` every place is empty and costs nothing.
+//! Without the feature `failpoints` every place is empty and costs nothing, and the clock is the system's.
 
 use crate::error::Error;
 
@@ -20,14 +20,31 @@ pub const NAMES: [&str; 8] = [
 /// approves passes them; between the last two lies the effect.
 pub const EFFECTS: [&str; 6] = ["proposal", "require-approval", "approve", "epoch", "take-up", "sent"];
 
+/// The places of a performer around and within an effect, in the order in which it passes them: when the bytes are
+/// recorded and the epoch was looked at; when a new file, such as an outbox's, has its bytes and not its name yet, and
+/// when it has both before its folder is saved; when a mail server has said 354, and when it has answered; when what became of it is not recorded.
+pub const SWEEP: [&str; 6] =
+    ["before-effect", "new-file-written", "new-file-linked", "before-mail", "after-mail", "after-effect"];
+
 /// The place of an upgrade to a newer form, between its statements and their commit.
 pub const UPGRADE: &str = "during-upgrade";
 
-/// Passes a place: stops the process there (as `kill -9` would) if `PROEM_FAILPOINT` names it.
+/// Passes a place: stops the process there (as `kill -9` would) if `PROEM_FAILPOINT` names it, and waits there if it is
+/// `wait:` and the name: the file that `PROEM_FAILPOINT_FILE` names is made, and its end is waited for.
 #[cfg(feature = "failpoints")]
 pub fn pass(name: &str) {
-    if std::env::var("PROEM_FAILPOINT").is_ok_and(|wanted| wanted == name) {
+    let Ok(wanted) = std::env::var("PROEM_FAILPOINT") else { return };
+    if wanted == name {
         std::process::abort();
+    }
+    if wanted.strip_prefix("wait:") == Some(name)
+        && let Some(file) = std::env::var_os("PROEM_FAILPOINT_FILE")
+    {
+        // A test that can't make it hears nothing of this process and says so.
+        _ = std::fs::write(&file, name);
+        while std::path::Path::new(&file).exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
 }
 
@@ -67,4 +84,18 @@ pub(crate) fn write(name: &str, path: &std::path::Path) -> Result<(), Error> {
 pub(crate) const fn write(name: &str, path: &std::path::Path) -> Result<(), Error> {
     _ = (name, path);
     Ok(())
+}
+
+/// What the clock says, in milliseconds since 1970: `PROEM_CLOCK` if that is a number, and `system` otherwise.
+#[cfg(feature = "failpoints")]
+#[must_use]
+pub fn clock(system: i64) -> i64 {
+    std::env::var("PROEM_CLOCK").ok().and_then(|set| set.parse().ok()).unwrap_or(system)
+}
+
+/// What the clock says: `system`.
+#[cfg(not(feature = "failpoints"))]
+#[must_use]
+pub const fn clock(system: i64) -> i64 {
+    system
 }

@@ -18,7 +18,7 @@ use proem_guard::check::HoldMinutes;
 use proem_guard::show;
 use proem_runtime::effects::lock::{OnlyPerformer, PerformerRefusal};
 use proem_runtime::effects::{DeliveryOutcome, DeliveryTrouble, perform};
-use proem_store::TransitionAnswer;
+use proem_store::{TransitionAnswer, failpoint};
 use proem_store::query::{ActionDetail, ActionRow};
 use proem_store::record::{NewTransition, PerformerClaim, TransitionLoad};
 use serde_json::{Value as Json, json};
@@ -225,10 +225,12 @@ impl Performer<'_, '_> {
             let why = "another performer has taken over; nothing was sent by this one".to_owned();
             return Ok(SweptAction { row: row.clone(), state: ActionState::Unknown, why });
         }
+        failpoint::pass("before-effect");
         let outcome = match bytes.draft.way.form() {
             None => perform::inside(permit, row.key),
             Some(form) => self.routes.deliver(permit, row.key, form, &bytes.draft).await,
         };
+        failpoint::pass("after-effect");
         let executing = ActionRow { version: next(row), ..row.clone() };
         let (event, why, details) = match outcome {
             DeliveryOutcome::Sent { answer } => {

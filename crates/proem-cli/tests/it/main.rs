@@ -25,6 +25,7 @@ mod assemble;
 mod book;
 mod catalogue;
 mod credentials;
+mod effects;
 mod embedding;
 mod fixture;
 mod gallery;

@@ -17,4 +17,4 @@ mod interrupt;
 mod life;
 mod operator;
 mod scene;
-mod screen;
+pub(crate) mod screen;

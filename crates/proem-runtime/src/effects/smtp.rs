@@ -19,6 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proem_llm::secret::Secret;
+use proem_store::failpoint;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -161,7 +162,10 @@ pub(super) async fn transact(mail: &[u8], route: &SmtpRoute<'_>) -> DeliveryOutc
 
 /// The mail itself, behind 354.
 async fn content(dialogue: &mut Dialogue, mail: &[u8], open: &str) -> DeliveryOutcome {
-    match dialogue.hand_over(mail).await {
+    failpoint::pass("before-mail");
+    let answer = dialogue.hand_over(mail).await;
+    failpoint::pass("after-mail");
+    match answer {
         Ok(reply) => {
             let words = receiver_words(reply.text);
             match reply.code {

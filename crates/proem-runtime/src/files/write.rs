@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use proem_store::failpoint;
+
 use crate::{
     Error,
     files::{FILE, MissingFolder, Walked, named, unexpected, walk},
@@ -70,8 +72,12 @@ pub(crate) fn write_in_stages(
     use NewFileFailure::{Seen, Unseen};
     let walked = prepare(root, relative, access).map_err(Unseen)?;
     let temporary = Temporary::write(&walked, bytes, access).map_err(Unseen)?;
+    failpoint::pass("new-file-written");
     match fs::hard_link(&temporary.0, &walked.path) {
-        Ok(()) => sync_folder(&walked.folder).map_err(Seen),
+        Ok(()) => {
+            failpoint::pass("new-file-linked");
+            sync_folder(&walked.folder).map_err(Seen)
+        }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Unseen(Error::Exists { path: walked.path })),
         Err(error) => Err(Unseen(Error::io("create", &walked.path)(error))),
     }

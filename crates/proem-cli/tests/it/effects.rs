@@ -1,0 +1,19 @@
+//! Effects as the binary performs them: at most once, none lost, and what is in doubt is listed.
+//!
+//! The oracle is never the record alone: a mail server on loopback that logs what it has read, or the files of an
+//! outbox. Whatever a sweep met, [`scene::Office::agree`] holds both against each other.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test that fails here has found something; what it drew must be heard"
+)]
+
+mod delivery;
+mod kills;
+mod places;
+mod races;
+mod scene;

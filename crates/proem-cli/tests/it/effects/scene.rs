@@ -1,0 +1,299 @@
+//! An office whose agent proposes mails, a person at a terminal who decides about them, and what was received.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use proem_runtime::effects::scripted_smtp::{AUTHORITY, ScriptedSmtp, SmtpLog};
+use serde_json::{Value as Json, json};
+
+use crate::fixture::{Fixture, Run};
+use crate::terminal::screen::{Left, Terminal, start};
+
+/// What an agent may do here: `note` needs a yes, and `reminder` goes by itself after half an hour.
+pub(crate) const POLICY: &str = r#"version = 1
+level = "tactical"
+domains = ["corp.example"]
+recipients = [
+    { address = "ada@corp.example", name = "Ada", role = "sponsor" },
+    { address = "bob@corp.example", name = "Bob", role = "lead" },
+]
+
+[lists]
+approval = ["note"]
+hold = { reminder = 30 }
+
+[actions.note]
+level = "monitoring"
+perform = "mail"
+target = { role = "recipient" }
+fields.cc = { role = "recipient", list = true }
+fields.subject = { role = "text", audience = "internal", required = true, max_bytes = 200 }
+fields.body = { role = "text", audience = "internal", required = true }
+
+[actions.reminder]
+level = "monitoring"
+perform = "mail"
+target = { role = "recipient" }
+fields.subject = { role = "text", audience = "internal", required = true, max_bytes = 200 }
+fields.body = { role = "text", audience = "internal", required = true }
+"#;
+
+/// Where mails come from; the beginning of every configuration here.
+const SENDER: &str = "[effects.mail]\nfrom = \"projects@corp.example\"\n";
+
+/// Every state, as `queue list` is asked for them.
+const STATES: [&str; 13] = [
+    "proposed", "held", "waiting", "approved", "executing", "executed", "failed", "unknown", "resend", "resending",
+    "cancelled", "expired", "refused",
+];
+
+/// A user with a policy, whose effects are on.
+pub(crate) struct Office {
+    pub(crate) fixture: Fixture,
+    proposed: Cell<u32>,
+}
+
+/// How the mail server of a configuration is reached.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MailServer<'a> {
+    pub(crate) port: u16,
+    /// `tls`, `starttls` or `loopback-plain`.
+    pub(crate) security: &'a str,
+    /// Whether the server's authority counts, and who logs in.
+    pub(crate) lines: &'a str,
+}
+
+/// The server's authority counts.
+pub(crate) const KNOWN: &str = "authorities = \"authority.pem\"\n";
+/// It counts, and somebody logs in.
+pub(crate) const LOGIN: &str = "authorities = \"authority.pem\"\nuser = \"ann\"\ncredential = \"mail\"\n";
+
+impl Office {
+    /// One whose mails go to its outbox; `None`, said out loud, where the system has no pseudo-terminal.
+    pub(crate) fn open() -> Option<Self> {
+        let office = Self::closed();
+        let left = office.decide(&["effects", "on"], "y\n")?;
+        assert_eq!(left.code, Some(0), "{}", left.shown);
+        Some(office)
+    }
+
+    /// One whose effects nobody has switched on.
+    pub(crate) fn closed() -> Self {
+        let mut fixture = Fixture::folder();
+        fixture.set("TERM", "xterm-256color");
+        fixture.set("NO_COLOR", "1");
+        fixture.set("MAIL_PASSWORD", "correct horse battery");
+        fixture.configure("policy.toml", POLICY);
+        fixture.configure("authority.pem", AUTHORITY);
+        let office = Self { fixture, proposed: Cell::new(0) };
+        office.to_outbox();
+        office
+    }
+
+    /// Has mails go to the outbox from here on.
+    pub(crate) fn to_outbox(&self) {
+        self.configure("");
+    }
+
+    /// Has mails go to a server from here on.
+    pub(crate) fn to_server(&self, server: MailServer<'_>) {
+        let MailServer { port, security, lines } = server;
+        let credential = "[effects.credentials]\nmail = { variable = \"MAIL_PASSWORD\" }\n";
+        self.configure(&format!(
+            "[effects.mail.server]\nhost = \"localhost\"\nport = {port}\nsecurity = \"{security}\"\n{lines}{credential}"
+        ));
+    }
+
+    /// Writes the configuration, with more behind where mails come from.
+    pub(crate) fn configure(&self, more: &str) {
+        self.fixture.configure("config.toml", &format!("{SENDER}{more}"));
+    }
+
+    pub(crate) fn outbox(&self) -> PathBuf {
+        self.fixture.base.join("state/proem/outbox")
+    }
+
+    /// Sets a variable of the environment for one command.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.fixture.command(&self.fixture.binary);
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// A note to two people whose cause nobody has named before.
+    pub(crate) fn note(&self) -> Json {
+        let number = self.proposed.replace(self.proposed.get() + 1);
+        json!({
+            "action": "note",
+            "target": "ada@corp.example",
+            "fields": {
+                "cc": ["bob@corp.example"],
+                "subject": format!("Week {number}"),
+                "body": "The first line.\nThe second.\nThe third.\nThe last.\n",
+            },
+            "causes": [{ "id": format!("signal-{number}"), "revision": "1" }],
+        })
+    }
+
+    /// Proposes an action as it is given.
+    pub(crate) fn propose(&self, action: &Json) -> Run {
+        self.fixture.write("action.json", action.to_string());
+        self.fixture.proem(&["effects", "propose", "action.json", "--json"])
+    }
+
+    /// Proposes a note; its id.
+    pub(crate) fn noted(&self) -> String {
+        self.propose(&self.note()).json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A command on a terminal, up to its question.
+    pub(crate) fn asked(&self, args: &[&str]) -> Option<Terminal> {
+        let mut command = self.fixture.command(&self.fixture.binary);
+        command.args(args);
+        let mut terminal = start(command)?;
+        terminal.until("[y/N] ");
+        Some(terminal)
+    }
+
+    /// What a person at a terminal answers to a command's question.
+    pub(crate) fn decide(&self, args: &[&str], keys: &str) -> Option<Left> {
+        let terminal = self.asked(args)?;
+        terminal.press(keys);
+        Some(terminal.end())
+    }
+
+    /// A person says yes to actions.
+    #[track_caller]
+    pub(crate) fn approve(&self, ids: &[String]) {
+        let args: Vec<&str> = ["queue", "approve"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+        let left = self.decide(&args, "y\n").unwrap();
+        assert_eq!(left.code, Some(0), "{}", left.shown);
+    }
+
+    /// So many notes that a person said yes to.
+    pub(crate) fn approved(&self, count: usize) -> Vec<String> {
+        let ids: Vec<String> = (0..count).map(|_| self.noted()).collect();
+        self.approve(&ids);
+        ids
+    }
+
+    pub(crate) fn sweep(&self) -> Run {
+        self.fixture.proem(&["effects", "sweep", "--json"])
+    }
+
+    /// A sweep that nobody waits for, with variables of its own.
+    pub(crate) fn sweeping(&self, variables: &[(&str, &str)]) -> Child {
+        self.command(&["effects", "sweep"]).envs(variables.iter().copied()).spawn().unwrap()
+    }
+
+    /// Where every action stands, by its id.
+    pub(crate) fn states(&self) -> BTreeMap<String, String> {
+        let wanted = STATES.iter().flat_map(|state| ["--state", state]);
+        let args: Vec<&str> = ["queue", "list", "--json", "--limit", "100000"].into_iter().chain(wanted).collect();
+        let rows = self.fixture.proem(&args).json();
+        let text = |row: &Json, name: &str| row[name].as_str().unwrap().to_owned();
+        rows.as_array().unwrap().iter().map(|row| (text(row, "id"), text(row, "state"))).collect()
+    }
+
+    /// The ids of the actions that are listed without any wish: those that have not ended.
+    pub(crate) fn listed(&self) -> Vec<String> {
+        let rows = self.fixture.proem(&["queue", "list", "--json", "--limit", "100000"]).json();
+        rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// The events of an action, the first one first.
+    pub(crate) fn events(&self, id: &str) -> Vec<String> {
+        let rows = self.fixture.proem(&["effects", "log", "--json", "--limit", "100000"]).json();
+        let of_action = rows.as_array().unwrap().iter().rev().filter(|row| row["id"] == id);
+        of_action.map(|row| row["event"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// How often each action lies in the outbox, which is once or never, with all of its bytes.
+    pub(crate) fn in_outbox(&self) -> BTreeMap<String, usize> {
+        let Ok(files) = fs::read_dir(self.outbox()) else { return BTreeMap::new() };
+        let mut found = BTreeMap::new();
+        for file in files.map(Result::unwrap) {
+            let name = file.file_name().into_string().unwrap();
+            // What a process had begun when it was killed has no name of an action and is nobody's mail.
+            let Some(id) = name.strip_suffix(".eml") else {
+                assert!(name.starts_with(".proem-"), "{name}");
+                continue;
+            };
+            let mail = fs::read(file.path()).unwrap();
+            assert_eq!(id_of(&mail), id);
+            assert!(mail.ends_with(b"The last.\r\n"), "{id} is whole");
+            assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            *found.entry(id.to_owned()).or_default() += 1;
+        }
+        found
+    }
+
+    /// Holds the record against what was received: nothing came twice; what came is executed, unknown or, while
+    /// nobody has looked, executing; what is executed came; and every unknown one is listed.
+    #[track_caller]
+    pub(crate) fn agree(&self, received: &BTreeMap<String, usize>) -> BTreeMap<String, String> {
+        let states = self.states();
+        assert!(received.values().all(|times| *times == 1), "something came twice: {received:?}");
+        for (id, state) in &states {
+            let came = received.contains_key(id);
+            let may_have_come = ["executed", "unknown", "executing"].contains(&state.as_str());
+            assert!(!came || may_have_come, "{id} came and is {state}");
+            assert!(came || state != "executed", "{id} is executed and did not come");
+        }
+        assert!(received.keys().all(|id| states.contains_key(id)), "{received:?} {states:?}");
+        let listed = self.listed();
+        let mut unknown = states.iter().filter(|(_, state)| *state == "unknown");
+        assert!(unknown.all(|(id, _)| listed.contains(id)), "{listed:?}");
+        states
+    }
+}
+
+/// The id of the action that a mail is of.
+pub(crate) fn id_of(mail: &[u8]) -> String {
+    let mail = String::from_utf8_lossy(mail);
+    let line = mail.lines().find_map(|line| line.strip_prefix("Message-ID: <")).unwrap();
+    line.split_once('@').unwrap().0.to_owned()
+}
+
+/// How often each action was received: read to its end, and said to be had.
+pub(crate) fn received(log: &SmtpLog) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for mail in &log.mails {
+        *found.entry(id_of(mail)).or_default() += 1;
+    }
+    found
+}
+
+/// A server that plays a script, and the office whose mails go there.
+pub(crate) fn plain(server: &ScriptedSmtp) -> MailServer<'static> {
+    MailServer { port: server.port(), security: "loopback-plain", lines: "" }
+}
+
+/// Draws numbers, the same ones for the same seed: xorshift64 (Marsaglia, 2003).
+pub(crate) struct Draw(u64);
+
+impl Draw {
+    /// The seed is `PROEM_SEED`, or a fixed one, and is said.
+    pub(crate) fn seeded() -> Self {
+        let seed = number("PROEM_SEED", 0x5eed_0014);
+        eprintln!("PROEM_SEED={seed}");
+        Self(seed | 1)
+    }
+
+    /// A number below `end`.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end.max(1)
+    }
+}
+
+/// The number that a variable of the environment asks for.
+pub(crate) fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
