@@ -18,9 +18,9 @@ use proem_guard::check::HoldMinutes;
 use proem_guard::show;
 use proem_runtime::effects::lock::{OnlyPerformer, PerformerRefusal};
 use proem_runtime::effects::{DeliveryOutcome, DeliveryTrouble, perform};
-use proem_store::{TransitionAnswer, failpoint};
 use proem_store::query::{ActionDetail, ActionRow};
 use proem_store::record::{NewTransition, PerformerClaim, TransitionLoad};
+use proem_store::{TransitionAnswer, failpoint};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
@@ -68,14 +68,26 @@ pub struct SweptAction {
     pub state: ActionState,
     /// Why, in our words, with what a receiver said escaped; empty if the state says all.
     pub why: String,
+    /// Whether it was to be performed, and was.
+    pub attempt: SweepAttempt,
+}
+
+/// Whether a sweep was to perform an action, and did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SweepAttempt {
+    /// It was decided about, or its time was over; there was nothing to perform.
+    Undue,
+    /// It was performed.
+    Performed,
+    /// It was to be performed and was not, or nobody knows whether it was.
+    Missed,
 }
 
 impl SweepReport {
     /// Whether a person has to look: something may have happened that nobody saw, or could not be performed.
     #[must_use]
     pub fn needs_a_person(&self) -> bool {
-        let is_stuck = |change: &SweptAction| change.state == change.row.state;
-        self.changes.iter().any(|change| change.state == ActionState::Unknown || is_stuck(change))
+        self.changes.iter().any(|change| change.attempt == SweepAttempt::Missed || change.state == change.row.state)
     }
 }
 
@@ -143,7 +155,8 @@ impl Performer<'_, '_> {
         match row.state {
             ActionState::Executing | ActionState::Resending => {
                 let why = "its performer ended before it could say what became of it";
-                self.happens(row, ActionEvent::Die, why.to_owned(), json!({ "epoch": self.epoch.0 })).await.map(Some)
+                let details = json!({ "epoch": self.epoch.0 });
+                self.happens(row, ActionEvent::Die, why.to_owned(), details).await.map(SweptAction::missed).map(Some)
             }
             ActionState::Proposed | ActionState::Waiting if row.deadline <= now => {
                 self.happens(row, ActionEvent::Expire, "nobody decided in time".to_owned(), json!({})).await.map(Some)
@@ -162,7 +175,7 @@ impl Performer<'_, '_> {
         // Asked first: a sweep that ends in between leaves a proposal, which the next one settles.
         self.desk.escalated(Some(row.key), &action, &decision).await?;
         let state = self.desk.settle(&standing, &decision).await?;
-        Ok(SweptAction { row: row.clone(), state, why: reasons(&decision) })
+        Ok(SweptAction { row: row.clone(), state, why: reasons(&decision), attempt: SweepAttempt::Undue })
     }
 
     /// Takes an action up and performs it, if it may be at this moment.
@@ -193,7 +206,7 @@ impl Performer<'_, '_> {
             Ok(bytes) => bytes,
             // It is the configuration that has to be mended; a person's yes stays good meanwhile.
             Err(DraftRefusal::Configuration(why)) => {
-                return Ok(Some(SweptAction { row: row.clone(), state: row.state, why }));
+                return Ok(Some(SweptAction::stuck(row, row.state, why)));
             }
             Err(DraftRefusal::Action(problem)) => return self.put_aside(row, problem).await.map(Some),
         };
@@ -223,7 +236,7 @@ impl Performer<'_, '_> {
         let in_force = status.performer.map(|performer| performer.epoch);
         if in_force != Some(self.epoch) {
             let why = "another performer has taken over; nothing was sent by this one".to_owned();
-            return Ok(SweptAction { row: row.clone(), state: ActionState::Unknown, why });
+            return Ok(SweptAction::stuck(row, ActionState::Unknown, why));
         }
         failpoint::pass("before-effect");
         let outcome = match bytes.draft.way.form() {
@@ -231,6 +244,10 @@ impl Performer<'_, '_> {
             Some(form) => self.routes.deliver(permit, row.key, form, &bytes.draft).await,
         };
         failpoint::pass("after-effect");
+        let attempt = match outcome {
+            DeliveryOutcome::Sent { .. } => SweepAttempt::Performed,
+            _ => SweepAttempt::Missed,
+        };
         let executing = ActionRow { version: next(row), ..row.clone() };
         let (event, why, details) = match outcome {
             DeliveryOutcome::Sent { answer } => {
@@ -241,9 +258,8 @@ impl Performer<'_, '_> {
             DeliveryOutcome::NotSent(trouble) => told(ActionEvent::NotSent, &trouble),
             DeliveryOutcome::Unknown(trouble) => told(ActionEvent::Lose, &trouble),
         };
-        let mut change = self.happens(&executing, event, why, details).await?;
-        change.row = row.clone();
-        Ok(change)
+        let change = self.happens(&executing, event, why, details).await?;
+        Ok(SweptAction { row: row.clone(), attempt, ..change })
     }
 
     /// What follows if the table refuses to take an action up.
@@ -267,7 +283,7 @@ impl Performer<'_, '_> {
     /// Has a person look at what can't be performed.
     async fn put_aside(&self, row: &ActionRow, problem: String) -> Result<SweptAction, Error> {
         let details = json!({ "problem": problem });
-        self.happens(row, ActionEvent::RequireApproval, problem, details).await
+        self.happens(row, ActionEvent::RequireApproval, problem, details).await.map(SweptAction::missed)
     }
 
     async fn happens(
@@ -277,12 +293,11 @@ impl Performer<'_, '_> {
         why: String,
         details: Json,
     ) -> Result<SweptAction, Error> {
-        Ok(match self.transit(row, event, TransitionLoad::Nothing, details).await? {
-            TransitionAnswer::Made(made) => SweptAction { row: row.clone(), state: made.after.state, why },
-            TransitionAnswer::Refused(refused) => {
-                SweptAction { row: row.clone(), state: refused.state, why: refused.to_string() }
-            }
-        })
+        let (state, why) = match self.transit(row, event, TransitionLoad::Nothing, details).await? {
+            TransitionAnswer::Made(made) => (made.after.state, why),
+            TransitionAnswer::Refused(refused) => (refused.state, refused.to_string()),
+        };
+        Ok(SweptAction { row: row.clone(), state, why, attempt: SweepAttempt::Undue })
     }
 
     async fn transit(
@@ -337,7 +352,18 @@ fn reasons(decision: &Decision) -> String {
 }
 
 fn unreadable(row: &ActionRow) -> SweptAction {
-    SweptAction { row: row.clone(), state: row.state, why: "its texts are gone".to_owned() }
+    SweptAction::stuck(row, row.state, "its texts are gone".to_owned())
+}
+
+impl SweptAction {
+    /// One that was to be performed and stands in a state all the same.
+    fn stuck(row: &ActionRow, state: ActionState, why: String) -> Self {
+        Self { row: row.clone(), state, why, attempt: SweepAttempt::Missed }
+    }
+
+    fn missed(self) -> Self {
+        Self { attempt: SweepAttempt::Missed, ..self }
+    }
 }
 
 /// A receiver's trouble as an event, in words, and as it is kept.
