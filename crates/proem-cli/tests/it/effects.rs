@@ -12,8 +12,11 @@
     reason = "a test that fails here has found something; what it drew must be heard"
 )]
 
+mod clock;
 mod delivery;
+mod forged;
 mod kills;
 mod places;
 mod races;
 mod scene;
+mod stale;

@@ -16,5 +16,5 @@ mod dialogue;
 mod interrupt;
 mod life;
 mod operator;
-mod scene;
+pub(crate) mod scene;
 pub(crate) mod screen;

@@ -1,1 +1,157 @@
-//! stub
+//! A sweep is stopped before and after everything that it records and does; another one follows.
+//!
+//! The places are those of `proem_store::failpoint`: one on either side of each record, and those of
+//! [`failpoint::SWEEP`] around and within an effect.
+
+use std::collections::BTreeMap;
+
+use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpPlace, SmtpReaction, SmtpScript};
+use proem_store::failpoint;
+use serde_json::Value as Json;
+
+use super::scene::{DAY, Office, now, plain, received};
+
+/// Where a sweep is stopped, where the action stands then and behind the next sweep, and whether it has arrived then.
+type Stop = (&'static str, [&'static str; 2], [usize; 2]);
+
+/// The places up to the effect, and those behind it, of an action that a person has approved.
+const BEFORE: [Stop; 5] = [
+    ("before-epoch", ["approved", "executed"], [0, 1]),
+    ("after-epoch", ["approved", "executed"], [0, 1]),
+    ("before-take-up", ["approved", "executed"], [0, 1]),
+    ("after-take-up", ["executing", "unknown"], [0, 0]),
+    ("before-effect", ["executing", "unknown"], [0, 0]),
+];
+const BEHIND: [Stop; 3] = [
+    ("after-effect", ["executing", "unknown"], [1, 1]),
+    ("before-sent", ["executing", "unknown"], [1, 1]),
+    ("after-sent", ["executed", "executed"], [1, 1]),
+];
+
+/// Stops a sweep at a place.
+#[track_caller]
+fn stop(office: &Office, place: &str) {
+    let mut sweep = office.command(&["effects", "sweep"]);
+    let status = sweep.env("PROEM_FAILPOINT", place).status().unwrap();
+    assert_eq!(status.code(), None, "{place} was not passed");
+}
+
+/// Stops a sweep at each place, with a mail of its own, and lets another one follow. `arrived` is what was received.
+fn check(office: &Office, stops: &[Stop], arrived: impl Fn() -> BTreeMap<String, usize>) {
+    for (place, states, times) in stops {
+        let id = office.approved(1).remove(0);
+        stop(office, place);
+        for (round, (state, times)) in states.iter().zip(times).enumerate() {
+            let arrived = arrived();
+            let found = office.agree(&arrived)[&id].clone();
+            let came = arrived.get(&id).copied().unwrap_or_default();
+            assert_eq!((found.as_str(), came), (*state, *times), "{place}, sweep {round}");
+            let code = office.sweep().code();
+            assert_eq!(code, i32::from(round == 0 && states[1] == "unknown"), "{place}");
+        }
+        // The third sweep has found nothing to do.
+        let arrived = arrived();
+        assert_eq!(office.agree(&arrived)[&id], states[1], "{place}");
+        assert_eq!(arrived.get(&id).copied().unwrap_or_default(), times[1], "{place}");
+    }
+}
+
+#[test]
+fn a_sweep_to_an_outbox_is_stopped_at_every_place() {
+    let Some(office) = Office::open() else { return };
+    let within: [Stop; 2] =
+        [("new-file-written", ["executing", "unknown"], [0, 0]), ("new-file-linked", ["executing", "unknown"], [1, 1])];
+    check(&office, &[&BEFORE[..], &within, &BEHIND].concat(), || office.in_outbox());
+}
+
+#[test]
+fn a_sweep_to_a_mail_server_is_stopped_at_every_place() {
+    let Some(office) = Office::open() else { return };
+    let server = ScriptedSmtp::start(SmtpScript::new(SmtpEncryption::None)).unwrap();
+    office.to_server(plain(&server));
+    let within: [Stop; 2] =
+        [("before-mail", ["executing", "unknown"], [0, 0]), ("after-mail", ["executing", "unknown"], [1, 1])];
+    check(&office, &[&BEFORE[..], &within, &BEHIND].concat(), || received(&server.log()));
+}
+
+#[test]
+fn every_place_of_an_effect_is_in_a_table() {
+    let tested: Vec<&str> = ["before-effect", "new-file-written", "new-file-linked", "before-mail", "after-mail"]
+        .into_iter()
+        .chain(["after-effect"])
+        .collect();
+    assert_eq!(failpoint::SWEEP.to_vec(), tested);
+}
+
+/// Stops a sweep beside an outcome that a server with a fault brings about.
+#[test]
+fn a_sweep_is_stopped_beside_every_outcome() {
+    let Some(office) = Office::open() else { return };
+    let drops = || SmtpReaction::Drop;
+    let no = || SmtpReaction::Say("550 no such user\r\n".to_owned());
+    for (event, place, reaction, state) in [
+        ("fail", SmtpPlace::Recipient(1), no as fn() -> SmtpReaction, "failed"),
+        ("not-sent", SmtpPlace::Sender, drops, "waiting"),
+        ("lose", SmtpPlace::Body(2), drops, "unknown"),
+    ] {
+        for (side, stands, then) in [("before", "executing", "unknown"), ("after", state, state)] {
+            let script = SmtpScript::new(SmtpEncryption::None).with(place, reaction());
+            let server = ScriptedSmtp::start(script).unwrap();
+            office.to_server(plain(&server));
+            let id = office.approved(1).remove(0);
+            stop(&office, &format!("{side}-{event}"));
+            assert_eq!(office.states()[&id], stands, "{side}-{event}");
+            let connections = server.log().connections;
+            office.sweep();
+            assert_eq!(office.agree(&BTreeMap::new())[&id], then, "{side}-{event}");
+            assert_eq!(server.finish().connections, connections, "{side}-{event}: nothing was tried again");
+        }
+    }
+}
+
+/// Stops a sweep beside what it records without performing anything: nothing is lost, and the next one goes on.
+#[test]
+fn a_sweep_is_stopped_beside_every_other_record() {
+    for (side, event, state, proposal) in [
+        ("before", "require-approval", "waiting", Office::note as fn(&Office) -> Json),
+        ("after", "require-approval", "waiting", Office::note),
+        ("before", "hold", "held", Office::reminder),
+        ("after", "hold", "held", Office::reminder),
+    ] {
+        let mut office = Office::closed();
+        let first = id(&office.propose(&proposal(&office)).json());
+        let Some(left) = office.decide(&["effects", "on"], "y\n") else { return };
+        assert_eq!(left.code, Some(0));
+        let check = |office: &Office, event: &str, (id, from, to): (&String, &str, &str)| {
+            assert_eq!(office.states()[id], from, "{side}-{event}");
+            stop(office, &format!("{side}-{event}"));
+            let stands = if side == "before" { from } else { to };
+            assert_eq!(office.states()[id], stands, "{side}-{event}");
+            office.sweep();
+            assert_eq!(office.agree(&office.in_outbox())[id], to, "{side}-{event}");
+            let happened = office.events(id);
+            assert_eq!(happened.iter().filter(|one| *one == event).count(), 1, "{side}-{event}: {happened:?}");
+        };
+        check(&office, event, (&first, "proposed", state));
+        if event == "hold" {
+            continue;
+        }
+        // A performer that died, and one that dies when it says so.
+        let lost = office.approved(1).remove(0);
+        stop(&office, "after-take-up");
+        check(&office, "die", (&lost, "executing", "unknown"));
+        // A yes that is too old, and a question that nobody answered.
+        let late = office.approved(1).remove(0);
+        office.fixture.set("PROEM_CLOCK", (now() + 2 * DAY).to_string());
+        check(&office, "lapse-approval", (&late, "approved", "waiting"));
+        office.fixture.set("PROEM_CLOCK", (now() + 8 * DAY).to_string());
+        // The only one that nobody answered.
+        let cancelled = office.decide(&["queue", "cancel", &first], "y\n").unwrap();
+        assert_eq!(cancelled.code, Some(0), "{}", cancelled.shown);
+        check(&office, "expire", (&late, "waiting", "expired"));
+    }
+}
+
+fn id(proposed: &Json) -> String {
+    proposed["id"].as_str().unwrap().to_owned()
+}
