@@ -137,8 +137,12 @@ fn mail(
     };
     let bytes = write_mail(&draft, key, &domain).map_err(|refused| match refused {
         MailRefusal::Domain { .. } | MailRefusal::Date => configuration(refused.to_string()),
-        MailRefusal::Injection { field: MailField::From | MailField::FromName, .. }
-        | MailRefusal::Address { field: MailField::From } => configuration(refused.to_string()),
+        // The sender is the configuration's and every recipient the policy's, whatever an agent wrote.
+        MailRefusal::Injection {
+            field: MailField::From | MailField::FromName | MailField::To | MailField::ToName,
+            ..
+        }
+        | MailRefusal::Address { field: MailField::From | MailField::To } => configuration(refused.to_string()),
         refused => DraftRefusal::Action(refused.to_string()),
     })?;
     let to = draft.to.into_iter().map(|mailbox| mailbox.address).collect();

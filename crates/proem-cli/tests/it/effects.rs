@@ -18,5 +18,6 @@ mod forged;
 mod kills;
 mod places;
 mod races;
+mod refused;
 mod scene;
 mod stale;
