@@ -67,7 +67,7 @@ fn a_clock_that_went_back_releases_nothing() {
 
 #[test]
 fn what_is_late_is_asked_about_and_never_sent() {
-    for late in [4 * 60 * MINUTE + 1, DAY, 2 * DAY] {
+    for late in [4 * 60 * MINUTE + 1, DAY] {
         let Some(mut clocked) = Clocked::new() else { return };
         let due = clocked.begun + 30 * MINUTE;
         assert_eq!(clocked.sweep_at(due + late), "waiting", "{late} late");
