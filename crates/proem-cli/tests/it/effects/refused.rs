@@ -70,7 +70,7 @@ fn headers_within_a_text() {
     let mut said = session(&office, &[run, refused]);
     // The names beside the addresses are the user's own, and a mistake there stops every mail.
     let good = office.noted();
-    office.approve(&[good.clone()]);
+    office.approve(std::slice::from_ref(&good));
     for (config, policy) in [("name = \"Ann\\r\\nBcc: eve@evil.example\"\n", POLICY.to_owned()), ("", injected_name())]
     {
         office.configure(config);
@@ -216,7 +216,7 @@ fn an_outbox_that_can_not_be_written_between_intent_and_effect() {
     assert_eq!(office.events(&id)[2..], ["take-up", "not-sent"]);
     assert_eq!(office.agree(&office.in_outbox())[&id], "waiting");
     // Once it can be written, the same mail goes after another yes.
-    office.approve(&[id.clone()]);
+    office.approve(std::slice::from_ref(&id));
     assert_eq!(office.sweep().code(), 0);
     let mail = fs::read(office.outbox().join(format!("{id}.eml"))).unwrap();
     assert_eq!(id_of(&mail), id);
