@@ -43,8 +43,11 @@ const INTRODUCTION: &str = "\
 # configuration, or else the default that stands here.
 #
 # Whoever changes this file changes what your models are told, so a change counts only after you
-# trusted it with `proem trust`.
+# trusted it with `proem trust`. `[effects]`, how actions leave, is in your own configuration alone.
 ";
+
+/// The tables that only the user's own configuration decides, so that no project is offered them.
+const USERS_ALONE: [&str; 1] = ["effects"];
 
 /// Values for keys without a default, to show their form.
 const FORMS: [(&str, &str); 68] = [
@@ -138,19 +141,28 @@ pub fn text(values: &KeyValues) -> String {
     format!("{SHORT_INTRODUCTION}\n{}", laid_out(tables))
 }
 
-/// Every key, for who looks for one.
+/// Every key that a project may set, for who looks for one.
 ///
 /// # Errors
 ///
 /// Never, but for a bug.
 pub fn every_key() -> Result<String, Error> {
-    let root = schema_for!(Config).to_value();
+    let root = of_projects();
     let defaults =
         toml::Table::try_from(AssembleSettings::default()).map_err(|e| Error::bug("could not write TOML", e))?;
     let defaults = BTreeMap::from([("assemble".to_owned(), toml::Value::Table(defaults))]).into_iter().collect();
     let mut writer = Writer { root: &root, out: INTRODUCTION.to_owned() };
     writer.table("", &root, Some(&defaults));
     Ok(writer.out)
+}
+
+/// The schema of a configuration without what is the user's alone.
+fn of_projects() -> Json {
+    let mut root = schema_for!(Config).to_value();
+    if let Some(keys) = root.get_mut("properties").and_then(Json::as_object_mut) {
+        keys.retain(|key, _| !USERS_ALONE.contains(&key.as_str()));
+    }
+    root
 }
 
 /// The lines that set `values`, for a file that is there already.
@@ -339,19 +351,49 @@ mod tests {
         }
     }
 
+    /// The tables that a schema refers to, directly or through others.
+    fn referred<'s>(root: &'s Json, schema: &'s Json, found: &mut BTreeMap<&'s str, &'s Json>) {
+        match schema {
+            Json::Object(words) => {
+                let path = words.get("$ref").and_then(Json::as_str).map(|path| path.trim_start_matches('#'));
+                if let Some((path, target)) = path.and_then(|path| Some((path, root.pointer(path)?)))
+                    && found.insert(path, target).is_none()
+                {
+                    referred(root, target, found);
+                }
+                words.iter().filter(|(word, _)| *word != "$defs").for_each(|(_, one)| referred(root, one, found));
+            }
+            Json::Array(all) => all.iter().for_each(|one| referred(root, one, found)),
+            _ => {}
+        }
+    }
+
     #[test]
     fn no_key_is_forgotten() {
         let text = uncommented(&every_key().unwrap());
-        let schema = schema_for!(Config).to_value();
-        let mut tables: Vec<&Json> = schema["$defs"].as_object().unwrap().values().collect();
-        tables.push(&schema);
-        for key in tables.iter().filter_map(|table| table["properties"].as_object()).flat_map(|keys| keys.keys()) {
+        let schema = of_projects();
+        let mut tables = BTreeMap::from([("", &schema)]);
+        referred(&schema, &schema, &mut tables);
+        assert!(tables.len() > 10, "the tables of {:?} alone", tables.keys());
+        for key in tables.values().filter_map(|table| table["properties"].as_object()).flat_map(|keys| keys.keys()) {
             let table = format!(".{key}");
             let found = text
                 .lines()
                 .any(|line| line.starts_with(&format!("{key} = ")) || (line.starts_with('[') && line.contains(&table)));
             let is_table = [format!("[{key}]\n"), format!("[{key}.")].iter().any(|start| text.contains(start));
             assert!(found || is_table, "{key}");
+        }
+    }
+
+    #[test]
+    fn what_is_the_users_alone_is_offered_to_no_project() {
+        let known = schema_for!(Config).to_value();
+        for (name, offered) in [("every key", every_key().unwrap()), ("a new file", text(&KeyValues::new()))] {
+            let offered: toml::Table = uncommented(&offered).parse().unwrap();
+            for key in USERS_ALONE {
+                assert!(known["properties"].get(key).is_some(), "`{key}` is a key");
+                assert!(!offered.contains_key(key), "{name} offers `{key}`");
+            }
         }
     }
 

@@ -20,7 +20,8 @@ pub struct EffectsFile {
     pub servers: BTreeMap<String, TicketServerFile>,
     /// What is asked of servers, under the names that the policy's `perform = "request:NAME"` has.
     pub requests: BTreeMap<String, RequestFile>,
-    /// Where credentials are, each under a name that you choose.
+    /// Where credentials are, each under a name that you choose: in a `variable` of the environment, or on the one line
+    /// of a `file` that only you can read (mode 600); relative to this file, or absolute.
     pub credentials: BTreeMap<String, CredentialFile>,
 }
 

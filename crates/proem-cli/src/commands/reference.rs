@@ -53,7 +53,8 @@ not set). A repository may have a `proem.toml` at its root, with the same keys. 
 with `proem trust`, its keys override yours, table by table. Until then it can only lower limits:
 its `max_context_tokens`, `max_tools`, `max_skills`, `max_memories`, `max_results` and the caps below
 `[budget]` apply if they are lower than yours, `records.keep` applies if it keeps less, and everything
-else in it is ignored.
+else in it is ignored. `[effects]` and `records.days` are yours alone: a `proem.toml` changes nothing about them,
+trusted or not.
 
 A key that isn't listed here is an error. A key without a default may be left out.
 ";
@@ -101,6 +102,29 @@ base_url = "http://127.0.0.1:11434/v1"
 base_url = "https://gateway.example/v1"
 key = "GATEWAY_KEY"
 concurrency = 4
+
+[effects.mail]
+from = "projects@example.org"
+
+[effects.mail.server]
+host = "mail.example.org"
+user = "projects"
+credential = "mail"
+
+[effects.credentials]
+mail = { file = "mail-password" }
+tickets = { variable = "TICKETS_TOKEN" }
+
+[effects.servers.tickets]
+origin = "https://tickets.example.org"
+credential = "tickets"
+
+[effects.requests.jira_comment]
+server = "tickets"
+kind = "comment"
+method = "POST"
+path = "/rest/api/2/issue/{target}/comment"
+body = { body = "{body}" }
 "#;
 
 /// A table of the configuration.
@@ -154,11 +178,11 @@ fn rows<'s>(root: &'s Json, table: &ConfigTable<'s>, out: &mut String) -> Vec<Co
             out.push_str(&format!("| `{key}` | table `[{name}]` | | {}{names} |\n", sentence(value)));
             tables.push(ConfigTable { name, schema });
         } else {
-            out.push_str(&format!("| `{key}` | {} |{}| {} |\n", kind(target), default(value), sentence(value)));
+            out.push_str(&format!("| `{key}` | {} |{}| {} |\n", kind(root, target), default(value), sentence(value)));
         }
     }
     for (key, about) in names(table.schema) {
-        let kind = table.schema.get("additionalProperties").map(kind).unwrap_or_default();
+        let kind = table.schema.get("additionalProperties").map(|of| kind(root, of)).unwrap_or_default();
         out.push_str(&format!("| `{key}` | {kind} | | {about} |\n"));
     }
     tables
@@ -186,14 +210,13 @@ fn sentence(schema: &Json) -> String {
 }
 
 /// What a value looks like.
-fn kind(schema: &Json) -> String {
+fn kind(root: &Json, schema: &Json) -> String {
+    let below = |word: &str| schema.get(word).map(|of| kind(root, resolved(root, of))).unwrap_or_default();
     let of = |name: &str| match name {
         "string" => "text".to_owned(),
         "integer" => "whole number".to_owned(),
-        "array" => format!("list of {}", schema.get("items").map(kind).unwrap_or_default()),
-        "object" => {
-            format!("table of {}", schema.get("additionalProperties").map(kind).unwrap_or_default())
-        }
+        "array" => format!("list of {}", below("items")),
+        "object" => format!("table of {}", below("additionalProperties")),
         other => other.to_owned(),
     };
     match schema.get("type") {
@@ -201,10 +224,18 @@ fn kind(schema: &Json) -> String {
         Some(Json::Array(names)) => {
             names.iter().filter_map(Json::as_str).find(|name| *name != "null").map(of).unwrap_or_default()
         }
-        // A choice of words, each with its meaning.
-        _ if schema.get("oneOf").is_some() => "text".to_owned(),
-        _ => String::new(),
+        _ => match schema.get("oneOf").and_then(Json::as_array) {
+            Some(choices) => chosen(choices),
+            None => "anything".to_owned(),
+        },
     }
+}
+
+/// What a choice looks like: a word, each with its meaning, or a table with one of several keys.
+fn chosen(choices: &[Json]) -> String {
+    let keys = choices.iter().filter_map(|choice| choice.get("properties")?.as_object()?.keys().next());
+    let tables: Vec<String> = keys.map(|key| format!("`{{ {key} = … }}`")).collect();
+    if tables.is_empty() { "text".to_owned() } else { tables.join(" or ") }
 }
 
 fn default(schema: &Json) -> String {
