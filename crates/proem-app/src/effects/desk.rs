@@ -86,7 +86,10 @@ impl<'p> ActionDesk<'p> {
     ///
     /// If the policy or the records can't be read.
     pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<Noted<Self>, Error> {
-        let Noted { value: policy, mut notes } = policy::in_force(project)?;
+        // What of a project's files does not count concerns whoever relies on it here.
+        let mut notes = project.all_notes();
+        let Noted { value: policy, notes: said } = policy::in_force(project)?;
+        notes.extend(said);
         let guarding = GuardSetup::load(&project.places, &[])?;
         notes.extend(guarding.notes.iter().cloned());
         let opened = open(project, access).await?;

@@ -127,7 +127,12 @@ fn in_words(proposal: &Proposal) -> String {
         }
         None => String::new(),
     };
-    format!("{fate}\n{escalation}{}", page::decided(&proposal.decision))
+    // What the policy would say now is not what was decided about an action that stands there already.
+    let decided = match proposal.fate {
+        ProposalFate::Known(_) | ProposalFate::Duplicate(_) => String::new(),
+        ProposalFate::Written(_) | ProposalFate::Unwritten => page::decided(&proposal.decision),
+    };
+    format!("{fate}\n{escalation}{decided}")
 }
 
 fn written(id: &str, state: ActionState, proposal: &Proposal) -> String {

@@ -62,7 +62,7 @@ fn page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
     }
     fact("level", desk.policy.level().as_str());
     if let Some(performer) = &desk.status.performer {
-        fact("last sweep", &format!("{} (the {}th)", when::clock(performer.at, zone), performer.epoch.0));
+        fact("last sweep", &format!("{} (number {})", when::clock(performer.at, zone), performer.epoch.0));
     }
     for state in ActionState::ALL {
         let Some(count) = desk.status.actions.get(&state).copied().filter(|count| *count > 0) else { continue };

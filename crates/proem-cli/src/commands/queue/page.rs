@@ -20,6 +20,9 @@ use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, cut, styled};
 /// The most characters of the name of a signal.
 const MAX_SIGNAL: usize = 80;
 
+/// The most characters of what somebody or something said to it.
+const MAX_WORDS: usize = 240;
+
 /// What an action says, between bars.
 pub(crate) fn said(action: &ProposedAction) -> String {
     let name = action.name().map_or_else(|| "an action that no list has".to_owned(), |name| styled(BOLD, name));
@@ -92,7 +95,7 @@ pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> Str
         cut(&row.actor, 60)
     ));
     if let Some(why) = why_waiting(row.state, &item.detail.transitions) {
-        out.push_str(&format!("{}  {why}\n", styled(DIM, "waits for  ")));
+        out.push_str(&format!("{}  {why}\n", styled(DIM, "waits for ")));
     }
     if let Some(decision) = &item.decision {
         out.push_str(&decided(decision));
@@ -137,8 +140,9 @@ pub(super) fn changes(before: &ProposedAction, after: &ProposedAction) -> String
 fn happened(transitions: &[TransitionRow], zone: &TimeZone) -> String {
     let mut out = String::new();
     for row in transitions {
-        let words =
-            row.details.get("words").and_then(|words| words.as_str()).map(|words| format!(": {}", cut(words, 120)));
+        // What a person said, or why it ended like this: who has to look whether it happened starts there.
+        let said = ["words", "problem"].iter().find_map(|name| row.details.get(*name)?.as_str());
+        let words = said.map(|words| format!(": {}", cut(words, MAX_WORDS)));
         out.push_str(&format!(
             "{}  {} → {} by {}{}\n",
             styled(DIM, &when::clock(row.at, zone)),
@@ -164,7 +168,7 @@ fn consequence(item: &QueuedAction, action: &ProposedAction, policy: &Policy) ->
             let people: Vec<String> = to.iter().map(|address| person(policy, address)).collect();
             format!("a mail of {} bytes goes to {}", ui::grouped(bytes.len()), people.join(" and to "))
         }
-        Some(Ok(ActionDraft { way: DraftWay::Request { server }, bytes })) => {
+        Some(Ok(ActionDraft { way: DraftWay::Request { server, .. }, bytes })) => {
             format!("a request of {} bytes goes to the server `{}`", ui::grouped(bytes.len()), cut(server, 60))
         }
         Some(Ok(ActionDraft { way: DraftWay::Inside, .. })) => {

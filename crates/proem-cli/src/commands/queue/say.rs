@@ -8,6 +8,7 @@ use proem_app::effects::drafting::DraftRefusal;
 use proem_app::effects::queue::{QueueVerdict, QueuedAction};
 use proem_app::operator::Consent;
 use proem_app::records;
+use proem_engine::effect::ActionState;
 use proem_store::record::ApprovalBreadth;
 
 use super::{Resolution, at_desk, page, short};
@@ -93,7 +94,12 @@ async fn decided(
     }
     for item in items {
         let made = desk.say(&operator, &item.detail.row, verdict(item), breadth).await?;
-        ui::aside(&format!("{} is {}\n", short(&item.detail.row.key), made.after.state.as_str()));
+        let becomes = match made.after.state {
+            ActionState::Approved => "is approved and goes with the next sweep",
+            ActionState::Resend => "goes once more with the next sweep",
+            ended => &format!("is {}", ended.as_str()),
+        };
+        ui::aside(&format!("{} {becomes}\n", short(&item.detail.row.key)));
     }
     Ok(ExitCode::SUCCESS)
 }
