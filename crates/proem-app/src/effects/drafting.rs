@@ -40,6 +40,8 @@ pub enum DraftWay {
     Request {
         /// The server's name in the configuration.
         server: String,
+        /// The request's name there.
+        template: String,
     },
     /// Not at all: it is done when that is written down.
     Inside,
@@ -172,17 +174,18 @@ fn request(
         let problem = format!("`effects.requests.{template}` is not set, so the request can't be made; declare it");
         return Err(configuration(problem));
     };
-    let template = of_file(file, settings)?;
+    let written = of_file(file, settings)?;
     let mut values: BTreeMap<String, String> =
         values(action.tree()).into_iter().map(|(name, texts)| (name, texts.join("\n"))).collect();
     if let Some(target) = show::json(action.target()).as_str() {
         values.insert("target".to_owned(), target.to_owned());
     }
-    let bytes = write_request(&template, &values, key).map_err(|refused| match refused {
+    let bytes = write_request(&written, &values, key).map_err(|refused| match refused {
         RequestRefusal::Value(_) | RequestRefusal::TooLong => DraftRefusal::Action(refused.to_string()),
         refused => configuration(refused.to_string()),
     })?;
-    Ok(ActionDraft { way: DraftWay::Request { server: file.server.clone() }, bytes })
+    let way = DraftWay::Request { server: file.server.clone(), template: template.to_owned() };
+    Ok(ActionDraft { way, bytes })
 }
 
 /// The template that the configuration declares.

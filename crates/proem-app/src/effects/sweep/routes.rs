@@ -84,7 +84,7 @@ impl<'p> DeliveryRoutes<'p> {
                 }
                 None => self.make_outbox().map_err(configuration)?,
             },
-            DraftWay::Request { server } => {
+            DraftWay::Request { server, .. } => {
                 let known = self.ticket_server(server).map_err(configuration)?;
                 self.load(known.credential.as_deref()).map_err(configuration)?;
             }
@@ -156,7 +156,7 @@ impl<'p> DeliveryRoutes<'p> {
     }
 
     fn route(&self, way: &DraftWay) -> Result<DeliveryRoute<'_>, Error> {
-        let DraftWay::Request { server } = way else {
+        let DraftWay::Request { server, template } = way else {
             let (Some(file), Some(server)) = (&self.settings.mail.server, &self.server) else {
                 return Ok(DeliveryRoute::Outbox(&self.outbox));
             };
@@ -170,7 +170,8 @@ impl<'p> DeliveryRoutes<'p> {
             Some(user) => HostCredential::Basic { user, secret },
             None => HostCredential::Bearer(secret),
         });
-        let not_done = self.settings.requests.values().find(|file| file.server == *server);
+        // What one request says of its statuses holds for no other of the same server.
+        let not_done = self.settings.requests.get(template);
         Ok(DeliveryRoute::Request(RequestRoute {
             origin: &known.origin,
             scope: if known.private { HostScope::Private } else { HostScope::Public },
@@ -200,4 +201,49 @@ fn smtp_server(file: &MailServerFile, folder: &Path) -> Result<SmtpServer, Error
         roots,
         limits: SmtpLimits::default(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_fails_by_its_own_statuses_alone() {
+        let settings: EffectsFile = toml::from_str(
+            r#"
+[servers.tickets]
+origin = "https://tickets.example.org"
+
+[requests.a]
+server = "tickets"
+kind = "comment"
+method = "POST"
+path = "/a"
+body = {}
+not_done = [503]
+
+[requests.b]
+server = "tickets"
+kind = "create"
+method = "POST"
+path = "/b"
+body = {}
+"#,
+        )
+        .unwrap();
+        let routes = DeliveryRoutes {
+            settings: &settings,
+            folder: PathBuf::new(),
+            outbox: PathBuf::new(),
+            reading: CredentialReading::FilesAlone,
+            environment: Environment::inherited(),
+            secrets: BTreeMap::new(),
+            server: None,
+        };
+        for (template, expected) in [("a", &[503][..]), ("b", &[])] {
+            let way = DraftWay::Request { server: "tickets".to_owned(), template: template.to_owned() };
+            let DeliveryRoute::Request(route) = routes.route(&way).unwrap() else { panic!("it is a request") };
+            assert_eq!(route.not_done, expected, "{template}");
+        }
+    }
 }
