@@ -9,7 +9,7 @@ use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval, Transition, TransitionRequest};
 use proem_engine::policy::{AutonomyLevel, Decision, DecisionMoment, Policy, ProposedAction};
 use proem_engine::run::Time;
-use proem_guard::{LabelTree, TreeDifference};
+use proem_guard::{LabelTree, TreeDifference, Untrusted};
 use proem_store::query::{ActionDetail, ActionRow, ActionsWanted, QuarantinedItem, SenderRow};
 use proem_store::record::{
     ActionCorrection, ApprovalBreadth, NewTransition, QuarantineId, QuarantineReview, QuarantineState, TransitionLoad,
@@ -78,6 +78,13 @@ impl ActionDesk<'_> {
     pub async fn queue(&self, states: &[ActionState], most: Option<u64>) -> Result<Vec<ActionRow>, Error> {
         let wanted = ActionsWanted { project: Some(self.owner.clone()), states: states.to_vec(), most };
         Ok(self.store.actions(&wanted).await?)
+    }
+
+    /// What an action is aimed at, as it is written; `None` once its texts are gone.
+    #[must_use]
+    pub fn target(&self, row: &ActionRow) -> Option<Untrusted<String>> {
+        let action = ProposedAction::stored(row.form.as_deref()?, &self.policy).ok()?;
+        Some(action.target().clone())
     }
 
     /// The key of the one action whose key begins like that.

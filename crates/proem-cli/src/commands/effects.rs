@@ -21,7 +21,9 @@ Examples:
   proem effects status
   proem effects on
   proem effects sweep               # from a timer, each minute
-  proem effects log --limit 20";
+  proem effects log --limit 20
+  proem effects off
+  proem effects purge --before 90d";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EffectsCommand {

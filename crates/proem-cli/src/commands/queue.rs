@@ -28,14 +28,16 @@ Examples:
   proem queue approve 1a2b3c4d
   proem queue cancel 1a2b3c4d --because \"the release slipped\"
   proem queue edit 1a2b3c4d --set subject=\"Status of week 12\"
+  proem queue release 1a2b3c4d
   proem queue resolve 1a2b3c4d sent
+  proem queue quarantine
 
 Reading needs nothing; whatever changes an action asks you at a terminal.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum QueueCommand {
     /// List actions, those that are due first
-    #[command(after_help = "Example:\n  proem queue list --state unknown --json")]
+    #[command(after_help = list::LIST_EXAMPLES)]
     List(list::List),
     /// Show an action: what it says, why it waits, and what happens on yes
     #[command(after_help = "Example:\n  proem queue show 1a2b3c4d")]

@@ -21,6 +21,7 @@ macro_rules! snapshot {
 
 mod adapt;
 mod agent;
+mod approvals;
 mod assemble;
 mod book;
 mod catalogue;

@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use jiff::tz::TimeZone;
+use proem_app::effects::ActionDesk;
 use proem_app::{records, when};
 use proem_engine::effect::ActionState;
+use proem_guard::show;
 use proem_store::query::ActionRow;
 use proem_text::json;
 use serde_json::{Value as Json, json};
@@ -15,6 +17,17 @@ use serde_json::{Value as Json, json};
 use super::{at_desk, short};
 use crate::failure::CommandFailure;
 use crate::ui::{self, YELLOW, cell, styled};
+
+pub(super) const LIST_EXAMPLES: &str = "\
+Examples:
+  proem queue list
+  proem queue list --state unknown --json";
+
+/// The most characters of what an action is aimed at: as many as an address can have, since its end tells where it leads
+/// (RFC 5321, 4.5.3.1.3, less the angle brackets).
+const MAX_TARGET: usize = 254;
+/// The widest column that others are filled up to.
+const TARGET_COLUMN: usize = 40;
 
 #[derive(Debug, Parser)]
 pub(crate) struct List {
@@ -46,13 +59,17 @@ pub(super) fn run(args: &List) -> Result<ExitCode, CommandFailure> {
         let more = rows.len() > most;
         rows.truncate(most);
         if args.json {
-            let rows: Vec<Json> = rows.iter().map(as_value).collect();
+            let rows: Vec<Json> = rows.iter().map(|row| as_value(desk, row)).collect();
             ui::document(&json::pretty(&json!(rows)))?;
         } else if rows.is_empty() {
             ui::note("nothing waits in this project");
         } else {
             let zone = records::zone(&desk.project.config.budget)?;
-            ui::listing(&rows.iter().map(|row| line(row, &zone)).collect::<String>())?;
+            let targets: Vec<String> = rows.iter().map(|row| target(desk, row)).collect();
+            let widths = targets.iter().map(|target| target.chars().count());
+            let width = widths.filter(|width| *width <= TARGET_COLUMN).max().unwrap_or_default();
+            let lines = rows.iter().zip(&targets).map(|(row, target)| line(row, &format!("{target:width$}"), &zone));
+            ui::listing(&lines.collect::<String>())?;
         }
         if more {
             ui::note(&format!("there are more than {}; --limit shows more", args.limit));
@@ -61,10 +78,11 @@ pub(super) fn run(args: &List) -> Result<ExitCode, CommandFailure> {
     })
 }
 
-fn as_value(row: &ActionRow) -> Json {
+fn as_value(desk: &ActionDesk<'_>, row: &ActionRow) -> Json {
     json!({
         "id": row.key.to_string(),
         "action": row.scope.name,
+        "target": desk.target(row).as_ref().map(show::json),
         "state": row.state.as_str(),
         "version": row.version.0,
         "created": when::rfc3339(row.created),
@@ -75,13 +93,19 @@ fn as_value(row: &ActionRow) -> Json {
     })
 }
 
-fn line(row: &ActionRow, zone: &TimeZone) -> String {
+/// What an action is aimed at; nothing once its texts are gone.
+fn target(desk: &ActionDesk<'_>, row: &ActionRow) -> String {
+    let target = desk.target(row).map(|target| show::terminal_capped(&target, MAX_TARGET).into_string());
+    target.unwrap_or_default()
+}
+
+fn line(row: &ActionRow, target: &str, zone: &TimeZone) -> String {
     let state = cell(row.state.as_str(), 10);
     let state = match row.state {
         ActionState::Unknown | ActionState::Waiting => styled(YELLOW, &state),
         _ => state,
     };
-    format!("{}  {state}  {}  {}\n", short(&row.key), cell(&row.scope.name, 24), next(row, zone))
+    format!("{}  {state}  {}  {target}  {}\n", short(&row.key), cell(&row.scope.name, 20), next(row, zone))
 }
 
 /// What happens to it next, and when.

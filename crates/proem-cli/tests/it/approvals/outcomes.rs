@@ -1,0 +1,116 @@
+//! What `effects propose` prints in each outcome, for people and for programs.
+
+use serde_json::{Value as Json, json};
+
+use crate::approvals::scene::{action, answered, user};
+use crate::fixture::Fixture;
+use crate::terminal::scene::settled;
+
+/// Effects that are on; `None` where the system has no terminal for the person who says so.
+fn switched_on(fixture: &Fixture) -> Option<()> {
+    let (said, code) = answered(fixture, &["effects", "on"], "y")?;
+    assert_eq!(code, 0, "{said}");
+    Some(())
+}
+
+/// Proposes an action for a person and another one, from a signal of its own, for a program; what both print.
+fn proposed(fixture: &Fixture, mut of_signal: impl FnMut(&str) -> Json, code: i32) -> String {
+    let mut said = String::new();
+    for (signal, args) in [("report/1", vec![]), ("report/2", vec!["--json"])] {
+        fixture.write("action.json", of_signal(signal).to_string());
+        let args = [vec!["effects", "propose", "action.json"], args].concat();
+        let run = fixture.proem(&args);
+        assert_eq!((run.code(), run.stderr()), (code, ""), "{args:?}");
+        said.push_str(&format!("$ proem {}\n── exit code {code}\n{}\n", args.join(" "), run.stdout()));
+    }
+    settled(fixture, &said)
+}
+
+#[test]
+fn what_is_held() {
+    let fixture = user("tactical");
+    let Some(()) = switched_on(&fixture) else { return };
+    snapshot!(proposed(&fixture, |signal| action("email_stakeholder", &[signal]), 0));
+}
+
+#[test]
+fn what_waits_for_an_approval() {
+    let fixture = user("tactical");
+    let Some(()) = switched_on(&fixture) else { return };
+    snapshot!(proposed(&fixture, |signal| action("email_sponsor", &[signal]), 0));
+}
+
+#[test]
+fn what_a_person_has_to_decide() {
+    let fixture = user("artefact");
+    let Some(()) = switched_on(&fixture) else { return };
+    snapshot!(proposed(&fixture, |signal| action("email_stakeholder", &[signal]), 0));
+}
+
+#[test]
+fn what_is_refused() {
+    let fixture = user("tactical");
+    let stranger = |signal: &str| {
+        let mut action = action("email_stakeholder", &[signal]);
+        action["target"] = json!("ada@corp.example.evil.test");
+        action
+    };
+    // It is refused while effects are off, too.
+    snapshot!("refused_while_off", proposed(&fixture, stranger, 1));
+    let fixture = user("tactical");
+    let Some(()) = switched_on(&fixture) else { return };
+    snapshot!("refused", proposed(&fixture, stranger, 1));
+}
+
+#[test]
+fn what_no_list_has() {
+    let fixture = user("tactical");
+    let Some(()) = switched_on(&fixture) else { return };
+    snapshot!(proposed(&fixture, |signal| action("buy_shares", &[signal]), 1));
+}
+
+#[test]
+fn what_another_action_stands_for() {
+    let fixture = user("tactical");
+    let Some(()) = switched_on(&fixture) else { return };
+    for signal in ["report/1", "report/2"] {
+        fixture.write("first.json", action("email_stakeholder", &[signal]).to_string());
+        assert_eq!(fixture.proem(&["effects", "propose", "first.json"]).code(), 0);
+    }
+    let both = |signal: &str| action("email_stakeholder", &[signal, "mail/7"]);
+    snapshot!(proposed(&fixture, both, 0));
+    let listed = fixture.proem(&["queue", "list", "--json"]).json();
+    assert_eq!(listed.as_array().map(Vec::len), Some(2), "{listed}");
+}
+
+#[test]
+fn what_is_known_already() {
+    let fixture = user("tactical");
+    let Some(()) = switched_on(&fixture) else { return };
+    let same = |_: &str| action("email_stakeholder", &["report/1"]);
+    fixture.write("first.json", same("").to_string());
+    assert_eq!(fixture.proem(&["effects", "propose", "first.json"]).code(), 0);
+    snapshot!(proposed(&fixture, same, 0));
+}
+
+#[test]
+fn a_list_shows_what_each_action_is_aimed_at() {
+    let fixture = user("tactical");
+    let long = format!("{}@corp.example.evil.test", "a".repeat(60));
+    // The `о` of the third is Cyrillic.
+    let targets = ["ada@corp.example", "ada@corp.example.evil.test", "ada@c\u{43e}rp.example", &long];
+    for (index, target) in targets.iter().enumerate() {
+        let mut action = action("email_stakeholder", &[&format!("report/{index}")]);
+        action["target"] = json!(target);
+        fixture.write("action.json", action.to_string());
+        fixture.proem(&["effects", "propose", "action.json"]);
+    }
+    let open = fixture.proem(&["queue", "list"]);
+    let refused = fixture.proem(&["queue", "list", "--state", "refused"]);
+    let mut refused: Vec<String> = settled(&fixture, refused.answer()).lines().map(str::to_owned).collect();
+    refused.sort();
+    assert_eq!(refused.len(), targets.len() - 1, "{refused:?}");
+    snapshot!(format!("{}\n{}\n", settled(&fixture, open.answer()), refused.join("\n")));
+    let exact = fixture.proem(&["queue", "list", "--json"]).json();
+    assert_eq!(exact[0]["target"], "ada@corp.example");
+}
