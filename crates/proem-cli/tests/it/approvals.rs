@@ -9,3 +9,4 @@
 
 mod outcomes;
 mod scene;
+mod walk;

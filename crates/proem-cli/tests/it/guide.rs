@@ -2,7 +2,8 @@
 //!
 //! A block `text title=NAME` is a file, below the user's folders if its name begins with `~/.config/proem/`;
 //! a block `console` is a session, in which `[…]` stands for anything. `console after=N` is one that takes
-//! place N seconds after the one before: what is recorded gets that much older.
+//! place N seconds after the one before: what is recorded gets that much older. A command that is shown with
+//! `[y/N] ` and an answer runs on a terminal, where that answer is given once the question stands there.
 
 use std::fs;
 use std::path::Path;
@@ -11,6 +12,10 @@ use std::process::Stdio;
 use rusqlite::Connection;
 
 use crate::fixture::Fixture;
+use crate::terminal::screen::{WIDE, start_on};
+
+/// What a question of yes or no ends with.
+const QUESTION: &str = "[y/N] ";
 
 /// What of a guide was tried.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,14 +49,36 @@ pub(crate) fn run(fixture: &Fixture, name: &str, replaced: &[(&str, &str)]) -> T
         for session in format!("\n{body}").split("\n$ ").skip(1) {
             let (command, expected) = session.split_once('\n').unwrap_or((session, ""));
             let command = command.replace("proem ", &format!("{} ", env!("CARGO_BIN_EXE_proem")));
-            let output = fixture.command("sh").args(["-c", &command]).stdin(Stdio::null()).output().unwrap();
-            let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            let answers: Vec<&str> =
+                expected.lines().filter_map(|line| Some(line.split_once(QUESTION)?.1.trim())).collect();
+            let printed =
+                if answers.is_empty() { piped(fixture, &command) } else { answered(fixture, &command, &answers) };
             let printed = replaced.iter().fold(printed, |text, (from, to)| text.replace(from, to));
             assert!(shows(expected, &printed), "{command}\n── expected\n{expected}\n── found\n{printed}");
             tried.sessions += 1;
         }
     }
     tried
+}
+
+/// What a command prints where nobody sits.
+fn piped(fixture: &Fixture, command: &str) -> String {
+    let output = fixture.command("sh").args(["-c", command]).stdin(Stdio::null()).output().unwrap();
+    // A mail's lines end with two characters, of which a terminal shows none.
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap().replace('\r', "")
+}
+
+/// What stands on a terminal on which a person gives these answers. What is typed before a question stands there
+/// answers nothing, so each waits for its own.
+fn answered(fixture: &Fixture, command: &str, answers: &[&str]) -> String {
+    let mut shell = fixture.command("sh");
+    shell.args(["-c", command]).env("NO_COLOR", "1");
+    let mut terminal = start_on(WIDE, shell).unwrap();
+    for (index, answer) in answers.iter().enumerate() {
+        terminal.until_times(QUESTION.trim_end(), index + 1);
+        terminal.press(&format!("{answer}\n"));
+    }
+    terminal.end().raw.replace('\r', "")
 }
 
 /// Whether `found` is what a guide shows, whose `[…]` stands for anything.
