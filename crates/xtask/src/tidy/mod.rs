@@ -5,6 +5,7 @@
 
 mod allowed;
 mod code_map;
+mod credentials;
 mod drawing;
 mod duplicates;
 mod finding;
@@ -49,6 +50,7 @@ fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     let mut findings: Vec<TidyFinding> = [
         allowed::check(tree, graph),
         code_map::check(tree),
+        credentials::check(tree),
         drawing::check(tree, graph),
         duplicates::check(tree, graph),
         glossary::check(tree),
