@@ -18,7 +18,7 @@ const MAX_POLICY: usize = 1 << 20;
 /// The policy that holds in a project.
 ///
 /// The user's own takes the place of the shipped one; the project's takes the place of both if this user trusts it, and
-/// makes them narrower otherwise.
+/// makes them narrower otherwise. Trust while a folder is edited is not enough, for agents edit files, too.
 ///
 /// # Errors
 ///
@@ -28,7 +28,7 @@ pub fn in_force(project: &OpenProject) -> Result<Noted<Policy>, Error> {
     let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(Noted { value: own, notes: Vec::new() }) };
     let text = String::from_utf8_lossy(&bytes);
     let parsed = Policy::parse(&text, PROJECT_POLICY);
-    if project.vouched.covers(PROJECT_POLICY, &hash(&bytes)) {
+    if project.vouched.has(PROJECT_POLICY, &hash(&bytes)) {
         return Ok(Noted { value: parsed?, notes: Vec::new() });
     }
     let (value, said) = match parsed {

@@ -13,6 +13,7 @@ use proem_runtime::files::{self, FileContent};
 use proem_select::catalogue::skill;
 
 use super::{MAX_FILE_BYTES, hash};
+use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
 use crate::message::Hint;
 use crate::project::{BOOK, CONFIG, RULE_FILES, plain};
@@ -27,6 +28,8 @@ const MAX_DEPTH: usize = 6;
 pub enum TrustUse {
     /// The project's configuration.
     Configuration,
+    /// What agents may do.
+    Policy,
     /// Rules for whoever works in the repository.
     RuleFile,
     /// A part of the book.
@@ -48,6 +51,9 @@ impl TrustUse {
             Self::Configuration => {
                 "it may set caps, tools, skills, the model, and which files replace the constitution and rules".into()
             }
+            Self::Policy => "it takes the place of your own policy, and decides what agents may do, and what of it \
+                             without asking anybody"
+                .into(),
             Self::RuleFile => "it will be read as rules, which models are told to follow".into(),
             Self::StandsIn(part) => {
                 format!("it replaces the book's {part}, which models are told to follow in every task")
@@ -78,6 +84,15 @@ pub struct TrustCandidate {
     pub hash: String,
 }
 
+impl TrustCandidate {
+    /// Whether each version of it takes a person at a terminal. A policy does: an agent that can write files, and whose
+    /// actions it decides about, could otherwise write the policy that it wants.
+    #[must_use]
+    pub fn takes_a_person(&self) -> bool {
+        self.uses.contains(&TrustUse::Policy)
+    }
+}
+
 /// Something that can't be trusted as it is, and why, in our words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntrustablePath {
@@ -103,6 +118,7 @@ impl Candidates {
         let mut found = Self::default();
         let mut uses: BTreeMap<String, Vec<TrustUse>> = BTreeMap::new();
         uses.insert(CONFIG.to_owned(), vec![TrustUse::Configuration]);
+        uses.insert(PROJECT_POLICY.to_owned(), vec![TrustUse::Policy]);
         for name in RULE_FILES {
             uses.insert(name.to_owned(), vec![TrustUse::RuleFile]);
         }
@@ -146,7 +162,9 @@ impl Candidates {
         if let Some(refused) = self.refused.iter().find(|refused| refused.path == path) {
             return Err(Error::invalid(format!("`{shown}` can't be trusted: {}", refused.why)));
         }
-        let has_place = [CONFIG, catalogue::OWN].contains(&path) || RULE_FILES.contains(&path) || is_skill_file(path);
+        let has_place = [CONFIG, PROJECT_POLICY, catalogue::OWN].contains(&path)
+            || RULE_FILES.contains(&path)
+            || is_skill_file(path);
         if is_book_file(path) || has_place {
             return Err(Error::invalid(format!("`{shown}` does not exist; check the path")));
         }
@@ -158,7 +176,7 @@ impl Candidates {
     pub fn known(&self) -> String {
         let names: Vec<&str> = self.files.iter().map(|candidate| candidate.path.as_str()).collect();
         let kinds = format!(
-            "the files that can be trusted are {CONFIG}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} \
+            "the files that can be trusted are {CONFIG}, {PROJECT_POLICY}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} \
              names under [assemble.paths]",
             RULE_FILES.join(", "),
             catalogue::OWN,

@@ -187,6 +187,9 @@ impl TrustPlace {
             let problem = format!("`{shown}` has the SHA-256 {}, not {wanted}; review what it holds", candidate.hash);
             return Err(Error::negative(problem));
         }
+        if candidate.takes_a_person() {
+            return Err(only_by_a_person(&path));
+        }
         self.keep(&[candidate])?;
         Ok(path)
     }
@@ -203,6 +206,9 @@ impl TrustPlace {
             return Err(Error::invalid(problem));
         }
         let covered = self.covered(Candidates::read(&self.root), &path)?;
+        if covered.iter().any(|candidate| candidate.path == path && candidate.takes_a_person()) {
+            return Err(only_by_a_person(&path));
+        }
         Ok(EditingOffer { path, covered, head: None, until: 0 })
     }
 
@@ -304,8 +310,16 @@ impl TrustPlace {
         if refused || !is_folder(&self.root, path) || !(in_book || holds_some) {
             return Ok(vec![candidates.get(path)?.clone()]);
         }
-        Ok(candidates.files.into_iter().filter(|candidate| is_below(&candidate.path, path)).collect())
+        let files = candidates.files.into_iter();
+        Ok(files.filter(|candidate| is_below(&candidate.path, path) && !candidate.takes_a_person()).collect())
     }
+}
+
+/// Why a policy is trusted by review alone.
+fn only_by_a_person(path: &str) -> Error {
+    let shown = show::terminal_str(path);
+    Error::invalid(format!("`{shown}` decides what agents may do, so each version of it takes a person at a terminal"))
+        .hinting(Hint::ReviewTrust)
 }
 
 /// Whether `path` lies below `folder`; everything lies below the root, which is empty.

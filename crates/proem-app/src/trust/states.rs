@@ -44,9 +44,9 @@ pub fn entries(candidates: &Candidates, vouched: &RepositoryTrust) -> BTreeMap<S
     for candidate in &candidates.files {
         let state = match vouched.ends(&candidate.path) {
             _ if vouched.has(&candidate.path, &candidate.hash) => TrustState::Trusted,
-            Some(until) => TrustState::Editing(until),
-            None if vouched.knows(&candidate.path) => TrustState::Changed,
-            None => TrustState::Untrusted,
+            Some(until) if !candidate.takes_a_person() => TrustState::Editing(until),
+            _ if vouched.knows(&candidate.path) => TrustState::Changed,
+            _ => TrustState::Untrusted,
         };
         entries.insert(candidate.path.clone(), TrustEntry { state, hash: Some(candidate.hash.clone()) });
     }

@@ -10,3 +10,4 @@
 mod outcomes;
 mod scene;
 mod walk;
+mod whose_policy;
