@@ -94,10 +94,12 @@ fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, CommandF
         ui::aside(&format!("{}\n", nothing(&candidates)));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut operator = ui::operator(
-        &format!("not trusted: {}", listed(&names)),
-        "review each file yourself and run `proem trust --sha256 HEX FILE`",
-    )?;
+    let otherwise = if open.iter().all(|candidate| candidate.takes_a_person()) {
+        "leave it as it is: it only makes your own policy narrower"
+    } else {
+        "review each file yourself and run `proem trust --sha256 HEX FILE`"
+    };
+    let mut operator = ui::operator(&format!("not trusted: {}", listed(&names)), otherwise)?;
     ui::aside(&review(&reviewed, &candidates.refused));
     let count = names.len();
     let question = if count == 1 { "Trust this file?".to_owned() } else { format!("Trust these {count} files?") };

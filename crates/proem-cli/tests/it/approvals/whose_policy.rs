@@ -63,6 +63,9 @@ fn no_program_trusts_a_policy() {
         assert!(run.stderr().contains(why), "{args:?}: {}", run.stderr());
         assert_eq!(list_of_the_mail(&fixture), "hold", "{args:?}");
     }
+    // Nor is a program advised to do what is refused.
+    let run = fixture.proem(&["trust"]);
+    assert!(run.code() == 2 && run.stderr().contains("or leave it as it is"), "{}", run.stderr());
     // A person who edits the folder trusts everything else in it.
     fixture.write(".proem/rules.md", "Be brief.\n");
     let Some((said, code)) = answered(&fixture, &["trust", "--while-editing", ".proem"], "y") else { return };
