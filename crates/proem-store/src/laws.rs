@@ -11,6 +11,7 @@ mod keeping;
 mod ledger;
 mod lines;
 mod order;
+mod queue;
 
 pub use self::actions::LawActions;
 pub use self::course::{ActionMove, actions_keep_their_course, broken_courses};
@@ -36,3 +37,4 @@ pub use self::order::{
     a_correction_counts, a_finished_run_has_no_state, a_fork_leaves_its_parent, a_run_is_taken_over_by_one,
     intent_before_effect, settlement_is_idempotent, writes_share_transactions_not_fates,
 };
+pub use self::queue::{a_beginning_names_the_keys_that_begin_so, a_line_of_the_queue_says_what_its_action_says};

@@ -10,7 +10,9 @@ use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval
 use proem_engine::policy::{AutonomyLevel, Decision, DecisionMoment, Policy, ProposedAction};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, TreeDifference, Untrusted};
-use proem_store::query::{ActionDetail, ActionRow, ActionsWanted, QuarantinedItem, SenderRow};
+use proem_store::query::{
+    ActionDetail, ActionRow, ActionsWanted, LineDepth, QuarantinedItem, QueueLine, SenderRow,
+};
 use proem_store::record::{
     ActionCorrection, ApprovalBreadth, NewTransition, QuarantineId, QuarantineReview, QuarantineState, TransitionLoad,
 };
@@ -70,20 +72,26 @@ pub enum QueueVerdict {
 }
 
 impl ActionDesk<'_> {
-    /// Actions by the time at which something is due; those that have not ended, if no states are named.
+    /// Actions by the time at which something is due, one line of each; those that have not ended, if no states are
+    /// named.
     ///
     /// # Errors
     ///
     /// If the records can't be read.
-    pub async fn queue(&self, states: &[ActionState], most: Option<u64>) -> Result<Vec<ActionRow>, Error> {
+    pub async fn queue(
+        &self,
+        states: &[ActionState],
+        most: Option<u64>,
+        depth: LineDepth,
+    ) -> Result<Vec<QueueLine>, Error> {
         let wanted = ActionsWanted { project: Some(self.owner.clone()), states: states.to_vec(), most };
-        Ok(self.store.actions(&wanted).await?)
+        Ok(self.store.queue_lines(&wanted, depth).await?)
     }
 
-    /// What an action is aimed at, as it is written; `None` once its texts are gone.
+    /// What an action is aimed at, as it is written; `None` once its texts are gone, or if the line was read without.
     #[must_use]
-    pub fn target(&self, row: &ActionRow) -> Option<Untrusted<String>> {
-        let action = ProposedAction::stored(row.form.as_deref()?, &self.policy).ok()?;
+    pub fn target(&self, line: &QueueLine) -> Option<Untrusted<String>> {
+        let action = ProposedAction::stored(line.form.as_deref()?, &self.policy).ok()?;
         Some(action.target().clone())
     }
 
@@ -99,13 +107,11 @@ impl ActionDesk<'_> {
             return Err(Error::invalid(problem).hinting(Hint::ListQueue));
         }
         let id = id.to_ascii_lowercase();
-        let wanted = ActionsWanted { project: Some(self.owner.clone()), states: ActionState::ALL.to_vec(), most: None };
-        let rows = self.store.actions(&wanted).await?;
-        let mut found = rows.into_iter().map(|row| row.key).filter(|key| key.to_string().starts_with(&id));
-        match (found.next(), found.next()) {
-            (Some(key), None) => Ok(key),
-            (None, _) => Err(Error::invalid(format!("no action has the id `{id}`")).hinting(Hint::ListQueue)),
-            (Some(_), Some(_)) => Err(Error::invalid(format!("several actions have the id `{id}…`; give more of it"))),
+        // A second one is enough to know that there are several.
+        match self.store.keys_beginning(&self.owner, &id, 2).await?.as_slice() {
+            [key] => Ok(*key),
+            [] => Err(Error::invalid(format!("no action has the id `{id}`")).hinting(Hint::ListQueue)),
+            _ => Err(Error::invalid(format!("several actions have the id `{id}…`; give more of it"))),
         }
     }
 

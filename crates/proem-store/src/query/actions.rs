@@ -155,7 +155,7 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn actions(&self, wanted: &ActionsWanted) -> Result<Vec<ActionRow>, Error> {
         let wanted = wanted.clone();
-        self.read(move |reader, _site| actions(reader, &wanted)).await
+        self.read(move |reader, _site| listed(reader, &wanted, COLUMNS, row)).await
     }
 
     /// An action with all that happened to it.
@@ -200,11 +200,17 @@ impl Store {
 }
 
 /// A limit as SQL has it; -1 is none.
-fn limit(most: Option<u64>) -> i64 {
+pub(super) fn limit(most: Option<u64>) -> i64 {
     most.map_or(-1, |most| i64::try_from(most).unwrap_or(i64::MAX))
 }
 
-fn actions(reader: &Connection, wanted: &ActionsWanted) -> Result<Vec<ActionRow>, ReadFault> {
+/// The actions wanted, by the time at which something is due; of each, `a`, these columns are read.
+pub(super) fn listed<T>(
+    reader: &Connection,
+    wanted: &ActionsWanted,
+    columns: &str,
+    read: fn(&Row<'_>) -> Result<T, ReadFault>,
+) -> Result<Vec<T>, ReadFault> {
     let project = wanted.project.as_ref().map(|project| &project.0);
     let states: Vec<&str> = wanted.states.iter().map(|state| state.as_str()).collect();
     let order = "ORDER BY coalesce(a.due, a.deadline), a.key LIMIT ?";
@@ -212,19 +218,19 @@ fn actions(reader: &Connection, wanted: &ActionsWanted) -> Result<Vec<ActionRow>
     match (project, states.is_empty()) {
         // The index of what is open gives the order for one project.
         (Some(project), true) => {
-            let sql = format!("SELECT {COLUMNS} WHERE a.project = ? AND a.ended IS NULL {order}");
-            all(reader, &sql, (project, limit(wanted.most)), row)
+            let sql = format!("SELECT {columns} WHERE a.project = ? AND a.ended IS NULL {order}");
+            all(reader, &sql, (project, limit(wanted.most)), read)
         }
         (None, true) => {
-            let sql = format!("SELECT {COLUMNS} WHERE a.ended IS NULL {order}");
-            all(reader, &sql, [limit(wanted.most)], row)
+            let sql = format!("SELECT {columns} WHERE a.ended IS NULL {order}");
+            all(reader, &sql, [limit(wanted.most)], read)
         }
         (project, false) => {
             let sql = format!(
-                "SELECT {COLUMNS} WHERE a.project = coalesce(?, a.project) \
+                "SELECT {columns} WHERE a.project = coalesce(?, a.project) \
                  AND a.state IN (SELECT value FROM json_each(?)) {order}"
             );
-            all(reader, &sql, (project, states_wanted, limit(wanted.most)), row)
+            all(reader, &sql, (project, states_wanted, limit(wanted.most)), read)
         }
     }
 }
@@ -260,7 +266,7 @@ fn action(reader: &Connection, project: &Project, key: &EffectKey) -> Result<Act
     Ok(ActionDetail { row, bytes: bytes.map(Arc::from), texts, transitions, approvals, correction })
 }
 
-fn state(row: &Row<'_>, column: &str) -> Result<ActionState, ReadFault> {
+pub(super) fn state(row: &Row<'_>, column: &str) -> Result<ActionState, ReadFault> {
     let word: String = get(row, column)?;
     ActionState::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
 }
@@ -270,7 +276,7 @@ fn event(row: &Row<'_>, column: &str) -> Result<ActionEventKind, ReadFault> {
     ActionEventKind::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
 }
 
-fn time(row: &Row<'_>, column: &str) -> Result<Option<Time>, ReadFault> {
+pub(super) fn time(row: &Row<'_>, column: &str) -> Result<Option<Time>, ReadFault> {
     Ok(get::<Option<i64>>(row, column)?.map(Time))
 }
 

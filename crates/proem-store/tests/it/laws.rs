@@ -30,11 +30,13 @@ macro_rules! keep {
 }
 
 keep! {
+    a_beginning_names_the_keys_that_begin_so,
     a_call_is_booked_under_its_own_prompt,
     a_correction_counts,
     a_dead_epoch_settles_in_full,
     a_finished_run_has_no_state,
     a_fork_leaves_its_parent,
+    a_line_of_the_queue_says_what_its_action_says,
     a_live_epoch_is_left_alone,
     a_person_stands_between_two_take_ups,
     a_purge_leaves_open_actions,

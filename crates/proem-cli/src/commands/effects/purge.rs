@@ -10,6 +10,7 @@ use proem_app::{records, when};
 use proem_engine::effect::ActionState;
 use proem_store::ActionPurgeCounts;
 use proem_store::StoreAccess;
+use proem_store::query::LineDepth;
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, counted};
@@ -25,7 +26,7 @@ pub(super) fn run(before: &str, root: &Path) -> Result<ExitCode, CommandFailure>
         let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
         let purged = async {
             let ended: Vec<ActionState> = ActionState::ALL.into_iter().filter(|state| state.is_end()).collect();
-            let rows = desk.queue(&ended, None).await?;
+            let rows = desk.queue(&ended, None, LineDepth::Standing).await?;
             let is_meant = |ended: Option<proem_engine::run::Time>| ended.is_some_and(|at| at < before);
             let count = rows.iter().filter(|row| is_meant(row.ended) && row.purged.is_none()).count();
             let count = counted(u64::try_from(count).unwrap_or(u64::MAX), "action");

@@ -10,7 +10,7 @@ use proem_app::effects::ActionDesk;
 use proem_app::{records, when};
 use proem_engine::effect::ActionState;
 use proem_guard::show;
-use proem_store::query::ActionRow;
+use proem_store::query::{LineDepth, QueueLine};
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
@@ -54,7 +54,8 @@ pub(super) fn run(args: &List) -> Result<ExitCode, CommandFailure> {
     let wanted: Vec<ActionState> = ActionState::ALL.into_iter().filter(is_wanted).collect();
     at_desk(&args.root, async |desk| {
         // One more than is shown tells whether there are more.
-        let mut rows = desk.queue(&wanted, Some(args.limit.saturating_add(1))).await?;
+        let depth = if args.json { LineDepth::Decision } else { LineDepth::Target };
+        let mut rows = desk.queue(&wanted, Some(args.limit.saturating_add(1)), depth).await?;
         let most = usize::try_from(args.limit).unwrap_or(usize::MAX);
         let more = rows.len() > most;
         rows.truncate(most);
@@ -78,10 +79,10 @@ pub(super) fn run(args: &List) -> Result<ExitCode, CommandFailure> {
     })
 }
 
-fn as_value(desk: &ActionDesk<'_>, row: &ActionRow) -> Json {
+fn as_value(desk: &ActionDesk<'_>, row: &QueueLine) -> Json {
     json!({
         "id": row.key.to_string(),
-        "action": row.scope.name,
+        "action": row.name,
         "target": desk.target(row).as_ref().map(show::json),
         "state": row.state.as_str(),
         "version": row.version.0,
@@ -94,22 +95,22 @@ fn as_value(desk: &ActionDesk<'_>, row: &ActionRow) -> Json {
 }
 
 /// What an action is aimed at; nothing once its texts are gone.
-fn target(desk: &ActionDesk<'_>, row: &ActionRow) -> String {
+fn target(desk: &ActionDesk<'_>, row: &QueueLine) -> String {
     let target = desk.target(row).map(|target| show::terminal_capped(&target, MAX_TARGET).into_string());
     target.unwrap_or_default()
 }
 
-fn line(row: &ActionRow, target: &str, zone: &TimeZone) -> String {
+fn line(row: &QueueLine, target: &str, zone: &TimeZone) -> String {
     let state = cell(row.state.as_str(), 10);
     let state = match row.state {
         ActionState::Unknown | ActionState::Waiting => styled(YELLOW, &state),
         _ => state,
     };
-    format!("{}  {state}  {}  {target}  {}\n", short(&row.key), cell(&row.scope.name, 20), next(row, zone))
+    format!("{}  {state}  {}  {target}  {}\n", short(&row.key), cell(&row.name, 20), next(row, zone))
 }
 
 /// What happens to it next, and when.
-pub(super) fn next(row: &ActionRow, zone: &TimeZone) -> String {
+pub(super) fn next(row: &QueueLine, zone: &TimeZone) -> String {
     let by = |time| when::clock(time, zone);
     match row.state {
         ActionState::Held => row.due.map_or_else(String::new, |due| format!("goes by itself at {}", by(due))),

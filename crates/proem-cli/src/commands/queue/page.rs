@@ -11,7 +11,7 @@ use proem_engine::effect::{ActionEventKind, ActionState};
 use proem_engine::policy::{Decision, EffectRoute, Policy, ProposedAction, Ruling};
 use proem_guard::check::Reach;
 use proem_guard::show::{self, TreeCap};
-use proem_store::query::TransitionRow;
+use proem_store::query::{QueueLine, TransitionRow};
 
 use super::list::next;
 use super::short;
@@ -86,7 +86,7 @@ pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> Str
         styled(BOLD, &short(&row.key)),
         styled(BOLD, &cut(&row.scope.name, 64)),
         row.state.as_str(),
-        next(row, zone)
+        next(&QueueLine::from(row), zone)
     );
     out.push_str(&format!(
         "{}  {} by {}\n",
