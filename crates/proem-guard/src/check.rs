@@ -37,17 +37,17 @@ pub use self::{
     canary::Canary,
     referent::Referent,
     rule::{ActionRule, ProvenanceGap, ReferentKind},
-    tighten::{ApprovalNeed, Confidence, HoldMinutes, Reach, Strictness, reach, tighten},
+    tighten::{ApprovalNeed, Confidence, HoldMinutes, InternalDomains, Reach, Strictness, reach, tighten},
 };
 
 use self::{
-    evidence::SightingIndex,
     judge::{ProvenanceBasis, RuleBreach},
     leak::{Letters, SecretOverlap, SecretShingles},
     readings::{DecodedTexts, readings},
 };
 use crate::untrusted::Untrusted;
 use alloc::{string::String, vec::Vec};
+use core::cell::OnceCell;
 use proem_text::{Audience, Label, Span, normalise};
 
 /// The most bytes of one field's value: 256 KiB. A larger one fails without a further look.
@@ -242,14 +242,8 @@ impl ActionCheck {
 
 /// Compares an action with the rules; every failure at once.
 pub fn check(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
-    let grounds = ProvenanceBasis {
-        rules,
-        trusted: SightingIndex::trusted(rules.trusted),
-        outside: SightingIndex::outside(rules.untrusted),
-    };
-    let outside = rules.untrusted.iter().map(|outside| outside.text.value().as_str());
-    let prompt = SecretShingles::prompt(rules.prompt.text, rules.prompt.quotable.iter().copied().chain(outside));
-    let canary = SecretShingles::token(rules.prompt.canary.map_or("", Canary::as_str), CANARY_PART);
+    let grounds = ProvenanceBasis::new(rules);
+    let secrets = PromptSecrets::new(rules);
 
     let mut failures = Vec::new();
     name(action.name, rules, &mut failures);
@@ -269,13 +263,12 @@ pub fn check(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
         if !readings.complete {
             found.push(RuleBreach::new(ActionRule::TooDeep, whole));
         }
-        let (mut of_prompt, mut of_canary) = (SecretOverlap::default(), SecretOverlap::default());
-        compare(value, &readings, [(&prompt, &mut of_prompt), (&canary, &mut of_canary)]);
+        let (of_prompt, of_canary) = secrets.compare(value, &readings);
         found.extend(of_canary.iter().map(|run| RuleBreach::new(ActionRule::CanaryLeak, run.span)));
         failures.extend(found.into_iter().map(|found| fail(found, field.path, field.value)));
         leaks.push((field, of_prompt));
     }
-    failures.extend(leaked(&prompt, &leaks));
+    failures.extend(leaked(&secrets, &leaks));
 
     let order = |failure: &ActionViolation| (failure.field.clone(), failure.span, failure.rule);
     failures.sort_by_cached_key(|failure| (order(failure), failure.excerpt.value().clone(), failure.seen.clone()));
@@ -297,24 +290,53 @@ fn name(name: &Untrusted<String>, rules: &CheckContext<'_>, failures: &mut Vec<A
     }
 }
 
-/// What a value and its readings have in common with each secret.
-fn compare(value: &str, readings: &DecodedTexts, secrets: [(&SecretShingles, &mut SecretOverlap); 2]) {
-    let letters = Letters::of(value);
-    let decoded: Vec<Letters> = readings.decoded.iter().map(|reading| Letters::of(&reading.text)).collect();
-    for (secret, shared) in secrets {
-        secret.compare(&letters, None, shared);
-        for (letters, reading) in decoded.iter().zip(&readings.decoded) {
-            secret.compare(letters, Some(reading), shared);
+/// What must not come out of a prompt.
+struct PromptSecrets<'a> {
+    rules: &'a CheckContext<'a>,
+    /// Made when the first value is long enough to repeat something.
+    prompt: OnceCell<SecretShingles>,
+    canary: SecretShingles,
+}
+
+impl<'a> PromptSecrets<'a> {
+    fn new(rules: &'a CheckContext<'a>) -> Self {
+        let canary = SecretShingles::token(rules.prompt.canary.map_or("", Canary::as_str), CANARY_PART);
+        Self { rules, prompt: OnceCell::new(), canary }
+    }
+
+    fn prompt(&self) -> &SecretShingles {
+        self.prompt.get_or_init(|| {
+            let outside = self.rules.untrusted.iter().map(|outside| outside.text.value().as_str());
+            let quotable = self.rules.prompt.quotable.iter().copied().chain(outside);
+            SecretShingles::prompt(self.rules.prompt.text, quotable)
+        })
+    }
+
+    /// What a value and its readings have in common with the prompt, and with its canary.
+    fn compare(&self, value: &str, readings: &DecodedTexts) -> (SecretOverlap, SecretOverlap) {
+        let (mut of_prompt, mut of_canary) = (SecretOverlap::default(), SecretOverlap::default());
+        if self.rules.prompt.text.is_empty() && self.canary.is_empty() {
+            return (of_prompt, of_canary);
         }
+        let decoded = readings.decoded.iter().map(|reading| (reading.text.as_str(), Some(reading)));
+        for (text, reading) in core::iter::once((value, None)).chain(decoded) {
+            let letters = Letters::of(text);
+            if letters.len() >= leak::SHINGLE {
+                self.prompt().compare(&letters, reading, &mut of_prompt);
+            }
+            self.canary.compare(&letters, reading, &mut of_canary);
+        }
+        (of_prompt, of_canary)
     }
 }
 
 /// Runs of the prompt that are long enough, or all runs if there are many in all fields together.
-fn leaked(prompt: &SecretShingles, leaks: &[(&ActionField<'_>, SecretOverlap)]) -> Vec<ActionViolation> {
+fn leaked(secrets: &PromptSecrets<'_>, leaks: &[(&ActionField<'_>, SecretOverlap)]) -> Vec<ActionViolation> {
     let many = leak::letters(leaks.iter().flat_map(|(_, shared)| shared)) >= leak::MANY_LETTERS;
     let mut failures = Vec::new();
     for (field, shared) in leaks {
-        let mut runs: Vec<Span> = shared.iter().filter(|run| many || prompt.is_leak(run)).map(|run| run.span).collect();
+        let mut runs: Vec<Span> =
+            shared.iter().filter(|run| many || secrets.prompt().is_leak(run)).map(|run| run.span).collect();
         runs.sort_unstable();
         let mut merged: Vec<Span> = Vec::new();
         for run in runs {

@@ -2,6 +2,7 @@
 //!
 //! Its texts come in under the label of whoever wrote them and stay there. What a person edits becomes his own words.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use proem_guard::check::{
@@ -225,32 +226,33 @@ impl ProposedAction {
     }
 
     /// Every value of every field that the policy knows, with its path.
-    pub(super) fn values<'t>(&self, terms: &'t ActionTerms) -> Vec<FieldValue<'t>> {
-        let mut all = vec![FieldValue {
-            path: "target".to_owned(),
-            terms: &terms.target,
-            text: self.target.clone(),
-            typed: None,
-        }];
+    pub(super) fn values<'t>(&'t self, terms: &'t ActionTerms) -> Vec<FieldValue<'t>> {
+        let target = Cow::Borrowed(&self.target);
+        let mut all = vec![FieldValue { path: "target".into(), terms: &terms.target, text: target, typed: None }];
         for (name, terms) in &terms.fields {
-            let Some(value) = self.fields.get(name) else { continue };
-            let items: Vec<(String, &LabelTree)> = match value {
-                LabelTree::List(list) => {
-                    list.iter().enumerate().map(|(index, item)| (format!("{name}[{index}]"), item)).collect()
-                }
-                one => vec![(name.clone(), one)],
+            let mut add = |path: Cow<'t, str>, item: &'t LabelTree| {
+                let typed = if let LabelTree::Text(typed) = item { Some(typed.as_str()) } else { None };
+                all.extend(text(item).map(|text| FieldValue { path, terms, text, typed }));
             };
-            all.extend(items.into_iter().filter_map(|(path, item)| {
-                let typed = if let LabelTree::Text(typed) = item { Some(typed.clone()) } else { None };
-                Some(FieldValue { path, terms, text: text(item)?, typed })
-            }));
+            match self.fields.get(name) {
+                None => {}
+                Some(LabelTree::List(list)) => {
+                    list.iter().enumerate().for_each(|(index, item)| add(format!("{name}[{index}]").into(), item));
+                }
+                Some(one) => add(name.into(), one),
+            }
         }
         all
     }
 
     /// What the policy has against its form, in our words alone.
-    pub(super) fn problems(&self, policy: &Policy) -> Vec<String> {
-        let Some(terms) = self.name().and_then(|name| policy.action(name)) else { return Vec::new() };
+    fn problems(&self, policy: &Policy) -> Vec<String> {
+        let terms = self.name().and_then(|name| policy.action(name));
+        terms.map_or_else(Vec::new, |terms| self.problems_in(terms, &self.values(terms)))
+    }
+
+    /// The same, of the values that it has by these terms.
+    pub(super) fn problems_in(&self, terms: &ActionTerms, values: &[FieldValue<'_>]) -> Vec<String> {
         let mut problems = Vec::new();
         for (name, terms) in &terms.fields {
             match self.fields.get(name) {
@@ -274,8 +276,7 @@ impl ProposedAction {
             let known: Vec<&str> = terms.fields.keys().map(String::as_str).collect();
             problems.push(format!("`fields` has names that the action doesn't have; use `{}`", known.join("`, `")));
         }
-        for value in self.values(terms) {
-            let FieldValue { path, terms, text, .. } = value;
+        for FieldValue { path, terms, text, .. } in values {
             if text.len() > terms.max_bytes {
                 problems.push(format!("`{path}` has more than {} bytes; shorten it", terms.max_bytes));
             }
@@ -317,7 +318,7 @@ impl ProposedAction {
             let all = policy.actions().map(|(name, _)| name).chain(policy.never.iter().map(String::as_str));
             all.into_iter().find(|name| action.measure(|action| action == name)).map(str::to_owned)
         });
-        let target = root.get("target").and_then(text).filter(|target| !target.is_empty());
+        let target = root.get("target").and_then(text).filter(|target| !target.is_empty()).map(Cow::into_owned);
         if target.is_none() {
             problems.push("`target` is missing or no text; say what the action is aimed at".to_owned());
         }
@@ -342,11 +343,11 @@ const NO_OBJECT: &str = "an action is an object; give `action`, `target`, `field
 /// One value of a field.
 #[derive(Debug)]
 pub(super) struct FieldValue<'t> {
-    pub(super) path: String,
+    pub(super) path: Cow<'t, str>,
     pub(super) terms: &'t FieldTerms,
-    pub(super) text: Untrusted<String>,
+    pub(super) text: Cow<'t, Untrusted<String>>,
     /// The same, if a person typed it.
-    pub(super) typed: Option<String>,
+    pub(super) typed: Option<&'t str>,
 }
 
 fn failed(problems: Vec<String>) -> Error {
@@ -361,14 +362,14 @@ fn is(name: &TreeName<'_>, word: &str) -> bool {
 }
 
 /// The text of a leaf, or a number as it is written; `None` for nothing, lists and objects.
-fn text(tree: &LabelTree) -> Option<Untrusted<String>> {
-    let written = |label: Label| Untrusted::new(compact(&show::tree_json(tree)), label);
+fn text(tree: &LabelTree) -> Option<Cow<'_, Untrusted<String>>> {
+    let written = |label: Label| Some(Cow::Owned(Untrusted::new(compact(&show::tree_json(tree)), label)));
     match tree {
-        LabelTree::Text(text) => Some(Untrusted::new(text.clone(), Label::trusted())),
-        LabelTree::Outside(text) | LabelTree::Flagged(text) => Some(text.clone()),
-        LabelTree::Number(_) | LabelTree::Bool(_) => Some(written(Label::trusted())),
+        LabelTree::Text(text) => Some(Cow::Owned(Untrusted::new(text.clone(), Label::trusted()))),
+        LabelTree::Outside(text) | LabelTree::Flagged(text) => Some(Cow::Borrowed(text)),
+        LabelTree::Number(_) | LabelTree::Bool(_) => written(Label::trusted()),
         LabelTree::Scalar(scalar) if scalar.measure(|scalar| *scalar != LabelScalar::Null) => {
-            Some(written(scalar.label().clone()))
+            written(scalar.label().clone())
         }
         LabelTree::Null | LabelTree::Scalar(_) | LabelTree::List(_) | LabelTree::Map(_) => None,
     }
@@ -376,7 +377,8 @@ fn text(tree: &LabelTree) -> Option<Untrusted<String>> {
 
 fn word(tree: &LabelTree) -> Option<Untrusted<String>> {
     let is_text = matches!(tree, LabelTree::Text(_) | LabelTree::Outside(_) | LabelTree::Flagged(_));
-    text(tree).filter(|text| is_text && !text.is_empty() && text.len() <= MAX_WORD)
+    let word = text(tree).filter(|text| is_text && !text.is_empty() && text.len() <= MAX_WORD);
+    word.map(Cow::into_owned)
 }
 
 fn size(tree: &LabelTree) -> usize {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use proem_guard::Untrusted;
-use proem_guard::check::{ActionField, Allowlist, AllowlistEntryKind, CaseSensitivity, FieldRole, Figures, Referent};
+use proem_guard::check::{
+    ActionField, Allowlist, AllowlistEntryKind, CaseSensitivity, FieldRole, Figures, InternalDomains, Referent,
+};
 use proem_text::{Label, json::compact, normalise};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -58,6 +60,7 @@ impl Policy {
             _ = allowlist.allow(AllowlistEntryKind::Recipient, &recipient.address);
         }
         self.allowlist = allowlist;
+        self.internal = InternalDomains::new(self.domains());
         self.known = known;
         self.folded_denied = self.never().map(folded).collect();
         self.hash = Some(hash(&self));

@@ -6,7 +6,7 @@ use proem_guard::Untrusted;
 use proem_guard::Verdict;
 use proem_guard::check::{
     Action, ActionCheck, ActionField, ActionRule, ActionViolation, ApprovalNeed, CheckContext, Confidence, FieldRole,
-    HoldMinutes, Reach, Referent, ReferentKind, Strictness, TrustedExcerpt, check, reach, tighten,
+    HoldMinutes, Reach, Referent, ReferentKind, Strictness, TrustedExcerpt, check, tighten,
 };
 use proem_text::{Label, Secrecy};
 
@@ -81,11 +81,12 @@ pub fn decide(request: &DecisionRequest<'_>) -> Decision {
     let mut grounds = DecisionGrounds::default();
     let terms = request.action.name().and_then(|name| request.policy.action(name));
     let Some(terms) = terms else { return refused(request, grounds) };
-    for problem in request.action.problems(request.policy) {
+    let values = request.action.values(terms);
+    for problem in request.action.problems_in(terms, &values) {
         grounds.against(AutomaticCondition::Schema, Stance::Refusal, DecisionReason::Malformed(problem));
     }
     let is_valid = grounds.reasons.is_empty();
-    let view = look(request, terms, &mut grounds);
+    let view = look(request, terms, &values, &mut grounds);
     lists(request, &view, &mut grounds);
     causes(request, &view, &mut grounds);
     let confidence = ActionConfidence::new(view.list, is_valid, request.sources, request.past);
@@ -114,15 +115,18 @@ fn refused(request: &DecisionRequest<'_>, mut grounds: DecisionGrounds) -> Decis
 }
 
 /// The checks of its values, and whom it reaches.
-fn look<'a>(request: &DecisionRequest<'a>, terms: &'a ActionTerms, grounds: &mut DecisionGrounds) -> ActionView<'a> {
-    let values = request.action.values(terms);
-    let domains: Vec<&str> = request.policy.domains().collect();
+fn look<'a>(
+    request: &DecisionRequest<'a>,
+    terms: &'a ActionTerms,
+    values: &[FieldValue<'_>],
+    grounds: &mut DecisionGrounds,
+) -> ActionView<'a> {
     let mut computed = Reach::Internal;
     for value in values.iter().filter(|value| value.terms.role == FieldRole::Recipient) {
-        computed = computed.stricter(reach(&value.text, &domains));
+        computed = computed.stricter(request.policy.internal.reach(&value.text));
         let referent = Referent::of(&ActionField { path: &value.path, role: value.terms.role, value: &value.text });
         if !referent.is_some_and(|referent| request.policy.known.contains(&referent)) {
-            let reason = DecisionReason::UnknownRecipient(value.path.clone());
+            let reason = DecisionReason::UnknownRecipient(value.path.to_string());
             grounds.against(AutomaticCondition::KnownRecipients, Stance::Approval, reason);
             grounds.unmet(HoldCondition::ChecksPass);
         }
@@ -131,10 +135,10 @@ fn look<'a>(request: &DecisionRequest<'a>, terms: &'a ActionTerms, grounds: &mut
     if reach == Reach::External {
         grounds.unmet(HoldCondition::InternalRecipient);
     }
-    let mut check = checked(request, &values);
-    check.failures.retain(|failure| !is_excused(request, &values, failure));
+    let mut check = checked(request, values);
+    check.failures.retain(|failure| !is_excused(request, values, failure));
     for failure in &check.failures {
-        breach(&values, failure, grounds);
+        breach(values, failure, grounds);
     }
     let is_foreign =
         |value: &FieldValue<'_>| !field::names_something(value.terms.role) && !value.text.label().is_trusted();
@@ -151,7 +155,7 @@ fn checked(request: &DecisionRequest<'_>, values: &[FieldValue<'_>]) -> ActionCh
         .map(|value| ActionField { path: &value.path, role: value.terms.role, value: &value.text })
         .collect();
     // What a person typed into a field vouches for itself.
-    let typed = values.iter().filter_map(|value| Some(TrustedExcerpt::whole("edit", value.typed.as_deref()?)));
+    let typed = values.iter().filter_map(|value| Some(TrustedExcerpt::whole("edit", value.typed?)));
     let trusted: Vec<TrustedExcerpt<'_>> = request.evidence.trusted.iter().copied().chain(typed).collect();
     let context = CheckContext {
         actions: &[name],

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_guard::check::{Allowlist, FieldRole, HoldMinutes, Referent};
+use proem_guard::check::{Allowlist, FieldRole, HoldMinutes, InternalDomains, Referent};
 
 use super::{canonical, template::TextTemplate};
 use crate::effect::{PolicyHash, ReleaseWindow};
@@ -165,6 +165,7 @@ pub struct Policy {
     pub(super) holds: Option<HoldSteps>,
     /// Made of the lists above by [`Self::finish`].
     pub(super) allowlist: Allowlist,
+    pub(super) internal: InternalDomains,
     pub(super) known: BTreeSet<Referent>,
     pub(super) folded_denied: BTreeSet<String>,
     pub(super) hash: Option<PolicyHash>,

@@ -10,6 +10,7 @@ use super::{
     url::{self, UrlParse},
 };
 use alloc::{string::String, vec::Vec};
+use core::cell::OnceCell;
 use proem_text::{Label, Secrecy, Span};
 
 /// The fewest digits of a phone or account number in a text that is checked: local numbers have
@@ -33,12 +34,13 @@ impl RuleBreach {
     }
 }
 
-/// What values are compared with.
+/// What values are compared with. The texts are read when the first value is looked for in them, since most values
+/// are on an allowlist.
 #[derive(Debug)]
 pub(super) struct ProvenanceBasis<'a> {
-    pub(super) rules: &'a CheckContext<'a>,
-    pub(super) trusted: SightingIndex,
-    pub(super) outside: SightingIndex,
+    rules: &'a CheckContext<'a>,
+    trusted: OnceCell<SightingIndex>,
+    outside: OnceCell<SightingIndex>,
 }
 
 /// Why a value fails.
@@ -48,7 +50,19 @@ enum ProvenanceResult {
     Fails(ActionRule, Option<Sighting>),
 }
 
-impl ProvenanceBasis<'_> {
+impl<'a> ProvenanceBasis<'a> {
+    pub(super) const fn new(rules: &'a CheckContext<'a>) -> Self {
+        Self { rules, trusted: OnceCell::new(), outside: OnceCell::new() }
+    }
+
+    fn trusted(&self) -> &SightingIndex {
+        self.trusted.get_or_init(|| SightingIndex::trusted(self.rules.trusted))
+    }
+
+    fn outside(&self) -> &SightingIndex {
+        self.outside.get_or_init(|| SightingIndex::outside(self.rules.untrusted))
+    }
+
     /// What a field's value breaks, by what the field means.
     pub(super) fn field(
         &self,
@@ -111,10 +125,11 @@ impl ProvenanceBasis<'_> {
 
     /// Whether one of the forms is allowed or stands in a trusted text.
     fn provenance(&self, kind: ReferentKind, forms: &[String]) -> ProvenanceResult {
-        if forms.iter().any(|form| self.rules.allow.has(kind, form) || self.trusted.get(kind, form).is_some()) {
+        let is_allowed = forms.iter().any(|form| self.rules.allow.has(kind, form));
+        if is_allowed || forms.iter().any(|form| self.trusted().get(kind, form).is_some()) {
             return ProvenanceResult::Passes;
         }
-        match forms.iter().find_map(|form| self.outside.get(kind, form)) {
+        match forms.iter().find_map(|form| self.outside().get(kind, form)) {
             Some(sighting) => ProvenanceResult::Fails(
                 ActionRule::Provenance(kind, ProvenanceGap::UntrustedOnly),
                 Some(sighting.clone()),

@@ -28,6 +28,19 @@ pub(super) struct Letters {
 
 impl Letters {
     pub(super) fn of(text: &str) -> Self {
+        // The normal form of ASCII has the same letters and digits, each at its own place.
+        if text.is_ascii() {
+            let plain = text.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_alphanumeric());
+            let place = |at: usize| Span::new(at, at.saturating_add(1));
+            return Self {
+                letters: plain.map(|(at, byte)| (char::from(byte.to_ascii_lowercase()), place(at))).collect(),
+            };
+        }
+        Self::normal(text)
+    }
+
+    /// The same for any text.
+    fn normal(text: &str) -> Self {
         let view = normalise(text);
         let mut letters = Vec::new();
         for (at, c) in view.text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
@@ -98,6 +111,9 @@ impl SecretShingles {
     pub(super) fn prompt<'a>(text: &str, quotable: impl Iterator<Item = &'a str>) -> Self {
         let letters = Letters::of(text);
         let mut secret = Self::new(&letters, SHINGLE, LONG_RUN.min(letters.len()));
+        if secret.hashes.is_empty() {
+            return secret;
+        }
         for text in quotable {
             let mut known = hashes(Letters::of(text).letters.iter().map(|(c, _)| *c), SHINGLE);
             known.sort_unstable();
@@ -123,9 +139,14 @@ impl SecretShingles {
         run.shingles.len().saturating_add(self.shingle) > self.long_run
     }
 
+    /// Whether there is nothing that a text could have in common with it.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
     /// Adds what a text has in common with the secret; places are those of the original.
     pub(super) fn compare(&self, letters: &Letters, reading: Option<&DecodedText>, shared: &mut SecretOverlap) {
-        if self.hashes.is_empty() {
+        if self.is_empty() || letters.len() < self.shingle {
             return;
         }
         let all = || letters.letters.iter().map(|(c, _)| *c);
@@ -190,4 +211,18 @@ fn hashes(letters: impl Iterator<Item = char> + Clone, length: usize) -> Vec<u64
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The letters of ASCII are those of its normal form.
+        #[test]
+        fn the_short_way_has_the_same_letters(text in "[ -~\\t\\r\\n\\x00\\x7f]{0,40}") {
+            prop_assert_eq!(Letters::of(&text).letters, Letters::normal(&text).letters);
+        }
+    }
 }

@@ -36,24 +36,34 @@ pub(super) struct DecodedTexts {
     pub(super) complete: bool,
 }
 
+/// A decoder: what a text says to it, and nothing where that is the text itself.
+type Decoder = fn(&str) -> Option<DecodedText>;
+
 /// The readings of a text.
 pub(super) fn readings(text: &str) -> DecodedTexts {
     let mut readings = DecodedTexts::default();
-    let raw = DecodedText::unchanged(text);
     // Tags are letters to one decoder and nothing to the other.
-    readings.decoded.extend(step(&raw, plain));
-    let mut base = raw;
-    let decoders = [escapes, plain, entities, percent, packed];
+    let undone = plain(text);
+    readings.decoded.extend(undone.clone());
+    let mut undone = Some(undone);
+    let mut base: Option<DecodedText> = None;
+    let decoders: [Decoder; 5] = [escapes, plain, entities, percent, packed];
     for _ in 0..ROUNDS {
         let mut changed = false;
-        for decoder in decoders {
-            let Some(next) = step(&base, decoder) else { continue };
+        for (decoder, index) in decoders.into_iter().zip(0..) {
+            // Where there were no escapes, the first reading is this one, and stands in the list already.
+            let first = if index == PLAIN && base.is_none() { undone.take() } else { None };
+            let is_known = first.is_some();
+            let next = first.unwrap_or_else(|| step(text, base.as_ref(), decoder));
+            let Some(next) = next else { continue };
             if next.text.len() > MAX_FIELD {
                 readings.decoded.clear();
                 return readings;
             }
-            readings.decoded.push(next.clone());
-            base = next;
+            if !is_known {
+                readings.decoded.push(next.clone());
+            }
+            base = Some(next);
             changed = true;
         }
         if !changed {
@@ -61,21 +71,21 @@ pub(super) fn readings(text: &str) -> DecodedTexts {
             return readings;
         }
     }
-    readings.complete = decoders.iter().all(|decoder| step(&base, *decoder).is_none());
+    readings.complete = decoders.iter().all(|decoder| step(text, base.as_ref(), *decoder).is_none());
     readings
 }
 
-/// One decoder over a reading; `None` if it changed nothing.
-fn step(base: &DecodedText, decoder: fn(&str) -> DecodedText) -> Option<DecodedText> {
-    let next = decoder(&base.text);
-    (next.text != base.text).then(|| DecodedText { map: next.map.then(&base.map), text: next.text })
+/// The place of [`plain`] among the decoders.
+const PLAIN: usize = 1;
+
+/// One decoder over a reading, or over the text itself where there is none yet; `None` if it changed nothing.
+fn step(text: &str, base: Option<&DecodedText>, decoder: Decoder) -> Option<DecodedText> {
+    let Some(base) = base else { return decoder(text) };
+    let next = decoder(&base.text)?;
+    Some(DecodedText { map: next.map.then(&base.map), text: next.text })
 }
 
 impl DecodedText {
-    fn unchanged(text: &str) -> Self {
-        Self { text: String::from(text), map: OffsetMap::identity(text.len()) }
-    }
-
     fn keep(&mut self, text: &str, from: usize, to: usize) {
         if let Some(piece) = text.get(from..to) {
             self.text.push_str(piece);
@@ -89,8 +99,9 @@ impl DecodedText {
     }
 }
 
-/// Copies a text but for the places where `read` finds something: its length and what it stands for.
-fn rewrite(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, String)>) -> DecodedText {
+/// Copies a text but for the places where `read` finds something: its length and what it stands for. `None` where
+/// that gives the same text.
+fn rewrite(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, String)>) -> Option<DecodedText> {
     let mut reading = DecodedText::default();
     let mut kept = 0;
     let mut at = 0_usize;
@@ -105,21 +116,42 @@ fn rewrite(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, Strin
             None => at = at.saturating_add(c.len_utf8()),
         }
     }
+    if kept == 0 {
+        return None;
+    }
     reading.keep(text, kept, text.len());
-    reading
+    (reading.text != text).then_some(reading)
 }
 
 /// NFKC without invisible characters; `evil[.]com`, `hxxp` and backslashes before punctuation undone.
-fn plain(text: &str) -> DecodedText {
+fn plain(text: &str) -> Option<DecodedText> {
+    if is_normal(text) { rewrite(text, fanged) } else { visible_plain(text) }
+}
+
+/// The same for any text.
+fn visible_plain(text: &str) -> Option<DecodedText> {
     let visible = rewrite(text, |text, at| {
         let c = text.get(at..)?.chars().next()?;
         (character::is_invisible(c) || (character::is_control(c) && c != '\u{b}'))
             .then(|| (c.len_utf8(), String::new()))
     });
-    let normal = normalise(&visible.text);
-    let fanged = rewrite(&normal.text, fanged);
-    let map = fanged.map.then(&normal.map).then(&visible.map);
-    DecodedText { text: fanged.text, map }
+    let normal = normalise(visible.as_ref().map_or(text, |visible| &visible.text));
+    let (meant, map) = match rewrite(&normal.text, fanged) {
+        Some(fanged) => (fanged.text, fanged.map.then(&normal.map)),
+        None => (normal.text, normal.map),
+    };
+    let map = if let Some(visible) = &visible { map.then(&visible.map) } else { map };
+    (meant != text).then_some(DecodedText { text: meant, map })
+}
+
+/// Whether a text is visible ASCII with single blanks, which is its own normal form.
+fn is_normal(text: &str) -> bool {
+    let mut before = 0;
+    text.bytes().all(|byte| {
+        let is_double = byte == b' ' && before == b' ';
+        before = byte;
+        (byte.is_ascii_graphic() || byte == b' ') && !is_double
+    })
 }
 
 /// How people write an address that nobody should click on, and what it stands for.
@@ -155,7 +187,11 @@ fn fanged(text: &str, at: usize) -> Option<(usize, String)> {
         Some(inner) if inner.starts_with(['[', '(', '{']) => (1_usize, inner),
         _ => (0, rest),
     };
-    if !matches!(first, b'[' | b'(' | b'{' | b' ' | b'h' | b'H') {
+    if spaces == 0 && !matches!(first, b'[' | b'(' | b'{' | b'h' | b'H') {
+        return None;
+    }
+    // Every other word begins with these letters.
+    if matches!(first, b'h' | b'H') && !matches!(rest.as_bytes().get(1), Some(b'x' | b'X' | b'*')) {
         return None;
     }
     let starts = |text: &str, with: &str| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
@@ -165,17 +201,17 @@ fn fanged(text: &str, at: usize) -> Option<(usize, String)> {
     Some((written.len().saturating_add(spaces).saturating_add(space_behind), String::from(*meant)))
 }
 
-fn entities(text: &str) -> DecodedText {
+fn entities(text: &str) -> Option<DecodedText> {
     if !text.contains('&') {
-        return DecodedText::unchanged(text);
+        return None;
     }
     rewrite(text, |text, at| reference(text.get(at..)?).map(|(c, length)| (length, String::from(c))))
 }
 
 /// Runs of `%41`; what is not UTF-8 stays, but for its ASCII characters.
-fn percent(text: &str) -> DecodedText {
+fn percent(text: &str) -> Option<DecodedText> {
     if !text.contains('%') {
-        return DecodedText::unchanged(text);
+        return None;
     }
     rewrite(text, |text, at| {
         let mut bytes = Vec::new();
@@ -194,9 +230,9 @@ fn percent(text: &str) -> DecodedText {
 }
 
 /// `\x41`, `\u0041`, `\u{41}`, and tag characters, which are invisible copies of ASCII.
-fn escapes(text: &str) -> DecodedText {
+fn escapes(text: &str) -> Option<DecodedText> {
     if text.is_ascii() && !text.contains('\\') {
-        return DecodedText::unchanged(text);
+        return None;
     }
     rewrite(text, |text, at| {
         let rest = text.get(at..)?;
@@ -222,7 +258,7 @@ fn escapes(text: &str) -> DecodedText {
 
 /// Base64 (both alphabets, padded or not, wrapped, out of step by a few characters) and
 /// hexadecimal digits (with separators or not), where what comes out is text.
-fn packed(text: &str) -> DecodedText {
+fn packed(text: &str) -> Option<DecodedText> {
     let (mut passed, mut pairs_passed) = (0, 0);
     rewrite(text, |text, at| {
         let rest = text.as_bytes().get(at..)?;
@@ -235,6 +271,12 @@ fn packed(text: &str) -> DecodedText {
             }
         }
         if at < passed {
+            return None;
+        }
+        // Most words are too short to be looked at as a run.
+        let word = rest.iter().take(MIN_BASE64).take_while(|byte| is_base64(**byte)).count();
+        if word < MIN_BASE64 {
+            passed = at.saturating_add(word);
             return None;
         }
         let (lines, codes) = run(rest);
@@ -350,4 +392,35 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
         .chars()
         .any(|c| character::is_control(c) || character::is_noncharacter(c) || character::is_private_use(c));
     (plain && !text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is taken for its own normal form is read as if nobody had looked.
+        #[test]
+        fn the_short_way_reads_the_same(text in "([a-cHhxX*tpSs:/@. \\\\(){}\\[\\]]|dot|hxxp|\\[\\.\\]| \\(dot\\) ){0,24}") {
+            prop_assume!(is_normal(&text));
+            let (short, long) = (plain(&text), visible_plain(&text));
+            prop_assert_eq!(short.as_ref().map(|read| &read.text), long.as_ref().map(|read| &read.text));
+            let (Some(short), Some(long)) = (short, long) else { return Ok(()) };
+            for start in 0..=short.text.len() {
+                for end in start..=short.text.len() {
+                    let span = Span::new(start, end);
+                    prop_assert_eq!(short.map.original(span), long.map.original(span), "{:?} of {:?}", span, text);
+                }
+            }
+        }
+
+        /// A text is read once where nothing in it is an escape, and lacks no reading for that.
+        #[test]
+        fn no_reading_stands_twice(text in "([a-f0-9 %&;#x\\n\\u{200b}]|%41|&#65;|\\\\x41|aHR0cHM6Ly9l){0,12}") {
+            let all = readings(&text).decoded;
+            prop_assert!(all.iter().all(|reading| reading.text != text));
+            prop_assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");
+        }
+    }
 }

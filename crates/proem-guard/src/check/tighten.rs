@@ -2,7 +2,7 @@
 
 use super::{host, mail};
 use crate::untrusted::Untrusted;
-use alloc::string::String;
+use alloc::{collections::BTreeSet, string::String};
 
 /// Whether a person must agree first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,13 +94,30 @@ pub fn tighten<T: Strictness>(model: Option<&Untrusted<T>>, computed: T) -> T {
 
 /// Whom a message to `recipient` reaches: internal if its domain is exactly one of `internal`.
 ///
-/// A subdomain, a handle or an address that can't be read is external.
+/// A subdomain, a handle or an address that can't be read is external. For many recipients, [`InternalDomains`] reads
+/// the domains once.
 #[must_use]
 pub fn reach(recipient: &Untrusted<String>, internal: &[&str]) -> Reach {
-    let canonical = mail::recipient(recipient.value());
-    let domain =
-        canonical.as_deref().and_then(|address| address.rsplit_once('@')).filter(|(local, _)| !local.is_empty());
-    let is_ours =
-        domain.is_some_and(|(_, domain)| internal.iter().any(|ours| host::domain(ours).as_deref() == Some(domain)));
-    if is_ours { Reach::Internal } else { Reach::External }
+    InternalDomains::new(internal.iter().copied()).reach(recipient)
+}
+
+/// The domains whose addresses are our own, in their canonical forms.
+#[derive(Debug, Clone, Default)]
+pub struct InternalDomains(BTreeSet<String>);
+
+impl InternalDomains {
+    /// Reads domains; what is none has no addresses.
+    pub fn new<'a>(domains: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(domains.into_iter().filter_map(host::domain).collect())
+    }
+
+    /// Whom a message reaches, as [`reach()`] says.
+    #[must_use]
+    pub fn reach(&self, recipient: &Untrusted<String>) -> Reach {
+        let canonical = mail::recipient(recipient.value());
+        let domain =
+            canonical.as_deref().and_then(|address| address.rsplit_once('@')).filter(|(local, _)| !local.is_empty());
+        let is_ours = domain.is_some_and(|(_, domain)| self.0.contains(domain));
+        if is_ours { Reach::Internal } else { Reach::External }
+    }
 }
