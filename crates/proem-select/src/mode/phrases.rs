@@ -1,9 +1,12 @@
 //! What people say when they ask, order and forbid, by language.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use proem_text::normalise::{normalise, without_marks};
 use serde::Deserialize;
+use serde::de::IntoDeserializer as _;
 
 use proem_engine::error::{Error, ErrorKind};
 
@@ -125,19 +128,17 @@ pub(super) struct LanguagePhrases {
     /// Its two letters.
     pub(super) name: String,
     /// By their first word.
-    words: BTreeMap<String, Vec<PhraseTail>>,
+    words: PhraseTable,
     /// By what their first word begins with.
-    stems: BTreeMap<String, Vec<PhraseTail>>,
+    stems: PhraseTable,
     /// Pronouns that are written onto the end of verbs.
     clitics: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct PhraseTail {
-    /// The words behind the first one.
-    rest: Vec<String>,
-    cue: Cue,
-}
+/// Lines of a beginning and its phrases, in the order of the beginnings, apart at tabs. A phrase is its cue and the words
+/// behind the first one, apart at blanks. It is looked up as it is written, since most of it is never looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct PhraseTable(Cow<'static, str>);
 
 /// A phrase that was found in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +152,8 @@ pub(super) struct PhraseMatch {
 const SHORTEST_STEM: usize = 4;
 /// The longest stem, in bytes, so that a word costs the same however long it is.
 const LONGEST_STEM: usize = 16;
+/// What a part of an index begins with; no word of a phrase has it.
+const PART: char = '@';
 
 impl Phrases {
     /// Reads one file for each language, `cue = "phrase, phrase"`; the first language wins ties.
@@ -162,24 +165,145 @@ impl Phrases {
         let languages = files.iter().map(|(name, text)| LanguagePhrases::parse(name, text));
         Ok(Self { languages: languages.collect::<Result<_, _>>()? })
     }
+
+    /// Reads what [`Self::index`] wrote, without looking at the phrases themselves.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if it has a part that no index has.
+    pub fn of_index(index: &'static str) -> Result<Self, Error> {
+        let mut phrases = Self::default();
+        for part in index.split(PART).skip(1) {
+            let (head, lines) = part.split_once('\n').unwrap_or((part, ""));
+            let (name, kind) = head.split_once(' ').unwrap_or((head, ""));
+            if phrases.languages.last().is_none_or(|last| last.name != name) {
+                phrases.languages.push(LanguagePhrases { name: name.to_owned(), ..LanguagePhrases::default() });
+            }
+            match (phrases.languages.last_mut(), kind) {
+                (Some(language), "words") => language.words = PhraseTable(Cow::Borrowed(lines)),
+                (Some(language), "stems") => language.stems = PhraseTable(Cow::Borrowed(lines)),
+                (Some(language), "clitics") => language.clitics = lines.lines().map(str::to_owned).collect(),
+                _ => {
+                    let problem = format!("an index of phrases has no part `{}`; write it anew", head.escape_debug());
+                    return Err(Error::new(ErrorKind::InvalidFile, problem));
+                }
+            }
+        }
+        Ok(phrases)
+    }
+
+    /// The phrases as they are looked up, for [`Self::of_index`].
+    #[must_use]
+    pub fn index(&self) -> String {
+        let mut index = String::new();
+        for LanguagePhrases { name, words, stems, clitics } in &self.languages {
+            let clitics: String = clitics.iter().map(|clitic| format!("{clitic}\n")).collect();
+            index.push_str(&format!("{PART}{name} words\n{}{PART}{name} stems\n{}", words.0, stems.0));
+            index.push_str(&format!("{PART}{name} clitics\n{clitics}"));
+        }
+        index
+    }
+}
+
+impl PhraseTable {
+    /// Lines of what stands behind each beginning.
+    fn new(phrases: &BTreeMap<String, Vec<String>>) -> Self {
+        Self(phrases.iter().map(|(first, all)| format!("{first}\t{}\n", all.join("\t"))).collect())
+    }
+
+    /// The phrases with this beginning, apart at tabs.
+    fn get(&self, first: &str) -> Option<&str> {
+        let mut lines: &str = &self.0;
+        // The line in the middle is the one that wraps around or begins at the half, by bytes.
+        while !lines.is_empty() {
+            let half = lines.as_bytes().get(..lines.len() / 2)?;
+            let start = half.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end.saturating_add(1));
+            let (before, rest) = lines.split_at_checked(start)?;
+            let (line, behind) = rest.split_once('\n')?;
+            let (beginning, phrases) = line.split_once('\t')?;
+            lines = match first.cmp(beginning) {
+                Ordering::Equal => return Some(phrases),
+                Ordering::Less => before,
+                Ordering::Greater => behind,
+            };
+        }
+        None
+    }
+}
+
+impl Cue {
+    /// The cue that is written so.
+    fn of_name(name: &str) -> Result<Self, serde::de::value::Error> {
+        Self::deserialize(name.into_deserializer())
+    }
 }
 
 impl LanguagePhrases {
     fn parse(name: &str, text: &str) -> Result<Self, Error> {
         let invalid = |problem: String| Error::new(ErrorKind::InvalidFile, format!("phrases ({name}): {problem}"));
-        let file: BTreeMap<Cue, String> =
+        let file: BTreeMap<String, String> =
             toml::from_str(text).map_err(|e| invalid(e.to_string().trim_end().to_owned()))?;
-        let mut language = Self { name: name.to_owned(), ..Self::default() };
+        let mut lists: BTreeMap<Cue, (String, String)> = BTreeMap::new();
         for (cue, list) in file {
+            lists.insert(Cue::of_name(&cue).map_err(|e| invalid(e.to_string()))?, (cue, list));
+        }
+        let mut lines = PhraseLines::default();
+        for (cue, (word, list)) in lists {
             let phrases = list.split(',').map(str::trim).filter(|phrase| !phrase.is_empty());
             for phrase in phrases {
-                language.add(cue, phrase).map_err(invalid)?;
+                lines.add((cue, &word), phrase).map_err(invalid)?;
             }
         }
-        Ok(language)
+        let (words, stems) = (PhraseTable::new(&lines.words), PhraseTable::new(&lines.stems));
+        Ok(Self { name: name.to_owned(), words, stems, clitics: lines.clitics })
     }
 
-    fn add(&mut self, cue: Cue, phrases: &str) -> Result<(), String> {
+    /// Whether its sentences can be read, and not only its keywords.
+    pub(super) fn is_read(&self) -> bool {
+        self.words.0.contains("\tchange")
+    }
+
+    /// The phrases that begin at a text's first word.
+    pub(super) fn at(&self, words: &[&str]) -> Vec<PhraseMatch> {
+        let Some((first, behind)) = words.split_first() else { return Vec::new() };
+        let whole = self.words.get(first).or_else(|| self.without_clitic(first)).into_iter();
+        let stems = (SHORTEST_STEM..=first.len().min(LONGEST_STEM)).filter_map(|end| self.stems.get(first.get(..end)?));
+        let phrases = whole.chain(stems).flat_map(|phrases| phrases.split('\t'));
+        phrases.filter_map(|phrase| found(phrase, behind)).collect()
+    }
+
+    /// The phrases that begin with a verb that has a pronoun at its end.
+    fn without_clitic(&self, word: &str) -> Option<&str> {
+        let verbs = self.clitics.iter().filter_map(|clitic| word.strip_suffix(clitic.as_str()));
+        verbs.filter(|verb| verb.len() >= SHORTEST_VERB).find_map(|verb| self.words.get(verb))
+    }
+}
+
+/// A phrase of a table, if the words behind its first one are these.
+fn found(phrase: &str, behind: &[&str]) -> Option<PhraseMatch> {
+    let mut words = phrase.split(' ');
+    let cue = words.next()?;
+    let mut behind = behind.iter();
+    let mut length = 1_usize;
+    for wanted in words {
+        if !matches(wanted, behind.next()?) {
+            return None;
+        }
+        length = length.saturating_add(1);
+    }
+    Some(PhraseMatch { cue: Cue::of_name(cue).ok()?, length })
+}
+
+/// The phrases of a file by how they begin, each as a table has it.
+#[derive(Debug, Default)]
+struct PhraseLines {
+    words: BTreeMap<String, Vec<String>>,
+    stems: BTreeMap<String, Vec<String>>,
+    clitics: Vec<String>,
+}
+
+impl PhraseLines {
+    fn add(&mut self, (cue, name): (Cue, &str), phrases: &str) -> Result<(), String> {
         let folded = fold(phrases);
         // Who types no accents types none on a final é.
         let bare = folded.replace(FINAL_E, "e");
@@ -205,36 +329,13 @@ impl LanguagePhrases {
                 return Err(format!("`{phrase}` is not made of words and would never match"));
             }
             let phrases = by.entry(first).or_default();
-            let phrase = PhraseTail { rest, cue };
+            let phrase: String =
+                std::iter::once(name).chain(rest.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
             if !phrases.contains(&phrase) {
                 phrases.push(phrase);
             }
         }
         Ok(())
-    }
-
-    /// Whether its sentences can be read, and not only its keywords.
-    pub(super) fn is_read(&self) -> bool {
-        self.words.values().flatten().any(|phrase| phrase.cue == Cue::Change)
-    }
-
-    /// The phrases that begin at a text's first word.
-    pub(super) fn at(&self, words: &[&str]) -> Vec<PhraseMatch> {
-        let Some((first, behind)) = words.split_first() else { return Vec::new() };
-        let whole = self.words.get(*first).or_else(|| self.without_clitic(first)).into_iter();
-        let stems = (SHORTEST_STEM..=first.len().min(LONGEST_STEM)).filter_map(|end| self.stems.get(first.get(..end)?));
-        let phrases = whole.chain(stems).flatten();
-        let found = phrases.filter(|phrase| {
-            behind.len() >= phrase.rest.len()
-                && phrase.rest.iter().zip(behind).all(|(wanted, word)| matches(wanted, word))
-        });
-        found.map(|phrase| PhraseMatch { cue: phrase.cue, length: phrase.rest.len().saturating_add(1) }).collect()
-    }
-
-    /// The phrases that begin with a verb that has a pronoun at its end.
-    fn without_clitic(&self, word: &str) -> Option<&Vec<PhraseTail>> {
-        let verbs = self.clitics.iter().filter_map(|clitic| word.strip_suffix(clitic.as_str()));
-        verbs.filter(|verb| verb.len() >= SHORTEST_VERB).find_map(|verb| self.words.get(verb))
     }
 }
 

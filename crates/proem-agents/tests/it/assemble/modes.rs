@@ -9,6 +9,22 @@ fn told(task: &str, phrases: &Phrases, keywords: &Keywords) -> ModeInference {
     infer(Some(task), &Hints::default(), &Wording { phrases, keywords }, None)
 }
 
+/// What is shipped is what the files beside it say.
+#[test]
+fn the_index_of_phrases_is_up_to_date() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/speech");
+    let names = ["en", "de", "fr", "es", "pt", "it"];
+    let texts = names.map(|name| std::fs::read_to_string(format!("{folder}/{name}.toml")).unwrap());
+    let files: Vec<(&str, &str)> = names.into_iter().zip(texts.iter().map(String::as_str)).collect();
+    let written = Phrases::parse(&files).unwrap();
+    if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
+        std::fs::write(format!("{folder}/index.txt"), written.index()).unwrap();
+    }
+    let committed = std::fs::read_to_string(format!("{folder}/index.txt")).unwrap();
+    assert!(committed == written.index(), "repeat with PROEM_UPDATE_REFERENCE=1");
+    assert_eq!(phrases().unwrap(), &written);
+}
+
 #[test]
 fn every_case_has_its_mode() {
     let (phrases, keywords) = (phrases().unwrap(), keywords().unwrap());
