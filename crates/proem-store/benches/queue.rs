@@ -1,4 +1,5 @@
-//! What the queue costs: all open actions of a project by what is due next, beside what SQLite does by itself.
+//! What the queue costs: all open actions of a project by what is due next, beside what SQLite does by itself. Each has
+//! a text of 2 kB and the account of a decision of 1 kB, as `proem effects propose` writes them.
 //!
 //! `cargo bench -p proem-store --bench queue [ACTIONS]`; 10,000 of them without an argument.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]
@@ -10,9 +11,10 @@ use proem_engine::effect::{ActionEvent, PerformerEpoch};
 use proem_engine::run::Time;
 use proem_guard::InstallationKey;
 use proem_store::laws::{LawActions, LawSamples};
-use proem_store::query::ActionsWanted;
+use proem_store::query::{ActionsWanted, LineDepth};
 use proem_store::{Store, StoreAccess, StoreOptions};
 use rusqlite::Connection;
+use serde_json::{Value as Json, json};
 
 /// How many actions there are, unless the first argument says.
 const ACTIONS: u64 = 10_000;
@@ -29,9 +31,27 @@ fn show(name: &str, mut times: Vec<Duration>) {
     println!("{name:<52} p50 {:>6} µs, p90 {:>6} µs", at(50), at(90));
 }
 
+/// The account of a decision, with the keys and about the length of those that the policy gives.
+fn decision() -> Json {
+    let condition = |name: &str| json!({ "condition": name, "met": true, "against": [] });
+    let names = ["allowlist", "denylist", "schema", "autonomy", "known-recipients", "external-urls", "prompt-leakage"];
+    json!({
+        "ruling": "hold",
+        "reasons": ["it is held for 30 minutes, in which a person can stop it", "it is the first of its type"],
+        "conditions": names.map(condition),
+        "confidence": { "sources": 500, "boundary": 700, "schema": 1000, "precedent": 333, "mean": 633, "stated": 633 },
+        "external": false,
+        "failures": [],
+        "content": "5".repeat(64),
+        "policy": "9".repeat(64),
+    })
+}
+
 /// Every third waits, every third is held.
 async fn propose(store: &Store, signal: u64) {
-    let action = LawActions.action(signal);
+    let mut action = LawActions.action(signal);
+    action.form.push_str(&" and what it says in a line of forty bytes".repeat(50));
+    action.decision = decision();
     LawActions.proposed(store, &action).await;
     let due = Time(LawActions::NOW.0 + i64::try_from(signal % 977).unwrap());
     let event = match signal % 3 {
@@ -78,18 +98,39 @@ async fn main() {
     println!("{actions} open actions");
     show("the peer: the same lines with rusqlite", (0..ROUNDS).map(|_| peer(&path)).collect());
     let project = Some(LawSamples.project());
-    let all = ActionsWanted { project: project.clone(), ..ActionsWanted::default() };
+    let all = ActionsWanted { project, ..ActionsWanted::default() };
     let some = ActionsWanted { most: Some(50), ..all.clone() };
-    for (name, wanted) in [("the queue", &all), ("the first 50 of it", &some)] {
+    for (name, wanted, depth) in [
+        ("a line of each", &all, LineDepth::Standing),
+        ("a line of each with its decision", &all, LineDepth::Decision),
+        ("the first 50 lines", &some, LineDepth::Standing),
+    ] {
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
             let start = Instant::now();
-            let rows = store.actions(wanted).await.unwrap();
+            let lines = store.queue_lines(wanted, depth).await.unwrap();
             times.push(start.elapsed());
-            assert!(!rows.is_empty());
+            assert!(!lines.is_empty());
         }
         show(name, times);
     }
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let rows = store.actions(&all).await.unwrap();
+        times.push(start.elapsed());
+        assert!(!rows.is_empty());
+    }
+    show("all of each", times);
+    let key = LawActions.action(0).key.to_string();
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let keys = store.keys_beginning(&LawSamples.project(), key.get(..8).unwrap(), 2).await.unwrap();
+        times.push(start.elapsed());
+        assert!(!keys.is_empty());
+    }
+    show("the keys that begin like an id of 8 digits", times);
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let start = Instant::now();

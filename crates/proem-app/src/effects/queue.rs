@@ -10,9 +10,7 @@ use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval
 use proem_engine::policy::{AutonomyLevel, Decision, DecisionMoment, Policy, ProposedAction};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, TreeDifference, Untrusted};
-use proem_store::query::{
-    ActionDetail, ActionRow, ActionsWanted, LineDepth, QuarantinedItem, QueueLine, SenderRow,
-};
+use proem_store::query::{ActionDetail, ActionRow, ActionsWanted, LineDepth, QuarantinedItem, QueueLine, SenderRow};
 use proem_store::record::{
     ActionCorrection, ApprovalBreadth, NewTransition, QuarantineId, QuarantineReview, QuarantineState, TransitionLoad,
 };

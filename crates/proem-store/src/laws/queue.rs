@@ -46,7 +46,7 @@ pub async fn a_line_of_the_queue_says_what_its_action_says(backend: &impl Backen
     ] {
         let Ok(rows) = store.actions(&wanted).await else { panic!("actions can be read") };
         assert_eq!(rows.len(), count, "{wanted:?}");
-        for depth in [LineDepth::Standing, LineDepth::Decision] {
+        for depth in [LineDepth::Standing, LineDepth::Target, LineDepth::Decision] {
             let lines = store.queue_lines(&wanted, depth).await.ok();
             assert_eq!(lines, Some(rows.iter().map(|row| line(row, depth)).collect()), "{wanted:?}");
         }
@@ -57,7 +57,8 @@ pub async fn a_line_of_the_queue_says_what_its_action_says(backend: &impl Backen
 fn line(row: &ActionRow, depth: LineDepth) -> QueueLine {
     let line = QueueLine::from(row);
     match depth {
-        LineDepth::Standing => QueueLine { decision: None, ..line },
+        LineDepth::Standing => QueueLine { form: None, decision: None, ..line },
+        LineDepth::Target => QueueLine { decision: None, ..line },
         LineDepth::Decision => line,
     }
 }

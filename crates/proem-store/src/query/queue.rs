@@ -79,8 +79,7 @@ const DECIDED_LINE: &str = "a.key, a.name, a.state, a.version, a.deadline, a.due
 
 /// The plus keeps the index by project, which orders by other columns, from being taken for the narrower one
 /// (<https://www.sqlite.org/optoverview.html#uplus>).
-const KEYS_BEGINNING: &str =
-    "SELECT key FROM actions WHERE key >= ? AND key < ? AND +project = ? ORDER BY key LIMIT ?";
+const KEYS_BEGINNING: &str = "SELECT key FROM actions WHERE key >= ? AND key < ? AND +project = ? ORDER BY key LIMIT ?";
 
 impl Store {
     /// The same actions in the same order as [`Store::actions`], one line of each.
