@@ -102,8 +102,9 @@ async fn main() {
     let some = ActionsWanted { most: Some(50), ..all.clone() };
     for (name, wanted, depth) in [
         ("a line of each", &all, LineDepth::Standing),
+        ("a line of each with its target", &all, LineDepth::Target),
         ("a line of each with its decision", &all, LineDepth::Decision),
-        ("the first 50 lines", &some, LineDepth::Standing),
+        ("the first 50 lines with their targets", &some, LineDepth::Target),
     ] {
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
