@@ -5,3 +5,4 @@ pub mod assemble;
 pub mod prompted;
 pub mod risk;
 pub mod screen;
+pub mod triage;

@@ -32,6 +32,7 @@ pub mod select;
 pub mod selecting;
 pub mod shipped;
 pub mod tokens;
+pub mod triage;
 pub mod trust;
 pub mod when;
 pub mod words;

@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     adapt, assemble, book, catalogue, cost, effects, escalations, failures, init, policy, queue, reference, risk, run,
-    runs, scan, select, stats, store, tokens, trust,
+    runs, scan, select, stats, store, tokens, triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -76,6 +76,9 @@ pub(crate) enum Command {
     /// Count the tokens of files
     #[command(after_help = tokens::TOKENS_EXAMPLES)]
     Tokens(tokens::TokensArgs),
+    /// Read signals about projects: tickets, comments, mails, tasks
+    #[command(subcommand, after_help = triage::TRIAGE_EXAMPLES)]
+    Triage(triage::TriageCommand),
     /// Review and trust this project's files
     #[command(after_help = trust::TRUST_EXAMPLES, subcommand_precedence_over_arg = true)]
     Trust(trust::TrustArgs),

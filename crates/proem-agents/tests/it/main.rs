@@ -4,3 +4,4 @@ mod adapt_corpus;
 mod assemble;
 mod prompted;
 mod risk;
+mod triage;

@@ -22,6 +22,7 @@ pub(crate) mod select;
 pub(crate) mod stats;
 pub(crate) mod store;
 pub(crate) mod tokens;
+pub(crate) mod triage;
 pub(crate) mod trust;
 
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
         Command::Stats(args) => stats::run(&args),
         Command::Store(command) => store::run(&command),
         Command::Tokens(args) => tokens::run(&args),
+        Command::Triage(command) => triage::run(&command),
         Command::Trust(args) => trust::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Completions { shell } => completions::run(shell),

@@ -50,5 +50,6 @@ mod selection;
 mod special;
 mod terminal;
 mod tokens;
+mod triage;
 mod trust;
 mod views;

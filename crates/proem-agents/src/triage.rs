@@ -1,0 +1,23 @@
+//! Triage: what other systems say about a project, as signals of one form.
+//!
+//! A [`ProjectSignal`] is one thing that happened or stands somewhere: a ticket that changed, a comment, a mail, a
+//! task. [`normalise`] reads them from a text that another system wrote, [`SignalLog`] keeps each one once with its
+//! revisions.
+//!
+//! Invariants: every text of another system is `Untrusted`, under a source of its own (`jira/comment`,
+//! `mail/body`); ids, revisions and notes hold no text from outside; nothing is dropped without being listed; the
+//! order in which signals come changes no result; nothing here reads a clock.
+
+mod date;
+mod draft;
+mod log;
+mod rich_text;
+mod signal;
+mod sources;
+
+pub use self::{
+    date::{SignalTime, TimeFault, utc},
+    log::{SignalArrival, SignalLog},
+    signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
+    sources::{MalformedSignal, NormalisedSignals, SignalPlace, SourceContext, normalise, normalise_value},
+};

@@ -1,0 +1,228 @@
+//! What a signal is.
+
+mod form;
+
+use std::fmt;
+
+use proem_guard::{LabelTree, Untrusted};
+use proem_text::{Label, Source};
+
+use super::date::SignalTime;
+
+pub use self::form::{FORM, SignalFormError};
+
+/// One thing that happened or stands somewhere, in one of its revisions.
+///
+/// Two signals with one id and one revision say the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProjectSignal {
+    /// The system that it comes from.
+    pub source: SignalSource,
+    /// What happened.
+    pub kind: SignalKind,
+    /// Which signal it is: `jira:…`, made of words of ours, numbers and hashes. 1 to 256 bytes.
+    pub id: String,
+    /// Which content it has: the SHA-256, in 64 digits, of all that the source said, but for who says so.
+    pub revision: String,
+    /// When it happened, as the source says. It orders revisions and drives nothing.
+    pub time: SignalTime,
+    /// Who caused it.
+    pub sender: Option<SignalSender>,
+    /// The ticket that it is about, such as `TES-41`.
+    pub ticket: Option<Untrusted<String>>,
+    /// The source's name for the project.
+    pub project: Option<Untrusted<String>>,
+    /// One line: a ticket's summary, a mail's subject.
+    pub summary: Option<Untrusted<String>>,
+    /// All else, by names of ours. Whatever stands below one of them is labelled with its own source, as
+    /// [`SignalSource::label`] makes it; what no name of ours fits stands below `other`.
+    pub fields: LabelTree,
+    /// What is not known, was cut or left out, in words of ours.
+    pub notes: Vec<String>,
+}
+
+/// The system that a signal comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SignalSource {
+    /// Jira Cloud or Server.
+    Jira,
+    /// Mail as Microsoft Graph tells of it.
+    Outlook,
+    /// Asana.
+    Asana,
+    /// A mail as a file.
+    Mail,
+    /// Lines that somebody wrote for Proem.
+    Plain,
+}
+
+impl SignalSource {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Jira, Self::Outlook, Self::Asana, Self::Mail, Self::Plain];
+
+    /// The word that it is written with.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Jira => "jira",
+            Self::Outlook => "outlook",
+            Self::Asana => "asana",
+            Self::Mail => "mail",
+            Self::Plain => "plain",
+        }
+    }
+
+    /// The source of this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.as_str() == word)
+    }
+
+    /// The label of what stands under a name of ours: `jira/comment`, the name in the guard's table of verdicts.
+    ///
+    /// Several comments have the label of one.
+    #[must_use]
+    pub fn label(self, field: &str) -> Label {
+        let field = if field == "comments" { "comment" } else { field };
+        let source = Source::parse(&format!("{}/{field}", self.as_str()));
+        Label::from_source(source.unwrap_or(Source::named("signal/other")))
+    }
+}
+
+/// What happened, in words that are common to all sources.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SignalKind {
+    /// A ticket or task is there that was not.
+    TicketCreated,
+    /// A ticket or task says something else.
+    TicketUpdated,
+    /// A ticket or task is gone.
+    TicketDeleted,
+    /// A ticket or task as it stands.
+    TicketListed,
+    /// Somebody commented.
+    CommentCreated,
+    /// A comment says something else.
+    CommentUpdated,
+    /// A comment is gone.
+    CommentDeleted,
+    /// A sprint began.
+    SprintStarted,
+    /// A sprint ended.
+    SprintClosed,
+    /// A sprint was made, changed or deleted.
+    SprintUpdated,
+    /// A mail.
+    EmailReceived,
+    /// There is a mail, or it changed, and nothing of it is said.
+    EmailAnnounced,
+    /// A mail is gone.
+    EmailDeleted,
+    /// Something that Proem has no word for, by the source's name of it.
+    Unknown(Untrusted<String>),
+}
+
+impl SignalKind {
+    /// All that have a word.
+    pub const KNOWN: [Self; 13] = [
+        Self::TicketCreated,
+        Self::TicketUpdated,
+        Self::TicketDeleted,
+        Self::TicketListed,
+        Self::CommentCreated,
+        Self::CommentUpdated,
+        Self::CommentDeleted,
+        Self::SprintStarted,
+        Self::SprintClosed,
+        Self::SprintUpdated,
+        Self::EmailReceived,
+        Self::EmailAnnounced,
+        Self::EmailDeleted,
+    ];
+
+    /// The word; for what has none `unknown`, which a colon and the source's name follow where it is written.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::TicketCreated => "ticket_created",
+            Self::TicketUpdated => "ticket_updated",
+            Self::TicketDeleted => "ticket_deleted",
+            Self::TicketListed => "ticket_listed",
+            Self::CommentCreated => "comment_created",
+            Self::CommentUpdated => "comment_updated",
+            Self::CommentDeleted => "comment_deleted",
+            Self::SprintStarted => "sprint_started",
+            Self::SprintClosed => "sprint_closed",
+            Self::SprintUpdated => "sprint_updated",
+            Self::EmailReceived => "email_received",
+            Self::EmailAnnounced => "email_announced",
+            Self::EmailDeleted => "email_deleted",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+
+    /// The kind of this word; `None` if it is none.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::KNOWN.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+/// Who caused a signal. Anybody may choose a name, and most people their address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignalSender {
+    /// What the source knows him by.
+    pub account: Option<Untrusted<String>>,
+    /// His address.
+    pub address: Option<Untrusted<String>>,
+    /// What he calls himself.
+    pub name: Option<Untrusted<String>>,
+    /// What is known of whether it was him.
+    pub authentication: SenderAuthentication,
+}
+
+/// What is known of whether a sender is who the signal names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SenderAuthentication {
+    /// Nothing.
+    Unverified,
+    /// The mail server that is believed says that DMARC failed.
+    DmarcFailed,
+    /// The mail server that is believed says nothing of DMARC, or not of this sender's domain.
+    DmarcUnknown,
+    /// The source names an account of its own. That the source wrote the file is not known.
+    SourceAccount,
+    /// The mail server that is believed says that DMARC passed for the domain of the sender's address (RFC 7489,
+    /// section 3.1; RFC 8601, section 2.7.6).
+    DmarcAligned,
+}
+
+impl SenderAuthentication {
+    /// All of them, the weakest first.
+    pub const ALL: [Self; 5] =
+        [Self::Unverified, Self::DmarcFailed, Self::DmarcUnknown, Self::SourceAccount, Self::DmarcAligned];
+
+    /// The word that it is written with.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unverified => "unverified",
+            Self::DmarcFailed => "dmarc-failed",
+            Self::DmarcUnknown => "dmarc-unknown",
+            Self::SourceAccount => "source-account",
+            Self::DmarcAligned => "dmarc-aligned",
+        }
+    }
+
+    /// The one of this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|found| found.as_str() == word)
+    }
+}
+
+impl fmt::Display for SenderAuthentication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

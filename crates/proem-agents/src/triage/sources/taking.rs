@@ -1,0 +1,40 @@
+//! Takes values out of an object, so that what is left is what nobody asked for.
+
+use serde_json::{Map, Value as Json};
+
+/// Takes the text of a name out; a number is its digits. What is neither stays.
+pub(super) fn take_text(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
+    let text = text_of(fields.get(name)?)?;
+    fields.remove(name);
+    Some(text)
+}
+
+/// The text at a place, which stays there.
+pub(super) fn text_at(value: &Json, pointer: &str) -> Option<String> {
+    text_of(value.pointer(pointer)?).filter(|text| !text.is_empty())
+}
+
+/// A text, or the digits of a number.
+pub(super) fn text_of(value: &Json) -> Option<String> {
+    match value {
+        Json::String(text) => Some(text.clone()),
+        Json::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Takes an object out; what is none stays.
+pub(super) fn take_object(fields: &mut Map<String, Json>, name: &str) -> Option<Map<String, Json>> {
+    if !fields.get(name)?.is_object() {
+        return None;
+    }
+    match fields.remove(name) {
+        Some(Json::Object(object)) => Some(object),
+        _ => None,
+    }
+}
+
+/// Takes a value out.
+pub(super) fn take(fields: &mut Map<String, Json>, name: &str) -> Json {
+    fields.remove(name).unwrap_or_default()
+}

@@ -1,0 +1,66 @@
+//! Signals: what is read of each source, and what holds for all of them.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test reads files, and may stop at what it didn't expect"
+)]
+
+mod bad_input;
+mod jira;
+mod laws;
+mod written;
+
+use proem_agents::triage::{NormalisedSignals, ProjectSignal, SourceContext, normalise};
+use proem_engine::run::Time;
+use proem_guard::{LabelTree, TreePlace, Untrusted, show};
+use proem_text::Sources;
+use serde_json::Value as Json;
+
+/// 2026-11-23, the clock of all tests.
+const NOW: Time = Time(1_795_392_000_000);
+
+fn read(text: &str) -> NormalisedSignals {
+    normalise(text, &SourceContext { now: NOW, mail_servers: &[] })
+}
+
+/// The signal that a value is.
+#[track_caller]
+fn one(value: &Json) -> ProjectSignal {
+    let mut found = read(&value.to_string());
+    let reasons: Vec<&str> = found.malformed.iter().map(|malformed| malformed.reason.as_str()).collect();
+    assert!(reasons.is_empty() && found.signals.len() == 1, "{} signals, {reasons:?}", found.signals.len());
+    found.signals.remove(0)
+}
+
+/// Why a text is no signal.
+#[track_caller]
+fn refusal(text: &str) -> String {
+    let found = read(text);
+    assert!(found.signals.is_empty(), "{text}");
+    let reasons: Vec<String> =
+        found.malformed.iter().map(|malformed| format!("{}: {}", malformed.place, malformed.reason)).collect();
+    reasons.join("\n")
+}
+
+fn text(of: Option<&Untrusted<String>>) -> Option<String> {
+    of.map(|text| show::json(text).as_str().unwrap().to_owned())
+}
+
+/// A value of the fields, without its label.
+fn field(signal: &ProjectSignal, pointer: &str) -> Json {
+    let place = TreePlace::pointer(pointer).unwrap();
+    signal.fields.get(&place).map(show::tree_json).unwrap_or_default()
+}
+
+/// The sources of a value of the fields.
+fn sources(signal: &ProjectSignal, pointer: &str) -> Vec<String> {
+    let tree = signal.fields.get(&TreePlace::pointer(pointer).unwrap());
+    sources_of(tree.unwrap())
+}
+
+fn sources_of(tree: &LabelTree) -> Vec<String> {
+    match tree.label().sources() {
+        Sources::Named(named) => named.iter().map(|source| source.as_str().to_owned()).collect(),
+        Sources::Many => vec!["many".to_owned()],
+    }
+}

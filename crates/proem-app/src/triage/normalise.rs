@@ -1,0 +1,83 @@
+//! Reads signals from files, whatever system wrote them. It needs no project.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::Path;
+
+use proem_agents::triage::{MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceContext, normalise};
+use proem_engine::run::Time;
+use proem_guard::Untrusted;
+use proem_runtime::readers;
+use proem_text::{Label, Source};
+
+use crate::error::Error;
+
+/// The largest file that is read, in bytes.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+/// How signals are read.
+#[derive(Debug, Clone)]
+pub struct NormaliseOptions {
+    /// The time of the clock.
+    pub now: Time,
+    /// The mail servers whose word on a sender is believed, by the names that they give themselves.
+    pub mail_servers: Vec<String>,
+}
+
+impl NormaliseOptions {
+    /// Reads a file; links are followed.
+    ///
+    /// # Errors
+    ///
+    /// If there is no file, or it can't be read or is too large. Whatever it holds is no error.
+    pub fn read(&self, path: &Path) -> Result<NormalisedSignals, Error> {
+        let file = readers::open(path).map_err(|error| Error::outside(error.to_string()))?;
+        self.read_named(file, Some(path))
+    }
+
+    /// Reads what somebody hands over.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be read or is too large.
+    pub fn read_stream(&self, from: impl Read) -> Result<NormalisedSignals, Error> {
+        self.read_named(from, None)
+    }
+
+    fn read_named(&self, from: impl Read, _name: Option<&Path>) -> Result<NormalisedSignals, Error> {
+        let mut bytes = Vec::new();
+        let read = from.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(|error| Error::outside(format!("could not be read: {error}; check its permissions")))?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(Error::outside(format!("is larger than {MAX_BYTES} bytes; split it")));
+        }
+        let context = SourceContext { now: self.now, mail_servers: &self.mail_servers };
+        Ok(String::from_utf8(bytes).map_or_else(
+            |error| not_text(error.utf8_error().valid_up_to(), error.as_bytes()),
+            |text| normalise(&text, &context),
+        ))
+    }
+}
+
+/// A file that is no text is one malformed signal.
+fn not_text(valid: usize, bytes: &[u8]) -> NormalisedSignals {
+    let label = Label::from_source(Source::named("signal/malformed"));
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let malformed = MalformedSignal {
+        place: SignalPlace::default(),
+        reason: format!("not UTF-8 from byte {valid} on; JSON is"),
+        text: Untrusted::new(text, label),
+    };
+    NormalisedSignals { signals: Vec::new(), malformed: vec![malformed] }
+}
+
+/// Tells signals that came before from those that did not.
+#[derive(Debug, Default)]
+pub struct SeenSignals(BTreeSet<(String, String)>);
+
+impl SeenSignals {
+    /// Whether a signal is the first with its id and revision.
+    pub fn is_first(&mut self, signal: &ProjectSignal) -> bool {
+        self.0.insert((signal.id.clone(), signal.revision.clone()))
+    }
+}
