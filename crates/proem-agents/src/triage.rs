@@ -19,5 +19,5 @@ pub use self::{
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
-    sources::{MalformedSignal, NormalisedSignals, SignalPlace, SourceContext, normalise, normalise_value},
+    sources::{MalformedSignal, NormalisedSignals, SignalPlace, SourceContext, mail, normalise, normalise_value},
 };

@@ -30,6 +30,7 @@ use charset::CharsetDecoding;
 use collect::Collector;
 
 pub use kind::{DocumentKind, recognise};
+pub use mail::mail_envelope;
 pub use syntax::syntax;
 
 /// Bounds of one document.

@@ -80,10 +80,14 @@ impl SignalSource {
 
     /// The label of what stands under a name of ours: `jira/comment`, the name in the guard's table of verdicts.
     ///
-    /// Several comments have the label of one.
+    /// Several comments have the label of one, and so have several bodies.
     #[must_use]
     pub fn label(self, field: &str) -> Label {
-        let field = if field == "comments" { "comment" } else { field };
+        let field = match field {
+            "comments" => "comment",
+            "bodies" => "body",
+            field => field,
+        };
         let source = Source::parse(&format!("{}/{field}", self.as_str()));
         Label::from_source(source.unwrap_or(Source::named("signal/other")))
     }

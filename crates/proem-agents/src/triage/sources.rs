@@ -6,7 +6,9 @@
 //! Invariants: each value becomes signals or is malformed with its place, never neither; one that is malformed stops
 //! no other; nothing panics on any input.
 
+mod authentication;
 mod jira;
+pub mod mail;
 mod plain;
 mod recognise;
 mod taking;

@@ -4,10 +4,14 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 
-use proem_agents::triage::{MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceContext, normalise};
+use proem_agents::triage::{
+    MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceContext,
+    mail::{MailParts, MailText, normalise_mail},
+    normalise,
+};
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
-use proem_runtime::readers;
+use proem_runtime::readers::{self, DocumentGap, DocumentKind, DocumentLimits, DocumentOptions, UnreadTail};
 use proem_text::{Label, Source};
 
 use crate::error::Error;
@@ -44,7 +48,7 @@ impl NormaliseOptions {
         self.read_named(from, None)
     }
 
-    fn read_named(&self, from: impl Read, _name: Option<&Path>) -> Result<NormalisedSignals, Error> {
+    fn read_named(&self, from: impl Read, name: Option<&Path>) -> Result<NormalisedSignals, Error> {
         let mut bytes = Vec::new();
         let read = from.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| Error::outside(format!("could not be read: {error}; check its permissions")))?;
@@ -52,11 +56,45 @@ impl NormaliseOptions {
             return Err(Error::outside(format!("is larger than {MAX_BYTES} bytes; split it")));
         }
         let context = SourceContext { now: self.now, mail_servers: &self.mail_servers };
+        if is_mail(name, &bytes) {
+            return Ok(normalise_mail(&mail_parts(&bytes), &context));
+        }
         Ok(String::from_utf8(bytes).map_or_else(
             |error| not_text(error.utf8_error().valid_up_to(), error.as_bytes()),
             |text| normalise(&text, &context),
         ))
     }
+}
+
+/// Whether a file is a mail: by its headers, or by its name if it doesn't begin as JSON does.
+fn is_mail(name: Option<&Path>, bytes: &[u8]) -> bool {
+    let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let is_json = matches!(start.first(), Some(b'{' | b'['));
+    let named = name.filter(|name| name.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("eml")));
+    !is_json && (named.is_some() || readers::recognise(None, bytes) == DocumentKind::Mail)
+}
+
+fn mail_parts(bytes: &[u8]) -> MailParts {
+    let source = Source::named("mail/part");
+    let limits = DocumentLimits { bytes: bytes.len(), ..DocumentLimits::default() };
+    let ask = DocumentOptions { kind: Some(DocumentKind::Mail), limits, ..DocumentOptions::default() };
+    let ask = DocumentOptions { source: Some(source.clone()), ..ask };
+    let document = readers::extract(bytes, UnreadTail::Nothing, &ask);
+    let (headers, beyond) = readers::mail_envelope(bytes, source);
+    let mut gaps: Vec<String> = document.gaps.iter().map(gap).collect();
+    if beyond > 0 {
+        gaps.push(format!("{beyond} headers not read, after the limit"));
+    }
+    MailParts {
+        headers: headers.into_iter().map(|(name, text)| MailText { name: name.to_owned(), text }).collect(),
+        texts: document.fields.into_iter().map(|field| MailText { name: field.name, text: field.text }).collect(),
+        gaps,
+    }
+}
+
+fn gap(gap: &DocumentGap) -> String {
+    let field = if gap.field.is_empty() { "mail" } else { &gap.field };
+    format!("{field} {}: {}", gap.reason.as_str(), gap.about)
 }
 
 /// A file that is no text is one malformed signal.

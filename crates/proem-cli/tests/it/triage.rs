@@ -55,3 +55,81 @@ fn what_is_printed_reads_as_the_same_signals() {
     let again = fixture.proem_with(&["triage", "normalise", "-", "--json"], first.stdout().as_bytes());
     assert_eq!((again.code(), ids(&again)), (0, ids(&first)));
 }
+
+/// What of a mail a person wants to see, a line each.
+fn told(signal: &Json) -> String {
+    let sender = &signal["sender"];
+    format!(
+        "{} {} {} {} {:?} {:?}\n  {}\n  {}\n",
+        signal["type"],
+        signal["time"],
+        sender["authentication"],
+        sender["address"],
+        sender["name"].as_str(),
+        signal["summary"].as_str(),
+        signal["fields"],
+        signal["notes"],
+    )
+}
+
+/// The mails among the fixtures of `proem-agents`, whose parts only a reader of files takes apart.
+#[test]
+fn mails_with_what_is_known_of_their_senders() {
+    let fixture = Fixture::folder();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../proem-agents/tests/it/triage/fixtures/mail");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "eml"));
+    files.sort_unstable();
+    assert!(files.len() > 10, "{files:?}");
+    let mut all = String::new();
+    let mut ids = std::collections::BTreeSet::new();
+    for file in &files {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        fixture.write(name, std::fs::read(file).unwrap());
+        let run = fixture.proem(&["triage", "normalise", name, "--json", "--mail-server", "mx.corp.example"]);
+        all.push_str(&format!("{name}: exit code {}\n{}", run.code(), run.stderr()));
+        for line in run.stdout().lines() {
+            let signal: Json = serde_json::from_str(line).unwrap();
+            all.push_str(&told(&signal));
+            assert!(ids.insert(signal["id"].to_string()), "{name}: the id of another mail");
+        }
+    }
+    snapshot!(all);
+}
+
+#[test]
+fn a_forged_mail_is_no_revision_of_the_real_one() {
+    let fixture = Fixture::folder();
+    let mail = |results: &str, body: &str| {
+        format!(
+            "{results}From: ann@corp.example\nDate: Thu, 09 Oct 2025 10:53:20 +0200\nMessage-ID: <1@corp.example>\n\n{body}\n"
+        )
+    };
+    let results = "Authentication-Results: mx.corp.example; dmarc=pass header.from=corp.example\n";
+    fixture.write("real.eml", mail(results, "We ship."));
+    fixture.write("revised.eml", mail(results, "We don't ship."));
+    fixture.write("forged.eml", mail("", "We don't ship."));
+    let id = |name: &str, more: &[&str]| {
+        let json = fixture.proem(&[&["triage", "normalise", name, "--json"], more].concat()).json();
+        (json["id"].to_string(), json["revision"].to_string())
+    };
+    let server = ["--mail-server", "mx.corp.example"];
+    let (real, revised, forged) = (id("real.eml", &server), id("revised.eml", &server), id("forged.eml", &server));
+    assert_eq!((real.0 == revised.0, real.1 == revised.1), (true, false));
+    assert_ne!(forged.0, real.0);
+    // Whom nobody believes proves nothing.
+    assert_eq!(id("real.eml", &[]).0, forged.0);
+}
+
+#[test]
+fn a_mail_of_200_parts_loses_none() {
+    let fixture = Fixture::folder();
+    let parts: String = (0..200).map(|n| format!("--b\nContent-Type: text/plain\n\npart {n}.\n")).collect();
+    let head =
+        "From: ann@corp.example\nDate: Thu, 09 Oct 2025 10:53:20 +0200\nContent-Type: multipart/mixed; boundary=b\n\n";
+    fixture.write("many.eml", format!("{head}{parts}--b--\n"));
+    let json = fixture.proem(&["triage", "normalise", "many.eml", "--json"]).json();
+    assert_eq!(json["fields"]["body"], "part 0.");
+    assert_eq!(json["fields"]["bodies"].as_object().unwrap().len(), 199);
+    assert_eq!(json["fields"]["bodies"]["body[199]"], "part 199.");
+}

@@ -13,6 +13,8 @@ mod parts;
 mod transfer;
 
 use mail_parser::ContentType;
+use proem_guard::Untrusted;
+use proem_text::{Label, Source};
 
 use super::{GapReason, collect::Collector, html, sized};
 use headers::{MimeEntity, MimeHeaders};
@@ -24,6 +26,18 @@ const DEPTH: usize = 32;
 /// Whether a file begins like a mail.
 pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
     headers::looks_like_some(without_envelope(Chunk::whole(bytes)).bytes)
+}
+
+/// What a mail's headers say of the mail itself, in their order; nothing of it is decoded.
+///
+/// Names are `message-id`, `date`, `from`, `in-reply-to`, `references` and `authentication-results`. At most 64 are
+/// read, of each 64 KiB; the number says how many more there are.
+#[must_use]
+pub fn mail_envelope(bytes: &[u8], source: Source) -> (Vec<(&'static str, Untrusted<String>)>, usize) {
+    let label = Label::from_source(source);
+    let (headers, beyond) = headers::split(without_envelope(Chunk::whole(bytes))).block.of_envelope();
+    let headers = headers.into_iter().map(|(name, value)| (name, Untrusted::new(value, label.clone())));
+    (headers.collect(), beyond)
 }
 
 /// Adds the fields of a mail.

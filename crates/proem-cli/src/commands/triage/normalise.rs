@@ -16,8 +16,8 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, LEAD, UNKNOWN, cell, counted, styled};
 
 pub(super) const NORMALISE_EXAMPLES: &str = "\
-Reads Jira's webhooks and search results, and lines of JSON with `\"signal\":1`. A file is one
-value, a list, or one value on each line. What it is, is told by its content.
+Reads Jira's webhooks and search results, mails (.eml), and lines of JSON with `\"signal\":1`. A file
+of JSON is one value, a list, or one value on each line. What it is, is told by its content.
 
 What can't be read is told on standard error with its place, and stops nothing else: exit code 1.
 A file that can't be opened gives 3.
@@ -25,6 +25,7 @@ A file that can't be opened gives 3.
 Examples:
   proem triage normalise webhook.json
   proem triage normalise backlog.json events.jsonl --json
+  proem triage normalise status.eml --mail-server mx.example.org
   curl -s \"$SEARCH\" | proem triage normalise - --json | jq -r .summary";
 
 #[derive(Debug, Parser)]
@@ -32,13 +33,16 @@ pub(crate) struct Normalise {
     /// Files; `-` is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Believe this mail server, by its name in `Authentication-Results`, on who sent a mail
+    #[arg(long, value_name = "NAME")]
+    mail_server: Vec<String>,
     /// Print JSON, one signal on each line
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Normalise) -> Result<ExitCode, CommandFailure> {
-    let options = NormaliseOptions { now: when::now(), mail_servers: Vec::new() };
+    let options = NormaliseOptions { now: when::now(), mail_servers: args.mail_server.clone() };
     let mut account = NormaliseAccount::default();
     for path in &args.files {
         let name = show::terminal_str(&path.to_string_lossy()).into_string();

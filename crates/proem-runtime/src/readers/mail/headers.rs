@@ -24,6 +24,12 @@ const FOR_PEOPLE: [(&str, &str); 10] = [
     ("content-description", "description"),
 ];
 
+/// Headers that say which mail it is, whose, and what its receiver's server thinks of that.
+const OF_ENVELOPE: [&str; 6] = ["message-id", "date", "from", "in-reply-to", "references", "authentication-results"];
+
+/// The most headers of an envelope that are read.
+const MOST_OF_ENVELOPE: usize = 64;
+
 /// Headers of mails, two of which a mail has.
 const OF_MAILS: [&str; 16] = [
     "from",
@@ -85,7 +91,8 @@ impl HeaderLine<'_> {
     }
 
     fn is_known(&self) -> bool {
-        FOR_PEOPLE.iter().any(|(name, _)| self.is(name)) || OF_MAILS.iter().chain(&OF_PARTS).any(|name| self.is(name))
+        FOR_PEOPLE.iter().any(|(name, _)| self.is(name))
+            || OF_MAILS.iter().chain(&OF_PARTS).chain(&OF_ENVELOPE).any(|name| self.is(name))
     }
 }
 
@@ -172,6 +179,20 @@ impl<'a> HeaderBlock<'a> {
             let (_, field) = FOR_PEOPLE.iter().find(|(name, _)| line.is(name))?;
             Some((*field, line.value))
         })
+    }
+
+    /// The headers of the envelope as they stand there but on one line, and how many there are beyond the first.
+    pub(super) fn of_envelope(&self) -> (Vec<(&'static str, String)>, usize) {
+        let named = self.lines.iter().filter_map(|line| {
+            let name = OF_ENVELOPE.iter().find(|name| line.is(name))?;
+            let value = line.value.get(..LONGEST).unwrap_or(line.value);
+            let value = String::from_utf8_lossy(value).replace(['\r', '\n'], "");
+            Some((*name, value.trim().to_owned()))
+        });
+        let mut named: Vec<_> = named.collect();
+        let beyond = named.len().saturating_sub(MOST_OF_ENVELOPE);
+        named.truncate(MOST_OF_ENVELOPE);
+        (named, beyond)
     }
 
     /// What the headers say about the body.
