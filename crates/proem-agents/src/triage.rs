@@ -19,5 +19,7 @@ pub use self::{
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
-    sources::{MalformedSignal, NormalisedSignals, SignalPlace, SourceContext, mail, normalise, normalise_value},
+    sources::{
+        AnswerEnd, MalformedSignal, NormalisedSignals, SignalPlace, SourceContext, mail, normalise, normalise_value,
+    },
 };

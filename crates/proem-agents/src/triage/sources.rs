@@ -7,6 +7,7 @@
 //! no other; nothing panics on any input.
 
 mod authentication;
+mod graph;
 mod jira;
 pub mod mail;
 mod plain;
@@ -39,6 +40,18 @@ pub struct NormalisedSignals {
     pub signals: Vec<ProjectSignal>,
     /// What could not be read.
     pub malformed: Vec<MalformedSignal>,
+    /// Whether the last page of an answer that was read is the last one there is.
+    pub end: AnswerEnd,
+}
+
+/// What follows the last page of an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AnswerEnd {
+    /// Nothing that it tells of.
+    #[default]
+    Whole,
+    /// More pages, which were not read.
+    More,
 }
 
 /// Something that is no signal, or a broken one.
@@ -134,7 +147,8 @@ impl NormalisedSignals {
     fn take(&mut self, value: Json, place: SignalPlace, context: &SourceContext<'_>) {
         match recognise::page(value) {
             PageKind::One(value) => self.one(value, place, context),
-            PageKind::Many(items) => {
+            PageKind::Many(items, end) => {
+                self.end = end.unwrap_or(self.end);
                 for (index, ListedItem { value, shape }) in items.into_iter().enumerate() {
                     let place = SignalPlace { item: Some(index), ..place.clone() };
                     match shape {
@@ -166,6 +180,8 @@ impl NormalisedSignals {
         let draft = match shape {
             SignalShape::JiraWebhook => jira::webhook(fields),
             SignalShape::JiraIssue => jira::issue(fields),
+            SignalShape::GraphMessage => graph::message(fields, context),
+            SignalShape::GraphNotification => graph::notification(fields, context),
             SignalShape::Plain => plain::line(fields),
         };
         self.signals.push(draft.finish(context.now, via.as_ref()));

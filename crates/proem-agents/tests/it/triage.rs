@@ -6,9 +6,15 @@
 )]
 
 mod bad_input;
+mod graph;
 mod jira;
 mod laws;
 mod written;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use proem_agents::triage::{NormalisedSignals, ProjectSignal, SourceContext, normalise};
 use proem_engine::run::Time;
@@ -20,7 +26,43 @@ use serde_json::Value as Json;
 const NOW: Time = Time(1_795_392_000_000);
 
 fn read(text: &str) -> NormalisedSignals {
-    normalise(text, &SourceContext { now: NOW, mail_servers: &[] })
+    read_as(text, &[])
+}
+
+fn read_as(text: &str, mail_servers: &[String]) -> NormalisedSignals {
+    normalise(text, &SourceContext { now: NOW, mail_servers })
+}
+
+fn folder(source: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/triage/fixtures").join(source)
+}
+
+fn fixture(source: &str, name: &str) -> String {
+    fs::read_to_string(folder(source).join(name)).unwrap()
+}
+
+/// Compares what all fixtures of a source are with what is expected: file, then kind, time and summary.
+#[track_caller]
+fn check_fixtures(source: &str, expected: &[(&str, &str)]) {
+    let names = fs::read_dir(folder(source)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".json")).collect();
+    names.sort_unstable();
+    assert!(names.len() >= 10, "{names:?}");
+    let mut found = Vec::new();
+    for name in &names {
+        let read = read(&fixture(source, name));
+        for signal in &read.signals {
+            let json = signal.to_json();
+            let part = |name: &str| json[name].as_str().unwrap_or("–").to_owned();
+            found.push((name.clone(), format!("{} {} {}", part("type"), part("time"), part("summary"))));
+            assert_eq!(ProjectSignal::read(&signal.write().unwrap()).as_ref(), Ok(signal), "{name}");
+        }
+        for malformed in &read.malformed {
+            found.push((name.clone(), format!("malformed: {}: {}", malformed.place, malformed.reason)));
+        }
+    }
+    let found: Vec<(&str, &str)> = found.iter().map(|(name, told)| (name.as_str(), told.as_str())).collect();
+    assert_eq!(found, expected);
 }
 
 /// The signal that a value is.

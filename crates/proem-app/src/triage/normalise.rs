@@ -106,7 +106,7 @@ fn not_text(valid: usize, bytes: &[u8]) -> NormalisedSignals {
         reason: format!("not UTF-8 from byte {valid} on; JSON is"),
         text: Untrusted::new(text, label),
     };
-    NormalisedSignals { signals: Vec::new(), malformed: vec![malformed] }
+    NormalisedSignals { malformed: vec![malformed], ..NormalisedSignals::default() }
 }
 
 /// Tells signals that came before from those that did not.

@@ -17,11 +17,12 @@ use crate::triage::{
 };
 
 /// Names of fields that keep their own label when a line is read again, as the adapters make them.
-const FIELDS: [&str; 48] = [
+const FIELDS: [&str; 52] = [
     "assignee",
     "attachments",
     "authentication_results",
     "bcc",
+    "bodies",
     "body",
     "body_type",
     "categories",
@@ -41,6 +42,7 @@ const FIELDS: [&str; 48] = [
     "environment",
     "event",
     "fix_versions",
+    "forwarded",
     "headers",
     "html_notes",
     "importance",
@@ -49,14 +51,16 @@ const FIELDS: [&str; 48] = [
     "labels",
     "message_id",
     "notes",
+    "notification",
     "parent",
     "preview",
     "priority",
     "project_key",
     "project_name",
     "read",
-    "reporter",
+    "references",
     "reply_to",
+    "reporter",
     "resolution",
     "resolved",
     "section",

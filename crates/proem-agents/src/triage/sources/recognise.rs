@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::plain;
+use super::{AnswerEnd, graph, plain};
 
 /// What one signal looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignalShape {
     JiraWebhook,
     JiraIssue,
+    GraphMessage,
+    GraphNotification,
     Plain,
 }
 
@@ -21,6 +23,8 @@ impl SignalShape {
                 let is_named = ["id", "key"].into_iter().any(|name| fields.get(name).is_some_and(is_name));
                 (!is_named).then_some("an issue without `id` and `key`; nothing tells which one it is")
             }
+            Self::GraphMessage => graph::message_fault(fields),
+            Self::GraphNotification => graph::notification_fault(fields),
             Self::Plain => plain::fault(fields),
         }
     }
@@ -34,7 +38,8 @@ pub(super) fn is_name(value: &Json) -> bool {
 /// One value, or several.
 pub(super) enum PageKind {
     One(Json),
-    Many(Vec<ListedItem>),
+    /// The values of a list, or of pages, and what follows the last page if there is one.
+    Many(Vec<ListedItem>, Option<AnswerEnd>),
 }
 
 /// A value of a list, and what it has to be where the list says so.
@@ -43,35 +48,59 @@ pub(super) struct ListedItem {
     pub(super) shape: Option<SignalShape>,
 }
 
+/// Names of the lists that servers answer with, and what has to stand in each.
+const LISTS: [(&str, Option<SignalShape>); 2] = [("issues", Some(SignalShape::JiraIssue)), ("value", None)];
+
 /// The values of a list, or of the page that a server answers with.
 pub(super) fn page(value: Json) -> PageKind {
-    let Json::Object(mut fields) = value else {
-        let Json::Array(items) = value else { return PageKind::One(value) };
-        return PageKind::Many(flattened(items));
+    let mut fields = match value {
+        Json::Object(fields) => fields,
+        Json::Array(items) => return flattened(items),
+        value => return PageKind::One(value),
     };
-    let is_signal = fields.contains_key("webhookEvent") || is_plain(&fields);
-    for (name, shape) in [("issues", Some(SignalShape::JiraIssue))] {
-        let is_list = fields.get(name).is_some_and(Json::is_array);
-        if !is_signal && is_list {
-            let Some(Json::Array(items)) = fields.remove(name) else { continue };
-            return PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect());
-        }
+    if fields.contains_key("webhookEvent") || is_plain(&fields) {
+        return PageKind::One(Json::Object(fields));
     }
-    PageKind::One(Json::Object(fields))
+    let list = LISTS.into_iter().find(|(name, _)| fields.get(*name).is_some_and(Json::is_array));
+    match list.and_then(|(name, shape)| Some((fields.remove(name)?, shape))) {
+        Some((Json::Array(items), shape)) => {
+            let end = end(&fields, items.len());
+            PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect(), Some(end))
+        }
+        _ => PageKind::One(Json::Object(fields)),
+    }
+}
+
+/// Whether more pages follow: by a token or link to the next, or by counts.
+fn end(page: &Map<String, Json>, count: usize) -> AnswerEnd {
+    let number = |name: &str| page.get(name).and_then(Json::as_u64);
+    let is_linked = ["nextPageToken", "@odata.nextLink", "next_page"]
+        .into_iter()
+        .any(|name| page.get(name).is_some_and(|next| !next.is_null()));
+    let is_open = page.get("isLast") == Some(&Json::Bool(false)) || page.get("has_more") == Some(&Json::Bool(true));
+    let read = number("startAt").map(|start| start.saturating_add(count as u64));
+    let is_short = read.zip(number("total")).is_some_and(|(read, total)| read < total);
+    if is_linked || is_open || is_short { AnswerEnd::More } else { AnswerEnd::Whole }
 }
 
 /// Pages in a list, one level of them, as a script that collects answers writes them.
-fn flattened(items: Vec<Json>) -> Vec<ListedItem> {
-    let items = items.into_iter().flat_map(|item| {
+fn flattened(items: Vec<Json>) -> PageKind {
+    let mut last = None;
+    let mut all = Vec::new();
+    for item in items {
         if item.is_array() {
-            return vec![ListedItem { value: item, shape: None }];
+            all.push(ListedItem { value: item, shape: None });
+            continue;
         }
         match page(item) {
-            PageKind::One(value) => vec![ListedItem { value, shape: None }],
-            PageKind::Many(items) => items,
+            PageKind::One(value) => all.push(ListedItem { value, shape: None }),
+            PageKind::Many(items, end) => {
+                last = end.or(last);
+                all.extend(items);
+            }
         }
-    });
-    items.collect()
+    }
+    PageKind::Many(all, last)
 }
 
 /// What a value is.
@@ -88,13 +117,21 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
         Ok(SignalShape::JiraWebhook)
     } else if is_plain(fields) {
         Ok(SignalShape::Plain)
+    } else if has("subscriptionId") {
+        Ok(SignalShape::GraphNotification)
     } else if is_object("fields") && (has("key") || has("id")) {
         Ok(SignalShape::JiraIssue)
+    } else if MESSAGE.into_iter().any(has) {
+        Ok(SignalShape::GraphMessage)
     } else {
-        Err("of no known source: neither `webhookEvent` (a Jira webhook), `fields` and `key` (a Jira issue) nor \
-             `signal` (a line for Proem)")
+        Err("of no known source: neither `webhookEvent` (a Jira webhook), `fields` and `key` (a Jira issue), \
+             `subscriptionId` (a Graph notification), `internetMessageId` or `receivedDateTime` (a Graph message) \
+             nor `signal` (a line for Proem)")
     }
 }
+
+/// What only a message of Graph has, or what is left of one.
+const MESSAGE: [&str; 4] = ["internetMessageId", "receivedDateTime", "bodyPreview", "@removed"];
 
 fn is_plain(fields: &Map<String, Json>) -> bool {
     fields.contains_key("signal")

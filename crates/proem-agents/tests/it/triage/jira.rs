@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use proem_agents::triage::{SenderAuthentication, SignalArrival, SignalKind, SignalLog, SignalTime, utc};
+use proem_agents::triage::{AnswerEnd, SenderAuthentication, SignalArrival, SignalKind, SignalLog, SignalTime, utc};
 use proem_guard::{Policy, Severity, Verdict};
 use serde_json::{Value as Json, json};
 
@@ -215,10 +215,17 @@ fn both_shapes_of_search_results() {
         { "id": "3", "key": "PAY-3" },
         { "fields": {} },
     ]);
-    let old = json!({ "expand": "names", "startAt": 0, "maxResults": 50, "total": 3, "issues": issues });
+    let old = json!({ "expand": "names", "startAt": 0, "maxResults": 50, "total": 4, "issues": issues });
     let new = json!({ "issues": issues, "nextPageToken": "abc", "isLast": false });
-    for page in [old, new, json!([{ "issues": issues }])] {
+    for (page, end) in [
+        (old, AnswerEnd::Whole),
+        (new, AnswerEnd::More),
+        (json!([{ "issues": issues }]), AnswerEnd::Whole),
+        (json!({ "startAt": 0, "total": 5, "issues": issues }), AnswerEnd::More),
+        (json!([{ "issues": [], "nextPageToken": "a" }, { "issues": issues, "isLast": true }]), AnswerEnd::Whole),
+    ] {
         let found = read(&page.to_string());
+        assert_eq!(found.end, end, "{page}");
         let keys: Vec<Option<String>> = found.signals.iter().map(|signal| text(signal.ticket.as_ref())).collect();
         assert_eq!(keys, ["PAY-1", "PAY-2", "PAY-3"].map(|key| Some(key.to_owned())));
         assert!(found.signals.iter().all(|signal| signal.kind == SignalKind::TicketListed));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_agents::triage::{
-    MalformedSignal, NormalisedSignals, ProjectSignal, SignalKind, SignalPlace, SignalTime, utc,
+    AnswerEnd, MalformedSignal, NormalisedSignals, ProjectSignal, SignalKind, SignalPlace, SignalTime, utc,
 };
 use proem_app::triage::normalise::{NormaliseOptions, SeenSignals};
 use proem_app::when;
@@ -16,8 +16,9 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, LEAD, UNKNOWN, cell, counted, styled};
 
 pub(super) const NORMALISE_EXAMPLES: &str = "\
-Reads Jira's webhooks and search results, mails (.eml), and lines of JSON with `\"signal\":1`. A file
-of JSON is one value, a list, or one value on each line. What it is, is told by its content.
+Reads Jira's webhooks and search results, messages and notifications of Microsoft Graph, events,
+tasks and stories of Asana, mails (.eml), and lines of JSON with `\"signal\":1`. A file of JSON is one
+value, a list, a page of an answer, or one of these on each line. What it is, is told by its content.
 
 What can't be read is told on standard error with its place, and stops nothing else: exit code 1.
 A file that can't be opened gives 3.
@@ -50,6 +51,9 @@ pub(super) fn run(args: &Normalise) -> Result<ExitCode, CommandFailure> {
             Ok(found) => {
                 account.print(&found, args.json)?;
                 found.malformed.iter().for_each(|malformed| refuse(&name, malformed));
+                if found.end == AnswerEnd::More {
+                    ui::note(&format!("`{name}` is a page of a longer answer; fetch the pages that follow it, too"));
+                }
                 account.malformed = account.malformed.saturating_add(found.malformed.len());
             }
             Err(error) => {
