@@ -80,12 +80,14 @@ impl SignalSource {
 
     /// The label of what stands under a name of ours: `jira/comment`, the name in the guard's table of verdicts.
     ///
-    /// Several comments have the label of one, and so have several bodies.
+    /// Several comments have the label of one, and so have bodies, and two forms of a
+    /// description.
     #[must_use]
     pub fn label(self, field: &str) -> Label {
         let field = match field {
             "comments" => "comment",
             "bodies" => "body",
+            "html_notes" => "description",
             field => field,
         };
         let source = Source::parse(&format!("{}/{field}", self.as_str()));

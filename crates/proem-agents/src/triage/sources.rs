@@ -6,6 +6,7 @@
 //! Invariants: each value becomes signals or is malformed with its place, never neither; one that is malformed stops
 //! no other; nothing panics on any input.
 
+mod asana;
 mod authentication;
 mod graph;
 mod jira;
@@ -182,6 +183,9 @@ impl NormalisedSignals {
             SignalShape::JiraIssue => jira::issue(fields),
             SignalShape::GraphMessage => graph::message(fields, context),
             SignalShape::GraphNotification => graph::notification(fields, context),
+            SignalShape::AsanaEvent => asana::event(fields),
+            SignalShape::AsanaTask => asana::task(fields),
+            SignalShape::AsanaStory => asana::story(fields),
             SignalShape::Plain => plain::line(fields),
         };
         self.signals.push(draft.finish(context.now, via.as_ref()));

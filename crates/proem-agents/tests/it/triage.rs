@@ -5,6 +5,7 @@
     reason = "a test reads files, and may stop at what it didn't expect"
 )]
 
+mod asana;
 mod bad_input;
 mod graph;
 mod jira;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{AnswerEnd, graph, plain};
+use super::{AnswerEnd, asana, graph, plain};
 
 /// What one signal looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +11,9 @@ pub(super) enum SignalShape {
     JiraIssue,
     GraphMessage,
     GraphNotification,
+    AsanaEvent,
+    AsanaTask,
+    AsanaStory,
     Plain,
 }
 
@@ -25,6 +28,8 @@ impl SignalShape {
             }
             Self::GraphMessage => graph::message_fault(fields),
             Self::GraphNotification => graph::notification_fault(fields),
+            Self::AsanaEvent => asana::event_fault(fields),
+            Self::AsanaTask | Self::AsanaStory => asana::fault(fields),
             Self::Plain => plain::fault(fields),
         }
     }
@@ -49,7 +54,12 @@ pub(super) struct ListedItem {
 }
 
 /// Names of the lists that servers answer with, and what has to stand in each.
-const LISTS: [(&str, Option<SignalShape>); 2] = [("issues", Some(SignalShape::JiraIssue)), ("value", None)];
+const LISTS: [(&str, Option<SignalShape>); 4] = [
+    ("issues", Some(SignalShape::JiraIssue)),
+    ("events", Some(SignalShape::AsanaEvent)),
+    ("value", None),
+    ("data", None),
+];
 
 /// The values of a list, or of the page that a server answers with.
 pub(super) fn page(value: Json) -> PageKind {
@@ -67,7 +77,19 @@ pub(super) fn page(value: Json) -> PageKind {
             let end = end(&fields, items.len());
             PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect(), Some(end))
         }
-        _ => PageKind::One(Json::Object(fields)),
+        _ => PageKind::One(unwrapped(fields)),
+    }
+}
+
+/// What stands in the `data` that Asana puts around one task or story.
+fn unwrapped(mut fields: Map<String, Json>) -> Json {
+    match fields.remove("data") {
+        Some(Json::Object(inner)) if inner.contains_key("gid") => Json::Object(inner),
+        Some(other) => {
+            fields.insert("data".to_owned(), other);
+            Json::Object(fields)
+        }
+        None => Json::Object(fields),
     }
 }
 
@@ -113,6 +135,7 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
     let has = |name: &str| fields.contains_key(name);
     let is_object = |name: &str| fields.get(name).is_some_and(Json::is_object);
     let is_text = |name: &str| fields.get(name).is_some_and(Json::is_string);
+    let kind = fields.get("resource_type").and_then(Json::as_str);
     if is_text("webhookEvent") {
         Ok(SignalShape::JiraWebhook)
     } else if is_plain(fields) {
@@ -123,10 +146,16 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
         Ok(SignalShape::JiraIssue)
     } else if MESSAGE.into_iter().any(has) {
         Ok(SignalShape::GraphMessage)
+    } else if is_object("resource") && is_text("action") {
+        Ok(SignalShape::AsanaEvent)
+    } else if has("gid") && kind == Some("story") {
+        Ok(SignalShape::AsanaStory)
+    } else if has("gid") && kind.is_none_or(|kind| kind == "task") {
+        Ok(SignalShape::AsanaTask)
     } else {
         Err("of no known source: neither `webhookEvent` (a Jira webhook), `fields` and `key` (a Jira issue), \
-             `subscriptionId` (a Graph notification), `internetMessageId` or `receivedDateTime` (a Graph message) \
-             nor `signal` (a line for Proem)")
+             `subscriptionId` (a Graph notification), `internetMessageId` or `receivedDateTime` (a Graph message), \
+             `resource` and `action` (an Asana event), `gid` (an Asana task or story) nor `signal` (a line for Proem)")
     }
 }
 

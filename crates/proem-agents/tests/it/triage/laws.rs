@@ -43,6 +43,20 @@ const NAMES: &[&str] = &[
     "labels",
     "updated",
     "created",
+    "data",
+    "events",
+    "gid",
+    "resource",
+    "action",
+    "resource_type",
+    "resource_subtype",
+    "parent",
+    "change",
+    "memberships",
+    "target",
+    "created_by",
+    "notes",
+    "html_notes",
     "value",
     "from",
     "emailAddress",
@@ -106,13 +120,17 @@ fn any_signal() -> impl Strategy<Value = Json> {
         json!({ "id": "1", "key": "PAY-1", "fields": {} }),
         json!({ "signal": 1, "id": "a", "type": "note" }),
         json!({ "id": "AAMk=", "receivedDateTime": "2025-10-09T08:53:21Z", "body": { "content": "x" } }),
+        json!({ "action": "changed", "resource": { "gid": "1", "resource_type": "task" } }),
+        json!({ "gid": "1", "resource_type": "task", "notes": "x" }),
+        json!({ "gid": "1", "resource_type": "story", "text": "x", "html_text": "<p>x</p>" }),
         json!({ "subscriptionId": "a", "changeType": "created", "resource": "r", "resourceData": { "id": "AAMk=" } }),
     ];
     (proptest::sample::select(heads.to_vec()), any_json()).prop_map(|(mut head, more)| {
         if let (Some(head), Json::Object(more)) = (head.as_object_mut(), more) {
             // A page or a line for Proem would be another signal.
-            for (name, value) in
-                more.into_iter().filter(|(name, _)| !matches!(name.as_str(), "signal" | "issues" | "value"))
+            for (name, value) in more
+                .into_iter()
+                .filter(|(name, _)| !matches!(name.as_str(), "signal" | "issues" | "value" | "events" | "data"))
             {
                 head.entry(name).or_insert(value);
             }

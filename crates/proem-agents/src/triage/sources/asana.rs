@@ -1,0 +1,133 @@
+//! Asana: events of webhooks and streams, tasks, and stories.
+//!
+//! Sources: Asana, "Events" (<https://developers.asana.com/reference/events>), "Webhooks"
+//! (<https://developers.asana.com/reference/webhooks>), "Tasks" (<https://developers.asana.com/reference/tasks>) and
+//! "Stories" (<https://developers.asana.com/reference/stories>).
+
+use serde_json::{Map, Value as Json};
+
+use super::{
+    recognise::is_name,
+    taking::{take, take_text, text_at, text_of},
+};
+use crate::triage::{
+    draft::{DraftKind, DraftSender, IdPart, SignalDraft},
+    signal::{SenderAuthentication, SignalKind, SignalSource},
+};
+
+/// What a task or a story lacks.
+pub(super) fn fault(body: &Map<String, Json>) -> Option<&'static str> {
+    let is_named = body.get("gid").is_some_and(is_name);
+    (!is_named).then_some("a task or story without `gid`; nothing tells which one it is")
+}
+
+/// What an event lacks.
+pub(super) fn event_fault(body: &Map<String, Json>) -> Option<&'static str> {
+    let has_resource = body.get("resource").and_then(|resource| resource.get("gid")).is_some_and(is_name);
+    let has_action = body.get("action").is_some_and(Json::is_string);
+    (!has_resource || !has_action).then_some("an event without `resource.gid` or `action`; nothing tells what happened")
+}
+
+/// An event. It has no id of its own: what it says tells it from others.
+pub(super) fn event(mut body: Map<String, Json>) -> SignalDraft {
+    let event = Json::Object(body.clone());
+    let text = |pointer: &str| text_at(&event, pointer);
+    let resource = text("/resource/gid").unwrap_or_default();
+    let parts = ["/action", "/created_at", "/change/field", "/change/action", "/parent/gid", "/user/gid"];
+    let parts: Vec<String> = parts.into_iter().map(|pointer| text(pointer).unwrap_or_default()).collect();
+    let identity = vec![IdPart::Word("event"), IdPart::Said(resource.clone()), IdPart::Said(parts.join("\n"))];
+    let kind = text("/resource/resource_type").or_else(|| text("/type")).unwrap_or_default();
+    let is_comment = text("/resource/resource_subtype").is_none_or(|subtype| subtype == "comment_added");
+    let action = text("/action").unwrap_or_default();
+    let mut draft = SignalDraft::new(SignalSource::Asana, event_kind(&kind, &action, is_comment), identity);
+    draft.time = body.remove("created_at").filter(|time| !time.is_null());
+    draft.sender = body.get("user").and_then(user);
+    let parent = |kind: &str| text("/parent/gid").filter(|_| text("/parent/resource_type").as_deref() == Some(kind));
+    draft.ticket = if kind == "task" { Some(resource) } else { parent("task") };
+    draft.project = parent("project");
+    draft.summary = text("/resource/name");
+    for name in ["change", "parent"] {
+        draft.field(name, take(&mut body, name));
+    }
+    draft.field("event", Json::from(action));
+    draft.field("other", Json::Object(body));
+    draft
+}
+
+/// `removed` is said of what left a project or a section, which is there still.
+fn event_kind(kind: &str, action: &str, is_comment: bool) -> DraftKind {
+    use SignalKind::{CommentCreated, CommentDeleted, CommentUpdated, TicketCreated, TicketDeleted, TicketUpdated};
+    DraftKind::Known(match (kind, action) {
+        ("task", "added") => TicketCreated,
+        ("task", "changed" | "removed" | "undeleted") => TicketUpdated,
+        ("task", "deleted") => TicketDeleted,
+        ("story", "added" | "undeleted") if is_comment => CommentCreated,
+        ("story", "changed") if is_comment => CommentUpdated,
+        ("story", "deleted" | "removed") if is_comment => CommentDeleted,
+        // What Asana itself writes below a task says how the task changed.
+        ("story", "added" | "changed") => TicketUpdated,
+        _ => return DraftKind::Unknown(format!("{kind}:{action}")),
+    })
+}
+
+/// A task as it stands.
+pub(super) fn task(mut body: Map<String, Json>) -> SignalDraft {
+    let gid = body.get("gid").and_then(text_of).unwrap_or_default();
+    let identity = vec![IdPart::Word("task"), IdPart::Said(gid.clone())];
+    let mut draft = SignalDraft::new(SignalSource::Asana, DraftKind::Known(SignalKind::TicketListed), identity);
+    draft.time = body.get("modified_at").filter(|time| !time.is_null()).cloned();
+    draft.sender = body.get("created_by").and_then(user);
+    draft.summary = take_text(&mut body, "name");
+    draft.field("description", take(&mut body, "notes"));
+    draft.field("html_notes", take(&mut body, "html_notes"));
+    let whole = Json::Object(body);
+    let text = |pointer: &str| text_at(&whole, pointer);
+    draft.project = text("/memberships/0/project/gid").or_else(|| text("/projects/0/gid"));
+    let named = [
+        ("assignee", text("/assignee/name")),
+        ("due", text("/due_at").or_else(|| text("/due_on"))),
+        ("section", text("/memberships/0/section/name")),
+        ("project_name", text("/memberships/0/project/name").or_else(|| text("/projects/0/name"))),
+        ("parent", text("/parent/gid")),
+        ("created", text("/created_at")),
+        ("updated", text("/modified_at")),
+        ("resolved", text("/completed_at")),
+    ];
+    for (ours, value) in named {
+        draft.field(ours, value.map_or(Json::Null, Json::from));
+    }
+    draft.ticket = Some(gid);
+    let Json::Object(mut body) = whole else { return draft };
+    for name in ["completed", "custom_fields", "tags"] {
+        draft.field(name, take(&mut body, name));
+    }
+    draft.field("other", Json::Object(body));
+    draft
+}
+
+/// A comment, or what Asana wrote below a task.
+pub(super) fn story(mut body: Map<String, Json>) -> SignalDraft {
+    let gid = body.get("gid").and_then(text_of).unwrap_or_default();
+    let identity = vec![IdPart::Word("story"), IdPart::Said(gid)];
+    let says = |name: &str, word: &str| body.get(name).and_then(Json::as_str) == Some(word);
+    let is_comment = says("resource_subtype", "comment_added") || says("type", "comment");
+    let kind = if is_comment { SignalKind::CommentCreated } else { SignalKind::TicketUpdated };
+    let mut draft = SignalDraft::new(SignalSource::Asana, DraftKind::Known(kind), identity);
+    draft.time = body.get("created_at").filter(|time| !time.is_null()).cloned();
+    draft.sender = body.get("created_by").and_then(user);
+    draft.ticket = body.get("target").and_then(|target| text_at(target, "/gid"));
+    draft.summary = body.get("target").and_then(|target| text_at(target, "/name"));
+    draft.field("comment", take(&mut body, "text"));
+    if let Some(html) = take_text(&mut body, "html_text") {
+        draft.field("comments", Json::from(vec![html]));
+    }
+    draft.field("other", Json::Object(body));
+    draft
+}
+
+fn user(user: &Json) -> Option<DraftSender> {
+    let text = |name: &str| user.get(name).and_then(text_of).filter(|text| !text.is_empty());
+    let account = text("gid")?;
+    let authentication = SenderAuthentication::SourceAccount;
+    Some(DraftSender { account: Some(account), address: text("email"), name: text("name"), authentication })
+}
