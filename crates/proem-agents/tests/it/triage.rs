@@ -7,6 +7,7 @@
 
 mod asana;
 mod bad_input;
+mod corpus;
 mod graph;
 mod jira;
 mod laws;

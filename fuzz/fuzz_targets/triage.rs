@@ -1,0 +1,27 @@
+//! Whatever another system writes: it is read as signals or refused with its place, and what is read can be stored.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use proem_agents::triage::{ProjectSignal, SignalLog, SourceContext, normalise};
+use proem_engine::run::Time;
+use proem_text::json::compact;
+
+fuzz_target!(|text: &str| {
+    let servers = ["mx.corp.example".to_owned()];
+    let context = SourceContext { now: Time(1_795_392_000_000), mail_servers: &servers };
+    let found = normalise(text, &context);
+    assert!(found.malformed.iter().all(|malformed| !malformed.reason.is_empty() && !malformed.reason.contains('\n')));
+    let (mut log, mut reversed) = (SignalLog::default(), SignalLog::default());
+    for signal in &found.signals {
+        let written = signal.write().expect("what was read is within bounds");
+        assert_eq!(ProjectSignal::read(&written).as_ref(), Ok(signal));
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'_' | b'-');
+        assert!(signal.id.len() <= 256 && signal.id.bytes().all(is_plain));
+        let again = normalise(&compact(&signal.to_json()), &context);
+        assert!(again.malformed.is_empty() && again.signals.len() == 1);
+        log.add(signal.clone());
+    }
+    found.signals.into_iter().rev().for_each(|signal| _ = reversed.add(signal));
+    assert_eq!(log, reversed);
+});
