@@ -108,3 +108,19 @@ fn no_text_of_a_stranger_is_in_an_id() {
         }
     }
 }
+
+/// What stands between the lines of a fenced block of the page on signals.
+fn block(language: &str) -> &'static str {
+    let page = include_str!("../../../../../docs/concepts/signals.md");
+    let (_, rest) = page.split_once(&format!("```{language}\n")).unwrap();
+    rest.split_once("```").unwrap().0
+}
+
+#[test]
+fn the_examples_of_the_page_on_signals_are_read() {
+    let signal = one(&serde_json::from_str(block("json")).unwrap());
+    assert_eq!((signal.kind.as_str(), text(signal.ticket.as_ref()).as_deref()), ("ticket_updated", Some("LIN-5")));
+    assert_eq!(signal.notes, ["project unknown"]);
+    let policy = proem_guard::Policy::parse(block("text")).unwrap();
+    assert_ne!(policy.bar("jira/comment", "comment"), policy.bar("jira/description", "description"));
+}
