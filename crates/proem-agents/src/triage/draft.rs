@@ -107,7 +107,7 @@ impl SignalDraft {
     /// The signal. `via` is what a file's own label adds to those of the source.
     pub(super) fn finish(mut self, now: Time, via: Option<&Label>) -> ProjectSignal {
         let (time, milliseconds) = self.time(now, via);
-        let revision = self.revision(milliseconds);
+        let revision = self.revision(&milliseconds);
         let id = self.id();
         let mut building =
             SignalBuilder { source: self.source, via, values: MAX_VALUES, bytes: MAX_BYTES, cut: 0, left_out: 0 };
@@ -144,10 +144,11 @@ impl SignalDraft {
             self.notes.push(format!("time {}; kept as said", fault.as_str()));
         }
         if building.cut > 0 {
-            self.notes.push(format!("{} bytes cut from the end of long texts", building.cut));
+            self.notes.push(format!("bytes cut from the end of long texts: {}", building.cut));
         }
         if building.left_out > 0 {
-            self.notes.push(format!("{} values left out: too many, too deep or too long a name", building.left_out));
+            self.notes
+                .push(format!("values left out, too many, too deep or with too long a name: {}", building.left_out));
         }
         self.notes.sort_unstable();
         self.notes.dedup();
@@ -179,7 +180,7 @@ impl SignalDraft {
         let time = read.and_then(|milliseconds| date::believable(milliseconds, now));
         let time = time.map_or_else(
             |fault| {
-                let label = joined(self.source.label("time"), via);
+                let label = joined(&self.source.label("time"), via);
                 SignalTime::Doubtful { said: Untrusted::new(cut(said, MAX_HEAD).0, label), fault }
             },
             SignalTime::Known,
@@ -188,7 +189,7 @@ impl SignalDraft {
     }
 
     /// The hash of all that the source said, whoever he is said to be authenticated as.
-    fn revision(&self, time: Json) -> String {
+    fn revision(&self, time: &Json) -> String {
         let sender = self.sender.as_ref().map(|sender| json!([sender.account, sender.address, sender.name]));
         let kind = match &self.kind {
             DraftKind::Known(kind) => kind.as_str().to_owned(),
@@ -231,7 +232,7 @@ fn as_id(said: &str) -> String {
     digits.get(..32).unwrap_or_default().to_owned()
 }
 
-fn joined(label: Label, via: Option<&Label>) -> Label {
+fn joined(label: &Label, via: Option<&Label>) -> Label {
     via.map_or_else(|| label.clone(), |via| label.join(via))
 }
 
@@ -257,7 +258,7 @@ struct SignalBuilder<'l> {
 
 impl SignalBuilder<'_> {
     fn label(&self, name: &str) -> Label {
-        joined(self.source.label(name), self.via)
+        joined(&self.source.label(name), self.via)
     }
 
     fn outside(&self, name: &str, text: String) -> Untrusted<String> {

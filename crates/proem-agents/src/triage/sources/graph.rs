@@ -163,7 +163,7 @@ fn attachments(body: &mut Map<String, Json>, notes: &mut Vec<String>) -> Json {
     let items = attachments.as_array_mut().map_or(&mut [][..], Vec::as_mut_slice).iter_mut();
     let bytes = items.filter_map(|item| item.as_object_mut()?.remove("contentBytes")).count();
     if bytes > 0 {
-        notes.push(format!("the bytes of {bytes} attachments left out"));
+        notes.push(format!("attachments without their bytes, which are left out: {bytes}"));
     }
     attachments
 }

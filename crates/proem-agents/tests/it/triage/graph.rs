@@ -88,5 +88,5 @@ fn no_secret_of_a_subscription_is_kept() {
     }
     let signal = read_as(&fixture("graph", "06-attachments.json"), &[]).signals.remove(0);
     assert_eq!(field(&signal, "/attachments/0/name"), "plan.pdf");
-    assert!(signal.notes.contains(&"the bytes of 1 attachments left out".to_owned()));
+    assert!(signal.notes.contains(&"attachments without their bytes, which are left out: 1".to_owned()));
 }
