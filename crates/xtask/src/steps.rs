@@ -42,6 +42,7 @@ const REFERENCE: CargoStep = CargoStep {
         "--",
         "reference::",
         "assemble::book",
+        "assemble::modes::the_index",
     ],
 };
 
@@ -140,7 +141,7 @@ mod tests {
         );
         assert_eq!(
             repeat(&REFERENCE, &[(UPDATE_REFERENCE, "1")]),
-            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents -p proem-engine --test it -- reference:: assemble::book"
+            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents -p proem-engine --test it -- reference:: assemble::book assemble::modes::the_index"
         );
     }
 

@@ -91,13 +91,9 @@ impl ActionDesk<'_> {
         let texts = outside_texts(action.tree());
         let judged = texts.into_iter().map(|text| judged(&bar, &self.guarding.guard.scan(text)));
         let mut found = judged.max_by_key(|found| (found.worst, found.basis)).unwrap_or(CLEAN);
-        for item in self.store.quarantined(&self.owner, None).await? {
-            let is_cause = action.causes().iter().any(|cause| {
-                cause.id.measure(|id| *id == item.id.signal) && cause.revision.measure(|text| *text == item.id.revision)
-            });
-            if is_cause && item.verdict > found.worst {
-                found = CauseVerdict { worst: item.verdict, basis: VerdictBasis::Rule };
-            }
+        let quarantined = self.store.quarantine_verdict(&self.owner, &action.signals()).await?;
+        if let Some(worst) = quarantined.filter(|worst| *worst > found.worst) {
+            found = CauseVerdict { worst, basis: VerdictBasis::Rule };
         }
         Ok(found)
     }

@@ -197,6 +197,14 @@ impl ProposedAction {
         &self.causes
     }
 
+    /// The signals that caused it, as they are compared with what is known of signals; for no screen and no prompt.
+    #[must_use]
+    pub fn signals(&self) -> Vec<SignalRevision> {
+        let word = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
+        let revision = |cause: &ActionCause| SignalRevision { id: word(&cause.id), revision: word(&cause.revision) };
+        self.causes.iter().map(revision).collect()
+    }
+
     /// What a model says about it.
     #[must_use]
     pub const fn assessment(&self) -> &SelfAssessment {
@@ -216,11 +224,7 @@ impl ProposedAction {
     /// [`KeyRefusal`] if it is on no list, or has no target or cause.
     pub fn key(&self, project: &str, policy: &Policy) -> Result<(EffectKey, Vec<SignalClaim>), KeyRefusal> {
         let (Some(name), Some(target)) = (self.name(), self.referent(policy)) else { return Err(KeyRefusal::Name) };
-        // The texts of ids go into the hash and nowhere else.
-        let word = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
-        let causes = self.causes.iter();
-        let causes: Vec<SignalRevision> =
-            causes.map(|cause| SignalRevision { id: word(&cause.id), revision: word(&cause.revision) }).collect();
+        let causes = self.signals();
         let parts = KeyParts { project, action: name, target, causes: &causes };
         Ok((EffectKey::new(&parts)?, SignalClaim::of(&parts)?))
     }

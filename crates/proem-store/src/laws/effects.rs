@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a law panics where it does not hold")]
 
 use futures_util::future::join_all;
+use proem_engine::effect::key::SignalRevision;
 use proem_engine::effect::{
     ActionEvent, ActionState, Authority, BytesHash, EpochRule, GateRuling, PerformerEpoch, RefusalRule, TakeUp,
     TransitionRequirement as Requirement,
@@ -13,7 +14,8 @@ use super::actions::LawActions;
 use super::given::{Backend, LawSamples, number};
 use crate::query::ActionDetail;
 use crate::record::{
-    EffectsPower, EscalationState, EscalationWithdrawal, NewAction, QuarantineReview, QuarantineState, TransitionLoad,
+    EffectsPower, EscalationState, EscalationWithdrawal, NewAction, Project, QuarantineReview, QuarantineState,
+    TransitionLoad,
 };
 use crate::{Error, EscalationAnswer, ProposalAnswer, QuarantineAnswer, Store};
 
@@ -286,6 +288,15 @@ pub async fn a_quarantine_is_reviewed_once(backend: &impl Backend) {
         assert_eq!(store.review_quarantine(review(state)).await.ok(), Some(expected));
     }
     assert_eq!(store.quarantine(item.clone()).await.ok(), Some(QuarantineAnswer::Stands), "it is not taken out again");
+    let known = SignalRevision { id: item.id.signal.clone(), revision: item.id.revision.clone() };
+    let other = SignalRevision { revision: format!("{} again", known.revision), ..known.clone() };
+    for (signals, expected) in
+        [(vec![], None), (vec![other.clone()], None), (vec![other, known.clone()], Some(item.verdict))]
+    {
+        assert_eq!(store.quarantine_verdict(&item.project, &signals).await.ok(), Some(expected), "{signals:?}");
+    }
+    let elsewhere = Project("elsewhere".to_owned());
+    assert_eq!(store.quarantine_verdict(&elsewhere, &[known]).await.ok(), Some(None));
     let senders = store.quarantined_senders(&item.project).await.unwrap_or_default();
     assert!(matches!(senders.as_slice(), [one] if (one.quarantined, one.released) == (0, 1)), "{senders:?}");
     store.close().await;
