@@ -1,6 +1,7 @@
 //! Questions that people decide, each with two to five options.
 
 use proem_engine::policy::ProposedAction;
+use proem_guard::LabelTree;
 use proem_store::EscalationAnswer;
 use proem_store::query::EscalationRow;
 use proem_store::record::{ApprovalBreadth, EscalationId, EscalationState, NewDecision};
@@ -121,6 +122,31 @@ impl ActionDesk<'_> {
             (_, Some(action)) => Ok(DecisionResult::Proposed(Box::new(self.take_in(action).await?))),
             (_, None) => Ok(DecisionResult::Nothing),
         }
+    }
+}
+
+/// The name of the reasons in a written case.
+pub(super) const BECAUSE: &str = "because";
+/// The name of the action in a written case.
+pub(super) const ABOUT: &str = "about";
+
+/// Why a person is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EscalationCase {
+    /// The reasons.
+    pub because: LabelTree,
+    /// What an action that is written down nowhere else says; `None` for one that is, and without an action.
+    pub about: Option<LabelTree>,
+}
+
+/// The case of an escalation; `None` once its text is gone.
+#[must_use]
+pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
+    let tree = LabelTree::read(&row.reason).ok()?;
+    let LabelTree::Map(fields) = &tree else { return Some(EscalationCase { because: tree, about: None }) };
+    match fields.get(BECAUSE) {
+        Some(because) => Some(EscalationCase { because: because.clone(), about: fields.get(ABOUT).cloned() }),
+        None => Some(EscalationCase { because: tree, about: None }),
     }
 }
 

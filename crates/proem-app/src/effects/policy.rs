@@ -22,23 +22,18 @@ const MAX_POLICY: usize = 1 << 20;
 ///
 /// # Errors
 ///
-/// If a policy that counts can't be read, with every problem and its place.
+/// If one of the policies can't be read, with every problem and its place.
 pub fn in_force(project: &OpenProject) -> Result<Noted<Policy>, Error> {
     let own = of_user(&project.places.policy())?;
     let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(Noted { value: own, notes: Vec::new() }) };
     let text = String::from_utf8_lossy(&bytes);
-    let parsed = Policy::parse(&text, PROJECT_POLICY);
+    // What a broken file was to forbid is not known, so nothing is decided, trusted or not.
+    let theirs = Policy::parse(&text, PROJECT_POLICY)?;
     if project.vouched.has(PROJECT_POLICY, &hash(&bytes)) {
-        return Ok(Noted { value: parsed?, notes: Vec::new() });
+        return Ok(Noted { value: theirs, notes: Vec::new() });
     }
-    let (value, said) = match parsed {
-        Ok(theirs) => (own.narrowed_by(&theirs), "is not trusted, so it only makes the policy narrower".to_owned()),
-        Err(broken) => {
-            let problem = broken.to_string();
-            (own, format!("is ignored: {}", problem.lines().next().unwrap_or_default()))
-        }
-    };
-    Ok(Noted { value, notes: vec![Note::hinting(format!("{PROJECT_POLICY} {said}"), Hint::ReviewTrust)] })
+    let note = format!("{PROJECT_POLICY} is not trusted, so it only makes the policy narrower");
+    Ok(Noted { value: own.narrowed_by(&theirs), notes: vec![Note::hinting(note, Hint::ReviewTrust)] })
 }
 
 /// The bytes of the two files that the policy is made of, by which a change is seen.

@@ -16,6 +16,7 @@ use proem_text::{Label, Source, hex};
 use serde_json::Value as Json;
 
 use super::desk::{ActionDesk, EffectsObstacle, keeps_texts};
+use super::escalations::{ABOUT, BECAUSE};
 use super::ruling::RulingTerms;
 use crate::error::Error;
 use crate::when;
@@ -254,7 +255,7 @@ impl ActionDesk<'_> {
             actor: self.system(),
             at: when::now(),
             action: key,
-            reason: written(&reasons.join("; ")),
+            reason: case(&reasons.join("; "), if key.is_none() { Some(action) } else { None }),
             sensitivity: "no_deadline".to_owned(),
             deadline: None,
             options,
@@ -267,6 +268,14 @@ impl ActionDesk<'_> {
     fn agent(&self) -> Actor {
         Actor { kind: ActorKind::Agent, ..self.system() }
     }
+}
+
+/// Why a person is asked, and about what where no action is written down that could be looked at.
+fn case(because: &str, about: Option<&ProposedAction>) -> String {
+    let Some(about) = about else { return written(because) };
+    let tree = LabelTree::map([(BECAUSE, LabelTree::from(because)), (ABOUT, about.tree().clone())]);
+    // What is too long for the written form is left out; the reasons never are.
+    tree.write().unwrap_or_else(|_| written(because))
 }
 
 /// A text of ours in the written form of texts with labels; one that is too long for it is left out.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
-use proem_app::effects::escalations::{DecisionResult, short};
+use proem_app::effects::escalations::{self, DecisionResult, short};
 use proem_app::operator::Consent;
 use proem_app::{records, when};
 use proem_engine::policy::ProposedAction;
@@ -106,12 +106,14 @@ pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure>
 }
 
 fn as_value(row: &EscalationRow) -> Json {
+    let case = escalations::case(row);
     json!({
         "id": row.id.0,
         "state": row.state,
         "at": when::rfc3339(row.at),
         "action": row.action.map(|key| key.to_string()),
-        "reason": exact(&row.reason),
+        "reason": case.as_ref().map(|case| show::tree_json(&case.because)),
+        "about": case.as_ref().and_then(|case| case.about.as_ref()).map(show::tree_json),
         "sensitivity": row.sensitivity,
         "deadline": row.deadline.map(when::rfc3339),
         "options": row.options.iter().map(|option| json!({
@@ -132,22 +134,45 @@ fn exact(written: &str) -> Json {
 
 /// A written form on a screen.
 fn on_screen(written: &str) -> String {
-    LabelTree::read(written).map_or_else(
-        |_| "its text is gone".to_owned(),
-        |tree| match tree {
-            LabelTree::Text(text) => show::terminal_str(&text).into_string(),
-            tree => show::tree(&tree, TreeCap { characters: 400, lines: 20 }).into_string(),
-        },
-    )
+    LabelTree::read(written).map_or_else(|_| GONE.to_owned(), |tree| worded(&tree))
 }
+
+/// Our own words as they are, anything else between bars.
+fn worded(tree: &LabelTree) -> String {
+    match tree {
+        LabelTree::Text(text) => show::terminal_str(text).into_string(),
+        tree => show::tree(tree, TreeCap { characters: 400, lines: 20 }).into_string(),
+    }
+}
+
+fn because(row: &EscalationRow) -> String {
+    escalations::case(row).map_or_else(|| GONE.to_owned(), |case| worded(&case.because))
+}
+
+/// What an action that no list has is called by whoever proposed it.
+fn name(row: &EscalationRow) -> Option<String> {
+    let Some(LabelTree::Map(fields)) = escalations::case(row)?.about else { return None };
+    match fields.get("action")? {
+        LabelTree::Outside(name) | LabelTree::Flagged(name) => {
+            Some(show::terminal_capped(name, MAX_NAME).into_string())
+        }
+        _ => None,
+    }
+}
+
+/// The most characters of a foreign name in a list.
+const MAX_NAME: usize = 60;
+/// What is said once a text is gone.
+const GONE: &str = "its text is gone";
 
 fn line(row: &EscalationRow, zone: &TimeZone) -> String {
     let decided = row.decision.as_ref().map(|made| format!(", decided for {}", cut(&made.option, 8)));
     format!(
-        "{}  {}  {}{}\n",
+        "{}  {}  {}{}{}\n",
         short(&row.id),
         when::clock(row.at, zone),
-        cut(&on_screen(&row.reason), 100),
+        cut(&because(row), 100),
+        name(row).map(|name| format!("; it calls itself {name}")).unwrap_or_default(),
         decided.unwrap_or_default()
     )
 }
@@ -155,7 +180,10 @@ fn line(row: &EscalationRow, zone: &TimeZone) -> String {
 fn shown(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String {
     let mut out =
         format!("{}  asked {} by {}\n", styled(BOLD, short(&row.id)), when::clock(row.at, zone), cut(&row.actor, 60));
-    out.push_str(&format!("{}  {}\n\n", styled(DIM, "because"), on_screen(&row.reason)));
+    if let Some(about) = escalations::case(row).and_then(|case| case.about) {
+        out.push_str(&format!("{}\n", show::tree(&about, TreeCap::default())));
+    }
+    out.push_str(&format!("{}  {}\n\n", styled(DIM, "because"), because(row)));
     for option in &row.options {
         let label = on_screen(&option.label);
         out.push_str(&format!("{}  {label}\n", styled(BOLD, &cut(&option.id, 8))));

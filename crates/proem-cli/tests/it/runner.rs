@@ -43,6 +43,9 @@ struct Hostile {
     /// A recorded run that asked a model, and one that replays.
     asked: String,
     assessed: String,
+    /// An action whose texts are orders, and the escalation of one that no list has.
+    action: String,
+    escalation: String,
 }
 
 impl Hostile {
@@ -68,7 +71,13 @@ impl Hostile {
             runs.as_array().unwrap().iter().rfind(of_kind).unwrap()["id"].as_str().unwrap().to_owned()
         };
         let (asked, assessed) = (id("reviews"), id("risk"));
-        Self { fixture, _server: server, asked, assessed }
+        let proposed = |file: &str| {
+            serde_json::from_str::<Json>(fixture.proem(&["effects", "propose", file, "--json"]).stdout()).unwrap()
+        };
+        let action = proposed("action.json")["id"].as_str().unwrap().to_owned();
+        let unknown = proposed("unknown.json");
+        let escalation = unknown["escalation"].as_str().unwrap().to_owned();
+        Self { fixture, _server: server, asked, assessed, action, escalation }
     }
 }
 
@@ -116,6 +125,17 @@ fn write_files(fixture: &Fixture) {
     fixture.write(".git/info/exclude", ".proem/private/\n");
     let rows: Vec<String> = ORDERS.iter().map(|order| json!({ "text": order, "id": order }).to_string()).collect();
     fixture.write("rows.jsonl", rows.join("\n"));
+    let causes = json!([{ "id": ORDERS[0], "revision": ORDERS[1] }]);
+    let fields = json!({ "subject": ORDERS[2], "body": ORDERS.join("\n") });
+    let address = format!("{MARK}@evil.example");
+    let action = |name: &str| json!({ "action": name, "target": address, "fields": fields, "causes": causes });
+    fixture.write("action.json", action("email_stakeholder").to_string());
+    let mut unknown = action(MARK);
+    unknown["fields"] = json!({ "subject": ORDERS[2] });
+    fixture.write("unknown.json", unknown.to_string());
+    fixture.write(".proem/policy.toml", format!("version = 1\ndenylist = ['{}', 'buy']\n", ORDERS[0]));
+    let issue = json!({ "fields": { "summary": ORDERS[0], "description": ORDERS[1] }, "key": MARK, "id": "1" });
+    fixture.write("signal.json", json!({ "webhookEvent": ORDERS[2], "timestamp": 1, "issue": issue }).to_string());
     fixture.write("broken.toml", format!("[x\n{}\n", ORDERS[0]));
 }
 
@@ -235,6 +255,44 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["failures", "list"], Report),
         (&["failures", "list", "--json"], Json),
         (&["failures", "clear", "--agent", task], Report),
+        (&["effects", "propose", "action.json"], Report),
+        (&["effects", "propose", "unknown.json"], Report),
+        (&["effects", "propose", "unknown.json", "--json"], Json),
+        (&["effects", "propose", "::error::xEVILx"], Report),
+        (&["effects", "propose", "AGENTS.md"], Report),
+        (&["effects", "on"], Report),
+        (&["effects", "off"], Report),
+        (&["effects", "status"], Report),
+        (&["effects", "status", "--json"], Json),
+        (&["effects", "sweep"], Report),
+        (&["effects", "log"], Report),
+        (&["effects", "log", "--json"], Json),
+        (&["effects", "purge", "--before", "2000-01-01"], Report),
+        (&["escalations", "list"], Report),
+        (&["escalations", "list", "--json"], Json),
+        (&["escalations", "show", "ESCALATION"], Report),
+        (&["escalations", "show", "ESCALATION", "--json"], Json),
+        (&["escalations", "decide", "ESCALATION", "A", "--because", task], Report),
+        (&["policy", "check"], Report),
+        (&["policy", "check", "broken.toml"], Report),
+        (&["policy", "print"], Exact),
+        (&["policy", "explain", "action.json"], Report),
+        (&["policy", "explain", "unknown.json"], Report),
+        (&["policy", "explain", "action.json", "--json"], Json),
+        (&["queue", "list", "--state", "refused"], Report),
+        (&["queue", "list", "--state", "refused", "--json"], Json),
+        (&["queue", "show", "ACTION"], Report),
+        (&["queue", "show", "ACTION", "--json"], Json),
+        (&["queue", "show", "::error::xEVILx"], Report),
+        (&["queue", "approve", "ACTION"], Report),
+        (&["queue", "cancel", "ACTION"], Report),
+        (&["queue", "edit", "ACTION", "--set", "subject=::error::xEVILx"], Report),
+        (&["queue", "release", "ACTION"], Report),
+        (&["queue", "resolve", "ACTION", "sent"], Report),
+        (&["queue", "quarantine"], Report),
+        (&["triage", "normalise", "signal.json"], Report),
+        (&["triage", "normalise", "signal.json", "--json"], Json),
+        (&["triage", "normalise", "AGENTS.md", "::error::xEVILx"], Report),
         (&["completions", "bash"], Exact),
         (&["init"], Report),
         (&["runs", "purge", "ID"], Report),
@@ -268,6 +326,8 @@ fn no_order_reaches_a_runner() {
         let named = |arg: &&'static str| match *arg {
             "ID" => hostile.asked.clone(),
             "RISK" => hostile.assessed.clone(),
+            "ACTION" => hostile.action.clone(),
+            "ESCALATION" => hostile.escalation.clone(),
             other => other.to_owned(),
         };
         let given: Vec<String> = args.iter().map(named).collect();

@@ -67,6 +67,16 @@ fn what_no_list_has() {
     let fixture = user("tactical");
     let Some(()) = switched_on(&fixture) else { return };
     snapshot!(proposed(&fixture, |signal| action("buy_shares", &[signal]), 1));
+    // Whoever has to decide sees what was proposed, although it is written down nowhere else.
+    let listed = fixture.proem(&["escalations", "list"]);
+    assert!(listed.answer().lines().all(|line| line.ends_with("; it calls itself buy_shares")), "{}", listed.stdout());
+    let asked = fixture.proem(&["escalations", "list", "--json"]).json();
+    assert_eq!(asked[0]["about"]["action"], "buy_shares", "{asked:#}");
+    let id = asked[0]["id"].as_str().unwrap();
+    let shown = fixture.proem(&["escalations", "show", id]);
+    for text in ["buy_shares", asked[0]["about"]["target"].as_str().unwrap(), "do it yourself, outside Proem"] {
+        assert!(shown.answer().contains(text), "{text}: {}", shown.stdout());
+    }
 }
 
 #[test]

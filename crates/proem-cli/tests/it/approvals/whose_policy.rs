@@ -53,6 +53,21 @@ fn a_project_widens_nothing_until_a_person_trusts_its_policy() {
 }
 
 #[test]
+fn nothing_is_decided_while_a_projects_policy_is_broken() {
+    let fixture = user("tactical");
+    fixture.write(OWN, "version = 1\nlevle = \"monitoring\"\n");
+    for args in [["policy", "check"], ["effects", "sweep"], ["queue", "list"]] {
+        let run = fixture.proem(&args);
+        assert_eq!(run.code(), 2, "{args:?}: {}", run.stderr());
+        for part in
+            ["error: unknown key `levle`", " --> .proem/policy.toml:2:1", "2 | levle = \"monitoring\"", "  | ^^^^^"]
+        {
+            assert!(run.stderr().contains(part), "{part}: {}", run.stderr());
+        }
+    }
+}
+
+#[test]
 fn no_program_trusts_a_policy() {
     let (fixture, lax) = with_a_lax_project();
     let hash = proem_text::hex::encode(Sha256::digest(lax.as_bytes()));
