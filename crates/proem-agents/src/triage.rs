@@ -8,6 +8,7 @@
 //! `mail/body`); ids, revisions and notes hold no text from outside; nothing is dropped without being listed; the
 //! order in which signals come changes no result; nothing here reads a clock.
 
+pub mod artefact;
 mod date;
 mod draft;
 mod log;

@@ -1,0 +1,24 @@
+//! The artefacts of a project: delivery state, RAID log, backlog summary and decision log.
+//!
+//! An [`Artefact`] is a version: items of kinds it holds, each with the fields that [`ArtefactItemKind::fields`]
+//! lists. The names of kinds, fields and words are those of the schemas, which [`contract`] gives.
+//!
+//! Invariants: an artefact changes by operations alone, none of which takes an item away; an id is given once; every
+//! text has a label and an origin, through all versions; only what a person typed or approved is trusted; no figure is
+//! taken from a text. Nothing here reads a clock, a store or a file.
+
+mod field;
+mod item;
+mod kind;
+mod schema;
+mod statement;
+mod written;
+
+pub use self::{
+    field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
+    item::{Artefact, ArtefactItem, ArtefactValue, DecisionOption},
+    kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
+    schema::contract,
+    statement::{ArtefactStatement, Certainty, SignalRevision, StatementOrigin},
+    written::{ARTEFACT_FORM, ArtefactFormError},
+};

@@ -1,0 +1,302 @@
+//! The fields of an item: their names, what stands in them and how much.
+
+use super::kind::ArtefactItemKind;
+
+/// A field of an item, by the name that the schemas have for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the name in the schema says what it is; `schema.rs` says more")]
+pub enum ArtefactField {
+    OverallStatus,
+    StatusSummary,
+    Name,
+    StartDate,
+    EndDate,
+    Goal,
+    DueDate,
+    Notes,
+    Title,
+    Description,
+    Severity,
+    Owner,
+    RaisedDate,
+    SourceTicket,
+    RaidItem,
+    Action,
+    Mitigation,
+    Source,
+    SourceReference,
+    LastSynced,
+    ScopeNotes,
+    TicketId,
+    Flag,
+    Detail,
+    SuggestedAction,
+    Issue,
+    Context,
+    OptionsConsidered,
+    Decision,
+    Rationale,
+    MadeBy,
+    Date,
+    RelatedRaidItems,
+}
+
+impl ArtefactField {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 33] = [
+        Self::OverallStatus,
+        Self::StatusSummary,
+        Self::Name,
+        Self::StartDate,
+        Self::EndDate,
+        Self::Goal,
+        Self::DueDate,
+        Self::Notes,
+        Self::Title,
+        Self::Description,
+        Self::Severity,
+        Self::Owner,
+        Self::RaisedDate,
+        Self::SourceTicket,
+        Self::RaidItem,
+        Self::Action,
+        Self::Mitigation,
+        Self::Source,
+        Self::SourceReference,
+        Self::LastSynced,
+        Self::ScopeNotes,
+        Self::TicketId,
+        Self::Flag,
+        Self::Detail,
+        Self::SuggestedAction,
+        Self::Issue,
+        Self::Context,
+        Self::OptionsConsidered,
+        Self::Decision,
+        Self::Rationale,
+        Self::MadeBy,
+        Self::Date,
+        Self::RelatedRaidItems,
+    ];
+
+    /// Its name in the schemas and in what is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OverallStatus => "overall_status",
+            Self::StatusSummary => "status_summary",
+            Self::Name => "name",
+            Self::StartDate => "start_date",
+            Self::EndDate => "end_date",
+            Self::Goal => "goal",
+            Self::DueDate => "due_date",
+            Self::Notes => "notes",
+            Self::Title => "title",
+            Self::Description => "description",
+            Self::Severity => "severity",
+            Self::Owner => "owner",
+            Self::RaisedDate => "raised_date",
+            Self::SourceTicket => "source_ticket",
+            Self::RaidItem => "raid_item",
+            Self::Action => "action",
+            Self::Mitigation => "mitigation",
+            Self::Source => "source",
+            Self::SourceReference => "source_reference",
+            Self::LastSynced => "last_synced",
+            Self::ScopeNotes => "scope_notes",
+            Self::TicketId => "ticket_id",
+            Self::Flag => "flag",
+            Self::Detail => "detail",
+            Self::SuggestedAction => "suggested_action",
+            Self::Issue => "issue",
+            Self::Context => "context",
+            Self::OptionsConsidered => "options_considered",
+            Self::Decision => "decision",
+            Self::Rationale => "rationale",
+            Self::MadeBy => "made_by",
+            Self::Date => "date",
+            Self::RelatedRaidItems => "related_raid_items",
+        }
+    }
+
+    /// The field of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| field.as_str() == name)
+    }
+}
+
+/// What may stand in a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldForm {
+    /// A text of at most so many characters.
+    Text(usize),
+    /// The key of a ticket that is known, of at most [`FieldForm::TICKET`] characters.
+    Ticket,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A time.
+    Date,
+    /// At most so many items of the RAID log.
+    RaidItems(usize),
+    /// At most so many options, each with pros and cons.
+    Options(usize),
+}
+
+impl FieldForm {
+    /// The most characters of a name or a title.
+    pub const LINE: usize = 200;
+    /// The most characters of a paragraph.
+    pub const PARAGRAPH: usize = 2_000;
+    /// The most characters of a ticket's key.
+    pub const TICKET: usize = 100;
+    /// The most options of a decision.
+    pub const OPTIONS: usize = 10;
+    /// The most pros, and the most cons, of an option.
+    pub const REASONS: usize = 10;
+    /// The most items of the RAID log that a decision names.
+    pub const RELATED: usize = 50;
+}
+
+/// Whether a field may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldNeed {
+    /// Every item has it.
+    Required,
+    /// An item may have it.
+    Optional,
+    /// Every item has it; if it isn't given, it is the time of the version.
+    Dated,
+}
+
+/// A field of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FieldRule {
+    /// Which one.
+    pub field: ArtefactField,
+    /// What stands in it.
+    pub form: FieldForm,
+    /// Whether it may be left out.
+    pub need: FieldNeed,
+}
+
+/// Critical threatens the project, high a milestone, medium the scope; low is a minor inconvenience.
+const SEVERITY: FieldForm = FieldForm::Word(&["critical", "high", "medium", "low"]);
+
+const fn required(field: ArtefactField, form: FieldForm) -> FieldRule {
+    FieldRule { field, form, need: FieldNeed::Required }
+}
+
+const fn optional(field: ArtefactField, form: FieldForm) -> FieldRule {
+    FieldRule { field, form, need: FieldNeed::Optional }
+}
+
+const fn dated(field: ArtefactField) -> FieldRule {
+    FieldRule { field, form: FieldForm::Date, need: FieldNeed::Dated }
+}
+
+const LINE: FieldForm = FieldForm::Text(FieldForm::LINE);
+const PARAGRAPH: FieldForm = FieldForm::Text(FieldForm::PARAGRAPH);
+
+const RAID: [FieldRule; 9] = [
+    required(ArtefactField::Title, LINE),
+    required(ArtefactField::Description, PARAGRAPH),
+    required(ArtefactField::Severity, SEVERITY),
+    optional(ArtefactField::Owner, LINE),
+    dated(ArtefactField::RaisedDate),
+    optional(ArtefactField::DueDate, FieldForm::Date),
+    optional(ArtefactField::Mitigation, PARAGRAPH),
+    required(ArtefactField::Source, FieldForm::Word(&["agent_detected", "user_added", "integration_signal"])),
+    optional(ArtefactField::SourceReference, LINE),
+];
+
+impl ArtefactItemKind {
+    /// The fields that an item of this kind may have, in the order in which they are shown.
+    #[must_use]
+    pub const fn fields(self) -> &'static [FieldRule] {
+        use ArtefactField as F;
+        match self {
+            Self::Risk | Self::Assumption | Self::Issue | Self::Dependency => &RAID,
+            Self::Health => {
+                const {
+                    &[
+                        required(F::OverallStatus, FieldForm::Word(&["green", "amber", "red"])),
+                        required(F::StatusSummary, PARAGRAPH),
+                    ]
+                }
+            }
+            Self::Sprint => {
+                const {
+                    &[
+                        required(F::Name, LINE),
+                        required(F::StartDate, FieldForm::Date),
+                        required(F::EndDate, FieldForm::Date),
+                        required(F::Goal, PARAGRAPH),
+                    ]
+                }
+            }
+            Self::Milestone => {
+                const { &[required(F::Name, LINE), required(F::DueDate, FieldForm::Date), optional(F::Notes, PARAGRAPH)] }
+            }
+            Self::Blocker => {
+                const {
+                    &[
+                        required(F::Description, PARAGRAPH),
+                        optional(F::Owner, LINE),
+                        dated(F::RaisedDate),
+                        required(F::Severity, SEVERITY),
+                        optional(F::SourceTicket, FieldForm::Ticket),
+                        required(F::RaidItem, FieldForm::RaidItems(1)),
+                    ]
+                }
+            }
+            Self::NextAction => const { &[required(F::Action, PARAGRAPH)] },
+            Self::Backlog => {
+                const {
+                    &[
+                        required(F::Source, FieldForm::Word(&["jira", "asana"])),
+                        dated(F::LastSynced),
+                        optional(F::ScopeNotes, PARAGRAPH),
+                    ]
+                }
+            }
+            Self::Highlight => {
+                const {
+                    &[
+                        required(F::TicketId, FieldForm::Ticket),
+                        required(F::Title, LINE),
+                        required(
+                            F::Flag,
+                            FieldForm::Word(&["blocked", "stale", "missing_criteria", "scope_creep", "new"]),
+                        ),
+                        required(F::Detail, PARAGRAPH),
+                        optional(F::SuggestedAction, PARAGRAPH),
+                    ]
+                }
+            }
+            Self::RefinementCandidate => {
+                const { &[required(F::TicketId, FieldForm::Ticket), required(F::Title, LINE), required(F::Issue, PARAGRAPH)] }
+            }
+            Self::Decision => {
+                const {
+                    &[
+                        required(F::Title, LINE),
+                        required(F::Context, PARAGRAPH),
+                        required(F::OptionsConsidered, FieldForm::Options(FieldForm::OPTIONS)),
+                        required(F::Decision, PARAGRAPH),
+                        required(F::Rationale, PARAGRAPH),
+                        required(F::MadeBy, FieldForm::Word(&["user", "agent"])),
+                        dated(F::Date),
+                        optional(F::RelatedRaidItems, FieldForm::RaidItems(FieldForm::RELATED)),
+                    ]
+                }
+            }
+        }
+    }
+
+    /// What holds for a field of this kind; `None` if it has no such field.
+    #[must_use]
+    pub fn rule(self, field: ArtefactField) -> Option<&'static FieldRule> {
+        self.fields().iter().find(|rule| rule.field == field)
+    }
+}

@@ -1,0 +1,329 @@
+//! Which artefacts there are, what stands in them, and how its status may change.
+
+use std::fmt;
+
+/// One of the four artefacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ArtefactKind {
+    /// Health, sprint, milestones, blockers and next actions.
+    DeliveryState,
+    /// Risks, assumptions, issues and dependencies.
+    RaidLog,
+    /// What of the backlog deserves attention.
+    BacklogSummary,
+    /// What was decided, by whom and why.
+    DecisionLog,
+}
+
+impl ArtefactKind {
+    /// All of them, in the order in which changes to several are applied.
+    pub const ALL: [Self; 4] = [Self::RaidLog, Self::DeliveryState, Self::BacklogSummary, Self::DecisionLog];
+
+    /// The word that it is written with.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DeliveryState => "delivery_state",
+            Self::RaidLog => "raid_log",
+            Self::BacklogSummary => "backlog_summary",
+            Self::DecisionLog => "decision_log",
+        }
+    }
+
+    /// The artefact of this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// What a person calls it.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::DeliveryState => "Delivery state",
+            Self::RaidLog => "RAID log",
+            Self::BacklogSummary => "Backlog summary",
+            Self::DecisionLog => "Decision log",
+        }
+    }
+}
+
+/// What an item of an artefact is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ArtefactItemKind {
+    /// The colour of the project, and why it has it. There is one.
+    Health,
+    /// A sprint. At most one is open.
+    Sprint,
+    /// A date that was promised.
+    Milestone,
+    /// What keeps work from going on.
+    Blocker,
+    /// What should happen next.
+    NextAction,
+    /// What may happen.
+    Risk,
+    /// What is taken for true.
+    Assumption,
+    /// What has happened.
+    Issue,
+    /// What somebody else has to do.
+    Dependency,
+    /// What is said of the backlog as a whole. There is one.
+    Backlog,
+    /// A ticket that deserves attention.
+    Highlight,
+    /// A ticket that lacks detail.
+    RefinementCandidate,
+    /// What was decided.
+    Decision,
+}
+
+impl ArtefactItemKind {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 13] = [
+        Self::Health,
+        Self::Sprint,
+        Self::Milestone,
+        Self::Blocker,
+        Self::NextAction,
+        Self::Risk,
+        Self::Assumption,
+        Self::Issue,
+        Self::Dependency,
+        Self::Backlog,
+        Self::Highlight,
+        Self::RefinementCandidate,
+        Self::Decision,
+    ];
+
+    /// The artefact that holds it.
+    #[must_use]
+    pub const fn artefact(self) -> ArtefactKind {
+        match self {
+            Self::Health | Self::Sprint | Self::Milestone | Self::Blocker | Self::NextAction => {
+                ArtefactKind::DeliveryState
+            }
+            Self::Risk | Self::Assumption | Self::Issue | Self::Dependency => ArtefactKind::RaidLog,
+            Self::Backlog | Self::Highlight | Self::RefinementCandidate => ArtefactKind::BacklogSummary,
+            Self::Decision => ArtefactKind::DecisionLog,
+        }
+    }
+
+    /// What its ids begin with; no two kinds share one, so that an id names one item of the project.
+    #[must_use]
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Health => "STATUS",
+            Self::Sprint => "S",
+            Self::Milestone => "M",
+            Self::Blocker => "B",
+            Self::NextAction => "N",
+            Self::Risk => "R",
+            Self::Assumption => "A",
+            Self::Issue => "I",
+            Self::Dependency => "D",
+            Self::Backlog => "BACKLOG",
+            Self::Highlight => "H",
+            Self::RefinementCandidate => "C",
+            Self::Decision => "DEC",
+        }
+    }
+
+    /// The word that it is written with.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Health => "health",
+            Self::Sprint => "sprint",
+            Self::Milestone => "milestone",
+            Self::Blocker => "blocker",
+            Self::NextAction => "next action",
+            Self::Risk => "risk",
+            Self::Assumption => "assumption",
+            Self::Issue => "issue",
+            Self::Dependency => "dependency",
+            Self::Backlog => "backlog",
+            Self::Highlight => "highlight",
+            Self::RefinementCandidate => "refinement candidate",
+            Self::Decision => "decision",
+        }
+    }
+
+    /// Whether it stands in the RAID log.
+    #[must_use]
+    pub fn is_raid(self) -> bool {
+        self.artefact() == ArtefactKind::RaidLog
+    }
+
+    /// The most items of it that are open at a time.
+    #[must_use]
+    pub const fn most_open(self) -> usize {
+        match self {
+            Self::Health | Self::Sprint | Self::Backlog => 1,
+            Self::Milestone | Self::NextAction => 50,
+            _ => 200,
+        }
+    }
+
+    /// The status that it has unless another is given.
+    #[must_use]
+    pub const fn first_status(self) -> ItemStatus {
+        match self {
+            Self::Milestone => ItemStatus::OnTrack,
+            Self::Decision => ItemStatus::Active,
+            _ => ItemStatus::Open,
+        }
+    }
+
+    /// Whether an item may be added with this status: no work is written down as done that was never open.
+    ///
+    /// A risk may be found when somebody mitigates it already, and a milestone when it is late.
+    #[must_use]
+    pub fn may_begin(self, status: ItemStatus) -> bool {
+        status == self.first_status()
+            || (self.is_raid() && status == ItemStatus::Mitigating)
+            || (self == Self::Milestone && status.is_open())
+    }
+
+    /// The statuses that may follow another one.
+    ///
+    /// In the RAID log open → mitigating → resolved, accepted or closed; nothing that is over is opened again.
+    #[must_use]
+    pub const fn after(self, status: ItemStatus) -> &'static [ItemStatus] {
+        use ItemStatus::{
+            Accepted, Active, AtRisk, Closed, Completed, Delayed, Mitigating, OnTrack, Open, Resolved, Reversed,
+            Superseded,
+        };
+        match (self, status) {
+            (Self::Risk | Self::Assumption | Self::Issue | Self::Dependency, Open) => &[Mitigating],
+            (Self::Risk | Self::Assumption | Self::Issue | Self::Dependency, Mitigating) => {
+                &[Resolved, Accepted, Closed]
+            }
+            (Self::Milestone, OnTrack) => &[AtRisk, Delayed, Completed],
+            (Self::Milestone, AtRisk) => &[OnTrack, Delayed, Completed],
+            (Self::Milestone, Delayed) => &[OnTrack, AtRisk, Completed],
+            (Self::Decision, Active) => &[Superseded, Reversed],
+            (Self::Sprint | Self::Blocker | Self::NextAction | Self::Highlight | Self::RefinementCandidate, Open) => {
+                &[Closed]
+            }
+            _ => &[],
+        }
+    }
+}
+
+/// How an item stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ItemStatus {
+    /// Nobody does anything about it yet.
+    Open,
+    /// Somebody does.
+    Mitigating,
+    /// It is over because it was solved.
+    Resolved,
+    /// It is over because it was agreed to live with it.
+    Accepted,
+    /// It is over for another reason.
+    Closed,
+    /// A milestone will be met.
+    OnTrack,
+    /// A milestone may be missed.
+    AtRisk,
+    /// A milestone will be missed.
+    Delayed,
+    /// A milestone was met.
+    Completed,
+    /// A decision holds.
+    Active,
+    /// Another decision took its place.
+    Superseded,
+    /// A decision was taken back.
+    Reversed,
+}
+
+impl ItemStatus {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Open,
+        Self::Mitigating,
+        Self::Resolved,
+        Self::Accepted,
+        Self::Closed,
+        Self::OnTrack,
+        Self::AtRisk,
+        Self::Delayed,
+        Self::Completed,
+        Self::Active,
+        Self::Superseded,
+        Self::Reversed,
+    ];
+
+    /// The word that it is written with.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Mitigating => "mitigating",
+            Self::Resolved => "resolved",
+            Self::Accepted => "accepted",
+            Self::Closed => "closed",
+            Self::OnTrack => "on_track",
+            Self::AtRisk => "at_risk",
+            Self::Delayed => "delayed",
+            Self::Completed => "completed",
+            Self::Active => "active",
+            Self::Superseded => "superseded",
+            Self::Reversed => "reversed",
+        }
+    }
+
+    /// The status of this word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+
+    /// Whether something is still to be done.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Open | Self::Mitigating | Self::OnTrack | Self::AtRisk | Self::Delayed)
+    }
+
+    /// Whether nothing of the item may change any more.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        !self.is_open() && !matches!(self, Self::Active)
+    }
+}
+
+impl fmt::Display for ItemStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What an item is called: `R001`, `DEC012`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ArtefactItemId {
+    /// What it is.
+    pub kind: ArtefactItemKind,
+    /// Its place in the sequence of its kind, from 1.
+    pub number: u32,
+}
+
+impl ArtefactItemId {
+    /// Reads an id as it is written; `None` for any other writing of it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (prefix, digits) = text.split_at_checked(text.find(|c: char| c.is_ascii_digit())?)?;
+        let kind = ArtefactItemKind::ALL.into_iter().find(|kind| kind.prefix() == prefix)?;
+        let id = Self { kind, number: digits.parse().ok().filter(|number| *number > 0)? };
+        (id.to_string() == text).then_some(id)
+    }
+}
+
+impl fmt::Display for ArtefactItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}{:03}", self.kind.prefix(), self.number))
+    }
+}
