@@ -7,17 +7,30 @@
 //! text has a label and an origin, through all versions; only what a person typed or approved is trusted; no figure is
 //! taken from a text. Nothing here reads a clock, a store or a file.
 
+mod apply;
 mod field;
 mod item;
 mod kind;
+mod operation;
+mod proposal;
+mod rule;
 mod schema;
+mod standing;
 mod statement;
 mod written;
+mod written_log;
 
 pub use self::{
+    apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply},
     field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
     item::{Artefact, ArtefactItem, ArtefactValue, DecisionOption},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
+    operation::{
+        ArtefactActor, ArtefactContext, ArtefactLogEntry, ArtefactOperation, ItemChange, ItemChangeKind,
+        KnownReferences,
+    },
+    proposal::proposed_operations,
+    rule::{ArtefactRule, RuleViolation},
     schema::contract,
     statement::{ArtefactStatement, Certainty, SignalRevision, StatementOrigin},
     written::{ARTEFACT_FORM, ArtefactFormError},

@@ -136,7 +136,8 @@ pub(super) fn value_tree(value: &ArtefactValue) -> LabelTree {
     }
 }
 
-fn statement_tree(statement: &ArtefactStatement) -> LabelTree {
+/// A text with its label, its certainty and its origins.
+pub(super) fn statement_tree(statement: &ArtefactStatement) -> LabelTree {
     let origins = statement.origins().iter().map(|origin| match origin {
         StatementOrigin::Signal(signal) => signal_tree(signal),
         StatementOrigin::Person(person) => LabelTree::map([("person", LabelTree::from(person.as_str()))]),
@@ -166,7 +167,8 @@ fn read_item(kind: ArtefactItemKind, tree: &LabelTree) -> Result<ArtefactItem, A
     Ok(ArtefactItem { status, fields, changed_in: parts.number("changed_in")? })
 }
 
-fn read_value(form: FieldForm, tree: &LabelTree) -> Result<ArtefactValue, ArtefactFormError> {
+/// A value in a form.
+pub(super) fn read_value(form: FieldForm, tree: &LabelTree) -> Result<ArtefactValue, ArtefactFormError> {
     let fault = || ArtefactFormError::Part("fields");
     Ok(match (form, tree) {
         (FieldForm::Text(_) | FieldForm::Ticket, tree) => ArtefactValue::Text(read_statement(tree)?),
@@ -198,20 +200,26 @@ fn read_option(tree: &LabelTree) -> Result<DecisionOption, ArtefactFormError> {
     })
 }
 
-fn read_statement(tree: &LabelTree) -> Result<ArtefactStatement, ArtefactFormError> {
+/// A text with its label, its certainty and its origins.
+pub(super) fn read_statement(tree: &LabelTree) -> Result<ArtefactStatement, ArtefactFormError> {
     let parts = WrittenMap::of(tree, "text")?;
     let words = parts.get("text").cloned().ok_or(ArtefactFormError::Part("text"))?;
     let certainty = Certainty::parse(parts.word("certainty")?).ok_or(ArtefactFormError::Part("certainty"))?;
     let origins = parts.list("origins")?.iter().map(|origin| {
-        let origin = WrittenMap::of(origin, "origins")?;
-        if origin.get("person").is_some() {
-            return Ok(StatementOrigin::Person(origin.word("person")?.to_owned()));
+        let parts = WrittenMap::of(origin, "origins")?;
+        if parts.get("person").is_some() {
+            return Ok(StatementOrigin::Person(parts.word("person")?.to_owned()));
         }
-        let (id, revision) = (origin.word("signal")?.to_owned(), origin.word("revision")?.to_owned());
-        Ok(StatementOrigin::Signal(SignalRevision { id, revision }))
+        read_signal(origin).map(StatementOrigin::Signal)
     });
     let origins = origins.collect::<Result<_, _>>()?;
     ArtefactStatement::restored(words, certainty, origins).ok_or(ArtefactFormError::Part("text"))
+}
+
+/// A revision of a signal.
+pub(super) fn read_signal(tree: &LabelTree) -> Result<SignalRevision, ArtefactFormError> {
+    let parts = WrittenMap::of(tree, "signal")?;
+    Ok(SignalRevision { id: parts.word("signal")?.to_owned(), revision: parts.word("revision")?.to_owned() })
 }
 
 fn read_time(tree: &LabelTree) -> Option<Time> {
@@ -220,43 +228,43 @@ fn read_time(tree: &LabelTree) -> Option<Time> {
 
 /// A map that code laid together.
 #[derive(Clone, Copy)]
-struct WrittenMap<'t>(&'t LabelMap);
+pub(super) struct WrittenMap<'t>(&'t LabelMap);
 
 impl<'t> WrittenMap<'t> {
-    const fn of(tree: &'t LabelTree, part: &'static str) -> Result<Self, ArtefactFormError> {
+    pub(super) const fn of(tree: &'t LabelTree, part: &'static str) -> Result<Self, ArtefactFormError> {
         if let LabelTree::Map(map) = tree { Ok(Self(map)) } else { Err(ArtefactFormError::Part(part)) }
     }
 
-    fn get(self, part: &str) -> Option<&'t LabelTree> {
+    pub(super) fn get(self, part: &str) -> Option<&'t LabelTree> {
         self.0.get(part)
     }
 
-    fn word(self, part: &'static str) -> Result<&'t str, ArtefactFormError> {
+    pub(super) fn word(self, part: &'static str) -> Result<&'t str, ArtefactFormError> {
         match self.get(part) {
             Some(LabelTree::Text(text)) => Ok(text),
             _ => Err(ArtefactFormError::Part(part)),
         }
     }
 
-    fn number(self, part: &'static str) -> Result<u64, ArtefactFormError> {
+    pub(super) fn number(self, part: &'static str) -> Result<u64, ArtefactFormError> {
         match self.get(part) {
             Some(LabelTree::Number(number)) => number.as_u64().ok_or(ArtefactFormError::Part(part)),
             _ => Err(ArtefactFormError::Part(part)),
         }
     }
 
-    fn time(self, part: &'static str) -> Result<Time, ArtefactFormError> {
+    pub(super) fn time(self, part: &'static str) -> Result<Time, ArtefactFormError> {
         self.get(part).and_then(read_time).ok_or(ArtefactFormError::Part(part))
     }
 
-    fn list(self, part: &'static str) -> Result<&'t LabelList, ArtefactFormError> {
+    pub(super) fn list(self, part: &'static str) -> Result<&'t LabelList, ArtefactFormError> {
         match self.get(part) {
             Some(LabelTree::List(list)) => Ok(list),
             _ => Err(ArtefactFormError::Part(part)),
         }
     }
 
-    fn map(self, part: &'static str) -> Result<Self, ArtefactFormError> {
+    pub(super) fn map(self, part: &'static str) -> Result<Self, ArtefactFormError> {
         Self::of(self.get(part).unwrap_or(&LabelTree::Null), part)
     }
 

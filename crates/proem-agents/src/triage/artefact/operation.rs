@@ -1,0 +1,206 @@
+//! What may happen to an artefact, who does it, and what is written down of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_engine::run::Time;
+use proem_guard::show;
+
+use super::{
+    field::ArtefactField,
+    item::{Artefact, ArtefactValue},
+    kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
+    statement::{ArtefactStatement, SignalRevision},
+};
+use crate::triage::signal::ProjectSignal;
+
+/// One change of an artefact. None takes an item away.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ArtefactOperation {
+    /// A new item.
+    Add {
+        /// Its id, which has to be the next of its kind; `None` takes that one.
+        id: Option<ArtefactItemId>,
+        /// What it is.
+        kind: ArtefactItemKind,
+        /// How it stands; `None` is the first status of its kind.
+        status: Option<ItemStatus>,
+        /// What it says.
+        fields: BTreeMap<ArtefactField, ArtefactValue>,
+    },
+    /// An item says something else.
+    Modify {
+        /// Which one.
+        id: ArtefactItemId,
+        /// The fields that change.
+        changes: BTreeMap<ArtefactField, ArtefactValue>,
+        /// Why.
+        reason: ArtefactStatement,
+    },
+    /// An item stands otherwise.
+    ChangeStatus {
+        /// Which one.
+        id: ArtefactItemId,
+        /// How it stands from now on.
+        to: ItemStatus,
+        /// Why.
+        reason: ArtefactStatement,
+    },
+    /// An item is closed, a milestone completed. It stays where it is.
+    Close {
+        /// Which one.
+        id: ArtefactItemId,
+        /// Why.
+        reason: ArtefactStatement,
+    },
+}
+
+/// Who changes an artefact.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ArtefactActor {
+    /// A person, by id.
+    Person(String),
+    /// An agent: a model's words.
+    Agent(String),
+    /// Rules in code.
+    System(String),
+}
+
+impl ArtefactActor {
+    /// The word for what it is.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Person(_) => "person",
+            Self::Agent(_) => "agent",
+            Self::System(_) => "system",
+        }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Person(id) | Self::Agent(id) | Self::System(id) => id,
+        }
+    }
+
+    /// The actor of this word and id.
+    #[must_use]
+    pub fn parse(word: &str, id: &str) -> Option<Self> {
+        [Self::Person(id.to_owned()), Self::Agent(id.to_owned()), Self::System(id.to_owned())]
+            .into_iter()
+            .find(|actor| actor.as_str() == word)
+    }
+}
+
+/// What may be referred to: signals by revision, and the tickets that they are about.
+#[derive(Debug, Clone, Default)]
+pub struct KnownReferences {
+    signals: BTreeSet<SignalRevision>,
+    /// Exact keys, which are compared and never shown.
+    tickets: BTreeSet<String>,
+}
+
+impl KnownReferences {
+    /// What these signals are, and are about.
+    pub fn of<'s>(signals: impl IntoIterator<Item = &'s ProjectSignal>) -> Self {
+        let mut known = Self::default();
+        for signal in signals {
+            known.signals.insert(SignalRevision::from(signal));
+            let ticket = signal.ticket.as_ref().map(show::json);
+            known.tickets.extend(ticket.as_ref().and_then(|ticket| ticket.as_str()).map(str::to_owned));
+        }
+        known
+    }
+
+    /// Whether this revision of a signal is known.
+    #[must_use]
+    pub fn has_signal(&self, signal: &SignalRevision) -> bool {
+        self.signals.contains(signal)
+    }
+
+    /// Whether a signal is about the ticket of this key.
+    #[must_use]
+    pub fn has_ticket(&self, key: &ArtefactStatement) -> bool {
+        key.ask(|key| self.tickets.contains(key)).unwrap_or_default()
+    }
+}
+
+/// What holds around a change.
+#[derive(Debug, Clone, Copy)]
+pub struct ArtefactContext<'c> {
+    /// The time of the change.
+    pub now: Time,
+    /// The UUID of the project.
+    pub project: &'c str,
+    /// Who makes it.
+    pub actor: &'c ArtefactActor,
+    /// The signals that it comes from. A person needs none.
+    pub causes: &'c [SignalRevision],
+    /// What may be referred to.
+    pub known: &'c KnownReferences,
+    /// The project's other artefacts as they stand.
+    pub others: &'c [&'c Artefact],
+}
+
+impl ArtefactContext<'_> {
+    /// Another artefact of the project.
+    pub(super) fn other(&self, kind: ArtefactKind) -> Option<&Artefact> {
+        self.others.iter().copied().find(|artefact| artefact.kind() == kind)
+    }
+}
+
+/// What is written down of a change: who made which version when, from what, and what it did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArtefactLogEntry {
+    /// Which artefact.
+    pub artefact: ArtefactKind,
+    /// The UUID of its project.
+    pub project: String,
+    /// The version that came out.
+    pub version: u64,
+    /// When.
+    pub at: Time,
+    /// Who.
+    pub actor: ArtefactActor,
+    /// The signals that it comes from, sorted.
+    pub causes: Vec<SignalRevision>,
+    /// What changed, in the order of the operations.
+    pub changes: Vec<ItemChange>,
+}
+
+/// One thing that changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemChange {
+    /// Of which item.
+    pub item: ArtefactItemId,
+    /// What.
+    pub kind: ItemChangeKind,
+}
+
+/// What changed of an item.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ItemChangeKind {
+    /// It was added with this status.
+    Added(ItemStatus),
+    /// A field says something else.
+    Modified {
+        /// Which one.
+        field: ArtefactField,
+        /// What it said.
+        before: Option<Box<ArtefactValue>>,
+        /// What it says.
+        after: Box<ArtefactValue>,
+        /// Why.
+        reason: ArtefactStatement,
+    },
+    /// It stands otherwise.
+    Status {
+        /// How it stood.
+        from: ItemStatus,
+        /// How it stands.
+        to: ItemStatus,
+        /// Why.
+        reason: ArtefactStatement,
+    },
+}

@@ -1,0 +1,139 @@
+//! What has to hold of a change, in words that hold no text from outside.
+
+use std::fmt;
+
+use super::{
+    field::ArtefactField,
+    kind::{ArtefactItemId, ArtefactKind, ItemStatus},
+};
+
+/// What doesn't hold of a proposed change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RuleViolation {
+    /// Which rule.
+    pub rule: ArtefactRule,
+    /// Of which item; `None` for the change as a whole, and for an item that has no id yet.
+    pub item: Option<ArtefactItemId>,
+    /// In which field.
+    pub field: Option<ArtefactField>,
+    /// In which operation, from 0; `None` if it is the version as a whole that may not be.
+    pub operation: Option<usize>,
+}
+
+/// What has to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ArtefactRule {
+    /// Something changes.
+    NothingChanges,
+    /// A change has at most so many operations.
+    TooManyOperations(usize),
+    /// The change is of this project, as are the other artefacts.
+    OtherProject,
+    /// A kind of item stands in its own artefact.
+    OtherArtefact(ArtefactKind),
+    /// What an agent or a rule changes comes from a signal.
+    NoCause,
+    /// A signal that is named is known.
+    UnknownSignal,
+    /// A ticket that is named is known.
+    UnknownTicket,
+    /// An item that is named is there.
+    UnknownItem,
+    /// An item of the RAID log that is named is there.
+    UnknownRaidItem,
+    /// Ids are given in sequence: this one is next.
+    IdOutOfSequence(ArtefactItemId),
+    /// Of some kinds there may be at most so many open items.
+    TooManyOpen(usize),
+    /// A kind has the fields that it has.
+    UnknownField,
+    /// A field holds what fits it.
+    WrongValue,
+    /// A required field says something.
+    MissingField,
+    /// What a field says is not blank.
+    Blank,
+    /// A field has at most so many characters, or so many entries.
+    TooLong(usize),
+    /// A status follows another one as its kind has it.
+    StatusFlow {
+        /// How the item stands.
+        from: ItemStatus,
+        /// How it may not stand next.
+        to: ItemStatus,
+    },
+    /// An item begins with a status that its kind may begin with.
+    FirstStatus(ItemStatus),
+    /// What is over stays as it is.
+    ItemIsOver,
+    /// A change has a reason.
+    NoReason,
+    /// A statement says where it came from.
+    NoOrigin,
+    /// Only a person's own change may be that person's words.
+    NotThatPerson,
+    /// Only a person adds what a user added, and decides what a user decided.
+    NotAUser,
+    /// An open blocker names an item of the RAID log that is open.
+    BlockerWithoutRaidItem,
+    /// A change of colour is justified in the summary.
+    ColourWithoutJustification,
+    /// An open item has a next step.
+    NoNextStep,
+    /// An item that is open stays in a full content.
+    Vanished,
+}
+
+impl fmt::Display for ArtefactRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NothingChanges => f.write_str("nothing changes; leave the artefact as it is"),
+            Self::TooManyOperations(most) => write!(f, "more than {most} operations; apply them in parts"),
+            Self::OtherProject => f.write_str("this is another project's; set it aside"),
+            Self::OtherArtefact(kind) => write!(f, "this stands in the {}; change that one", kind.as_str()),
+            Self::NoCause => f.write_str("no signal is named as the cause; name one"),
+            Self::UnknownSignal => f.write_str("this revision of a signal is not known; name one that is"),
+            Self::UnknownTicket => f.write_str("no signal is about this ticket; name one that is known"),
+            Self::UnknownItem => f.write_str("there is no such item; add it, or name one that is there"),
+            Self::UnknownRaidItem => f.write_str("the RAID log has no such item; add it there first"),
+            Self::IdOutOfSequence(next) => write!(f, "ids are given in sequence; the next is {next}"),
+            Self::TooManyOpen(most) => write!(f, "at most {most} may be open; close one first"),
+            Self::UnknownField => f.write_str("this kind of item has no such field; leave it out"),
+            Self::WrongValue => f.write_str("the field can't hold this; give what the schema says"),
+            Self::MissingField => f.write_str("a required field is missing; give it"),
+            Self::Blank => f.write_str("the text is blank; say something or leave it out"),
+            Self::TooLong(most) => write!(f, "more than {most}; shorten it"),
+            Self::StatusFlow { from, to } => write!(f, "{from} can't become {to}; take the steps between"),
+            Self::FirstStatus(status) => write!(f, "nothing begins as {status}; add it open"),
+            Self::ItemIsOver => f.write_str("what is over is not changed; add a new item"),
+            Self::NoReason => f.write_str("the change has no reason; give one"),
+            Self::NoOrigin => f.write_str("the statement has no origin; name its signals or the person"),
+            Self::NotThatPerson => f.write_str("only that person can say so; have it approved"),
+            Self::NotAUser => f.write_str("only a person can do this; escalate it"),
+            Self::BlockerWithoutRaidItem => {
+                f.write_str("an open blocker needs an open item in the RAID log; link one, or close the blocker first")
+            }
+            Self::ColourWithoutJustification => {
+                f.write_str("the colour changes without a justification; say why in status_summary")
+            }
+            Self::NoNextStep => f.write_str("an open item has no next step; give one"),
+            Self::Vanished => f.write_str("an open item is left out; nothing is deleted, close it with a reason"),
+        }
+    }
+}
+
+impl fmt::Display for RuleViolation {
+    /// One line: where, then what and what to do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(operation) = self.operation {
+            write!(f, "operation {}: ", operation.saturating_add(1))?;
+        }
+        if let Some(item) = self.item {
+            write!(f, "{item}: ")?;
+        }
+        if let Some(field) = self.field {
+            write!(f, "`{}`: ", field.as_str())?;
+        }
+        self.rule.fmt(f)
+    }
+}
