@@ -8,7 +8,9 @@
 //! taken from a text. Nothing here reads a clock, a store or a file.
 
 mod apply;
+mod count;
 mod field;
+mod figure;
 mod item;
 mod kind;
 mod operation;
@@ -17,12 +19,15 @@ mod rule;
 mod schema;
 mod standing;
 mod statement;
+mod ticket;
 mod written;
 mod written_log;
 
 pub use self::{
     apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply},
+    count::{BacklogCoverage, FigurePlaces, FigureSources, figures},
     field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
+    figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
     item::{Artefact, ArtefactItem, ArtefactValue, DecisionOption},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
     operation::{

@@ -1,5 +1,6 @@
 //! Artefacts: what stands in them, how they change, what is counted and how they are shown.
 
+mod figures;
 mod laws;
 mod proposals;
 mod rules;

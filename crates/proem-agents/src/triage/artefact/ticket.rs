@@ -1,0 +1,179 @@
+//! How a ticket stands, as one signal has it: answers of code about texts that stay where they are.
+
+use proem_guard::{LabelMap, LabelScalar, LabelTree, Untrusted, show};
+
+use super::{
+    count::{FigurePlaces, hundredths},
+    statement::{ArtefactStatement, SignalRevision},
+};
+use crate::triage::{
+    date::{SignalTime, from_text},
+    signal::ProjectSignal,
+};
+
+/// How far the work on a ticket is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TicketProgress {
+    ToDo,
+    InProgress,
+    Blocked,
+    Done,
+}
+
+/// How urgent a ticket is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TicketPriority {
+    Critical,
+    High,
+    Medium,
+    Low,
+}
+
+/// Names of priorities: those of Jira's two default schemes.
+const PRIORITIES: [(&str, TicketPriority); 11] = [
+    ("blocker", TicketPriority::Critical),
+    ("critical", TicketPriority::Critical),
+    ("highest", TicketPriority::Critical),
+    ("high", TicketPriority::High),
+    ("major", TicketPriority::High),
+    ("medium", TicketPriority::Medium),
+    ("normal", TicketPriority::Medium),
+    ("low", TicketPriority::Low),
+    ("lowest", TicketPriority::Low),
+    ("minor", TicketPriority::Low),
+    ("trivial", TicketPriority::Low),
+];
+
+/// Keys of Jira's status categories, which all statuses of a site have.
+const CATEGORIES: [(&str, TicketProgress); 3] =
+    [("new", TicketProgress::ToDo), ("indeterminate", TicketProgress::InProgress), ("done", TicketProgress::Done)];
+
+/// What a description with criteria says, in lower case.
+const CRITERIA: [&str; 4] = ["acceptance criteria", "acceptance criterion", "definition of done", "done when"];
+
+/// How a ticket stands. Times are in milliseconds since 1970.
+#[derive(Debug)]
+pub(super) struct TicketState {
+    pub(super) progress: Option<TicketProgress>,
+    pub(super) priority: Option<TicketPriority>,
+    pub(super) updated: Option<i64>,
+    pub(super) resolved: Option<i64>,
+    /// The first change of status.
+    pub(super) started: Option<i64>,
+    /// `None` if there is no description.
+    pub(super) has_criteria: Option<bool>,
+    /// In hundredths.
+    pub(super) points: Option<i64>,
+    pub(super) sprints: Vec<TicketSprint>,
+}
+
+/// A sprint that a ticket is or was in.
+#[derive(Debug)]
+pub(super) struct TicketSprint {
+    pub(super) name: ArtefactStatement,
+    /// When it ended and what it is called, if it is closed; compared and never shown.
+    pub(super) closed: Option<(i64, String)>,
+}
+
+impl TicketState {
+    pub(super) fn read(signal: &ProjectSignal, places: &FigurePlaces) -> Self {
+        let LabelTree::Map(fields) = &signal.fields else { return Self::nothing() };
+        let when = |name: &str| text(fields, name).and_then(time);
+        let of_signal = || if let SignalTime::Known(time) = signal.time { Some(time.0) } else { None };
+        let points = places.points.as_ref().and_then(|place| signal.fields.get(place));
+        let sprints = places.sprints.as_ref().and_then(|place| signal.fields.get(place));
+        Self {
+            progress: progress(fields),
+            priority: text(fields, "priority").and_then(|said| word(said, &PRIORITIES)),
+            updated: when("updated").or_else(of_signal),
+            resolved: when("resolved"),
+            started: started(fields),
+            has_criteria: text(fields, "description").map(|said| {
+                said.measure(|said| {
+                    let said = said.to_lowercase();
+                    let is_scenario = ["given ", "when ", "then "].iter().all(|word| said.contains(word));
+                    is_scenario || CRITERIA.iter().any(|words| said.contains(words))
+                })
+            }),
+            points: points.and_then(hundredths),
+            sprints: match sprints {
+                Some(LabelTree::List(list)) => list.iter().filter_map(|tree| sprint(tree, signal)).collect(),
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    const fn nothing() -> Self {
+        Self {
+            progress: None,
+            priority: None,
+            updated: None,
+            resolved: None,
+            started: None,
+            has_criteria: None,
+            points: None,
+            sprints: Vec::new(),
+        }
+    }
+}
+
+/// Done before blocked: nobody waits for what is done.
+fn progress(fields: &LabelMap) -> Option<TicketProgress> {
+    let completed = match fields.get("completed") {
+        Some(LabelTree::Scalar(scalar)) => scalar.measure(|scalar| match scalar {
+            LabelScalar::Bool(is_done) => Some(*is_done),
+            LabelScalar::Null | LabelScalar::Number(_) => None,
+        }),
+        _ => None,
+    };
+    let category = text(fields, "status_category").and_then(|said| word(said, &CATEGORIES));
+    let by_completion = |is_done| if is_done { TicketProgress::Done } else { TicketProgress::ToDo };
+    let category = category.or(completed.map(by_completion));
+    let is_blocked = |said: &Untrusted<String>| said.measure(|said| said.eq_ignore_ascii_case("blocked"));
+    let by_label = match fields.get("labels") {
+        Some(LabelTree::List(labels)) => {
+            labels.iter().any(|label| matches!(label, LabelTree::Outside(label) if is_blocked(label)))
+        }
+        _ => false,
+    };
+    let is_blocked = by_label || text(fields, "status").is_some_and(is_blocked);
+    category.map(|category| match category {
+        TicketProgress::Done => category,
+        _ if is_blocked => TicketProgress::Blocked,
+        _ => category,
+    })
+}
+
+fn started(fields: &LabelMap) -> Option<i64> {
+    let Some(LabelTree::List(changes)) = fields.get("changes") else { return None };
+    let of_status = changes.iter().filter_map(|change| {
+        let LabelTree::Map(change) = change else { return None };
+        let is_status = text(change, "field")?.measure(|field| field == "status");
+        is_status.then(|| text(change, "at").and_then(time)).flatten()
+    });
+    of_status.min()
+}
+
+fn sprint(tree: &LabelTree, signal: &ProjectSignal) -> Option<TicketSprint> {
+    let LabelTree::Map(sprint) = tree else { return None };
+    let name = text(sprint, "name")?;
+    let is_closed =
+        text(sprint, "state").is_some_and(|state| state.measure(|state| state.eq_ignore_ascii_case("closed")));
+    let end = text(sprint, "endDate").and_then(time).filter(|_| is_closed);
+    let closed = end.map(|end| (end, show::json(name).as_str().unwrap_or_default().to_owned()));
+    Some(TicketSprint { name: ArtefactStatement::fact(name.clone(), SignalRevision::from(signal)), closed })
+}
+
+/// What a word stands for, in any case.
+fn word<T: Copy>(said: &Untrusted<String>, words: &[(&str, T)]) -> Option<T> {
+    let known = words.iter().find(|(word, _)| said.measure(|said| said.trim().eq_ignore_ascii_case(word)));
+    known.map(|(_, meaning)| *meaning)
+}
+
+fn time(said: &Untrusted<String>) -> Option<i64> {
+    said.measure(|said| from_text(said).ok())
+}
+
+fn text<'t>(map: &'t LabelMap, name: &str) -> Option<&'t Untrusted<String>> {
+    if let Some(LabelTree::Outside(text)) = map.get(name) { Some(text) } else { None }
+}
