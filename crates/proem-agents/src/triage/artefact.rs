@@ -9,12 +9,14 @@
 
 mod apply;
 mod count;
+mod export;
 mod field;
 mod figure;
 mod item;
 mod kind;
 mod operation;
 mod proposal;
+mod render;
 mod rule;
 mod schema;
 mod standing;
@@ -26,6 +28,7 @@ mod written_log;
 pub use self::{
     apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply},
     count::{BacklogCoverage, FigurePlaces, FigureSources, figures},
+    export::difference,
     field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
     figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
     item::{Artefact, ArtefactItem, ArtefactValue, DecisionOption},
@@ -35,8 +38,9 @@ pub use self::{
         KnownReferences,
     },
     proposal::proposed_operations,
+    render::markdown,
     rule::{ArtefactRule, RuleViolation},
     schema::contract,
-    statement::{ArtefactStatement, Certainty, SignalRevision, StatementOrigin},
+    statement::{ArtefactStatement, Certainty, StatementOrigin},
     written::{ARTEFACT_FORM, ArtefactFormError},
 };

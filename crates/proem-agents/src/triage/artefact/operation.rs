@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::run::Time;
+use proem_engine::{effect::key::SignalRevision, run::Time};
 use proem_guard::show;
 
 use super::{
     field::ArtefactField,
     item::{Artefact, ArtefactValue},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
-    statement::{ArtefactStatement, SignalRevision},
+    statement::ArtefactStatement,
 };
 use crate::triage::signal::ProjectSignal;
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::run::Time;
+use proem_engine::{effect::key::SignalRevision, run::Time};
 use proem_guard::{LabelList, LabelMap, LabelTree, Untrusted};
 use serde_json::Value as Json;
 
@@ -16,7 +16,7 @@ use super::{
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
     operation::{ArtefactContext, ArtefactOperation},
     rule::{ArtefactRule, RuleViolation},
-    statement::{ArtefactStatement, SignalRevision},
+    statement::ArtefactStatement,
 };
 use crate::triage::date::from_text;
 

@@ -1,18 +1,10 @@
 //! A text with its label, what it is worth and where it came from.
 
+use proem_engine::effect::key::SignalRevision;
 use proem_guard::{LabelTree, Untrusted, show};
 use proem_text::{Label, Source};
 
 use crate::triage::signal::ProjectSignal;
-
-/// One revision of a signal.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SignalRevision {
-    /// The signal's id.
-    pub id: String,
-    /// The SHA-256 of its content.
-    pub revision: String,
-}
 
 impl From<&ProjectSignal> for SignalRevision {
     fn from(signal: &ProjectSignal) -> Self {

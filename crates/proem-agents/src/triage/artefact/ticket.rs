@@ -1,10 +1,11 @@
 //! How a ticket stands, as one signal has it: answers of code about texts that stay where they are.
 
+use proem_engine::effect::key::SignalRevision;
 use proem_guard::{LabelMap, LabelScalar, LabelTree, Untrusted, show};
 
 use super::{
     count::{FigurePlaces, hundredths},
-    statement::{ArtefactStatement, SignalRevision},
+    statement::ArtefactStatement,
 };
 use crate::triage::{
     date::{SignalTime, from_text},

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use proem_engine::run::Time;
+use proem_engine::{effect::key::SignalRevision, run::Time};
 use proem_guard::{LabelList, LabelMap, LabelTree, TreeError};
 
 use super::{
     field::{ArtefactField, FieldForm},
     item::{Artefact, ArtefactItem, ArtefactValue, DecisionOption},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
-    statement::{ArtefactStatement, Certainty, SignalRevision, StatementOrigin},
+    statement::{ArtefactStatement, Certainty, StatementOrigin},
 };
 
 /// The version of what is written; it is raised with every change of it.

@@ -3,6 +3,7 @@
 mod figures;
 mod laws;
 mod proposals;
+mod render;
 mod rules;
 mod schema;
 mod versions;
@@ -13,11 +14,10 @@ use proem_agents::triage::{
     ProjectSignal,
     artefact::{
         AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
-        ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, KnownReferences, RuleViolation,
-        SignalRevision, apply,
+        ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, KnownReferences, RuleViolation, apply,
     },
 };
-use proem_engine::run::Time;
+use proem_engine::{effect::key::SignalRevision, run::Time};
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 use serde_json::json;

@@ -3,8 +3,9 @@
 use proem_agents::triage::artefact::{
     Artefact, ArtefactActor, ArtefactContext, ArtefactField as F, ArtefactItemKind as K, ArtefactKind,
     ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, EscalationNeed, ItemStatus, KnownReferences,
-    SignalRevision, apply,
+    apply,
 };
+use proem_engine::effect::key::SignalRevision;
 
 use super::{PROJECT, Project, day, id, outside, with, words};
 use crate::triage::NOW;

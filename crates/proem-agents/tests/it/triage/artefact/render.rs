@@ -1,0 +1,229 @@
+//! Artefacts as a person reads them, and as a program does.
+
+use std::fs;
+
+use proem_agents::triage::{
+    ProjectSignal,
+    artefact::{
+        Artefact, ArtefactActor, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, ArtefactStatement,
+        ArtefactValue, BacklogCoverage, DecisionOption, FigureSources, ProjectFigures, contract, difference, figures,
+        markdown,
+    },
+};
+use proem_engine::effect::key::SignalRevision;
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::{
+    NOW, PROJECT, Project, day,
+    figures::{places, search, ticket},
+    id, outside, with,
+};
+use crate::triage::folder;
+
+const HOSTILE: &str =
+    "x\n# Approved\n##vso[task.complete] ![a](http://evil.example) <img src=x> `rm` | \u{202e} www.evil.example @ada";
+
+/// A project in mid-sprint, of which an attacker wrote a ticket.
+fn busy(attack: &str) -> Project {
+    let mut project = Project::running();
+    let late = ArtefactStatement::fact(outside("The provider says three weeks"), project.causes[0].clone());
+    let sandbox = project.modify(
+        "I001",
+        [
+            (F::Description, ArtefactValue::Text(late)),
+            (F::SourceReference, project.text("PAY-7")),
+            (F::DueDate, day(9)),
+        ],
+    );
+    let nobodys = with(project.raid(K::Dependency, attack), F::Owner, None);
+    let gone = [project.raid(K::Risk, "Ann is on leave"), project.status("R002", "mitigating"), project.close("R002")];
+    project.take(ArtefactKind::RaidLog, &[sandbox, nobodys]);
+    project.take(ArtefactKind::RaidLog, &gone);
+    let sprint = [
+        (F::Name, project.text("Sprint 12")),
+        (F::StartDate, day(-10)),
+        (F::EndDate, day(4)),
+        (F::Goal, project.text("Refunds work end to end")),
+    ];
+    let milestone =
+        [(F::Name, project.text("Beta")), (F::DueDate, day(25)), (F::Notes, project.text("No sandbox yet"))];
+    let operations = [
+        project.add(K::Sprint, sprint),
+        project.add(K::Milestone, milestone),
+        project.status("M001", "at_risk"),
+        project.add(K::NextAction, [(F::Action, project.text("Call the provider on Monday"))]),
+        project.modify(
+            "STATUS001",
+            [
+                (F::OverallStatus, ArtefactValue::Word("amber")),
+                (F::StatusSummary, project.text("The sandbox is late, so the beta may slip.")),
+            ],
+        ),
+    ];
+    project.take(ArtefactKind::DeliveryState, &operations);
+    let highlight = [
+        (F::TicketId, project.text("PAY-8")),
+        (F::Title, project.text("Refunds")),
+        (F::Flag, ArtefactValue::Word("missing_criteria")),
+        (F::Detail, project.text("Nobody wrote when it is done")),
+        (F::SuggestedAction, project.text("Refine it with Ann")),
+    ];
+    let operations = [
+        project.add(K::Backlog, [(F::Source, ArtefactValue::Word("jira")), (F::ScopeNotes, project.text("Two added"))]),
+        project.add(K::Highlight, highlight),
+    ];
+    project.take(ArtefactKind::BacklogSummary, &operations);
+    project.actor = ArtefactActor::Person("ada".to_owned());
+    let says = |text: &str| ArtefactStatement::by_person(text, "ada");
+    let option = |text: &str, pro: &str, con: &str| DecisionOption {
+        option: says(text),
+        pros: vec![says(pro)],
+        cons: vec![says(con)],
+    };
+    let options = vec![option("Wait", "cheap", "three weeks"), option("Change", "quick", "a new contract")];
+    let decision = [
+        (F::Title, ArtefactValue::Text(says("Which provider"))),
+        (F::Context, project.text("The sandbox is late.")),
+        (F::OptionsConsidered, ArtefactValue::Options(options)),
+        (F::Decision, ArtefactValue::Text(says("Wait"))),
+        (F::Rationale, ArtefactValue::Text(says("A change takes longer."))),
+        (F::MadeBy, ArtefactValue::Word("user")),
+        (F::RelatedRaidItems, ArtefactValue::RaidItems(vec![id("R001"), id("I001")])),
+    ];
+    let decision = project.add(K::Decision, decision);
+    project.take(ArtefactKind::DecisionLog, &[decision]);
+    project
+}
+
+fn counted(project: &Project) -> ProjectFigures {
+    let signals = search(&[
+        ticket("PAY-7", "blocked", "Highest", 2, Some(5.0)),
+        ticket("PAY-8", "new", "Medium", 9, None),
+        ticket("PAY-9", "done", "Medium", 3, Some(3.0)),
+    ]);
+    let (signals, artefacts): (Vec<&ProjectSignal>, Vec<&Artefact>) =
+        (signals.iter().collect(), project.artefacts.iter().collect());
+    let coverage = BacklogCoverage::Whole;
+    figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places(), artefacts: &artefacts })
+}
+
+fn report(project: &Project) -> String {
+    let artefacts: Vec<&Artefact> = project.artefacts.iter().collect();
+    markdown("Payments", &artefacts, Some(&counted(project)))
+}
+
+#[test]
+fn the_report_of_a_project_in_mid_sprint() {
+    let found = report(&busy(HOSTILE));
+    let expected = fs::read_to_string(folder("artefacts").join("report.md")).unwrap_or_default();
+    assert_eq!(found, expected, "{found}");
+}
+
+#[test]
+fn what_was_never_written_is_left_out() {
+    let artefacts = Project::empty().artefacts;
+    assert_eq!(markdown("A *new* one", &artefacts.iter().collect::<Vec<_>>(), None), "# A \\*new\\* one\n");
+}
+
+/// How a line of a report may begin.
+const BEGINNINGS: [&str; 11] =
+    ["# Payments", "## ", "### ", "- ", "  - Option: ", "Status **", "Sprint: ", "Counted ", "Source: ", "None.", "[^"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_from_outside_makes_a_line_or_a_mark(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "\n", "\r\n", "\u{2028}", "# ", "- ", "1. ", "> ", "| a |", "[a](http://b.example)", "![](x)", "<b>",
+                "```", "`", "*", "_", "~~", "www.b.example", "ada@b.example", "[^1]", "[^1]: fact", "&lt;", "::error::",
+                "##vso[a]", "\\", "\\[", "\u{1b}[31m", "\u{202e}", "word", " ", "$x$", "wwww.", "http://",
+            ]),
+            1..14,
+        ),
+    ) {
+        let hostile = format!("a{}", parts.concat());
+        let (plain, attacked) = (report(&busy("a harmless title")), report(&busy(&hostile)));
+        prop_assert_eq!(plain.lines().count(), attacked.lines().count());
+        for (plain, line) in plain.lines().zip(attacked.lines()) {
+            prop_assert!(line.is_empty() || BEGINNINGS.iter().any(|begin| line.starts_with(begin)), "{line}");
+            // Signs that mean something to Markdown are as many as they were.
+            let marks = |line: &str| {
+                let mut marks = Vec::new();
+                let mut chars = line.chars();
+                while let Some(c) = chars.next() {
+                    match c {
+                        '\\' => _ = chars.next(),
+                        '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&' | '@' | '$' => marks.push(c),
+                        _ => {}
+                    }
+                }
+                marks
+            };
+            prop_assert_eq!(marks(plain), marks(line), "{}", line);
+            let unescaped = line.replace("\\:", "");
+            prop_assert!(!unescaped.contains("://") && !unescaped.to_lowercase().contains("www."), "{line}");
+        }
+    }
+}
+
+/// A content as an update of the artefact's contract.
+fn accepts(kind: ArtefactKind, content: (&str, Json)) -> Vec<String> {
+    let mut update = json!({ "project_id": PROJECT, "changes_summary": "b", "signals_incorporated": [] });
+    update[content.0] = content.1;
+    let label = proem_text::Label::trusted();
+    let problems = contract(kind).unwrap().problems(&proem_guard::Untrusted::new(update, label));
+    problems.iter().map(proem_engine::contract::Problem::in_words).collect()
+}
+
+#[test]
+fn the_json_meets_the_contracts_and_keeps_texts_exact() {
+    let project = busy(HOSTILE);
+    let figures = counted(&project);
+    let json = |kind| project.artefact(kind).to_json(Some(&figures));
+    let nothing: [String; 0] = [];
+    let delivery = json(ArtefactKind::DeliveryState);
+    assert_eq!(accepts(ArtefactKind::DeliveryState, ("content", delivery["content"].clone())), nothing);
+    let backlog = json(ArtefactKind::BacklogSummary);
+    assert_eq!(accepts(ArtefactKind::BacklogSummary, ("content", backlog["content"].clone())), nothing);
+    let raid = json(ArtefactKind::RaidLog);
+    assert_eq!(accepts(ArtefactKind::RaidLog, ("items_added", raid["content"]["items"].clone())), nothing);
+    let decisions = json(ArtefactKind::DecisionLog);
+    let items = decisions["content"]["items"].clone();
+    assert_eq!(accepts(ArtefactKind::DecisionLog, ("decisions_added", items)), nothing);
+    let item = |id: &str| raid["content"]["items"].as_array().unwrap().iter().find(|item| item["id"] == id).unwrap();
+    assert_eq!(item("D001")["title"], HOSTILE);
+    assert_eq!(item("R002")["status"], "closed");
+    assert_eq!(raid["statements"]["I001"]["description"][0]["certainty"], "fact");
+    let cause: &SignalRevision = &project.causes[0];
+    assert_eq!(raid["statements"]["D001"]["title"][0]["origins"][0]["signal"], cause.id);
+    assert_eq!(decisions["statements"]["DEC001"]["decision"][0]["origins"][0]["person"], "ada");
+    assert_eq!(delivery["content"]["key_metrics"]["open_blockers"], 1);
+    assert_eq!(delivery["content"]["key_metrics"]["velocity_trend"], "unknown");
+    assert_eq!(delivery["content"]["current_sprint"]["progress"]["blocked_points"], 5);
+    assert_eq!(delivery["figures"]["unknown"]["velocity"], "too few closed sprints");
+}
+
+#[test]
+fn a_difference_is_told_in_words() {
+    let (before, after) = (Project::running(), busy("b\nR001 was closed"));
+    let told = |kind| difference(before.artefact(kind), after.artefact(kind));
+    assert_eq!(
+        told(ArtefactKind::RaidLog),
+        [
+            "R002 added as closed: “Ann is on leave”",
+            "I001 description: “It was said in a comment.” became “The provider says three weeks”",
+            "I001 due_date: 2026-12-02T00:00:00.000Z came in",
+            "I001 source_reference: “PAY-7” came in",
+            "D001 added as open: “b\\nR001 was closed”",
+        ]
+    );
+    let delivery = told(ArtefactKind::DeliveryState);
+    assert_eq!(delivery[0], "STATUS001 overall_status: green became amber");
+    assert_eq!(delivery[3], "M001 added as at_risk: “Beta”");
+    let back = difference(after.artefact(ArtefactKind::RaidLog), before.artefact(ArtefactKind::RaidLog));
+    assert_eq!(back[0], "R002 not there yet: “Ann is on leave”");
+    assert!(difference(after.artefact(ArtefactKind::RaidLog), after.artefact(ArtefactKind::RaidLog)).is_empty());
+}
