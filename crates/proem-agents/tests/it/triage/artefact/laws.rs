@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use proem_agents::triage::artefact::{
     Artefact, ArtefactField as F, ArtefactItemId, ArtefactItemKind as K, ArtefactKind, ArtefactLogEntry,
-    ArtefactOperation, ArtefactValue, EscalationNeed, ItemStatus,
+    ArtefactOperation, ArtefactValue, BacklogCoverage, EscalationNeed, Figure, FigurePlaces, FigureSources,
+    FigureValue, ItemStatus, figures,
 };
 use proptest::prelude::*;
 
-use super::{Project, with};
+use super::{NOW, Project, with};
 
 /// An operation on one of two artefacts: what it does, to which item, with which word.
 fn operation(project: &Project, (what, number, word): (u8, u32, usize)) -> (ArtefactKind, ArtefactOperation) {
@@ -89,6 +90,14 @@ proptest! {
             }
             *project.artefacts.iter_mut().find(|artefact| artefact.kind() == kind).unwrap() = applied.artefact;
             let raid = project.artefact(ArtefactKind::RaidLog);
+            // What is counted is what stands in the artefacts.
+            let artefacts: Vec<&Artefact> = project.artefacts.iter().collect();
+            let (coverage, places) = (BacklogCoverage::Whole, FigurePlaces::default());
+            let sources = FigureSources { now: NOW, signals: &[], coverage, places: &places, artefacts: &artefacts };
+            let counted = figures(&sources);
+            let blockers = project.artefact(ArtefactKind::DeliveryState).open(K::Blocker).count();
+            prop_assert_eq!(counted.get(Figure::OpenBlockers), FigureValue::count(blockers));
+            prop_assert_eq!(counted.get(Figure::ActiveRisks), FigureValue::count(raid.open(K::Risk).count()));
             for (id, blocker) in project.artefact(ArtefactKind::DeliveryState).open(K::Blocker) {
                 let linked = blocker.raid_items(F::RaidItem);
                 let open = |id: &ArtefactItemId| raid.item(*id).is_some_and(|item| item.status.is_open());

@@ -303,6 +303,28 @@ fn decision(project: &Project, made_by: &'static str, related: &str) -> Artefact
 }
 
 #[test]
+fn lists_have_an_end() {
+    let project = Project::running();
+    let option = |reasons: usize| DecisionOption {
+        option: project.says("Wait"),
+        pros: vec![project.says("Quick"); reasons],
+        cons: vec![],
+    };
+    let refused = |field, value| {
+        let decision = with(decision(&project, "agent", "R001"), field, Some(value));
+        project.try_apply(DECISIONS, &[decision]).err().map(|all| words(&all)).unwrap_or_default()
+    };
+    let options = |many, reasons| refused(F::OptionsConsidered, ArtefactValue::Options(vec![option(reasons); many]));
+    assert!(options(10, 10).is_empty());
+    let too_long = ["operation 1: DEC001: `options_considered`: more than 10; shorten it"];
+    assert_eq!(options(11, 1), too_long);
+    assert_eq!(options(1, 11), too_long);
+    let related = |many| refused(F::RelatedRaidItems, ArtefactValue::RaidItems(vec![id("R001"); many]));
+    assert!(related(50).is_empty());
+    assert_eq!(related(51), ["operation 1: DEC001: `related_raid_items`: more than 50; shorten it"]);
+}
+
+#[test]
 fn no_signal_is_known_where_there_is_none() {
     let mut project = Project::running();
     project.known = KnownReferences::default();
