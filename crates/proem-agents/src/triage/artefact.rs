@@ -27,7 +27,7 @@ mod written_log;
 
 pub use self::{
     apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply},
-    count::{BacklogCoverage, FigurePlaces, FigureSources, figures},
+    count::{BacklogExtent, FigurePlaces, FigureSources, figures},
     export::difference,
     field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
     figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
@@ -35,7 +35,7 @@ pub use self::{
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
     operation::{
         ArtefactActor, ArtefactContext, ArtefactLogEntry, ArtefactOperation, ItemChange, ItemChangeKind,
-        KnownReferences,
+        SignalReferences,
     },
     proposal::proposed_operations,
     render::markdown,

@@ -32,7 +32,7 @@ const SPRINTS: usize = 3;
 
 /// How much of the backlog the signals hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BacklogCoverage {
+pub enum BacklogExtent {
     /// All of it: a search that was answered to its end.
     Whole,
     /// Some pages of it.
@@ -56,7 +56,7 @@ pub struct FigureSources<'s> {
     /// The signals that count, as [`crate::triage::SignalLog::current`] gives them, in any order.
     pub signals: &'s [&'s ProjectSignal],
     /// How much of the backlog is among them.
-    pub coverage: BacklogCoverage,
+    pub coverage: BacklogExtent,
     /// Where tickets say what is asked for.
     pub places: &'s FigurePlaces,
     /// The artefacts as they stand.
@@ -98,7 +98,7 @@ fn backlog_fault(sources: &FigureSources<'_>) -> Option<UnknownFigure> {
     if !sources.signals.iter().any(|signal| signal.kind == SignalKind::TicketListed) {
         return Some(UnknownFigure::NoBacklog);
     }
-    (sources.coverage == BacklogCoverage::Part).then_some(UnknownFigure::PartOfBacklog)
+    (sources.coverage == BacklogExtent::Part).then_some(UnknownFigure::PartOfBacklog)
 }
 
 /// Each ticket as its latest signal has it; what was deleted is none.

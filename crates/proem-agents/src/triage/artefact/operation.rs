@@ -95,13 +95,13 @@ impl ArtefactActor {
 
 /// What may be referred to: signals by revision, and the tickets that they are about.
 #[derive(Debug, Clone, Default)]
-pub struct KnownReferences {
+pub struct SignalReferences {
     signals: BTreeSet<SignalRevision>,
     /// Exact keys, which are compared and never shown.
     tickets: BTreeSet<String>,
 }
 
-impl KnownReferences {
+impl SignalReferences {
     /// What these signals are, and are about.
     pub fn of<'s>(signals: impl IntoIterator<Item = &'s ProjectSignal>) -> Self {
         let mut known = Self::default();
@@ -138,7 +138,7 @@ pub struct ArtefactContext<'c> {
     /// The signals that it comes from. A person needs none.
     pub causes: &'c [SignalRevision],
     /// What may be referred to.
-    pub known: &'c KnownReferences,
+    pub known: &'c SignalReferences,
     /// The project's other artefacts as they stand.
     pub others: &'c [&'c Artefact],
 }

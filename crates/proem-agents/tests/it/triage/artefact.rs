@@ -14,7 +14,7 @@ use proem_agents::triage::{
     ProjectSignal,
     artefact::{
         AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
-        ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, KnownReferences, RuleViolation, apply,
+        ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, RuleViolation, SignalReferences, apply,
     },
 };
 use proem_engine::{effect::key::SignalRevision, run::Time};
@@ -40,7 +40,7 @@ fn signal(ticket: &str, comment: &str) -> ProjectSignal {
 
 /// The project of most tests: what is known, and its artefacts.
 struct Project {
-    known: KnownReferences,
+    known: SignalReferences,
     causes: Vec<SignalRevision>,
     actor: ArtefactActor,
     artefacts: Vec<Artefact>,
@@ -51,7 +51,7 @@ impl Project {
     fn empty() -> Self {
         let signals = [signal("PAY-7", "No sandbox"), signal("PAY-8", "Refunds")];
         Self {
-            known: KnownReferences::of(&signals),
+            known: SignalReferences::of(&signals),
             causes: vec![SignalRevision::from(&signals[0])],
             actor: ArtefactActor::Agent("triage".to_owned()),
             artefacts: ArtefactKind::ALL.map(|kind| Artefact::new(kind, PROJECT)).to_vec(),

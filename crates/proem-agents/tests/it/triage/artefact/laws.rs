@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proem_agents::triage::artefact::{
     Artefact, ArtefactField as F, ArtefactItemId, ArtefactItemKind as K, ArtefactKind, ArtefactLogEntry,
-    ArtefactOperation, ArtefactValue, BacklogCoverage, EscalationNeed, Figure, FigurePlaces, FigureSources,
-    FigureValue, ItemStatus, figures,
+    ArtefactOperation, ArtefactValue, BacklogExtent, EscalationNeed, Figure, FigurePlaces, FigureSources, FigureValue,
+    ItemStatus, figures,
 };
 use proptest::prelude::*;
 
@@ -92,7 +92,7 @@ proptest! {
             let raid = project.artefact(ArtefactKind::RaidLog);
             // What is counted is what stands in the artefacts.
             let artefacts: Vec<&Artefact> = project.artefacts.iter().collect();
-            let (coverage, places) = (BacklogCoverage::Whole, FigurePlaces::default());
+            let (coverage, places) = (BacklogExtent::Whole, FigurePlaces::default());
             let sources = FigureSources { now: NOW, signals: &[], coverage, places: &places, artefacts: &artefacts };
             let counted = figures(&sources);
             let blockers = project.artefact(ArtefactKind::DeliveryState).open(K::Blocker).count();

@@ -6,7 +6,7 @@ use proem_agents::triage::{
     ProjectSignal,
     artefact::{
         Artefact, ArtefactActor, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, ArtefactStatement,
-        ArtefactValue, BacklogCoverage, DecisionOption, FigureSources, ProjectFigures, contract, difference, figures,
+        ArtefactValue, BacklogExtent, DecisionOption, FigureSources, ProjectFigures, contract, difference, figures,
         markdown,
     },
 };
@@ -104,7 +104,7 @@ fn counted(project: &Project) -> ProjectFigures {
     ]);
     let (signals, artefacts): (Vec<&ProjectSignal>, Vec<&Artefact>) =
         (signals.iter().collect(), project.artefacts.iter().collect());
-    let coverage = BacklogCoverage::Whole;
+    let coverage = BacklogExtent::Whole;
     figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places(), artefacts: &artefacts })
 }
 

@@ -2,7 +2,7 @@
 
 use proem_agents::triage::artefact::{
     Artefact, ArtefactActor, ArtefactContext, ArtefactField as F, ArtefactItemKind as K, ArtefactKind,
-    ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, EscalationNeed, ItemStatus, KnownReferences,
+    ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, EscalationNeed, ItemStatus, SignalReferences,
     apply,
 };
 use proem_engine::effect::key::SignalRevision;
@@ -327,7 +327,7 @@ fn lists_have_an_end() {
 #[test]
 fn no_signal_is_known_where_there_is_none() {
     let mut project = Project::running();
-    project.known = KnownReferences::default();
+    project.known = SignalReferences::default();
     let violations = project.refusal(RAID, &[project.modify("R001", [(F::Title, project.text("b"))])]);
     assert_eq!(violations.len(), 3, "{violations:?}");
 }
