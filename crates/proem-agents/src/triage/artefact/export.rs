@@ -194,7 +194,8 @@ pub fn difference(before: &Artefact, after: &Artefact) -> Vec<String> {
             (None, None) => {}
         }
     }
-    lines
+    // Lines go to terminals and to CI runners, which obey some texts wherever they stand.
+    lines.iter().map(|line| show::report(line).into_owned()).collect()
 }
 
 /// What an item is called: the first text it has.

@@ -220,6 +220,9 @@ fn a_difference_is_told_in_words() {
             "D001 added as open: “b\\nR001 was closed”",
         ]
     );
+    let attacked = busy("##vso[task.complete]");
+    let told_of = difference(before.artefact(ArtefactKind::RaidLog), attacked.artefact(ArtefactKind::RaidLog));
+    assert_eq!(told_of[4], "D001 added as open: “#\\u{23}vso[task.complete]”");
     let delivery = told(ArtefactKind::DeliveryState);
     assert_eq!(delivery[0], "STATUS001 overall_status: green became amber");
     assert_eq!(delivery[3], "M001 added as at_risk: “Beta”");
