@@ -115,7 +115,7 @@ shapes! {
         progress: ProgressShape,
     }
 
-    /// Computed by code; what is written here is compared and not taken. Null is unknown.
+    /// Computed by code: what is written here is not taken. Null is unknown.
     struct ProgressShape {
         #[schemars(extend("type" = ["number", "null"]))]
         total_points: f64,
@@ -158,7 +158,7 @@ shapes! {
         raid_item: String,
     }
 
-    /// Computed by code; what is written here is compared and not taken. Null is unknown.
+    /// Computed by code: what is written here is not taken. Null is unknown.
     struct MetricsShape {
         velocity_trend: TrendWord,
         #[schemars(extend("type" = ["number", "null"]))]
@@ -267,7 +267,7 @@ shapes! {
         scope_notes: Option<String>,
     }
 
-    /// Computed by code; what is written here is compared and not taken. Null is unknown.
+    /// Computed by code: what is written here is not taken. Null is unknown.
     struct BacklogCounts {
         #[schemars(extend("type" = ["integer", "null"]))]
         total_items: u32,
