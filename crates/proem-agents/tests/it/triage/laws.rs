@@ -163,7 +163,10 @@ proptest! {
 
     #[test]
     fn a_printed_signal_keeps_id_and_revision(value in any_signal()) {
-        let first = one(&value);
+        let mut found = normalise_value(value, &SourceContext { now: NOW, mail_servers: &[] });
+        // With anything in it, it may as well be a broken one of another source.
+        prop_assume!(found.signals.len() == 1);
+        let first = found.signals.remove(0);
         let again = one(&first.to_json());
         prop_assert_eq!(again.id, first.id);
         prop_assert_eq!(again.revision, first.revision);
