@@ -9,6 +9,7 @@
 //! order in which signals come changes no result; nothing here reads a clock.
 
 pub mod artefact;
+pub mod contract;
 mod date;
 mod draft;
 mod log;

@@ -10,6 +10,7 @@
 mod artefact;
 mod asana;
 mod bad_input;
+mod contract;
 mod corpus;
 mod graph;
 mod jira;

@@ -1,0 +1,107 @@
+//! What the stages of triage answer with: eight tools, each a Rust type whose schema is its contract.
+//!
+//! Invariants: every text and list has a maximum; what is required on a condition is required by the schema; a value
+//! that a stage computes by rules meets the same contract as one that a model writes.
+//!
+//! A text in one of these types is text that a stage wrote. Where it holds what a signal said, whoever decodes it
+//! keeps it under the labels of the request, as [`proem_guard::LabelTree`] does.
+
+mod artefacts;
+mod backlog;
+mod decisions;
+mod delivery;
+mod draft;
+mod escalation;
+mod raid;
+mod signal;
+
+use proem_engine::{Error, contract::Contract};
+
+pub use self::{
+    artefacts::{AffectedArtefact, EscalationAction, EscalationActionType},
+    backlog::{
+        BacklogByPriority, BacklogByStatus, BacklogContent, BacklogCounts, BacklogFlag, BacklogHighlight,
+        BacklogSource, RefinementCandidate, UpdateBacklogSummary,
+    },
+    decisions::{
+        DecisionChanges, DecisionEntry, DecisionMaker, DecisionModification, DecisionOption, DecisionStatus,
+        UpdateDecisionLog,
+    },
+    delivery::{
+        BlockerEntry, DeliveryColour, DeliveryContent, DeliveryMetrics, MilestoneEntry, MilestoneStatus, SprintEntry,
+        SprintProgress, UpdateDeliveryState, VelocityTrend,
+    },
+    draft::{CommunicationRecipient, CommunicationTone, CommunicationType, CommunicationUrgency, DraftCommunication},
+    escalation::{CreateEscalation, EscalationContext, EscalationOption, EscalationReason},
+    raid::{
+        RaidChanges, RaidEntry, RaidEntryType, RaidModification, RaidOrigin, RaidStatus, TriageSeverity, UpdateRaidLog,
+    },
+    signal::{ClassifySignal, RecommendedAction, SanitiseSignal, SignalCategory, SignalImportance, TimeSensitivity},
+};
+
+/// The most characters of an id.
+pub(super) const MAX_ID: usize = 256;
+/// The most characters of a sentence.
+pub(super) const MAX_SENTENCE: usize = 500;
+/// The most signals that one answer names.
+pub(super) const MAX_SIGNALS: usize = 50;
+
+/// The contracts of all eight tools, in the order of the stages.
+///
+/// # Errors
+///
+/// If one of the types has no end, which a test excludes.
+pub fn contracts() -> Result<[Contract; 8], Error> {
+    Ok([
+        Contract::of::<SanitiseSignal>("sanitise_signal")?,
+        Contract::of::<ClassifySignal>("classify_signal")?,
+        Contract::of::<UpdateDeliveryState>("update_delivery_state")?,
+        Contract::of::<UpdateRaidLog>("update_raid_log")?,
+        Contract::of::<UpdateBacklogSummary>("update_backlog_summary")?,
+        Contract::of::<UpdateDecisionLog>("update_decision_log")?,
+        Contract::of::<DraftCommunication>("draft_communication")?,
+        Contract::of::<CreateEscalation>("create_escalation")?,
+    ])
+}
+
+/// A closed list of words; the order of the variants is the order of the words.
+macro_rules! closed_list {
+    ($(#[$about:meta])* $name:ident { $($variant:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $(#[doc = concat!("Written `", $word, "`.")] #[serde(rename = $word)] $variant,)+ }
+
+        // By hand, since a derived schema of documented variants is no `enum` of words.
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "enum": [$($word),+] })
+            }
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word that it is written with.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+
+            /// The one of this word.
+            #[must_use]
+            pub fn parse(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|found| found.as_str() == word)
+            }
+        }
+    };
+}
+use closed_list;
