@@ -14,12 +14,16 @@ mod date;
 mod draft;
 mod log;
 mod rich_text;
+mod sanitise;
 mod signal;
 mod sources;
 
 pub use self::{
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},
+    sanitise::{
+        SanitisedField, SanitisedSignal, SenderQuarantine, SignalEffects, SignalThreat, kept_out_by_sender, sanitise,
+    },
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
     sources::{
         AnswerEnd, MalformedSignal, NormalisedSignals, SignalPlace, SourceContext, mail, normalise, normalise_value,

@@ -84,14 +84,24 @@ impl SignalSource {
     /// description.
     #[must_use]
     pub fn label(self, field: &str) -> Label {
-        let field = match field {
-            "comments" => "comment",
-            "bodies" => "body",
-            "html_notes" => "description",
-            field => field,
-        };
-        let source = Source::parse(&format!("{}/{field}", self.as_str()));
+        let source = Source::parse(&self.verdict_name(field));
         Label::from_source(source.unwrap_or(Source::named("signal/other")))
+    }
+
+    /// The name of a text in the first column of the guard's table of verdicts: `jira/comment`.
+    #[must_use]
+    pub fn verdict_name(self, field: &str) -> String {
+        format!("{}/{}", self.as_str(), text_name(field))
+    }
+}
+
+/// The name of one of a field's texts: each of several comments is a comment.
+pub(super) fn text_name(field: &str) -> &str {
+    match field {
+        "comments" => "comment",
+        "bodies" => "body",
+        "html_notes" => "description",
+        field => field,
     }
 }
 

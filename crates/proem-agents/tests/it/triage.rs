@@ -15,6 +15,7 @@ mod corpus;
 mod graph;
 mod jira;
 mod laws;
+mod sanitise;
 mod written;
 
 use std::{
