@@ -9,6 +9,7 @@
 //! order in which signals come changes no result; nothing here reads a clock.
 
 pub mod artefact;
+mod classify;
 pub mod contract;
 mod date;
 mod draft;
@@ -19,6 +20,10 @@ mod signal;
 mod sources;
 
 pub use self::{
+    classify::{
+        ClassificationBasis, ClassificationContext, ConfidenceTable, SignalClassification, SignalInBatch,
+        TriageLexicon, TriageProject, classify,
+    },
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},
     sanitise::{

@@ -10,6 +10,7 @@
 mod artefact;
 mod asana;
 mod bad_input;
+mod classify;
 mod contract;
 mod corpus;
 mod graph;

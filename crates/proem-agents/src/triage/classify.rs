@@ -1,0 +1,349 @@
+//! What a signal is about, how much it matters and what should be done, by rules and a lexicon.
+//!
+//! Two things are read: what the system itself says (a transition, a flag, a priority), in closed words, and what is
+//! left of the texts without their attacks. Of both only numbers and closed words leave, so that an answer holds no
+//! text from outside.
+//!
+//! Invariants: nothing matters less than it would without its texts; scope changes and external stakeholders matter
+//! much at least; where two categories are near each other, the more important one decides how much it matters; what
+//! derives from a text that is out is never done, only shown to a person; no signal changes another's answer but for
+//! the ids of related ones.
+//!
+//! This is the degraded mode: what a model answers has the same form.
+
+mod confidence;
+mod correlation;
+mod facts;
+mod importance;
+mod lexicon;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_guard::{LabelTree, Verdict};
+
+use self::{
+    facts::{KindGroup, SenderFact, StatusFact, SystemFacts},
+    lexicon::Meaning,
+};
+use super::{
+    contract::{
+        AffectedArtefact, ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity,
+    },
+    sanitise::{SanitisedSignal, SignalEffects},
+    signal::ProjectSignal,
+};
+
+pub use self::{
+    confidence::{ClassificationBasis, ConfidenceTable},
+    lexicon::TriageLexicon,
+};
+
+/// What a strong term adds to its category.
+const STRONG: u32 = 3;
+/// What a weak term adds.
+const WEAK: u32 = 1;
+/// What the system's own word adds.
+const SYSTEM: u32 = 6;
+/// How far the second category has to be behind for the first to be clear.
+const CLEAR_LEAD: u32 = 2;
+/// From how many categories on a large model is asked for.
+const MANY_CATEGORIES: usize = 3;
+
+/// Who belongs to a project, as its file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TriageProject {
+    /// The domains of the organisation; whatever is below one belongs to it.
+    pub own_domains: Vec<String>,
+    /// The addresses of the stakeholders.
+    pub stakeholders: Vec<String>,
+}
+
+/// What signals are classified with.
+#[derive(Debug, Clone, Copy)]
+pub struct ClassificationContext<'c> {
+    /// The words.
+    pub lexicon: &'c TriageLexicon,
+    /// Who belongs to the project.
+    pub project: &'c TriageProject,
+}
+
+/// A signal and what of it may go on.
+#[derive(Debug, Clone, Copy)]
+pub struct SignalInBatch<'b> {
+    /// The signal, of which only closed words are read.
+    pub signal: &'b ProjectSignal,
+    /// Its texts.
+    pub sanitised: &'b SanitisedSignal,
+}
+
+/// What rules say of a signal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SignalClassification {
+    /// The answer, in the form that a model's has.
+    pub answer: ClassifySignal,
+    /// What decided the category.
+    pub basis: ClassificationBasis,
+    /// What may be done because of it. A system's own word needs no text and is not bound by what the texts hold.
+    pub effects: SignalEffects,
+    /// Whether no model was asked, which is always so here and is shown with the answer.
+    pub is_degraded: bool,
+}
+
+/// Classifies signals that came together, each by itself but for related ones.
+#[must_use]
+pub fn classify(batch: &[SignalInBatch<'_>], context: ClassificationContext<'_>) -> Vec<SignalClassification> {
+    let related = correlation::related(batch);
+    batch.iter().zip(related).map(|(item, related)| one(item, related, context)).collect()
+}
+
+fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationContext<'_>) -> SignalClassification {
+    let facts = SystemFacts::of(item.signal, context.lexicon, context.project);
+    let reading = SignalReading::new(item, &facts, context.lexicon);
+    let (category, basis) = reading.category(&facts);
+    let secondary = reading.secondary(category);
+    let importance = importance::of(&facts, &reading, category);
+    let is_out = item.sanitised.verdict >= Verdict::Quarantine && basis != ClassificationBasis::System;
+    let action =
+        if is_out { of_text_that_is_out(category, importance) } else { reading.action(&facts, category, importance) };
+    let requires_sonnet = secondary.len().saturating_add(1) >= MANY_CATEGORIES
+        || [SignalCategory::Risk, SignalCategory::Blocker].iter().all(|of| *of == category || secondary.contains(of));
+    let affected =
+        if action == RecommendedAction::UpdateArtefact { artefacts(category, importance) } else { Vec::new() };
+    let answer = ClassifySignal {
+        signal_id: item.signal.id.clone(),
+        importance,
+        category,
+        action_rationale: rationale(category, basis, action, related.len()),
+        secondary_categories: secondary,
+        recommended_action: action,
+        artefacts_affected: affected,
+        related_signals: related,
+        requires_sonnet,
+        sonnet_reason: requires_sonnet.then(|| "several categories at once".to_owned()),
+        time_sensitivity: reading.time(category, importance),
+        confidence: context.lexicon.confidence().of(basis),
+    };
+    let effects = if basis == ClassificationBasis::System { SignalEffects::ByPolicy } else { item.sanitised.effects() };
+    SignalClassification { answer, basis, effects, is_degraded: true }
+}
+
+/// What the terms of a signal say.
+struct SignalReading {
+    /// Points by category, in the order of [`SignalCategory::ALL`].
+    scores: BTreeMap<SignalCategory, u32>,
+    importances: Vec<SignalImportance>,
+    times: Vec<TimeSensitivity>,
+    /// The category that the system's own word gives.
+    of_system: Option<SignalCategory>,
+}
+
+impl SignalReading {
+    fn new(item: &SignalInBatch<'_>, facts: &SystemFacts, lexicon: &TriageLexicon) -> Self {
+        let mut found = BTreeSet::new();
+        for field in item.sanitised.fields.iter().filter(|field| is_news(facts, field.name)) {
+            field.measure_rest(|text| found.extend(lexicon.read(text)));
+        }
+        let of_system = of_system(facts);
+        let mut reading = Self { scores: BTreeMap::new(), importances: Vec::new(), times: Vec::new(), of_system };
+        for (meaning, _) in found {
+            match meaning {
+                Meaning::Strong(category) => reading.add(category, STRONG),
+                Meaning::Weak(category) => reading.add(category, WEAK),
+                Meaning::Importance(importance) => reading.importances.push(importance),
+                Meaning::Time(time) => reading.times.push(time),
+                Meaning::System(_) => {}
+            }
+        }
+        if let Some(category) = of_system {
+            reading.add(category, SYSTEM);
+        }
+        // Who writes says something, too, where words already do or nothing does.
+        if matches!(facts.sender, SenderFact::Stakeholder | SenderFact::OutsideStakeholder) {
+            reading.add(SignalCategory::Stakeholder, WEAK);
+        }
+        reading
+    }
+
+    fn add(&mut self, category: SignalCategory, points: u32) {
+        let score = self.scores.entry(category).or_default();
+        *score = score.saturating_add(points);
+    }
+
+    fn score(&self, category: SignalCategory) -> u32 {
+        self.scores.get(&category).copied().unwrap_or_default()
+    }
+
+    /// The category with most points, the first of the list where two have as many.
+    fn category(&self, facts: &SystemFacts) -> (SignalCategory, ClassificationBasis) {
+        if let Some(category) = self.of_system {
+            return (category, ClassificationBasis::System);
+        }
+        let mut ranked: Vec<(SignalCategory, u32)> =
+            self.scores.iter().map(|(category, points)| (*category, *points)).collect();
+        ranked.sort_by_key(|(category, points)| (std::cmp::Reverse(*points), *category));
+        match ranked.as_slice() {
+            [] => (usual(facts), ClassificationBasis::Nothing),
+            [(category, _)] => (*category, ClassificationBasis::Clear),
+            [(category, first), (_, second), ..] if first.saturating_sub(*second) >= CLEAR_LEAD => {
+                (*category, ClassificationBasis::Clear)
+            }
+            [(category, _), ..] => (*category, ClassificationBasis::Close),
+        }
+    }
+
+    /// Other categories that a strong term speaks for, in the order of the list.
+    fn secondary(&self, category: SignalCategory) -> Vec<SignalCategory> {
+        let others = self.scores.iter().filter(|(other, points)| **other != category && **points >= STRONG);
+        others.map(|(other, _)| *other).collect()
+    }
+
+    fn says(&self, importance: SignalImportance) -> bool {
+        self.importances.contains(&importance)
+    }
+
+    /// What should be done, by what it is about.
+    fn action(&self, facts: &SystemFacts, category: SignalCategory, importance: SignalImportance) -> RecommendedAction {
+        use SignalCategory::{Administrative, Blocker, Dependency, Progress, Quality, Risk, Scope, Stakeholder};
+        let changes_figures = match facts.group {
+            KindGroup::Updated | KindGroup::Sprint => true,
+            // A word or two of progress in a comment changes nothing yet.
+            KindGroup::Comment => self.score(Progress) >= STRONG,
+            _ => importance.is_at_least(SignalImportance::Medium),
+        };
+        match category {
+            _ if importance == SignalImportance::Critical => RecommendedAction::Escalate,
+            Scope => RecommendedAction::Escalate,
+            Stakeholder => RecommendedAction::DraftCommunication,
+            Progress if facts.group == KindGroup::Created && !facts.has_description => {
+                RecommendedAction::AddJiraComment
+            }
+            Blocker | Risk | Dependency | Quality => RecommendedAction::UpdateArtefact,
+            Progress if changes_figures => RecommendedAction::UpdateArtefact,
+            Progress | Administrative => RecommendedAction::NoAction,
+        }
+    }
+
+    /// How soon it has to be dealt with: as it says, and no later than it matters.
+    fn time(&self, category: SignalCategory, importance: SignalImportance) -> TimeSensitivity {
+        let floor = match importance {
+            SignalImportance::Critical => TimeSensitivity::Immediate,
+            SignalImportance::High => TimeSensitivity::ThisWeek,
+            SignalImportance::Medium | SignalImportance::Low => TimeSensitivity::NoDeadline,
+        };
+        // The dates of what is routine are nobody's deadline.
+        let is_routine = category == SignalCategory::Administrative || importance == SignalImportance::Low;
+        let said = if is_routine { None } else { self.times.iter().min().copied() };
+        said.map_or(floor, |said| said.min(floor))
+    }
+}
+
+/// Whether a text says what is new: of a ticket that was changed, commented or flagged, what it always said is not.
+fn is_news(facts: &SystemFacts, field: &str) -> bool {
+    match facts.group {
+        KindGroup::Comment => field == "comment",
+        KindGroup::Updated => facts.is_rewritten && matches!(field, "summary" | "description"),
+        KindGroup::Sprint => false,
+        _ => true,
+    }
+}
+
+/// What the system's own word says that it is about.
+fn of_system(facts: &SystemFacts) -> Option<SignalCategory> {
+    if facts.is_blocked() {
+        return Some(SignalCategory::Blocker);
+    }
+    if facts.is_rescoped {
+        return Some(SignalCategory::Scope);
+    }
+    if facts.is_due_moved {
+        return Some(SignalCategory::Risk);
+    }
+    if facts.depends_on {
+        return Some(SignalCategory::Dependency);
+    }
+    match facts.group {
+        KindGroup::Sprint => Some(SignalCategory::Progress),
+        KindGroup::Updated if facts.status == StatusFact::Elsewhere => Some(SignalCategory::Progress),
+        KindGroup::Created | KindGroup::Listed if facts.is_risk => Some(SignalCategory::Risk),
+        KindGroup::Created if facts.is_bug => Some(SignalCategory::Quality),
+        _ => None,
+    }
+}
+
+/// What signals of its kind mostly are about, where nothing else tells.
+const fn usual(facts: &SystemFacts) -> SignalCategory {
+    match facts.group {
+        KindGroup::Mail => SignalCategory::Stakeholder,
+        KindGroup::Updated | KindGroup::Notice => SignalCategory::Administrative,
+        _ => SignalCategory::Progress,
+    }
+}
+
+/// What is done because of words in a text that is out: a person sees what matters, and nothing else happens.
+fn of_text_that_is_out(category: SignalCategory, importance: SignalImportance) -> RecommendedAction {
+    let matters = importance.is_at_least(SignalImportance::High) || category == SignalCategory::Blocker;
+    if matters { RecommendedAction::Escalate } else { RecommendedAction::NoAction }
+}
+
+fn artefacts(category: SignalCategory, importance: SignalImportance) -> Vec<AffectedArtefact> {
+    use AffectedArtefact::{BacklogSummary, DecisionLog, DeliveryState, RaidLog};
+    let matters = importance.is_at_least(SignalImportance::High);
+    match category {
+        SignalCategory::Blocker => vec![DeliveryState, RaidLog],
+        SignalCategory::Risk | SignalCategory::Dependency if matters => vec![DeliveryState, RaidLog],
+        SignalCategory::Risk | SignalCategory::Dependency => vec![RaidLog],
+        SignalCategory::Progress => vec![DeliveryState, BacklogSummary],
+        SignalCategory::Scope => vec![BacklogSummary, DecisionLog],
+        SignalCategory::Quality if matters => vec![RaidLog, BacklogSummary],
+        SignalCategory::Quality | SignalCategory::Stakeholder | SignalCategory::Administrative => vec![BacklogSummary],
+    }
+}
+
+/// The reason, in words of ours.
+fn rationale(
+    category: SignalCategory,
+    basis: ClassificationBasis,
+    action: RecommendedAction,
+    related: usize,
+) -> String {
+    let why = match basis {
+        ClassificationBasis::System => "the system itself says so",
+        ClassificationBasis::Clear => "its words say so",
+        ClassificationBasis::Close => "its words say so, and others come near",
+        ClassificationBasis::Nothing => "signals of its kind mostly are, and nothing in it says more",
+    };
+    let about = match related {
+        0 => String::new(),
+        1 => "; 1 other signal is about the same".to_owned(),
+        more => format!("; {more} other signals are about the same"),
+    };
+    format!("{}: {why}; {}{about}", category.as_str(), action.as_str())
+}
+
+impl SignalClassification {
+    /// The answer with what is shown beside it, as a value of ours: it holds no text from outside.
+    #[must_use]
+    pub fn to_tree(&self, table: &ConfidenceTable) -> LabelTree {
+        let list = |words: Vec<&str>| LabelTree::list(words);
+        let answer = &self.answer;
+        let number = serde_json::Number::from_f64(answer.confidence).map_or(LabelTree::Null, LabelTree::Number);
+        let mut parts = vec![
+            ("signal_id", LabelTree::from(answer.signal_id.as_str())),
+            ("importance", answer.importance.as_str().into()),
+            ("category", answer.category.as_str().into()),
+            ("secondary_categories", list(answer.secondary_categories.iter().map(|of| of.as_str()).collect())),
+            ("recommended_action", answer.recommended_action.as_str().into()),
+            ("action_rationale", answer.action_rationale.as_str().into()),
+            ("artefacts_affected", list(answer.artefacts_affected.iter().map(|of| of.as_str()).collect())),
+            ("related_signals", list(answer.related_signals.iter().map(String::as_str).collect())),
+            ("requires_sonnet", LabelTree::Bool(answer.requires_sonnet)),
+            ("time_sensitivity", answer.time_sensitivity.as_str().into()),
+            ("confidence", number),
+            ("confidence_calibration", table.name.as_str().into()),
+            ("basis", self.basis.as_str().into()),
+            ("degraded", LabelTree::Bool(self.is_degraded)),
+        ];
+        parts.extend(answer.sonnet_reason.as_deref().map(|reason| ("sonnet_reason", reason.into())));
+        LabelTree::map(parts)
+    }
+}

@@ -1,0 +1,86 @@
+//! How much a signal matters: floors in code, and up when in doubt.
+
+use super::{
+    SignalReading,
+    facts::{KindGroup, PriorityFact, SenderFact, SystemFacts},
+};
+use crate::triage::contract::{SignalCategory, SignalImportance};
+
+/// Which of two categories are near enough that both decide, in points.
+const NEAR: u32 = 1;
+
+/// How much a signal matters.
+pub(super) fn of(facts: &SystemFacts, reading: &SignalReading, category: SignalCategory) -> SignalImportance {
+    // When in doubt, up: a category that is as near counts as much.
+    let first = reading.score(category);
+    let near = SignalCategory::ALL.iter().copied().filter(|other| {
+        let points = reading.score(*other);
+        *other == category || (points > 0 && reading.of_system.is_none() && points.saturating_add(NEAR) > first)
+    });
+    let by_words = near
+        .map(|category| of_category(facts, reading, category))
+        .fold(SignalImportance::Low, SignalImportance::or_higher);
+    let floor = if category == SignalCategory::Scope { SignalImportance::High } else { SignalImportance::Low };
+    by_words.or_higher(without_texts(facts)).or_higher(floor)
+}
+
+/// How much it matters by what the system says and who writes: no text makes it less.
+pub(super) fn without_texts(facts: &SystemFacts) -> SignalImportance {
+    use SignalImportance::{Critical, High, Low, Medium};
+    let of_sender = match facts.sender {
+        SenderFact::OutsideStakeholder => High,
+        SenderFact::Stakeholder => Medium,
+        SenderFact::Outside | SenderFact::Inside | SenderFact::Program => Low,
+    };
+    let is_news = matches!(facts.group, KindGroup::Created) || facts.is_reprioritised;
+    let of_priority = match facts.priority {
+        _ if !is_news => Low,
+        PriorityFact::High | PriorityFact::Highest => High,
+        PriorityFact::Ordinary => Low,
+    };
+    let of_kind = match facts.group {
+        KindGroup::Created | KindGroup::Deleted | KindGroup::Unknown | KindGroup::Sprint => Medium,
+        _ => Low,
+    };
+    let of_facts = if facts.is_blocked() && facts.priority == PriorityFact::Highest {
+        Critical
+    } else if facts.is_blocked() || facts.is_rescoped || facts.is_due_moved {
+        High
+    } else if facts.depends_on {
+        Medium
+    } else {
+        Low
+    };
+    of_sender.or_higher(of_priority).or_higher(of_kind).or_higher(of_facts)
+}
+
+/// How much it matters if it is about this.
+fn of_category(facts: &SystemFacts, reading: &SignalReading, category: SignalCategory) -> SignalImportance {
+    use SignalImportance::{Critical, High, Low, Medium};
+    let is_outside = matches!(facts.sender, SenderFact::Outside | SenderFact::OutsideStakeholder);
+    // Where the system's own word decided, a text may raise what it matters, and nothing more.
+    let usual = match category {
+        SignalCategory::Blocker | SignalCategory::Scope => High,
+        SignalCategory::Dependency | SignalCategory::Stakeholder if is_outside => High,
+        SignalCategory::Risk | SignalCategory::Dependency | SignalCategory::Quality | SignalCategory::Stakeholder => {
+            Medium
+        }
+        SignalCategory::Progress if facts.group == KindGroup::Mail => Medium,
+        SignalCategory::Progress | SignalCategory::Administrative => Low,
+    };
+    let can_be_worse = !matches!(category, SignalCategory::Progress | SignalCategory::Administrative);
+    if can_be_worse && reading.says(Critical) {
+        return Critical;
+    }
+    let raised = if category == SignalCategory::Risk && reading.says(High) { High } else { usual };
+    if reading.says(Low) && !is_outside { lower(raised) } else { raised }
+}
+
+/// One step down, but never below a person's attention for what stands still or changes the scope.
+const fn lower(importance: SignalImportance) -> SignalImportance {
+    match importance {
+        SignalImportance::Critical => SignalImportance::Critical,
+        SignalImportance::High => SignalImportance::High,
+        SignalImportance::Medium | SignalImportance::Low => SignalImportance::Low,
+    }
+}
