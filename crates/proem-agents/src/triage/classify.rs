@@ -101,7 +101,7 @@ fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationCo
     let reading = SignalReading::new(item, &facts, context.lexicon);
     let (category, basis) = reading.category(&facts);
     let secondary = reading.secondary(category);
-    let importance = importance::of(&facts, &reading, category);
+    let importance = importance::of(&facts, &reading, category, basis);
     let is_out = item.sanitised.verdict >= Verdict::Quarantine && basis != ClassificationBasis::System;
     let action =
         if is_out { of_text_that_is_out(category, importance) } else { reading.action(&facts, category, importance) };
@@ -135,16 +135,22 @@ struct SignalReading {
     times: Vec<TimeSensitivity>,
     /// The category that the system's own word gives.
     of_system: Option<SignalCategory>,
+    /// Whether there is a text that could say something.
+    has_text: bool,
 }
 
 impl SignalReading {
     fn new(item: &SignalInBatch<'_>, facts: &SystemFacts, lexicon: &TriageLexicon) -> Self {
-        let mut found = BTreeSet::new();
+        let (mut found, mut has_text) = (BTreeSet::new(), false);
         for field in item.sanitised.fields.iter().filter(|field| is_news(facts, field.name)) {
-            field.measure_rest(|text| found.extend(lexicon.read(text)));
+            field.measure_rest(|text| {
+                has_text |= text.chars().any(char::is_alphabetic);
+                found.extend(lexicon.read(text));
+            });
         }
         let of_system = of_system(facts);
-        let mut reading = Self { scores: BTreeMap::new(), importances: Vec::new(), times: Vec::new(), of_system };
+        let mut reading =
+            Self { scores: BTreeMap::new(), importances: Vec::new(), times: Vec::new(), of_system, has_text };
         for (meaning, _) in found {
             match meaning {
                 Meaning::Strong(category) => reading.add(category, STRONG),

@@ -1,7 +1,7 @@
 //! How much a signal matters: floors in code, and up when in doubt.
 
 use super::{
-    SignalReading,
+    ClassificationBasis, SignalReading,
     facts::{KindGroup, PriorityFact, SenderFact, SystemFacts},
 };
 use crate::triage::contract::{SignalCategory, SignalImportance};
@@ -10,7 +10,12 @@ use crate::triage::contract::{SignalCategory, SignalImportance};
 const NEAR: u32 = 1;
 
 /// How much a signal matters.
-pub(super) fn of(facts: &SystemFacts, reading: &SignalReading, category: SignalCategory) -> SignalImportance {
+pub(super) fn of(
+    facts: &SystemFacts,
+    reading: &SignalReading,
+    category: SignalCategory,
+    basis: ClassificationBasis,
+) -> SignalImportance {
     // When in doubt, up: a category that is as near counts as much.
     let first = reading.score(category);
     let near = SignalCategory::ALL.iter().copied().filter(|other| {
@@ -20,7 +25,13 @@ pub(super) fn of(facts: &SystemFacts, reading: &SignalReading, category: SignalC
     let by_words = near
         .map(|category| of_category(facts, reading, category))
         .fold(SignalImportance::Low, SignalImportance::or_higher);
-    let floor = if category == SignalCategory::Scope { SignalImportance::High } else { SignalImportance::Low };
+    // And a text of which nothing is understood may say anything.
+    let is_riddle = basis == ClassificationBasis::Nothing && reading.has_text;
+    let floor = match category {
+        SignalCategory::Scope => SignalImportance::High,
+        _ if is_riddle => SignalImportance::Medium,
+        _ => SignalImportance::Low,
+    };
     by_words.or_higher(without_texts(facts)).or_higher(floor)
 }
 

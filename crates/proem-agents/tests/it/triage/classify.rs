@@ -288,3 +288,11 @@ proptest! {
         prop_assert!(with.is_degraded);
     }
 }
+
+#[test]
+fn a_text_of_which_nothing_is_understood_is_not_unimportant() {
+    let found = classified_one(&comment(1, "PAY-7", "ann", "Qwertz uiop asdf."));
+    assert_eq!((found.basis, found.answer.importance), (ClassificationBasis::Nothing, SignalImportance::Medium));
+    let found = classified_one(&comment(1, "PAY-7", "ann", "+1"));
+    assert_eq!((found.basis, found.answer.importance), (ClassificationBasis::Nothing, SignalImportance::Low));
+}

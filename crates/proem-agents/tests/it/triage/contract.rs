@@ -69,7 +69,7 @@ create_escalation escalation_reason: outside_autonomy_level low_confidence confl
 
 fn schema(contract: &str) -> Json {
     let all = contracts().unwrap();
-    all.iter().find(|found| found.tool().name == contract).unwrap_or_else(|| panic!("{contract}")).schema().clone()
+    all.iter().find(|found| found.tool().name == contract).unwrap().schema().clone()
 }
 
 /// The schema at a place, without the null that a value may also be.

@@ -57,7 +57,7 @@ fn an_attack_is_cut_out_and_counted_in_bytes_of_the_original() {
     let signal = sanitised(&comment(1, "PAY-7", "ann", &text));
     let field = &signal.fields[1];
     assert!((Verdict::Flag..Verdict::Block).contains(&field.verdict), "{:?}", field.verdict);
-    let removed: Vec<&str> = field.removed.iter().map(|span| &text[span.start..span.end]).collect();
+    let removed: Vec<&str> = field.removed.iter().map(|span| text.get(span.start..span.end).unwrap()).collect();
     assert!(removed.concat().contains("Ignore all previous") && !removed.concat().contains("two weeks"), "{removed:?}");
     let visible = |text: &str| text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
     let left = visible(&text) - removed.iter().map(|text| visible(text)).sum::<usize>();
