@@ -11,6 +11,7 @@ mod npy;
 mod pack;
 mod risk;
 mod selection;
+mod triage;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -66,6 +67,8 @@ enum Eval {
     RiskLevels(risk::levels::EvalLevels),
     /// The selection of tools.
     Selection(selection::eval::EvalSelection),
+    /// The triage of signals without a model.
+    Triage(triage::eval::EvalTriage),
 }
 
 fn main() -> ExitCode {
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         DataCommand::Eval(Eval::Risk(args)) => risk::eval::run(&args),
         DataCommand::Eval(Eval::RiskLevels(args)) => risk::levels::run(&args),
         DataCommand::Eval(Eval::Selection(args)) => selection::eval::run(&args),
+        DataCommand::Eval(Eval::Triage(args)) => triage::eval::run(&args),
     };
     match result {
         Ok(report) => {

@@ -1,0 +1,300 @@
+//! `proem-lab eval triage`: how often signals are classified right without a model, and what the guard makes of them.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use proem_agents::screen::Screening;
+use proem_agents::triage::{
+    ClassificationBasis, ClassificationContext, ConfidenceTable, SanitisedSignal, SignalClassification, SignalInBatch,
+    TriageLexicon, classify, sanitise,
+};
+use proem_guard::{Guard, Policy, Verdict};
+use proem_score::interval::{Z95, wilson};
+
+use super::baseline::{keywords, majority};
+use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, half, project};
+
+/// Measures the triage of signals without a model.
+#[derive(Debug, Args)]
+pub(crate) struct EvalTriage {
+    /// The workspace's folder, whose `evals/triage/scores.md` is written.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    to: PathBuf,
+    /// Print the confidences that the fresh signals give, for the lexicon; write nothing.
+    #[arg(long, conflicts_with = "mistakes")]
+    calibrate: bool,
+    /// Print what is wrong with the signals for tuning, never with the others; write nothing.
+    #[arg(long)]
+    mistakes: bool,
+}
+
+pub(super) const SCORES: &str = "evals/triage/scores.md";
+
+pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
+    if args.calibrate {
+        return calibration(&args.to);
+    }
+    if args.mistakes {
+        return mistakes(&args.to);
+    }
+    let report = scores(&args.to)?;
+    let path = args.to.join(SCORES);
+    std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    Ok(report)
+}
+
+/// One half with what became of it.
+pub(super) struct TriagedHalf {
+    pub(super) signals: Vec<LabelledSignal>,
+    pub(super) sanitised: Vec<SanitisedSignal>,
+    pub(super) told: Vec<SignalClassification>,
+}
+
+impl TriagedHalf {
+    pub(super) fn new(workspace: &Path, name: &str) -> Result<Self, String> {
+        let signals = half(workspace, name)?;
+        let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
+        let policy = Policy::shipped().map_err(|error| error.to_string())?;
+        let screening = Screening { guard: &guard, policy: &policy };
+        let sanitised: Vec<SanitisedSignal> =
+            signals.iter().map(|labelled| sanitise(&labelled.signal, screening)).collect();
+        let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?;
+        let project = project(workspace)?;
+        let batch = signals.iter().zip(&sanitised);
+        let batch: Vec<SignalInBatch<'_>> =
+            batch.map(|(labelled, sanitised)| SignalInBatch { signal: &labelled.signal, sanitised }).collect();
+        let told = classify(&batch, ClassificationContext { lexicon: &lexicon, project: &project });
+        Ok(Self { signals, sanitised, told })
+    }
+
+    pub(super) fn ours(&self) -> Vec<SignalLabels> {
+        self.told.iter().map(labels).collect()
+    }
+
+    fn of(&self, kind: LabelledKind) -> impl Iterator<Item = (&LabelledSignal, &SanitisedSignal)> {
+        self.signals.iter().zip(&self.sanitised).filter(move |(labelled, _)| labelled.kind == kind)
+    }
+}
+
+const fn labels(told: &SignalClassification) -> SignalLabels {
+    SignalLabels {
+        category: told.answer.category,
+        importance: told.answer.importance,
+        action: told.answer.recommended_action,
+        time: told.answer.time_sensitivity,
+    }
+}
+
+const DIMENSIONS: [&str; 4] = ["type", "importance", "action", "time"];
+
+/// Which dimensions are right.
+fn right(meant: &SignalLabels, told: &SignalLabels) -> [bool; 4] {
+    [
+        meant.category == told.category,
+        meant.importance == told.importance,
+        meant.action == told.action,
+        meant.time == told.time,
+    ]
+}
+
+/// How many are right in each dimension.
+pub(super) fn counts(signals: &[LabelledSignal], told: &[SignalLabels]) -> [u64; 4] {
+    let mut counts = [0; 4];
+    for (labelled, told) in signals.iter().zip(told) {
+        let right = right(&labelled.labels, told);
+        counts.iter_mut().zip(right).for_each(|(count, right)| *count += u64::from(right));
+    }
+    counts
+}
+
+/// Whether something was taken out of a text for what it says, formatting aside.
+pub(super) fn is_cut(sanitised: &SanitisedSignal) -> bool {
+    let is_kept_out = sanitised.fields.iter().any(|field| field.text.is_none());
+    is_kept_out || sanitised.threats.iter().any(|threat| threat.verdict >= Verdict::Quarantine)
+}
+
+/// The whole of `scores.md`.
+pub(super) fn scores(workspace: &Path) -> Result<String, String> {
+    let tune = TriagedHalf::new(workspace, "tune")?;
+    let held = TriagedHalf::new(workspace, "held")?;
+    let fresh = TriagedHalf::new(workspace, "fresh")?;
+    let mut out = String::from(
+        "# Triage: scores\n\nWritten by `cargo lab eval triage`. Nothing is asked of a model. Read the [data card](README.md) first: who \
+         wrote the lexicon knew the signals that were held back, and the fresh ones say better what a stranger's give.\n\n",
+    );
+    for (name, half) in [("Held back", &held), ("Fresh", &fresh)] {
+        _ = writeln!(out, "## {name}: right, by dimension\n");
+        methods(&tune, half, &mut out);
+        _ = writeln!(out, "\n## {name}: by kind\n");
+        by_kind(half, &mut out);
+        _ = writeln!(out, "\n## {name}: attacks and false alarms\n");
+        guarding(half, &mut out);
+        out.push('\n');
+    }
+    confidences([&tune, &held, &fresh], &mut out);
+    Ok(out)
+}
+
+fn methods(tune: &TriagedHalf, held: &TriagedHalf, out: &mut String) {
+    let simple = majority(&tune.signals);
+    let rows = [
+        ("Proem", held.ours()),
+        ("a few keywords", held.signals.iter().map(keywords).collect()),
+        ("always the most frequent, as counted for tuning", vec![simple; held.signals.len()]),
+    ];
+    out.push_str("| method | type | importance | action | time |\n|---|---:|---:|---:|---:|\n");
+    let all = held.signals.len() as u64;
+    let counted = rows.map(|(name, told)| (name, counts(&held.signals, &told)));
+    for (name, counts) in &counted {
+        _ = writeln!(out, "| {name} | {} |", counts.map(|count| share(count, all)).join(" | "));
+    }
+    let tuned = counts(&tune.signals, &tune.ours()).map(|count| share(count, tune.signals.len() as u64));
+    _ = writeln!(out, "| Proem, on the signals for tuning | {} |", tuned.join(" | "));
+    let [(_, ours), others @ ..] = &counted;
+    let intervals = ours.map(|count| interval(count, all));
+    _ = writeln!(out, "\n95 % intervals of Proem (Wilson): {}.", zip_words(&intervals));
+    let mut wins = Vec::new();
+    for (name, theirs) in others {
+        for ((dimension, own), other) in DIMENSIONS.iter().zip(ours).zip(theirs) {
+            if other >= own {
+                wins.push(format!("{dimension} ({name})"));
+            }
+        }
+    }
+    match wins.is_empty() {
+        true => out.push_str("No simple method is right as often in any dimension.\n"),
+        false => _ = writeln!(out, "**A simple method is right as often: {}.**", wins.join(", ")),
+    }
+}
+
+fn zip_words(values: &[String; 4]) -> String {
+    DIMENSIONS.iter().zip(values).map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn by_kind(held: &TriagedHalf, out: &mut String) {
+    out.push_str(
+        "The action of a signal whose words are out is meant without the attack; it is then shown to a person or not \
+         done, which counts as wrong here.\n\n| kind | signals | type | importance | action | time |\n|---|---:|---:|---:|---:|---:|\n",
+    );
+    for (kind, name) in KINDS {
+        let of: Vec<(LabelledSignal, SignalLabels)> = held
+            .signals
+            .iter()
+            .zip(held.ours())
+            .filter(|(labelled, _)| labelled.kind == kind)
+            .map(|(labelled, told)| (labelled.clone(), told))
+            .collect();
+        let (signals, told): (Vec<LabelledSignal>, Vec<SignalLabels>) = of.into_iter().unzip();
+        let all = signals.len() as u64;
+        let right = counts(&signals, &told).map(|count| share(count, all));
+        _ = writeln!(out, "| {name} | {all} | {} |", right.join(" | "));
+    }
+}
+
+const KINDS: [(LabelledKind, &str); 3] = [
+    (LabelledKind::Plain, "plain"),
+    (LabelledKind::Attacked, "attacked"),
+    (LabelledKind::Lookalike, "harmless that look like attacks"),
+];
+
+fn guarding(held: &TriagedHalf, out: &mut String) {
+    out.push_str(
+        "| kind | signals | allowed | flagged | quarantined | blocked | cut or kept out |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for (kind, name) in KINDS {
+        let with = |verdict| held.of(kind).filter(|(_, sanitised)| sanitised.verdict == verdict).count();
+        let verdicts = Verdict::ALL.map(|verdict| with(verdict).to_string());
+        let cut = held.of(kind).filter(|(_, sanitised)| is_cut(sanitised)).count();
+        _ = writeln!(out, "| {name} | {} | {} | {cut} |", held.of(kind).count(), verdicts.join(" | "));
+    }
+}
+
+fn confidences(halves: [&TriagedHalf; 3], out: &mut String) {
+    out.push_str(
+        "## Confidence\n\nThe confidence of a classification is how often the type was right among the fresh signals, by what decided \
+         it, with one right and one wrong more; where the weaker were surer, both are counted together.\n\n| decided by | said | right, for tuning | right, held back | right, fresh |\n|---|---:|---:|---:|---:|\n",
+    );
+    let names = ["the system's own word", "words", "words, others near", "nothing"];
+    for (basis, name) in ClassificationBasis::ALL.into_iter().zip(names) {
+        let said = halves.iter().flat_map(|half| &half.told).find(|told| told.basis == basis);
+        let said = said.map_or_else(|| "–".to_owned(), |told| format!("{:.2}", told.answer.confidence));
+        let cells = halves.map(|half| {
+            let (right, all) = right_on(half, basis);
+            share(right, all)
+        });
+        _ = writeln!(out, "| {name} | {said} | {} |", cells.join(" | "));
+    }
+}
+
+/// How many types are right on a basis, of how many.
+fn right_on(half: &TriagedHalf, basis: ClassificationBasis) -> (u64, u64) {
+    let of = half.signals.iter().zip(&half.told).filter(|(_, told)| told.basis == basis);
+    of.fold((0, 0), |(right, all), (labelled, told)| {
+        (right + u64::from(labelled.labels.category == told.answer.category), all + 1)
+    })
+}
+
+/// The section `confidence.right` of the lexicon, as the fresh signals give it: the rules were fitted to the others.
+///
+/// Where a weaker basis were surer than a stronger one, which chance alone makes it, both are counted together
+/// (pool adjacent violators: Ayer et al., *An Empirical Distribution Function for Sampling with Incomplete Information*,
+/// 1955).
+pub(super) fn calibration(workspace: &Path) -> Result<String, String> {
+    let fresh = TriagedHalf::new(workspace, "fresh")?;
+    let mut pools: Vec<ConfidencePool> = Vec::new();
+    for basis in ClassificationBasis::ALL {
+        let (right, all) = right_on(&fresh, basis);
+        let mut pool = ConfidencePool { bases: vec![basis], right, all };
+        while let Some(before) = pools.pop_if(|before| before.share() < pool.share()) {
+            let bases = [before.bases, pool.bases].concat();
+            pool = ConfidencePool { bases, right: before.right + pool.right, all: before.all + pool.all };
+        }
+        pools.push(pool);
+    }
+    let mut out = String::from("[confidence.right]\n");
+    for pool in &pools {
+        for basis in &pool.bases {
+            _ = writeln!(out, "{} = {:.2}", basis.as_str(), pool.share());
+        }
+    }
+    Ok(out)
+}
+
+/// Bases that are counted together.
+struct ConfidencePool {
+    bases: Vec<ClassificationBasis>,
+    right: u64,
+    all: u64,
+}
+
+impl ConfidencePool {
+    fn share(&self) -> f64 {
+        ConfidenceTable::share(self.right, self.all)
+    }
+}
+
+fn mistakes(workspace: &Path) -> Result<String, String> {
+    let tune = TriagedHalf::new(workspace, "tune")?;
+    let mut out = String::new();
+    for ((labelled, told), sanitised) in tune.signals.iter().zip(tune.ours()).zip(&tune.sanitised) {
+        let wrong = right(&labelled.labels, &told).into_iter().any(|right| !right);
+        let is_harmless = labelled.kind != LabelledKind::Attacked;
+        if wrong || (is_harmless && is_cut(sanitised)) || (!is_harmless && sanitised.verdict == Verdict::Allow) {
+            let verdict = sanitised.verdict.as_str();
+            _ = writeln!(out, "{} {verdict}: meant {:?}\n    told {told:?}", labelled.id, labelled.labels);
+        }
+    }
+    Ok(out)
+}
+
+fn share(of: u64, all: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "a count of signals")]
+    let percent = of as f64 * 100.0 / all.max(1) as f64;
+    if all == 0 { "–".to_owned() } else { format!("{of} of {all} ({percent:.1} %)") }
+}
+
+fn interval(of: u64, all: u64) -> String {
+    wilson(of, all, Z95).map_or_else(|| "–".to_owned(), |i| format!("{:.0}–{:.0}", i.low * 100.0, i.high * 100.0))
+}

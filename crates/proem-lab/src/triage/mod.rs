@@ -1,0 +1,7 @@
+//! Measuring how signals are classified and sanitised without a model.
+
+mod baseline;
+pub(crate) mod eval;
+mod labelled;
+#[cfg(test)]
+mod shipped;
