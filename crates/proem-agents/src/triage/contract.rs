@@ -20,8 +20,8 @@ use proem_engine::{Error, contract::Contract};
 pub use self::{
     artefacts::{AffectedArtefact, EscalationAction, EscalationActionType},
     backlog::{
-        BacklogByPriority, BacklogByStatus, BacklogContent, BacklogCounts, BacklogFlag, BacklogHighlight,
-        BacklogSource, RefinementCandidate, UpdateBacklogSummary,
+        BacklogContent, BacklogCounts, BacklogFlag, BacklogHighlight, BacklogPriorityCounts, BacklogSource,
+        BacklogStatusCounts, RefinementCandidate, UpdateBacklogSummary,
     },
     decisions::{
         DecisionChanges, DecisionEntry, DecisionMaker, DecisionModification, DecisionOption, DecisionStatus,

@@ -51,15 +51,15 @@ pub struct BacklogCounts {
     /// All of them.
     pub total_items: u32,
     /// By where they stand.
-    pub by_status: BacklogByStatus,
+    pub by_status: BacklogStatusCounts,
     /// By how much they matter.
-    pub by_priority: BacklogByPriority,
+    pub by_priority: BacklogPriorityCounts,
 }
 
 /// How many items stand where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
-pub struct BacklogByStatus {
+pub struct BacklogStatusCounts {
     /// Not begun.
     pub to_do: u32,
     /// Begun.
@@ -73,7 +73,7 @@ pub struct BacklogByStatus {
 /// How many items have which priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
-pub struct BacklogByPriority {
+pub struct BacklogPriorityCounts {
     /// The highest.
     pub critical: u32,
     /// High.

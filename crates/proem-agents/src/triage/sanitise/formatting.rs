@@ -16,6 +16,9 @@ const MAX_ROUNDS: usize = 4;
 /// The longest tag that is taken for one, in bytes.
 const MAX_TAG: usize = 4096;
 
+/// What ends a line, wherever it is read (The Unicode Standard, section 5.8).
+const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+
 /// Blocks that go as a whole, with how they begin and end, in lower case.
 const BLOCKS: [(&str, &str); 9] = [
     ("<!--", "-->"),
@@ -135,7 +138,7 @@ impl<'t> FormattingReader<'t> {
             '>' => self.replace(1, "›"),
             _ => self.copy(first.len_utf8()),
         }
-        first == '\n' || first == '\r' || (begins_line && (first.is_whitespace() || matches!(first, '>' | '<')))
+        LINE_ENDS.contains(&first) || (begins_line && (first.is_whitespace() || matches!(first, '>' | '<')))
     }
 
     /// The length of the block that begins here; one that never ends goes to the end.
@@ -162,7 +165,7 @@ impl<'t> FormattingReader<'t> {
         if heading > 0 {
             return Some((heading, ""));
         }
-        let line = rest.lines().next().unwrap_or_default().trim_end();
+        let line = rest.split(LINE_ENDS).next().unwrap_or_default().trim_end();
         let is_rule = |mark: char| line.len() >= 3 && line.chars().all(|c| c == mark);
         if ['-', '=', '_', '*'].into_iter().any(is_rule) {
             return Some((line.len(), ""));
@@ -247,6 +250,7 @@ mod tests {
             ("[INST] x [/INST]", "  x  "),
             ("![alt](https://x.example/a.png)", "[alt] (https://x.example/a.png)"),
             ("---\nname", "\nname"),
+            ("---\rname\u{2028}system: x", "\rname\u{2028}system – x"),
             ("<scr<b>ipt>alert", " ipt›alert"),
             ("> quoted\n> system: x", "› quoted\n›system – x"),
             ("#<b># x", "  x"),

@@ -181,6 +181,8 @@ const PARTS: &[&str] = &[
     "- ",
     "\t",
     "\r",
+    "\u{b}",
+    "\u{2028}",
 ];
 
 /// What nothing that passes may have, told in another way than the code that takes it out.
@@ -215,11 +217,14 @@ fn fault(text: &str) -> Option<&'static str> {
             .then_some("a heading or a rule")
         })
     };
-    lower.split(['\n', '\r']).find_map(line).or_else(|| lower.contains('\u{200b}').then_some("invisible"))
+    lower
+        .split(['\n', '\r', '\u{b}', '\u{2028}'])
+        .find_map(line)
+        .or_else(|| lower.contains('\u{200b}').then_some("invisible"))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
     fn what_passes_has_no_formatting(parts in proptest::collection::vec(0..PARTS.len(), 1..24)) {
