@@ -26,9 +26,8 @@ use self::{
     lexicon::Meaning,
 };
 use super::{
-    contract::{
-        AffectedArtefact, ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity,
-    },
+    artefact::ArtefactKind,
+    contract::{ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity},
     sanitise::{SanitisedSignal, SignalEffects},
     signal::ProjectSignal,
 };
@@ -291,8 +290,8 @@ fn of_text_that_is_out(category: SignalCategory, importance: SignalImportance) -
     if matters { RecommendedAction::Escalate } else { RecommendedAction::NoAction }
 }
 
-fn artefacts(category: SignalCategory, importance: SignalImportance) -> Vec<AffectedArtefact> {
-    use AffectedArtefact::{BacklogSummary, DecisionLog, DeliveryState, RaidLog};
+fn artefacts(category: SignalCategory, importance: SignalImportance) -> Vec<ArtefactKind> {
+    use ArtefactKind::{BacklogSummary, DecisionLog, DeliveryState, RaidLog};
     let matters = importance.is_at_least(SignalImportance::High);
     match category {
         SignalCategory::Blocker => vec![DeliveryState, RaidLog],

@@ -7,35 +7,18 @@
 //! keeps it under the labels of the request, as [`proem_guard::LabelTree`] does.
 
 mod artefacts;
-mod backlog;
-mod decisions;
-mod delivery;
 mod draft;
 mod escalation;
-mod raid;
 mod signal;
 
 use proem_engine::{Error, contract::Contract};
 
+use super::artefact::{self, ArtefactKind};
+
 pub use self::{
-    artefacts::{AffectedArtefact, EscalationAction, EscalationActionType},
-    backlog::{
-        BacklogContent, BacklogCounts, BacklogFlag, BacklogHighlight, BacklogPriorityCounts, BacklogSource,
-        BacklogStatusCounts, RefinementCandidate, UpdateBacklogSummary,
-    },
-    decisions::{
-        DecisionChanges, DecisionEntry, DecisionMaker, DecisionModification, DecisionOption, DecisionStatus,
-        UpdateDecisionLog,
-    },
-    delivery::{
-        BlockerEntry, DeliveryColour, DeliveryContent, DeliveryMetrics, MilestoneEntry, MilestoneStatus, SprintEntry,
-        SprintProgress, UpdateDeliveryState, VelocityTrend,
-    },
+    artefacts::{EscalationAction, EscalationActionType},
     draft::{CommunicationRecipient, CommunicationTone, CommunicationType, CommunicationUrgency, DraftCommunication},
     escalation::{CreateEscalation, EscalationContext, EscalationOption, EscalationReason},
-    raid::{
-        RaidChanges, RaidEntry, RaidEntryType, RaidModification, RaidOrigin, RaidStatus, TriageSeverity, UpdateRaidLog,
-    },
     signal::{ClassifySignal, RecommendedAction, SanitiseSignal, SignalCategory, SignalImportance, TimeSensitivity},
 };
 
@@ -55,10 +38,10 @@ pub fn contracts() -> Result<[Contract; 8], Error> {
     Ok([
         Contract::of::<SanitiseSignal>("sanitise_signal")?,
         Contract::of::<ClassifySignal>("classify_signal")?,
-        Contract::of::<UpdateDeliveryState>("update_delivery_state")?,
-        Contract::of::<UpdateRaidLog>("update_raid_log")?,
-        Contract::of::<UpdateBacklogSummary>("update_backlog_summary")?,
-        Contract::of::<UpdateDecisionLog>("update_decision_log")?,
+        artefact::contract(ArtefactKind::DeliveryState)?,
+        artefact::contract(ArtefactKind::RaidLog)?,
+        artefact::contract(ArtefactKind::BacklogSummary)?,
+        artefact::contract(ArtefactKind::DecisionLog)?,
         Contract::of::<DraftCommunication>("draft_communication")?,
         Contract::of::<CreateEscalation>("create_escalation")?,
     ])

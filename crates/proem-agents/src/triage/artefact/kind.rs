@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// One of the four artefacts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ArtefactKind {
     /// Health, sprint, milestones, blockers and next actions.
     DeliveryState,

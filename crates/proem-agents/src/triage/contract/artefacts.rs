@@ -1,17 +1,23 @@
 //! What several tools name.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_ID, closed_list};
+use super::{ArtefactKind, MAX_ID, closed_list};
 
-closed_list! {
-    /// An artefact that a signal changes.
-    AffectedArtefact {
-        DeliveryState = "delivery_state",
-        RaidLog = "raid_log",
-        BacklogSummary = "backlog_summary",
-        DecisionLog = "decision_log",
+impl JsonSchema for ArtefactKind {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "ArtefactKind".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Self::ALL.map(Self::as_str) })
     }
 }
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AffectedArtefact, EscalationAction, MAX_ID, MAX_SENTENCE, MAX_SIGNALS, TimeSensitivity, closed_list};
+use super::{ArtefactKind, EscalationAction, MAX_ID, MAX_SENTENCE, MAX_SIGNALS, TimeSensitivity, closed_list};
 
 /// Asks a person to decide between options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +45,7 @@ pub struct EscalationContext {
     /// The artefacts that the decision changes.
     #[schemars(length(max = 4))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub artefacts_affected: Vec<AffectedArtefact>,
+    pub artefacts_affected: Vec<ArtefactKind>,
     /// How soon it has to be decided.
     pub time_sensitivity: TimeSensitivity,
     /// What happens if it isn't.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AffectedArtefact, MAX_ID, MAX_SENTENCE, MAX_SIGNALS, closed_list};
+use super::{ArtefactKind, MAX_ID, MAX_SENTENCE, MAX_SIGNALS, closed_list};
 use crate::triage::SignalSource;
 
 /// Says what of a signal may go on, and what was taken out of it.
@@ -94,7 +94,7 @@ pub struct ClassifySignal {
     /// The artefacts that should change.
     #[schemars(length(max = 4))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub artefacts_affected: Vec<AffectedArtefact>,
+    pub artefacts_affected: Vec<ArtefactKind>,
     /// Ids of signals of the batch about the same.
     #[schemars(length(max = MAX_SIGNALS), inner(length(max = MAX_ID)))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
