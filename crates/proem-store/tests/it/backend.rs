@@ -91,7 +91,12 @@ pub(crate) fn rounds(name: &str, otherwise: u64) -> u64 {
 
 /// Starts this test program again for one of its tests, given by its module and name, on the same store.
 pub(crate) fn again(test: &str, sqlite: &Sqlite) -> std::process::Command {
-    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    again_as(&std::env::current_exe().unwrap(), test, sqlite)
+}
+
+/// The same with a copy of the program.
+pub(crate) fn again_as(program: &Path, test: &str, sqlite: &Sqlite) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env("PROEM_TEST_STORE", &sqlite.path);
     command.stdin(std::process::Stdio::null());
     command

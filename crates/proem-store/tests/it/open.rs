@@ -13,7 +13,7 @@ use proem_store::laws::{Backend as _, LawSamples};
 use proem_store::{Error, Purge, Store, StoreAccess, StoreCreator, Unusable};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::backend::{Sqlite, again, given, integrity};
+use crate::backend::{Sqlite, again_as, given, integrity};
 
 fn beside(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(format!("{}{end}", path.display()))
@@ -297,11 +297,15 @@ async fn a_read_only_folder_is_read() {
     LawSamples.whole(&store, 1, Quality::High).await;
     store.close().await;
     let state = sqlite.path.parent().unwrap();
+    // The folder of the program may be closed to him, too.
+    let program = folder.path().join("test");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     for path in [folder.path(), state] {
         fs::set_permissions(path, Permissions::from_mode(0o555)).unwrap();
     }
     fs::set_permissions(&sqlite.path, Permissions::from_mode(0o444)).unwrap();
-    let mut command = again("open::a_process_reads", &sqlite);
+    let mut command = again_as(&program, "open::a_process_reads", &sqlite);
+    command.current_dir(folder.path());
     if rustix::fs::access(state, rustix::fs::Access::WRITE_OK).is_ok() {
         // This is root, whom permissions don't stop.
         command.uid(NOBODY);
