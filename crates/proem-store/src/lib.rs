@@ -31,6 +31,7 @@ pub use opening::{StoreAccess, StoreCreator, StoreOptions};
 pub use sqlite::place::FileSystemKind;
 pub use store::Store;
 pub use write::{
-    ActionPurge, ActionPurgeCounts, BookingOutcome, Clearing, ClearingWay, Correction, EscalationAnswer, Pause,
-    ProposalAnswer, Purge, PurgeCounts, QuarantineAnswer, TransitionAnswer,
+    ActionPurge, ActionPurgeCounts, ArtefactAnswer, BookingOutcome, Clearing, ClearingWay, Correction, CycleAnswer,
+    EscalationAnswer, IntakeAnswer, Pause, ProposalAnswer, Purge, PurgeCounts, QuarantineAnswer, TransitionAnswer,
+    TriagePurge, TriagePurgeCounts,
 };

@@ -67,6 +67,7 @@ impl Store {
     /// Ends this process's epoch; what is still open is settled in full. What goes wrong is put right by the next
     /// opening.
     pub async fn close(self) {
+        self.site.retire();
         if let Some(queue) = &self.queue {
             _ = queue.close(EpochEnd { at: clock::now() }).await;
         }
@@ -75,6 +76,7 @@ impl Store {
     /// Lets go of the file as a process does that dies: nothing more is written.
     #[cfg(feature = "laws")]
     pub async fn abandon(self) {
+        self.site.retire();
         if let Some(queue) = &self.queue {
             queue.abandon().await;
         }

@@ -13,6 +13,7 @@ mod queue;
 mod runs;
 mod statistics;
 mod status;
+mod triage;
 mod values;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use self::queue::{LineDepth, QueueLine};
 pub use self::runs::{RunRow, RunScope, RunState, RunsWanted};
 pub use self::statistics::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 pub use self::status::{EventRow, StatusRow};
+pub use self::triage::{ArtefactVersionRow, CycleRow, SignalRow};
 
 use std::sync::Arc;
 
@@ -41,18 +43,20 @@ use crate::error::{Error, Unusable};
 use crate::sqlite::{Site, apart, unusable};
 
 impl Store {
-    /// Reads on a connection of its own, as it was at one moment, and on a thread of its own: whoever waits for a
-    /// disk, or for another process, does not keep the caller's other work waiting.
+    /// Reads on a connection that nobody else reads from meanwhile, as it was at one moment, and on a thread of its
+    /// own: whoever waits for a disk, or for another process, does not keep the caller's other work waiting.
     async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection, &Site) -> Result<T, ReadFault> + Send + 'static,
     ) -> Result<T, Error> {
         let site = Arc::clone(&self.site);
         let work = move || {
-            let tables = site.connect()?;
-            let reader = tables.connection();
-            let found = reader.unchecked_transaction().map_err(ReadFault::from).and_then(|_moment| read(reader, &site));
-            found.map_err(|fault| failed(&site, fault))
+            site.reading(|tables| {
+                let reader = tables.connection();
+                let moment = reader.unchecked_transaction().map_err(ReadFault::from);
+                let found = moment.and_then(|_moment| read(reader, &site));
+                found.map_err(|fault| failed(&site, fault))
+            })
         };
         apart(&self.site.path, work).await
     }

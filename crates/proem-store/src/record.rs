@@ -9,6 +9,7 @@ mod names;
 mod person;
 mod review;
 mod run;
+mod triage;
 
 pub use self::action::{
     ActionCorrection, ActionSource, ApprovalBreadth, CreditScope, EffectsPower, EffectsSwitch, NewAction,
@@ -27,3 +28,7 @@ pub use self::review::{
     QuarantineId, QuarantineReview, QuarantineState,
 };
 pub use self::run::{Evaluation, NewRun, NewStep, Numbers, Replayable, RunOutcome, Snapshot};
+pub use self::triage::{
+    ArtefactEdit, CycleFinish, HandledSignal, NewArtefactVersion, NewSignal, NewTriageProject, SignalIntake,
+    SignalStanding,
+};

@@ -94,6 +94,16 @@ impl Store {
         self.read(move |reader, site| effects(reader, site, &project)).await
     }
 
+    /// The epoch of the performer in force; `None` before the first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn performer_in_force(&self, project: &Project) -> Result<Option<PerformerEpoch>, Error> {
+        let project = project.clone();
+        self.read(move |reader, _site| Ok(performer(reader, &project)?.map(|performer| performer.epoch))).await
+    }
+
     /// The credit of one kind of action to one recipient.
     ///
     /// # Errors

@@ -12,16 +12,23 @@ use crate::error::{Error, Unusable};
 use crate::failpoint;
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 5] = [
+const FORMS: [&str; 6] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
     include_str!("../../migrations/0004.sql"),
     EFFECTS,
+    TRIAGE,
 ];
 
 /// What form 5 adds: tables of its own, and nothing else.
 const EFFECTS: &str = include_str!("../../migrations/0005.sql");
+
+/// What form 6 adds: tables of its own, too.
+const TRIAGE: &str = include_str!("../../migrations/0006.sql");
+
+/// Forms that only add tables, each with its statements.
+const ADDED: [(i64, &str); 2] = [(5, EFFECTS), (6, TRIAGE)];
 
 /// The form from which on the columns of calls, sums and results are those of the newest.
 const RESULTS: i64 = 4;
@@ -93,10 +100,10 @@ pub(crate) fn make_readable(tables: &Tables) -> Result<(), Error> {
     if form < RESULTS {
         tables.script(READABLE)?;
     }
-    if form < newest() {
-        // No action is in it: empty tables of this connection's stand before those that are missing. An index or a
-        // trigger goes where its table is.
-        tables.script(&EFFECTS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
+    for (_, statements) in ADDED.iter().filter(|(added, _)| form < *added) {
+        // Nothing of the kind is in it: empty tables of this connection's stand before those that are missing. An index
+        // or a trigger goes where its table is.
+        tables.script(&statements.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
     Ok(())
 }

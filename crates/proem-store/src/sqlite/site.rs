@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -28,6 +29,8 @@ pub(crate) struct Site {
     /// The installation's key, which says whose the store is.
     pub(crate) key: InstallationKey,
     sight: Sight,
+    /// Connections that nobody reads from at the moment; `None` where none is kept.
+    idle: Mutex<Option<Vec<Tables>>>,
 }
 
 /// Where what is read comes from.
@@ -43,19 +46,52 @@ enum Sight {
 
 impl Site {
     /// That of a store that is written here.
+    ///
+    /// Its process has the file open anyway, so connections are kept from one read to the next until [`Self::retire`].
     pub(crate) const fn written(path: PathBuf, zone: TimeZone, key: InstallationKey) -> Self {
-        Self { path, zone, key, sight: Sight::Shared }
+        Self { path, zone, key, sight: Sight::Shared, idle: Mutex::new(Some(Vec::new())) }
     }
 
-    /// That of one that is only read here.
+    /// That of one that is only read here. It keeps no connection: one that idles would keep a writer elsewhere from
+    /// taking its log away when it ends.
     pub(crate) fn read(path: PathBuf, zone: TimeZone, key: InstallationKey) -> Result<Self, Error> {
         let sight = sight(&path)?;
-        Ok(Self { path, zone, key, sight })
+        Ok(Self { path, zone, key, sight, idle: Mutex::new(None) })
     }
 
     /// Whether there is nothing.
     pub(crate) const fn is_empty(&self) -> bool {
         matches!(self.sight, Sight::Nothing)
+    }
+
+    /// Reads over a connection that an earlier read left, else over a new one, which it leaves.
+    ///
+    /// One that a read failed on is left to nobody, nor one for which an older form is dressed up as the newest: the
+    /// file may become the newest meanwhile.
+    pub(crate) fn reading<T>(&self, read: impl FnOnce(&Tables) -> Result<T, Error>) -> Result<T, Error> {
+        let tables = match self.idle().as_mut().and_then(Vec::pop) {
+            Some(tables) => tables,
+            None => self.connect()?,
+        };
+        let found = read(&tables)?;
+        let is_dressed = tables.row("SELECT 1 FROM temp.sqlite_schema LIMIT 1", [], |_| Ok(()))?.is_some();
+        if let Some(idle) = self.idle().as_mut()
+            && !is_dressed
+        {
+            idle.push(tables);
+        }
+        Ok(found)
+    }
+
+    /// Lets go of the connections that are kept, and keeps none from here on: the writer is about to close, and only
+    /// the last connection takes the log away.
+    pub(crate) fn retire(&self) {
+        *self.idle() = None;
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Option<Vec<Tables>>> {
+        // Whoever holds the lock only takes one out or puts one in.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection that only reads, and finds the newest form.

@@ -13,7 +13,7 @@ use crate::sqlite::{PATIENCE, Tables, place};
 const READERS: Duration = Duration::from_secs(1);
 
 /// Where hashes of contents stand by themselves.
-const HASHES: [&str; 13] = [
+const HASHES: [&str; 16] = [
     "SELECT inputs FROM runs",
     "SELECT value FROM runs WHERE value IS NOT NULL",
     "SELECT event FROM steps",
@@ -27,6 +27,9 @@ const HASHES: [&str; 13] = [
     "SELECT bytes FROM transitions WHERE bytes IS NOT NULL",
     "SELECT form FROM escalation_options WHERE form IS NOT NULL",
     "SELECT text FROM quarantined WHERE text IS NOT NULL",
+    "SELECT text FROM signals WHERE text IS NOT NULL",
+    "SELECT content FROM artefact_versions WHERE content IS NOT NULL",
+    "SELECT entry FROM artefact_versions WHERE entry IS NOT NULL",
 ];
 
 /// Where they stand within JSON: any text of 64 characters there counts as one.

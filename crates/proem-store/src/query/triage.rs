@@ -1,0 +1,222 @@
+//! What triage keeps: signals, artefacts, cycles.
+
+use std::collections::BTreeMap;
+
+use proem_engine::effect::key::SignalRevision;
+use proem_engine::run::Time;
+use rusqlite::Row;
+use serde_json::Value as Json;
+
+use super::actions::{limit, time};
+use super::values::{ReadFault, all, count, count_or_null, first, get, json, word};
+use crate::Store;
+use crate::error::Error;
+use crate::record::{Project, SignalStanding};
+
+/// A signal that is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SignalRow {
+    /// Its place in the order in which signals came.
+    pub seq: u64,
+    /// Its id, and which content it has.
+    pub id: SignalRevision,
+    /// When it came.
+    pub at: Time,
+    /// Which system it came from.
+    pub source: String,
+    /// What it is about.
+    pub kind: String,
+    /// When it says that it happened, if that is known.
+    pub time: Option<Time>,
+    /// Its written form; `None` once it is gone, or where only hashes are kept.
+    pub text: Option<String>,
+    /// Where it stands.
+    pub standing: SignalStanding,
+    /// What came of it; null before a cycle handled it, and once that is gone.
+    pub outcome: Json,
+    /// The cycle that handled it.
+    pub cycle: Option<u64>,
+}
+
+/// A version of an artefact.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArtefactVersionRow {
+    /// Which artefact.
+    pub kind: String,
+    /// The version, from 1.
+    pub version: u64,
+    /// When it was made.
+    pub at: Time,
+    /// Who made it, as stored.
+    pub actor: String,
+    /// The written form of the artefact; `None` once it is gone, or where only hashes are kept.
+    pub content: Option<String>,
+    /// The written form of what changed; `None` likewise.
+    pub entry: Option<String>,
+    /// The signals that it came from; none once its texts are gone.
+    pub causes: Vec<SignalRevision>,
+}
+
+/// The line of a cycle.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CycleRow {
+    /// Its number, from 1.
+    pub cycle: u64,
+    /// When it began.
+    pub began: Time,
+    /// When it ended.
+    pub at: Time,
+    /// What it counted.
+    pub counts: Json,
+}
+
+const SIGNALS: &str = "SELECT s.seq, s.id, s.revision, s.at, s.source, s.kind, s.time, CAST(c.bytes AS TEXT) AS text, \
+    s.standing, s.outcome, s.cycle FROM signals s LEFT JOIN contents c ON c.hash = s.text";
+
+const VERSIONS: &str = "SELECT v.kind, v.version, v.at, v.actor, CAST(c.bytes AS TEXT) AS content, \
+    CAST(e.bytes AS TEXT) AS entry, v.causes FROM artefact_versions v LEFT JOIN contents c ON c.hash = v.content \
+    LEFT JOIN contents e ON e.hash = v.entry";
+
+impl Store {
+    /// Signals that no cycle has handled, in the order in which they came.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn open_signals(&self, project: &Project, most: u64) -> Result<Vec<SignalRow>, Error> {
+        let project = project.clone();
+        self.read(move |reader, _site| {
+            let sql = format!("{SIGNALS} WHERE s.project = ? AND s.standing = 'open' ORDER BY s.seq LIMIT ?");
+            all(reader, &sql, (&project.0, limit(Some(most))), signal)
+        })
+        .await
+    }
+
+    /// Signals of a project in the order in which they came, whatever they stand at: those after a place, 0 for all.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn signals(&self, project: &Project, after: u64, most: u64) -> Result<Vec<SignalRow>, Error> {
+        let project = project.clone();
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        self.read(move |reader, _site| {
+            let sql = format!("{SIGNALS} WHERE s.project = ? AND s.seq > ? ORDER BY s.seq LIMIT ?");
+            all(reader, &sql, (&project.0, after, limit(Some(most))), signal)
+        })
+        .await
+    }
+
+    /// How many signals a project has, by what they stand at.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn signal_counts(&self, project: &Project) -> Result<BTreeMap<SignalStanding, u64>, Error> {
+        let project = project.clone();
+        self.read(move |reader, _site| {
+            let counted = "SELECT standing, count(*) AS signals FROM signals WHERE project = ? GROUP BY standing";
+            let counted =
+                all(reader, counted, [&project.0], |row| Ok((word(row, "standing")?, count(row, "signals")?)))?;
+            Ok(counted.into_iter().collect())
+        })
+        .await
+    }
+
+    /// A version of an artefact, the newest without a number; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn artefact(
+        &self,
+        project: &Project,
+        kind: &str,
+        version: Option<u64>,
+    ) -> Result<Option<ArtefactVersionRow>, Error> {
+        let (project, kind) = (project.clone(), kind.to_owned());
+        let version = version.map(|version| i64::try_from(version).unwrap_or(i64::MAX));
+        self.read(move |reader, _site| {
+            let sql = format!(
+                "{VERSIONS} WHERE v.project = ? AND v.kind = ? AND v.version = coalesce(?, v.version) \
+                 ORDER BY v.version DESC LIMIT 1"
+            );
+            first(reader, &sql, (&project.0, &kind, version), artefact)
+        })
+        .await
+    }
+
+    /// All versions of an artefact, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn artefact_versions(
+        &self,
+        project: &Project,
+        kind: &str,
+        most: u64,
+    ) -> Result<Vec<ArtefactVersionRow>, Error> {
+        let (project, kind) = (project.clone(), kind.to_owned());
+        self.read(move |reader, _site| {
+            let sql = format!("{VERSIONS} WHERE v.project = ? AND v.kind = ? ORDER BY v.version DESC LIMIT ?");
+            all(reader, &sql, (&project.0, &kind, limit(Some(most))), artefact)
+        })
+        .await
+    }
+
+    /// The last cycles of a project, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn cycles(&self, project: &Project, most: u64) -> Result<Vec<CycleRow>, Error> {
+        let project = project.clone();
+        self.read(move |reader, _site| {
+            let sql =
+                "SELECT cycle, began, at, counts FROM triage_cycles WHERE project = ? ORDER BY cycle DESC LIMIT ?";
+            all(reader, sql, (&project.0, limit(Some(most))), |row| {
+                Ok(CycleRow {
+                    cycle: count(row, "cycle")?,
+                    began: Time(get(row, "began")?),
+                    at: Time(get(row, "at")?),
+                    counts: json(row, "counts")?,
+                })
+            })
+        })
+        .await
+    }
+}
+
+fn signal(row: &Row<'_>) -> Result<SignalRow, ReadFault> {
+    let outcome = match get::<Option<String>>(row, "outcome")? {
+        Some(_) => json(row, "outcome")?,
+        None => Json::Null,
+    };
+    Ok(SignalRow {
+        seq: count(row, "seq")?,
+        id: SignalRevision { id: get(row, "id")?, revision: get(row, "revision")? },
+        at: Time(get(row, "at")?),
+        source: get(row, "source")?,
+        kind: get(row, "kind")?,
+        time: time(row, "time")?,
+        text: get(row, "text")?,
+        standing: word(row, "standing")?,
+        outcome,
+        cycle: count_or_null(row, "cycle")?,
+    })
+}
+
+fn artefact(row: &Row<'_>) -> Result<ArtefactVersionRow, ReadFault> {
+    let causes: Vec<(String, String)> = serde_json::from_value(json(row, "causes")?)
+        .map_err(|error| ReadFault::Odd(format!("`causes` is no list of signals: {error}")))?;
+    Ok(ArtefactVersionRow {
+        kind: get(row, "kind")?,
+        version: count(row, "version")?,
+        at: Time(get(row, "at")?),
+        actor: get(row, "actor")?,
+        content: get(row, "content")?,
+        entry: get(row, "entry")?,
+        causes: causes.into_iter().map(|(id, revision)| SignalRevision { id, revision }).collect(),
+    })
+}

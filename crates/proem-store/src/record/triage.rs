@@ -1,0 +1,137 @@
+//! What triage keeps: signals, versions of artefacts, cycles.
+
+use proem_engine::effect::key::SignalRevision;
+use proem_engine::run::Time;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::content::HashedContent;
+use super::names::{Actor, Project};
+
+/// Where a signal stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SignalStanding {
+    /// No cycle has handled it.
+    Open,
+    /// It is another project's.
+    SetAside,
+    /// It could not be read; what could be kept of it is.
+    Malformed,
+    /// A cycle has handled it.
+    Handled,
+}
+
+impl SignalStanding {
+    /// As it is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::SetAside => "set-aside",
+            Self::Malformed => "malformed",
+            Self::Handled => "handled",
+        }
+    }
+}
+
+/// A signal that came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSignal {
+    /// Its id, and which content it has.
+    pub id: SignalRevision,
+    /// Which system it came from.
+    pub source: String,
+    /// What it is about, by the name that its system's adapter gives it.
+    pub kind: String,
+    /// When it says that it happened, if that is known.
+    pub time: Option<Time>,
+    /// Its written form, with its labels.
+    pub text: HashedContent,
+    /// Where it stands from the beginning; nothing is handled that no cycle has seen.
+    pub standing: SignalStanding,
+}
+
+/// Signals that came together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignalIntake {
+    /// Of which project they are.
+    pub project: Project,
+    /// Who took them in.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// The signals.
+    pub signals: Vec<NewSignal>,
+}
+
+/// The next version of an artefact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewArtefactVersion {
+    /// Which artefact.
+    pub kind: String,
+    /// One more than that of the newest; 1 for the first.
+    pub version: u64,
+    /// The written form of the artefact.
+    pub content: HashedContent,
+    /// The written form of what changed.
+    pub entry: HashedContent,
+    /// The signals that it came from.
+    pub causes: Vec<SignalRevision>,
+}
+
+/// A version of an artefact that a person made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArtefactEdit {
+    /// Of which project it is.
+    pub project: Project,
+    /// The person.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// The version.
+    pub version: NewArtefactVersion,
+}
+
+/// A signal that a cycle handled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HandledSignal {
+    /// Which one.
+    pub id: SignalRevision,
+    /// What came of it, as JSON without any text from outside.
+    pub outcome: Json,
+}
+
+/// The end of a cycle: everything that it changes, at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CycleFinish {
+    /// Of which project it is.
+    pub project: Project,
+    /// Who ran it.
+    pub actor: Actor,
+    /// When it began.
+    pub began: Time,
+    /// What the clock says.
+    pub at: Time,
+    /// The next versions of the artefacts that it changed.
+    pub artefacts: Vec<NewArtefactVersion>,
+    /// The signals that it handled.
+    pub handled: Vec<HandledSignal>,
+    /// What it counted, as JSON without any text from outside.
+    pub counts: Json,
+}
+
+/// A project that signals are triaged for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTriageProject {
+    /// The project, as everything here names it.
+    pub project: Project,
+    /// The id that its file gives it.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Who says so.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+}
