@@ -232,8 +232,7 @@ impl Performer<'_, '_> {
     /// Hands the bytes over, and writes what became of them.
     async fn send(&mut self, row: &ActionRow, permit: Permit, bytes: &ExactBytes) -> Result<SweptAction, Error> {
         // Between taking up and sending, another performer may have begun: then this one has lost the action.
-        let status = self.desk.store.effects(&self.desk.owner).await?;
-        let in_force = status.performer.map(|performer| performer.epoch);
+        let in_force = self.desk.store.performer_in_force(&self.desk.owner).await?;
         if in_force != Some(self.epoch) {
             let why = "another performer has taken over; nothing was sent by this one".to_owned();
             return Ok(SweptAction::stuck(row, ActionState::Unknown, why));

@@ -1,0 +1,148 @@
+//! What a whole sweep of actions to the outbox takes, beside the syncs that it needs and nothing else.
+//!
+//! A sweep writes each action's intent with its exact bytes, the file, and what became of it. The loop beside it does
+//! on the same disk what of that has to reach the disk: a page added to a log and synced, a file written, synced,
+//! linked and its folder synced, another page added and synced.
+//!
+//! What an agent wrote is held for five minutes at least, which the bench waits for. `cargo bench -p proem-app --bench sweep`
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench reads the clock and prints")]
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use proem_app::effects::ActionDesk;
+use proem_app::effects::propose::parse;
+use proem_app::effects::sweep::{CredentialReading, SweepAttempt};
+use proem_app::places::{Channel, Places};
+use proem_app::project::{BookReading, OpenProject};
+use proem_app::records;
+use proem_app::when;
+use proem_store::StoreAccess;
+use proem_store::record::{Actor, ActorKind, EffectsPower, EffectsSwitch};
+use serde_json::json;
+use tempfile::TempDir;
+
+/// How many actions are swept, few and many: what grows faster than they do is seen.
+const ACTIONS: [usize; 2] = [200, 1_000];
+/// How long the shortest hold of an outside text is, and a little.
+const HOLD: Duration = Duration::from_secs(302);
+/// What a page of the log takes, with its header.
+const PAGE: usize = 4_096 + 24;
+
+fn main() {
+    let runtime = records::runtime().unwrap();
+    let folders = ACTIONS.map(|count| (count, TempDir::new_in(".").unwrap()));
+    let homes = folders.each_ref().map(|(count, folder)| {
+        let base = folder.path().canonicalize().unwrap();
+        let project = project(&base);
+        let proposing = runtime.block_on(propose(&project, *count));
+        (*count, base, project, proposing)
+    });
+    std::thread::sleep(HOLD);
+    for (count, base, project, proposing) in homes {
+        let sweeping = runtime.block_on(sweep(&project, count));
+        let syncs = syncs(&base, count);
+        println!(
+            "{count} actions: proposed in {} ms, swept in {} ms; the syncs of a sweep alone take {} ms",
+            proposing.as_millis(),
+            sweeping.as_millis(),
+            syncs.as_millis()
+        );
+    }
+}
+
+/// Proposes so many mails in a project that has nothing else.
+async fn propose(project: &OpenProject, count: usize) -> Duration {
+    let opened = records::open(project, StoreAccess::Write).await.unwrap();
+    let actor = records::actor(&proem_runtime::Environment::inherited(), Channel::Pipe);
+    let actor = Actor { kind: ActorKind::Person, ..actor };
+    let switch = EffectsSwitch { project: records::owner(project), actor, at: when::now(), power: EffectsPower::On };
+    opened.store.switch_effects(switch).await.unwrap();
+    opened.store.close().await;
+
+    let begun = Instant::now();
+    let desk = ActionDesk::open(project, StoreAccess::Write).await.unwrap().value;
+    for number in 0..count {
+        desk.propose(&parse(mail(number).as_bytes()).unwrap()).await.unwrap();
+    }
+    desk.close().await;
+    begun.elapsed()
+}
+
+/// Sweeps them: the whole of what a process of its own does.
+async fn sweep(project: &OpenProject, count: usize) -> Duration {
+    let begun = Instant::now();
+    let desk = ActionDesk::open(project, StoreAccess::Write).await.unwrap().value;
+    let report = desk.sweep(CredentialReading::FilesAlone, &mut |_change| {}).await.unwrap();
+    desk.close().await;
+    let taken = begun.elapsed();
+    let performed = report.changes.iter().filter(|change| change.attempt == SweepAttempt::Performed).count();
+    assert_eq!(performed, count, "{:?} {:?}", report.obstacles, report.changes.first());
+    taken
+}
+
+/// A user who sends mail to the outbox, and a folder that is no repository.
+fn project(base: &Path) -> OpenProject {
+    let [config, state, cache, work, outbox] =
+        ["config", "state", "cache", "work", "outbox"].map(|name| base.join(name));
+    for folder in [&config, &state, &cache, &work, &outbox] {
+        fs::create_dir(folder).unwrap();
+        fs::set_permissions(folder, Permissions::from_mode(0o700)).unwrap();
+    }
+    let settings = format!(
+        "[effects]\noutbox = {:?}\n[effects.mail]\nfrom = \"proem@corp.example\"\n[records]\nkeep = \"content\"\n",
+        outbox.display().to_string()
+    );
+    fs::write(config.join("config.toml"), settings).unwrap();
+    let shipped = include_str!("../../proem-engine/data/policy.toml");
+    let policy = shipped
+        .replace("level = \"monitoring\"\n\n# Whose", "level = \"tactical\"\n\n# Whose")
+        .replace("domains = []", "domains = [\"corp.example\"]")
+        .replace("email_stakeholder = 30", "email_stakeholder = 5")
+        .replace("first_hold = 30", "first_hold = 5");
+    let policy = format!("{policy}\n[[recipients]]\nname = \"Sam\"\naddress = \"sam@corp.example\"\n");
+    fs::write(config.join("policy.toml"), policy).unwrap();
+    let places =
+        Places { config, state, cache, home: base.to_owned(), programs: base.to_owned(), channel: Channel::Pipe };
+    OpenProject::open(&work, &places, BookReading::Trusted).unwrap()
+}
+
+/// An action as an agent gives it.
+fn mail(number: usize) -> String {
+    json!({
+        "action": "email_stakeholder",
+        "target": "sam@corp.example",
+        "fields": {
+            "subject": format!("Build {number} is red"),
+            "body": "A line of a mail as people write them.\n".repeat(20),
+        },
+        "causes": [{ "id": format!("signal-{number}"), "revision": "1" }],
+    })
+    .to_string()
+}
+
+/// What has to reach the disk for so many actions, and nothing else.
+fn syncs(base: &Path, count: usize) -> Duration {
+    let folder = base.join("plain");
+    fs::create_dir(&folder).unwrap();
+    let mut log = OpenOptions::new().create(true).append(true).open(base.join("plain.log")).unwrap();
+    let page = [7; PAGE];
+    let begun = Instant::now();
+    for number in 0..count {
+        log.write_all(&page).unwrap();
+        log.sync_data().unwrap();
+        let (beside, name) = (folder.join(format!(".{number}")), folder.join(format!("{number}.eml")));
+        let mut file = File::create(&beside).unwrap();
+        file.write_all(mail(number).as_bytes()).unwrap();
+        file.sync_all().unwrap();
+        fs::hard_link(&beside, &name).unwrap();
+        fs::remove_file(&beside).unwrap();
+        File::open(&folder).unwrap().sync_all().unwrap();
+        log.write_all(&page).unwrap();
+        log.sync_data().unwrap();
+    }
+    begun.elapsed()
+}
