@@ -12,6 +12,7 @@ mod ledger;
 mod lines;
 mod order;
 mod queue;
+mod triage;
 
 pub use self::actions::LawActions;
 pub use self::course::{ActionMove, actions_keep_their_course, broken_courses};
@@ -38,3 +39,7 @@ pub use self::order::{
     intent_before_effect, settlement_is_idempotent, writes_share_transactions_not_fates,
 };
 pub use self::queue::{a_beginning_names_the_keys_that_begin_so, a_line_of_the_queue_says_what_its_action_says};
+pub use self::triage::{
+    LawSignals, a_cycle_ends_whole_or_not_at_all, a_purge_of_triage_leaves_what_is_open, a_signal_is_taken_in_once,
+    every_line_of_triage_has_project_and_actor,
+};

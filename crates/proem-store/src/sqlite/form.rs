@@ -18,13 +18,13 @@ const FORMS: [&str; 6] = [
     include_str!("../../migrations/0003.sql"),
     include_str!("../../migrations/0004.sql"),
     EFFECTS,
-    TRIAGE,
+    concat!(include_str!("../../migrations/0006.sql"), include_str!("../../migrations/0006-actions.sql")),
 ];
 
 /// What form 5 adds: tables of its own, and nothing else.
 const EFFECTS: &str = include_str!("../../migrations/0005.sql");
 
-/// What form 6 adds: tables of its own, too.
+/// What form 6 adds: tables of its own, too. What it changes of actions is for who writes.
 const TRIAGE: &str = include_str!("../../migrations/0006.sql");
 
 /// Forms that only add tables, each with its statements.

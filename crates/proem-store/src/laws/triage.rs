@@ -1,0 +1,289 @@
+//! Laws about what triage keeps.
+
+#![expect(clippy::panic, reason = "a law panics where it does not hold")]
+
+use proem_engine::effect::key::SignalRevision;
+use proem_engine::profile::Quality;
+use proem_engine::run::Time;
+use proem_guard::Verdict;
+use serde_json::json;
+
+use super::given::{Backend, LawSamples, number};
+use crate::record::{
+    Actor, ActorKind, ArtefactEdit, CycleFinish, HandledSignal, HashedContent, NewArtefactVersion, NewQuarantine,
+    NewSignal, NewTriageProject, QuarantineId, QuarantineReview, QuarantineState, SignalIntake, SignalStanding,
+};
+use crate::{ActionPurge, ArtefactAnswer, CycleAnswer, Error, IntakeAnswer, Purge, Store, TriagePurge};
+
+/// Makes what is written in a law about triage.
+#[derive(Debug, Clone, Copy)]
+pub struct LawSignals;
+
+impl LawSignals {
+    /// A signal's id in a revision.
+    #[must_use]
+    pub fn id(self, signal: u8, revision: u8) -> SignalRevision {
+        SignalRevision { id: format!("jira:{signal}"), revision: format!("r{revision}") }
+    }
+
+    /// A signal.
+    #[must_use]
+    pub fn signal(self, signal: u8, revision: u8) -> NewSignal {
+        NewSignal {
+            id: self.id(signal, revision),
+            source: "jira".to_owned(),
+            kind: "ticket-updated".to_owned(),
+            time: Some(Time(i64::from(revision))),
+            text: HashedContent::new(format!("words of signal {signal} in revision {revision}")),
+            standing: SignalStanding::Open,
+        }
+    }
+
+    /// Signals that come at a time.
+    #[must_use]
+    pub fn intake(self, at: i64, signals: &[(u8, u8)]) -> SignalIntake {
+        SignalIntake {
+            project: LawSamples.project(),
+            actor: system(),
+            at: Time(at),
+            signals: signals.iter().map(|(signal, revision)| self.signal(*signal, *revision)).collect(),
+        }
+    }
+
+    /// The end of a cycle that makes a version of the RAID log from signals.
+    #[must_use]
+    pub fn finish(self, at: i64, version: u64, signals: &[(u8, u8)]) -> CycleFinish {
+        let causes: Vec<SignalRevision> =
+            signals.iter().map(|(signal, revision)| self.id(*signal, *revision)).collect();
+        CycleFinish {
+            project: LawSamples.project(),
+            actor: system(),
+            began: Time(at),
+            at: Time(at),
+            artefacts: vec![self.version(version, &causes)],
+            handled: causes
+                .iter()
+                .map(|id| HandledSignal { id: id.clone(), outcome: json!({ "importance": "low" }) })
+                .collect(),
+            counts: json!({ "signals": causes.len() }),
+        }
+    }
+
+    /// A version of the RAID log.
+    #[must_use]
+    pub fn version(self, version: u64, causes: &[SignalRevision]) -> NewArtefactVersion {
+        NewArtefactVersion {
+            kind: "raid_log".to_owned(),
+            version,
+            content: HashedContent::new(format!("the log in version {version}")),
+            entry: HashedContent::new(format!("what version {version} changed")),
+            causes: causes.to_vec(),
+        }
+    }
+}
+
+fn system() -> Actor {
+    Actor { kind: ActorKind::System, ..LawSamples.actor() }
+}
+
+async fn taken(store: &Store, intake: SignalIntake) -> Vec<IntakeAnswer> {
+    match store.take_signals(intake).await {
+        Ok(answers) => answers,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+async fn finished(store: &Store, finish: CycleFinish) -> CycleAnswer {
+    match store.finish_cycle(finish).await {
+        Ok(answer) => answer,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+async fn open_ids(store: &Store) -> Vec<SignalRevision> {
+    let open = store.open_signals(&LawSamples.project(), 100).await.unwrap_or_default();
+    open.into_iter().map(|signal| signal.id).collect()
+}
+
+/// A signal in one revision is there once, whoever takes it in how often; another revision is another.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_signal_is_taken_in_once(backend: &impl Backend) {
+    let stores = [backend.open().await, backend.open().await];
+    let all = [(1, 1), (2, 1), (1, 2), (1, 1)];
+    let answers = taken(&stores[0], LawSignals.intake(1, &all)).await;
+    assert_eq!(answers, [IntakeAnswer::New, IntakeAnswer::New, IntakeAnswer::Revised, IntakeAnswer::Same]);
+    let again = taken(&stores[1], LawSignals.intake(2, &all)).await;
+    assert_eq!(again, [IntakeAnswer::Same; 4]);
+    let (one, two) = futures_pair(
+        taken(&stores[0], LawSignals.intake(3, &[(3, 1)])),
+        taken(&stores[1], LawSignals.intake(3, &[(3, 1)])),
+    )
+    .await;
+    let new = [one, two].concat().into_iter().filter(|answer| *answer == IntakeAnswer::New).count();
+    assert_eq!(new, 1, "of two that take it in at once, one does");
+    let ids = [(1, 1), (2, 1), (1, 2), (3, 1)].map(|(signal, revision)| LawSignals.id(signal, revision));
+    assert_eq!(open_ids(&stores[0]).await, ids, "in the order in which they came");
+    let mut handled = LawSignals.intake(4, &[(4, 1), (5, 1)]);
+    handled.signals.iter_mut().skip(1).for_each(|signal| signal.standing = SignalStanding::Handled);
+    let refused = stores[0].take_signals(handled).await;
+    assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    assert_eq!(open_ids(&stores[0]).await, ids, "all of an intake, or nothing");
+    for store in stores {
+        store.close().await;
+    }
+}
+
+async fn futures_pair<A>(one: impl Future<Output = A>, two: impl Future<Output = A>) -> (A, A) {
+    tokio::join!(one, two)
+}
+
+/// Of two cycles that read the same, one ends; of the other nothing is written. So it is with persons who edit.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_cycle_ends_whole_or_not_at_all(backend: &impl Backend) {
+    let stores = [backend.open().await, backend.open().await];
+    taken(&stores[0], LawSignals.intake(1, &[(1, 1), (2, 1)])).await;
+    let (one, two) = futures_pair(
+        finished(&stores[0], LawSignals.finish(2, 1, &[(1, 1)])),
+        finished(&stores[1], LawSignals.finish(2, 1, &[(1, 1)])),
+    )
+    .await;
+    let mut ends = [one, two];
+    ends.sort_by_key(|end| *end == CycleAnswer::Overtaken);
+    assert_eq!(ends, [CycleAnswer::Written { cycle: 1 }, CycleAnswer::Overtaken]);
+    let project = LawSamples.project();
+
+    // A version that is not the next one, or a signal that another cycle handled, takes everything along.
+    let stale = finished(&stores[1], LawSignals.finish(3, 1, &[(2, 1)])).await;
+    let twice = finished(&stores[1], LawSignals.finish(3, 2, &[(2, 1), (1, 1)])).await;
+    assert_eq!([stale, twice], [CycleAnswer::Overtaken; 2]);
+    assert_eq!(open_ids(&stores[0]).await, [LawSignals.id(2, 1)]);
+    assert_eq!(number(backend, "SELECT count(*) FROM triage_cycles").await, 1);
+
+    let edit = |version, actor| ArtefactEdit {
+        project: project.clone(),
+        actor,
+        at: Time(4),
+        version: LawSignals.version(version, &[]),
+    };
+    let by_system = stores[0].edit_artefact(edit(2, system())).await;
+    assert!(matches!(by_system, Err(Error::Conflict(_))), "{by_system:?}");
+    let moved = stores[0].edit_artefact(edit(1, LawSamples.actor())).await;
+    assert!(matches!(moved, Ok(ArtefactAnswer::Moved { newest: 1 })), "{moved:?}");
+    let made = stores[0].edit_artefact(edit(2, LawSamples.actor())).await;
+    assert!(matches!(made, Ok(ArtefactAnswer::Written)), "{made:?}");
+    assert_eq!(finished(&stores[1], LawSignals.finish(5, 3, &[(2, 1)])).await, CycleAnswer::Written { cycle: 2 });
+
+    let versions = stores[0].artefact_versions(&project, "raid_log", 10).await.unwrap_or_default();
+    let versions: Vec<_> = versions.iter().map(|row| (row.version, row.causes.len(), row.content.is_some())).collect();
+    assert_eq!(versions, [(3, 1, true), (2, 0, true), (1, 1, true)]);
+    let first = stores[0].artefact(&project, "raid_log", Some(1)).await;
+    assert!(matches!(&first, Ok(Some(row)) if row.content.as_deref() == Some("the log in version 1")), "{first:?}");
+    let newest = stores[0].artefact(&project, "raid_log", None).await;
+    assert!(matches!(&newest, Ok(Some(row)) if row.version == 3), "{newest:?}");
+    let none = stores[0].artefact(&project, "decision_log", None).await;
+    assert!(matches!(none, Ok(None)), "{none:?}");
+    let handled = stores[0].signals(&project, 0, 1).await.unwrap_or_default();
+    let handled: Vec<_> = handled.iter().map(|row| (row.standing, row.cycle, row.outcome.clone())).collect();
+    assert_eq!(handled, [(SignalStanding::Handled, Some(1), json!({ "importance": "low" }))]);
+    let cycles = stores[1].cycles(&project, 10).await.unwrap_or_default();
+    assert_eq!(cycles.iter().map(|row| row.cycle).collect::<Vec<_>>(), [2, 1]);
+    for store in stores {
+        store.close().await;
+    }
+}
+
+/// A purge of triage takes texts and leaves ids; what is open, what something open stands on and the newest versions
+/// stay. Purges of runs and of actions take nothing of it.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_purge_of_triage_leaves_what_is_open(backend: &impl Backend) {
+    let store = backend.open().await;
+    let project = LawSamples.project();
+    let ids = [(1, 1), (2, 1), (3, 1), (4, 1)];
+    taken(&store, LawSignals.intake(1, &ids)).await;
+    let quarantine =
+        QuarantineId { signal: "jira:2".to_owned(), revision: "r1".to_owned(), field: "summary".to_owned() };
+    let kept_out = NewQuarantine {
+        id: quarantine.clone(),
+        project: project.clone(),
+        actor: system(),
+        at: Time(1),
+        text: HashedContent::new("kept out"),
+        findings: json!([]),
+        verdict: Verdict::Quarantine,
+        sender: "mallory".to_owned(),
+    };
+    assert!(store.quarantine(kept_out).await.is_ok());
+    finished(&store, LawSignals.finish(2, 1, &[(1, 1), (2, 1)])).await;
+    finished(&store, LawSignals.finish(3, 2, &[(3, 1)])).await;
+    LawSamples.whole(&store, 1, Quality::High).await;
+    let runs = Purge { project: None, before: None, runs: Vec::new(), actor: LawSamples.actor(), at: Time(4) };
+    assert!(store.purge(runs).await.is_ok_and(|purged| purged.runs == 1));
+    let actions = ActionPurge { project: None, before: Time(i64::MAX), actor: LawSamples.actor(), at: Time(5) };
+    assert!(store.purge_actions(actions).await.is_ok_and(|purged| purged.is_nothing()));
+    let texts = "SELECT count(*) FROM signals s JOIN contents c ON c.hash = s.text";
+    let versions = "SELECT count(*) FROM artefact_versions v JOIN contents c ON c.hash IN (v.content, v.entry)";
+    assert_eq!((number(backend, texts).await, number(backend, versions).await), (4, 4), "other purges");
+
+    let purge = |at: i64| TriagePurge {
+        project: project.clone(),
+        before: Time(1_000),
+        keep: vec![LawSignals.id(3, 1)],
+        actor: LawSamples.actor(),
+        at: Time(at),
+    };
+    let Ok(purged) = store.purge_triage(purge(6)).await else { panic!("a purge of triage") };
+    // The first is purged; the second waits in quarantine, the third is kept, the fourth is open.
+    assert_eq!((purged.signals, purged.versions, purged.cycles), (1, 1, 1));
+    assert_eq!((number(backend, texts).await, number(backend, versions).await), (3, 2));
+    let gone = "SELECT count(*) FROM contents WHERE CAST(bytes AS TEXT) LIKE '%signal 1 in%' \
+                OR CAST(bytes AS TEXT) LIKE '%version 1%'";
+    assert_eq!(number(backend, gone).await, 0);
+    assert_eq!(taken(&store, LawSignals.intake(7, &ids)).await, [IntakeAnswer::Same; 4], "nothing is taken in twice");
+    let reviewed = QuarantineReview {
+        id: quarantine,
+        project: project.clone(),
+        actor: LawSamples.actor(),
+        at: Time(8),
+        state: QuarantineState::Dismissed,
+    };
+    assert!(store.review_quarantine(reviewed).await.is_ok());
+    assert!(store.purge_triage(purge(9)).await.is_ok_and(|purged| purged.signals == 1), "once it was looked at");
+    assert!(store.purge_triage(purge(10)).await.is_ok_and(|purged| purged.is_nothing()));
+    assert_eq!(finished(&store, LawSignals.finish(11, 3, &[(4, 1)])).await, CycleAnswer::Written { cycle: 3 });
+    store.close().await;
+}
+
+/// Everything that triage keeps says of which project it is and who wrote it.
+///
+/// # Panics
+///
+/// If not.
+pub async fn every_line_of_triage_has_project_and_actor(backend: &impl Backend) {
+    let store = backend.open().await;
+    for name in ["Apollo", "Apollo 2"] {
+        let project = NewTriageProject {
+            project: LawSamples.project(),
+            id: "5f0c".to_owned(),
+            name: name.to_owned(),
+            actor: system(),
+            at: Time(1),
+        };
+        assert!(store.register_triage_project(project).await.is_ok());
+    }
+    taken(&store, LawSignals.intake(2, &[(1, 1)])).await;
+    finished(&store, LawSignals.finish(3, 1, &[(1, 1)])).await;
+    for table in ["triage_projects", "signals", "artefact_versions", "triage_cycles"] {
+        let sql = format!("SELECT count(*) FROM {table} WHERE project = '/home/ada/engine' AND actor LIKE 'system:%'");
+        assert_eq!(number(backend, &sql).await, 1, "{table}");
+    }
+    store.close().await;
+}
