@@ -9,11 +9,13 @@
 //! order in which signals come changes no result; nothing here reads a clock.
 
 pub mod artefact;
+pub mod charter;
 mod classify;
 pub mod contract;
 mod date;
 mod draft;
 mod log;
+pub mod plan;
 mod rich_text;
 mod sanitise;
 mod signal;
@@ -21,13 +23,14 @@ mod sources;
 
 pub use self::{
     classify::{
-        ClassificationBasis, ClassificationContext, ConfidenceTable, SignalClassification, SignalInBatch,
-        TriageLexicon, TriageProject, classify,
+        ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, SignalClassification, SignalInBatch,
+        Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify,
     },
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},
     sanitise::{
-        SanitisedField, SanitisedSignal, SenderQuarantine, SignalEffects, SignalThreat, kept_out_by_sender, sanitise,
+        SanitisedField, SanitisedSignal, SenderQuarantine, SignalEffects, SignalThreat, kept_out_by_sender, original,
+        sanitise,
     },
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
     sources::{

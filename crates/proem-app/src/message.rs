@@ -27,6 +27,8 @@ pub enum Hint {
     ListCatalogue,
     /// Measure by recorded calls how far counts are from what providers report.
     MeasureCounts,
+    /// Write the file that says who belongs to a project that is triaged.
+    SetUpTriage,
     /// Look at the project's files that are not trusted, and decide.
     ReviewTrust,
     /// Name a model of the provider, or set it at a place of the configuration, in words.

@@ -1,3 +1,18 @@
-//! Signals about projects: read from files that other systems wrote.
+//! Triage: signals about a project become artefacts, held actions and questions.
+//!
+//! [`normalise`] reads signals from files that other systems wrote and needs no project. [`charter`] is the project as
+//! its file says, [`init`] writes that file, [`desk`] takes signals in and works on those that are open, round by round,
+//! and [`status`] says what stands and waits.
+//!
+//! Invariants: what came is on the disk before anything is decided; a round ends whole or not at all, and what it
+//! proposed before its end is the same when it is proposed again; a file that nobody vouched for decides nothing.
 
+pub mod charter;
+pub mod desk;
+pub mod init;
 pub mod normalise;
+mod round;
+pub mod status;
+
+pub use self::desk::{IntakeCounts, TriageDesk};
+pub use self::round::{KeptOutCount, RoundReport};

@@ -25,6 +25,7 @@ pub(crate) fn tail(hint: &Hint) -> String {
     match hint {
         Hint::ChooseMode => format!("; {OTHERWISE}"),
         Hint::NameFolder => "; --root takes the folder that the task is about".to_owned(),
+        Hint::SetUpTriage => "; `proem triage init` writes it".to_owned(),
         Hint::ReviewTrust => "; review with `proem trust`".to_owned(),
         Hint::ChooseFolder => ", or choose another --root".to_owned(),
         Hint::EndEditing { path } => format!("; `proem trust revoke {path}` ends that"),

@@ -13,7 +13,7 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::{Note, Noted};
 use proem_engine::call::NanoDollars;
-use proem_guard::show;
+use proem_guard::{LabelTree, show};
 use proem_text::character::is_hidden;
 
 use self::output::Shapes;
@@ -148,6 +148,15 @@ pub(crate) fn working(what: &str) -> ProgressBar {
     bar.set_message(what.to_owned());
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+/// A text with its label on one line: ours as it is, anybody else's escaped; nothing for what is no text.
+pub(crate) fn on_line(tree: &LabelTree, most: usize) -> String {
+    match tree {
+        LabelTree::Text(text) => cut(text, most),
+        LabelTree::Outside(text) | LabelTree::Flagged(text) => show::terminal_capped(text, most).into_string(),
+        _ => String::new(),
+    }
 }
 
 /// The cells of a line that is not on a terminal.

@@ -34,6 +34,7 @@ use super::{
 
 pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
+    facts::{Completion, Slip, Standstill, TicketNews},
     lexicon::TriageLexicon,
 };
 

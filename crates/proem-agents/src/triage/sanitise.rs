@@ -185,6 +185,13 @@ impl SanitisedSignal {
     }
 }
 
+/// The text of a signal that a sanitised field was made from, as it came: for a person who looks at it.
+#[must_use]
+pub fn original<'s>(signal: &'s ProjectSignal, field: &SanitisedField) -> Option<&'s Untrusted<String>> {
+    let (texts, _) = fields::texts(signal);
+    texts.into_iter().find(|text| text.name == field.name && text.index == field.index).map(|text| text.text)
+}
+
 impl SignalThreat {
     /// The threat in a few words of ours.
     #[must_use]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use proem_engine::policy::Policy;
+use proem_engine::policy::{AutonomyLevel, Policy};
 use proem_runtime::Environment;
 use proem_store::query::EffectsStatus;
 use proem_store::record::{Actor, ActorKind, EffectsPower, Project as Owner};
@@ -16,6 +16,7 @@ use crate::guarding::GuardSetup;
 use crate::message::{Note, Noted};
 use crate::project::OpenProject;
 use crate::records::{actor, open, owner};
+use crate::triage::charter;
 
 /// The actions of a project, open to read or to write.
 #[derive(Debug)]
@@ -26,9 +27,10 @@ pub struct ActionDesk<'p> {
     pub policy: Policy,
     /// What its effects stand at.
     pub status: EffectsStatus,
-    pub(super) guarding: GuardSetup,
-    pub(super) store: Store,
-    pub(super) owner: Owner,
+    pub(crate) guarding: GuardSetup,
+    pub(crate) store: Store,
+    pub(crate) owner: Owner,
+    level: AutonomyLevel,
 }
 
 /// Why no effect happens.
@@ -94,9 +96,10 @@ impl<'p> ActionDesk<'p> {
         notes.extend(guarding.notes.iter().cloned());
         let opened = open(project, access).await?;
         notes.extend(opened.notes.into_iter().map(Note::from));
+        let level = charter::level(project, &policy);
         let owner = owner(project);
         let status = opened.store.effects(&owner).await?;
-        Ok(Noted { value: Self { project, policy, status, guarding, store: opened.store, owner }, notes })
+        Ok(Noted { value: Self { project, policy, status, guarding, store: opened.store, owner, level }, notes })
     }
 
     /// Ends the use of the records.
@@ -133,8 +136,15 @@ impl<'p> ActionDesk<'p> {
         found
     }
 
+    /// The level of autonomy in force: that of the project's own file for triage if this user vouched for it, else that
+    /// of the policy.
+    #[must_use]
+    pub const fn level(&self) -> AutonomyLevel {
+        self.level
+    }
+
     /// Proem itself, as it stands in the records.
-    pub(super) fn system(&self) -> Actor {
+    pub(crate) fn system(&self) -> Actor {
         Actor { kind: ActorKind::System, ..actor(&Environment::inherited(), self.project.places.channel) }
     }
 }

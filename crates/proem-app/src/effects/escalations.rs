@@ -126,9 +126,9 @@ impl ActionDesk<'_> {
 }
 
 /// The name of the reasons in a written case.
-pub(super) const BECAUSE: &str = "because";
+pub(crate) const BECAUSE: &str = "because";
 /// The name of the action in a written case.
-pub(super) const ABOUT: &str = "about";
+pub(crate) const ABOUT: &str = "about";
 
 /// Why a person is asked.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionEvent, ActionState, ActionVersion, Authority, TransitionRequest};
-use proem_engine::policy::{Decision, DecisionMoment, ProposedAction, RefusalNotice, Ruling};
+use proem_engine::policy::{Decision, ProposedAction, RefusalNotice, Ruling};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted};
 use proem_runtime::files::{self, FileContent};
@@ -108,9 +108,24 @@ impl ActionDesk<'_> {
         self.take_in(action).await
     }
 
+    /// The same for an action that so many principals stand behind, as whoever read its signals counted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::propose`].
+    pub async fn propose_agreed(&self, json: &Untrusted<Json>, agreeing: u32) -> Result<Proposal, Error> {
+        let action = ProposedAction::read(json, &self.policy)?;
+        let terms = RulingTerms { agreeing: Some(agreeing), ..RulingTerms::proposal(self.level()) };
+        self.take_in_by(action, terms).await
+    }
+
     /// The same for an action that was read.
     pub(super) async fn take_in(&self, action: ProposedAction) -> Result<Proposal, Error> {
-        let decision = self.first_ruling(&action).await?;
+        self.take_in_by(action, RulingTerms::proposal(self.level())).await
+    }
+
+    async fn take_in_by(&self, action: ProposedAction, terms: RulingTerms) -> Result<Proposal, Error> {
+        let decision = self.ruling_of(&action, terms).await?;
         let obstacles = self.obstacles();
         let key = action.key(&self.owner.0, &self.policy);
         let (key, claims) = match key {
@@ -163,9 +178,12 @@ impl ActionDesk<'_> {
 
     /// What is decided when an action is proposed.
     pub(super) async fn first_ruling(&self, action: &ProposedAction) -> Result<Decision, Error> {
+        self.ruling_of(action, RulingTerms::proposal(self.level())).await
+    }
+
+    async fn ruling_of(&self, action: &ProposedAction, terms: RulingTerms) -> Result<Decision, Error> {
         // An action that no list has gets no key, and the decision about it needs none.
         let key = action.key(&self.owner.0, &self.policy).map_or(EffectKey::of_bytes([0; 32]), |(key, _)| key);
-        let terms = RulingTerms { level: self.policy.level(), moment: DecisionMoment::Proposal };
         self.ruling(action, key, terms).await
     }
 

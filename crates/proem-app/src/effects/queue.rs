@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::effect::key::EffectKey;
+use proem_engine::effect::key::{EffectKey, SignalRevision};
 use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval, Transition, TransitionRequest};
-use proem_engine::policy::{AutonomyLevel, Decision, DecisionMoment, Policy, ProposedAction};
+use proem_engine::policy::{AutonomyLevel, Decision, Policy, ProposedAction};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, TreeDifference, Untrusted};
 use proem_store::query::{ActionDetail, ActionRow, ActionsWanted, LineDepth, QuarantinedItem, QueueLine, SenderRow};
@@ -70,6 +70,22 @@ pub enum QueueVerdict {
 }
 
 impl ActionDesk<'_> {
+    /// The signals that actions which have not ended were proposed for.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read.
+    pub(crate) async fn open_causes(&self) -> Result<Vec<SignalRevision>, Error> {
+        let wanted = ActionsWanted { project: Some(self.owner.clone()), ..ActionsWanted::default() };
+        let mut causes = Vec::new();
+        for row in self.store.actions(&wanted).await? {
+            if let Some(form) = &row.form {
+                causes.extend(ProposedAction::stored(form, &self.policy)?.signals());
+            }
+        }
+        Ok(causes)
+    }
+
     /// Actions by the time at which something is due, one line of each; those that have not ended, if no states are
     /// named.
     ///
@@ -124,7 +140,7 @@ impl ActionDesk<'_> {
         let Some(action) = action else {
             return Ok(QueuedAction { detail, action: None, decision: None, draft: None });
         };
-        let terms = RulingTerms { level: self.policy.level(), moment: DecisionMoment::Proposal };
+        let terms = RulingTerms::proposal(self.level());
         let decision = self.ruling(&action, *key, terms).await?;
         let settings = &self.project.config.effects;
         let draft = draft(&action, key, &self.policy, settings, when::now());
@@ -185,7 +201,7 @@ impl ActionDesk<'_> {
             policy: self.policy.hash(),
             expires: Time(from.saturating_add(self.policy.approval_time())),
         };
-        let at_level = json!({ "level": self.policy.level().as_str() });
+        let at_level = json!({ "level": self.level().as_str() });
         let words = |why: String| if why.is_empty() { json!({}) } else { json!({ "words": why }) };
         Ok(match verdict {
             QueueVerdict::Approve => (ActionEvent::Approve(approval), TransitionLoad::Approval(breadth), at_level),

@@ -19,6 +19,15 @@ pub(super) struct RulingTerms {
     pub(super) level: AutonomyLevel,
     /// Which decision it is.
     pub(super) moment: DecisionMoment,
+    /// How many principals stand behind the action; `None` where nobody has counted.
+    pub(super) agreeing: Option<u32>,
+}
+
+impl RulingTerms {
+    /// Those of a proposal whose sources nobody has counted.
+    pub(super) const fn proposal(level: AutonomyLevel) -> Self {
+        Self { level, moment: DecisionMoment::Proposal, agreeing: None }
+    }
 }
 
 impl ActionDesk<'_> {
@@ -44,10 +53,10 @@ impl ActionDesk<'_> {
         let trusted: Vec<TrustedExcerpt<'_>> =
             typed.iter().map(|text| TrustedExcerpt::whole("what a person typed", text)).collect();
         let verdict = self.verdict(action).await?;
-        // Nobody has vouched for more than this: an action that stands on two sources says so by two signals of
-        // different origin, which only whoever read them can count.
-        let sources =
-            SourceAgreement { agreeing: u32::from(!action.causes().is_empty()), conflict: SourceConflict::Absent };
+        // An action that stands on two sources says so by two signals of different origin, which only whoever read them
+        // can count; without that nobody vouches for more than one.
+        let agreeing = terms.agreeing.unwrap_or_else(|| u32::from(!action.causes().is_empty()));
+        let sources = SourceAgreement { agreeing, conflict: SourceConflict::Absent };
         let label = action.tree().label();
         Ok(decide(&DecisionRequest {
             action,

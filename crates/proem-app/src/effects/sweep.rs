@@ -187,7 +187,7 @@ impl Performer<'_, '_> {
             Some(Err(problem)) => return self.put_aside(row, problem.to_string()).await.map(Some),
             Some(Ok(action)) => action,
         };
-        let terms = RulingTerms { level: self.desk.policy.level(), moment: moment(&detail) };
+        let terms = RulingTerms { level: self.desk.level(), moment: moment(&detail), agreeing: None };
         let decision = self.desk.ruling(&action, row.key, terms).await?;
         let why = reasons(&decision);
         let unmet = decision.unmet.clone();

@@ -17,6 +17,7 @@ use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
 use crate::message::Hint;
 use crate::project::{BOOK, CONFIG, RULE_FILES, plain};
+use crate::triage::charter::CHARTER;
 
 /// The most files below the book's folder that are looked at.
 const MAX_FILES: usize = 2000;
@@ -30,6 +31,8 @@ pub enum TrustUse {
     Configuration,
     /// What agents may do.
     Policy,
+    /// Who belongs to a project that is triaged, and how much happens without asking.
+    Charter,
     /// Rules for whoever works in the repository.
     RuleFile,
     /// A part of the book.
@@ -58,6 +61,7 @@ impl TrustUse {
             Self::StandsIn(part) => {
                 format!("it replaces the book's {part}, which models are told to follow in every task")
             }
+            Self::Charter => "it decides who belongs to the project, and how much triage does without asking".into(),
             Self::Catalogue => {
                 "its tools and skills, and what it says about others, are treated as written by you".into()
             }
@@ -85,11 +89,11 @@ pub struct TrustCandidate {
 }
 
 impl TrustCandidate {
-    /// Whether each version of it takes a person at a terminal. A policy does: an agent that can write files, and whose
+    /// Whether each version of it takes a person at a terminal. What sets a level of autonomy does: an agent that can write files, and whose
     /// actions it decides about, could otherwise write the policy that it wants.
     #[must_use]
     pub fn takes_a_person(&self) -> bool {
-        self.uses.contains(&TrustUse::Policy)
+        self.uses.iter().any(|of| matches!(of, TrustUse::Policy | TrustUse::Charter))
     }
 }
 
@@ -119,6 +123,7 @@ impl Candidates {
         let mut uses: BTreeMap<String, Vec<TrustUse>> = BTreeMap::new();
         uses.insert(CONFIG.to_owned(), vec![TrustUse::Configuration]);
         uses.insert(PROJECT_POLICY.to_owned(), vec![TrustUse::Policy]);
+        uses.insert(CHARTER.to_owned(), vec![TrustUse::Charter]);
         for name in RULE_FILES {
             uses.insert(name.to_owned(), vec![TrustUse::RuleFile]);
         }
@@ -162,7 +167,7 @@ impl Candidates {
         if let Some(refused) = self.refused.iter().find(|refused| refused.path == path) {
             return Err(Error::invalid(format!("`{shown}` can't be trusted: {}", refused.why)));
         }
-        let has_place = [CONFIG, PROJECT_POLICY, catalogue::OWN].contains(&path)
+        let has_place = [CONFIG, PROJECT_POLICY, CHARTER, catalogue::OWN].contains(&path)
             || RULE_FILES.contains(&path)
             || is_skill_file(path);
         if is_book_file(path) || has_place {
@@ -176,7 +181,7 @@ impl Candidates {
     pub fn known(&self) -> String {
         let names: Vec<&str> = self.files.iter().map(|candidate| candidate.path.as_str()).collect();
         let kinds = format!(
-            "the files that can be trusted are {CONFIG}, {PROJECT_POLICY}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} \
+            "the files that can be trusted are {CONFIG}, {PROJECT_POLICY}, {CHARTER}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} \
              names under [assemble.paths]",
             RULE_FILES.join(", "),
             catalogue::OWN,

@@ -1,7 +1,12 @@
-//! `proem triage`: signals about projects.
+//! `proem triage`: signals about a project become artefacts, actions and questions.
 
+mod init;
 mod normalise;
+mod purge;
+mod run;
+mod status;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -10,18 +15,50 @@ use crate::failure::CommandFailure;
 
 pub(crate) const TRIAGE_EXAMPLES: &str = "\
 Examples:
-  proem triage normalise webhook.json
-  proem triage normalise backlog.json --json | jq .ticket";
+  proem triage init --name \"Mobile checkout\" --key MCU --level artefact --owner \"Olivia Reyes\"
+  proem triage run backlog.json webhooks.jsonl
+  proem triage status
+  proem triage normalise webhook.json";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TriageCommand {
+    /// Write the file that says who belongs to a project; asks for what is not given
+    #[command(after_help = init::INIT_EXAMPLES)]
+    Init(init::Init),
+    /// Take signals in and work on them: artefacts change, actions are proposed, questions asked
+    #[command(after_help = run::RUN_EXAMPLES)]
+    Run(run::Run),
+    /// Show what stands and what waits
+    #[command(after_help = "Example:\n  proem triage status --json")]
+    Status {
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Read what Jira and other systems wrote, and print it as signals of one form
     #[command(after_help = normalise::NORMALISE_EXAMPLES)]
     Normalise(normalise::Normalise),
+    /// Delete the texts of old signals, versions and cycles; asks for confirmation
+    #[command(after_help = "Example:\n  proem triage purge --before 90d")]
+    Purge {
+        /// Those from before: a date, or an age such as 90d
+        #[arg(long, value_name = "TIME")]
+        before: String,
+        /// A folder in the project
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        root: PathBuf,
+    },
 }
 
 pub(super) fn run(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {
     match command {
+        TriageCommand::Init(args) => init::run(args),
+        TriageCommand::Run(args) => run::run(args),
+        TriageCommand::Status { root, json } => status::run(root, *json),
         TriageCommand::Normalise(args) => normalise::run(args),
+        TriageCommand::Purge { before, root } => purge::run(before, root),
     }
 }

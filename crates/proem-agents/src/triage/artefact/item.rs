@@ -95,6 +95,20 @@ pub struct ArtefactItem {
 }
 
 impl ArtefactItem {
+    /// What it is called, else what it says first.
+    #[must_use]
+    pub fn heading(&self) -> Option<&ArtefactStatement> {
+        const NAMES: [ArtefactField; 6] = [
+            ArtefactField::Title,
+            ArtefactField::Name,
+            ArtefactField::Description,
+            ArtefactField::StatusSummary,
+            ArtefactField::Action,
+            ArtefactField::ScopeNotes,
+        ];
+        NAMES.into_iter().find_map(|field| self.text(field))
+    }
+
     /// A field that is a text.
     #[must_use]
     pub fn text(&self, field: ArtefactField) -> Option<&ArtefactStatement> {

@@ -21,6 +21,17 @@ pub enum StatementOrigin {
     Person(String),
 }
 
+impl StatementOrigin {
+    /// The signal; `None` for a person.
+    #[must_use]
+    pub const fn signal(&self) -> Option<&SignalRevision> {
+        match self {
+            Self::Signal(signal) => Some(signal),
+            Self::Person(_) => None,
+        }
+    }
+}
+
 /// What a statement is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {

@@ -259,3 +259,68 @@ impl TriageProject {
         !self.own_domains.iter().any(is_own)
     }
 }
+
+/// What a system says became of a ticket, in answers that hold no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TicketNews {
+    /// It stands still: flagged, moved to a status that says so, or linked to what blocks it.
+    pub standstill: Standstill,
+    /// The work on it is done.
+    pub completion: Completion,
+    /// A date that was promised moved.
+    pub slip: Slip,
+}
+
+/// Whether a ticket stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standstill {
+    /// It does from here on.
+    Begins,
+    /// It did, or was moved in any case, and does not any more.
+    Ends,
+    /// Nothing is said of it.
+    Unsaid,
+}
+
+/// Whether the work on a ticket is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    /// It is.
+    Done,
+    /// It is not, or nobody says so.
+    Pending,
+}
+
+/// Whether a date moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slip {
+    /// It did.
+    Moved,
+    /// Nothing is said of it.
+    Unsaid,
+}
+
+impl TicketNews {
+    /// What a signal says of its ticket.
+    #[must_use]
+    pub fn of(signal: &ProjectSignal, lexicon: &TriageLexicon) -> Self {
+        let words = SystemReader { signal, lexicon };
+        let facts = SystemFacts::of(signal, lexicon, &TriageProject::default());
+        let is_unflagged = words
+            .changes()
+            .iter()
+            .any(|change| change.of == Some(SystemWord::ChangeFlag) && change.to.is_none_or(|to| to.is_empty()));
+        let standstill = if facts.is_blocked() {
+            Standstill::Begins
+        } else if is_unflagged || facts.status == StatusFact::Elsewhere {
+            Standstill::Ends
+        } else {
+            Standstill::Unsaid
+        };
+        let by_category =
+            words.text("status_category").is_some_and(|said| said.measure(|said| said.eq_ignore_ascii_case("done")));
+        let completion = if by_category || words.is_completed() { Completion::Done } else { Completion::Pending };
+        let slip = if facts.is_due_moved { Slip::Moved } else { Slip::Unsaid };
+        Self { standstill, completion, slip }
+    }
+}

@@ -32,7 +32,7 @@ fn as_value(desk: &ActionDesk<'_>) -> Json {
     json!({
         "position": desk.status.power().as_str(),
         "obstacles": desk.obstacles().iter().map(EffectsObstacle::as_str).collect::<Vec<_>>(),
-        "level": desk.policy.level().as_str(),
+        "level": desk.level().as_str(),
         "store": desk.status.store,
         "performer": desk.status.performer.as_ref().map(|performer| json!({
             "epoch": performer.epoch.0, "process": performer.process, "at": when::rfc3339(performer.at),
@@ -60,7 +60,7 @@ fn page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
             &format!("{} by {}, {}", switch.power.as_str(), cut(&switch.actor, 60), when::clock(switch.at, zone)),
         );
     }
-    fact("level", desk.policy.level().as_str());
+    fact("level", desk.level().as_str());
     if let Some(performer) = &desk.status.performer {
         fact("last sweep", &format!("{} (number {})", when::clock(performer.at, zone), performer.epoch.0));
     }

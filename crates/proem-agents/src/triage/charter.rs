@@ -1,0 +1,362 @@
+//! A project as its file says: `.proem/triage/project.toml`.
+//!
+//! The file says who belongs to the project and how much may be done without asking, so it counts only as a person
+//! vouched for it; whoever reads it sees to that.
+
+use std::fmt;
+
+use proem_engine::policy::AutonomyLevel;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{TriageProject, date::from_text};
+
+/// The most bytes of the file.
+pub const MAX_CHARTER: usize = 256 * 1024;
+/// The most stakeholders, own domains, mail servers and milestones, each.
+const MOST: usize = 500;
+
+/// Who and what a project is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProjectCharter {
+    /// A UUID in lower case.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// The key that its tickets begin with, such as `TES`.
+    pub key: String,
+    /// Whether signals are worked on.
+    pub status: CharterStatus,
+    /// How much is done without asking.
+    pub level: AutonomyLevel,
+    /// Who answers for what nobody else does.
+    pub owner: String,
+    /// The IANA name of the zone that its people live in.
+    pub time_zone: String,
+    /// From when to when they work, in minutes after midnight.
+    pub working_hours: [u16; 2],
+    /// The domains of the organisation.
+    pub domains: Vec<String>,
+    /// The mail servers whose word on a sender is believed.
+    pub mail_servers: Vec<String>,
+    /// Whom it concerns.
+    pub stakeholders: Vec<CharterStakeholder>,
+    /// What was promised.
+    pub milestones: Vec<CharterMilestone>,
+}
+
+/// Whether signals are worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CharterStatus {
+    /// They are.
+    Active,
+    /// They are taken in and wait.
+    Paused,
+    /// They are taken in, and nothing more will be done.
+    Closed,
+}
+
+/// Somebody whom a project concerns.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CharterStakeholder {
+    /// The name.
+    pub name: String,
+    /// What the person is to the project.
+    #[serde(default)]
+    pub role: String,
+    /// The mail address.
+    pub address: String,
+    /// Whether the person belongs to the organisation. Without a word it is told by the own domains.
+    #[serde(default)]
+    pub inside: Option<bool>,
+}
+
+/// Something that was promised for a day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CharterMilestone {
+    /// The name.
+    pub name: String,
+    /// The day, in milliseconds since 1970, at its beginning in UTC.
+    pub due: i64,
+}
+
+/// What is wrong with the file, each with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CharterError {
+    /// The problems, in the order of the file.
+    pub problems: Vec<String>,
+}
+
+impl fmt::Display for CharterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problems.join("\n"))
+    }
+}
+
+impl std::error::Error for CharterError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CharterFile {
+    id: Spanned<String>,
+    name: Spanned<String>,
+    key: Spanned<String>,
+    #[serde(default = "active")]
+    status: CharterStatus,
+    level: Spanned<String>,
+    owner: Spanned<String>,
+    time_zone: Spanned<String>,
+    #[serde(default)]
+    working_hours: Option<Spanned<[String; 2]>>,
+    #[serde(default)]
+    domains: Vec<Spanned<String>>,
+    #[serde(default)]
+    mail_servers: Vec<String>,
+    #[serde(default)]
+    stakeholders: Vec<Spanned<CharterStakeholder>>,
+    #[serde(default)]
+    milestones: Vec<MilestoneEntry>,
+}
+
+const fn active() -> CharterStatus {
+    CharterStatus::Active
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MilestoneEntry {
+    name: String,
+    due: Spanned<String>,
+}
+
+impl ProjectCharter {
+    /// Reads the file; `path` is for errors.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong, each with its line and a caret, as far as it is TOML; else where it is none.
+    pub fn parse(text: &str, path: &str) -> Result<Self, CharterError> {
+        let file: CharterFile = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            CharterError { problems: vec![CharterReader { text, path, problems: Vec::new() }.at(at, error.message())] }
+        })?;
+        let mut reader = CharterReader { text, path, problems: Vec::new() };
+        let charter = reader.charter(file);
+        if reader.problems.is_empty() { Ok(charter) } else { Err(CharterError { problems: reader.problems }) }
+    }
+
+    /// Who belongs to it, as the classifier wants to know.
+    #[must_use]
+    pub fn people(&self) -> TriageProject {
+        TriageProject {
+            own_domains: self.domains.clone(),
+            stakeholders: self.stakeholders.iter().map(|known| known.address.clone()).collect(),
+        }
+    }
+
+    /// The stakeholder of an address, whatever its case.
+    #[must_use]
+    pub fn stakeholder(&self, address: &str) -> Option<&CharterStakeholder> {
+        self.stakeholders.iter().find(|known| known.address.eq_ignore_ascii_case(address))
+    }
+}
+
+struct CharterReader<'t> {
+    text: &'t str,
+    path: &'t str,
+    problems: Vec<String>,
+}
+
+impl CharterReader<'_> {
+    /// A problem with the line that it stands in, and a caret below it.
+    fn at(&self, byte: usize, problem: &str) -> String {
+        let before = self.text.get(..byte).unwrap_or(self.text);
+        let line = before.matches('\n').count().saturating_add(1);
+        let start = before.rfind('\n').map_or(0, |end| end.saturating_add(1));
+        let shown = self.text.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
+        let column = before.get(start..).unwrap_or_default().chars().count();
+        let shown: String = shown.chars().map(|c| if c.is_control() { ' ' } else { c }).take(160).collect();
+        let margin = line.to_string().len();
+        format!(
+            "{problem}\n{:margin$}--> {}:{line}:{}\n{:margin$} |\n{line} | {shown}\n{:margin$} | {:column$}^",
+            "",
+            self.path,
+            column.saturating_add(1),
+            "",
+            "",
+            ""
+        )
+    }
+
+    fn say(&mut self, byte: usize, problem: &str) {
+        let problem = self.at(byte, problem);
+        self.problems.push(problem);
+    }
+
+    fn charter(&mut self, file: CharterFile) -> ProjectCharter {
+        if !is_uuid(file.id.as_ref()) {
+            self.say(file.id.span().start, "`id` is no UUID; write 32 hexadecimal digits as 8-4-4-4-12");
+        }
+        for (value, name) in [(&file.name, "name"), (&file.key, "key"), (&file.owner, "owner")] {
+            let said = value.as_ref().trim();
+            if said.is_empty() || said.chars().count() > 200 || said.chars().any(char::is_control) {
+                self.say(value.span().start, &format!("`{name}` is one line of 1 to 200 characters; write it"));
+            }
+        }
+        let level = AutonomyLevel::of_name(file.level.as_ref()).unwrap_or_else(|| {
+            self.say(file.level.span().start, "`level` is one of monitoring, artefact and tactical; write one of them");
+            AutonomyLevel::Monitoring
+        });
+        let working_hours = file.working_hours.map_or([540, 1_050], |hours| {
+            let times = hours.as_ref().each_ref().map(|time| minutes(time));
+            match times {
+                [Some(from), Some(to)] if from < to => [from, to],
+                _ => {
+                    let problem = "`working_hours` are two times such as [\"09:00\", \"17:30\"], the earlier one first";
+                    self.say(hours.span().start, problem);
+                    [540, 1_050]
+                }
+            }
+        });
+        let counts = [file.domains.len(), file.mail_servers.len(), file.stakeholders.len(), file.milestones.len()];
+        if counts.into_iter().any(|count| count > MOST) {
+            self.say(0, &format!("a list has more than {MOST} entries; shorten it"));
+        }
+        let domains = file.domains.into_iter().map(|domain| self.domain(domain)).collect();
+        let stakeholders = file.stakeholders.into_iter().map(|known| self.stakeholder(known)).collect::<Vec<_>>();
+        let milestones = file.milestones.into_iter().map(|entry| self.milestone(entry)).collect();
+        ProjectCharter {
+            id: file.id.into_inner().to_ascii_lowercase(),
+            name: file.name.into_inner().trim().to_owned(),
+            key: file.key.into_inner().trim().to_owned(),
+            status: file.status,
+            level,
+            owner: file.owner.into_inner().trim().to_owned(),
+            time_zone: file.time_zone.into_inner(),
+            working_hours,
+            domains,
+            mail_servers: file.mail_servers,
+            stakeholders,
+            milestones,
+        }
+    }
+
+    fn domain(&mut self, domain: Spanned<String>) -> String {
+        let said = domain.as_ref();
+        let is_plain = said.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-'));
+        if !said.contains('.') || !is_plain || said.starts_with('.') || said.ends_with('.') {
+            self.say(domain.span().start, "a domain has letters, digits, dots and hyphens, such as `corp.example`");
+        }
+        domain.into_inner().to_ascii_lowercase()
+    }
+
+    fn stakeholder(&mut self, known: Spanned<CharterStakeholder>) -> CharterStakeholder {
+        let address = &known.as_ref().address;
+        let has_parts = address.rsplit_once('@').is_some_and(|(name, domain)| !name.is_empty() && domain.contains('.'));
+        if !has_parts || address.chars().any(|c| c.is_whitespace() || c.is_control()) || address.len() > 254 {
+            self.say(known.span().start, "`address` is no mail address; write one such as `sam@corp.example`");
+        }
+        if known.as_ref().name.trim().is_empty() {
+            self.say(known.span().start, "`name` of a stakeholder is empty; write the name");
+        }
+        known.into_inner()
+    }
+
+    fn milestone(&mut self, entry: MilestoneEntry) -> CharterMilestone {
+        let due = from_text(&format!("{}T00:00:00Z", entry.due.as_ref())).unwrap_or_else(|_| {
+            self.say(entry.due.span().start, "`due` is no day; write it as 2026-12-24");
+            0
+        });
+        CharterMilestone { name: entry.name, due }
+    }
+}
+
+/// Minutes after midnight of a time such as `09:30`.
+fn minutes(time: &str) -> Option<u16> {
+    let (hours, minutes) = time.split_once(':')?;
+    let number = |digits: &str| {
+        let is_plain = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_plain.then(|| digits.parse::<u16>().ok()).flatten()
+    };
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    (hours < 24 && minutes < 60).then(|| hours.saturating_mul(60).saturating_add(minutes))
+}
+
+/// Whether a text is a UUID as it is written (RFC 9562, section 4).
+fn is_uuid(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"
+id = "0192f0c1-7a2b-7c3d-8e4f-5a6b7c8d9e0f"
+name = "Mobile checkout"
+key = "MCU"
+level = "artefact"
+owner = "Olivia Reyes"
+time_zone = "Europe/Lisbon"
+working_hours = ["09:00", "17:30"]
+domains = ["corp.example"]
+mail_servers = ["mx.corp.example"]
+
+[[stakeholders]]
+name = "Sam Okoro"
+role = "sponsor"
+address = "sam@corp.example"
+
+[[milestones]]
+name = "Beta"
+due = "2026-12-24"
+"#;
+
+    #[test]
+    fn a_file_says_who_and_what() {
+        let charter = ProjectCharter::parse(WHOLE, "project.toml").unwrap();
+        assert_eq!((charter.key.as_str(), charter.level), ("MCU", AutonomyLevel::Artefact));
+        assert_eq!(charter.working_hours, [540, 1_050]);
+        assert_eq!(charter.milestones[0].due, 1_798_070_400_000);
+        assert_eq!(charter.stakeholder("SAM@corp.example").unwrap().name, "Sam Okoro");
+        assert_eq!(charter.people().stakeholders, ["sam@corp.example"]);
+    }
+
+    #[test]
+    fn every_problem_has_its_place() {
+        let check = |from: &str, to: &str, expected: &str| {
+            let error = ProjectCharter::parse(&WHOLE.replace(from, to), "project.toml").unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        };
+        check(
+            "level = \"artefact\"",
+            "level = \"full\"",
+            "`level` is one of monitoring, artefact and tactical; write one of them\n --> project.toml:5:9\n  |\n\
+             5 | level = \"full\"\n  |         ^",
+        );
+        check(
+            "owner =",
+            "ownr =",
+            "unknown field `ownr`, expected one of `id`, `name`, `key`, `status`, `level`, `owner`, `time_zone`, \
+             `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`\n --> project.toml:6:1\n  |\n\
+             6 | ownr = \"Olivia Reyes\"\n  | ^",
+        );
+        for (from, to) in [
+            ("0192f0c1-", "0192f0c1"),
+            ("\"MCU\"", "\"\""),
+            ("09:00", "18:00"),
+            ("[\"corp.example\"]", "[\"corp\"]"),
+            ("sam@corp.example", "sam at corp.example"),
+            ("2026-12-24", "Christmas"),
+        ] {
+            let error = ProjectCharter::parse(&WHOLE.replacen(from, to, 1), "project.toml").unwrap_err();
+            assert_eq!(error.problems.len(), 1, "{error}");
+        }
+        let several = WHOLE.replace("\"MCU\"", "\" \"").replace("2026-12-24", "soon");
+        assert_eq!(ProjectCharter::parse(&several, "project.toml").unwrap_err().problems.len(), 2);
+    }
+}

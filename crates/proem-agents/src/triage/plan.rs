@@ -1,0 +1,126 @@
+//! What is to happen because of signals: by rules alone, at a level of autonomy.
+//!
+//! A signal's classification recommends something; [`RecommendationFate::of`] is the table of what that may become at
+//! each level. What becomes of an artefact is worked out by [`RoundPlan`], with one item for each ticket; what a
+//! person has to decide becomes a question with two to five options, each with one typed action or none.
+//!
+//! Invariants: nothing here performs, stores or permits anything; text from outside keeps its label in everything that
+//! is planned; a signal that is blocked or kept out gives no action and no item; without a model nothing is drafted,
+//! and what would be is a question that says so; the same signals in the same order give the same plan.
+
+mod group;
+mod health;
+mod items;
+mod principals;
+mod questions;
+mod round;
+
+use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel};
+use proem_guard::{LabelTree, Untrusted};
+use serde_json::Value as Json;
+
+use super::contract::{EscalationReason, RecommendedAction, TimeSensitivity};
+
+pub use self::{
+    principals::{agreement, principals},
+    round::{ArtefactGate, ArtefactSet, RoundContext, RoundMember, RoundPlan, SignalOutcome, SignalOutcomeKind, plan},
+};
+
+/// What a recommendation becomes at a level of autonomy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecommendationFate {
+    /// It is written down.
+    Logged,
+    /// A person is asked.
+    Escalated,
+    /// It goes on: by itself, or held or approved as the policy has it.
+    Onward,
+}
+
+/// The fates by recommended action, at the levels monitoring, artefact and tactical.
+///
+/// `defer_to_sonnet` is for a model to resolve; without one a person is asked, whatever the level.
+const FATES: [(RecommendedAction, [RecommendationFate; 3]); 6] = {
+    use RecommendationFate::{Escalated, Logged, Onward};
+    [
+        (RecommendedAction::NoAction, [Logged, Logged, Logged]),
+        (RecommendedAction::Escalate, [Escalated, Escalated, Escalated]),
+        (RecommendedAction::UpdateArtefact, [Escalated, Onward, Onward]),
+        (RecommendedAction::AddJiraComment, [Escalated, Escalated, Onward]),
+        (RecommendedAction::DraftCommunication, [Escalated, Escalated, Onward]),
+        (RecommendedAction::DeferToSonnet, [Escalated, Escalated, Escalated]),
+    ]
+};
+
+impl RecommendationFate {
+    /// What a recommendation becomes.
+    #[must_use]
+    pub fn of(action: RecommendedAction, level: AutonomyLevel) -> Self {
+        let of_action = FATES.into_iter().find(|(known, _)| *known == action).map(|(_, fates)| fates);
+        let place = AutonomyLevel::ALL.iter().position(|known| *known == level);
+        // What the table does not have is a person's to decide.
+        of_action.zip(place).and_then(|(fates, place)| fates.get(place).copied()).unwrap_or(Self::Escalated)
+    }
+}
+
+/// A comment that may go to a ticket: words of ours alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedComment {
+    /// The action as an agent would give it.
+    pub action: Untrusted<Json>,
+    /// The signal that it is for.
+    pub cause: SignalRevision,
+    /// How many principals say what it rests on.
+    pub agreeing: u32,
+}
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedQuestion {
+    /// What it is about, in words that make it the same question when it comes again: never shown.
+    pub subject: String,
+    /// Why a person is asked.
+    pub reason: EscalationReason,
+    /// The question, in words of ours.
+    pub title: String,
+    /// What it came from, contained.
+    pub about: LabelTree,
+    /// What to choose from.
+    pub options: Vec<PlannedOption>,
+    /// The id of the option that is recommended, and why.
+    pub recommended: (&'static str, &'static str),
+    /// How soon it has to be decided.
+    pub time: TimeSensitivity,
+    /// The signals that led to it.
+    pub causes: Vec<SignalRevision>,
+}
+
+/// Something to choose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedOption {
+    /// `A`, `B`, `C`.
+    pub id: &'static str,
+    /// What it means.
+    pub label: &'static str,
+    /// The one action that follows, as an agent would give it; `None` if nothing does.
+    pub action: Option<Untrusted<Json>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_of_the_table() {
+        use AutonomyLevel::{Artefact, Monitoring, Tactical};
+        use RecommendationFate::{Escalated, Logged, Onward};
+        let cells = |action| [Monitoring, Artefact, Tactical].map(|level| RecommendationFate::of(action, level));
+        assert_eq!(cells(RecommendedAction::NoAction), [Logged, Logged, Logged]);
+        assert_eq!(cells(RecommendedAction::Escalate), [Escalated, Escalated, Escalated]);
+        assert_eq!(cells(RecommendedAction::UpdateArtefact), [Escalated, Onward, Onward]);
+        assert_eq!(cells(RecommendedAction::AddJiraComment), [Escalated, Escalated, Onward]);
+        assert_eq!(cells(RecommendedAction::DraftCommunication), [Escalated, Escalated, Onward]);
+        assert_eq!(cells(RecommendedAction::DeferToSonnet), [Escalated, Escalated, Escalated]);
+        assert_eq!(RecommendedAction::ALL.len(), FATES.len(), "an action that the table does not have");
+    }
+}

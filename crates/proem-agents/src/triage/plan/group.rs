@@ -1,0 +1,122 @@
+//! Signals about the same thing, as one.
+
+use std::collections::BTreeMap;
+
+use proem_engine::effect::key::SignalRevision;
+use proem_guard::{Untrusted, Verdict, show};
+
+use super::round::RoundMember;
+use crate::triage::classify::{ClassificationBasis, Completion, Slip, Standstill, TicketNews, TriageLexicon};
+
+/// Signals about the same thing.
+#[derive(Debug)]
+pub(super) struct GroupedSignals<'r> {
+    members: Vec<RoundMember<'r>>,
+    leader: usize,
+    key: &'r str,
+}
+
+impl<'r> GroupedSignals<'r> {
+    pub(super) fn new(members: Vec<RoundMember<'r>>, key: &'r str) -> Self {
+        let rank = |member: &RoundMember<'_>| {
+            let answer = &member.classification.answer;
+            (is_kept_out(member), answer.importance, answer.category)
+        };
+        let leader = (0..members.len()).min_by_key(|at| members.get(*at).map(rank)).unwrap_or_default();
+        Self { members, leader, key }
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "a group has a member, and its leader is one")]
+    pub(super) fn leader(&self) -> &RoundMember<'r> {
+        &self.members[self.leader]
+    }
+
+    pub(super) fn members(&self) -> impl Iterator<Item = &RoundMember<'r>> {
+        self.members.iter()
+    }
+
+    /// The key that the project's tickets begin with.
+    pub(super) const fn key(&self) -> &str {
+        self.key
+    }
+
+    pub(super) fn causes(&self) -> Vec<SignalRevision> {
+        self.members.iter().map(|member| SignalRevision::from(member.signal)).collect()
+    }
+
+    pub(super) fn ticket(&self) -> Option<&'r Untrusted<String>> {
+        let of_leader = self.leader().signal.ticket.as_ref();
+        of_leader.or_else(|| self.members.iter().find_map(|member| member.signal.ticket.as_ref()))
+    }
+
+    pub(super) fn rationale(&self) -> String {
+        self.leader().classification.answer.action_rationale.clone()
+    }
+
+    /// What the last of them that says something says of the ticket.
+    pub(super) fn standstill(&self, lexicon: &TriageLexicon) -> Standstill {
+        let said = self.members.iter().rev().map(|member| TicketNews::of(member.signal, lexicon).standstill);
+        said.into_iter().find(|said| *said != Standstill::Unsaid).unwrap_or(Standstill::Unsaid)
+    }
+
+    pub(super) fn is_done(&self, lexicon: &TriageLexicon) -> bool {
+        let last = self.members.iter().rev().find(|member| member.signal.ticket.is_some());
+        last.is_some_and(|member| TicketNews::of(member.signal, lexicon).completion == Completion::Done)
+    }
+
+    pub(super) fn slips(&self, lexicon: &TriageLexicon) -> bool {
+        self.members.iter().any(|member| TicketNews::of(member.signal, lexicon).slip == Slip::Moved)
+    }
+}
+
+/// Whether the texts of a signal are out, and with them whatever they would lead to.
+pub(super) fn is_kept_out(member: &RoundMember<'_>) -> bool {
+    let by_text = member.classification.basis != ClassificationBasis::System;
+    by_text && member.sanitised.verdict >= Verdict::Quarantine
+}
+
+/// Signals about one ticket, and related ones about the same kind of trouble, are one group.
+pub(super) fn grouped<'r>(batch: &[RoundMember<'r>], key: &'r str) -> Vec<GroupedSignals<'r>> {
+    let mut parent: Vec<usize> = (0..batch.len()).collect();
+    let mut by_id: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, member) in batch.iter().enumerate() {
+        by_id.entry(&member.signal.id).or_default().push(at);
+    }
+    for (at, member) in batch.iter().enumerate() {
+        for related in &member.classification.answer.related_signals {
+            for other in by_id.get(related.as_str()).into_iter().flatten() {
+                let Some(other_member) = batch.get(*other) else { continue };
+                // A text that is out joins nothing: what an attacker writes is no part of somebody else's item.
+                if !is_kept_out(member) && !is_kept_out(other_member) && belong_together(member, other_member) {
+                    let (one, two) = (root(&parent, at), root(&parent, *other));
+                    if let Some(of) = parent.get_mut(one.max(two)) {
+                        *of = one.min(two);
+                    }
+                }
+            }
+        }
+    }
+    let mut groups: BTreeMap<usize, Vec<RoundMember<'r>>> = BTreeMap::new();
+    for (at, member) in batch.iter().enumerate() {
+        groups.entry(root(&parent, at)).or_default().push(*member);
+    }
+    groups.into_values().map(|members| GroupedSignals::new(members, key)).collect()
+}
+
+fn root(parent: &[usize], of: usize) -> usize {
+    let mut at = of;
+    while let Some(next) = parent.get(at).copied().filter(|next| *next != at) {
+        at = next;
+    }
+    at
+}
+
+/// Whether two related signals are about one thing: the same ticket, or the same kind of trouble.
+fn belong_together(one: &RoundMember<'_>, two: &RoundMember<'_>) -> bool {
+    let ticket = |member: &RoundMember<'_>| member.signal.ticket.as_ref().map(show::json);
+    let category = |member: &RoundMember<'_>| member.classification.answer.category;
+    match (ticket(one), ticket(two)) {
+        (Some(one), Some(two)) => one == two,
+        _ => category(one) == category(two),
+    }
+}

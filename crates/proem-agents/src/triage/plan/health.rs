@@ -1,0 +1,68 @@
+//! The colour of a project, by what is open in its artefacts.
+
+use std::collections::BTreeMap;
+
+use proem_engine::effect::key::SignalRevision;
+
+use super::items::{self, ItemFields};
+use crate::triage::artefact::{
+    Artefact, ArtefactField, ArtefactItem, ArtefactItemKind, ArtefactOperation, ArtefactValue, ItemStatus,
+};
+
+/// How many tickets moved.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct MovedTickets {
+    /// All of them.
+    pub(super) all: usize,
+    /// Those that moved to done.
+    pub(super) done: usize,
+}
+
+/// The colour of the project, and why, as the items have it.
+pub(super) fn health(
+    delivery: &Artefact,
+    raid: Option<&Artefact>,
+    causes: &[SignalRevision],
+    moved: MovedTickets,
+) -> Option<ArtefactOperation> {
+    let blockers: Vec<_> = delivery.open(ArtefactItemKind::Blocker).collect();
+    let raid: Vec<_> = raid.into_iter().flat_map(Artefact::items).filter(|(_, item)| item.status.is_open()).collect();
+    let late =
+        delivery.open(ArtefactItemKind::Milestone).filter(|(_, item)| item.status != ItemStatus::OnTrack).count();
+    let is = |item: &ArtefactItem, word: &str| item.word(ArtefactField::Severity) == Some(word);
+    let critical = raid.iter().chain(&blockers).any(|(_, item)| is(item, "critical"));
+    let serious = raid.iter().filter(|(_, item)| is(item, "critical") || is(item, "high")).count();
+    let colour = if critical {
+        "red"
+    } else if !blockers.is_empty() || serious > 0 || late > 0 {
+        "amber"
+    } else {
+        "green"
+    };
+    let MovedTickets { all: moved, done } = moved;
+    let mut words = vec![
+        counted(blockers.len(), "open blocker"),
+        format!("{} in the RAID log, {serious} of them high or critical", counted(raid.len(), "open item")),
+    ];
+    if late > 0 {
+        words.push(format!("{} at risk or late", counted(late, "milestone")));
+    }
+    if moved > 0 {
+        words.push(format!("{} moved since the last version, {done} of them to done", counted(moved, "ticket")));
+    }
+    let summary = items::inferred(format!("{colour}: {}.", words.join("; ")), causes);
+    let fields: ItemFields = BTreeMap::from([
+        (ArtefactField::OverallStatus, ArtefactValue::Word(colour)),
+        (ArtefactField::StatusSummary, ArtefactValue::Text(summary.clone())),
+    ]);
+    let health = delivery.of_kind(ArtefactItemKind::Health).next();
+    match health {
+        None => Some(ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Health, status: None, fields }),
+        Some((_, item)) if item.text(ArtefactField::StatusSummary).is_some_and(|said| said.says_what(&summary)) => None,
+        Some((id, _)) => Some(ArtefactOperation::Modify { id, changes: fields, reason: summary }),
+    }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,252 @@
+//! Items of artefacts from signals: what stands in them, and what changes of them.
+
+use std::collections::BTreeMap;
+
+use proem_engine::effect::key::SignalRevision;
+use proem_engine::run::Time;
+use proem_guard::{LabelTree, Untrusted, Verdict};
+use proem_text::{Label, Source};
+
+use super::group::GroupedSignals;
+use crate::triage::{
+    artefact::{
+        Artefact, ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactOperation, ArtefactStatement, ArtefactValue,
+        FieldForm, ItemStatus,
+    },
+    contract::{SignalCategory, SignalImportance},
+    date::from_text,
+    sanitise::SanitisedSignal,
+    signal::ProjectSignal,
+};
+
+/// Fields of an item.
+pub(super) type ItemFields = BTreeMap<ArtefactField, ArtefactValue>;
+
+/// The kind of item of the RAID log that a category makes, if it makes one.
+pub(super) fn raid_kind(category: SignalCategory, importance: SignalImportance) -> Option<ArtefactItemKind> {
+    match category {
+        SignalCategory::Blocker => Some(ArtefactItemKind::Issue),
+        SignalCategory::Risk => Some(ArtefactItemKind::Risk),
+        SignalCategory::Dependency => Some(ArtefactItemKind::Dependency),
+        // A bug is the backlog's own, until it threatens more than itself.
+        SignalCategory::Quality if importance.is_at_least(SignalImportance::High) => Some(ArtefactItemKind::Issue),
+        _ => None,
+    }
+}
+
+/// The item's severity.
+pub(super) const fn severity(importance: SignalImportance) -> &'static str {
+    match importance {
+        SignalImportance::Critical => "critical",
+        SignalImportance::High => "high",
+        SignalImportance::Medium => "medium",
+        SignalImportance::Low => "low",
+    }
+}
+
+/// Words of ours about signals, as a rule concludes them.
+pub(super) fn inferred(words: impl Into<String>, causes: &[SignalRevision]) -> ArtefactStatement {
+    let label = Label::from_source(Source::named("triage/rule"));
+    ArtefactStatement::inference(Untrusted::new(words.into(), label), causes.to_vec())
+}
+
+/// Words of ours around a ticket's key.
+pub(super) fn about_ticket(
+    ticket: Option<&Untrusted<String>>,
+    words: impl Fn(&str) -> String,
+    causes: &[SignalRevision],
+) -> ArtefactStatement {
+    match ticket {
+        Some(ticket) => ArtefactStatement::inference(
+            ticket.clone().map(|key| words(&capped(&key, FieldForm::TICKET))),
+            causes.to_vec(),
+        ),
+        None => inferred(words("it"), causes),
+    }
+}
+
+/// A text of at most so many characters.
+fn capped(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => {
+            let end = text.char_indices().nth(most.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
+            format!("{}…", text.get(..end).unwrap_or_default())
+        }
+    }
+}
+
+/// What a signal itself says in that field, as far as it may go on.
+fn passed(
+    sanitised: &SanitisedSignal,
+    signal: &ProjectSignal,
+    is_wanted: impl Fn(&str) -> bool,
+    most: usize,
+) -> Option<ArtefactStatement> {
+    let field = sanitised.fields.iter().find(|field| is_wanted(field.name) && field.text.is_some())?;
+    let text = field.text.clone()?.map(|text| capped(text.trim(), most));
+    if text.measure(|text| text.trim().is_empty()) {
+        return None;
+    }
+    let statement = ArtefactStatement::fact(text, SignalRevision::from(signal));
+    Some(if field.verdict >= Verdict::Flag { statement.flagged() } else { statement })
+}
+
+/// The title of an item: the summary, else what it is about.
+pub(super) fn title(group: &GroupedSignals<'_>) -> ArtefactStatement {
+    let leader = group.leader();
+    passed(leader.sanitised, leader.signal, |name| name == "summary", FieldForm::LINE).unwrap_or_else(|| {
+        let category = leader.classification.answer.category.as_str();
+        about_ticket(group.ticket(), |ticket| format!("{category}: {ticket}"), &group.causes())
+    })
+}
+
+/// What an item says: the news in the signal's words, else that its texts were kept out.
+pub(super) fn description(group: &GroupedSignals<'_>) -> ArtefactStatement {
+    let leader = group.leader();
+    let news = passed(leader.sanitised, leader.signal, |name| name != "summary", FieldForm::PARAGRAPH);
+    let summary = || passed(leader.sanitised, leader.signal, |name| name == "summary", FieldForm::PARAGRAPH);
+    news.or_else(summary).unwrap_or_else(|| inferred(group.rationale(), &group.causes()))
+}
+
+/// Who cares for it: whom the ticket is assigned to, else the project's owner until somebody takes it.
+fn owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
+    let assignee = group.members().find_map(|member| {
+        let LabelTree::Map(fields) = &member.signal.fields else { return None };
+        match fields.get("assignee")? {
+            LabelTree::Outside(name) if !name.is_empty() => {
+                let name = name.clone().map(|name| capped(&name, FieldForm::LINE));
+                Some(ArtefactStatement::fact(name, SignalRevision::from(member.signal)))
+            }
+            _ => None,
+        }
+    });
+    assignee.unwrap_or_else(|| {
+        inferred(capped(&format!("{owner} (owner of the project)"), FieldForm::LINE), &group.causes())
+    })
+}
+
+/// What should happen next about it.
+fn next_step(kind: ArtefactItemKind, is_blocker: bool) -> fn(&str) -> String {
+    match kind {
+        ArtefactItemKind::Issue if is_blocker => |ticket| format!("Agree who unblocks {ticket}, and by when."),
+        ArtefactItemKind::Issue => |ticket| format!("Agree who mends {ticket}, and whether the release waits for it."),
+        ArtefactItemKind::Dependency => |ticket| format!("Ask whoever {ticket} waits for to confirm a date."),
+        _ => |ticket| format!("Agree what is done about {ticket}, and who does it."),
+    }
+}
+
+/// A new item of the RAID log.
+pub(super) fn raid_item(kind: ArtefactItemKind, group: &GroupedSignals<'_>, project_owner: &str) -> ArtefactOperation {
+    let answer = &group.leader().classification.answer;
+    let causes = group.causes();
+    let mut fields: ItemFields = BTreeMap::from([
+        (ArtefactField::Title, ArtefactValue::Text(title(group))),
+        (ArtefactField::Description, ArtefactValue::Text(description(group))),
+        (ArtefactField::Severity, ArtefactValue::Word(severity(answer.importance))),
+        (ArtefactField::Owner, ArtefactValue::Text(owner(group, project_owner))),
+        (ArtefactField::Source, ArtefactValue::Word("integration_signal")),
+    ]);
+    let is_blocker = answer.category == SignalCategory::Blocker;
+    let step = about_ticket(group.ticket(), next_step(kind, is_blocker), &causes);
+    fields.insert(ArtefactField::Mitigation, ArtefactValue::Text(step));
+    if let Some(ticket) = ticket_text(group) {
+        fields.insert(ArtefactField::SourceReference, ArtefactValue::Text(ticket));
+    }
+    ArtefactOperation::Add { id: None, kind, status: None, fields }
+}
+
+/// The ticket of a group as a fact.
+pub(super) fn ticket_text(group: &GroupedSignals<'_>) -> Option<ArtefactStatement> {
+    let member = group.members().find(|member| member.signal.ticket.is_some())?;
+    let ticket = member.signal.ticket.clone()?;
+    let fits = ticket.measure(|key| !key.trim().is_empty() && key.chars().count() <= FieldForm::TICKET);
+    fits.then(|| ArtefactStatement::fact(ticket, SignalRevision::from(member.signal)))
+}
+
+/// A blocker behind an item of the RAID log.
+pub(super) fn blocker(group: &GroupedSignals<'_>, raid: ArtefactItemId, project_owner: &str) -> ArtefactOperation {
+    let answer = &group.leader().classification.answer;
+    let mut fields: ItemFields = BTreeMap::from([
+        (ArtefactField::Description, ArtefactValue::Text(title(group))),
+        (ArtefactField::Severity, ArtefactValue::Word(severity(answer.importance))),
+        (ArtefactField::Owner, ArtefactValue::Text(owner(group, project_owner))),
+        (ArtefactField::RaidItem, ArtefactValue::RaidItems(vec![raid])),
+    ]);
+    if let Some(ticket) = ticket_text(group) {
+        fields.insert(ArtefactField::SourceTicket, ArtefactValue::Text(ticket));
+    }
+    ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Blocker, status: None, fields }
+}
+
+/// A ticket of the backlog that deserves attention; `None` without a ticket.
+pub(super) fn highlight(group: &GroupedSignals<'_>, flag: &'static str) -> Option<ArtefactOperation> {
+    let ticket = ticket_text(group)?;
+    let causes = group.causes();
+    let step: fn(&str) -> String = match flag {
+        "scope_creep" => |ticket| format!("Decide whether {ticket} stays in the sprint, and what leaves it."),
+        "missing_criteria" => |ticket| format!("Say in {ticket} when it is done."),
+        _ => |ticket| format!("Look at {ticket} in the next refinement."),
+    };
+    let step = about_ticket(group.ticket(), step, &causes);
+    let fields = BTreeMap::from([
+        (ArtefactField::TicketId, ArtefactValue::Text(ticket)),
+        (ArtefactField::Title, ArtefactValue::Text(title(group))),
+        (ArtefactField::Flag, ArtefactValue::Word(flag)),
+        (ArtefactField::Detail, ArtefactValue::Text(inferred(group.rationale(), &causes))),
+        (ArtefactField::SuggestedAction, ArtefactValue::Text(step)),
+    ]);
+    Some(ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Highlight, status: None, fields })
+}
+
+/// The open item of those kinds that is about the group's ticket; without a ticket the one of the same title.
+pub(super) fn about_same(
+    artefact: &Artefact,
+    kinds: &[ArtefactItemKind],
+    group: &GroupedSignals<'_>,
+) -> Option<ArtefactItemId> {
+    let ticket = ticket_text(group);
+    let title = title(group);
+    let is_same = |fields: &BTreeMap<ArtefactField, ArtefactValue>| {
+        let says = |field: ArtefactField, wanted: &ArtefactStatement| matches!(fields.get(&field), Some(ArtefactValue::Text(text)) if text.says_what(wanted));
+        let places = [ArtefactField::SourceReference, ArtefactField::SourceTicket, ArtefactField::TicketId];
+        match &ticket {
+            Some(ticket) => places.into_iter().any(|place| says(place, ticket)),
+            None => says(ArtefactField::Title, &title),
+        }
+    };
+    let mut open = artefact.items().filter(|(id, item)| kinds.contains(&id.kind) && item.status.is_open());
+    open.find(|(_, item)| is_same(&item.fields)).map(|(id, _)| id)
+}
+
+/// The statuses that lead an item of the RAID log to its end, from how it stands.
+pub(super) const fn way_to(status: ItemStatus, is_over: bool) -> &'static [ItemStatus] {
+    match (status, is_over) {
+        (ItemStatus::Open, false) => &[ItemStatus::Mitigating],
+        (ItemStatus::Open, true) => &[ItemStatus::Mitigating, ItemStatus::Resolved],
+        (ItemStatus::Mitigating, true) => &[ItemStatus::Resolved],
+        _ => &[],
+    }
+}
+
+/// A sprint as a signal names it; `None` unless it says everything that a sprint has.
+pub(super) fn sprint(sanitised: &SanitisedSignal, signal: &ProjectSignal) -> Option<ItemFields> {
+    let LabelTree::Map(fields) = &signal.fields else { return None };
+    let LabelTree::Map(other) = fields.get("other")? else { return None };
+    let LabelTree::Map(sprint) = other.get("sprint")? else { return None };
+    let text = |name: &str| match sprint.get(name) {
+        Some(LabelTree::Outside(text)) => Some(text),
+        _ => None,
+    };
+    let date = |name: &str| text(name)?.measure(|text| from_text(text).ok()).map(|at| ArtefactValue::Date(Time(at)));
+    let cause = SignalRevision::from(signal);
+    let name = passed(sanitised, signal, |name| name == "summary", FieldForm::LINE)?;
+    // The goal of a sprint is not among the texts that were looked at, so it stays out.
+    let goal = inferred("The sprint's goal stands in the ticket system.", &[cause]);
+    Some(BTreeMap::from([
+        (ArtefactField::Name, ArtefactValue::Text(name)),
+        (ArtefactField::StartDate, date("startDate")?),
+        (ArtefactField::EndDate, date("endDate")?),
+        (ArtefactField::Goal, ArtefactValue::Text(goal)),
+    ]))
+}

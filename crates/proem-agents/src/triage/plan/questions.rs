@@ -1,0 +1,204 @@
+//! What a person has to decide, with what to choose from.
+
+use proem_guard::{LabelTree, Untrusted, Verdict};
+use proem_text::{Label, Source};
+use serde_json::json;
+
+use super::group::GroupedSignals;
+use super::round::RoundMember;
+use super::{PlannedOption, PlannedQuestion};
+use crate::triage::{
+    charter::ProjectCharter,
+    contract::{EscalationReason, RecommendedAction, SignalCategory, TimeSensitivity},
+    signal::SignalSource,
+};
+use proem_guard::show;
+
+/// The most signals that one question shows.
+const MAX_SHOWN: usize = 10;
+/// The most texts of a signal that a question shows.
+const MAX_TEXTS: usize = 3;
+
+/// A group as a question shows it: its tickets, senders and texts, as far as they may be read.
+fn about<'g>(members: impl Iterator<Item = &'g RoundMember<'g>>) -> LabelTree {
+    let mut shown: Vec<LabelTree> = Vec::new();
+    let mut beyond = 0_usize;
+    for member in members {
+        if shown.len() >= MAX_SHOWN {
+            beyond = beyond.saturating_add(1);
+            continue;
+        }
+        let outside = |text: Option<&Untrusted<String>>| text.map_or(LabelTree::Null, |text| text.clone().into());
+        let texts = member.sanitised.fields.iter().filter_map(|field| {
+            let text = field.text.clone()?;
+            Some(if field.verdict >= Verdict::Flag { LabelTree::Flagged(text) } else { text.into() })
+        });
+        let out = member.sanitised.fields.iter().filter(|field| field.is_out()).count();
+        let mut parts = vec![
+            ("source", LabelTree::from(member.signal.source.as_str())),
+            ("ticket", outside(member.signal.ticket.as_ref())),
+            ("sender", outside(member.sanitised.sender.as_ref())),
+            ("says", LabelTree::list(texts.take(MAX_TEXTS))),
+        ];
+        if out > 0 {
+            parts.push(("kept out", LabelTree::from(format!("{out} of its texts, see the quarantine").as_str())));
+        }
+        parts.retain(|(_, part)| *part != LabelTree::Null);
+        shown.push(LabelTree::map(parts));
+    }
+    if beyond > 0 {
+        shown.push(format!("and {beyond} more").as_str().into());
+    }
+    LabelTree::list(shown)
+}
+
+const fn choice(id: &'static str, label: &'static str) -> PlannedOption {
+    PlannedOption { id, label, action: None }
+}
+
+/// What makes a question about the same thing the same question: the ticket, else the signal.
+fn subject(group: &GroupedSignals<'_>, what: &str) -> String {
+    let ticket = group.ticket().map(show::json);
+    let about = ticket.as_ref().and_then(|ticket| ticket.as_str()).unwrap_or(&group.leader().signal.id).to_owned();
+    format!("{what}\n{about}")
+}
+
+/// A question about one group, by what its signals recommend.
+pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> PlannedQuestion {
+    let answer = &group.leader().classification.answer;
+    let category = answer.category;
+    let (reason, title, mut options, recommended) = match category {
+        _ if answer.recommended_action == RecommendedAction::DraftCommunication => message(group, charter),
+        SignalCategory::Scope => (
+            EscalationReason::ScopeChange,
+            "The scope changed after the sprint was agreed. Does the change stand?".to_owned(),
+            vec![
+                choice("A", "it stands: the sprint is larger, and what may slip is said"),
+                choice("B", "it stands, and something of the same size leaves the sprint"),
+                choice("C", "it does not: it goes back to the backlog"),
+            ],
+            ("B", "what was agreed stays about as large as it was"),
+        ),
+        SignalCategory::Blocker => (
+            EscalationReason::StrategicImpact,
+            "Work stands still, and it is critical. Who takes it?".to_owned(),
+            vec![
+                choice("A", "taken: whoever decides sees to it that it is unblocked"),
+                choice("B", "known already: nothing more is needed"),
+            ],
+            ("A", "it is critical, and nothing shows that somebody has it"),
+        ),
+        _ => (
+            EscalationReason::StrategicImpact,
+            format!("Something critical came in ({}). Who takes it?", category.as_str()),
+            vec![
+                choice("A", "taken: whoever decides sees to it"),
+                choice("B", "not as critical as it looks: nothing more is needed"),
+            ],
+            ("A", "it says of itself that it is critical"),
+        ),
+    };
+    options.extend(ticket_change(group, category));
+    PlannedQuestion {
+        subject: subject(group, &format!("{}\n{}", reason.as_str(), category.as_str())),
+        reason,
+        title,
+        about: about(group.members()),
+        options,
+        recommended,
+        time: answer.time_sensitivity,
+        causes: group.causes(),
+    }
+}
+
+type QuestionParts = (EscalationReason, String, Vec<PlannedOption>, (&'static str, &'static str));
+
+/// A message that somebody may expect an answer to: without a model nothing is drafted.
+fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionParts {
+    let reason = if group.members().any(|member| is_outside(member, charter)) {
+        EscalationReason::ExternalCommunication
+    } else {
+        EscalationReason::LowConfidence
+    };
+    (
+        reason,
+        "Somebody may expect an answer. Without a model nothing is drafted.".to_owned(),
+        vec![choice("A", "whoever decides answers"), choice("B", "no answer is needed")],
+        ("A", "a message of a stakeholder is better answered than forgotten"),
+    )
+}
+
+/// Whether a sender is outside, or nobody knows.
+pub(super) fn is_outside(member: &RoundMember<'_>, charter: &ProjectCharter) -> bool {
+    let address = member.signal.sender.as_ref().and_then(|sender| sender.address.as_ref()).map(show::json);
+    let Some(address) = address.as_ref().and_then(|address| address.as_str()) else { return true };
+    let by_domain = || {
+        let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain).to_lowercase();
+        !charter.domains.iter().any(|own| domain == *own || domain.ends_with(&format!(".{own}")))
+    };
+    let inside = charter.stakeholder(address).and_then(|known| known.inside);
+    inside.map_or_else(by_domain, |is_inside| !is_inside)
+}
+
+/// An option that changes the ticket, where a ticket system could do it: only a person's choice makes such an action.
+fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option<PlannedOption> {
+    let leader = group.leader();
+    let cause = json!([{ "id": leader.signal.id, "revision": leader.signal.revision }]);
+    let label = |sources: &Label| sources.join(&Label::from_source(Source::named("triage/rule")));
+    match (leader.signal.source, &leader.signal.ticket, category) {
+        (SignalSource::Jira, Some(ticket), SignalCategory::Blocker) => {
+            let action = ticket.clone().map(|key| {
+                json!({ "action": "jira_status_change", "target": key, "fields": { "status": "blocked" }, "causes": cause })
+            });
+            Some(PlannedOption { id: "D", label: "taken, and the ticket is moved to blocked", action: Some(action) })
+        }
+        (SignalSource::Mail | SignalSource::Outlook, None, SignalCategory::Blocker | SignalCategory::Quality) => {
+            let summary = leader.sanitised.fields.iter().find(|field| field.name == "summary")?.text.clone()?;
+            let joined = label(summary.label());
+            let exact = show::json(&summary).as_str().unwrap_or_default().chars().take(150).collect::<String>();
+            let action = json!({
+                "action": "jira_create_ticket", "target": group.key(), "fields": { "summary": exact }, "causes": cause,
+            });
+            Some(PlannedOption {
+                id: "D",
+                label: "taken, and a ticket is created for it",
+                action: Some(Untrusted::new(action, joined)),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// One question for all changes of artefacts that the level of autonomy does not allow.
+pub(super) fn of_withheld(groups: &[&GroupedSignals<'_>], title: String) -> PlannedQuestion {
+    let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
+    let first = groups.first().map_or_else(String::new, |group| subject(group, "withheld"));
+    PlannedQuestion {
+        subject: first,
+        reason: EscalationReason::OutsideAutonomyLevel,
+        title,
+        about: about(groups.iter().flat_map(|group| group.members())),
+        options: vec![choice("A", "whoever decides brings the artefacts up to date"), choice("B", "leave it")],
+        recommended: ("A", "the signals would change what the artefacts say"),
+        time: TimeSensitivity::ThisWeek,
+        causes,
+    }
+}
+
+/// One question for all tickets that a comment would have gone to.
+pub(super) fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
+    let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
+    let first = groups.first().map_or_else(String::new, |group| subject(group, "comment"));
+    let tickets =
+        if groups.len() == 1 { "A new ticket has".to_owned() } else { format!("{} new tickets have", groups.len()) };
+    PlannedQuestion {
+        subject: first,
+        reason: EscalationReason::OutsideAutonomyLevel,
+        title: format!("{tickets} no description. Who asks for one?"),
+        about: about(groups.iter().flat_map(|group| group.members())),
+        options: vec![choice("A", "whoever decides asks on the tickets"), choice("B", "leave it")],
+        recommended: ("A", "nobody can start on a ticket that says nothing"),
+        time: TimeSensitivity::NoDeadline,
+        causes,
+    }
+}

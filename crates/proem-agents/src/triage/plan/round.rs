@@ -1,0 +1,586 @@
+//! One round: everything that signals which came together change and ask.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel, run::Time};
+use proem_guard::show;
+use serde_json::json;
+
+use super::{
+    PlannedComment, PlannedQuestion, RecommendationFate,
+    group::{GroupedSignals, grouped, is_kept_out},
+    health::{MovedTickets, health},
+    items::{self, ItemFields},
+    principals::agreement,
+    questions,
+};
+use crate::triage::{
+    artefact::{
+        AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItem, ArtefactItemId,
+        ArtefactItemKind, ArtefactKind, ArtefactOperation, ArtefactValue, ItemStatus, RuleViolation, SignalReferences,
+        apply,
+    },
+    charter::ProjectCharter,
+    classify::{ClassificationBasis, SignalClassification, Standstill, TriageLexicon},
+    contract::{RecommendedAction, SignalCategory, SignalImportance},
+    sanitise::{SanitisedSignal, SignalEffects},
+    signal::{ProjectSignal, SignalKind, SignalSource},
+};
+
+/// The artefacts of a project, each as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArtefactSet(BTreeMap<ArtefactKind, Artefact>);
+
+impl ArtefactSet {
+    /// Those of a project that has none yet.
+    #[must_use]
+    pub fn new(project: &str) -> Self {
+        Self(ArtefactKind::ALL.into_iter().map(|kind| (kind, Artefact::new(kind, project))).collect())
+    }
+
+    /// The same with a newer version of one.
+    pub fn set(&mut self, artefact: Artefact) {
+        self.0.insert(artefact.kind(), artefact);
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Artefact> {
+        self.0.values()
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn get(&self, kind: ArtefactKind) -> Option<&Artefact> {
+        self.0.get(&kind)
+    }
+
+    fn items(&self, kind: ArtefactItemKind) -> impl Iterator<Item = (ArtefactItemId, &ArtefactItem)> {
+        self.get(kind.artefact()).into_iter().flat_map(move |artefact| artefact.open(kind))
+    }
+}
+
+/// Whether rules may change artefacts: the level and the policy say so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArtefactGate {
+    /// They may.
+    Permitted,
+    /// They may not; a person is asked.
+    Withheld,
+}
+
+/// A signal with what is known of it.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundMember<'r> {
+    /// The signal.
+    pub signal: &'r ProjectSignal,
+    /// What of it may go on.
+    pub sanitised: &'r SanitisedSignal,
+    /// What it is about.
+    pub classification: &'r SignalClassification,
+}
+
+/// What a round is planned with.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundContext<'c> {
+    /// The project.
+    pub charter: &'c ProjectCharter,
+    /// The level in force, which may be lower than the project's own.
+    pub level: AutonomyLevel,
+    /// Whether artefacts may change.
+    pub gate: ArtefactGate,
+    /// The words.
+    pub lexicon: &'c TriageLexicon,
+    /// The artefacts as they stand.
+    pub artefacts: &'c ArtefactSet,
+    /// Who changes them.
+    pub actor: &'c ArtefactActor,
+    /// The time of the round.
+    pub now: Time,
+}
+
+/// What became of a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SignalOutcomeKind {
+    /// It was written down.
+    Logged,
+    /// It changed an artefact.
+    Incorporated,
+    /// A comment was proposed.
+    Commented,
+    /// A person is asked.
+    Escalated,
+    /// Its texts were kept out, and nothing happens because of it.
+    KeptOut,
+}
+
+impl SignalOutcomeKind {
+    /// The word that it is written with.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Logged => "logged",
+            Self::Incorporated => "incorporated",
+            Self::Commented => "commented",
+            Self::Escalated => "escalated",
+            Self::KeptOut => "kept-out",
+        }
+    }
+}
+
+/// What became of a signal, in words and numbers of ours.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SignalOutcome {
+    /// Which one.
+    pub id: SignalRevision,
+    /// What became of it.
+    pub kind: SignalOutcomeKind,
+    /// How much it matters.
+    pub importance: SignalImportance,
+    /// What it is about.
+    pub category: SignalCategory,
+    /// What was recommended.
+    pub action: RecommendedAction,
+    /// What decided the category.
+    pub basis: ClassificationBasis,
+    /// How often a classification like this one is right, 0 to 1.
+    pub confidence: f64,
+    /// How many principals say what is said.
+    pub agreeing: u32,
+    /// The items that it is about.
+    pub items: Vec<ArtefactItemId>,
+}
+
+impl SignalOutcome {
+    /// As it is kept and published.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        json!({
+            "outcome": self.kind.as_str(),
+            "importance": self.importance.as_str(),
+            "category": self.category.as_str(),
+            "action": self.action.as_str(),
+            "basis": self.basis.as_str(),
+            "confidence": self.confidence,
+            "sourceAgreement": f64::from(self.agreeing.min(2)) / 2.0,
+            "items": self.items.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "degraded": true,
+        })
+    }
+}
+
+/// What a round changes and asks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RoundPlan {
+    /// The next versions of artefacts, in the order in which they are applied.
+    pub changes: Vec<AppliedChange>,
+    /// What persons are asked.
+    pub questions: Vec<PlannedQuestion>,
+    /// Comments that may go to tickets.
+    pub comments: Vec<PlannedComment>,
+    /// What became of each signal, in their order.
+    pub outcomes: Vec<SignalOutcome>,
+    /// Rules that a planned change would have broken: it was left out, and a person should know.
+    pub refused: Vec<RuleViolation>,
+}
+
+/// Plans a round. Signals come in the order in which they happened to come.
+#[must_use]
+pub fn plan<'r>(batch: &[RoundMember<'r>], context: &RoundContext<'r>) -> RoundPlan {
+    let groups = grouped(batch, &context.charter.key);
+    let known = SignalReferences::of(batch.iter().map(|member| member.signal));
+    let mut round = Round {
+        context,
+        operations: BTreeMap::new(),
+        made: BTreeMap::new(),
+        next: BTreeMap::new(),
+        moved: MovedTickets::default(),
+        causes: BTreeMap::new(),
+    };
+    let mut plan = RoundPlan::default();
+    let mut outcomes: BTreeMap<SignalRevision, SignalOutcome> = BTreeMap::new();
+    let (mut withheld, mut uncommented) = (Vec::new(), Vec::new());
+    for group in &groups {
+        let (kind, items) = round.take(group, &mut plan, &mut withheld, &mut uncommented);
+        let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
+        let agreeing = agreement(&signals, context.charter);
+        for member in group.members() {
+            let id = SignalRevision::from(member.signal);
+            let kind = if is_kept_out(member) && kind != SignalOutcomeKind::Escalated {
+                SignalOutcomeKind::KeptOut
+            } else {
+                kind
+            };
+            outcomes.insert(id.clone(), outcome(id, member, kind, agreeing, items.clone()));
+        }
+    }
+    if !withheld.is_empty() {
+        let title = match withheld.len() {
+            1 => "A signal would change the artefacts, which nobody let rules do at this level.".to_owned(),
+            more => format!("{more} subjects would change the artefacts, which nobody let rules do at this level."),
+        };
+        plan.questions.push(questions::of_withheld(&withheld, title));
+    }
+    if !uncommented.is_empty() {
+        plan.questions.push(questions::of_comments(&uncommented));
+    }
+    round.finish(&known, &mut plan);
+    plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
+    plan
+}
+
+fn outcome(
+    id: SignalRevision,
+    member: &RoundMember<'_>,
+    kind: SignalOutcomeKind,
+    agreeing: u32,
+    items: Vec<ArtefactItemId>,
+) -> SignalOutcome {
+    let answer = &member.classification.answer;
+    SignalOutcome {
+        id,
+        kind,
+        importance: answer.importance,
+        category: answer.category,
+        action: answer.recommended_action,
+        basis: member.classification.basis,
+        confidence: answer.confidence,
+        agreeing,
+        items,
+    }
+}
+
+/// A round as it is worked out.
+struct Round<'c, 'r> {
+    context: &'c RoundContext<'r>,
+    operations: BTreeMap<ArtefactKind, Vec<ArtefactOperation>>,
+    /// Items that this round made, by kind and ticket.
+    made: BTreeMap<(ArtefactItemKind, String), ArtefactItemId>,
+    next: BTreeMap<ArtefactItemKind, u32>,
+    moved: MovedTickets,
+    causes: BTreeMap<ArtefactKind, BTreeSet<SignalRevision>>,
+}
+
+impl<'c, 'r> Round<'c, 'r> {
+    /// Takes a group up: what becomes of its signals, and the items that it is about.
+    fn take<'g>(
+        &mut self,
+        group: &'g GroupedSignals<'r>,
+        plan: &mut RoundPlan,
+        withheld: &mut Vec<&'g GroupedSignals<'r>>,
+        uncommented: &mut Vec<&'g GroupedSignals<'r>>,
+    ) -> (SignalOutcomeKind, Vec<ArtefactItemId>) {
+        let leader = group.leader();
+        let answer = &leader.classification.answer;
+        let action = answer.recommended_action;
+        let is_out = is_kept_out(leader) || leader.classification.effects == SignalEffects::Nothing;
+        if is_out && action != RecommendedAction::Escalate {
+            return (SignalOutcomeKind::KeptOut, Vec::new());
+        }
+        let fate = RecommendationFate::of(action, self.context.level);
+        let changes = !is_out && self.concerns_artefacts(group);
+        let mut items = Vec::new();
+        if changes && self.context.gate == ArtefactGate::Permitted {
+            items = self.items(group);
+        } else if changes {
+            withheld.push(group);
+            if action == RecommendedAction::UpdateArtefact {
+                return (SignalOutcomeKind::Escalated, items);
+            }
+        }
+        let asks = match action {
+            RecommendedAction::Escalate | RecommendedAction::DeferToSonnet | RecommendedAction::DraftCommunication => {
+                true
+            }
+            RecommendedAction::AddJiraComment if fate == RecommendationFate::Onward => {
+                if let Some(comment) = comment(group, self.context.charter) {
+                    plan.comments.push(comment);
+                    return (SignalOutcomeKind::Commented, items);
+                }
+                false
+            }
+            RecommendedAction::AddJiraComment => {
+                uncommented.push(group);
+                return (SignalOutcomeKind::Escalated, items);
+            }
+            RecommendedAction::UpdateArtefact | RecommendedAction::NoAction => false,
+        };
+        if asks {
+            plan.questions.push(questions::of_group(group, self.context.charter));
+            return (SignalOutcomeKind::Escalated, items);
+        }
+        let kind = if items.is_empty() { SignalOutcomeKind::Logged } else { SignalOutcomeKind::Incorporated };
+        (kind, items)
+    }
+
+    /// Whether a group would change an artefact, if rules may.
+    fn concerns_artefacts(&self, group: &GroupedSignals<'_>) -> bool {
+        let answer = &group.leader().classification.answer;
+        let is_for_items =
+            matches!(answer.recommended_action, RecommendedAction::UpdateArtefact | RecommendedAction::Escalate);
+        let ends = group.standstill(self.context.lexicon) == Standstill::Ends || group.is_done(self.context.lexicon);
+        is_for_items || ends
+    }
+
+    /// Plans what a group changes of the artefacts; the items that it is about.
+    fn items(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
+        let answer = &group.leader().classification.answer;
+        let lexicon = self.context.lexicon;
+        let standstill = group.standstill(lexicon);
+        let mut touched = Vec::new();
+        if standstill == Standstill::Ends || group.is_done(lexicon) {
+            touched.extend(self.settle(group));
+        }
+        let is_over = standstill == Standstill::Ends && answer.category == SignalCategory::Blocker;
+        if let Some(kind) = items::raid_kind(answer.category, answer.importance).filter(|_| !is_over) {
+            let raid = self.raid(kind, group);
+            touched.push(raid);
+            if answer.category == SignalCategory::Blocker {
+                touched.extend(self.blocker(raid, group));
+            }
+            let slips =
+                answer.category == SignalCategory::Risk && answer.importance.is_at_least(SignalImportance::High);
+            if slips || group.slips(lexicon) {
+                touched.extend(self.milestone(group));
+            }
+        }
+        if answer.category == SignalCategory::Scope {
+            touched.extend(self.highlight(group, "scope_creep"));
+        }
+        for member in group.members() {
+            touched.extend(self.sprint(member));
+        }
+        if answer.category == SignalCategory::Progress || standstill != Standstill::Unsaid {
+            self.progress(group);
+        }
+        touched
+    }
+
+    fn ticket_key(group: &GroupedSignals<'_>) -> String {
+        let ticket = group.ticket().map(show::json);
+        ticket.as_ref().and_then(|key| key.as_str()).unwrap_or(&group.leader().signal.id).to_owned()
+    }
+
+    fn operate(&mut self, kind: ArtefactKind, operation: ArtefactOperation, group: &[SignalRevision]) {
+        self.operations.entry(kind).or_default().push(operation);
+        self.causes.entry(kind).or_default().extend(group.iter().cloned());
+    }
+
+    /// Adds an item; its id.
+    fn add(
+        &mut self,
+        kind: ArtefactItemKind,
+        operation: ArtefactOperation,
+        group: &GroupedSignals<'_>,
+    ) -> ArtefactItemId {
+        let first = self.context.artefacts.get(kind.artefact()).map_or(1, |artefact| artefact.next_id(kind).number);
+        let number = self.next.entry(kind).or_insert(first);
+        let id = ArtefactItemId { kind, number: *number };
+        *number = number.saturating_add(1);
+        self.made.insert((kind, Self::ticket_key(group)), id);
+        self.operate(kind.artefact(), operation, &group.causes());
+        id
+    }
+
+    /// The item of a kind that is about the group's subject, from before or from this round.
+    fn known(&self, kinds: &[ArtefactItemKind], group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
+        let key = Self::ticket_key(group);
+        let of_round = kinds.iter().find_map(|kind| self.made.get(&(*kind, key.clone())).copied());
+        let artefact = kinds.first().and_then(|kind| self.context.artefacts.get(kind.artefact()));
+        of_round.or_else(|| artefact.and_then(|artefact| items::about_same(artefact, kinds, group)))
+    }
+
+    /// The group's item of the RAID log: a new one, or the one that there is, whose severity may rise.
+    fn raid(&mut self, kind: ArtefactItemKind, group: &GroupedSignals<'_>) -> ArtefactItemId {
+        const RAID: [ArtefactItemKind; 3] =
+            [ArtefactItemKind::Issue, ArtefactItemKind::Risk, ArtefactItemKind::Dependency];
+        // A blocker needs an issue behind it, whatever risk there was before.
+        let kinds: &[ArtefactItemKind] = if kind == ArtefactItemKind::Issue { &RAID[..1] } else { &RAID };
+        let Some(id) = self.known(kinds, group) else {
+            return self.add(kind, items::raid_item(kind, group, &self.context.charter.owner), group);
+        };
+        let severity = items::severity(group.leader().classification.answer.importance);
+        let item = self.context.artefacts.get(ArtefactKind::RaidLog).and_then(|raid| raid.item(id));
+        let before = item.and_then(|item| item.word(ArtefactField::Severity));
+        let place = |word: Option<&str>| word.and_then(SignalImportance::parse);
+        if place(Some(severity)) < place(before) && before.is_some() {
+            let reason = items::inferred(group.rationale(), &group.causes());
+            let changes: ItemFields = BTreeMap::from([(ArtefactField::Severity, ArtefactValue::Word(severity))]);
+            self.operate(ArtefactKind::RaidLog, ArtefactOperation::Modify { id, changes, reason }, &group.causes());
+        }
+        id
+    }
+
+    fn blocker(&mut self, raid: ArtefactItemId, group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
+        if self.known(&[ArtefactItemKind::Blocker], group).is_some() {
+            return None;
+        }
+        let operation = items::blocker(group, raid, &self.context.charter.owner);
+        Some(self.add(ArtefactItemKind::Blocker, operation, group))
+    }
+
+    fn highlight(&mut self, group: &GroupedSignals<'_>, flag: &'static str) -> Option<ArtefactItemId> {
+        if self.known(&[ArtefactItemKind::Highlight], group).is_some() {
+            return None;
+        }
+        let operation = items::highlight(group, flag)?;
+        Some(self.add(ArtefactItemKind::Highlight, operation, group))
+    }
+
+    /// The next milestone is at risk.
+    fn milestone(&mut self, group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
+        let due = |item: &ArtefactItem| item.date(ArtefactField::DueDate);
+        let coming = self.context.artefacts.items(ArtefactItemKind::Milestone);
+        let coming = coming.filter(|(_, item)| due(item).is_some_and(|due| due >= self.context.now));
+        let (id, item) = coming.min_by_key(|(_, item)| due(item))?;
+        if item.status != ItemStatus::OnTrack || self.made.contains_key(&(ArtefactItemKind::Milestone, id.to_string()))
+        {
+            return Some(id);
+        }
+        self.made.insert((ArtefactItemKind::Milestone, id.to_string()), id);
+        let causes = group.causes();
+        let reason = items::about_ticket(group.ticket(), |ticket| format!("At risk because of {ticket}."), &causes);
+        let changes: ItemFields = BTreeMap::from([(ArtefactField::Notes, ArtefactValue::Text(reason.clone()))]);
+        let delivery = ArtefactKind::DeliveryState;
+        self.operate(delivery, ArtefactOperation::Modify { id, changes, reason: reason.clone() }, &causes);
+        self.operate(delivery, ArtefactOperation::ChangeStatus { id, to: ItemStatus::AtRisk, reason }, &causes);
+        Some(id)
+    }
+
+    /// Work on a ticket goes on or is done: its blocker is over, and its item of the RAID log moves on.
+    fn settle(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
+        let causes = group.causes();
+        let is_done = group.is_done(self.context.lexicon);
+        let artefacts = self.context.artefacts;
+        let of = |kind: ArtefactKind, kinds: &[ArtefactItemKind]| {
+            artefacts.get(kind).and_then(|artefact| items::about_same(artefact, kinds, group))
+        };
+        let mut touched = Vec::new();
+        let words = if is_done { "is done" } else { "goes on" };
+        let reason = items::about_ticket(group.ticket(), |ticket| format!("Work on {ticket} {words}."), &causes);
+        if let Some(id) = of(ArtefactKind::DeliveryState, &[ArtefactItemKind::Blocker]) {
+            self.operate(ArtefactKind::DeliveryState, ArtefactOperation::Close { id, reason: reason.clone() }, &causes);
+            touched.push(id);
+        }
+        if let Some(id) = of(ArtefactKind::RaidLog, &[ArtefactItemKind::Issue, ArtefactItemKind::Dependency]) {
+            let status = artefacts.get(ArtefactKind::RaidLog).and_then(|raid| raid.item(id)).map(|item| item.status);
+            for to in status.map_or(&[][..], |status| items::way_to(status, is_done)) {
+                let operation = ArtefactOperation::ChangeStatus { id, to: *to, reason: reason.clone() };
+                self.operate(ArtefactKind::RaidLog, operation, &causes);
+                touched.push(id);
+            }
+        }
+        if is_done && let Some(id) = of(ArtefactKind::BacklogSummary, &[ArtefactItemKind::Highlight]) {
+            self.operate(ArtefactKind::BacklogSummary, ArtefactOperation::Close { id, reason }, &causes);
+            touched.push(id);
+        }
+        touched.dedup();
+        touched
+    }
+
+    /// A sprint begins or ends.
+    fn sprint(&mut self, member: &RoundMember<'_>) -> Option<ArtefactItemId> {
+        let cause = [SignalRevision::from(member.signal)];
+        let open = self.context.artefacts.items(ArtefactItemKind::Sprint).next().map(|(id, _)| id);
+        let reason = |words: &str| items::inferred(words, &cause);
+        let delivery = ArtefactKind::DeliveryState;
+        let is_made = self.next.contains_key(&ArtefactItemKind::Sprint);
+        match member.signal.kind {
+            SignalKind::SprintStarted if !is_made => {
+                let fields = items::sprint(member.sanitised, member.signal)?;
+                if let Some(id) = open {
+                    let reason = reason("Another sprint started.");
+                    self.operate(delivery, ArtefactOperation::Close { id, reason }, &cause);
+                }
+                let operation =
+                    ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Sprint, status: None, fields };
+                let group = GroupedSignals::new(vec![*member], self.context.charter.key.as_str());
+                Some(self.add(ArtefactItemKind::Sprint, operation, &group))
+            }
+            SignalKind::SprintClosed if !is_made => {
+                let id = open?;
+                self.operate(
+                    delivery,
+                    ArtefactOperation::Close { id, reason: reason("The sprint was closed.") },
+                    &cause,
+                );
+                self.next.insert(ArtefactItemKind::Sprint, u32::MAX);
+                Some(id)
+            }
+            _ => None,
+        }
+    }
+
+    /// Counts a ticket that moved.
+    fn progress(&mut self, group: &GroupedSignals<'_>) {
+        let is_listed = group.members().all(|member| member.signal.kind == SignalKind::TicketListed);
+        if group.ticket().is_none() || is_listed {
+            return;
+        }
+        let done = usize::from(group.is_done(self.context.lexicon));
+        self.moved.all = self.moved.all.saturating_add(1);
+        self.moved.done = self.moved.done.saturating_add(done);
+        self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(group.causes());
+    }
+
+    /// Applies everything, artefact by artefact; what breaks a rule is left out and said.
+    fn finish(mut self, known: &SignalReferences, plan: &mut RoundPlan) {
+        let mut artefacts = self.context.artefacts.clone();
+        for kind in ArtefactKind::ALL {
+            let operations = self.operations.remove(&kind).unwrap_or_default();
+            let causes: Vec<SignalRevision> = self.causes.remove(&kind).unwrap_or_default().into_iter().collect();
+            let applied = self.applied(&artefacts, kind, &operations, (&causes, known));
+            match applied {
+                Ok(Some(change)) => {
+                    artefacts.set(change.artefact.clone());
+                    plan.changes.push(change);
+                }
+                Ok(None) => {}
+                Err(violations) => plan.refused.extend(violations),
+            }
+        }
+    }
+
+    fn applied(
+        &self,
+        artefacts: &ArtefactSet,
+        kind: ArtefactKind,
+        operations: &[ArtefactOperation],
+        (causes, known): (&[SignalRevision], &SignalReferences),
+    ) -> Result<Option<AppliedChange>, Vec<RuleViolation>> {
+        let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
+        let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != kind).collect();
+        let context = ArtefactContext {
+            now: self.context.now,
+            project: artefact.project(),
+            actor: self.context.actor,
+            causes,
+            known,
+            others: &others,
+        };
+        let mut all = operations.to_vec();
+        if kind == ArtefactKind::DeliveryState && !causes.is_empty() {
+            let before_health = if operations.is_empty() { None } else { Some(apply(artefact, operations, &context)?) };
+            let delivery = before_health.as_ref().map_or(artefact, |change| &change.artefact);
+            all.extend(health(delivery, artefacts.get(ArtefactKind::RaidLog), causes, self.moved));
+        }
+        if all.is_empty() { Ok(None) } else { apply(artefact, &all, &context).map(Some) }
+    }
+}
+
+/// A comment of ours for a ticket that says nothing.
+fn comment(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> Option<PlannedComment> {
+    let leader = group.leader();
+    let is_clean = leader.classification.effects == SignalEffects::ByPolicy;
+    let ticket = leader.signal.ticket.as_ref().filter(|_| is_clean && leader.signal.source == SignalSource::Jira)?;
+    let cause = SignalRevision::from(leader.signal);
+    let action = ticket.clone().map(|key| {
+        json!({
+            "action": "jira_comment",
+            "target": key,
+            "fields": { "body": "A description is missing." },
+            "causes": [{ "id": cause.id, "revision": cause.revision }],
+        })
+    });
+    let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
+    Some(PlannedComment { action, cause, agreeing: agreement(&signals, charter) })
+}

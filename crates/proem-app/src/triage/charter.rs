@@ -1,0 +1,64 @@
+//! The project's own file: who belongs to it, and how much happens without asking.
+
+use proem_agents::triage::charter::ProjectCharter;
+use proem_engine::policy::{AutonomyLevel, Policy};
+
+use crate::error::Error;
+use crate::message::Hint;
+use crate::project::OpenProject;
+use crate::trust::hash;
+
+/// Where the file lies, relative to the project's root.
+pub const CHARTER: &str = ".proem/triage/project.toml";
+
+/// The project as its file says.
+///
+/// # Errors
+///
+/// If there is none, nobody vouched for it, or something in it is wrong, with every problem and its place.
+pub fn read(project: &OpenProject) -> Result<ProjectCharter, Error> {
+    if project.root.is_none() {
+        return Err(Error::invalid("this folder is in no git repository; a project for triage lies in one"));
+    }
+    let Some(bytes) = project.read(CHARTER)? else {
+        return Err(Error::invalid(format!("there is no {CHARTER} here")).hinting(Hint::SetUpTriage));
+    };
+    // What is wrong in it is said first: nobody can vouch for what can't be read.
+    let charter = parse(&bytes)?;
+    if !project.vouched.has(CHARTER, &hash(&bytes)) {
+        let problem = format!("{CHARTER} is not trusted, so nobody is known by it");
+        return Err(Error::invalid(problem).hinting(Hint::ReviewTrust));
+    }
+    Ok(charter)
+}
+
+/// Reads the bytes of the file, trusted or not.
+///
+/// # Errors
+///
+/// Every problem with its place.
+pub fn parse(bytes: &[u8]) -> Result<ProjectCharter, Error> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| Error::invalid(format!("{CHARTER} is not UTF-8 from byte {} on", error.valid_up_to())))?;
+    let charter = ProjectCharter::parse(text, CHARTER).map_err(|error| Error::invalid(error.to_string()))?;
+    jiff::tz::TimeZone::get(&charter.time_zone).map_err(|_| {
+        let zone = proem_guard::show::terminal_str(&charter.time_zone).into_string();
+        Error::invalid(format!("{CHARTER}: no time zone `{zone}`; write `time_zone` like \"Europe/Lisbon\""))
+    })?;
+    Ok(charter)
+}
+
+/// The level of autonomy in force: the file's if this user vouched for it, else the policy's; a file that nobody
+/// vouched for only lowers it, and one that can't be read lowers it to the lowest.
+#[must_use]
+pub fn level(project: &OpenProject, policy: &Policy) -> AutonomyLevel {
+    match project.read(CHARTER) {
+        Ok(None) => policy.level(),
+        Ok(Some(bytes)) => match parse(&bytes) {
+            Ok(charter) if project.vouched.has(CHARTER, &hash(&bytes)) => charter.level,
+            Ok(charter) => charter.level.min(policy.level()),
+            Err(_) => AutonomyLevel::Monitoring,
+        },
+        Err(_) => AutonomyLevel::Monitoring,
+    }
+}

@@ -1,0 +1,265 @@
+//! A project whose signals are taken in and worked on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_agents::triage::artefact::{Artefact, ArtefactKind};
+use proem_agents::triage::charter::{CharterStatus, ProjectCharter};
+use proem_agents::triage::plan::ArtefactSet;
+use proem_agents::triage::{
+    MalformedSignal, NormalisedSignals, ProjectSignal, SignalTime, TriageLexicon, TriageProject,
+};
+use proem_engine::effect::key::SignalRevision;
+use proem_engine::run::Time;
+use proem_guard::{LabelTree, Untrusted, Verdict, show};
+use proem_store::record::{
+    Actor, HashedContent, NewQuarantine, NewSignal, NewTriageProject, QuarantineId, SignalIntake, SignalStanding, hash,
+};
+use proem_store::{IntakeAnswer, StoreAccess, TriagePurge, TriagePurgeCounts};
+use serde_json::json;
+
+use super::charter;
+use crate::config::KeepRecords;
+use crate::effects::ActionDesk;
+use crate::error::Error;
+use crate::message::Noted;
+use crate::operator::Operator;
+use crate::project::OpenProject;
+use crate::when;
+
+/// How many signals share a transaction as they come in.
+const TOGETHER: usize = 500;
+/// The most characters of a malformed signal that are kept.
+const MAX_MALFORMED: usize = 16_384;
+
+/// A project whose signals are taken in and worked on.
+#[derive(Debug)]
+pub struct TriageDesk<'p> {
+    /// Its actions and records.
+    pub desk: ActionDesk<'p>,
+    /// The project as its file says.
+    pub charter: ProjectCharter,
+    pub(super) lexicon: TriageLexicon,
+    pub(super) people: TriageProject,
+}
+
+/// What came in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IntakeCounts {
+    /// Signals that were not known.
+    pub new: u64,
+    /// Signals that were known and say something else.
+    pub revised: u64,
+    /// Signals that were there already.
+    pub same: u64,
+    /// Those of the first two that are another project's.
+    pub set_aside: u64,
+    /// What could not be read, and was not known.
+    pub malformed: u64,
+}
+
+impl IntakeCounts {
+    /// The sums of both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            new: self.new.saturating_add(other.new),
+            revised: self.revised.saturating_add(other.revised),
+            same: self.same.saturating_add(other.same),
+            set_aside: self.set_aside.saturating_add(other.set_aside),
+            malformed: self.malformed.saturating_add(other.malformed),
+        }
+    }
+}
+
+impl<'p> TriageDesk<'p> {
+    /// Opens a project for triage.
+    ///
+    /// # Errors
+    ///
+    /// If its file is missing, not trusted or wrong, records keep no texts, or the records can't be used.
+    pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<Noted<Self>, Error> {
+        let charter = charter::read(project)?;
+        if project.config.records.keep != KeepRecords::Content {
+            let problem = "`records.keep` is not \"content\", so signals and artefacts would not be kept; set it in your \
+                           own configuration";
+            return Err(Error::invalid(problem));
+        }
+        let lexicon =
+            TriageLexicon::shipped().map_err(|error| Error::bug("the lexicon of triage is damaged", error))?;
+        let Noted { value: desk, notes } = ActionDesk::open(project, access).await?;
+        if access == StoreAccess::Write {
+            let known = NewTriageProject {
+                project: desk.owner.clone(),
+                id: charter.id.clone(),
+                name: charter.name.clone(),
+                actor: desk.system(),
+                at: when::now(),
+            };
+            desk.store.register_triage_project(known).await?;
+        }
+        let people = charter.people();
+        Ok(Noted { value: Self { desk, charter, lexicon, people }, notes })
+    }
+
+    /// Ends the use of the records.
+    pub async fn close(self) {
+        self.desk.close().await;
+    }
+
+    /// Whether signals are worked on, or only taken in.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.charter.status == CharterStatus::Active
+    }
+
+    /// Keeps what was read. Once this returns, it is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be written.
+    pub async fn take_in(&self, found: &NormalisedSignals) -> Result<IntakeCounts, Error> {
+        let mut counts = IntakeCounts::default();
+        for signals in found.signals.chunks(TOGETHER) {
+            let lines: Vec<NewSignal> = signals.iter().map(|signal| self.line(signal)).collect();
+            let standings: Vec<SignalStanding> = lines.iter().map(|line| line.standing).collect();
+            let answers = self.desk.store.take_signals(self.intake(lines)).await?;
+            for (answer, standing) in answers.into_iter().zip(standings) {
+                counts = counts.and(counted(answer, standing));
+            }
+        }
+        for malformed in &found.malformed {
+            counts = counts.and(self.refuse(malformed).await?);
+        }
+        Ok(counts)
+    }
+
+    fn intake(&self, signals: Vec<NewSignal>) -> SignalIntake {
+        SignalIntake { project: self.desk.owner.clone(), actor: self.desk.system(), at: when::now(), signals }
+    }
+
+    fn line(&self, signal: &ProjectSignal) -> NewSignal {
+        let written = signal.write();
+        let standing = match &written {
+            // What is too large to be written down as it is can't be worked on either.
+            Err(_) => SignalStanding::Malformed,
+            Ok(_) if self.is_other(signal) => SignalStanding::SetAside,
+            Ok(_) => SignalStanding::Open,
+        };
+        let time = if let SignalTime::Known(time) = signal.time { Some(time) } else { None };
+        NewSignal {
+            id: SignalRevision::from(signal),
+            source: signal.source.as_str().to_owned(),
+            kind: signal.kind.as_str().to_owned(),
+            time,
+            text: HashedContent::new(written.unwrap_or_default()),
+            standing,
+        }
+    }
+
+    /// Whether a signal names another project.
+    fn is_other(&self, signal: &ProjectSignal) -> bool {
+        let named = signal.project.as_ref();
+        named.is_some_and(|named| named.measure(|named| !named.eq_ignore_ascii_case(&self.charter.key)))
+    }
+
+    /// Keeps what could not be read, for a person to look at.
+    async fn refuse(&self, malformed: &MalformedSignal) -> Result<IntakeCounts, Error> {
+        let exact = show::json(&malformed.text);
+        let revision = hash(exact.as_str().unwrap_or_default().as_bytes());
+        let id = SignalRevision { id: format!("malformed:{}", revision.get(..16).unwrap_or_default()), revision };
+        let text = LabelTree::Flagged(capped(&malformed.text)).write().unwrap_or_default();
+        let line = NewSignal {
+            id: id.clone(),
+            source: "unknown".to_owned(),
+            kind: "malformed".to_owned(),
+            time: None,
+            text: HashedContent::new(&text),
+            standing: SignalStanding::Malformed,
+        };
+        let answers = self.desk.store.take_signals(self.intake(vec![line])).await?;
+        if answers == [IntakeAnswer::Same] {
+            return Ok(IntakeCounts { same: 1, ..IntakeCounts::default() });
+        }
+        let item = NewQuarantine {
+            id: QuarantineId { signal: id.id, revision: id.revision, field: "whole".to_owned() },
+            project: self.desk.owner.clone(),
+            actor: self.desk.system(),
+            at: when::now(),
+            text: HashedContent::new(text),
+            findings: json!([malformed.reason]),
+            verdict: Verdict::Quarantine,
+            sender: "unreadable".to_owned(),
+        };
+        self.desk.store.quarantine(item).await?;
+        Ok(IntakeCounts { malformed: 1, ..IntakeCounts::default() })
+    }
+
+    /// The artefacts as they stand.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read, or hold no artefact where one should be.
+    pub async fn artefacts(&self) -> Result<ArtefactSet, Error> {
+        let mut set = ArtefactSet::new(&self.charter.id);
+        for kind in ArtefactKind::ALL {
+            let Some(row) = self.desk.store.artefact(&self.desk.owner, kind.as_str(), None).await? else { continue };
+            let content = row.content.unwrap_or_default();
+            let artefact = Artefact::read(&content).map_err(|error| {
+                Error::outside(format!("the {} of the records can't be read: {error}", kind.as_str()))
+            })?;
+            set.set(artefact);
+        }
+        Ok(set)
+    }
+
+    /// Deletes the texts of what came, was made and ran before a time, except what something open stands on.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read or written.
+    pub async fn purge(&self, operator: &Operator, before: Time) -> Result<TriagePurgeCounts, Error> {
+        let artefacts = self.artefacts().await?;
+        let mut keep = BTreeSet::new();
+        for (_, item) in artefacts.iter().flat_map(Artefact::items).filter(|(_, item)| !item.status.is_over()) {
+            for (_, statement) in item.statements() {
+                keep.extend(statement.origins().iter().filter_map(|origin| origin.signal().cloned()));
+            }
+        }
+        keep.extend(self.desk.open_causes().await?);
+        let purge = TriagePurge {
+            project: self.desk.owner.clone(),
+            before,
+            keep: keep.into_iter().collect(),
+            actor: operator.actor().clone(),
+            at: when::now(),
+        };
+        Ok(self.desk.store.purge_triage(purge).await?)
+    }
+
+    pub(super) fn system(&self) -> Actor {
+        self.desk.system()
+    }
+}
+
+const fn counted(answer: IntakeAnswer, standing: SignalStanding) -> IntakeCounts {
+    let mut counts = IntakeCounts { new: 0, revised: 0, same: 0, set_aside: 0, malformed: 0 };
+    match answer {
+        IntakeAnswer::Same => counts.same = 1,
+        IntakeAnswer::New => counts.new = 1,
+        IntakeAnswer::Revised => counts.revised = 1,
+    }
+    match (answer, standing) {
+        (IntakeAnswer::Same, _) => {}
+        (_, SignalStanding::SetAside) => counts.set_aside = 1,
+        (_, SignalStanding::Malformed) => counts.malformed = 1,
+        (_, SignalStanding::Open | SignalStanding::Handled) => {}
+    }
+    counts
+}
+
+fn capped(text: &Untrusted<String>) -> Untrusted<String> {
+    text.clone().map(|text| text.chars().take(MAX_MALFORMED).collect())
+}
+
+/// What is kept out, by whoever sent it.
+pub(super) type BySender = BTreeMap<String, u64>;

@@ -1,0 +1,362 @@
+//! One round: open signals become artefacts, actions and questions, and are handled.
+
+use std::collections::BTreeSet;
+
+use proem_agents::screen::Screening;
+use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
+use proem_agents::triage::plan::{
+    ArtefactGate, PlannedQuestion, RecommendationFate, RoundContext, RoundMember, RoundPlan, SignalOutcome, plan,
+};
+use proem_agents::triage::{
+    ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, classify, contract::RecommendedAction,
+    contract::SignalImportance, original, sanitise,
+};
+use proem_engine::effect::ActionState;
+use proem_engine::policy::{ActionList, ProposedAction};
+use proem_engine::run::Time;
+use proem_guard::{LabelTree, show};
+use proem_store::record::{
+    CycleFinish, EscalationId, EscalationOption, EscalationState, HandledSignal, HashedContent, NewArtefactVersion,
+    NewEscalation, NewQuarantine, QuarantineId,
+};
+use proem_store::{CycleAnswer, EscalationAnswer, QuarantineAnswer};
+use proem_text::hex;
+use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
+
+use super::desk::{BySender, TriageDesk};
+use crate::effects::escalations::{ABOUT, BECAUSE};
+use crate::effects::propose::ProposalFate;
+use crate::error::Error;
+use crate::when;
+
+/// The most signals of a round.
+const MOST: u64 = 500;
+/// How often a round begins again because somebody was faster.
+const TRIES: usize = 5;
+
+/// How much of a sender's was kept out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptOutCount {
+    /// Who sent it, made harmless.
+    pub sender: String,
+    /// How many texts.
+    pub fields: u64,
+}
+
+/// What rounds did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RoundReport {
+    /// The numbers of the cycles that were written.
+    pub cycles: Vec<u64>,
+    /// What became of each signal.
+    pub outcomes: Vec<SignalOutcome>,
+    /// What changed of artefacts, in order.
+    pub changes: Vec<AppliedChange>,
+    /// The questions that were asked: the id, and the question.
+    pub questions: Vec<(EscalationId, String)>,
+    /// Questions that were asked before and are still open.
+    pub asked_before: u64,
+    /// What became of actions that were proposed.
+    pub actions: Vec<(String, ProposalFate)>,
+    /// What was kept out, by sender, most first.
+    pub kept_out: Vec<KeptOutCount>,
+    /// What could not be done, in words of ours.
+    pub problems: Vec<String>,
+}
+
+impl RoundReport {
+    /// Whether something critical came.
+    #[must_use]
+    pub fn has_critical(&self) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.importance == SignalImportance::Critical)
+    }
+
+    /// Whether something waits for a person.
+    #[must_use]
+    pub fn is_waited_for(&self) -> bool {
+        let waits =
+            |fate: &ProposalFate| matches!(fate, ProposalFate::Written(ActionState::Waiting | ActionState::Held));
+        !self.questions.is_empty() || self.asked_before > 0 || self.actions.iter().any(|(_, fate)| waits(fate))
+    }
+
+    fn join(&mut self, other: Self) {
+        self.cycles.extend(other.cycles);
+        self.outcomes.extend(other.outcomes);
+        self.changes.extend(other.changes);
+        self.questions.extend(other.questions);
+        self.asked_before = self.asked_before.saturating_add(other.asked_before);
+        self.actions.extend(other.actions);
+        for more in other.kept_out {
+            match self.kept_out.iter_mut().find(|known| known.sender == more.sender) {
+                Some(known) => known.fields = known.fields.saturating_add(more.fields),
+                None => self.kept_out.push(more),
+            }
+        }
+        self.kept_out.sort_by_key(|count| (std::cmp::Reverse(count.fields), count.sender.clone()));
+        self.problems.extend(other.problems);
+        self.problems.dedup();
+    }
+}
+
+/// A signal with what of it may go on.
+struct ReadSignal {
+    signal: ProjectSignal,
+    sanitised: SanitisedSignal,
+}
+
+impl TriageDesk<'_> {
+    /// Works on everything that is open, in rounds; without anything one line is written all the same. `progress` hears
+    /// how many signals are handled.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read or written; what was handled before stays handled.
+    pub async fn work(&self, progress: &mut dyn FnMut(usize)) -> Result<RoundReport, Error> {
+        let mut report = RoundReport::default();
+        let mut tries = 0_usize;
+        loop {
+            let open =
+                if self.is_active() { self.desk.store.open_signals(&self.desk.owner, MOST).await? } else { Vec::new() };
+            let is_last = u64::try_from(open.len()).unwrap_or(u64::MAX) < MOST;
+            if open.is_empty() && !report.cycles.is_empty() {
+                return Ok(report);
+            }
+            let began = when::now();
+            let mut read = Vec::with_capacity(open.len());
+            for row in open {
+                // What was kept and can't be read any more is nobody's to guess.
+                let text = row.text.unwrap_or_default();
+                let signal = ProjectSignal::read(&text).map_err(|error| {
+                    Error::outside(format!("the signal {} of the records can't be read: {error}", row.id.id))
+                })?;
+                let screening = Screening { guard: &self.desk.guarding.guard, policy: &self.desk.guarding.policy };
+                let sanitised = sanitise(&signal, screening);
+                read.push(ReadSignal { signal, sanitised });
+            }
+            match self.round(&read, began).await? {
+                Some(done) => {
+                    report.join(done);
+                    progress(report.outcomes.len());
+                    tries = 0;
+                    if is_last {
+                        return Ok(report);
+                    }
+                }
+                None if tries < TRIES => tries = tries.saturating_add(1),
+                None => {
+                    return Err(Error::negative(
+                        "another process keeps changing the artefacts; nothing of this round was written, try again",
+                    ));
+                }
+            }
+        }
+    }
+
+    /// One round; `None` if somebody was faster.
+    async fn round(&self, read: &[ReadSignal], began: Time) -> Result<Option<RoundReport>, Error> {
+        let batch: Vec<SignalInBatch<'_>> =
+            read.iter().map(|read| SignalInBatch { signal: &read.signal, sanitised: &read.sanitised }).collect();
+        let classified = classify(&batch, ClassificationContext { lexicon: &self.lexicon, project: &self.people });
+        let members: Vec<RoundMember<'_>> = read
+            .iter()
+            .zip(&classified)
+            .map(|(read, classification)| RoundMember {
+                signal: &read.signal,
+                sanitised: &read.sanitised,
+                classification,
+            })
+            .collect();
+        let artefacts = self.artefacts().await?;
+        let actor = ArtefactActor::System("triage".to_owned());
+        let context = RoundContext {
+            charter: &self.charter,
+            level: self.desk.level(),
+            gate: self.gate(),
+            lexicon: &self.lexicon,
+            artefacts: &artefacts,
+            actor: &actor,
+            now: when::now().max(self.desk.status.last_seen),
+        };
+        let plan = plan(&members, &context);
+        let mut report = RoundReport::default();
+        self.keep_out(read, &mut report).await?;
+        self.ask(&plan, &mut report).await?;
+        self.comment(&plan, &mut report).await?;
+        report.problems.extend(plan.refused.iter().map(|violation| format!("a change was left out: {violation}")));
+        let finish = self.finish(&plan, &report, began)?;
+        match self.desk.store.finish_cycle(finish).await? {
+            CycleAnswer::Overtaken => Ok(None),
+            CycleAnswer::Written { cycle } => {
+                report.cycles.push(cycle);
+                report.outcomes = plan.outcomes;
+                report.changes = plan.changes;
+                Ok(Some(report))
+            }
+        }
+    }
+
+    /// Whether rules may change artefacts: the level, and the list that the policy has them on.
+    fn gate(&self) -> ArtefactGate {
+        let level = self.desk.level();
+        let by_level = RecommendationFate::of(RecommendedAction::UpdateArtefact, level) == RecommendationFate::Onward;
+        let terms = self.desk.policy.action("artefact_update");
+        let by_policy = terms.is_some_and(|terms| terms.list == ActionList::Auto && terms.level <= level);
+        if by_level && by_policy { ArtefactGate::Permitted } else { ArtefactGate::Withheld }
+    }
+
+    /// Keeps texts that are out for a person to look at.
+    async fn keep_out(&self, read: &[ReadSignal], report: &mut RoundReport) -> Result<(), Error> {
+        let mut senders = BySender::new();
+        for ReadSignal { signal, sanitised } in read {
+            for field in sanitised.fields.iter().filter(|field| field.is_out()) {
+                let sender = sanitised.sender.as_ref();
+                let sender = sender.map_or_else(
+                    || format!("nobody named, {}", signal.source.as_str()),
+                    |sender| show::terminal_capped(sender, 120).into_string(),
+                );
+                let text = original(signal, field).cloned().map(LabelTree::Flagged).unwrap_or(LabelTree::Null);
+                let item = NewQuarantine {
+                    id: QuarantineId {
+                        signal: signal.id.clone(),
+                        revision: signal.revision.clone(),
+                        field: format!("{}[{}]", field.name, field.index),
+                    },
+                    project: self.desk.owner.clone(),
+                    actor: self.system(),
+                    at: when::now(),
+                    text: HashedContent::new(text.write().unwrap_or_default()),
+                    findings: json!(field.rules),
+                    verdict: field.verdict,
+                    sender: sender.clone(),
+                };
+                if self.desk.store.quarantine(item).await? == QuarantineAnswer::Done {
+                    let count = senders.entry(sender).or_default();
+                    *count = count.saturating_add(1);
+                }
+            }
+        }
+        report.kept_out = senders.into_iter().map(|(sender, fields)| KeptOutCount { sender, fields }).collect();
+        report.kept_out.sort_by_key(|count| (std::cmp::Reverse(count.fields), count.sender.clone()));
+        Ok(())
+    }
+
+    /// Asks persons. The same question is asked once while it is open; once it was decided, new signals ask anew.
+    async fn ask(&self, plan: &RoundPlan, report: &mut RoundReport) -> Result<(), Error> {
+        let mut asked = BTreeSet::new();
+        for question in &plan.questions {
+            let last = question.causes.last();
+            let later = last
+                .map_or_else(String::new, |cause| format!("{}\n{}\n{}", question.subject, cause.id, cause.revision));
+            for subject in [&question.subject, &later] {
+                let id = self.question_id(subject);
+                if !asked.insert(id.clone()) {
+                    break;
+                }
+                match self.desk.store.escalate(self.escalation(question, id.clone())?).await? {
+                    EscalationAnswer::Done => {
+                        report.questions.push((id, question.title.clone()));
+                        break;
+                    }
+                    EscalationAnswer::Stands(EscalationState::Open) => {
+                        report.asked_before = report.asked_before.saturating_add(1);
+                        break;
+                    }
+                    EscalationAnswer::Stands(EscalationState::Decided | EscalationState::Withdrawn) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn question_id(&self, subject: &str) -> EscalationId {
+        EscalationId(hex::encode(Sha256::digest(format!("triage\n{}\n{subject}", self.charter.id))))
+    }
+
+    fn escalation(&self, question: &PlannedQuestion, id: EscalationId) -> Result<NewEscalation, Error> {
+        let unwritten = |error| Error::bug("a question of triage can't be written down", error);
+        let (option, why) = question.recommended;
+        let because = format!("{} ({}; {option} is recommended: {why})", question.title, question.reason.as_str());
+        let whole = LabelTree::map([(BECAUSE, LabelTree::from(because.as_str())), (ABOUT, question.about.clone())]);
+        // What is too long for the written form is left out; the question never is.
+        let reason = whole.write().or_else(|_| LabelTree::from(because.as_str()).write()).map_err(unwritten)?;
+        let mut options = Vec::new();
+        for option in &question.options {
+            let action = match &option.action {
+                None => None,
+                // What the policy of now has on no list is not offered.
+                Some(json) => match ProposedAction::read(json, &self.desk.policy) {
+                    Ok(action) => Some(action.write()?),
+                    Err(_) => continue,
+                },
+            };
+            let label = LabelTree::from(option.label).write().map_err(unwritten)?;
+            options.push(EscalationOption { id: option.id.to_owned(), label, action });
+        }
+        Ok(NewEscalation {
+            id,
+            project: self.desk.owner.clone(),
+            actor: self.system(),
+            at: when::now(),
+            action: None,
+            reason,
+            sensitivity: question.time.as_str().to_owned(),
+            deadline: None,
+            options,
+        })
+    }
+
+    /// Sends comments down the corridor of actions.
+    async fn comment(&self, plan: &RoundPlan, report: &mut RoundReport) -> Result<(), Error> {
+        for comment in &plan.comments {
+            match self.desk.propose_agreed(&comment.action, comment.agreeing).await {
+                Ok(proposal) => report.actions.push(("jira_comment".to_owned(), proposal.fate)),
+                Err(error) => report.problems.push(format!("a comment was not proposed: {error}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self, plan: &RoundPlan, report: &RoundReport, began: Time) -> Result<CycleFinish, Error> {
+        let unwritten = |error| Error::bug("an artefact can't be written down", error);
+        let mut artefacts = Vec::new();
+        for AppliedChange { artefact, entry, .. } in &plan.changes {
+            artefacts.push(NewArtefactVersion {
+                kind: artefact.kind().as_str().to_owned(),
+                version: artefact.version(),
+                content: HashedContent::new(artefact.write().map_err(unwritten)?),
+                entry: HashedContent::new(entry.write().map_err(unwritten)?),
+                causes: entry.causes.clone(),
+            });
+        }
+        let handled = plan.outcomes.iter();
+        let handled =
+            handled.map(|outcome| HandledSignal { id: outcome.id.clone(), outcome: outcome.to_json() }).collect();
+        Ok(CycleFinish {
+            project: self.desk.owner.clone(),
+            actor: self.system(),
+            began,
+            at: when::now(),
+            artefacts,
+            handled,
+            counts: counts(plan, report),
+        })
+    }
+}
+
+/// The line of a cycle: what it counted.
+fn counts(plan: &RoundPlan, report: &RoundReport) -> Json {
+    let of = |word: &str| plan.outcomes.iter().filter(|outcome| outcome.kind.as_str() == word).count();
+    let changes: usize = plan.changes.iter().map(|change| change.entry.changes.len()).sum();
+    json!({
+        "signals": plan.outcomes.len(),
+        "logged": of("logged"),
+        "incorporated": of("incorporated"),
+        "commented": of("commented"),
+        "escalated": of("escalated"),
+        "keptOut": of("kept-out"),
+        "changes": changes,
+        "questions": report.questions.len(),
+        "degraded": true,
+    })
+}

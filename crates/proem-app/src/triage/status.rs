@@ -1,0 +1,92 @@
+//! What stands and waits in a project that is triaged.
+
+use std::collections::BTreeMap;
+
+use proem_agents::triage::artefact::{BacklogExtent, FigurePlaces, FigureSources, ProjectFigures, figures};
+use proem_agents::triage::plan::ArtefactSet;
+use proem_agents::triage::{ProjectSignal, SignalLog};
+use proem_engine::effect::ActionState;
+use proem_store::query::{CycleRow, EscalationRow};
+use proem_store::record::{EscalationState, SignalStanding};
+
+use super::desk::TriageDesk;
+use crate::effects::EffectsObstacle;
+use crate::error::Error;
+use crate::when;
+
+/// How many signals are read at once.
+const TOGETHER: u64 = 1_000;
+/// How many cycles are shown.
+const CYCLES: u64 = 5;
+
+/// What stands and waits.
+#[derive(Debug)]
+pub struct TriageStatus {
+    /// How many signals, by what they stand at.
+    pub signals: BTreeMap<SignalStanding, u64>,
+    /// The last cycles, the newest first.
+    pub cycles: Vec<CycleRow>,
+    /// Questions that wait for a person.
+    pub questions: Vec<EscalationRow>,
+    /// How many actions, by state.
+    pub actions: BTreeMap<ActionState, u64>,
+    /// How many texts are in quarantine.
+    pub quarantined: u64,
+    /// What keeps effects from happening.
+    pub obstacles: Vec<EffectsObstacle>,
+    /// The artefacts.
+    pub artefacts: ArtefactSet,
+}
+
+impl TriageDesk<'_> {
+    /// What stands and waits.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read.
+    pub async fn status(&self) -> Result<TriageStatus, Error> {
+        let store = &self.desk.store;
+        Ok(TriageStatus {
+            signals: store.signal_counts(&self.desk.owner).await?,
+            cycles: store.cycles(&self.desk.owner, CYCLES).await?,
+            questions: self.desk.escalations(Some(EscalationState::Open)).await?,
+            actions: self.desk.status.actions.clone(),
+            quarantined: self.desk.status.quarantined,
+            obstacles: self.desk.obstacles(),
+            artefacts: self.artefacts().await?,
+        })
+    }
+
+    /// The figures of the project, as its signals and artefacts have them; `Unknown` where they don't say.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read.
+    pub async fn figures(&self, artefacts: &ArtefactSet) -> Result<ProjectFigures, Error> {
+        let mut log = SignalLog::default();
+        let mut after = 0;
+        loop {
+            let page = self.desk.store.signals(&self.desk.owner, after, TOGETHER).await?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            for row in page {
+                let is_counted = matches!(row.standing, SignalStanding::Open | SignalStanding::Handled);
+                // What was purged or can't be read is not counted; the figures say what they are counted from.
+                let signal = row.text.filter(|_| is_counted).and_then(|text| ProjectSignal::read(&text).ok());
+                if let Some(signal) = signal {
+                    log.add(signal);
+                }
+            }
+        }
+        let signals: Vec<&ProjectSignal> = log.current().collect();
+        let artefacts: Vec<_> = artefacts.iter().collect();
+        Ok(figures(&FigureSources {
+            now: when::now(),
+            signals: &signals,
+            // Which pages of a search there were is not kept, so whether that was all of them is not known.
+            coverage: BacklogExtent::Part,
+            places: &FigurePlaces::default(),
+            artefacts: &artefacts,
+        }))
+    }
+}

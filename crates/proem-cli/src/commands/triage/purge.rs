@@ -1,0 +1,57 @@
+//! `proem triage purge`: deletes the texts of old signals, versions and cycles.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use proem_app::operator::Consent;
+use proem_app::project::OpenProject;
+use proem_app::triage::TriageDesk;
+use proem_app::{records, when};
+use proem_store::{StoreAccess, TriagePurgeCounts};
+
+use crate::failure::CommandFailure;
+use crate::ui::{self, counted};
+
+pub(super) fn run(before: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::places()?)?;
+    let zone = records::zone(&project.config.budget)?;
+    let before = when::since(before, when::now(), &zone)?;
+    records::blocking(async {
+        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Write).await?);
+        let purged = async {
+            let about = format!(
+                "the texts of signals, of older versions of artefacts and of cycles from before {} would be deleted",
+                when::clock(before, &zone)
+            );
+            let mut operator = ui::operator(&about, "leave them; they are deleted by nothing else")?;
+            ui::aside(&format!("{about}; what is open, and what it stands on, stays\n"));
+            if ui::confirm(&mut operator, "Delete them?")? == Consent::No {
+                return Ok(None);
+            }
+            Ok::<_, CommandFailure>(Some(desk.purge(&operator, before).await?))
+        };
+        let purged = purged.await;
+        desk.close().await;
+        Ok(match purged? {
+            None => ExitCode::from(1),
+            Some(counts) => {
+                ui::aside(&said(&counts));
+                ExitCode::SUCCESS
+            }
+        })
+    })
+}
+
+fn said(counts: &TriagePurgeCounts) -> String {
+    if counts.is_nothing() {
+        return "there was nothing to delete\n".to_owned();
+    }
+    let parts =
+        [counted(counts.signals, "signal"), counted(counts.versions, "version"), counted(counts.cycles, "cycle")];
+    let held = if counts.held {
+        "; another process has the records open, so they remain in the files until it ends"
+    } else {
+        ""
+    };
+    format!("deleted the texts of {}{held}\n", parts.join(", "))
+}

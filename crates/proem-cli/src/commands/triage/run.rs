@@ -1,0 +1,271 @@
+//! `proem triage run`: signals in, and what came of them.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use proem_agents::triage::artefact::ItemChangeKind;
+use proem_agents::triage::plan::SignalOutcomeKind;
+use proem_agents::triage::{AnswerEnd, NormalisedSignals};
+use proem_app::effects::propose::ProposalFate;
+use proem_app::project::OpenProject;
+use proem_app::triage::normalise::NormaliseOptions;
+use proem_app::triage::{IntakeCounts, RoundReport, TriageDesk};
+use proem_app::{records, when};
+use proem_guard::show;
+use proem_store::StoreAccess;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use crate::failure::CommandFailure;
+use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
+
+pub(super) const RUN_EXAMPLES: &str = "\
+Without a model: signals are read by rules and a lexicon, nothing is drafted, and everything is labelled
+`degraded`. What a signal says is shown as somebody else's words; what looks like an attack is kept out and
+waits in `proem queue quarantine`. The same file a second time changes nothing.
+
+--fail-on gives exit code 1: `waiting` if something waits for you, `critical` if something critical came,
+`quarantine` if something was kept out.
+
+Examples:
+  proem triage run backlog.json webhooks.jsonl status.eml
+  proem triage run - < webhook.json
+  proem triage run events.jsonl --json --fail-on critical";
+
+/// The most lines of each part of the summary.
+const MOST_LINES: usize = 5;
+
+#[derive(Debug, Parser)]
+pub(crate) struct Run {
+    /// Files; `-` is standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Exit with 1 in these cases
+    #[arg(long, value_name = "CASE", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What makes a run fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Something waits for a person
+    Waiting,
+    /// Something critical came
+    Critical,
+    /// Something was kept out
+    Quarantine,
+}
+
+pub(super) fn run(args: &Run) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+    records::blocking(async {
+        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Write).await?);
+        let done = work(args, &desk).await;
+        desk.close().await;
+        let (counts, report, unreadable) = done?;
+        let shown = if args.json {
+            ui::document(&json::pretty(&as_value(counts, &report)))
+        } else {
+            ui::listing(&page(counts, &report))
+        };
+        shown?;
+        Ok(code(args, counts, &report, unreadable))
+    })
+}
+
+async fn work(args: &Run, desk: &TriageDesk<'_>) -> Result<(IntakeCounts, RoundReport, bool), CommandFailure> {
+    let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
+    let mut counts = IntakeCounts::default();
+    let mut unreadable = false;
+    for path in &args.files {
+        let name = show::terminal_str(&path.to_string_lossy()).into_string();
+        match read(path, &options) {
+            Ok(found) => {
+                if found.end == AnswerEnd::More {
+                    ui::note(&format!("`{name}` is a page of a longer answer; fetch the pages that follow it, too"));
+                }
+                for malformed in &found.malformed {
+                    ui::note(&format!("`{name}`, {}: {}; kept for you to look at", malformed.place, malformed.reason));
+                }
+                counts = counts.and(desk.take_in(&found).await?);
+            }
+            Err(error) => {
+                ui::error(&CommandFailure::outside(format!("`{name}` {error}")));
+                unreadable = true;
+            }
+        }
+    }
+    if !desk.is_active() {
+        ui::note("the project's `status` is not active, so signals are taken in and wait");
+    }
+    let bar = ui::working("reading signals");
+    let report = desk.work(&mut |handled| bar.set_message(format!("{handled} signals handled"))).await;
+    bar.finish_and_clear();
+    Ok((counts, report?, unreadable))
+}
+
+fn read(path: &Path, options: &NormaliseOptions) -> Result<NormalisedSignals, proem_app::Error> {
+    if path == Path::new("-") { options.read_stream(std::io::stdin().lock()) } else { options.read(path) }
+}
+
+fn code(args: &Run, counts: IntakeCounts, report: &RoundReport, unreadable: bool) -> ExitCode {
+    let fails = args.fail_on.iter().any(|case| match case {
+        FailOn::Waiting => report.is_waited_for(),
+        FailOn::Critical => report.has_critical(),
+        FailOn::Quarantine => !report.kept_out.is_empty() || counts.malformed > 0,
+    });
+    if unreadable {
+        ExitCode::from(3)
+    } else if fails {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn as_value(counts: IntakeCounts, report: &RoundReport) -> Json {
+    json!({
+        "degraded": true,
+        "came": {
+            "new": counts.new, "revised": counts.revised, "same": counts.same,
+            "setAside": counts.set_aside, "malformed": counts.malformed,
+        },
+        "signals": report.outcomes.iter().map(|outcome| {
+            let mut value = outcome.to_json();
+            if let Some(fields) = value.as_object_mut() {
+                fields.insert("id".to_owned(), json!(outcome.id.id));
+                fields.insert("revision".to_owned(), json!(outcome.id.revision));
+            }
+            value
+        }).collect::<Vec<_>>(),
+        "changes": report.changes.iter().map(|change| json!({
+            "artefact": change.artefact.kind().as_str(),
+            "version": change.artefact.version(),
+            "items": change.entry.changes.iter().map(|item| item.item.to_string()).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "questions": report.questions.iter().map(|(id, title)| json!({ "id": id.0, "title": title })).collect::<Vec<_>>(),
+        "askedBefore": report.asked_before,
+        "actions": report.actions.iter().map(|(name, fate)| json!({ "action": name, "fate": fate_word(fate) })).collect::<Vec<_>>(),
+        "keptOut": report.kept_out.iter().map(|count| json!({ "sender": count.sender, "fields": count.fields })).collect::<Vec<_>>(),
+        "problems": report.problems,
+        "cycles": report.cycles,
+    })
+}
+
+const fn fate_word(fate: &ProposalFate) -> &'static str {
+    match fate {
+        ProposalFate::Written(state) | ProposalFate::Known(state) => state.as_str(),
+        ProposalFate::Duplicate(_) => "duplicate",
+        ProposalFate::Unwritten => "unwritten",
+    }
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// The summary: what came, what changed, what waits, what was kept out.
+fn page(counts: IntakeCounts, report: &RoundReport) -> String {
+    let mut out = format!("{}  {}\n", styled(BOLD, "came    "), came(counts, report));
+    let changes = changes(report);
+    let head = if changes.is_empty() { "nothing".to_owned() } else { counted(number(changes.len()), "item") };
+    out.push_str(&format!("{}  {head}\n", styled(BOLD, "changed ")));
+    list(&mut out, &changes, "proem artefacts show");
+    let mut waits: Vec<String> = report
+        .questions
+        .iter()
+        .map(|(id, title)| format!("{}  {title}", styled(DIM, id.0.get(..8).unwrap_or(&id.0))))
+        .collect();
+    waits.extend(report.actions.iter().map(|(name, fate)| format!("{name}: {}", fate_word(fate))));
+    let more = if report.asked_before > 0 {
+        format!("; {} asked before", counted(report.asked_before, "question"))
+    } else {
+        String::new()
+    };
+    let head = if waits.is_empty() { "nothing new".to_owned() } else { counted(number(waits.len()), "thing") };
+    out.push_str(&format!("{}  {head}{more}\n", styled(BOLD, "waits   ")));
+    list(&mut out, &waits, "proem escalations list");
+    let fields: u64 = report.kept_out.iter().map(|count| count.fields).sum();
+    let fields = fields.saturating_add(counts.malformed);
+    let head = if fields == 0 { "nothing".to_owned() } else { counted(fields, "text") };
+    out.push_str(&format!("{}  {head}\n", styled(BOLD, "kept out")));
+    let kept: Vec<String> = report
+        .kept_out
+        .iter()
+        .map(|count| format!("{} of {}", counted(count.fields, "text"), cut(&count.sender, 60)))
+        .collect();
+    list(&mut out, &kept, "proem queue quarantine");
+    for problem in &report.problems {
+        out.push_str(&format!("{}  {problem}\n", styled(YELLOW, "problem ")));
+    }
+    out.push_str(&format!("{}\n", styled(DIM, "degraded: read by rules and a lexicon, without a model")));
+    out
+}
+
+fn came(counts: IntakeCounts, report: &RoundReport) -> String {
+    let mut parts = vec![format!("{} new", counted(counts.new, "signal"))];
+    for (count, what) in [
+        (counts.revised, "revised"),
+        (counts.same, "known already"),
+        (counts.set_aside, "of other projects, set aside"),
+        (counts.malformed, "unreadable"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    let routine = report.outcomes.iter().filter(|outcome| outcome.kind == SignalOutcomeKind::Logged).count();
+    if routine > 0 {
+        parts.push(format!("{routine} routine"));
+    }
+    parts.join(", ")
+}
+
+/// One line for each item that changed, with its title where it has one.
+fn changes(report: &RoundReport) -> Vec<String> {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for change in &report.changes {
+        for item in &change.entry.changes {
+            let what = match &item.kind {
+                ItemChangeKind::Added(_) => "new",
+                ItemChangeKind::Modified { .. } => "changed",
+                ItemChangeKind::Status { to, .. } => to.as_str(),
+            };
+            let id = item.item.to_string();
+            match lines.iter_mut().find(|(known, _)| *known == id) {
+                Some((_, line)) if !line.contains(what) => *line = format!("{line}, {what}"),
+                Some(_) => {}
+                None => lines.push((id, what.to_owned())),
+            }
+        }
+    }
+    let title = |id: &str| {
+        let items = report.changes.iter().rev().flat_map(|change| change.artefact.items());
+        let found = items.into_iter().find(|(known, _)| known.to_string() == id)?;
+        found.1.heading().map(|words| ui::on_line(words.words(), 80))
+    };
+    lines
+        .into_iter()
+        .map(|(id, what)| {
+            let title = title(&id).map_or_else(String::new, |title| format!("  {title}"));
+            format!("{id:9} {what}{title}")
+        })
+        .collect()
+}
+
+fn list(out: &mut String, lines: &[String], command: &str) {
+    for line in lines.iter().take(MOST_LINES) {
+        out.push_str(&format!("  {line}\n"));
+    }
+    if lines.len() > MOST_LINES {
+        let more = lines.len().saturating_sub(MOST_LINES);
+        out.push_str(&format!("  {}\n", styled(DIM, &format!("and {more} more: `{command}`"))));
+    }
+}

@@ -1,0 +1,124 @@
+//! `proem triage status`: what stands and what waits.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use jiff::tz::TimeZone;
+use proem_agents::triage::artefact::{ArtefactField, ArtefactItemKind, ArtefactKind};
+use proem_app::effects::{EffectsObstacle, escalations};
+use proem_app::project::OpenProject;
+use proem_app::triage::TriageDesk;
+use proem_app::triage::status::TriageStatus;
+use proem_app::{records, when};
+use proem_guard::show;
+use proem_store::StoreAccess;
+use proem_store::record::SignalStanding;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use crate::failure::CommandFailure;
+use crate::ui::{self, DIM, counted, styled};
+
+pub(super) fn run(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::places()?)?;
+    records::blocking(async {
+        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Write).await?);
+        let status = desk.status().await;
+        let shown = status.map_err(CommandFailure::from).and_then(|status| {
+            let zone = TimeZone::get(&desk.charter.time_zone).unwrap_or(TimeZone::UTC);
+            if as_json {
+                ui::document(&json::pretty(&as_value(&desk, &status)))
+            } else {
+                ui::listing(&page(&desk, &status, &zone))
+            }
+        });
+        desk.close().await;
+        shown
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_value(desk: &TriageDesk<'_>, status: &TriageStatus) -> Json {
+    json!({
+        "project": { "id": desk.charter.id, "name": desk.charter.name, "key": desk.charter.key },
+        "level": desk.desk.level().as_str(),
+        "degraded": true,
+        "signals": status.signals.iter().map(|(standing, count)| (standing.as_str().to_owned(), json!(count)))
+            .collect::<serde_json::Map<_, _>>(),
+        "cycles": status.cycles.iter().map(|cycle| json!({
+            "cycle": cycle.cycle, "at": when::rfc3339(cycle.at), "counts": cycle.counts,
+        })).collect::<Vec<_>>(),
+        "questions": status.questions.iter().map(|row| json!({
+            "id": row.id.0, "at": when::rfc3339(row.at), "sensitivity": row.sensitivity,
+        })).collect::<Vec<_>>(),
+        "actions": status.actions.iter().map(|(state, count)| (state.as_str().to_owned(), json!(count)))
+            .collect::<serde_json::Map<_, _>>(),
+        "quarantined": status.quarantined,
+        "obstacles": status.obstacles.iter().map(EffectsObstacle::as_str).collect::<Vec<_>>(),
+        "artefacts": status.artefacts.iter()
+            .map(|artefact| (artefact.kind().as_str().to_owned(), json!({ "version": artefact.version() })))
+            .collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn page(desk: &TriageDesk<'_>, status: &TriageStatus, zone: &TimeZone) -> String {
+    let mut out = String::new();
+    let mut fact = |name: &str, what: &str| out.push_str(&format!("{}  {what}\n", styled(DIM, &format!("{name:10}"))));
+    let name = show::terminal_str(&desk.charter.name).into_string();
+    let level = desk.desk.level().as_str();
+    fact("project", &format!("{name} ({}), level {level}", show::terminal_str(&desk.charter.key)));
+    fact("health", &health(status));
+    let sprint = status.artefacts.get(ArtefactKind::DeliveryState).and_then(|delivery| {
+        let (_, sprint) = delivery.open(ArtefactItemKind::Sprint).next()?;
+        Some(ui::on_line(sprint.text(ArtefactField::Name)?.words(), 60))
+    });
+    fact("sprint", sprint.as_deref().unwrap_or("none that a signal told of"));
+    let of = |standing: SignalStanding| status.signals.get(&standing).copied().unwrap_or_default();
+    fact(
+        "signals",
+        &format!(
+            "{} handled, {} open, {} of other projects, {} unreadable",
+            of(SignalStanding::Handled),
+            of(SignalStanding::Open),
+            of(SignalStanding::SetAside),
+            of(SignalStanding::Malformed)
+        ),
+    );
+    match status.cycles.first() {
+        None => fact("last cycle", "none yet; `proem triage run FILE…` takes signals in"),
+        Some(cycle) => {
+            let signals = cycle.counts.get("signals").and_then(Json::as_u64).unwrap_or_default();
+            fact(
+                "last cycle",
+                &format!("number {}, {}, {}", cycle.cycle, when::clock(cycle.at, zone), counted(signals, "signal")),
+            );
+        }
+    }
+    let open = u64::try_from(status.questions.len()).unwrap_or(u64::MAX);
+    if open > 0 {
+        fact("waits", &format!("{} to decide; `proem escalations list`", counted(open, "question")));
+        for row in status.questions.iter().take(5) {
+            let why = escalations::case(row).map(|case| ui::on_line(&case.because, 100)).unwrap_or_default();
+            fact("", &format!("{}  {why}", escalations::short(&row.id)));
+        }
+    }
+    let waiting: u64 = status.actions.iter().filter(|(state, _)| !state.is_end()).map(|(_, count)| *count).sum();
+    if waiting > 0 {
+        fact("actions", &format!("{} not ended; `proem queue list`", counted(waiting, "action")));
+    }
+    if status.quarantined > 0 {
+        fact("kept out", &format!("{}; `proem queue quarantine`", counted(status.quarantined, "text")));
+    }
+    for obstacle in &status.obstacles {
+        fact("effects", &obstacle.to_string());
+    }
+    out
+}
+
+fn health(status: &TriageStatus) -> String {
+    let delivery = status.artefacts.get(ArtefactKind::DeliveryState);
+    let health = delivery.and_then(|delivery| delivery.of_kind(ArtefactItemKind::Health).next());
+    health
+        .and_then(|(_, item)| Some(ui::on_line(item.text(ArtefactField::StatusSummary)?.words(), 160)))
+        .unwrap_or_else(|| "unknown: no signal has said anything yet".to_owned())
+}
