@@ -7,7 +7,9 @@
 //! Invariants: what came is on the disk before anything is decided; a round ends whole or not at all, and what it
 //! proposed before its end is the same when it is proposed again; a file that nobody vouched for decides nothing.
 
+pub mod artefacts;
 pub mod charter;
+mod decisions;
 pub mod desk;
 pub mod init;
 pub mod normalise;

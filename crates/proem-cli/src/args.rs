@@ -8,8 +8,8 @@ pub(crate) mod wishes;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, assemble, book, catalogue, cost, effects, escalations, failures, init, policy, queue, reference, risk, run,
-    runs, scan, select, stats, store, tokens, triage, trust,
+    adapt, artefacts, assemble, book, catalogue, cost, effects, escalations, failures, init, policy, queue, reference,
+    risk, run, runs, scan, select, stats, store, tokens, triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -25,6 +25,9 @@ pub(crate) enum Command {
     /// Print what a prompt learned, and the profile that failures and signals produce
     #[command(after_help = adapt::ADAPT_EXAMPLES)]
     Adapt(adapt::Adapt),
+    /// Read what triage keeps of a project: delivery state, RAID log, backlog, decisions
+    #[command(subcommand, after_help = artefacts::ARTEFACTS_EXAMPLES)]
+    Artefacts(artefacts::ArtefactsCommand),
     /// Print the prompt for a task in a repository
     #[command(after_help = assemble::args::ASSEMBLE_EXAMPLES)]
     Assemble(assemble::args::Assemble),
@@ -76,7 +79,7 @@ pub(crate) enum Command {
     /// Count the tokens of files
     #[command(after_help = tokens::TOKENS_EXAMPLES)]
     Tokens(tokens::TokensArgs),
-    /// Read signals about projects: tickets, comments, mails, tasks
+    /// Turn signals about a project into artefacts, held actions and questions
     #[command(subcommand, after_help = triage::TRIAGE_EXAMPLES)]
     Triage(triage::TriageCommand),
     /// Review and trust this project's files

@@ -6,6 +6,10 @@
 use std::fmt;
 
 use proem_engine::policy::AutonomyLevel;
+use proem_text::{
+    diagnostic::{Diagnostic, DiagnosticSeverity},
+    span::Span,
+};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -172,22 +176,13 @@ struct CharterReader<'t> {
 impl CharterReader<'_> {
     /// A problem with the line that it stands in, and a caret below it.
     fn at(&self, byte: usize, problem: &str) -> String {
-        let before = self.text.get(..byte).unwrap_or(self.text);
-        let line = before.matches('\n').count().saturating_add(1);
-        let start = before.rfind('\n').map_or(0, |end| end.saturating_add(1));
-        let shown = self.text.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
-        let column = before.get(start..).unwrap_or_default().chars().count();
-        let shown: String = shown.chars().map(|c| if c.is_control() { ' ' } else { c }).take(160).collect();
-        let margin = line.to_string().len();
-        format!(
-            "{problem}\n{:margin$}--> {}:{line}:{}\n{:margin$} |\n{line} | {shown}\n{:margin$} | {:column$}^",
-            "",
-            self.path,
-            column.saturating_add(1),
-            "",
-            "",
-            ""
-        )
+        let diagnostic = Diagnostic {
+            severity: DiagnosticSeverity::Error,
+            message: problem.to_owned(),
+            span: Some(Span::new(byte, byte)),
+            help: None,
+        };
+        diagnostic.render(self.path, self.text).trim_end().to_owned()
     }
 
     fn say(&mut self, byte: usize, problem: &str) {
@@ -335,13 +330,13 @@ due = "2026-12-24"
         check(
             "level = \"artefact\"",
             "level = \"full\"",
-            "`level` is one of monitoring, artefact and tactical; write one of them\n --> project.toml:5:9\n  |\n\
+            "error: `level` is one of monitoring, artefact and tactical; write one of them\n --> project.toml:5:9\n  |\n\
              5 | level = \"full\"\n  |         ^",
         );
         check(
             "owner =",
             "ownr =",
-            "unknown field `ownr`, expected one of `id`, `name`, `key`, `status`, `level`, `owner`, `time_zone`, \
+            "error: unknown field `ownr`, expected one of `id`, `name`, `key`, `status`, `level`, `owner`, `time_zone`, \
              `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`\n --> project.toml:6:1\n  |\n\
              6 | ownr = \"Olivia Reyes\"\n  | ^",
         );

@@ -8,6 +8,7 @@
 //! is planned; a signal that is blocked or kept out gives no action and no item; without a model nothing is drafted,
 //! and what would be is a question that says so; the same signals in the same order give the same plan.
 
+mod finish;
 mod group;
 mod health;
 mod items;

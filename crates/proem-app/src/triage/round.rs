@@ -14,7 +14,7 @@ use proem_agents::triage::{
 use proem_engine::effect::ActionState;
 use proem_engine::policy::{ActionList, ProposedAction};
 use proem_engine::run::Time;
-use proem_guard::{LabelTree, show};
+use proem_guard::{LabelTree, Verdict, show};
 use proem_store::record::{
     CycleFinish, EscalationId, EscalationOption, EscalationState, HandledSignal, HashedContent, NewArtefactVersion,
     NewEscalation, NewQuarantine, QuarantineId,
@@ -209,7 +209,8 @@ impl TriageDesk<'_> {
     async fn keep_out(&self, read: &[ReadSignal], report: &mut RoundReport) -> Result<(), Error> {
         let mut senders = BySender::new();
         for ReadSignal { signal, sanitised } in read {
-            for field in sanitised.fields.iter().filter(|field| field.is_out()) {
+            // What an attack was cut out of is for a person to look at as well.
+            for field in sanitised.fields.iter().filter(|field| field.is_out() || !field.removed.is_empty()) {
                 let sender = sanitised.sender.as_ref();
                 let sender = sender.map_or_else(
                     || format!("nobody named, {}", signal.source.as_str()),
@@ -227,7 +228,7 @@ impl TriageDesk<'_> {
                     at: when::now(),
                     text: HashedContent::new(text.write().unwrap_or_default()),
                     findings: json!(field.rules),
-                    verdict: field.verdict,
+                    verdict: field.verdict.max(Verdict::Quarantine),
                     sender: sender.clone(),
                 };
                 if self.desk.store.quarantine(item).await? == QuarantineAnswer::Done {

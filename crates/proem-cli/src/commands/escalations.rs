@@ -223,5 +223,8 @@ async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) ->
         }
     };
     ui::aside(&format!("{said}\n"));
+    if let Some(item) = desk.log_decision(&operator, &row, option, because).await? {
+        ui::aside(&format!("written into the decision log as {item}\n"));
+    }
     Ok(ExitCode::SUCCESS)
 }

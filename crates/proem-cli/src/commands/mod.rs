@@ -1,6 +1,7 @@
 //! What each command does.
 
 pub(crate) mod adapt;
+pub(crate) mod artefacts;
 pub(crate) mod assemble;
 pub(crate) mod book;
 pub(crate) mod catalogue;
@@ -34,6 +35,7 @@ use crate::failure::CommandFailure;
 pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
     match args.command {
         Command::Adapt(args) => adapt::run(&args),
+        Command::Artefacts(command) => artefacts::run(&command),
         Command::Assemble(args) => assemble::run(&args),
         Command::Book(command) => book::run(&command),
         Command::Catalogue(command) => catalogue::run(&command),

@@ -8,6 +8,6 @@
 )]
 
 mod outcomes;
-mod scene;
+pub(crate) mod scene;
 mod walk;
 mod whose_policy;

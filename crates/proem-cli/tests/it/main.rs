@@ -51,5 +51,6 @@ mod special;
 mod terminal;
 mod tokens;
 mod triage;
+mod triaged;
 mod trust;
 mod views;

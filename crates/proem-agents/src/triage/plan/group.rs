@@ -72,7 +72,10 @@ impl<'r> GroupedSignals<'r> {
 /// Whether the texts of a signal are out, and with them whatever they would lead to.
 pub(super) fn is_kept_out(member: &RoundMember<'_>) -> bool {
     let by_text = member.classification.basis != ClassificationBasis::System;
-    by_text && member.sanitised.verdict >= Verdict::Quarantine
+    // A text out of which an attack was cut may be shown; what it says decides nothing.
+    let was_cut = || member.sanitised.fields.iter().any(|field| !field.removed.is_empty());
+    let verdict = member.sanitised.verdict;
+    by_text && (verdict >= Verdict::Quarantine || (verdict >= Verdict::Flag && was_cut()))
 }
 
 /// Signals about one ticket, and related ones about the same kind of trouble, are one group.

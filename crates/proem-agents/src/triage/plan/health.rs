@@ -30,9 +30,9 @@ pub(super) fn health(
     let late =
         delivery.open(ArtefactItemKind::Milestone).filter(|(_, item)| item.status != ItemStatus::OnTrack).count();
     let is = |item: &ArtefactItem, word: &str| item.word(ArtefactField::Severity) == Some(word);
-    let critical = raid.iter().chain(&blockers).any(|(_, item)| is(item, "critical"));
+    let critical = raid.iter().filter(|(_, item)| is(item, "critical")).count();
     let serious = raid.iter().filter(|(_, item)| is(item, "critical") || is(item, "high")).count();
-    let colour = if critical {
+    let colour = if critical > 0 {
         "red"
     } else if !blockers.is_empty() || serious > 0 || late > 0 {
         "amber"
@@ -42,15 +42,25 @@ pub(super) fn health(
     let MovedTickets { all: moved, done } = moved;
     let mut words = vec![
         counted(blockers.len(), "open blocker"),
-        format!("{} in the RAID log, {serious} of them high or critical", counted(raid.len(), "open item")),
+        match (raid.len(), serious) {
+            (0, _) => "nothing open in the RAID log".to_owned(),
+            (open, 0) => format!("{} in the RAID log", counted(open, "open item")),
+            (open, serious) => {
+                format!("{} in the RAID log, {serious} of them high or critical", counted(open, "open item"))
+            }
+        },
     ];
+    // Red and amber never have the same words: a colour is justified by what stands here.
+    if critical > 0 {
+        words.push(format!("{critical} critical"));
+    }
     if late > 0 {
         words.push(format!("{} at risk or late", counted(late, "milestone")));
     }
     if moved > 0 {
-        words.push(format!("{} moved since the last version, {done} of them to done", counted(moved, "ticket")));
+        words.push(format!("{} moved, {done} of them to done", counted(moved, "ticket")));
     }
-    let summary = items::inferred(format!("{colour}: {}.", words.join("; ")), causes);
+    let summary = items::inferred(format!("{}.", words.join("; ")), causes);
     let fields: ItemFields = BTreeMap::from([
         (ArtefactField::OverallStatus, ArtefactValue::Word(colour)),
         (ArtefactField::StatusSummary, ArtefactValue::Text(summary.clone())),

@@ -185,6 +185,18 @@ pub(super) fn of_withheld(groups: &[&GroupedSignals<'_>], title: String) -> Plan
     }
 }
 
+/// One question for all tickets that changed the scope.
+pub(super) fn of_scope(groups: &[&GroupedSignals<'_>], charter: &ProjectCharter) -> Option<PlannedQuestion> {
+    let mut question = of_group(groups.first()?, charter);
+    if groups.len() > 1 {
+        question.title =
+            format!("{} tickets changed the scope after the sprint was agreed. Do the changes stand?", groups.len());
+        question.about = about(groups.iter().flat_map(|group| group.members()));
+        question.causes = groups.iter().flat_map(|group| group.causes()).collect();
+    }
+    Some(question)
+}
+
 /// One question for all tickets that a comment would have gone to.
 pub(super) fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
     let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();

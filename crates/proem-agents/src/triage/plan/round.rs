@@ -9,16 +9,15 @@ use serde_json::json;
 use super::{
     PlannedComment, PlannedQuestion, RecommendationFate,
     group::{GroupedSignals, grouped, is_kept_out},
-    health::{MovedTickets, health},
+    health::MovedTickets,
     items::{self, ItemFields},
     principals::agreement,
     questions,
 };
 use crate::triage::{
     artefact::{
-        AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItem, ArtefactItemId,
-        ArtefactItemKind, ArtefactKind, ArtefactOperation, ArtefactValue, ItemStatus, RuleViolation, SignalReferences,
-        apply,
+        AppliedChange, Artefact, ArtefactActor, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind,
+        ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, ItemStatus, RuleViolation, SignalReferences,
     },
     charter::ProjectCharter,
     classify::{ClassificationBasis, SignalClassification, Standstill, TriageLexicon},
@@ -54,7 +53,7 @@ impl ArtefactSet {
         self.0.get(&kind)
     }
 
-    fn items(&self, kind: ArtefactItemKind) -> impl Iterator<Item = (ArtefactItemId, &ArtefactItem)> {
+    pub(super) fn items(&self, kind: ArtefactItemKind) -> impl Iterator<Item = (ArtefactItemId, &ArtefactItem)> {
         self.get(kind.artefact()).into_iter().flat_map(move |artefact| artefact.open(kind))
     }
 }
@@ -194,13 +193,15 @@ pub fn plan<'r>(batch: &[RoundMember<'r>], context: &RoundContext<'r>) -> RoundP
         made: BTreeMap::new(),
         next: BTreeMap::new(),
         moved: MovedTickets::default(),
+        rescoped: 0,
+        slip: None,
         causes: BTreeMap::new(),
     };
     let mut plan = RoundPlan::default();
     let mut outcomes: BTreeMap<SignalRevision, SignalOutcome> = BTreeMap::new();
-    let (mut withheld, mut uncommented) = (Vec::new(), Vec::new());
+    let mut together = AskedTogether::default();
     for group in &groups {
-        let (kind, items) = round.take(group, &mut plan, &mut withheld, &mut uncommented);
+        let (kind, items) = round.take(group, &mut plan, &mut together);
         let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
         let agreeing = agreement(&signals, context.charter);
         for member in group.members() {
@@ -213,6 +214,8 @@ pub fn plan<'r>(batch: &[RoundMember<'r>], context: &RoundContext<'r>) -> RoundP
             outcomes.insert(id.clone(), outcome(id, member, kind, agreeing, items.clone()));
         }
     }
+    let AskedTogether { withheld, uncommented, rescoped } = together;
+    plan.questions.extend(questions::of_scope(&rescoped, context.charter));
     if !withheld.is_empty() {
         let title = match withheld.len() {
             1 => "A signal would change the artefacts, which nobody let rules do at this level.".to_owned(),
@@ -249,15 +252,30 @@ fn outcome(
     }
 }
 
+/// Groups that are asked about in one question.
+#[derive(Debug, Default)]
+struct AskedTogether<'g, 'r> {
+    /// They would change artefacts, which rules may not.
+    withheld: Vec<&'g GroupedSignals<'r>>,
+    /// A comment would go to them, which rules may not.
+    uncommented: Vec<&'g GroupedSignals<'r>>,
+    /// They change the scope.
+    rescoped: Vec<&'g GroupedSignals<'r>>,
+}
+
 /// A round as it is worked out.
-struct Round<'c, 'r> {
-    context: &'c RoundContext<'r>,
-    operations: BTreeMap<ArtefactKind, Vec<ArtefactOperation>>,
+pub(super) struct Round<'c, 'r> {
+    pub(super) context: &'c RoundContext<'r>,
+    pub(super) operations: BTreeMap<ArtefactKind, Vec<ArtefactOperation>>,
     /// Items that this round made, by kind and ticket.
     made: BTreeMap<(ArtefactItemKind, String), ArtefactItemId>,
     next: BTreeMap<ArtefactItemKind, u32>,
-    moved: MovedTickets,
-    causes: BTreeMap<ArtefactKind, BTreeSet<SignalRevision>>,
+    pub(super) moved: MovedTickets,
+    /// How many subjects changed the scope.
+    pub(super) rescoped: usize,
+    /// Why the next milestone is at risk, where the artefacts have none yet.
+    pub(super) slip: Option<ArtefactStatement>,
+    pub(super) causes: BTreeMap<ArtefactKind, BTreeSet<SignalRevision>>,
 }
 
 impl<'c, 'r> Round<'c, 'r> {
@@ -266,8 +284,7 @@ impl<'c, 'r> Round<'c, 'r> {
         &mut self,
         group: &'g GroupedSignals<'r>,
         plan: &mut RoundPlan,
-        withheld: &mut Vec<&'g GroupedSignals<'r>>,
-        uncommented: &mut Vec<&'g GroupedSignals<'r>>,
+        together: &mut AskedTogether<'g, 'r>,
     ) -> (SignalOutcomeKind, Vec<ArtefactItemId>) {
         let leader = group.leader();
         let answer = &leader.classification.answer;
@@ -282,7 +299,7 @@ impl<'c, 'r> Round<'c, 'r> {
         if changes && self.context.gate == ArtefactGate::Permitted {
             items = self.items(group);
         } else if changes {
-            withheld.push(group);
+            together.withheld.push(group);
             if action == RecommendedAction::UpdateArtefact {
                 return (SignalOutcomeKind::Escalated, items);
             }
@@ -299,11 +316,15 @@ impl<'c, 'r> Round<'c, 'r> {
                 false
             }
             RecommendedAction::AddJiraComment => {
-                uncommented.push(group);
+                together.uncommented.push(group);
                 return (SignalOutcomeKind::Escalated, items);
             }
             RecommendedAction::UpdateArtefact | RecommendedAction::NoAction => false,
         };
+        if asks && answer.category == SignalCategory::Scope && action == RecommendedAction::Escalate {
+            together.rescoped.push(group);
+            return (SignalOutcomeKind::Escalated, items);
+        }
         if asks {
             plan.questions.push(questions::of_group(group, self.context.charter));
             return (SignalOutcomeKind::Escalated, items);
@@ -345,6 +366,7 @@ impl<'c, 'r> Round<'c, 'r> {
         }
         if answer.category == SignalCategory::Scope {
             touched.extend(self.highlight(group, "scope_creep"));
+            self.rescoped = self.rescoped.saturating_add(1);
         }
         for member in group.members() {
             touched.extend(self.sprint(member));
@@ -360,7 +382,7 @@ impl<'c, 'r> Round<'c, 'r> {
         ticket.as_ref().and_then(|key| key.as_str()).unwrap_or(&group.leader().signal.id).to_owned()
     }
 
-    fn operate(&mut self, kind: ArtefactKind, operation: ArtefactOperation, group: &[SignalRevision]) {
+    pub(super) fn operate(&mut self, kind: ArtefactKind, operation: ArtefactOperation, group: &[SignalRevision]) {
         self.operations.entry(kind).or_default().push(operation);
         self.causes.entry(kind).or_default().extend(group.iter().cloned());
     }
@@ -431,14 +453,17 @@ impl<'c, 'r> Round<'c, 'r> {
         let due = |item: &ArtefactItem| item.date(ArtefactField::DueDate);
         let coming = self.context.artefacts.items(ArtefactItemKind::Milestone);
         let coming = coming.filter(|(_, item)| due(item).is_some_and(|due| due >= self.context.now));
-        let (id, item) = coming.min_by_key(|(_, item)| due(item))?;
+        let causes = group.causes();
+        let reason = items::about_ticket(group.ticket(), |ticket| format!("At risk because of {ticket}."), &causes);
+        let Some((id, item)) = coming.min_by_key(|(_, item)| due(item)) else {
+            self.slip = Some(reason);
+            return None;
+        };
         if item.status != ItemStatus::OnTrack || self.made.contains_key(&(ArtefactItemKind::Milestone, id.to_string()))
         {
             return Some(id);
         }
         self.made.insert((ArtefactItemKind::Milestone, id.to_string()), id);
-        let causes = group.causes();
-        let reason = items::about_ticket(group.ticket(), |ticket| format!("At risk because of {ticket}."), &causes);
         let changes: ItemFields = BTreeMap::from([(ArtefactField::Notes, ArtefactValue::Text(reason.clone()))]);
         let delivery = ArtefactKind::DeliveryState;
         self.operate(delivery, ArtefactOperation::Modify { id, changes, reason: reason.clone() }, &causes);
@@ -520,50 +545,6 @@ impl<'c, 'r> Round<'c, 'r> {
         self.moved.all = self.moved.all.saturating_add(1);
         self.moved.done = self.moved.done.saturating_add(done);
         self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(group.causes());
-    }
-
-    /// Applies everything, artefact by artefact; what breaks a rule is left out and said.
-    fn finish(mut self, known: &SignalReferences, plan: &mut RoundPlan) {
-        let mut artefacts = self.context.artefacts.clone();
-        for kind in ArtefactKind::ALL {
-            let operations = self.operations.remove(&kind).unwrap_or_default();
-            let causes: Vec<SignalRevision> = self.causes.remove(&kind).unwrap_or_default().into_iter().collect();
-            let applied = self.applied(&artefacts, kind, &operations, (&causes, known));
-            match applied {
-                Ok(Some(change)) => {
-                    artefacts.set(change.artefact.clone());
-                    plan.changes.push(change);
-                }
-                Ok(None) => {}
-                Err(violations) => plan.refused.extend(violations),
-            }
-        }
-    }
-
-    fn applied(
-        &self,
-        artefacts: &ArtefactSet,
-        kind: ArtefactKind,
-        operations: &[ArtefactOperation],
-        (causes, known): (&[SignalRevision], &SignalReferences),
-    ) -> Result<Option<AppliedChange>, Vec<RuleViolation>> {
-        let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
-        let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != kind).collect();
-        let context = ArtefactContext {
-            now: self.context.now,
-            project: artefact.project(),
-            actor: self.context.actor,
-            causes,
-            known,
-            others: &others,
-        };
-        let mut all = operations.to_vec();
-        if kind == ArtefactKind::DeliveryState && !causes.is_empty() {
-            let before_health = if operations.is_empty() { None } else { Some(apply(artefact, operations, &context)?) };
-            let delivery = before_health.as_ref().map_or(artefact, |change| &change.artefact);
-            all.extend(health(delivery, artefacts.get(ArtefactKind::RaidLog), causes, self.moved));
-        }
-        if all.is_empty() { Ok(None) } else { apply(artefact, &all, &context).map(Some) }
     }
 }
 

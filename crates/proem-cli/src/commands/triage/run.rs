@@ -249,7 +249,7 @@ fn changes(report: &RoundReport) -> Vec<String> {
     let title = |id: &str| {
         let items = report.changes.iter().rev().flat_map(|change| change.artefact.items());
         let found = items.into_iter().find(|(known, _)| known.to_string() == id)?;
-        found.1.heading().map(|words| ui::on_line(words.words(), 80))
+        found.1.heading().map(|words| ui::on_line(words.words(), 140))
     };
     lines
         .into_iter()

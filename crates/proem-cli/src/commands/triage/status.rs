@@ -119,6 +119,9 @@ fn health(status: &TriageStatus) -> String {
     let delivery = status.artefacts.get(ArtefactKind::DeliveryState);
     let health = delivery.and_then(|delivery| delivery.of_kind(ArtefactItemKind::Health).next());
     health
-        .and_then(|(_, item)| Some(ui::on_line(item.text(ArtefactField::StatusSummary)?.words(), 160)))
+        .and_then(|(_, item)| {
+            let colour = item.word(ArtefactField::OverallStatus)?;
+            Some(format!("{colour}: {}", ui::on_line(item.text(ArtefactField::StatusSummary)?.words(), 160)))
+        })
         .unwrap_or_else(|| "unknown: no signal has said anything yet".to_owned())
 }

@@ -1,0 +1,150 @@
+//! The end of a round: everything that it planned, applied artefact by artefact.
+
+use std::collections::BTreeMap;
+
+use proem_engine::{effect::key::SignalRevision, run::Time};
+
+use super::{
+    health::health,
+    items::{self, ItemFields},
+    round::{ArtefactSet, Round, RoundPlan},
+};
+use crate::triage::artefact::{
+    AppliedChange, Artefact, ArtefactContext, ArtefactField, ArtefactItemKind, ArtefactKind, ArtefactOperation,
+    ArtefactValue, ItemStatus, RuleViolation, SignalReferences, apply,
+};
+
+impl Round<'_, '_> {
+    /// Applies everything, artefact by artefact; what breaks a rule is left out and said.
+    pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut RoundPlan) {
+        let mut artefacts = self.context.artefacts.clone();
+        self.scope_notes();
+        // The colour follows from the RAID log, too.
+        let of_raid = self.causes.get(&ArtefactKind::RaidLog).cloned().unwrap_or_default();
+        self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(of_raid);
+        self.milestones();
+        for kind in ArtefactKind::ALL {
+            let operations = self.operations.remove(&kind).unwrap_or_default();
+            let causes: Vec<SignalRevision> = self.causes.remove(&kind).unwrap_or_default().into_iter().collect();
+            let applied = self.applied(&artefacts, kind, &operations, (&causes, known));
+            match applied {
+                Ok(Some(change)) => {
+                    artefacts.set(change.artefact.clone());
+                    plan.changes.push(change);
+                }
+                Ok(None) => {}
+                Err(violations) => plan.refused.extend(violations),
+            }
+        }
+    }
+
+    fn applied(
+        &self,
+        artefacts: &ArtefactSet,
+        kind: ArtefactKind,
+        operations: &[ArtefactOperation],
+        (causes, known): (&[SignalRevision], &SignalReferences),
+    ) -> Result<Option<AppliedChange>, Vec<RuleViolation>> {
+        let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
+        // Blockers that end in this round stand in the way of no item of the RAID log.
+        let unblocked = artefacts.get(ArtefactKind::DeliveryState).filter(|_| kind == ArtefactKind::RaidLog);
+        let unblocked = unblocked.and_then(|delivery| self.unblocked(delivery, artefacts, (causes, known)));
+        let others: Vec<&Artefact> = artefacts
+            .iter()
+            .filter(|other| other.kind() != kind)
+            .map(|other| match &unblocked {
+                Some(unblocked) if other.kind() == ArtefactKind::DeliveryState => unblocked,
+                _ => other,
+            })
+            .collect();
+        let context = ArtefactContext {
+            now: self.context.now,
+            project: artefact.project(),
+            actor: self.context.actor,
+            causes,
+            known,
+            others: &others,
+        };
+        let mut all = operations.to_vec();
+        if kind == ArtefactKind::DeliveryState && !causes.is_empty() {
+            let before_health = if operations.is_empty() { None } else { Some(apply(artefact, operations, &context)?) };
+            let delivery = before_health.as_ref().map_or(artefact, |change| &change.artefact);
+            all.extend(health(delivery, artefacts.get(ArtefactKind::RaidLog), causes, self.moved));
+        }
+        if all.is_empty() { Ok(None) } else { apply(artefact, &all, &context).map(Some) }
+    }
+
+    /// The delivery state with those of this round's operations alone that end blockers.
+    fn unblocked(
+        &self,
+        delivery: &Artefact,
+        artefacts: &ArtefactSet,
+        (causes, known): (&[SignalRevision], &SignalReferences),
+    ) -> Option<Artefact> {
+        let is_end = |operation: &&ArtefactOperation| matches!(operation, ArtefactOperation::Close { id, .. } if id.kind == ArtefactItemKind::Blocker);
+        let operations = self.operations.get(&ArtefactKind::DeliveryState)?;
+        let ends: Vec<ArtefactOperation> = operations.iter().filter(is_end).cloned().collect();
+        let others: Vec<&Artefact> = artefacts.get(ArtefactKind::RaidLog).into_iter().collect();
+        let context = ArtefactContext {
+            now: self.context.now,
+            project: delivery.project(),
+            actor: self.context.actor,
+            causes,
+            known,
+            others: &others,
+        };
+        // What can't be applied is said where all of it is applied.
+        apply(delivery, &ends, &context).ok().map(|change| change.artefact)
+    }
+
+    /// What is said of the scope in the backlog summary.
+    fn scope_notes(&mut self) {
+        let causes: Vec<SignalRevision> =
+            self.causes.get(&ArtefactKind::BacklogSummary).into_iter().flatten().cloned().collect();
+        if self.rescoped == 0 || causes.is_empty() {
+            return;
+        }
+        let words = match self.rescoped {
+            1 => "A ticket changed the scope after the sprint was agreed.".to_owned(),
+            more => format!("{more} tickets changed the scope after the sprint was agreed."),
+        };
+        let notes = items::inferred(words, &causes);
+        let changes: ItemFields = BTreeMap::from([(ArtefactField::ScopeNotes, ArtefactValue::Text(notes.clone()))]);
+        let known = self.context.artefacts.items(ArtefactItemKind::Backlog).next().map(|(id, _)| id);
+        let operation = match known {
+            Some(id) => ArtefactOperation::Modify { id, changes, reason: notes },
+            None => {
+                let mut fields = changes;
+                fields.insert(ArtefactField::Source, ArtefactValue::Word("jira"));
+                ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Backlog, status: None, fields }
+            }
+        };
+        self.operate(ArtefactKind::BacklogSummary, operation, &causes);
+    }
+
+    /// Milestones that the project's file has and the delivery state does not.
+    fn milestones(&mut self) {
+        let causes: Vec<SignalRevision> =
+            self.causes.get(&ArtefactKind::DeliveryState).into_iter().flatten().cloned().collect();
+        let delivery = self.context.artefacts.get(ArtefactKind::DeliveryState);
+        let is_first = delivery.is_some_and(|delivery| delivery.of_kind(ArtefactItemKind::Milestone).next().is_none());
+        if causes.is_empty() || !is_first {
+            return;
+        }
+        let now = self.context.now.0;
+        let milestones = &self.context.charter.milestones;
+        let next = milestones.iter().filter(|milestone| milestone.due >= now).min_by_key(|milestone| milestone.due);
+        for milestone in milestones {
+            let slip = self.slip.as_ref().filter(|_| next == Some(milestone)).cloned();
+            let status = slip.as_ref().map(|_| ItemStatus::AtRisk);
+            let notes = slip.unwrap_or_else(|| items::inferred("As the project's file has it.", &causes));
+            let fields: ItemFields = BTreeMap::from([
+                (ArtefactField::Name, ArtefactValue::Text(items::inferred(milestone.name.as_str(), &causes))),
+                (ArtefactField::DueDate, ArtefactValue::Date(Time(milestone.due))),
+                (ArtefactField::Notes, ArtefactValue::Text(notes)),
+            ]);
+            let operation = ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Milestone, status, fields };
+            self.operate(ArtefactKind::DeliveryState, operation, &causes);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a person decided, in the decision log of a project that is triaged.
+//!
+//! The log is written after the decision: a process that ends in between leaves a decision that the log does not have,
+//! and nobody is asked twice.
+
+use std::collections::BTreeMap;
+
+use proem_agents::triage::artefact::{
+    Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactKind,
+    ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, FieldForm, SignalReferences, apply,
+};
+use proem_guard::LabelTree;
+use proem_store::ArtefactAnswer;
+use proem_store::query::EscalationRow;
+use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
+
+use super::charter;
+use crate::effects::{ActionDesk, escalations};
+use crate::error::Error;
+use crate::operator::Operator;
+use crate::when;
+
+/// How often it is tried again because somebody else wrote a version meanwhile.
+const TRIES: usize = 5;
+
+impl ActionDesk<'_> {
+    /// Writes what a person decided into the decision log, with the options that there were; the item, or `None` in a
+    /// project that is not triaged.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read or written, or somebody keeps changing the log.
+    pub async fn log_decision(
+        &self,
+        operator: &Operator,
+        escalation: &EscalationRow,
+        option: &str,
+        words: &str,
+    ) -> Result<Option<ArtefactItemId>, Error> {
+        // A project without a file that somebody vouched for has no artefacts.
+        let Ok(charter) = charter::read(self.project) else { return Ok(None) };
+        let kind = ArtefactKind::DecisionLog;
+        let person = operator.actor().id.clone();
+        let actor = ArtefactActor::Person(person.clone());
+        let decision = Decided { escalation, option, words, person: &person };
+        for _ in 0..TRIES {
+            let row = self.store.artefact(&self.owner, kind.as_str(), None).await?;
+            let artefact = match row.and_then(|row| row.content) {
+                None => Artefact::new(kind, &charter.id),
+                Some(content) => Artefact::read(&content)
+                    .map_err(|error| Error::outside(format!("the decision log can't be read: {error}")))?,
+            };
+            let context = ArtefactContext {
+                now: when::now().max(self.status.last_seen),
+                project: &charter.id,
+                actor: &actor,
+                causes: &[],
+                known: &SignalReferences::default(),
+                others: &[],
+            };
+            let id = artefact.next_id(ArtefactItemKind::Decision);
+            let change = apply(&artefact, &[decision.operation()], &context).map_err(|violations| {
+                let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
+                Error::invalid(format!("the decision stands, and is not in the decision log: {}", said.join("; ")))
+            })?;
+            let unwritten = |error| Error::bug("a decision can't be written down", error);
+            let version = NewArtefactVersion {
+                kind: kind.as_str().to_owned(),
+                version: change.artefact.version(),
+                content: HashedContent::new(change.artefact.write().map_err(unwritten)?),
+                entry: HashedContent::new(change.entry.write().map_err(unwritten)?),
+                causes: Vec::new(),
+            };
+            let edit =
+                ArtefactEdit { project: self.owner.clone(), actor: operator.actor().clone(), at: when::now(), version };
+            if self.store.edit_artefact(edit).await? == ArtefactAnswer::Written {
+                return Ok(Some(id));
+            }
+        }
+        Err(Error::negative(
+            "the decision stands; another process keeps changing the decision log, so it is not in there",
+        ))
+    }
+}
+
+/// A decision as it was made.
+struct Decided<'d> {
+    escalation: &'d EscalationRow,
+    option: &'d str,
+    words: &'d str,
+    person: &'d str,
+}
+
+impl Decided<'_> {
+    /// What the person saw and said is the person's own from here on.
+    fn said(&self, text: &str, most: usize) -> ArtefactStatement {
+        let text: String = text.chars().take(most).collect();
+        ArtefactStatement::by_person(&text, self.person)
+    }
+
+    fn operation(&self) -> ArtefactOperation {
+        let because = escalations::case(self.escalation).and_then(|case| own(&case.because));
+        let because = because.unwrap_or_else(|| "A question whose words are somebody else's was decided.".to_owned());
+        let title = because.split(" (").next().unwrap_or(&because);
+        let label = |written: &str| LabelTree::read(written).ok().and_then(|tree| own(&tree));
+        let options = self.escalation.options.iter().map(|option| DecisionOption {
+            option: self.said(&label(&option.label).unwrap_or_else(|| option.id.clone()), FieldForm::LINE),
+            pros: Vec::new(),
+            cons: Vec::new(),
+        });
+        let chosen = self.escalation.options.iter().find(|option| option.id == self.option);
+        let chosen = chosen.and_then(|option| label(&option.label)).unwrap_or_else(|| self.option.to_owned());
+        let rationale = if self.words.trim().is_empty() { "No reason was given." } else { self.words };
+        let text = |statement| ArtefactValue::Text(statement);
+        ArtefactOperation::Add {
+            id: None,
+            kind: ArtefactItemKind::Decision,
+            status: None,
+            fields: BTreeMap::from([
+                (ArtefactField::Title, text(self.said(title, FieldForm::LINE))),
+                (ArtefactField::Context, text(self.said(&because, FieldForm::PARAGRAPH))),
+                (ArtefactField::OptionsConsidered, ArtefactValue::Options(options.collect())),
+                (ArtefactField::Decision, text(self.said(&chosen, FieldForm::PARAGRAPH))),
+                (ArtefactField::Rationale, text(self.said(rationale, FieldForm::PARAGRAPH))),
+                (ArtefactField::MadeBy, ArtefactValue::Word("user")),
+            ]),
+        }
+    }
+}
+
+/// A text of ours; what is from outside is nobody's approval.
+fn own(tree: &LabelTree) -> Option<String> {
+    match tree {
+        LabelTree::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}

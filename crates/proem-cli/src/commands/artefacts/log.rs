@@ -1,0 +1,103 @@
+//! `proem artefacts log`: what changed, and why.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use jiff::tz::TimeZone;
+use proem_agents::triage::artefact::{ArtefactLogEntry, ItemChange, ItemChangeKind};
+use proem_app::project::OpenProject;
+use proem_app::triage::TriageDesk;
+use proem_app::triage::artefacts::VersionEntry;
+use proem_app::{records, when};
+use proem_store::StoreAccess;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use super::{ArtefactName, kinds};
+use crate::failure::CommandFailure;
+use crate::ui::{self, BOLD, DIM, counted, cut, styled};
+
+#[derive(Debug, Parser)]
+pub(crate) struct Log {
+    /// Which artefact; all of them without one
+    artefact: Option<ArtefactName>,
+    /// At most so many versions
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    limit: u64,
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Log) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+    records::blocking(async {
+        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
+        let changes = desk.changes(&kinds(args.artefact), args.limit).await;
+        let zone = TimeZone::get(&desk.charter.time_zone).unwrap_or(TimeZone::UTC);
+        desk.close().await;
+        let changes = changes?;
+        if args.json {
+            return ui::document(&json::pretty(
+                &json!({ "versions": changes.iter().map(as_value).collect::<Vec<_>>() }),
+            ));
+        }
+        if changes.is_empty() {
+            ui::aside("nothing has changed yet; `proem triage run FILE…` takes signals in\n");
+            return Ok(());
+        }
+        ui::listing(&changes.iter().map(|change| shown(change, &zone)).collect::<String>())
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_value(change: &VersionEntry) -> Json {
+    let entry = change.entry.as_ref();
+    json!({
+        "artefact": change.kind.as_str(),
+        "version": change.version,
+        "at": entry.map(|entry| when::rfc3339(entry.at)),
+        "actor": entry.map(|entry| json!({ "kind": entry.actor.as_str(), "id": entry.actor.id() })),
+        "causes": entry.map(|entry| entry.causes.iter()
+            .map(|cause| json!({ "id": cause.id, "revision": cause.revision })).collect::<Vec<_>>()),
+        "changes": entry.map(|entry| entry.changes.iter().map(|change| json!({
+            "item": change.item.to_string(), "what": what(change),
+        })).collect::<Vec<_>>()),
+    })
+}
+
+fn what(change: &ItemChange) -> String {
+    match &change.kind {
+        ItemChangeKind::Added(status) => format!("added as {status}"),
+        ItemChangeKind::Modified { field, .. } => format!("{} changed", field.as_str()),
+        ItemChangeKind::Status { from, to, .. } => format!("{from} to {to}"),
+    }
+}
+
+/// Why, in the words of whoever changed it.
+fn reason(change: &ItemChange) -> String {
+    match &change.kind {
+        ItemChangeKind::Added(_) => String::new(),
+        ItemChangeKind::Modified { reason, .. } | ItemChangeKind::Status { reason, .. } => {
+            format!("  {}", styled(DIM, &ui::on_line(reason.words(), 100)))
+        }
+    }
+}
+
+fn shown(change: &VersionEntry, zone: &TimeZone) -> String {
+    let head = styled(BOLD, &format!("{} {}", change.kind.as_str(), change.version));
+    let Some(entry) = &change.entry else {
+        return format!("{head}  its text is gone\n");
+    };
+    let ArtefactLogEntry { at, actor, causes, changes, .. } = entry;
+    let causes = counted(u64::try_from(causes.len()).unwrap_or(u64::MAX), "signal");
+    let mut out = format!("{head}  {}  {} {}, {causes}\n", when::clock(*at, zone), actor.as_str(), cut(actor.id(), 40));
+    for change in changes {
+        out.push_str(&format!("  {:10} {}{}\n", change.item.to_string(), what(change), reason(change)));
+    }
+    out
+}

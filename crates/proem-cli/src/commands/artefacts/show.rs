@@ -1,0 +1,124 @@
+//! `proem artefacts show` and `export`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use proem_agents::triage::artefact::{Artefact, ProjectFigures, markdown};
+use proem_app::project::OpenProject;
+use proem_app::records;
+use proem_app::triage::TriageDesk;
+use proem_runtime::files::{self, FileAccess};
+use proem_store::StoreAccess;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use super::{ArtefactName, kinds};
+use crate::failure::CommandFailure;
+use crate::ui;
+
+#[derive(Debug, Parser)]
+pub(crate) struct Show {
+    /// Which artefact; all of them without one
+    artefact: Option<ArtefactName>,
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Export {
+    /// Which artefact; all of them without one
+    artefact: Option<ArtefactName>,
+    /// As what
+    #[arg(long, value_enum, default_value = "markdown")]
+    format: ExportFormat,
+    /// Write into this file, which is not there yet, instead of standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+}
+
+/// What an export is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    /// For a report
+    Markdown,
+    /// For a program
+    Json,
+}
+
+/// The artefacts with their figures.
+struct Standing {
+    title: String,
+    artefacts: Vec<Artefact>,
+    figures: ProjectFigures,
+}
+
+fn read(root: &Path, name: Option<ArtefactName>) -> Result<Standing, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::places()?)?;
+    records::blocking(async {
+        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
+        let found = async {
+            let mut artefacts = Vec::new();
+            for kind in kinds(name) {
+                artefacts.push(desk.version(kind, None).await?);
+            }
+            let figures = desk.figures(&desk.artefacts().await?).await?;
+            Ok::<_, CommandFailure>(Standing { title: desk.charter.name.clone(), artefacts, figures })
+        };
+        let found = found.await;
+        desk.close().await;
+        found
+    })
+}
+
+fn as_markdown(standing: &Standing) -> String {
+    let artefacts: Vec<&Artefact> = standing.artefacts.iter().collect();
+    markdown(&standing.title, &artefacts, Some(&standing.figures))
+}
+
+fn as_json(standing: &Standing) -> String {
+    let values: Vec<Json> =
+        standing.artefacts.iter().map(|artefact| artefact.to_json(Some(&standing.figures))).collect();
+    json::pretty(&json!({ "artefacts": values }))
+}
+
+pub(super) fn run(args: &Show) -> Result<ExitCode, CommandFailure> {
+    let standing = read(&args.root, args.artefact)?;
+    if args.json {
+        ui::document(&as_json(&standing))?;
+    } else if standing.artefacts.iter().all(|artefact| artefact.version() == 0) {
+        ui::aside("no signal has changed anything yet; `proem triage run FILE…` takes signals in\n");
+    } else {
+        ui::listing(&as_markdown(&standing))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn export(args: &Export) -> Result<ExitCode, CommandFailure> {
+    let standing = read(&args.root, args.artefact)?;
+    let text = match args.format {
+        ExportFormat::Markdown => as_markdown(&standing),
+        ExportFormat::Json => format!("{}\n", as_json(&standing)),
+    };
+    match &args.output {
+        None if args.format == ExportFormat::Json => ui::document(text.trim_end())?,
+        None => ui::listing(&text)?,
+        Some(path) => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let name = path.file_name().map(Path::new);
+            let Some(name) = name else {
+                return Err(CommandFailure::usage("--output names no file; name one that is not there yet"));
+            };
+            files::write_new(folder, name, text.as_bytes(), FileAccess::Shared)?;
+            ui::aside(&format!("written to {}\n", proem_guard::show::terminal_str(&path.display().to_string())));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
