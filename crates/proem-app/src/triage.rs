@@ -1,20 +1,20 @@
 //! Triage: signals about a project become artefacts, held actions and questions.
 //!
 //! [`normalise`] reads signals from files that other systems wrote and needs no project. [`charter`] is the project as
-//! its file says, [`init`] writes that file, [`desk`] takes signals in and works on those that are open, round by round,
+//! its file says, [`init`] writes that file, [`desk`] takes signals in and works on those that are open, cycle by cycle,
 //! and [`status`] says what stands and waits.
 //!
-//! Invariants: what came is on the disk before anything is decided; a round ends whole or not at all, and what it
+//! Invariants: what came is on the disk before anything is decided; a cycle ends whole or not at all, and what it
 //! proposed before its end is the same when it is proposed again; a file that nobody vouched for decides nothing.
 
 pub mod artefacts;
 pub mod charter;
+mod cycle;
 mod decisions;
 pub mod desk;
 pub mod init;
 pub mod normalise;
-mod round;
 pub mod status;
 
+pub use self::cycle::{CycleReport, KeptOutCount};
 pub use self::desk::{IntakeCounts, TriageDesk};
-pub use self::round::{KeptOutCount, RoundReport};

@@ -1,20 +1,20 @@
 //! What is to happen because of signals: by rules alone, at a level of autonomy.
 //!
 //! A signal's classification recommends something; [`RecommendationFate::of`] is the table of what that may become at
-//! each level. What becomes of an artefact is worked out by [`RoundPlan`], with one item for each ticket; what a
+//! each level. What becomes of an artefact is worked out by [`CyclePlan`], with one item for each ticket; what a
 //! person has to decide becomes a question with two to five options, each with one typed action or none.
 //!
 //! Invariants: nothing here performs, stores or permits anything; text from outside keeps its label in everything that
 //! is planned; a signal that is blocked or kept out gives no action and no item; without a model nothing is drafted,
 //! and what would be is a question that says so; the same signals in the same order give the same plan.
 
+mod cycle;
 mod finish;
 mod group;
 mod health;
 mod items;
 mod principals;
 mod questions;
-mod round;
 
 use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel};
 use proem_guard::{LabelTree, Untrusted};
@@ -23,8 +23,8 @@ use serde_json::Value as Json;
 use super::contract::{EscalationReason, RecommendedAction, TimeSensitivity};
 
 pub use self::{
+    cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, SignalOutcome, SignalOutcomeKind, plan},
     principals::{agreement, principals},
-    round::{ArtefactGate, ArtefactSet, RoundContext, RoundMember, RoundPlan, SignalOutcome, SignalOutcomeKind, plan},
 };
 
 /// What a recommendation becomes at a level of autonomy.

@@ -22,10 +22,10 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TriageCommand {
-    /// Write the file that says who belongs to a project; asks for what is not given
+    /// Write the file that says who belongs to a project
     #[command(after_help = init::INIT_EXAMPLES)]
     Init(init::Init),
-    /// Take signals in and work on them: artefacts change, actions are proposed, questions asked
+    /// Take signals in, and change, propose and ask because of them
     #[command(after_help = run::RUN_EXAMPLES)]
     Run(run::Run),
     /// Show what stands and what waits

@@ -1,22 +1,22 @@
-//! The end of a round: everything that it planned, applied artefact by artefact.
+//! The end of a cycle: everything that it planned, applied artefact by artefact.
 
 use std::collections::BTreeMap;
 
 use proem_engine::{effect::key::SignalRevision, run::Time};
 
 use super::{
+    cycle::{ArtefactSet, Cycle, CyclePlan},
     health::health,
     items::{self, ItemFields},
-    round::{ArtefactSet, Round, RoundPlan},
 };
 use crate::triage::artefact::{
     AppliedChange, Artefact, ArtefactContext, ArtefactField, ArtefactItemKind, ArtefactKind, ArtefactOperation,
     ArtefactValue, ItemStatus, RuleViolation, SignalReferences, apply,
 };
 
-impl Round<'_, '_> {
+impl Cycle<'_, '_> {
     /// Applies everything, artefact by artefact; what breaks a rule is left out and said.
-    pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut RoundPlan) {
+    pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut CyclePlan) {
         let mut artefacts = self.context.artefacts.clone();
         self.scope_notes();
         // The colour follows from the RAID log, too.
@@ -46,7 +46,7 @@ impl Round<'_, '_> {
         (causes, known): (&[SignalRevision], &SignalReferences),
     ) -> Result<Option<AppliedChange>, Vec<RuleViolation>> {
         let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
-        // Blockers that end in this round stand in the way of no item of the RAID log.
+        // Blockers that end in this cycle stand in the way of no item of the RAID log.
         let unblocked = artefacts.get(ArtefactKind::DeliveryState).filter(|_| kind == ArtefactKind::RaidLog);
         let unblocked = unblocked.and_then(|delivery| self.unblocked(delivery, artefacts, (causes, known)));
         let others: Vec<&Artefact> = artefacts
@@ -74,7 +74,7 @@ impl Round<'_, '_> {
         if all.is_empty() { Ok(None) } else { apply(artefact, &all, &context).map(Some) }
     }
 
-    /// The delivery state with those of this round's operations alone that end blockers.
+    /// The delivery state with those of this cycle's operations alone that end blockers.
     fn unblocked(
         &self,
         delivery: &Artefact,

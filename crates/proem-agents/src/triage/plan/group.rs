@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{Untrusted, Verdict, show};
 
-use super::round::RoundMember;
+use super::cycle::CycleMember;
 use crate::triage::classify::{ClassificationBasis, Completion, Slip, Standstill, TicketNews, TriageLexicon};
 
 /// Signals about the same thing.
 #[derive(Debug)]
 pub(super) struct GroupedSignals<'r> {
-    members: Vec<RoundMember<'r>>,
+    members: Vec<CycleMember<'r>>,
     leader: usize,
     key: &'r str,
 }
 
 impl<'r> GroupedSignals<'r> {
-    pub(super) fn new(members: Vec<RoundMember<'r>>, key: &'r str) -> Self {
-        let rank = |member: &RoundMember<'_>| {
+    pub(super) fn new(members: Vec<CycleMember<'r>>, key: &'r str) -> Self {
+        let rank = |member: &CycleMember<'_>| {
             let answer = &member.classification.answer;
             (is_kept_out(member), answer.importance, answer.category)
         };
@@ -27,11 +27,11 @@ impl<'r> GroupedSignals<'r> {
     }
 
     #[expect(clippy::indexing_slicing, reason = "a group has a member, and its leader is one")]
-    pub(super) fn leader(&self) -> &RoundMember<'r> {
+    pub(super) fn leader(&self) -> &CycleMember<'r> {
         &self.members[self.leader]
     }
 
-    pub(super) fn members(&self) -> impl Iterator<Item = &RoundMember<'r>> {
+    pub(super) fn members(&self) -> impl Iterator<Item = &CycleMember<'r>> {
         self.members.iter()
     }
 
@@ -70,7 +70,7 @@ impl<'r> GroupedSignals<'r> {
 }
 
 /// Whether the texts of a signal are out, and with them whatever they would lead to.
-pub(super) fn is_kept_out(member: &RoundMember<'_>) -> bool {
+pub(super) fn is_kept_out(member: &CycleMember<'_>) -> bool {
     let by_text = member.classification.basis != ClassificationBasis::System;
     // A text out of which an attack was cut may be shown; what it says decides nothing.
     let was_cut = || member.sanitised.fields.iter().any(|field| !field.removed.is_empty());
@@ -79,7 +79,7 @@ pub(super) fn is_kept_out(member: &RoundMember<'_>) -> bool {
 }
 
 /// Signals about one ticket, and related ones about the same kind of trouble, are one group.
-pub(super) fn grouped<'r>(batch: &[RoundMember<'r>], key: &'r str) -> Vec<GroupedSignals<'r>> {
+pub(super) fn grouped<'r>(batch: &[CycleMember<'r>], key: &'r str) -> Vec<GroupedSignals<'r>> {
     let mut parent: Vec<usize> = (0..batch.len()).collect();
     let mut by_id: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, member) in batch.iter().enumerate() {
@@ -99,7 +99,7 @@ pub(super) fn grouped<'r>(batch: &[RoundMember<'r>], key: &'r str) -> Vec<Groupe
             }
         }
     }
-    let mut groups: BTreeMap<usize, Vec<RoundMember<'r>>> = BTreeMap::new();
+    let mut groups: BTreeMap<usize, Vec<CycleMember<'r>>> = BTreeMap::new();
     for (at, member) in batch.iter().enumerate() {
         groups.entry(root(&parent, at)).or_default().push(*member);
     }
@@ -115,9 +115,9 @@ fn root(parent: &[usize], of: usize) -> usize {
 }
 
 /// Whether two related signals are about one thing: the same ticket, or the same kind of trouble.
-fn belong_together(one: &RoundMember<'_>, two: &RoundMember<'_>) -> bool {
-    let ticket = |member: &RoundMember<'_>| member.signal.ticket.as_ref().map(show::json);
-    let category = |member: &RoundMember<'_>| member.classification.answer.category;
+fn belong_together(one: &CycleMember<'_>, two: &CycleMember<'_>) -> bool {
+    let ticket = |member: &CycleMember<'_>| member.signal.ticket.as_ref().map(show::json);
+    let category = |member: &CycleMember<'_>| member.classification.answer.category;
     match (ticket(one), ticket(two)) {
         (Some(one), Some(two)) => one == two,
         _ => category(one) == category(two),

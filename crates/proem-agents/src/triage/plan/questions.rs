@@ -4,8 +4,8 @@ use proem_guard::{LabelTree, Untrusted, Verdict};
 use proem_text::{Label, Source};
 use serde_json::json;
 
+use super::cycle::CycleMember;
 use super::group::GroupedSignals;
-use super::round::RoundMember;
 use super::{PlannedOption, PlannedQuestion};
 use crate::triage::{
     charter::ProjectCharter,
@@ -20,7 +20,7 @@ const MAX_SHOWN: usize = 10;
 const MAX_TEXTS: usize = 3;
 
 /// A group as a question shows it: its tickets, senders and texts, as far as they may be read.
-fn about<'g>(members: impl Iterator<Item = &'g RoundMember<'g>>) -> LabelTree {
+fn about<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> LabelTree {
     let mut shown: Vec<LabelTree> = Vec::new();
     let mut beyond = 0_usize;
     for member in members {
@@ -129,7 +129,7 @@ fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionPart
 }
 
 /// Whether a sender is outside, or nobody knows.
-pub(super) fn is_outside(member: &RoundMember<'_>, charter: &ProjectCharter) -> bool {
+pub(super) fn is_outside(member: &CycleMember<'_>, charter: &ProjectCharter) -> bool {
     let address = member.signal.sender.as_ref().and_then(|sender| sender.address.as_ref()).map(show::json);
     let Some(address) = address.as_ref().and_then(|address| address.as_str()) else { return true };
     let by_domain = || {

@@ -10,7 +10,7 @@ use proem_agents::triage::{AnswerEnd, NormalisedSignals};
 use proem_app::effects::propose::ProposalFate;
 use proem_app::project::OpenProject;
 use proem_app::triage::normalise::NormaliseOptions;
-use proem_app::triage::{IntakeCounts, RoundReport, TriageDesk};
+use proem_app::triage::{CycleReport, IntakeCounts, TriageDesk};
 use proem_app::{records, when};
 use proem_guard::show;
 use proem_store::StoreAccess;
@@ -80,7 +80,7 @@ pub(super) fn run(args: &Run) -> Result<ExitCode, CommandFailure> {
     })
 }
 
-async fn work(args: &Run, desk: &TriageDesk<'_>) -> Result<(IntakeCounts, RoundReport, bool), CommandFailure> {
+async fn work(args: &Run, desk: &TriageDesk<'_>) -> Result<(IntakeCounts, CycleReport, bool), CommandFailure> {
     let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
     let mut counts = IntakeCounts::default();
     let mut unreadable = false;
@@ -115,7 +115,7 @@ fn read(path: &Path, options: &NormaliseOptions) -> Result<NormalisedSignals, pr
     if path == Path::new("-") { options.read_stream(std::io::stdin().lock()) } else { options.read(path) }
 }
 
-fn code(args: &Run, counts: IntakeCounts, report: &RoundReport, unreadable: bool) -> ExitCode {
+fn code(args: &Run, counts: IntakeCounts, report: &CycleReport, unreadable: bool) -> ExitCode {
     let fails = args.fail_on.iter().any(|case| match case {
         FailOn::Waiting => report.is_waited_for(),
         FailOn::Critical => report.has_critical(),
@@ -130,7 +130,7 @@ fn code(args: &Run, counts: IntakeCounts, report: &RoundReport, unreadable: bool
     }
 }
 
-fn as_value(counts: IntakeCounts, report: &RoundReport) -> Json {
+fn as_value(counts: IntakeCounts, report: &CycleReport) -> Json {
     json!({
         "degraded": true,
         "came": {
@@ -172,7 +172,7 @@ fn number(count: usize) -> u64 {
 }
 
 /// The summary: what came, what changed, what waits, what was kept out.
-fn page(counts: IntakeCounts, report: &RoundReport) -> String {
+fn page(counts: IntakeCounts, report: &CycleReport) -> String {
     let mut out = format!("{}  {}\n", styled(BOLD, "came    "), came(counts, report));
     let changes = changes(report);
     let head = if changes.is_empty() { "nothing".to_owned() } else { counted(number(changes.len()), "item") };
@@ -209,7 +209,7 @@ fn page(counts: IntakeCounts, report: &RoundReport) -> String {
     out
 }
 
-fn came(counts: IntakeCounts, report: &RoundReport) -> String {
+fn came(counts: IntakeCounts, report: &CycleReport) -> String {
     let mut parts = vec![format!("{} new", counted(counts.new, "signal"))];
     for (count, what) in [
         (counts.revised, "revised"),
@@ -229,7 +229,7 @@ fn came(counts: IntakeCounts, report: &RoundReport) -> String {
 }
 
 /// One line for each item that changed, with its title where it has one.
-fn changes(report: &RoundReport) -> Vec<String> {
+fn changes(report: &CycleReport) -> Vec<String> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for change in &report.changes {
         for item in &change.entry.changes {

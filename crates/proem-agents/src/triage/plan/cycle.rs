@@ -1,4 +1,4 @@
-//! One round: everything that signals which came together change and ask.
+//! One cycle: everything that signals which came together change and ask.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +69,7 @@ pub enum ArtefactGate {
 
 /// A signal with what is known of it.
 #[derive(Debug, Clone, Copy)]
-pub struct RoundMember<'r> {
+pub struct CycleMember<'r> {
     /// The signal.
     pub signal: &'r ProjectSignal,
     /// What of it may go on.
@@ -78,9 +78,9 @@ pub struct RoundMember<'r> {
     pub classification: &'r SignalClassification,
 }
 
-/// What a round is planned with.
+/// What a cycle is planned with.
 #[derive(Debug, Clone, Copy)]
-pub struct RoundContext<'c> {
+pub struct CycleContext<'c> {
     /// The project.
     pub charter: &'c ProjectCharter,
     /// The level in force, which may be lower than the project's own.
@@ -93,7 +93,7 @@ pub struct RoundContext<'c> {
     pub artefacts: &'c ArtefactSet,
     /// Who changes them.
     pub actor: &'c ArtefactActor,
-    /// The time of the round.
+    /// The time of the cycle.
     pub now: Time,
 }
 
@@ -167,9 +167,9 @@ impl SignalOutcome {
     }
 }
 
-/// What a round changes and asks.
+/// What a cycle changes and asks.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RoundPlan {
+pub struct CyclePlan {
     /// The next versions of artefacts, in the order in which they are applied.
     pub changes: Vec<AppliedChange>,
     /// What persons are asked.
@@ -182,12 +182,12 @@ pub struct RoundPlan {
     pub refused: Vec<RuleViolation>,
 }
 
-/// Plans a round. Signals come in the order in which they happened to come.
+/// Plans a cycle. Signals come in the order in which they happened to come.
 #[must_use]
-pub fn plan<'r>(batch: &[RoundMember<'r>], context: &RoundContext<'r>) -> RoundPlan {
+pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CyclePlan {
     let groups = grouped(batch, &context.charter.key);
     let known = SignalReferences::of(batch.iter().map(|member| member.signal));
-    let mut round = Round {
+    let mut cycle = Cycle {
         context,
         operations: BTreeMap::new(),
         made: BTreeMap::new(),
@@ -197,11 +197,11 @@ pub fn plan<'r>(batch: &[RoundMember<'r>], context: &RoundContext<'r>) -> RoundP
         slip: None,
         causes: BTreeMap::new(),
     };
-    let mut plan = RoundPlan::default();
+    let mut plan = CyclePlan::default();
     let mut outcomes: BTreeMap<SignalRevision, SignalOutcome> = BTreeMap::new();
     let mut together = AskedTogether::default();
     for group in &groups {
-        let (kind, items) = round.take(group, &mut plan, &mut together);
+        let (kind, items) = cycle.take(group, &mut plan, &mut together);
         let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
         let agreeing = agreement(&signals, context.charter);
         for member in group.members() {
@@ -226,14 +226,14 @@ pub fn plan<'r>(batch: &[RoundMember<'r>], context: &RoundContext<'r>) -> RoundP
     if !uncommented.is_empty() {
         plan.questions.push(questions::of_comments(&uncommented));
     }
-    round.finish(&known, &mut plan);
+    cycle.finish(&known, &mut plan);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
     plan
 }
 
 fn outcome(
     id: SignalRevision,
-    member: &RoundMember<'_>,
+    member: &CycleMember<'_>,
     kind: SignalOutcomeKind,
     agreeing: u32,
     items: Vec<ArtefactItemId>,
@@ -263,11 +263,11 @@ struct AskedTogether<'g, 'r> {
     rescoped: Vec<&'g GroupedSignals<'r>>,
 }
 
-/// A round as it is worked out.
-pub(super) struct Round<'c, 'r> {
-    pub(super) context: &'c RoundContext<'r>,
+/// A cycle as it is worked out.
+pub(super) struct Cycle<'c, 'r> {
+    pub(super) context: &'c CycleContext<'r>,
     pub(super) operations: BTreeMap<ArtefactKind, Vec<ArtefactOperation>>,
-    /// Items that this round made, by kind and ticket.
+    /// Items that this cycle made, by kind and ticket.
     made: BTreeMap<(ArtefactItemKind, String), ArtefactItemId>,
     next: BTreeMap<ArtefactItemKind, u32>,
     pub(super) moved: MovedTickets,
@@ -278,12 +278,12 @@ pub(super) struct Round<'c, 'r> {
     pub(super) causes: BTreeMap<ArtefactKind, BTreeSet<SignalRevision>>,
 }
 
-impl<'c, 'r> Round<'c, 'r> {
+impl<'c, 'r> Cycle<'c, 'r> {
     /// Takes a group up: what becomes of its signals, and the items that it is about.
     fn take<'g>(
         &mut self,
         group: &'g GroupedSignals<'r>,
-        plan: &mut RoundPlan,
+        plan: &mut CyclePlan,
         together: &mut AskedTogether<'g, 'r>,
     ) -> (SignalOutcomeKind, Vec<ArtefactItemId>) {
         let leader = group.leader();
@@ -403,7 +403,7 @@ impl<'c, 'r> Round<'c, 'r> {
         id
     }
 
-    /// The item of a kind that is about the group's subject, from before or from this round.
+    /// The item of a kind that is about the group's subject, from before or from this cycle.
     fn known(&self, kinds: &[ArtefactItemKind], group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
         let key = Self::ticket_key(group);
         let of_round = kinds.iter().find_map(|kind| self.made.get(&(*kind, key.clone())).copied());
@@ -503,7 +503,7 @@ impl<'c, 'r> Round<'c, 'r> {
     }
 
     /// A sprint begins or ends.
-    fn sprint(&mut self, member: &RoundMember<'_>) -> Option<ArtefactItemId> {
+    fn sprint(&mut self, member: &CycleMember<'_>) -> Option<ArtefactItemId> {
         let cause = [SignalRevision::from(member.signal)];
         let open = self.context.artefacts.items(ArtefactItemKind::Sprint).next().map(|(id, _)| id);
         let reason = |words: &str| items::inferred(words, &cause);

@@ -1,11 +1,11 @@
-//! One round: open signals become artefacts, actions and questions, and are handled.
+//! One cycle: open signals become artefacts, actions and questions, and are handled.
 
 use std::collections::BTreeSet;
 
 use proem_agents::screen::Screening;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
 use proem_agents::triage::plan::{
-    ArtefactGate, PlannedQuestion, RecommendationFate, RoundContext, RoundMember, RoundPlan, SignalOutcome, plan,
+    ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
 use proem_agents::triage::{
     ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, classify, contract::RecommendedAction,
@@ -30,9 +30,9 @@ use crate::effects::propose::ProposalFate;
 use crate::error::Error;
 use crate::when;
 
-/// The most signals of a round.
+/// The most signals of a cycle.
 const MOST: u64 = 500;
-/// How often a round begins again because somebody was faster.
+/// How often a cycle begins again because somebody was faster.
 const TRIES: usize = 5;
 
 /// How much of a sender's was kept out.
@@ -44,9 +44,9 @@ pub struct KeptOutCount {
     pub fields: u64,
 }
 
-/// What rounds did.
+/// What cycles did.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RoundReport {
+pub struct CycleReport {
     /// The numbers of the cycles that were written.
     pub cycles: Vec<u64>,
     /// What became of each signal.
@@ -65,7 +65,7 @@ pub struct RoundReport {
     pub problems: Vec<String>,
 }
 
-impl RoundReport {
+impl CycleReport {
     /// Whether something critical came.
     #[must_use]
     pub fn has_critical(&self) -> bool {
@@ -106,14 +106,14 @@ struct ReadSignal {
 }
 
 impl TriageDesk<'_> {
-    /// Works on everything that is open, in rounds; without anything one line is written all the same. `progress` hears
+    /// Works on everything that is open, in cycles; without anything one line is written all the same. `progress` hears
     /// how many signals are handled.
     ///
     /// # Errors
     ///
     /// If the records can't be read or written; what was handled before stays handled.
-    pub async fn work(&self, progress: &mut dyn FnMut(usize)) -> Result<RoundReport, Error> {
-        let mut report = RoundReport::default();
+    pub async fn work(&self, progress: &mut dyn FnMut(usize)) -> Result<CycleReport, Error> {
+        let mut report = CycleReport::default();
         let mut tries = 0_usize;
         loop {
             let open =
@@ -134,7 +134,7 @@ impl TriageDesk<'_> {
                 let sanitised = sanitise(&signal, screening);
                 read.push(ReadSignal { signal, sanitised });
             }
-            match self.round(&read, began).await? {
+            match self.cycle(&read, began).await? {
                 Some(done) => {
                     report.join(done);
                     progress(report.outcomes.len());
@@ -146,22 +146,22 @@ impl TriageDesk<'_> {
                 None if tries < TRIES => tries = tries.saturating_add(1),
                 None => {
                     return Err(Error::negative(
-                        "another process keeps changing the artefacts; nothing of this round was written, try again",
+                        "another process keeps changing the artefacts; nothing of this cycle was written, try again",
                     ));
                 }
             }
         }
     }
 
-    /// One round; `None` if somebody was faster.
-    async fn round(&self, read: &[ReadSignal], began: Time) -> Result<Option<RoundReport>, Error> {
+    /// One cycle; `None` if somebody was faster.
+    async fn cycle(&self, read: &[ReadSignal], began: Time) -> Result<Option<CycleReport>, Error> {
         let batch: Vec<SignalInBatch<'_>> =
             read.iter().map(|read| SignalInBatch { signal: &read.signal, sanitised: &read.sanitised }).collect();
         let classified = classify(&batch, ClassificationContext { lexicon: &self.lexicon, project: &self.people });
-        let members: Vec<RoundMember<'_>> = read
+        let members: Vec<CycleMember<'_>> = read
             .iter()
             .zip(&classified)
-            .map(|(read, classification)| RoundMember {
+            .map(|(read, classification)| CycleMember {
                 signal: &read.signal,
                 sanitised: &read.sanitised,
                 classification,
@@ -169,7 +169,7 @@ impl TriageDesk<'_> {
             .collect();
         let artefacts = self.artefacts().await?;
         let actor = ArtefactActor::System("triage".to_owned());
-        let context = RoundContext {
+        let context = CycleContext {
             charter: &self.charter,
             level: self.desk.level(),
             gate: self.gate(),
@@ -179,7 +179,7 @@ impl TriageDesk<'_> {
             now: when::now().max(self.desk.status.last_seen),
         };
         let plan = plan(&members, &context);
-        let mut report = RoundReport::default();
+        let mut report = CycleReport::default();
         self.keep_out(read, &mut report).await?;
         self.ask(&plan, &mut report).await?;
         self.comment(&plan, &mut report).await?;
@@ -206,7 +206,7 @@ impl TriageDesk<'_> {
     }
 
     /// Keeps texts that are out for a person to look at.
-    async fn keep_out(&self, read: &[ReadSignal], report: &mut RoundReport) -> Result<(), Error> {
+    async fn keep_out(&self, read: &[ReadSignal], report: &mut CycleReport) -> Result<(), Error> {
         let mut senders = BySender::new();
         for ReadSignal { signal, sanitised } in read {
             // What an attack was cut out of is for a person to look at as well.
@@ -243,7 +243,7 @@ impl TriageDesk<'_> {
     }
 
     /// Asks persons. The same question is asked once while it is open; once it was decided, new signals ask anew.
-    async fn ask(&self, plan: &RoundPlan, report: &mut RoundReport) -> Result<(), Error> {
+    async fn ask(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
         let mut asked = BTreeSet::new();
         for question in &plan.questions {
             let last = question.causes.last();
@@ -308,7 +308,7 @@ impl TriageDesk<'_> {
     }
 
     /// Sends comments down the corridor of actions.
-    async fn comment(&self, plan: &RoundPlan, report: &mut RoundReport) -> Result<(), Error> {
+    async fn comment(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
         for comment in &plan.comments {
             match self.desk.propose_agreed(&comment.action, comment.agreeing).await {
                 Ok(proposal) => report.actions.push(("jira_comment".to_owned(), proposal.fate)),
@@ -318,7 +318,7 @@ impl TriageDesk<'_> {
         Ok(())
     }
 
-    fn finish(&self, plan: &RoundPlan, report: &RoundReport, began: Time) -> Result<CycleFinish, Error> {
+    fn finish(&self, plan: &CyclePlan, report: &CycleReport, began: Time) -> Result<CycleFinish, Error> {
         let unwritten = |error| Error::bug("an artefact can't be written down", error);
         let mut artefacts = Vec::new();
         for AppliedChange { artefact, entry, .. } in &plan.changes {
@@ -346,7 +346,7 @@ impl TriageDesk<'_> {
 }
 
 /// The line of a cycle: what it counted.
-fn counts(plan: &RoundPlan, report: &RoundReport) -> Json {
+fn counts(plan: &CyclePlan, report: &CycleReport) -> Json {
     let of = |word: &str| plan.outcomes.iter().filter(|outcome| outcome.kind.as_str() == word).count();
     let changes: usize = plan.changes.iter().map(|change| change.entry.changes.len()).sum();
     json!({
