@@ -26,7 +26,7 @@ fn project(level: &str) -> Option<Fixture> {
 }
 
 /// A change of a ticket as Jira tells of it.
-fn change(number: u32, summary: &str, status: &str, items: Json) -> Json {
+fn change(number: u32, summary: &str, status: &str, items: &Json) -> Json {
     let category = match status {
         "Done" => "done",
         "To Do" => "new",
@@ -45,16 +45,16 @@ fn change(number: u32, summary: &str, status: &str, items: Json) -> Json {
 }
 
 fn moved(number: u32, from: &str, to: &str) -> Json {
-    change(number, "Refunds", to, json!([{ "field": "status", "fromString": from, "toString": to }]))
+    change(number, "Refunds", to, &json!([{ "field": "status", "fromString": from, "toString": to }]))
 }
 
 fn flagged(number: u32) -> Json {
     let flag = json!([{ "field": "Flagged", "fromString": "", "toString": "Impediment" }]);
-    change(number, "Payment provider sandbox", "In Progress", flag)
+    change(number, "Payment provider sandbox", "In Progress", &flag)
 }
 
 fn added_to_sprint(number: u32, summary: &str) -> Json {
-    change(number, summary, "To Do", json!([{ "field": "Sprint", "fromString": "", "toString": "Sprint 12" }]))
+    change(number, summary, "To Do", &json!([{ "field": "Sprint", "fromString": "", "toString": "Sprint 12" }]))
 }
 
 fn comment(number: u32, text: &str) -> Json {
