@@ -156,6 +156,7 @@ mod tests {
             (Hint::NameRepository, "x; run `proem risk` in one, or name its folder with --root"),
             (Hint::RecordAssessment, "x; run `proem risk` first"),
             (Hint::ReadAssessmentId, "x; `proem risk --json` prints the id of one"),
+            (Hint::SetUpTriage, "x; `proem triage init` writes it"),
         ];
         let worded: BTreeSet<String> = rows.iter().map(|(hint, _)| name(&format!("{hint:?}"))).collect();
         for (hint, expected) in rows {
