@@ -2,7 +2,7 @@
 //!
 //! [`normalise`] reads signals from files that other systems wrote and needs no project. [`charter`] is the project as
 //! its file says, [`init`] writes that file, [`desk`] takes signals in and works on those that are open, cycle by cycle,
-//! and [`status`] says what stands and waits.
+//! and [`status`] says what stands and waits. [`watch`] does all of it again and again, from files as they come.
 //!
 //! Invariants: what came is on the disk before anything is decided; a cycle ends whole or not at all, and what it
 //! proposed before its end is the same when it is proposed again; a file that nobody vouched for decides nothing.
@@ -15,6 +15,7 @@ pub mod desk;
 pub mod init;
 pub mod normalise;
 pub mod status;
+pub mod watch;
 
 pub use self::cycle::{CycleReport, KeptOutCount};
 pub use self::desk::{IntakeCounts, TriageDesk};

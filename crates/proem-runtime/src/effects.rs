@@ -3,7 +3,6 @@
 //! - [`mail`] and [`request`] make the bytes, which are recorded before they are sent.
 //! - `outbox`, `smtp` and `request` hand them over; [`perform`] is the way to all three, and takes a permit.
 //! - [`credentials`] is the one place that reads the credentials of mail and tickets.
-//! - [`lock`] keeps a second performer out.
 //!
 //! Invariants: one delivery is one attempt, and nothing here tries again; the recipients and the address are read from
 //! the recorded bytes, so that nobody can pass others beside them; what a receiver says is untrusted; an outcome is
@@ -12,7 +11,6 @@
 
 pub mod credentials;
 mod deliver;
-pub mod lock;
 pub mod mail;
 mod outbox;
 pub mod perform;

@@ -10,6 +10,8 @@
 //! - [`records`] keeps runs, so that they can be shown, replayed, paid for and gone on with.
 //! - [`history`], [`change`] and [`structure`] read what git says of a repository's past, of a change, and who
 //!   imports whom; [`risk`] assesses changes with them.
+//! - [`schedule`] says when what is done again and again is due, and which files of a folder are new and complete;
+//!   [`lock`] keeps a second process from doing it as well.
 //! - [`remote_embedder`] asks a server for vectors.
 //! - [`task_vectors`] keeps what an embedding model said about the last tasks.
 //! - [`installation_key`] is the secret that this installation seals with.
@@ -30,11 +32,13 @@ mod gaps;
 mod gather;
 pub mod git;
 pub mod history;
+pub mod lock;
 mod process;
 pub mod readers;
 pub mod records;
 pub mod remote_embedder;
 pub mod risk;
+pub mod schedule;
 mod seal;
 pub mod structure;
 pub mod task_vectors;

@@ -1,4 +1,4 @@
-//! The lock that lets one performer work at a time.
+//! A lock that lets one process do something at a time: perform actions, or watch a folder.
 //!
 //! Invariants: the lock ends with the process that holds it, however that ends; who holds it is written into the file
 //! for people to read, and nothing is decided by it. Whether the file is on a local disk is for the caller to find out:
@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use crate::error::shown;
 use crate::files::open_to_lock;
 
-/// The lock of a project's performer, held until it is dropped.
+/// A lock, held until it is dropped.
 #[derive(Debug)]
-pub struct OnlyPerformer {
+pub struct InstanceLock {
     /// Closing the file gives the lock back. It is not inherited by children, as Rust opens files.
     _file: File,
 }
 
-/// Why a performer can't work.
+/// Why there is no lock.
 #[derive(Debug, thiserror::Error)]
-pub enum PerformerRefusal {
-    /// Another one does.
-    #[error("actions of this project are being performed by {holder}; wait until it has ended, or end it")]
+pub enum LockRefusal {
+    /// Another process has it.
+    #[error("{holder} has it; wait until it has ended, or end it")]
     Held {
         /// Who holds it, as far as the file says: a process and its number.
         holder: String,
@@ -37,15 +37,15 @@ pub enum PerformerRefusal {
     },
 }
 
-impl OnlyPerformer {
+impl InstanceLock {
     /// Takes the lock in the file at `path`, which is made if it isn't there and stays.
     ///
     /// # Errors
     ///
-    /// [`PerformerRefusal::Held`] at once if somebody has it; [`PerformerRefusal::Io`] if there can be no lock, as in a place that
+    /// [`LockRefusal::Held`] at once if somebody has it; [`LockRefusal::Io`] if there can be no lock, as in a place that
     /// can't be written.
-    pub fn acquire(path: &Path) -> Result<Self, PerformerRefusal> {
-        let broken = |source| PerformerRefusal::Io { path: path.to_path_buf(), source };
+    pub fn acquire(path: &Path) -> Result<Self, LockRefusal> {
+        let broken = |source| LockRefusal::Io { path: path.to_path_buf(), source };
         let mut file = open_to_lock(path).map_err(broken)?;
         match file.try_lock() {
             Ok(()) => {
@@ -53,7 +53,7 @@ impl OnlyPerformer {
                 _ = write_holder(&mut file);
                 Ok(Self { _file: file })
             }
-            Err(TryLockError::WouldBlock) => Err(PerformerRefusal::Held { holder: holder(&mut file) }),
+            Err(TryLockError::WouldBlock) => Err(LockRefusal::Held { holder: holder(&mut file) }),
             Err(TryLockError::Error(error)) => Err(broken(error)),
         }
     }
@@ -81,27 +81,24 @@ mod tests {
     fn one_has_the_lock_until_it_is_dropped() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("performer.lock");
-        let lock = OnlyPerformer::acquire(&path).unwrap();
-        let refused = OnlyPerformer::acquire(&path).unwrap_err();
+        let lock = InstanceLock::acquire(&path).unwrap();
+        let refused = InstanceLock::acquire(&path).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            format!(
-                "actions of this project are being performed by process {}; wait until it has ended, or end it",
-                std::process::id()
-            )
+            format!("process {} has it; wait until it has ended, or end it", std::process::id())
         );
         drop(lock);
-        OnlyPerformer::acquire(&path).unwrap();
+        InstanceLock::acquire(&path).unwrap();
     }
 
     #[test]
     fn no_child_keeps_the_lock() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("performer.lock");
-        let lock = OnlyPerformer::acquire(&path).unwrap();
+        let lock = InstanceLock::acquire(&path).unwrap();
         let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
         drop(lock);
-        let again = OnlyPerformer::acquire(&path);
+        let again = InstanceLock::acquire(&path);
         drop(child.stdin.take());
         child.wait().unwrap();
         again.unwrap();
@@ -113,7 +110,7 @@ mod tests {
         let path = folder.path().join("performer.lock");
         for text in ["1\n", "", "\u{1b}[2J", "99999999999999999999"] {
             std::fs::write(&path, text).unwrap();
-            drop(OnlyPerformer::acquire(&path).unwrap());
+            drop(InstanceLock::acquire(&path).unwrap());
         }
     }
 
@@ -123,7 +120,7 @@ mod tests {
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(folder.path().join("elsewhere"), &link).unwrap();
         for path in [link, folder.path().to_path_buf(), folder.path().join("no/lock")] {
-            assert!(matches!(OnlyPerformer::acquire(&path), Err(PerformerRefusal::Io { .. })), "{}", path.display());
+            assert!(matches!(InstanceLock::acquire(&path), Err(LockRefusal::Io { .. })), "{}", path.display());
         }
         assert!(!folder.path().join("elsewhere").exists());
     }

@@ -41,11 +41,11 @@ pub struct NormalisedSignals {
     pub signals: Vec<ProjectSignal>,
     /// What could not be read.
     pub malformed: Vec<MalformedSignal>,
-    /// Whether the last page of an answer that was read is the last one there is.
+    /// Whether the last page of an answer that was read is the last one there is, and the text is whole.
     pub end: AnswerEnd,
 }
 
-/// What follows the last page of an answer.
+/// What follows the last page of an answer, or the end of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AnswerEnd {
     /// Nothing that it tells of.
@@ -53,6 +53,8 @@ pub enum AnswerEnd {
     Whole,
     /// More pages, which were not read.
     More,
+    /// The rest of a value: the text ends in the middle of it, as if somebody still wrote it.
+    Rest,
 }
 
 /// Something that is no signal, or a broken one.
@@ -94,11 +96,13 @@ pub fn normalise(text: &str, context: &SourceContext<'_>) -> NormalisedSignals {
     if text.trim().is_empty() {
         all.refuse(SignalPlace::default(), "nothing but spaces; give signals as JSON, or one on each line", text);
     } else if is_lines(text) {
+        let mut end = AnswerEnd::Whole;
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            all.read(line, SignalPlace { line: Some(index.saturating_add(1)), item: None }, context);
+            end = all.read(line, SignalPlace { line: Some(index.saturating_add(1)), item: None }, context);
         }
-    } else {
-        all.read(text, SignalPlace::default(), context);
+        all.end = if end == AnswerEnd::Rest { end } else { all.end };
+    } else if all.read(text, SignalPlace::default(), context) == AnswerEnd::Rest {
+        all.end = AnswerEnd::Rest;
     }
     all
 }
@@ -131,15 +135,20 @@ fn is_lines(text: &str) -> bool {
 }
 
 impl NormalisedSignals {
-    fn read(&mut self, text: &str, place: SignalPlace, context: &SourceContext<'_>) {
+    /// Reads a text of one value, and says what of that value follows it.
+    fn read(&mut self, text: &str, place: SignalPlace, context: &SourceContext<'_>) -> AnswerEnd {
         match serde_json::from_str(text) {
-            Ok(value) => self.take(value, place, context),
+            Ok(value) => {
+                self.take(value, place, context);
+                AnswerEnd::Whole
+            }
             Err(error) => {
                 let reason = match place.line {
                     Some(_) => format!("no JSON: {} at column {}", fault(&error), error.column()),
                     None => format!("no JSON: {} at line {}, column {}", fault(&error), error.line(), error.column()),
                 };
                 self.refuse(place, reason, text);
+                if error.is_eof() { AnswerEnd::Rest } else { AnswerEnd::Whole }
             }
         }
     }

@@ -16,8 +16,8 @@ use proem_engine::effect::{
 use proem_engine::policy::{AutonomyLevel, Decision, DecisionMoment, Permit, ProposedAction, Ruling};
 use proem_guard::check::HoldMinutes;
 use proem_guard::show;
-use proem_runtime::effects::lock::{OnlyPerformer, PerformerRefusal};
 use proem_runtime::effects::{DeliveryOutcome, DeliveryTrouble, perform};
+use proem_runtime::lock::{InstanceLock, LockRefusal};
 use proem_store::query::{ActionDetail, ActionRow};
 use proem_store::record::{NewTransition, PerformerClaim, TransitionLoad};
 use proem_store::{TransitionAnswer, failpoint};
@@ -96,7 +96,7 @@ struct Performer<'d, 'p> {
     desk: &'d ActionDesk<'p>,
     epoch: PerformerEpoch,
     routes: DeliveryRoutes<'d>,
-    _lock: OnlyPerformer,
+    _lock: InstanceLock,
 }
 
 impl ActionDesk<'_> {
@@ -114,9 +114,11 @@ impl ActionDesk<'_> {
         if !obstacles.is_empty() {
             return Ok(SweepReport { obstacles, ..SweepReport::default() });
         }
-        let lock = OnlyPerformer::acquire(&self.lock_file()).map_err(|refused| match refused {
-            PerformerRefusal::Held { .. } => Error::negative(refused.to_string()),
-            PerformerRefusal::Io { .. } => Error::outside(refused.to_string()),
+        let lock = InstanceLock::acquire(&self.lock_file("performer")).map_err(|refused| match refused {
+            LockRefusal::Held { holder } => Error::negative(format!(
+                "actions of this project are being performed by {holder}; wait until it has ended, or end it"
+            )),
+            LockRefusal::Io { .. } => Error::outside(refused.to_string()),
         })?;
         let process = format!("{} since {}", std::process::id(), when::rfc3339(when::now()));
         let claim = PerformerClaim { project: self.owner.clone(), actor: self.system(), at: when::now(), process };
@@ -140,10 +142,10 @@ impl ActionDesk<'_> {
         Ok(report)
     }
 
-    /// The file whose lock keeps a second performer out.
-    fn lock_file(&self) -> PathBuf {
+    /// The file whose lock keeps a second process from a work on this project.
+    pub(crate) fn lock_file(&self, work: &str) -> PathBuf {
         let project = proem_text::hex::encode(Sha256::digest(self.owner.0.as_bytes()));
-        let name = format!("performer-{}.lock", project.get(..16).unwrap_or(&project));
+        let name = format!("{work}-{}.lock", project.get(..16).unwrap_or(&project));
         self.project.places.state.join(name)
     }
 }

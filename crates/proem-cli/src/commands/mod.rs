@@ -12,6 +12,7 @@ pub(crate) mod escalations;
 mod explain;
 pub(crate) mod failures;
 pub(crate) mod init;
+mod interrupt;
 pub(crate) mod policy;
 pub(crate) mod queue;
 pub(crate) mod reference;

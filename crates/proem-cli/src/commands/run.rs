@@ -5,7 +5,6 @@
 
 pub(super) mod account;
 mod batch;
-mod interrupt;
 pub(super) mod single;
 
 /// What is said about a run to a program, under its former name.
@@ -30,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
+use crate::commands::interrupt;
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -43,6 +43,9 @@ Examples:
   proem run reviews/triage --input issue.json --provider ollama --model llama3.1
   proem run reviews/triage --input issue.json --record tapes          # and later --replay tapes"
 );
+
+/// What is said while the end is waited for.
+const STOPPING: &str = "stopping; a second ^C stops at once and charges open requests in full";
 
 #[derive(Debug, Parser)]
 pub(crate) struct RunArgs {
@@ -207,7 +210,7 @@ pub(super) fn calling<T>(
     let done = runtime.block_on(async {
         let stop = CancellationToken::new();
         // Nobody waits for it: it ends with the runtime.
-        _ = tokio::spawn(interrupt::listen(stop.clone()));
+        _ = tokio::spawn(interrupt::listen(stop.clone(), STOPPING));
         work(stop).await
     });
     // A look-up of a name that hangs can't be broken off, and nobody waits for its answer any longer.

@@ -5,6 +5,7 @@ mod normalise;
 mod purge;
 mod run;
 mod status;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ pub(crate) const TRIAGE_EXAMPLES: &str = "\
 Examples:
   proem triage init --name \"Mobile checkout\" --key MCU --level artefact --owner \"Olivia Reyes\"
   proem triage run backlog.json webhooks.jsonl
+  proem triage watch ~/project-inbox
   proem triage status
   proem triage normalise webhook.json";
 
@@ -28,6 +30,9 @@ pub(crate) enum TriageCommand {
     /// Take signals in, and change, propose and ask because of them
     #[command(after_help = run::RUN_EXAMPLES)]
     Run(run::Run),
+    /// Take signals from files as they come to a folder, again and again
+    #[command(after_help = watch::WATCH_EXAMPLES)]
+    Watch(watch::Watch),
     /// Show what stands and what waits
     #[command(after_help = "Example:\n  proem triage status --json")]
     Status {
@@ -57,6 +62,7 @@ pub(super) fn run(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {
     match command {
         TriageCommand::Init(args) => init::run(args),
         TriageCommand::Run(args) => run::run(args),
+        TriageCommand::Watch(args) => watch::run(args),
         TriageCommand::Status { root, json } => status::run(root, *json),
         TriageCommand::Normalise(args) => normalise::run(args),
         TriageCommand::Purge { before, root } => purge::run(before, root),

@@ -21,3 +21,4 @@ mod races;
 mod refused;
 mod scene;
 mod stale;
+mod watched;

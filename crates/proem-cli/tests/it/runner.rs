@@ -295,6 +295,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["triage", "normalise", "AGENTS.md", "::error::xEVILx"], Report),
         (&["triage", "init", "--name", "::error::xEVILx", "--key", "A", "--owner", "B"], Report),
         (&["triage", "run", "signal.json"], Report),
+        (&["triage", "watch", "::error::xEVILx"], Report),
         (&["triage", "status"], Report),
         (&["triage", "purge", "--before", "90d"], Report),
         (&["artefacts", "show"], Report),

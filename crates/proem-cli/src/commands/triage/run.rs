@@ -71,7 +71,7 @@ pub(super) fn run(args: &Run) -> Result<ExitCode, CommandFailure> {
         desk.close().await;
         let (counts, report, unreadable) = done?;
         let shown = if args.json {
-            ui::document(&json::pretty(&as_value(counts, &report)))
+            ui::document(&json::pretty(&as_value(Some(counts), &report)))
         } else {
             ui::listing(&page(counts, &report))
         };
@@ -130,13 +130,14 @@ fn code(args: &Run, counts: IntakeCounts, report: &CycleReport, unreadable: bool
     }
 }
 
-fn as_value(counts: IntakeCounts, report: &CycleReport) -> Json {
+/// What cycles did, and what came in for them if that is known.
+pub(super) fn as_value(counts: Option<IntakeCounts>, report: &CycleReport) -> Json {
     json!({
         "degraded": true,
-        "came": {
+        "came": counts.map(|counts| json!({
             "new": counts.new, "revised": counts.revised, "same": counts.same,
             "setAside": counts.set_aside, "malformed": counts.malformed,
-        },
+        })),
         "signals": report.outcomes.iter().map(|outcome| {
             let mut value = outcome.to_json();
             if let Some(fields) = value.as_object_mut() {
@@ -173,17 +174,13 @@ fn number(count: usize) -> u64 {
 
 /// The summary: what came, what changed, what waits, what was kept out.
 fn page(counts: IntakeCounts, report: &CycleReport) -> String {
-    let mut out = format!("{}  {}\n", styled(BOLD, "came    "), came(counts, report));
+    let routine = report.outcomes.iter().filter(|outcome| outcome.kind == SignalOutcomeKind::Logged).count();
+    let mut out = format!("{}  {}\n", styled(BOLD, "came    "), came(counts, routine));
     let changes = changes(report);
     let head = if changes.is_empty() { "nothing".to_owned() } else { counted(number(changes.len()), "item") };
     out.push_str(&format!("{}  {head}\n", styled(BOLD, "changed ")));
     list(&mut out, &changes, "proem artefacts show");
-    let mut waits: Vec<String> = report
-        .questions
-        .iter()
-        .map(|(id, title)| format!("{}  {title}", styled(DIM, id.0.get(..8).unwrap_or(&id.0))))
-        .collect();
-    waits.extend(report.actions.iter().map(|(name, fate)| format!("{name}: {}", fate_word(fate))));
+    let waits = waiting(report);
     let more = if report.asked_before > 0 {
         format!("; {} asked before", counted(report.asked_before, "question"))
     } else {
@@ -209,7 +206,15 @@ fn page(counts: IntakeCounts, report: &CycleReport) -> String {
     out
 }
 
-fn came(counts: IntakeCounts, report: &CycleReport) -> String {
+/// The questions and actions that came of it, a line each.
+pub(super) fn waiting(report: &CycleReport) -> Vec<String> {
+    let questions = report.questions.iter();
+    let questions = questions.map(|(id, title)| format!("{}  {title}", styled(DIM, id.0.get(..8).unwrap_or(&id.0))));
+    questions.chain(report.actions.iter().map(|(name, fate)| format!("{name}: {}", fate_word(fate)))).collect()
+}
+
+/// What came in, of which so many signals are routine.
+pub(super) fn came(counts: IntakeCounts, routine: usize) -> String {
     let mut parts = vec![format!("{} new", counted(counts.new, "signal"))];
     for (count, what) in [
         (counts.revised, "revised"),
@@ -221,7 +226,6 @@ fn came(counts: IntakeCounts, report: &CycleReport) -> String {
             parts.push(format!("{count} {what}"));
         }
     }
-    let routine = report.outcomes.iter().filter(|outcome| outcome.kind == SignalOutcomeKind::Logged).count();
     if routine > 0 {
         parts.push(format!("{routine} routine"));
     }

@@ -1,8 +1,10 @@
-//! ^C while a model is asked: the first one tells what is under way to end, the second one ends at once.
+//! ^C, or the signal by which a service is stopped: the first one tells what is under way to end, the second one ends
+//! at once.
 //!
-//! Invariants: the first ^C loses nothing, since what ends by itself writes its end down; the second one leaves
+//! Invariants: the first one loses nothing, since what ends by itself writes its end down; the second one leaves
 //! what a kill leaves. What was booked stays booked, and whoever opens the records next settles it in full.
 
+use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -17,19 +19,20 @@ const UNSAID: Duration = Duration::from_secs(1);
 /// The exit code of what a ^C ended at once: 128 and the number of the signal, as shells count.
 const INTERRUPTED: i32 = 130;
 
-/// Cancels `stop` at the first ^C, and ends the process at the second one.
-pub(super) async fn listen(stop: CancellationToken) {
-    if let Err(error) = ctrl_c().await {
+/// Cancels `stop` at the first ^C, and ends the process at the second one. `meanwhile` says what goes on between them,
+/// for a person who waits.
+pub(crate) async fn listen(stop: CancellationToken, meanwhile: &'static str) {
+    if let Err(error) = asked().await {
         ui::note(&format!("can't listen for ^C: {error}"));
         return;
     }
-    let mut second = pin!(ctrl_c());
+    let mut second = pin!(asked());
     stop.cancel();
     let heard = tokio::select! {
         biased;
         heard = &mut second => heard,
         () = tokio::time::sleep(UNSAID) => {
-            say();
+            say(meanwhile);
             second.await
         }
     };
@@ -38,10 +41,28 @@ pub(super) async fn listen(stop: CancellationToken) {
     }
 }
 
+/// Waits until somebody asks the process to end.
+#[cfg(unix)]
+async fn asked() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut stopped = signal(SignalKind::terminate())?;
+    tokio::select! {
+        heard = ctrl_c() => heard,
+        _ = stopped.recv() => Ok(()),
+    }
+}
+
+/// Waits until somebody asks the process to end.
+#[cfg(not(unix))]
+async fn asked() -> io::Result<()> {
+    ctrl_c().await
+}
+
 /// Says how to end at once.
-fn say() {
+fn say(meanwhile: &str) {
     let _still = ui::cleared();
-    ui::note("stopping; a second ^C stops at once and charges open requests in full");
+    ui::note(meanwhile);
 }
 
 /// Ends the process as a kill does, with the terminal as it was.

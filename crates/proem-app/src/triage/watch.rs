@@ -1,0 +1,426 @@
+//! A folder that is watched: signals are taken from files as they come, worked on by and by, and what is due is
+//! performed by a process beside this one.
+//!
+//! Each piece of work opens project and records anew, so that a file that nobody vouches for any more, another policy or
+//! another level counts from the next one on, and whatever ends this process leaves nothing half done.
+//!
+//! Invariants: one process watches for a project; no credential is ever read here; a file is read when it has settled,
+//! and never changed; what could not be taken in is tried again; nothing new is no work but the line of a cycle.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use proem_agents::triage::{AnswerEnd, NormalisedSignals};
+use proem_runtime::lock::{InstanceLock, LockRefusal};
+use proem_runtime::schedule::inbox::{FolderNews, LeftAlone, SettledFile, WatchedFolder};
+use proem_runtime::schedule::own_process::{OwnProcess, OwnProgram, ProcessEnd};
+use proem_runtime::schedule::{ClockReading, DueJob, PeriodicJobs};
+use proem_store::StoreAccess;
+use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
+
+use super::cycle::CycleReport;
+use super::desk::{IntakeCounts, TriageDesk};
+use super::normalise::NormaliseOptions;
+use crate::error::Error;
+use crate::message::{Note, Noted};
+use crate::places::Places;
+use crate::project::OpenProject;
+use crate::when;
+
+/// The endings of files that are read.
+pub const ENDINGS: &[&str] = &["json", "jsonl", "ndjson", "eml"];
+/// How long a file must stay as it is before it is read.
+const SETTLE: Duration = Duration::from_secs(2);
+/// How often the folder is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a file that ends in the middle of a value is waited for.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// After how long what went wrong is tried again.
+const RETRY: Duration = Duration::from_secs(30);
+/// How long a process that performs actions is waited for at the end.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// How a folder is watched.
+#[derive(Debug, Clone)]
+pub struct WatchOptions {
+    /// A folder in the project.
+    pub root: PathBuf,
+    /// The folder that files come to.
+    pub folder: PathBuf,
+    /// The time between two cycles.
+    pub cycle: Duration,
+    /// The time between two looks at what is due.
+    pub sweep: Duration,
+    /// What performs what is due, and says so as JSON.
+    pub sweeper: OwnProgram,
+}
+
+/// A part of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WatchWork {
+    /// Looking at the folder.
+    Look,
+    /// A cycle.
+    Cycle,
+    /// Performing what is due.
+    Sweep,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum WatchEvent<'e> {
+    /// The folder is watched from now on.
+    Began {
+        /// What the project is called.
+        project: &'e str,
+    },
+    /// What there is to say beside some work; each is said once.
+    Noted(&'e [Note]),
+    /// A file was taken in.
+    Taken {
+        /// Which.
+        file: &'e Path,
+        /// What came of it.
+        counts: IntakeCounts,
+        /// What was read.
+        found: &'e NormalisedSignals,
+    },
+    /// A file ends in the middle of a value; it is waited for.
+    Unfinished {
+        /// Which.
+        file: &'e Path,
+    },
+    /// A file can't be read; it is tried again when it changes.
+    Unread {
+        /// Which.
+        file: &'e Path,
+        /// Why.
+        error: &'e Error,
+    },
+    /// Something in the folder is left alone.
+    Left {
+        /// Which.
+        path: &'e Path,
+        /// Why.
+        why: LeftAlone,
+    },
+    /// A cycle ended.
+    Cycle {
+        /// What it did.
+        report: &'e CycleReport,
+        /// How many were due meanwhile and are made up for by this one.
+        missed: u64,
+        /// How long it took.
+        took: Duration,
+    },
+    /// What was due was performed, or what keeps it from being performed changed.
+    Swept(&'e SweepAccount),
+    /// A part of the work could not be done; it is tried again. Each problem is said once until it is over.
+    Problem {
+        /// Which part.
+        work: WatchWork,
+        /// Why.
+        error: &'e Error,
+    },
+    /// The last one: this process ends, and one that performs actions may go on by itself.
+    Ended {
+        /// The number of that process.
+        still_performing: Option<u32>,
+    },
+}
+
+/// What a process that performs actions says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct SweepAccount {
+    /// What kept actions from being performed, by name.
+    pub obstacles: Vec<String>,
+    /// What changed.
+    pub changes: Vec<SweepChange>,
+}
+
+/// What became of an action.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct SweepChange {
+    /// The action's key.
+    pub id: String,
+    /// The action's name.
+    pub action: String,
+    /// Where it stands.
+    pub state: String,
+    /// Why, fit for a screen.
+    pub why: String,
+}
+
+/// A folder that is watched.
+struct Watch<'w> {
+    options: &'w WatchOptions,
+    places: &'w Places,
+    tell: &'w mut dyn FnMut(&WatchEvent<'_>),
+    folder: WatchedFolder,
+    begun: Instant,
+    /// What was said already.
+    noted: BTreeSet<Note>,
+    problems: Vec<(WatchWork, String)>,
+    waited_for: BTreeSet<PathBuf>,
+    last_sweep: SweepAccount,
+}
+
+/// Watches a folder until `stop` is cancelled; a cycle under way is ended first. `tell` hears what happens.
+///
+/// # Errors
+///
+/// If the project can't be triaged, the folder can't be read, or another process watches for the project.
+pub async fn watch(
+    options: &WatchOptions,
+    places: &Places,
+    stop: &CancellationToken,
+    tell: &mut dyn FnMut(&WatchEvent<'_>),
+) -> Result<(), Error> {
+    let mut watch = Watch {
+        options,
+        places,
+        tell,
+        folder: WatchedFolder::new(options.folder.clone(), SETTLE, ENDINGS),
+        begun: Instant::now(),
+        noted: BTreeSet::new(),
+        problems: Vec::new(),
+        waited_for: BTreeSet::new(),
+        last_sweep: SweepAccount::default(),
+    };
+    let _lock = watch.begin().await?;
+    watch.go_on(stop).await
+}
+
+impl Watch<'_> {
+    /// Finds out whether everything is there, so that what is wrong from the start is said at the start.
+    async fn begin(&mut self) -> Result<InstanceLock, Error> {
+        let project = OpenProject::without_book(&self.options.root, self.places)?;
+        let Noted { value: desk, notes } = TriageDesk::open(&project, StoreAccess::Write).await?;
+        let lock = InstanceLock::acquire(&desk.desk.lock_file("watch")).map_err(|refused| match refused {
+            LockRefusal::Held { holder } => {
+                Error::negative(format!("{holder} watches for this project already; end it first, or let it go on"))
+            }
+            LockRefusal::Io { .. } => Error::outside(refused.to_string()),
+        });
+        let name = desk.charter.name.clone();
+        desk.close().await;
+        let lock = lock?;
+        fs::read_dir(&self.options.folder).map_err(|error| self.unlisted(&error))?;
+        self.note(&notes);
+        (self.tell)(&WatchEvent::Began { project: &name });
+        Ok(lock)
+    }
+
+    async fn go_on(mut self, stop: &CancellationToken) -> Result<(), Error> {
+        // What lies there from before is worked on at once.
+        let mut jobs = PeriodicJobs::new([
+            (WatchWork::Look, LOOK, Duration::ZERO),
+            (WatchWork::Cycle, self.options.cycle, Duration::ZERO),
+            (WatchWork::Sweep, self.options.sweep, Duration::ZERO),
+        ]);
+        let mut sweeping: Option<OwnProcess> = None;
+        while !stop.is_cancelled() {
+            for DueJob { job, missed } in jobs.begin(self.reading()) {
+                match job {
+                    WatchWork::Look => self.look().await,
+                    WatchWork::Cycle => self.cycle(missed).await,
+                    WatchWork::Sweep => {
+                        sweeping = self.start_sweep();
+                        if sweeping.is_some() {
+                            continue;
+                        }
+                    }
+                }
+                jobs.ended(job);
+            }
+            let rest = jobs.rest(self.reading());
+            let swept = async {
+                match &mut sweeping {
+                    Some(process) => process.end().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(rest) => {}
+                () = stop.cancelled() => {}
+                end = swept => {
+                    sweeping = None;
+                    jobs.ended(WatchWork::Sweep);
+                    self.swept(end);
+                }
+            }
+        }
+        let still_performing = match sweeping {
+            None => None,
+            Some(mut process) => match tokio::time::timeout(FAREWELL, process.end()).await {
+                Ok(end) => {
+                    self.swept(end);
+                    None
+                }
+                Err(_) => Some(process.id),
+            },
+        };
+        (self.tell)(&WatchEvent::Ended { still_performing });
+        Ok(())
+    }
+
+    fn steady(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn reading(&self) -> ClockReading {
+        ClockReading { steady: self.steady(), wall: when::now() }
+    }
+
+    /// Takes in what is new in the folder.
+    async fn look(&mut self) {
+        match self.folder.look(self.steady(), SystemTime::now()) {
+            Err(error) => {
+                let error = self.unlisted(&error);
+                self.problem(WatchWork::Look, &error);
+            }
+            Ok(news) => {
+                self.leave(&news);
+                if news.settled.is_empty() {
+                    return;
+                }
+                match self.take_in(&news.settled).await {
+                    Ok(()) => self.well(WatchWork::Look),
+                    Err(error) => {
+                        let again = self.steady().saturating_add(RETRY);
+                        // Those that were taken in are known by the records, so a second time changes nothing.
+                        news.settled.iter().for_each(|file| self.folder.again(file, again));
+                        self.problem(WatchWork::Look, &error);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn take_in(&mut self, files: &[SettledFile]) -> Result<(), Error> {
+        let project = OpenProject::without_book(&self.options.root, self.places)?;
+        let Noted { value: desk, notes } = TriageDesk::open(&project, StoreAccess::Write).await?;
+        self.note(&notes);
+        let mut taken = Ok(());
+        for file in files {
+            taken = self.take_file(&desk, file).await;
+            if taken.is_err() {
+                break;
+            }
+        }
+        desk.close().await;
+        taken
+    }
+
+    async fn take_file(&mut self, desk: &TriageDesk<'_>, file: &SettledFile) -> Result<(), Error> {
+        let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
+        let path = file.path.as_path();
+        let found = match options.read(path) {
+            Ok(found) => found,
+            Err(error) => {
+                // What was moved away meanwhile comes again if it comes back.
+                if path.exists() {
+                    (self.tell)(&WatchEvent::Unread { file: path, error: &error });
+                }
+                return Ok(());
+            }
+        };
+        if found.end == AnswerEnd::Rest && file.settled < PATIENCE {
+            if self.waited_for.insert(path.to_owned()) {
+                (self.tell)(&WatchEvent::Unfinished { file: path });
+            }
+            self.folder.again(file, self.steady().saturating_add(PATIENCE.saturating_sub(file.settled)));
+            return Ok(());
+        }
+        let counts = desk.take_in(&found).await?;
+        self.waited_for.remove(path);
+        (self.tell)(&WatchEvent::Taken { file: path, counts, found: &found });
+        Ok(())
+    }
+
+    async fn cycle(&mut self, missed: u64) {
+        let begun = Instant::now();
+        match self.work().await {
+            Ok(report) => {
+                self.well(WatchWork::Cycle);
+                (self.tell)(&WatchEvent::Cycle { report: &report, missed, took: begun.elapsed() });
+            }
+            Err(error) => self.problem(WatchWork::Cycle, &error),
+        }
+    }
+
+    async fn work(&mut self) -> Result<CycleReport, Error> {
+        let project = OpenProject::without_book(&self.options.root, self.places)?;
+        let Noted { value: desk, notes } = TriageDesk::open(&project, StoreAccess::Write).await?;
+        self.note(&notes);
+        let report = desk.work(&mut |_| {}).await;
+        desk.close().await;
+        report
+    }
+
+    fn start_sweep(&mut self) -> Option<OwnProcess> {
+        match self.options.sweeper.start() {
+            Ok(process) => Some(process),
+            Err(error) => {
+                let error = Error::outside(format!("no process could be started that performs what is due: {error}"));
+                self.problem(WatchWork::Sweep, &error);
+                None
+            }
+        }
+    }
+
+    /// What a process that performs actions said. Only what is new is told: with effects off it says the same each time.
+    fn swept(&mut self, end: std::io::Result<ProcessEnd>) {
+        let account = end.map_err(|error| Error::outside(error.to_string())).and_then(|end| {
+            serde_json::from_slice::<SweepAccount>(&end.output).map_err(|_| {
+                let said = String::from_utf8_lossy(&end.error);
+                let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+                let last = proem_guard::show::terminal_str(last.trim_start_matches("error: "));
+                Error::outside(format!("what is due was not performed: {last}"))
+            })
+        });
+        match account {
+            Err(error) => self.problem(WatchWork::Sweep, &error),
+            Ok(account) => {
+                self.well(WatchWork::Sweep);
+                if !account.changes.is_empty() || account.obstacles != self.last_sweep.obstacles {
+                    (self.tell)(&WatchEvent::Swept(&account));
+                }
+                self.last_sweep = account;
+            }
+        }
+    }
+
+    fn leave(&mut self, news: &FolderNews) {
+        for (path, why) in &news.left {
+            (self.tell)(&WatchEvent::Left { path, why: *why });
+        }
+    }
+
+    fn note(&mut self, notes: &[Note]) {
+        let new: Vec<Note> = notes.iter().filter(|note| self.noted.insert((*note).clone())).cloned().collect();
+        if !new.is_empty() {
+            (self.tell)(&WatchEvent::Noted(&new));
+        }
+    }
+
+    fn problem(&mut self, work: WatchWork, error: &Error) {
+        let said = (work, error.to_string());
+        if !self.problems.contains(&said) {
+            self.problems.push(said);
+            (self.tell)(&WatchEvent::Problem { work, error });
+        }
+    }
+
+    fn well(&mut self, work: WatchWork) {
+        self.problems.retain(|problem| problem.0 != work);
+    }
+
+    fn unlisted(&self, error: &std::io::Error) -> Error {
+        let folder = proem_guard::show::terminal_str(&self.options.folder.to_string_lossy()).into_string();
+        Error::outside(format!("the folder `{folder}` can't be read: {error}"))
+    }
+}

@@ -1,0 +1,298 @@
+//! `proem triage watch`: files as they come, cycle by cycle.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use jiff::tz::TimeZone;
+use proem_app::triage::CycleReport;
+use proem_app::triage::watch::{ENDINGS, SweepAccount, WatchEvent, WatchOptions, WatchWork, watch};
+use proem_app::{records, when};
+use proem_guard::show;
+use proem_runtime::schedule::inbox::LeftAlone;
+use proem_runtime::schedule::own_process::OwnProgram;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+use tokio_util::sync::CancellationToken;
+
+use super::run::{as_value, came, waiting};
+use crate::commands::interrupt;
+use crate::failure::CommandFailure;
+use crate::ui::{self, DIM, YELLOW, counted, styled};
+
+pub(super) const WATCH_EXAMPLES: &str = "\
+Files that end in .json, .jsonl, .ndjson or .eml are taken in once they have stayed as they are for two
+seconds; they are never changed, moved or deleted, and the same signals a second time change nothing. One
+that ends in the middle of a value is waited for, up to a minute. Each cycle works on what came; without
+anything new it is one line. What is due is performed by `proem effects sweep`, a process of its own that
+takes credentials from files alone. One process watches for a project.
+
+^C, or `kill`, ends it when the cycle in hand is done; a second ^C ends it at once, and loses nothing.
+
+Examples:
+  proem triage watch ~/project-inbox
+  proem triage watch ~/project-inbox --cycle 1m
+  proem triage watch ~/project-inbox --json >> triage.jsonl";
+
+/// What is said while the end is waited for.
+const STOPPING: &str = "stopping when the cycle in hand is done; a second ^C stops at once, and loses nothing";
+
+#[derive(Debug, Parser)]
+pub(crate) struct Watch {
+    /// The folder that files come to
+    folder: PathBuf,
+    /// The time between two cycles: 90s, 15m or 2h
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = period)]
+    cycle: Duration,
+    /// The time between two looks at what is due
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = period)]
+    sweep: Duration,
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Print JSON, one event on each line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A time between two beginnings, of a second at least and a day at most.
+fn period(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).unwrap_or((text, ""));
+    let unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => 0,
+    };
+    let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds = number.parse::<u64>().ok().filter(|_| digits).and_then(|number| number.checked_mul(unit));
+    match seconds {
+        Some(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
+        _ => Err("write a number and s, m or h, from 1s to 24h".to_owned()),
+    }
+}
+
+pub(super) fn run(args: &Watch) -> Result<ExitCode, CommandFailure> {
+    let places = crate::places()?;
+    let options = WatchOptions {
+        root: args.root.clone(),
+        folder: args.folder.clone(),
+        cycle: args.cycle,
+        sweep: args.sweep,
+        sweeper: sweeper(&args.root)?,
+    };
+    let mut failed = None;
+    let mut tell = |event: &WatchEvent<'_>| {
+        let told = if args.json { told(event) } else { said(event) };
+        // Nobody listens any more, which the next event finds out again.
+        failed = told.err().or(failed.take());
+    };
+    records::blocking(async {
+        let stop = CancellationToken::new();
+        let listening = tokio::spawn(interrupt::listen(stop.clone(), STOPPING));
+        let watched = watch(&options, &places, &stop, &mut tell).await;
+        listening.abort();
+        watched.map_err(CommandFailure::from)
+    })?;
+    failed.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// `proem effects sweep`, of this same program.
+fn sweeper(root: &Path) -> Result<OwnProgram, CommandFailure> {
+    let program = std::env::current_exe().map_err(|error| {
+        CommandFailure::outside(format!("this program can't be found: {error}; give its full path"))
+    })?;
+    let mut arguments: Vec<OsString> =
+        ["effects", "sweep", "--json", "--credentials-from-files", "--root"].map(OsString::from).to_vec();
+    arguments.push(root.into());
+    Ok(OwnProgram { program, arguments })
+}
+
+fn said(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
+    let name = |path: &Path| show::terminal_str(&path.to_string_lossy()).into_string();
+    let line = match event {
+        WatchEvent::Noted(notes) => {
+            ui::notes(*notes);
+            return Ok(());
+        }
+        WatchEvent::Problem { work, error } => {
+            let what = match work {
+                WatchWork::Look => "taking files in",
+                WatchWork::Cycle => "a cycle",
+                WatchWork::Sweep => "performing what is due",
+            };
+            ui::note(&format!("{what} did not work and is tried again: {error}"));
+            return Ok(());
+        }
+        WatchEvent::Unread { file, error } => {
+            ui::note(&format!("`{}` {error}; it is read when it changes", name(file)));
+            return Ok(());
+        }
+        WatchEvent::Left { path, why } => {
+            ui::note(&format!("`{}` is left alone: {}", name(path), why_left(*why)));
+            return Ok(());
+        }
+        WatchEvent::Unfinished { file } => {
+            ui::note(&format!("`{}` ends in the middle of a value; waiting up to a minute for the rest", name(file)));
+            return Ok(());
+        }
+        WatchEvent::Began { project } => {
+            let project = show::terminal_str(project).into_string();
+            format!("watching for {project}; ^C ends it")
+        }
+        WatchEvent::Taken { file, counts, found } => {
+            for malformed in &found.malformed {
+                let file = name(file);
+                ui::note(&format!("`{file}`, {}: {}; kept for you to look at", malformed.place, malformed.reason));
+            }
+            format!("{}: {}", name(file), came(*counts, 0))
+        }
+        WatchEvent::Cycle { report, missed, took } => cycle(report, *missed, *took),
+        WatchEvent::Swept(account) => swept(account),
+        WatchEvent::Ended { still_performing } => match still_performing {
+            None => "ended; nothing is under way".to_owned(),
+            Some(id) => format!("ended; process {id} still performs what was due, and ends by itself"),
+        },
+    };
+    let clock = when::clock(when::now(), &TimeZone::system());
+    ui::listing(&format!("{}  {line}\n", styled(DIM, &clock)))
+}
+
+fn cycle(report: &CycleReport, missed: u64, took: Duration) -> String {
+    let numbers: Vec<String> = report.cycles.iter().map(u64::to_string).collect();
+    let signals = u64::try_from(report.outcomes.len()).unwrap_or(u64::MAX);
+    let mut line = format!("cycle {}: ", numbers.join(", "));
+    if signals == 0 {
+        line.push_str("nothing new");
+    } else {
+        let changed: usize = report.changes.iter().map(|change| change.entry.changes.len()).sum();
+        let parts = [
+            (signals, "signal"),
+            (u64::try_from(changed).unwrap_or(u64::MAX), "change"),
+            (report.kept_out.iter().map(|count| count.fields).sum(), "text kept out"),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts
+            .map(|(count, what)| match *what {
+                "text kept out" => format!("{} kept out", counted(*count, "text")),
+                what => counted(*count, what),
+            })
+            .collect();
+        line.push_str(&format!("{} in {} ms", parts.join(", "), took.as_millis()));
+    }
+    if missed > 0 {
+        line.push_str(&format!("; {} missed", counted(missed, "cycle")));
+    }
+    for waits in waiting(report) {
+        line.push_str(&format!("\n  {waits}"));
+    }
+    for problem in &report.problems {
+        line.push_str(&format!("\n  {}: {problem}", styled(YELLOW, "problem")));
+    }
+    line
+}
+
+fn swept(account: &SweepAccount) -> String {
+    if !account.obstacles.is_empty() {
+        return "nothing is performed; `proem effects status` shows why".to_owned();
+    }
+    if account.changes.is_empty() {
+        return "what is due is performed from now on".to_owned();
+    }
+    let lines: Vec<String> = account
+        .changes
+        .iter()
+        .map(|change| {
+            let why = if change.why.is_empty() { String::new() } else { format!(": {}", change.why) };
+            let id = change.id.get(..8).unwrap_or(&change.id);
+            format!("{id}  {}  {}{why}", change.action, change.state)
+        })
+        .collect();
+    lines.join("\n  ")
+}
+
+fn why_left(why: LeftAlone) -> String {
+    match why {
+        LeftAlone::Link => "it is a link; move the file itself here".to_owned(),
+        LeftAlone::NoFile => "it is no file".to_owned(),
+        LeftAlone::OtherEnding => {
+            let endings: Vec<String> = ENDINGS.iter().map(|ending| format!(".{ending}")).collect();
+            format!("only files that end in {} are read", endings.join(", "))
+        }
+        LeftAlone::TooMany => "it has more files than are looked at; move those that were read elsewhere".to_owned(),
+    }
+}
+
+const fn why_name(why: LeftAlone) -> &'static str {
+    match why {
+        LeftAlone::Link => "link",
+        LeftAlone::NoFile => "no-file",
+        LeftAlone::OtherEnding => "other-ending",
+        LeftAlone::TooMany => "too-many",
+    }
+}
+
+fn told(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
+    let mut value = match event {
+        WatchEvent::Noted(notes) => {
+            ui::notes(*notes);
+            return Ok(());
+        }
+        WatchEvent::Began { project } => json!({ "event": "began", "project": project }),
+        WatchEvent::Taken { file, counts, found } => json!({
+            "event": "taken", "file": file.to_string_lossy(), "new": counts.new, "revised": counts.revised,
+            "same": counts.same, "setAside": counts.set_aside, "malformed": counts.malformed,
+            "reasons": found.malformed.iter().map(|malformed| json!({
+                "place": malformed.place.to_string(), "reason": malformed.reason,
+            })).collect::<Vec<_>>(),
+        }),
+        WatchEvent::Unfinished { file } => json!({ "event": "unfinished", "file": file.to_string_lossy() }),
+        WatchEvent::Unread { file, error } => {
+            json!({ "event": "unread", "file": file.to_string_lossy(), "error": error.to_string() })
+        }
+        WatchEvent::Left { path, why } => {
+            json!({ "event": "left", "file": path.to_string_lossy(), "why": why_name(*why) })
+        }
+        WatchEvent::Cycle { report, missed, took } => {
+            let report = as_value(None, report);
+            let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            json!({ "event": "cycle", "missed": missed, "milliseconds": took, "report": report })
+        }
+        WatchEvent::Swept(account) => json!({
+            "event": "swept", "obstacles": account.obstacles,
+            "changes": account.changes.iter().map(|change| json!({
+                "id": change.id, "action": change.action, "state": change.state, "why": change.why,
+            })).collect::<Vec<_>>(),
+        }),
+        WatchEvent::Problem { work, error } => {
+            let work = match work {
+                WatchWork::Look => "look",
+                WatchWork::Cycle => "cycle",
+                WatchWork::Sweep => "sweep",
+            };
+            json!({ "event": "problem", "work": work, "error": error.to_string() })
+        }
+        WatchEvent::Ended { still_performing } => json!({ "event": "ended", "stillPerforming": still_performing }),
+    };
+    if let Json::Object(fields) = &mut value {
+        fields.insert("at".to_owned(), when::rfc3339(when::now()).into());
+    }
+    ui::document(&json::compact(&value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_is_a_number_with_its_unit() {
+        for (text, seconds) in [("1s", 1), ("90s", 90), ("15m", 900), ("24h", 86_400)] {
+            assert_eq!(period(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "m", "0s", "25h", "1.5m", "-1s", "+1s", "15", "1d", "18446744073709551615h", "1µ", "é"] {
+            assert!(period(text).is_err(), "{text}");
+        }
+    }
+}
