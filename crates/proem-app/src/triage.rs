@@ -12,6 +12,7 @@ pub mod charter;
 mod cycle;
 mod decisions;
 pub mod desk;
+pub mod edit;
 pub mod init;
 pub mod normalise;
 pub mod status;

@@ -63,6 +63,21 @@ impl TriageDesk<'_> {
     ///
     /// If the records can't be read.
     pub async fn figures(&self, artefacts: &ArtefactSet) -> Result<ProjectFigures, Error> {
+        let log = self.signal_log().await?;
+        let signals: Vec<&ProjectSignal> = log.current().collect();
+        let artefacts: Vec<_> = artefacts.iter().collect();
+        Ok(figures(&FigureSources {
+            now: when::now(),
+            signals: &signals,
+            // Which pages of a search there were is not kept, so whether that was all of them is not known.
+            coverage: BacklogExtent::Part,
+            places: &FigurePlaces::default(),
+            artefacts: &artefacts,
+        }))
+    }
+
+    /// Every signal that counts.
+    pub(super) async fn signal_log(&self) -> Result<SignalLog, Error> {
         let mut log = SignalLog::default();
         let mut after = 0;
         loop {
@@ -78,15 +93,6 @@ impl TriageDesk<'_> {
                 }
             }
         }
-        let signals: Vec<&ProjectSignal> = log.current().collect();
-        let artefacts: Vec<_> = artefacts.iter().collect();
-        Ok(figures(&FigureSources {
-            now: when::now(),
-            signals: &signals,
-            // Which pages of a search there were is not kept, so whether that was all of them is not known.
-            coverage: BacklogExtent::Part,
-            places: &FigurePlaces::default(),
-            artefacts: &artefacts,
-        }))
+        Ok(log)
     }
 }

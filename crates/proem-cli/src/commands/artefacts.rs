@@ -1,5 +1,6 @@
 //! `proem artefacts`: the delivery state, the RAID log, the backlog summary and the decision log of a project.
 
+mod edit;
 mod log;
 mod show;
 
@@ -22,6 +23,7 @@ Examples:
   proem artefacts show raid-log --json
   proem artefacts log --limit 20
   proem artefacts diff raid-log 3 5
+  proem artefacts edit R001 --set owner=\"Sam Okoro\" --reason \"agreed in the review\"
   proem artefacts export --output status.md";
 
 #[derive(Debug, Subcommand)]
@@ -45,8 +47,14 @@ pub(crate) enum ArtefactsCommand {
         #[arg(long, value_name = "DIR", default_value = ".")]
         root: PathBuf,
     },
+    /// Change an item in your own words, or add one; asks at a terminal
+    #[command(after_help = edit::EDIT_EXAMPLES)]
+    Edit(edit::Edit),
     /// Write the artefacts for a report
-    #[command(after_help = "Example:\n  proem artefacts export --output status.md")]
+    #[command(
+        after_help = "Example:\n  proem artefacts edit R001 --set owner=\"Sam Okoro\" --reason \"agreed in the review\"
+  proem artefacts export --output status.md"
+    )]
     Export(show::Export),
 }
 
@@ -98,6 +106,7 @@ pub(super) fn run(command: &ArtefactsCommand) -> Result<ExitCode, CommandFailure
             })?;
             Ok(ExitCode::SUCCESS)
         }
+        ArtefactsCommand::Edit(args) => edit::run(args),
         ArtefactsCommand::Export(args) => show::export(args),
     }
 }

@@ -299,6 +299,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["triage", "status"], Report),
         (&["triage", "purge", "--before", "90d"], Report),
         (&["artefacts", "show"], Report),
+        (&["artefacts", "edit", "risk", "--set", "title=::error::xEVILx"], Report),
         (&["artefacts", "log"], Report),
         (&["artefacts", "diff", "raid-log", "1", "2"], Report),
         (&["artefacts", "export"], Report),

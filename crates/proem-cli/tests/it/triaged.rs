@@ -320,3 +320,49 @@ fn a_file_is_written_shown_and_trusted_at_a_terminal() {
     assert_eq!(status.code(), 0, "{}", status.stderr());
     assert!(status.stdout().contains("level tactical"), "{}", status.stdout());
 }
+
+/// What a person writes is that person's, by the same rules, and an artefact that moved on is not written over.
+#[test]
+fn a_person_edits_an_artefact() {
+    let Some(fixture) = project("artefact") else { return };
+    triaged(&fixture, &[flagged(7)]);
+    let raid = artefact(&fixture, "raid-log");
+    let id = raid["content"]["items"][0]["id"].as_str().unwrap().to_owned();
+    let owner = ["artefacts", "edit", &id, "--set", "owner=Sam Okoro", "--reason", "agreed in the review"];
+    let (said, code) = answered(&fixture, &owner, "n").unwrap();
+    assert!(code == 1 && said.contains("nothing was written"), "{said}");
+    assert_eq!(artefact(&fixture, "raid-log"), raid);
+    let (said, code) = answered(&fixture, &owner, "y").unwrap();
+    assert!(code == 0 && said.contains("Sam Okoro") && said.contains(&format!("{id} is written")), "{said}");
+    let edited = artefact(&fixture, "raid-log");
+    assert_eq!(edited["content"]["items"][0]["owner"], "Sam Okoro");
+    let log = fixture.proem(&["artefacts", "log", "raid-log", "--limit", "1"]);
+    assert!(log.stdout().contains("agreed in the review") && log.stdout().contains("person"), "{}", log.stdout());
+
+    let added =
+        ["title=Late audit", "description=The auditor is booked out", "severity=high", "mitigation=Ask another"];
+    let mut new = vec!["artefacts", "edit", "risk"];
+    added.iter().for_each(|set| new.extend(["--set", set]));
+    let (said, code) = answered(&fixture, &new, "y").unwrap();
+    assert!(code == 0 && said.contains("R001 is written"), "{said}");
+
+    let refused: Vec<String> = [
+        &["artefacts", "edit", "R001", "--set", "severity=awful", "--reason", "x"][..],
+        &["artefacts", "edit", "R001", "--set", "due_date=soon", "--reason", "x"],
+        &["artefacts", "edit", "R001", "--set", "goal=x", "--reason", "x"],
+        &["artefacts", "edit", "R001", "--status", "closed"],
+        &["artefacts", "edit", "R009", "--status", "closed", "--reason", "x"],
+        &["artefacts", "edit", "risk", "--set", "title=Only this"],
+    ]
+    .iter()
+    .map(|args| {
+        let mut command = fixture.command(&fixture.binary);
+        command.args(*args).env("NO_COLOR", "1");
+        let left = crate::terminal::screen::start(command).unwrap().end();
+        format!("$ proem {}\n{}exit {}", args.join(" "), left.raw.replace('\r', ""), left.code.unwrap())
+    })
+    .collect();
+    insta::assert_snapshot!("an_edit_is_refused", refused.join("\n\n"));
+    let run = fixture.proem(&["artefacts", "edit", "R001", "--set", "owner=x", "--reason", "y"]);
+    assert_eq!(run.code(), 2, "a pipe is no person: {}", run.stderr());
+}
