@@ -34,6 +34,7 @@ pub use self::{
     },
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
     sources::{
-        AnswerEnd, MalformedSignal, NormalisedSignals, SignalPlace, SourceContext, mail, normalise, normalise_value,
+        AnswerEnd, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace, SourceContext, mail,
+        normalise, normalise_parts, normalise_value,
     },
 };

@@ -16,9 +16,9 @@ use std::time::Instant;
 
 use proem_app::places::{Channel, Places};
 use proem_app::project::{BookReading, OpenProject};
-use proem_app::triage::TriageDesk;
 use proem_app::triage::charter::CHARTER;
 use proem_app::triage::normalise::NormaliseOptions;
+use proem_app::triage::{IntakeCounts, TriageDesk};
 use proem_app::trust::TrustStore;
 use proem_app::{records, when};
 use proem_store::StoreAccess;
@@ -39,8 +39,10 @@ fn main() {
             let begun = Instant::now();
             let desk = TriageDesk::open(&project, StoreAccess::Write).await.unwrap().value;
             let options = NormaliseOptions { now: when::now(), mail_servers: Vec::new() };
-            let found = options.read_stream(text.as_bytes()).unwrap();
-            let came = desk.take_in(&found).await.unwrap();
+            let mut came = IntakeCounts::default();
+            for part in options.open_stream(text.as_bytes()).unwrap().parts() {
+                came = came.and(desk.take_in(&part).await.unwrap());
+            }
             let taken = begun.elapsed();
             let report = desk.work(&mut |_| {}).await.unwrap();
             let all = begun.elapsed();

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use proem_engine::policy::AutonomyLevel;
+use proem_guard::TreePlace;
 use proem_text::{
     diagnostic::{Diagnostic, DiagnosticSeverity},
     span::Span,
@@ -13,7 +14,7 @@ use proem_text::{
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{TriageProject, date::from_text};
+use super::{TriageProject, artefact::FigurePlaces, date::from_text};
 
 /// The most bytes of the file.
 pub const MAX_CHARTER: usize = 256 * 1024;
@@ -47,6 +48,35 @@ pub struct ProjectCharter {
     pub stakeholders: Vec<CharterStakeholder>,
     /// What was promised.
     pub milestones: Vec<CharterMilestone>,
+    /// Where its tickets say what has no name of its own in Jira.
+    pub figures: FigureFields,
+}
+
+/// Names of fields that each installation of Jira chooses for itself, such as `customfield_10016`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureFields {
+    /// Story points, a number.
+    #[serde(default)]
+    pub points: Option<String>,
+    /// The sprints of a ticket.
+    #[serde(default)]
+    pub sprints: Option<String>,
+}
+
+impl FigureFields {
+    /// The places below a signal's fields.
+    #[must_use]
+    pub fn places(&self) -> FigurePlaces {
+        let place = |name: &Option<String>| TreePlace::pointer(&format!("/other/fields/{}", name.as_ref()?));
+        FigurePlaces { points: place(&self.points), sprints: place(&self.sprints) }
+    }
+
+    fn is_plain(&self) -> bool {
+        let names = [&self.points, &self.sprints].into_iter().flatten();
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        names.into_iter().all(|name| !name.is_empty() && name.len() <= 100 && name.bytes().all(is_name))
+    }
 }
 
 /// Whether signals are worked on.
@@ -122,6 +152,8 @@ struct CharterFile {
     stakeholders: Vec<Spanned<CharterStakeholder>>,
     #[serde(default)]
     milestones: Vec<MilestoneEntry>,
+    #[serde(default)]
+    figures: Option<Spanned<FigureFields>>,
 }
 
 const fn active() -> CharterStatus {
@@ -219,6 +251,10 @@ impl CharterReader<'_> {
         if counts.into_iter().any(|count| count > MOST) {
             self.say(0, &format!("a list has more than {MOST} entries; shorten it"));
         }
+        if let Some(fields) = file.figures.as_ref().filter(|fields| !fields.as_ref().is_plain()) {
+            let problem = "`points` and `sprints` are names of fields in Jira, such as `customfield_10016`";
+            self.say(fields.span().start, problem);
+        }
         let domains = file.domains.into_iter().map(|domain| self.domain(domain)).collect();
         let stakeholders = file.stakeholders.into_iter().map(|known| self.stakeholder(known)).collect::<Vec<_>>();
         let milestones = file.milestones.into_iter().map(|entry| self.milestone(entry)).collect();
@@ -235,6 +271,7 @@ impl CharterReader<'_> {
             mail_servers: file.mail_servers,
             stakeholders,
             milestones,
+            figures: file.figures.map(Spanned::into_inner).unwrap_or_default(),
         }
     }
 

@@ -23,7 +23,7 @@ use proem_text::{Label, Source};
 use serde_json::Value as Json;
 
 use super::signal::ProjectSignal;
-use recognise::{ListedItem, PageKind, SignalShape};
+use recognise::{ListedItem, PageKind, PageRun, SignalShape};
 
 /// What an adapter has to know beside the text.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,17 @@ pub struct NormalisedSignals {
     pub malformed: Vec<MalformedSignal>,
     /// Whether the last page of an answer that was read is the last one there is, and the text is whole.
     pub end: AnswerEnd,
+    /// How much of a search its pages are; `None` without a page.
+    pub search: Option<SearchExtent>,
+}
+
+/// How much of a search was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchExtent {
+    /// All of it: its first page says that it is the first, and nothing follows the last one.
+    Whole,
+    /// Some pages of it, as far as they say.
+    Part,
 }
 
 /// What follows the last page of an answer, or the end of a text.
@@ -91,20 +102,86 @@ impl fmt::Display for SignalPlace {
 /// Reads a text: one JSON value, or one on each line. A byte order mark is skipped.
 #[must_use]
 pub fn normalise(text: &str, context: &SourceContext<'_>) -> NormalisedSignals {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut all = NormalisedSignals::default();
-    if text.trim().is_empty() {
-        all.refuse(SignalPlace::default(), "nothing but spaces; give signals as JSON, or one on each line", text);
-    } else if is_lines(text) {
-        let mut end = AnswerEnd::Whole;
-        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            end = all.read(line, SignalPlace { line: Some(index.saturating_add(1)), item: None }, context);
-        }
-        all.end = if end == AnswerEnd::Rest { end } else { all.end };
-    } else if all.read(text, SignalPlace::default(), context) == AnswerEnd::Rest {
-        all.end = AnswerEnd::Rest;
+    for part in normalise_parts(text, *context) {
+        all.signals.extend(part.signals);
+        all.malformed.extend(part.malformed);
+        (all.end, all.search) = (part.end, part.search);
     }
     all
+}
+
+/// Reads a text as [`normalise`] does, a part at a time, so that a long one takes no more memory than a part of it:
+/// some lines, or one value.
+#[must_use]
+pub fn normalise_parts<'t>(text: &'t str, context: SourceContext<'t>) -> SignalParts<'t> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let rest = if is_lines(text) { UnreadText::Lines { text, next: 1 } } else { UnreadText::Value(text) };
+    SignalParts { rest, context, end: AnswerEnd::Whole, search: None }
+}
+
+/// The parts of a text, one after the other; `end` and `search` of each are of all until there.
+#[derive(Debug)]
+pub struct SignalParts<'t> {
+    rest: UnreadText<'t>,
+    context: SourceContext<'t>,
+    end: AnswerEnd,
+    search: Option<SearchExtent>,
+}
+
+/// What of a text is not read yet.
+#[derive(Debug)]
+enum UnreadText<'t> {
+    /// Lines, of which the first has a number.
+    Lines {
+        text: &'t str,
+        next: usize,
+    },
+    Value(&'t str),
+    Nothing,
+}
+
+/// How many lines are read at once.
+const LINES_TOGETHER: usize = 500;
+
+impl Iterator for SignalParts<'_> {
+    type Item = NormalisedSignals;
+
+    fn next(&mut self) -> Option<NormalisedSignals> {
+        let mut part = NormalisedSignals { end: self.end, search: self.search, ..NormalisedSignals::default() };
+        match self.rest {
+            UnreadText::Nothing => return None,
+            UnreadText::Value(text) => {
+                self.rest = UnreadText::Nothing;
+                if text.trim().is_empty() {
+                    let why = "nothing but spaces; give signals as JSON, or one on each line";
+                    part.refuse(SignalPlace::default(), why, text);
+                } else if part.read(text, SignalPlace::default(), &self.context) == AnswerEnd::Rest {
+                    part.end = AnswerEnd::Rest;
+                }
+            }
+            UnreadText::Lines { text, next } => {
+                let mut left = text;
+                let mut last = AnswerEnd::Whole;
+                for number in next..next.saturating_add(LINES_TOGETHER) {
+                    let (line, after) = left.split_once('\n').unwrap_or((left, ""));
+                    let line = line.strip_suffix('\r').unwrap_or(line);
+                    if !line.trim().is_empty() {
+                        last = part.read(line, SignalPlace { line: Some(number), item: None }, &self.context);
+                    }
+                    left = after;
+                }
+                (self.end, self.search) = (part.end, part.search);
+                if left.trim().is_empty() {
+                    self.rest = UnreadText::Nothing;
+                    part.end = if last == AnswerEnd::Rest { last } else { part.end };
+                } else {
+                    self.rest = UnreadText::Lines { text: left, next: next.saturating_add(LINES_TOGETHER) };
+                }
+            }
+        }
+        Some(part)
+    }
 }
 
 /// Reads one JSON value.
@@ -157,8 +234,12 @@ impl NormalisedSignals {
     fn take(&mut self, value: Json, place: SignalPlace, context: &SourceContext<'_>) {
         match recognise::page(value) {
             PageKind::One(value) => self.one(value, place, context),
-            PageKind::Many(items, end) => {
-                self.end = end.unwrap_or(self.end);
+            PageKind::Many(items, run) => {
+                if let Some(PageRun { begins, end }) = run {
+                    let is_whole = begins && end == AnswerEnd::Whole && self.search.is_none();
+                    self.search = Some(if is_whole { SearchExtent::Whole } else { SearchExtent::Part });
+                    self.end = end;
+                }
                 for (index, ListedItem { value, shape }) in items.into_iter().enumerate() {
                     let place = SignalPlace { item: Some(index), ..place.clone() };
                     match shape {

@@ -6,13 +6,15 @@ use proem_agents::triage::artefact::{Artefact, ArtefactKind};
 use proem_agents::triage::charter::{CharterStatus, ProjectCharter};
 use proem_agents::triage::plan::ArtefactSet;
 use proem_agents::triage::{
-    MalformedSignal, NormalisedSignals, ProjectSignal, SignalTime, TriageLexicon, TriageProject,
+    MalformedSignal, NormalisedSignals, ProjectSignal, SearchExtent, SignalKind, SignalTime, TriageLexicon,
+    TriageProject,
 };
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
 use proem_store::record::{
-    Actor, HashedContent, NewQuarantine, NewSignal, NewTriageProject, QuarantineId, SignalIntake, SignalStanding, hash,
+    Actor, HashedContent, NewQuarantine, NewSignal, NewTriageProject, QuarantineId, SignalIntake, SignalStanding,
+    WHOLE_BACKLOG, hash,
 };
 use proem_store::{IntakeAnswer, StoreAccess, TriagePurge, TriagePurgeCounts};
 use serde_json::json;
@@ -112,7 +114,8 @@ impl<'p> TriageDesk<'p> {
         self.charter.status == CharterStatus::Active
     }
 
-    /// Keeps what was read. Once this returns, it is on the disk.
+    /// Keeps what was read. Once this returns, it is on the disk. A search that says that it is whole makes figures of
+    /// the backlog known.
     ///
     /// # Errors
     ///
@@ -130,7 +133,39 @@ impl<'p> TriageDesk<'p> {
         for malformed in &found.malformed {
             counts = counts.and(self.refuse(malformed).await?);
         }
+        // What could not be read may have been a ticket.
+        if found.search == Some(SearchExtent::Whole) && found.malformed.is_empty() {
+            self.mark_whole(&found.signals).await?;
+        }
         Ok(counts)
+    }
+
+    async fn mark_whole(&self, signals: &[ProjectSignal]) -> Result<(), Error> {
+        let listed = signals.iter().filter(|signal| signal.kind == SignalKind::TicketListed && !self.is_other(signal));
+        self.backlog_is_whole(&listed.map(SignalRevision::from).collect::<Vec<_>>()).await
+    }
+
+    /// Keeps that these are all tickets of the backlog, as whoever fetched them knows. The same ones a second time say
+    /// nothing new.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be written.
+    pub async fn backlog_is_whole(&self, listed: &[SignalRevision]) -> Result<(), Error> {
+        if listed.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = listed.iter().map(|listed| format!("{} {}", listed.id, listed.revision)).collect();
+        let line = NewSignal {
+            id: SignalRevision { id: WHOLE_BACKLOG.to_owned(), revision: hash(names.join("\n").as_bytes()) },
+            source: "search".to_owned(),
+            kind: WHOLE_BACKLOG.to_owned(),
+            time: None,
+            text: HashedContent::new(format!("{{\"tickets\":{}}}", listed.len())),
+            standing: SignalStanding::SetAside,
+        };
+        self.desk.store.take_signals(self.intake(vec![line])).await?;
+        Ok(())
     }
 
     fn intake(&self, signals: Vec<NewSignal>) -> SignalIntake {

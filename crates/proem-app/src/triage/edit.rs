@@ -80,7 +80,7 @@ impl TriageDesk<'_> {
         let before = self.version(kind.artefact(), None).await?;
         let person = operator.actor().id.clone();
         let operations = operations(kind, request, &person)?;
-        let log = self.signal_log().await?;
+        let (log, _) = self.signal_log().await?;
         let known = SignalReferences::of(log.current());
         let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != before.kind()).collect();
         let context = ArtefactContext {

@@ -7,7 +7,7 @@ use std::path::Path;
 use proem_agents::triage::{
     MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceContext,
     mail::{MailParts, MailText, normalise_mail},
-    normalise,
+    normalise, normalise_parts,
 };
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
@@ -48,21 +48,76 @@ impl NormaliseOptions {
         self.read_named(from, None)
     }
 
+    /// Opens a file, whose signals come a part at a time; links are followed.
+    ///
+    /// # Errors
+    ///
+    /// As [`NormaliseOptions::read`].
+    pub fn open(&self, path: &Path) -> Result<SignalFile<'_>, Error> {
+        let file = readers::open(path).map_err(|error| Error::outside(error.to_string()))?;
+        self.open_named(file, Some(path))
+    }
+
+    /// Opens what somebody hands over, whose signals come a part at a time.
+    ///
+    /// # Errors
+    ///
+    /// As [`NormaliseOptions::read_stream`].
+    pub fn open_stream(&self, from: impl Read) -> Result<SignalFile<'_>, Error> {
+        self.open_named(from, None)
+    }
+
     fn read_named(&self, from: impl Read, name: Option<&Path>) -> Result<NormalisedSignals, Error> {
+        Ok(match self.open_named(from, name)?.content {
+            SignalContent::Read(found) => found,
+            SignalContent::Text(text) => normalise(&text, &self.context()),
+        })
+    }
+
+    fn open_named(&self, from: impl Read, name: Option<&Path>) -> Result<SignalFile<'_>, Error> {
         let mut bytes = Vec::new();
         let read = from.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| Error::outside(format!("could not be read: {error}; check its permissions")))?;
         if bytes.len() as u64 > MAX_BYTES {
             return Err(Error::outside(format!("is larger than {MAX_BYTES} bytes; split it")));
         }
-        let context = SourceContext { now: self.now, mail_servers: &self.mail_servers };
-        if is_mail(name, &bytes) {
-            return Ok(normalise_mail(&mail_parts(&bytes), &context));
-        }
-        Ok(String::from_utf8(bytes).map_or_else(
-            |error| not_text(error.utf8_error().valid_up_to(), error.as_bytes()),
-            |text| normalise(&text, &context),
-        ))
+        let content = if is_mail(name, &bytes) {
+            SignalContent::Read(normalise_mail(&mail_parts(&bytes), &self.context()))
+        } else {
+            String::from_utf8(bytes).map_or_else(
+                |error| SignalContent::Read(not_text(error.utf8_error().valid_up_to(), error.as_bytes())),
+                SignalContent::Text,
+            )
+        };
+        Ok(SignalFile { content, context: self.context() })
+    }
+
+    fn context(&self) -> SourceContext<'_> {
+        SourceContext { now: self.now, mail_servers: &self.mail_servers }
+    }
+}
+
+/// A file that was read, and whose signals are not all made yet.
+#[derive(Debug)]
+pub struct SignalFile<'o> {
+    content: SignalContent,
+    context: SourceContext<'o>,
+}
+
+#[derive(Debug)]
+enum SignalContent {
+    Text(String),
+    Read(NormalisedSignals),
+}
+
+impl SignalFile<'_> {
+    /// The signals, a part at a time.
+    pub fn parts(&mut self) -> impl Iterator<Item = NormalisedSignals> {
+        let (read, text) = match &mut self.content {
+            SignalContent::Read(found) => (Some(std::mem::take(found)), None),
+            SignalContent::Text(text) => (None, Some(text.as_str())),
+        };
+        read.into_iter().chain(text.map(|text| normalise_parts(text, self.context)).into_iter().flatten())
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::triage::artefact::{BacklogExtent, FigurePlaces, FigureSources, ProjectFigures, figures};
+use proem_agents::triage::artefact::{BacklogExtent, FigureSources, ProjectFigures, figures};
 use proem_agents::triage::plan::ArtefactSet;
 use proem_agents::triage::{ProjectSignal, SignalLog};
 use proem_engine::effect::ActionState;
 use proem_store::query::{CycleRow, EscalationRow};
-use proem_store::record::{EscalationState, SignalStanding};
+use proem_store::record::{EscalationState, SignalStanding, WHOLE_BACKLOG};
 
 use super::desk::TriageDesk;
 use crate::effects::EffectsObstacle;
@@ -63,21 +63,21 @@ impl TriageDesk<'_> {
     ///
     /// If the records can't be read.
     pub async fn figures(&self, artefacts: &ArtefactSet) -> Result<ProjectFigures, Error> {
-        let log = self.signal_log().await?;
+        let (log, coverage) = self.signal_log().await?;
         let signals: Vec<&ProjectSignal> = log.current().collect();
         let artefacts: Vec<_> = artefacts.iter().collect();
         Ok(figures(&FigureSources {
             now: when::now(),
             signals: &signals,
-            // Which pages of a search there were is not kept, so whether that was all of them is not known.
-            coverage: BacklogExtent::Part,
-            places: &FigurePlaces::default(),
+            coverage,
+            places: &self.charter.figures.places(),
             artefacts: &artefacts,
         }))
     }
 
-    /// Every signal that counts.
-    pub(super) async fn signal_log(&self) -> Result<SignalLog, Error> {
+    /// Every signal that counts, and whether a whole backlog is among them.
+    pub(super) async fn signal_log(&self) -> Result<(SignalLog, BacklogExtent), Error> {
+        let mut extent = BacklogExtent::Part;
         let mut log = SignalLog::default();
         let mut after = 0;
         loop {
@@ -85,6 +85,9 @@ impl TriageDesk<'_> {
             let Some(last) = page.last() else { break };
             after = last.seq;
             for row in page {
+                if row.kind == WHOLE_BACKLOG {
+                    extent = BacklogExtent::Whole;
+                }
                 let is_counted = matches!(row.standing, SignalStanding::Open | SignalStanding::Handled);
                 // What was purged or can't be read is not counted; the figures say what they are counted from.
                 let signal = row.text.filter(|_| is_counted).and_then(|text| ProjectSignal::read(&text).ok());
@@ -93,6 +96,6 @@ impl TriageDesk<'_> {
                 }
             }
         }
-        Ok(log)
+        Ok((log, extent))
     }
 }

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use proem_agents::triage::{AnswerEnd, NormalisedSignals};
+use proem_agents::triage::{AnswerEnd, MalformedSignal};
 use proem_runtime::lock::{InstanceLock, LockRefusal};
 use proem_runtime::schedule::inbox::{FolderNews, LeftAlone, SettledFile, WatchedFolder};
 use proem_runtime::schedule::own_process::{OwnProcess, OwnProgram, ProcessEnd};
@@ -85,8 +85,8 @@ pub enum WatchEvent<'e> {
         file: &'e Path,
         /// What came of it.
         counts: IntakeCounts,
-        /// What was read.
-        found: &'e NormalisedSignals,
+        /// What of it could not be read.
+        malformed: &'e [MalformedSignal],
     },
     /// A file ends in the middle of a value; it is waited for.
     Unfinished {
@@ -318,8 +318,8 @@ impl Watch<'_> {
     async fn take_file(&mut self, desk: &TriageDesk<'_>, file: &SettledFile) -> Result<(), Error> {
         let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
         let path = file.path.as_path();
-        let found = match options.read(path) {
-            Ok(found) => found,
+        let mut opened = match options.open(path) {
+            Ok(opened) => opened,
             Err(error) => {
                 // What was moved away meanwhile comes again if it comes back.
                 if path.exists() {
@@ -328,16 +328,26 @@ impl Watch<'_> {
                 return Ok(());
             }
         };
-        if found.end == AnswerEnd::Rest && file.settled < PATIENCE {
-            if self.waited_for.insert(path.to_owned()) {
-                (self.tell)(&WatchEvent::Unfinished { file: path });
+        let mut counts = IntakeCounts::default();
+        let mut malformed = Vec::new();
+        for mut part in opened.parts() {
+            let is_unfinished = part.end == AnswerEnd::Rest && file.settled < PATIENCE;
+            if is_unfinished {
+                // The value that has no end is the last thing there.
+                part.malformed.pop();
             }
-            self.folder.again(file, self.steady().saturating_add(PATIENCE.saturating_sub(file.settled)));
-            return Ok(());
+            counts = counts.and(desk.take_in(&part).await?);
+            malformed.append(&mut part.malformed);
+            if is_unfinished {
+                if self.waited_for.insert(path.to_owned()) {
+                    (self.tell)(&WatchEvent::Unfinished { file: path });
+                }
+                self.folder.again(file, self.steady().saturating_add(PATIENCE.saturating_sub(file.settled)));
+                return Ok(());
+            }
         }
-        let counts = desk.take_in(&found).await?;
         self.waited_for.remove(path);
-        (self.tell)(&WatchEvent::Taken { file: path, counts, found: &found });
+        (self.tell)(&WatchEvent::Taken { file: path, counts, malformed: &malformed });
         Ok(())
     }
 

@@ -366,3 +366,35 @@ fn a_person_edits_an_artefact() {
     let run = fixture.proem(&["artefacts", "edit", "R001", "--set", "owner=x", "--reason", "y"]);
     assert_eq!(run.code(), 2, "a pipe is no person: {}", run.stderr());
 }
+
+/// Figures of the backlog are known once all of it was told, and unknown before.
+#[test]
+fn figures_are_known_from_a_whole_search_and_unknown_from_a_part_of_it() {
+    let issue = |number: u32, status: &str, category: &str, points: u32| {
+        json!({ "id": format!("20{number}"), "key": format!("TES-{number}"), "fields": {
+            "project": { "key": "TES" }, "summary": format!("Story {number}"), "issuetype": { "name": "Story" },
+            "priority": { "name": "High" }, "updated": "2026-11-23T09:00:00.000+0000", "customfield_10016": points,
+            "status": { "name": status, "statusCategory": { "key": category } },
+        } })
+    };
+    let issues = [issue(1, "To Do", "new", 3), issue(2, "Done", "done", 5), issue(3, "In Progress", "indeterminate", 8)];
+    let whole = json!({ "startAt": 0, "total": 3, "issues": issues });
+    let of_tokens = json!({ "issues": issues, "isLast": true });
+    let page = json!({ "startAt": 0, "total": 9, "issues": issues });
+    let figures = |fixture: &Fixture| artefact(fixture, "backlog-summary")["figures"].clone();
+    for (text, args, known) in [
+        (&whole, &[][..], true),
+        (&of_tokens, &[], false),
+        (&of_tokens, &["--whole-backlog"], true),
+        (&page, &[], false),
+    ] {
+        let Some(fixture) = project("artefact") else { return };
+        fixture.write("backlog.json", text.to_string());
+        let run = fixture.proem(&[&["triage", "run", "backlog.json"][..], args].concat());
+        assert_eq!(run.code(), 0, "{}", run.stderr());
+        let status = fixture.proem(&["triage", "status", "--json"]).json();
+        assert_eq!(status["signals"], json!({ "handled": 3 }), "only signals are counted");
+        let shown = figures(&fixture).to_string();
+        assert_eq!(!shown.contains("only a part of the backlog"), known, "{args:?} {shown}");
+    }
+}

@@ -11,7 +11,7 @@ use super::actions::{limit, time};
 use super::values::{ReadFault, all, count, count_or_null, first, get, json, word};
 use crate::Store;
 use crate::error::Error;
-use crate::record::{Project, SignalStanding};
+use crate::record::{Project, SignalStanding, WHOLE_BACKLOG};
 
 /// A signal that is kept.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,7 +107,7 @@ impl Store {
         .await
     }
 
-    /// How many signals a project has, by what they stand at.
+    /// How many signals a project has, by what they stand at. Lines of [`WHOLE_BACKLOG`] are none.
     ///
     /// # Errors
     ///
@@ -115,9 +115,11 @@ impl Store {
     pub async fn signal_counts(&self, project: &Project) -> Result<BTreeMap<SignalStanding, u64>, Error> {
         let project = project.clone();
         self.read(move |reader, _site| {
-            let counted = "SELECT standing, count(*) AS signals FROM signals WHERE project = ? GROUP BY standing";
-            let counted =
-                all(reader, counted, [&project.0], |row| Ok((word(row, "standing")?, count(row, "signals")?)))?;
+            let counted = "SELECT standing, count(*) AS signals FROM signals WHERE project = ? AND kind <> ? \
+                           GROUP BY standing";
+            let counted = all(reader, counted, [project.0.as_str(), WHOLE_BACKLOG], |row| {
+                Ok((word(row, "standing")?, count(row, "signals")?))
+            })?;
             Ok(counted.into_iter().collect())
         })
         .await

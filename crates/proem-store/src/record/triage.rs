@@ -35,6 +35,9 @@ impl SignalStanding {
     }
 }
 
+/// The kind of a line that is no signal: it says that the signals before it hold a whole backlog.
+pub const WHOLE_BACKLOG: &str = "whole-backlog";
+
 /// A signal that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSignal {

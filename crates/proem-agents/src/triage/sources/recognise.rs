@@ -43,8 +43,17 @@ pub(super) fn is_name(value: &Json) -> bool {
 /// One value, or several.
 pub(super) enum PageKind {
     One(Json),
-    /// The values of a list, or of pages, and what follows the last page if there is one.
-    Many(Vec<ListedItem>, Option<AnswerEnd>),
+    /// The values of a list, or of pages, and what of them the pages are if there is one.
+    Many(Vec<ListedItem>, Option<PageRun>),
+}
+
+/// Pages of an answer, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PageRun {
+    /// Whether the first one says that it is the first. Where a server hands out tokens, no page says so.
+    pub(super) begins: bool,
+    /// What follows the last one.
+    pub(super) end: AnswerEnd,
 }
 
 /// A value of a list, and what it has to be where the list says so.
@@ -74,8 +83,8 @@ pub(super) fn page(value: Json) -> PageKind {
     let list = LISTS.into_iter().find(|(name, _)| fields.get(*name).is_some_and(Json::is_array));
     match list.and_then(|(name, shape)| Some((fields.remove(name)?, shape))) {
         Some((Json::Array(items), shape)) => {
-            let end = end(&fields, items.len());
-            PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect(), Some(end))
+            let run = PageRun { begins: fields.get("startAt") == Some(&0.into()), end: end(&fields, items.len()) };
+            PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect(), Some(run))
         }
         _ => PageKind::One(unwrapped(fields)),
     }
@@ -107,7 +116,7 @@ fn end(page: &Map<String, Json>, count: usize) -> AnswerEnd {
 
 /// Pages in a list, one level of them, as a script that collects answers writes them.
 fn flattened(items: Vec<Json>) -> PageKind {
-    let mut last = None;
+    let mut run: Option<PageRun> = None;
     let mut all = Vec::new();
     for item in items {
         if item.is_array() {
@@ -116,13 +125,14 @@ fn flattened(items: Vec<Json>) -> PageKind {
         }
         match page(item) {
             PageKind::One(value) => all.push(ListedItem { value, shape: None }),
-            PageKind::Many(items, end) => {
-                last = end.or(last);
+            PageKind::Many(items, page) => {
+                let joined = |page: PageRun| PageRun { begins: run.map_or(page.begins, |run| run.begins), ..page };
+                run = page.map(joined).or(run);
                 all.extend(items);
             }
         }
     }
-    PageKind::Many(all, last)
+    PageKind::Many(all, run)
 }
 
 /// What a value is.

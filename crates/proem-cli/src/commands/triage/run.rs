@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
 use proem_agents::triage::artefact::ItemChangeKind;
 use proem_agents::triage::plan::SignalOutcomeKind;
-use proem_agents::triage::{AnswerEnd, NormalisedSignals};
 use proem_app::effects::propose::ProposalFate;
 use proem_app::project::OpenProject;
-use proem_app::triage::normalise::NormaliseOptions;
+use proem_app::triage::normalise::{NormaliseOptions, SignalFile};
 use proem_app::triage::{CycleReport, IntakeCounts, TriageDesk};
 use proem_app::{records, when};
+use proem_engine::effect::key::SignalRevision;
 use proem_guard::show;
 use proem_store::StoreAccess;
 use proem_text::json;
@@ -41,6 +42,9 @@ pub(crate) struct Run {
     /// Files; `-` is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Count the files as the whole answer of a search, so that figures of the backlog are known
+    #[arg(long)]
+    whole_backlog: bool,
     /// Exit with 1 in these cases
     #[arg(long, value_name = "CASE", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
@@ -84,23 +88,42 @@ async fn work(args: &Run, desk: &TriageDesk<'_>) -> Result<(IntakeCounts, CycleR
     let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
     let mut counts = IntakeCounts::default();
     let mut unreadable = false;
+    let mut listed = Vec::new();
     for path in &args.files {
         let name = show::terminal_str(&path.to_string_lossy()).into_string();
-        match read(path, &options) {
-            Ok(found) => {
-                if found.end == AnswerEnd::More {
+        match open(path, &options) {
+            Ok(mut opened) => {
+                let (mut end, mut search) = (AnswerEnd::Whole, None);
+                for part in opened.parts() {
+                    for malformed in &part.malformed {
+                        ui::note(&format!(
+                            "`{name}`, {}: {}; kept for you to look at",
+                            malformed.place, malformed.reason
+                        ));
+                    }
+                    counts = counts.and(desk.take_in(&part).await?);
+                    (end, search) = (part.end, part.search);
+                    let tickets = part.signals.iter().filter(|signal| signal.kind == SignalKind::TicketListed);
+                    listed.extend(tickets.map(SignalRevision::from));
+                }
+                if search == Some(SearchExtent::Part) && end == AnswerEnd::Whole && !args.whole_backlog {
+                    ui::note(&format!(
+                        "`{name}` doesn't say whether it is the first page of its search, so figures of the backlog stay \
+                         unknown; with all pages in one command, --whole-backlog makes them known"
+                    ));
+                }
+                if end == AnswerEnd::More {
                     ui::note(&format!("`{name}` is a page of a longer answer; fetch the pages that follow it, too"));
                 }
-                for malformed in &found.malformed {
-                    ui::note(&format!("`{name}`, {}: {}; kept for you to look at", malformed.place, malformed.reason));
-                }
-                counts = counts.and(desk.take_in(&found).await?);
             }
             Err(error) => {
                 ui::error(&CommandFailure::outside(format!("`{name}` {error}")));
                 unreadable = true;
             }
         }
+    }
+    if args.whole_backlog {
+        desk.backlog_is_whole(&listed).await?;
     }
     if !desk.is_active() {
         ui::note("the project's `status` is not active, so signals are taken in and wait");
@@ -111,8 +134,8 @@ async fn work(args: &Run, desk: &TriageDesk<'_>) -> Result<(IntakeCounts, CycleR
     Ok((counts, report?, unreadable))
 }
 
-fn read(path: &Path, options: &NormaliseOptions) -> Result<NormalisedSignals, proem_app::Error> {
-    if path == Path::new("-") { options.read_stream(std::io::stdin().lock()) } else { options.read(path) }
+fn open<'o>(path: &Path, options: &'o NormaliseOptions) -> Result<SignalFile<'o>, proem_app::Error> {
+    if path == Path::new("-") { options.open_stream(std::io::stdin().lock()) } else { options.open(path) }
 }
 
 fn code(args: &Run, counts: IntakeCounts, report: &CycleReport, unreadable: bool) -> ExitCode {

@@ -142,8 +142,8 @@ fn said(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
             let project = show::terminal_str(project).into_string();
             format!("watching for {project}; ^C ends it")
         }
-        WatchEvent::Taken { file, counts, found } => {
-            for malformed in &found.malformed {
+        WatchEvent::Taken { file, counts, malformed } => {
+            for malformed in *malformed {
                 let file = name(file);
                 ui::note(&format!("`{file}`, {}: {}; kept for you to look at", malformed.place, malformed.reason));
             }
@@ -241,10 +241,10 @@ fn told(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
             return Ok(());
         }
         WatchEvent::Began { project } => json!({ "event": "began", "project": project }),
-        WatchEvent::Taken { file, counts, found } => json!({
+        WatchEvent::Taken { file, counts, malformed } => json!({
             "event": "taken", "file": file.to_string_lossy(), "new": counts.new, "revised": counts.revised,
             "same": counts.same, "setAside": counts.set_aside, "malformed": counts.malformed,
-            "reasons": found.malformed.iter().map(|malformed| json!({
+            "reasons": malformed.iter().map(|malformed| json!({
                 "place": malformed.place.to_string(), "reason": malformed.reason,
             })).collect::<Vec<_>>(),
         }),
