@@ -197,6 +197,15 @@ impl ProjectCharter {
     pub fn stakeholder(&self, address: &str) -> Option<&CharterStakeholder> {
         self.stakeholders.iter().find(|known| known.address.eq_ignore_ascii_case(address))
     }
+
+    /// The owner's address, if the owner is among the stakeholders and belongs to the organisation.
+    #[must_use]
+    pub fn owner_address(&self) -> Option<&str> {
+        let owner = self.stakeholders.iter().find(|known| known.name.trim() == self.owner)?;
+        let domain = owner.address.rsplit_once('@').map_or("", |(_, domain)| domain);
+        let is_own = self.domains.iter().any(|own| own.eq_ignore_ascii_case(domain));
+        owner.inside.unwrap_or(is_own).then_some(owner.address.as_str())
+    }
 }
 
 struct CharterReader<'t> {

@@ -14,13 +14,13 @@ use proem_agents::triage::{
 use proem_engine::effect::ActionState;
 use proem_engine::policy::{ActionList, ProposedAction};
 use proem_engine::run::Time;
-use proem_guard::{LabelTree, Verdict, show};
+use proem_guard::{LabelTree, Untrusted, Verdict, show};
 use proem_store::record::{
     CycleFinish, EscalationId, EscalationOption, EscalationState, HandledSignal, HashedContent, NewArtefactVersion,
     NewEscalation, NewQuarantine, QuarantineId,
 };
 use proem_store::{CycleAnswer, EscalationAnswer, QuarantineAnswer};
-use proem_text::hex;
+use proem_text::{Label, Source, hex};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
@@ -32,6 +32,8 @@ use crate::when;
 
 /// The most signals of a cycle.
 const MOST: u64 = 500;
+/// The action that tells the owner something.
+const NOTIFICATION: &str = "notification_internal";
 /// How often a cycle begins again because somebody was faster.
 const TRIES: usize = 5;
 
@@ -183,6 +185,7 @@ impl TriageDesk<'_> {
         self.keep_out(read, &mut report).await?;
         self.ask(&plan, &mut report).await?;
         self.comment(&plan, &mut report).await?;
+        self.notify(&plan, &mut report).await?;
         report.problems.extend(plan.refused.iter().map(|violation| format!("a change was left out: {violation}")));
         let finish = self.finish(&plan, &report, began)?;
         match self.desk.store.finish_cycle(finish).await? {
@@ -314,6 +317,41 @@ impl TriageDesk<'_> {
                 Ok(proposal) => report.actions.push(("jira_comment".to_owned(), proposal.fate)),
                 Err(error) => report.problems.push(format!("a comment was not proposed: {error}")),
             }
+        }
+        Ok(())
+    }
+
+    /// Has the owner told of new questions, in words of ours alone, if the policy knows the owner's address.
+    async fn notify(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
+        let Some(address) = self.charter.owner_address() else { return Ok(()) };
+        let is_known = self.desk.policy.recipients().any(|known| known.address.eq_ignore_ascii_case(address));
+        if report.questions.is_empty() || !is_known || self.desk.policy.action(NOTIFICATION).is_none() {
+            return Ok(());
+        }
+        let lines: Vec<String> =
+            report.questions.iter().map(|(id, title)| format!("{}  {title}", id.0.get(..8).unwrap_or(&id.0))).collect();
+        let waiting = match lines.len() {
+            1 => "a question waits".to_owned(),
+            many => format!("{many} questions wait"),
+        };
+        let causes = plan.questions.iter().flat_map(|question| &question.causes).collect::<BTreeSet<_>>();
+        let causes: Vec<Json> =
+            causes.into_iter().map(|cause| json!({ "id": cause.id, "revision": cause.revision })).collect();
+        let action = Untrusted::new(
+            json!({
+                "action": NOTIFICATION,
+                "target": address,
+                "fields": {
+                    "subject": format!("{}: {waiting}", self.charter.name),
+                    "body": format!("{}\n", lines.join("\n")),
+                },
+                "causes": causes,
+            }),
+            Label::from_source(Source::named("triage/notification")),
+        );
+        match self.desk.propose_agreed(&action, 1).await {
+            Ok(proposal) => report.actions.push((NOTIFICATION.to_owned(), proposal.fate)),
+            Err(error) => report.problems.push(format!("the owner was not told: {error}")),
         }
         Ok(())
     }

@@ -377,7 +377,8 @@ fn figures_are_known_from_a_whole_search_and_unknown_from_a_part_of_it() {
             "status": { "name": status, "statusCategory": { "key": category } },
         } })
     };
-    let issues = [issue(1, "To Do", "new", 3), issue(2, "Done", "done", 5), issue(3, "In Progress", "indeterminate", 8)];
+    let issues =
+        [issue(1, "To Do", "new", 3), issue(2, "Done", "done", 5), issue(3, "In Progress", "indeterminate", 8)];
     let whole = json!({ "startAt": 0, "total": 3, "issues": issues });
     let of_tokens = json!({ "issues": issues, "isLast": true });
     let page = json!({ "startAt": 0, "total": 9, "issues": issues });
@@ -397,4 +398,33 @@ fn figures_are_known_from_a_whole_search_and_unknown_from_a_part_of_it() {
         let shown = figures(&fixture).to_string();
         assert_eq!(!shown.contains("only a part of the backlog"), known, "{args:?} {shown}");
     }
+}
+
+/// The owner is told of new questions in words of ours, once, if the policy knows the address.
+#[test]
+fn the_owner_is_told_of_new_questions() {
+    let Some(fixture) = project("artefact") else { return };
+    let owner = "\n[[stakeholders]]\nname = \"Olivia Reyes\"\nrole = \"owner\"\naddress = \"olivia@corp.example\"\n";
+    fixture.write(".proem/triage/project.toml", charter("artefact") + owner);
+    answered(&fixture, &["trust", ".proem/triage/project.toml"], "y").unwrap();
+    let scope = created(8, "Please add wallets", "The sponsor asks for wallets to be part of the release, too.");
+    let untold = triaged(&fixture, &[scope]);
+    assert_eq!((count(&untold["questions"]), count(&untold["actions"])), (1, 0), "the policy knows nobody: {untold}");
+
+    let shipped = include_str!("../../../proem-engine/data/policy.toml");
+    let known = "domains = [\"corp.example\"]\nrecipients = [{ address = \"olivia@corp.example\", name = \"Olivia\", role = \"owner\" }]\n";
+    fixture.configure("policy.toml", &shipped.replace("domains = []\n", known));
+    let again = created(9, "Please add vouchers", "The sponsor asks for vouchers to be part of the release, too.");
+    let report = triaged(&fixture, &[again]);
+    assert_eq!(count(&report["questions"]), 1, "{report}");
+    assert_eq!(
+        report["actions"],
+        json!([{ "action": "notification_internal", "fate": "proposed" }]),
+        "effects are off"
+    );
+    let listed = fixture.proem(&["queue", "list", "--state", "proposed", "--json"]).json();
+    let id = listed[0]["id"].as_str().unwrap();
+    let shown = fixture.proem(&["queue", "show", id]);
+    assert!(shown.stdout().contains("Mobile checkout: a question waits"), "{}", shown.stdout());
+    assert!(!shown.stdout().contains("vouchers"), "nothing of a signal's text: {}", shown.stdout());
 }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
 use proem_agents::triage::artefact::ItemChangeKind;
 use proem_agents::triage::plan::SignalOutcomeKind;
+use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
 use proem_app::effects::propose::ProposalFate;
 use proem_app::project::OpenProject;
 use proem_app::triage::normalise::{NormaliseOptions, SignalFile};
