@@ -18,5 +18,5 @@ pub mod normalise;
 pub mod status;
 pub mod watch;
 
-pub use self::cycle::{CycleReport, KeptOutCount};
+pub use self::cycle::{AskedQuestion, CycleReport, KeptOutCount};
 pub use self::desk::{IntakeCounts, TriageDesk};

@@ -25,6 +25,7 @@ mod ticket;
 mod written;
 mod written_log;
 
+pub(in crate::triage) use self::ticket::{TicketPriority, TicketProgress, TicketState};
 pub use self::{
     apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply},
     count::{BacklogExtent, FigurePlaces, FigureSources, figures},

@@ -42,6 +42,8 @@ pub use self::{
 const STRONG: u32 = 3;
 /// What a weak term adds.
 const WEAK: u32 = 1;
+/// What a question in a mail adds.
+const QUESTION: u32 = 2;
 /// What the system's own word adds.
 const SYSTEM: u32 = 6;
 /// How far the second category has to be behind for the first to be clear.
@@ -141,10 +143,11 @@ struct SignalReading {
 
 impl SignalReading {
     fn new(item: &SignalInBatch<'_>, facts: &SystemFacts, lexicon: &TriageLexicon) -> Self {
-        let (mut found, mut has_text) = (BTreeSet::new(), false);
+        let (mut found, mut has_text, mut asks) = (BTreeSet::new(), false, false);
         for field in item.sanitised.fields.iter().filter(|field| is_news(facts, field.name)) {
             field.measure_rest(|text| {
                 has_text |= text.chars().any(char::is_alphabetic);
+                asks |= text.contains(['?', '¿']);
                 found.extend(lexicon.read(text));
             });
         }
@@ -162,6 +165,10 @@ impl SignalReading {
         }
         if let Some(category) = of_system {
             reading.add(category, SYSTEM);
+        }
+        // A question in a mail waits for an answer.
+        if asks && facts.group == KindGroup::Mail {
+            reading.add(SignalCategory::Stakeholder, QUESTION);
         }
         // Who writes says something, too, where words already do or nothing does.
         if matches!(facts.sender, SenderFact::Stakeholder | SenderFact::OutsideStakeholder) {
@@ -243,12 +250,13 @@ impl SignalReading {
     }
 }
 
-/// Whether a text says what is new: of a ticket that was changed, commented or flagged, what it always said is not.
+/// Whether a text says what is new: of a ticket that was changed, commented, flagged or listed, what it always said is
+/// not.
 fn is_news(facts: &SystemFacts, field: &str) -> bool {
     match facts.group {
         KindGroup::Comment => field == "comment",
         KindGroup::Updated => facts.is_rewritten && matches!(field, "summary" | "description"),
-        KindGroup::Sprint => false,
+        KindGroup::Sprint | KindGroup::Listed => false,
         _ => true,
     }
 }
@@ -271,7 +279,9 @@ fn of_system(facts: &SystemFacts) -> Option<SignalCategory> {
         KindGroup::Sprint => Some(SignalCategory::Progress),
         KindGroup::Updated if facts.status == StatusFact::Elsewhere => Some(SignalCategory::Progress),
         KindGroup::Created | KindGroup::Listed if facts.is_risk => Some(SignalCategory::Risk),
-        KindGroup::Created if facts.is_bug => Some(SignalCategory::Quality),
+        KindGroup::Created | KindGroup::Listed if facts.is_bug => Some(SignalCategory::Quality),
+        // How a ticket stands is the system's own word.
+        KindGroup::Listed => Some(SignalCategory::Progress),
         _ => None,
     }
 }

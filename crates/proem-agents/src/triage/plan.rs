@@ -8,6 +8,7 @@
 //! is planned; a signal that is blocked or kept out gives no action and no item; without a model nothing is drafted,
 //! and what would be is a question that says so; the same signals in the same order give the same plan.
 
+mod backlog;
 mod cycle;
 mod finish;
 mod group;
@@ -84,6 +85,8 @@ pub struct PlannedQuestion {
     pub reason: EscalationReason,
     /// The question, in words of ours.
     pub title: String,
+    /// What the first of its signals is called, contained.
+    pub heading: LabelTree,
     /// What it came from, contained.
     pub about: LabelTree,
     /// What to choose from.

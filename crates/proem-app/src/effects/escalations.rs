@@ -129,10 +129,14 @@ impl ActionDesk<'_> {
 pub(crate) const BECAUSE: &str = "because";
 /// The name of the action in a written case.
 pub(crate) const ABOUT: &str = "about";
+/// The name of what it is called in a written case.
+pub(crate) const HEADING: &str = "heading";
 
 /// Why a person is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EscalationCase {
+    /// What it is about, in a few words that may be somebody else's; `None` if nothing has a name.
+    pub heading: Option<LabelTree>,
     /// The reasons.
     pub because: LabelTree,
     /// What an action that is written down nowhere else says; `None` for one that is, and without an action.
@@ -143,11 +147,16 @@ pub struct EscalationCase {
 #[must_use]
 pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
     let tree = LabelTree::read(&row.reason).ok()?;
-    let LabelTree::Map(fields) = &tree else { return Some(EscalationCase { because: tree, about: None }) };
-    match fields.get(BECAUSE) {
-        Some(because) => Some(EscalationCase { because: because.clone(), about: fields.get(ABOUT).cloned() }),
-        None => Some(EscalationCase { because: tree, about: None }),
-    }
+    let case = |because: &LabelTree, heading: Option<&LabelTree>, about: Option<&LabelTree>| EscalationCase {
+        heading: heading.filter(|heading| **heading != LabelTree::Null).cloned(),
+        because: because.clone(),
+        about: about.cloned(),
+    };
+    let LabelTree::Map(fields) = &tree else { return Some(case(&tree, None, None)) };
+    Some(match fields.get(BECAUSE) {
+        Some(because) => case(because, fields.get(HEADING), fields.get(ABOUT)),
+        None => case(&tree, None, None),
+    })
 }
 
 /// The id of an escalation as people write it.

@@ -25,7 +25,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use super::desk::{BySender, TriageDesk};
-use crate::effects::escalations::{ABOUT, BECAUSE};
+use crate::effects::escalations::{self, ABOUT, BECAUSE, HEADING};
 use crate::effects::propose::ProposalFate;
 use crate::error::Error;
 use crate::when;
@@ -55,8 +55,8 @@ pub struct CycleReport {
     pub outcomes: Vec<SignalOutcome>,
     /// What changed of artefacts, in order.
     pub changes: Vec<AppliedChange>,
-    /// The questions that were asked: the id, and the question.
-    pub questions: Vec<(EscalationId, String)>,
+    /// The questions that were asked.
+    pub questions: Vec<AskedQuestion>,
     /// Questions that were asked before and are still open.
     pub asked_before: u64,
     /// What became of actions that were proposed.
@@ -65,6 +65,17 @@ pub struct CycleReport {
     pub kept_out: Vec<KeptOutCount>,
     /// What could not be done, in words of ours.
     pub problems: Vec<String>,
+}
+
+/// A question that was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedQuestion {
+    /// Its id.
+    pub id: EscalationId,
+    /// The question, in words of ours.
+    pub title: String,
+    /// What it is about, in words that may be somebody else's.
+    pub heading: LabelTree,
 }
 
 impl CycleReport {
@@ -259,7 +270,8 @@ impl TriageDesk<'_> {
                 }
                 match self.desk.store.escalate(self.escalation(question, id.clone())?).await? {
                     EscalationAnswer::Done => {
-                        report.questions.push((id, question.title.clone()));
+                        let (title, heading) = (question.title.clone(), question.heading.clone());
+                        report.questions.push(AskedQuestion { id, title, heading });
                         break;
                     }
                     EscalationAnswer::Stands(EscalationState::Open) => {
@@ -281,7 +293,11 @@ impl TriageDesk<'_> {
         let unwritten = |error| Error::bug("a question of triage can't be written down", error);
         let (option, why) = question.recommended;
         let because = format!("{} ({}; {option} is recommended: {why})", question.title, question.reason.as_str());
-        let whole = LabelTree::map([(BECAUSE, LabelTree::from(because.as_str())), (ABOUT, question.about.clone())]);
+        let whole = LabelTree::map([
+            (BECAUSE, LabelTree::from(because.as_str())),
+            (HEADING, question.heading.clone()),
+            (ABOUT, question.about.clone()),
+        ]);
         // What is too long for the written form is left out; the question never is.
         let reason = whole.write().or_else(|_| LabelTree::from(because.as_str()).write()).map_err(unwritten)?;
         let mut options = Vec::new();
@@ -328,8 +344,8 @@ impl TriageDesk<'_> {
         if report.questions.is_empty() || !is_known || self.desk.policy.action(NOTIFICATION).is_none() {
             return Ok(());
         }
-        let lines: Vec<String> =
-            report.questions.iter().map(|(id, title)| format!("{}  {title}", id.0.get(..8).unwrap_or(&id.0))).collect();
+        let line = |asked: &AskedQuestion| format!("{}  {}", escalations::short(&asked.id), asked.title);
+        let lines: Vec<String> = report.questions.iter().map(line).collect();
         let waiting = match lines.len() {
             1 => "a question waits".to_owned(),
             many => format!("{many} questions wait"),

@@ -113,6 +113,7 @@ fn as_value(row: &EscalationRow) -> Json {
         "at": when::rfc3339(row.at),
         "action": row.action.map(|key| key.to_string()),
         "reason": case.as_ref().map(|case| show::tree_json(&case.because)),
+        "heading": case.as_ref().and_then(|case| case.heading.as_ref()).map(show::tree_json),
         "about": case.as_ref().and_then(|case| case.about.as_ref()).map(show::tree_json),
         "sensitivity": row.sensitivity,
         "deadline": row.deadline.map(when::rfc3339),
@@ -167,10 +168,13 @@ const GONE: &str = "its text is gone";
 
 fn line(row: &EscalationRow, zone: &TimeZone) -> String {
     let decided = row.decision.as_ref().map(|made| format!(", decided for {}", cut(&made.option, 8)));
+    let heading = escalations::case(row).and_then(|case| case.heading).map(|heading| ui::on_line(&heading, 100));
+    let heading = heading.filter(|heading| !heading.is_empty());
     format!(
-        "{}  {}  {}{}{}\n",
+        "{}  {}  {}{}{}{}\n",
         short(&row.id),
         when::clock(row.at, zone),
+        heading.map(|heading| format!("{heading}\n          ")).unwrap_or_default(),
         cut(&because(row), 100),
         name(row).map(|name| format!("; it calls itself {name}")).unwrap_or_default(),
         decided.unwrap_or_default()

@@ -14,16 +14,16 @@ use crate::triage::{
 
 /// How far the work on a ticket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TicketProgress {
+pub(in crate::triage) enum TicketProgress {
     ToDo,
     InProgress,
     Blocked,
     Done,
 }
 
-/// How urgent a ticket is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TicketPriority {
+/// How urgent a ticket is, the most urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::triage) enum TicketPriority {
     Critical,
     High,
     Medium,
@@ -54,30 +54,30 @@ const CRITERIA: [&str; 4] = ["acceptance criteria", "acceptance criterion", "def
 
 /// How a ticket stands. Times are in milliseconds since 1970.
 #[derive(Debug)]
-pub(super) struct TicketState {
-    pub(super) progress: Option<TicketProgress>,
-    pub(super) priority: Option<TicketPriority>,
-    pub(super) updated: Option<i64>,
-    pub(super) resolved: Option<i64>,
+pub(in crate::triage) struct TicketState {
+    pub(in crate::triage) progress: Option<TicketProgress>,
+    pub(in crate::triage) priority: Option<TicketPriority>,
+    pub(in crate::triage) updated: Option<i64>,
+    pub(in crate::triage) resolved: Option<i64>,
     /// The first change of status.
-    pub(super) started: Option<i64>,
+    pub(in crate::triage) started: Option<i64>,
     /// `None` if there is no description.
-    pub(super) has_criteria: Option<bool>,
+    pub(in crate::triage) has_criteria: Option<bool>,
     /// In hundredths.
-    pub(super) points: Option<i64>,
-    pub(super) sprints: Vec<TicketSprint>,
+    pub(in crate::triage) points: Option<i64>,
+    pub(in crate::triage) sprints: Vec<TicketSprint>,
 }
 
 /// A sprint that a ticket is or was in.
 #[derive(Debug)]
-pub(super) struct TicketSprint {
-    pub(super) name: ArtefactStatement,
+pub(in crate::triage) struct TicketSprint {
+    pub(in crate::triage) name: ArtefactStatement,
     /// When it ended and what it is called, if it is closed; compared and never shown.
-    pub(super) closed: Option<(i64, String)>,
+    pub(in crate::triage) closed: Option<(i64, String)>,
 }
 
 impl TicketState {
-    pub(super) fn read(signal: &ProjectSignal, places: &FigurePlaces) -> Self {
+    pub(in crate::triage) fn read(signal: &ProjectSignal, places: &FigurePlaces) -> Self {
         let LabelTree::Map(fields) = &signal.fields else { return Self::nothing() };
         let when = |name: &str| text(fields, name).and_then(time);
         let of_signal = || if let SignalTime::Known(time) = signal.time { Some(time.0) } else { None };

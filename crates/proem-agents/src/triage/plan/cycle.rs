@@ -195,6 +195,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
         moved: MovedTickets::default(),
         rescoped: 0,
         slip: None,
+        synced: None,
         causes: BTreeMap::new(),
     };
     let mut plan = CyclePlan::default();
@@ -225,6 +226,11 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     }
     if !uncommented.is_empty() {
         plan.questions.push(questions::of_comments(&uncommented));
+    }
+    // What has to be decided first stands first.
+    plan.questions.sort_by_key(|question| question.time);
+    if context.gate == ArtefactGate::Permitted {
+        cycle.backlog(&groups);
     }
     cycle.finish(&known, &mut plan);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
@@ -275,6 +281,8 @@ pub(super) struct Cycle<'c, 'r> {
     pub(super) rescoped: usize,
     /// Why the next milestone is at risk, where the artefacts have none yet.
     pub(super) slip: Option<ArtefactStatement>,
+    /// The last signal of a listed backlog, and the word for its source.
+    pub(super) synced: Option<(SignalRevision, &'static str)>,
     pub(super) causes: BTreeMap<ArtefactKind, BTreeSet<SignalRevision>>,
 }
 
@@ -365,7 +373,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
             }
         }
         if answer.category == SignalCategory::Scope {
-            touched.extend(self.highlight(group, "scope_creep"));
+            touched.extend(self.highlight(group, "scope_creep", &group.rationale()));
             self.rescoped = self.rescoped.saturating_add(1);
         }
         for member in group.members() {
@@ -404,7 +412,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
     }
 
     /// The item of a kind that is about the group's subject, from before or from this cycle.
-    fn known(&self, kinds: &[ArtefactItemKind], group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
+    pub(super) fn known(&self, kinds: &[ArtefactItemKind], group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
         let key = Self::ticket_key(group);
         let of_round = kinds.iter().find_map(|kind| self.made.get(&(*kind, key.clone())).copied());
         let artefact = kinds.first().and_then(|kind| self.context.artefacts.get(kind.artefact()));
@@ -440,11 +448,16 @@ impl<'c, 'r> Cycle<'c, 'r> {
         Some(self.add(ArtefactItemKind::Blocker, operation, group))
     }
 
-    fn highlight(&mut self, group: &GroupedSignals<'_>, flag: &'static str) -> Option<ArtefactItemId> {
+    pub(super) fn highlight(
+        &mut self,
+        group: &GroupedSignals<'_>,
+        flag: &'static str,
+        detail: &str,
+    ) -> Option<ArtefactItemId> {
         if self.known(&[ArtefactItemKind::Highlight], group).is_some() {
             return None;
         }
-        let operation = items::highlight(group, flag)?;
+        let operation = items::highlight(group, flag, detail)?;
         Some(self.add(ArtefactItemKind::Highlight, operation, group))
     }
 

@@ -18,7 +18,7 @@ impl Cycle<'_, '_> {
     /// Applies everything, artefact by artefact; what breaks a rule is left out and said.
     pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut CyclePlan) {
         let mut artefacts = self.context.artefacts.clone();
-        self.scope_notes();
+        self.backlog_as_a_whole();
         // The colour follows from the RAID log, too.
         let of_raid = self.causes.get(&ArtefactKind::RaidLog).cloned().unwrap_or_default();
         self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(of_raid);
@@ -97,25 +97,37 @@ impl Cycle<'_, '_> {
         apply(delivery, &ends, &context).ok().map(|change| change.artefact)
     }
 
-    /// What is said of the scope in the backlog summary.
-    fn scope_notes(&mut self) {
-        let causes: Vec<SignalRevision> =
+    /// What is said of the backlog as a whole: when it was listed, and what changed its scope.
+    fn backlog_as_a_whole(&mut self) {
+        let mut causes: Vec<SignalRevision> =
             self.causes.get(&ArtefactKind::BacklogSummary).into_iter().flatten().cloned().collect();
-        if self.rescoped == 0 || causes.is_empty() {
+        let mut changes = ItemFields::new();
+        let mut reason = "The backlog was listed.".to_owned();
+        if self.rescoped > 0 && !causes.is_empty() {
+            reason = match self.rescoped {
+                1 => "A ticket changed the scope after the sprint was agreed.".to_owned(),
+                more => format!("{more} tickets changed the scope after the sprint was agreed."),
+            };
+            let notes = items::inferred(reason.as_str(), &causes);
+            changes.insert(ArtefactField::ScopeNotes, ArtefactValue::Text(notes));
+        }
+        let mut source = "jira";
+        if let Some((cause, word)) = self.synced.take() {
+            changes.insert(ArtefactField::LastSynced, ArtefactValue::Date(self.context.now));
+            source = word;
+            if !causes.contains(&cause) {
+                causes.push(cause);
+            }
+        }
+        if changes.is_empty() {
             return;
         }
-        let words = match self.rescoped {
-            1 => "A ticket changed the scope after the sprint was agreed.".to_owned(),
-            more => format!("{more} tickets changed the scope after the sprint was agreed."),
-        };
-        let notes = items::inferred(words, &causes);
-        let changes: ItemFields = BTreeMap::from([(ArtefactField::ScopeNotes, ArtefactValue::Text(notes.clone()))]);
         let known = self.context.artefacts.items(ArtefactItemKind::Backlog).next().map(|(id, _)| id);
         let operation = match known {
-            Some(id) => ArtefactOperation::Modify { id, changes, reason: notes },
+            Some(id) => ArtefactOperation::Modify { id, changes, reason: items::inferred(reason, &causes) },
             None => {
                 let mut fields = changes;
-                fields.insert(ArtefactField::Source, ArtefactValue::Word("jira"));
+                fields.insert(ArtefactField::Source, ArtefactValue::Word(source));
                 ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Backlog, status: None, fields }
             }
         };

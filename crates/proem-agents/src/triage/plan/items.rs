@@ -179,13 +179,15 @@ pub(super) fn blocker(group: &GroupedSignals<'_>, raid: ArtefactItemId, project_
     ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Blocker, status: None, fields }
 }
 
-/// A ticket of the backlog that deserves attention; `None` without a ticket.
-pub(super) fn highlight(group: &GroupedSignals<'_>, flag: &'static str) -> Option<ArtefactOperation> {
+/// A ticket of the backlog that deserves attention, for a reason in words of ours; `None` without a ticket.
+pub(super) fn highlight(group: &GroupedSignals<'_>, flag: &'static str, detail: &str) -> Option<ArtefactOperation> {
     let ticket = ticket_text(group)?;
     let causes = group.causes();
     let step: fn(&str) -> String = match flag {
         "scope_creep" => |ticket| format!("Decide whether {ticket} stays in the sprint, and what leaves it."),
         "missing_criteria" => |ticket| format!("Say in {ticket} when it is done."),
+        "stale" => |ticket| format!("Ask whether {ticket} goes on, or put it back."),
+        "blocked" => |ticket| format!("Agree who unblocks {ticket}, and by when."),
         _ => |ticket| format!("Look at {ticket} in the next refinement."),
     };
     let step = about_ticket(group.ticket(), step, &causes);
@@ -193,7 +195,7 @@ pub(super) fn highlight(group: &GroupedSignals<'_>, flag: &'static str) -> Optio
         (ArtefactField::TicketId, ArtefactValue::Text(ticket)),
         (ArtefactField::Title, ArtefactValue::Text(title(group))),
         (ArtefactField::Flag, ArtefactValue::Word(flag)),
-        (ArtefactField::Detail, ArtefactValue::Text(inferred(group.rationale(), &causes))),
+        (ArtefactField::Detail, ArtefactValue::Text(inferred(detail, &causes))),
         (ArtefactField::SuggestedAction, ArtefactValue::Text(step)),
     ]);
     Some(ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Highlight, status: None, fields })

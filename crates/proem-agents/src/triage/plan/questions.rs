@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::cycle::CycleMember;
 use super::group::GroupedSignals;
-use super::{PlannedOption, PlannedQuestion};
+use super::{PlannedOption, PlannedQuestion, items};
 use crate::triage::{
     charter::ProjectCharter,
     contract::{EscalationReason, RecommendedAction, SignalCategory, TimeSensitivity},
@@ -50,6 +50,11 @@ fn about<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> LabelTree {
         shown.push(format!("and {beyond} more").as_str().into());
     }
     LabelTree::list(shown)
+}
+
+/// What a group is called: its title as somebody else wrote it.
+fn heading(group: &GroupedSignals<'_>) -> LabelTree {
+    items::title(group).words().clone()
 }
 
 const fn choice(id: &'static str, label: &'static str) -> PlannedOption {
@@ -103,6 +108,7 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
         subject: subject(group, &format!("{}\n{}", reason.as_str(), category.as_str())),
         reason,
         title,
+        heading: heading(group),
         about: about(group.members()),
         options,
         recommended,
@@ -177,6 +183,7 @@ pub(super) fn of_withheld(groups: &[&GroupedSignals<'_>], title: String) -> Plan
         subject: first,
         reason: EscalationReason::OutsideAutonomyLevel,
         title,
+        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
         about: about(groups.iter().flat_map(|group| group.members())),
         options: vec![choice("A", "whoever decides brings the artefacts up to date"), choice("B", "leave it")],
         recommended: ("A", "the signals would change what the artefacts say"),
@@ -207,6 +214,7 @@ pub(super) fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         subject: first,
         reason: EscalationReason::OutsideAutonomyLevel,
         title: format!("{tickets} no description. Who asks for one?"),
+        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
         about: about(groups.iter().flat_map(|group| group.members())),
         options: vec![choice("A", "whoever decides asks on the tickets"), choice("B", "leave it")],
         recommended: ("A", "nobody can start on a ticket that says nothing"),

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use proem_agents::triage::artefact::ItemChangeKind;
+use proem_agents::triage::artefact::{ArtefactField, ItemChangeKind};
 use proem_agents::triage::plan::SignalOutcomeKind;
 use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
+use proem_app::effects::escalations;
 use proem_app::effects::propose::ProposalFate;
 use proem_app::project::OpenProject;
 use proem_app::triage::normalise::{NormaliseOptions, SignalFile};
@@ -174,7 +175,9 @@ pub(super) fn as_value(counts: Option<IntakeCounts>, report: &CycleReport) -> Js
             "version": change.artefact.version(),
             "items": change.entry.changes.iter().map(|item| item.item.to_string()).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
-        "questions": report.questions.iter().map(|(id, title)| json!({ "id": id.0, "title": title })).collect::<Vec<_>>(),
+        "questions": report.questions.iter().map(|asked| json!({
+            "id": asked.id.0, "title": asked.title, "heading": show::tree_json(&asked.heading),
+        })).collect::<Vec<_>>(),
         "askedBefore": report.asked_before,
         "actions": report.actions.iter().map(|(name, fate)| json!({ "action": name, "fate": fate_word(fate) })).collect::<Vec<_>>(),
         "keptOut": report.kept_out.iter().map(|count| json!({ "sender": count.sender, "fields": count.fields })).collect::<Vec<_>>(),
@@ -232,7 +235,11 @@ fn page(counts: IntakeCounts, report: &CycleReport) -> String {
 /// The questions and actions that came of it, a line each.
 pub(super) fn waiting(report: &CycleReport) -> Vec<String> {
     let questions = report.questions.iter();
-    let questions = questions.map(|(id, title)| format!("{}  {title}", styled(DIM, id.0.get(..8).unwrap_or(&id.0))));
+    let questions = questions.map(|asked| {
+        let heading = ui::on_line(&asked.heading, 100);
+        let heading = if heading.is_empty() { heading } else { format!("{heading}\n            ") };
+        format!("{}  {heading}{}", styled(DIM, escalations::short(&asked.id)), asked.title)
+    });
     questions.chain(report.actions.iter().map(|(name, fate)| format!("{name}: {}", fate_word(fate)))).collect()
 }
 
@@ -273,11 +280,16 @@ fn changes(report: &CycleReport) -> Vec<String> {
             }
         }
     }
-    let title = |id: &str| {
+    let found = |id: &str| {
         let items = report.changes.iter().rev().flat_map(|change| change.artefact.items());
-        let found = items.into_iter().find(|(known, _)| known.to_string() == id)?;
-        found.1.heading().map(|words| ui::on_line(words.words(), 140))
+        items.into_iter().find(|(known, _)| known.to_string() == id).map(|(_, item)| item)
     };
+    let title = |id: &str| found(id)?.heading().map(|words| ui::on_line(words.words(), 140));
+    // What matters most comes first; what has no severity comes last.
+    lines.sort_by_key(|(id, _)| {
+        let severity = found(id).and_then(|item| item.word(ArtefactField::Severity));
+        ["critical", "high", "medium", "low"].iter().position(|word| severity == Some(word)).unwrap_or(4)
+    });
     lines
         .into_iter()
         .map(|(id, what)| {

@@ -98,8 +98,17 @@ fn page(desk: &TriageDesk<'_>, status: &TriageStatus, zone: &TimeZone) -> String
     if open > 0 {
         fact("waits", &format!("{} to decide; `proem escalations list`", counted(open, "question")));
         for row in status.questions.iter().take(5) {
-            let why = escalations::case(row).map(|case| ui::on_line(&case.because, 100)).unwrap_or_default();
-            fact("", &format!("{}  {why}", escalations::short(&row.id)));
+            let case = escalations::case(row);
+            let why = case.as_ref().map(|case| ui::on_line(&case.because, 100)).unwrap_or_default();
+            let heading = case.and_then(|case| case.heading).map(|heading| ui::on_line(&heading, 100));
+            let id = escalations::short(&row.id);
+            match heading.filter(|heading| !heading.is_empty()) {
+                None => fact("", &format!("{id}  {why}")),
+                Some(heading) => {
+                    fact("", &format!("{id}  {heading}"));
+                    fact("", &format!("          {why}"));
+                }
+            }
         }
     }
     let waiting: u64 = status.actions.iter().filter(|(state, _)| !state.is_end()).map(|(_, count)| *count).sum();
