@@ -15,6 +15,7 @@ pub mod desk;
 pub mod edit;
 pub mod init;
 pub mod normalise;
+pub mod output;
 pub mod status;
 pub mod watch;
 

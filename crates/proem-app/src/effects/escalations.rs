@@ -1,5 +1,6 @@
 //! Questions that people decide, each with two to five options.
 
+use proem_engine::effect::key::SignalRevision;
 use proem_engine::policy::ProposedAction;
 use proem_guard::LabelTree;
 use proem_store::EscalationAnswer;
@@ -129,6 +130,8 @@ impl ActionDesk<'_> {
 pub(crate) const BECAUSE: &str = "because";
 /// The name of the action in a written case.
 pub(crate) const ABOUT: &str = "about";
+/// The name of the signals that led to it in a written case, each with its id and revision.
+pub(crate) const CAUSES: &str = "causes";
 /// The name of what it is called in a written case.
 pub(crate) const HEADING: &str = "heading";
 
@@ -141,22 +144,42 @@ pub struct EscalationCase {
     pub because: LabelTree,
     /// What an action that is written down nowhere else says; `None` for one that is, and without an action.
     pub about: Option<LabelTree>,
+    /// The signals that led to it, as far as they are written down with it.
+    pub causes: Vec<SignalRevision>,
 }
 
 /// The case of an escalation; `None` once its text is gone.
 #[must_use]
 pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
     let tree = LabelTree::read(&row.reason).ok()?;
-    let case = |because: &LabelTree, heading: Option<&LabelTree>, about: Option<&LabelTree>| EscalationCase {
-        heading: heading.filter(|heading| **heading != LabelTree::Null).cloned(),
+    let bare = |because: &LabelTree| EscalationCase {
+        heading: None,
         because: because.clone(),
-        about: about.cloned(),
+        about: None,
+        causes: Vec::new(),
     };
-    let LabelTree::Map(fields) = &tree else { return Some(case(&tree, None, None)) };
-    Some(match fields.get(BECAUSE) {
-        Some(because) => case(because, fields.get(HEADING), fields.get(ABOUT)),
-        None => case(&tree, None, None),
+    let LabelTree::Map(fields) = &tree else { return Some(bare(&tree)) };
+    let Some(because) = fields.get(BECAUSE) else { return Some(bare(&tree)) };
+    Some(EscalationCase {
+        heading: fields.get(HEADING).filter(|heading| **heading != LabelTree::Null).cloned(),
+        because: because.clone(),
+        about: fields.get(ABOUT).cloned(),
+        causes: causes(fields.get(CAUSES)),
     })
+}
+
+/// Ids and revisions, which are words of ours.
+fn causes(tree: Option<&LabelTree>) -> Vec<SignalRevision> {
+    let Some(LabelTree::List(causes)) = tree else { return Vec::new() };
+    let own = |tree: Option<&LabelTree>| match tree {
+        Some(LabelTree::Text(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let cause = |tree: &LabelTree| {
+        let LabelTree::Map(fields) = tree else { return None };
+        Some(SignalRevision { id: own(fields.get("id"))?, revision: own(fields.get("revision"))? })
+    };
+    causes.iter().filter_map(cause).collect()
 }
 
 /// The id of an escalation as people write it.

@@ -12,6 +12,7 @@ use proem_agents::triage::{
     contract::SignalImportance, original, sanitise,
 };
 use proem_engine::effect::ActionState;
+use proem_engine::effect::key::SignalRevision;
 use proem_engine::policy::{ActionList, ProposedAction};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
@@ -25,7 +26,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use super::desk::{BySender, TriageDesk};
-use crate::effects::escalations::{self, ABOUT, BECAUSE, HEADING};
+use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::ProposalFate;
 use crate::error::Error;
 use crate::when;
@@ -34,6 +35,8 @@ use crate::when;
 const MOST: u64 = 500;
 /// The action that tells the owner something.
 const NOTIFICATION: &str = "notification_internal";
+/// The most signals that are written down with a question.
+const MOST_CAUSES: usize = 20;
 /// How often a cycle begins again because somebody was faster.
 const TRIES: usize = 5;
 
@@ -296,6 +299,7 @@ impl TriageDesk<'_> {
         let whole = LabelTree::map([
             (BECAUSE, LabelTree::from(because.as_str())),
             (HEADING, question.heading.clone()),
+            (CAUSES, LabelTree::list(question.causes.iter().take(MOST_CAUSES).map(cause_tree))),
             (ABOUT, question.about.clone()),
         ]);
         // What is too long for the written form is left out; the question never is.
@@ -397,6 +401,11 @@ impl TriageDesk<'_> {
             counts: counts(plan, report),
         })
     }
+}
+
+/// A signal as it is written down with a question.
+fn cause_tree(cause: &SignalRevision) -> LabelTree {
+    LabelTree::map([("id", LabelTree::from(cause.id.as_str())), ("revision", cause.revision.as_str().into())])
 }
 
 /// The line of a cycle: what it counted.

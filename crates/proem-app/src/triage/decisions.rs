@@ -15,7 +15,8 @@ use proem_store::query::EscalationRow;
 use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
 
 use super::charter;
-use crate::effects::{ActionDesk, escalations};
+use crate::effects::ActionDesk;
+use crate::effects::escalations::{self, EscalationCase};
 use crate::error::Error;
 use crate::operator::Operator;
 use crate::when;
@@ -43,6 +44,8 @@ impl ActionDesk<'_> {
         let person = operator.actor().id.clone();
         let actor = ArtefactActor::Person(person.clone());
         let decision = Decided { escalation, option, words, person: &person };
+        let causes = escalations::case(escalation).map(|case| case.causes).unwrap_or_default();
+        let known = SignalReferences::of_revisions(causes);
         for _ in 0..TRIES {
             let row = self.store.artefact(&self.owner, kind.as_str(), None).await?;
             let artefact = match row.and_then(|row| row.content) {
@@ -55,7 +58,7 @@ impl ActionDesk<'_> {
                 project: &charter.id,
                 actor: &actor,
                 causes: &[],
-                known: &SignalReferences::default(),
+                known: &known,
                 others: &[],
             };
             let id = artefact.next_id(ArtefactItemKind::Decision);
@@ -99,9 +102,12 @@ impl Decided<'_> {
     }
 
     fn operation(&self) -> ArtefactOperation {
-        let because = escalations::case(self.escalation).and_then(|case| own(&case.because));
+        let case = escalations::case(self.escalation);
+        let because = case.as_ref().and_then(|case| own(&case.because));
         let because = because.unwrap_or_else(|| "A question whose words are somebody else's was decided.".to_owned());
-        let title = because.split(" (").next().unwrap_or(&because);
+        let title = || self.said(because.split(" (").next().unwrap_or(&because), FieldForm::LINE);
+        // What it was about stays somebody else's words, whoever decided.
+        let title = case.and_then(called).unwrap_or_else(title);
         let label = |written: &str| LabelTree::read(written).ok().and_then(|tree| own(&tree));
         let options = self.escalation.options.iter().map(|option| DecisionOption {
             option: self.said(&label(&option.label).unwrap_or_else(|| option.id.clone()), FieldForm::LINE),
@@ -117,7 +123,7 @@ impl Decided<'_> {
             kind: ArtefactItemKind::Decision,
             status: None,
             fields: BTreeMap::from([
-                (ArtefactField::Title, text(self.said(title, FieldForm::LINE))),
+                (ArtefactField::Title, text(title)),
                 (ArtefactField::Context, text(self.said(&because, FieldForm::PARAGRAPH))),
                 (ArtefactField::OptionsConsidered, ArtefactValue::Options(options.collect())),
                 (ArtefactField::Decision, text(self.said(&chosen, FieldForm::PARAGRAPH))),
@@ -125,6 +131,16 @@ impl Decided<'_> {
                 (ArtefactField::MadeBy, ArtefactValue::Word("user")),
             ]),
         }
+    }
+}
+
+/// What a signal calls it, in the signal's words.
+fn called(case: EscalationCase) -> Option<ArtefactStatement> {
+    let cause = case.causes.into_iter().next()?;
+    match case.heading? {
+        LabelTree::Outside(text) => Some(ArtefactStatement::fact(text, cause)),
+        LabelTree::Flagged(text) => Some(ArtefactStatement::fact(text, cause).flagged()),
+        _ => None,
     }
 }
 

@@ -12,6 +12,7 @@ use super::{assemble, run};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::config::Config;
+use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageStatusOutput};
 
 /// A reference document that only the binary can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -26,6 +27,12 @@ pub(crate) enum ReferenceDocument {
     RunSchema,
     /// The JSON Schema of `scan --json`
     ScanSchema,
+    /// The JSON Schema of `triage run --json`
+    TriageRunSchema,
+    /// The JSON Schema of `triage status --json`
+    TriageStatusSchema,
+    /// The JSON Schema of `artefacts show --json`
+    ArtefactsSchema,
 }
 
 pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFailure> {
@@ -41,6 +48,11 @@ pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFail
         ReferenceDocument::ScanSchema => {
             format!("{}\n", json::pretty(&schema_for!(proem_app::scan::output::ScanOutput).to_value()))
         }
+        ReferenceDocument::TriageRunSchema => format!("{}\n", json::pretty(&schema_for!(TriageOutput).to_value())),
+        ReferenceDocument::TriageStatusSchema => {
+            format!("{}\n", json::pretty(&schema_for!(TriageStatusOutput).to_value()))
+        }
+        ReferenceDocument::ArtefactsSchema => format!("{}\n", json::pretty(&schema_for!(ArtefactsOutput).to_value())),
     })?;
     Ok(ExitCode::SUCCESS)
 }

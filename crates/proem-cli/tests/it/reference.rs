@@ -91,6 +91,13 @@ fn scan_schema() {
 }
 
 #[test]
+fn triage_schemas() {
+    check("triage-run.schema.json", &proem(&["reference", "triage-run-schema"]));
+    check("triage-status.schema.json", &proem(&["reference", "triage-status-schema"]));
+    check("artefacts.schema.json", &proem(&["reference", "artefacts-schema"]));
+}
+
+#[test]
 fn models() {
     let providers = Providers::load().unwrap();
     let mut out = format!(

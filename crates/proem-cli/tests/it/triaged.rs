@@ -428,3 +428,37 @@ fn the_owner_is_told_of_new_questions() {
     assert!(shown.stdout().contains("Mobile checkout: a question waits"), "{}", shown.stdout());
     assert!(!shown.stdout().contains("vouchers"), "nothing of a signal's text: {}", shown.stdout());
 }
+
+#[test]
+fn the_guide_says_what_the_binary_does() {
+    let mut fixture = Fixture::folder().unborn();
+    fixture.set("NO_COLOR", "1");
+    let tried = crate::guide::run(&fixture, "triage.md", &[]);
+    assert_eq!(tried, crate::guide::Tried { files: 5, sessions: 9 });
+}
+
+/// What is printed for programs is what its published schema says.
+#[test]
+fn json_is_what_its_schema_says() {
+    let Some(fixture) = project("artefact") else { return };
+    let sponsor =
+        "Subject: Beta date\nFrom: Sam <sam@corp.example>\nMessage-ID: <1@corp.example>\n\nWhen will it be there?\n";
+    fixture.write("sponsor.eml", sponsor);
+    fixture.write("signals.jsonl", flagged(7).to_string());
+    for (args, schema) in [
+        (&["triage", "run", "signals.jsonl", "sponsor.eml", "--json"][..], "triage-run"),
+        (&["triage", "status", "--json"], "triage-status"),
+        (&["artefacts", "show", "--json"], "artefacts"),
+        (&["artefacts", "export", "--format", "json"], "artefacts"),
+    ] {
+        let path = format!("{}/../../docs/reference/{schema}.schema.json", env!("CARGO_MANIFEST_DIR"));
+        let schema: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let run = fixture.proem(args);
+        let output = run.json();
+        let problems: Vec<String> =
+            validator.iter_errors(&output).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(problems.is_empty(), "{args:?}: {problems:#?}");
+        assert!(!validator.is_valid(&json!({ "degraded": "no" })), "{args:?}");
+    }
+}

@@ -113,6 +113,11 @@ impl SignalReferences {
         known
     }
 
+    /// These revisions, of which nothing else is known.
+    pub fn of_revisions(revisions: impl IntoIterator<Item = SignalRevision>) -> Self {
+        Self { signals: revisions.into_iter().collect(), tickets: BTreeSet::new() }
+    }
+
     /// Whether this revision of a signal is known.
     #[must_use]
     pub fn has_signal(&self, signal: &SignalRevision) -> bool {

@@ -150,6 +150,12 @@ pub struct SignalOutcome {
 }
 
 impl SignalOutcome {
+    /// How far sources agree: 0.5 if one principal says so, 1 if two or more do.
+    #[must_use]
+    pub fn source_agreement(&self) -> f64 {
+        f64::from(self.agreeing.min(2)) / 2.0
+    }
+
     /// As it is kept and published.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
@@ -160,7 +166,7 @@ impl SignalOutcome {
             "action": self.action.as_str(),
             "basis": self.basis.as_str(),
             "confidence": self.confidence,
-            "sourceAgreement": f64::from(self.agreeing.min(2)) / 2.0,
+            "sourceAgreement": self.source_agreement(),
             "items": self.items.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "degraded": true,
         })

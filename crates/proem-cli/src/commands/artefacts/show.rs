@@ -8,10 +8,11 @@ use proem_agents::triage::artefact::{Artefact, ProjectFigures, markdown};
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_app::triage::TriageDesk;
+use proem_app::triage::output::{ArtefactOut, ArtefactsOutput};
 use proem_runtime::files::{self, FileAccess};
 use proem_store::StoreAccess;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::{ArtefactName, kinds};
 use crate::failure::CommandFailure;
@@ -84,9 +85,9 @@ fn as_markdown(standing: &Standing) -> String {
 }
 
 fn as_json(standing: &Standing) -> String {
-    let values: Vec<Json> =
-        standing.artefacts.iter().map(|artefact| artefact.to_json(Some(&standing.figures))).collect();
-    json::pretty(&json!({ "artefacts": values }))
+    let artefacts = standing.artefacts.iter();
+    let artefacts = artefacts.map(|artefact| ArtefactOut(artefact.to_json(Some(&standing.figures))));
+    json::pretty(&json!(ArtefactsOutput { artefacts: artefacts.collect() }))
 }
 
 pub(super) fn run(args: &Show) -> Result<ExitCode, CommandFailure> {

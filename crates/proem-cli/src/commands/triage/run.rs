@@ -8,16 +8,16 @@ use proem_agents::triage::artefact::{ArtefactField, ItemChangeKind};
 use proem_agents::triage::plan::SignalOutcomeKind;
 use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
 use proem_app::effects::escalations;
-use proem_app::effects::propose::ProposalFate;
 use proem_app::project::OpenProject;
 use proem_app::triage::normalise::{NormaliseOptions, SignalFile};
+use proem_app::triage::output::TriageOutput;
 use proem_app::triage::{CycleReport, IntakeCounts, TriageDesk};
 use proem_app::{records, when};
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::show;
 use proem_store::StoreAccess;
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Run) -> Result<ExitCode, CommandFailure> {
         desk.close().await;
         let (counts, report, unreadable) = done?;
         let shown = if args.json {
-            ui::document(&json::pretty(&as_value(Some(counts), &report)))
+            ui::document(&json::pretty(&json!(TriageOutput::new(Some(counts), &report))))
         } else {
             ui::listing(&page(counts, &report))
         };
@@ -154,46 +154,6 @@ fn code(args: &Run, counts: IntakeCounts, report: &CycleReport, unreadable: bool
     }
 }
 
-/// What cycles did, and what came in for them if that is known.
-pub(super) fn as_value(counts: Option<IntakeCounts>, report: &CycleReport) -> Json {
-    json!({
-        "degraded": true,
-        "came": counts.map(|counts| json!({
-            "new": counts.new, "revised": counts.revised, "same": counts.same,
-            "setAside": counts.set_aside, "malformed": counts.malformed,
-        })),
-        "signals": report.outcomes.iter().map(|outcome| {
-            let mut value = outcome.to_json();
-            if let Some(fields) = value.as_object_mut() {
-                fields.insert("id".to_owned(), json!(outcome.id.id));
-                fields.insert("revision".to_owned(), json!(outcome.id.revision));
-            }
-            value
-        }).collect::<Vec<_>>(),
-        "changes": report.changes.iter().map(|change| json!({
-            "artefact": change.artefact.kind().as_str(),
-            "version": change.artefact.version(),
-            "items": change.entry.changes.iter().map(|item| item.item.to_string()).collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
-        "questions": report.questions.iter().map(|asked| json!({
-            "id": asked.id.0, "title": asked.title, "heading": show::tree_json(&asked.heading),
-        })).collect::<Vec<_>>(),
-        "askedBefore": report.asked_before,
-        "actions": report.actions.iter().map(|(name, fate)| json!({ "action": name, "fate": fate_word(fate) })).collect::<Vec<_>>(),
-        "keptOut": report.kept_out.iter().map(|count| json!({ "sender": count.sender, "fields": count.fields })).collect::<Vec<_>>(),
-        "problems": report.problems,
-        "cycles": report.cycles,
-    })
-}
-
-const fn fate_word(fate: &ProposalFate) -> &'static str {
-    match fate {
-        ProposalFate::Written(state) | ProposalFate::Known(state) => state.as_str(),
-        ProposalFate::Duplicate(_) => "duplicate",
-        ProposalFate::Unwritten => "unwritten",
-    }
-}
-
 fn number(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
@@ -240,7 +200,7 @@ pub(super) fn waiting(report: &CycleReport) -> Vec<String> {
         let heading = if heading.is_empty() { heading } else { format!("{heading}\n            ") };
         format!("{}  {heading}{}", styled(DIM, escalations::short(&asked.id)), asked.title)
     });
-    questions.chain(report.actions.iter().map(|(name, fate)| format!("{name}: {}", fate_word(fate)))).collect()
+    questions.chain(report.actions.iter().map(|(name, fate)| format!("{name}: {}", fate.as_str()))).collect()
 }
 
 /// What came in, of which so many signals are routine.

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use jiff::tz::TimeZone;
 use proem_agents::triage::artefact::{ArtefactField, ArtefactItemKind, ArtefactKind};
-use proem_app::effects::{EffectsObstacle, escalations};
+use proem_app::effects::escalations;
 use proem_app::project::OpenProject;
 use proem_app::triage::TriageDesk;
+use proem_app::triage::output::TriageStatusOutput;
 use proem_app::triage::status::TriageStatus;
 use proem_app::{records, when};
 use proem_guard::show;
@@ -27,7 +28,7 @@ pub(super) fn run(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure
         let shown = status.map_err(CommandFailure::from).and_then(|status| {
             let zone = TimeZone::get(&desk.charter.time_zone).unwrap_or(TimeZone::UTC);
             if as_json {
-                ui::document(&json::pretty(&as_value(&desk, &status)))
+                ui::document(&json::pretty(&json!(TriageStatusOutput::new(&desk, &status))))
             } else {
                 ui::listing(&page(&desk, &status, &zone))
             }
@@ -36,29 +37,6 @@ pub(super) fn run(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure
         shown
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn as_value(desk: &TriageDesk<'_>, status: &TriageStatus) -> Json {
-    json!({
-        "project": { "id": desk.charter.id, "name": desk.charter.name, "key": desk.charter.key },
-        "level": desk.desk.level().as_str(),
-        "degraded": true,
-        "signals": status.signals.iter().map(|(standing, count)| (standing.as_str().to_owned(), json!(count)))
-            .collect::<serde_json::Map<_, _>>(),
-        "cycles": status.cycles.iter().map(|cycle| json!({
-            "cycle": cycle.cycle, "at": when::rfc3339(cycle.at), "counts": cycle.counts,
-        })).collect::<Vec<_>>(),
-        "questions": status.questions.iter().map(|row| json!({
-            "id": row.id.0, "at": when::rfc3339(row.at), "sensitivity": row.sensitivity,
-        })).collect::<Vec<_>>(),
-        "actions": status.actions.iter().map(|(state, count)| (state.as_str().to_owned(), json!(count)))
-            .collect::<serde_json::Map<_, _>>(),
-        "quarantined": status.quarantined,
-        "obstacles": status.obstacles.iter().map(EffectsObstacle::as_str).collect::<Vec<_>>(),
-        "artefacts": status.artefacts.iter()
-            .map(|artefact| (artefact.kind().as_str().to_owned(), json!({ "version": artefact.version() })))
-            .collect::<serde_json::Map<_, _>>(),
-    })
 }
 
 fn page(desk: &TriageDesk<'_>, status: &TriageStatus, zone: &TimeZone) -> String {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Parser;
 use jiff::tz::TimeZone;
 use proem_app::triage::CycleReport;
+use proem_app::triage::output::TriageOutput;
 use proem_app::triage::watch::{ENDINGS, SweepAccount, WatchEvent, WatchOptions, WatchWork, watch};
 use proem_app::{records, when};
 use proem_guard::show;
@@ -17,7 +18,7 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use super::run::{as_value, came, waiting};
+use super::run::{came, waiting};
 use crate::commands::interrupt;
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, YELLOW, counted, styled};
@@ -256,7 +257,7 @@ fn told(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
             json!({ "event": "left", "file": path.to_string_lossy(), "why": why_name(*why) })
         }
         WatchEvent::Cycle { report, missed, took } => {
-            let report = as_value(None, report);
+            let report = TriageOutput::new(None, report);
             let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
             json!({ "event": "cycle", "missed": missed, "milliseconds": took, "report": report })
         }

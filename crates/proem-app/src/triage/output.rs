@@ -1,0 +1,339 @@
+//! What triage did and what stands, as JSON.
+
+use std::collections::BTreeMap;
+
+use proem_guard::show;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::cycle::CycleReport;
+use super::desk::{IntakeCounts, TriageDesk};
+use super::status::TriageStatus;
+use crate::effects::EffectsObstacle;
+use crate::effects::escalations;
+use crate::effects::propose::ProposalFate;
+use crate::when;
+
+/// The answer of `proem triage run --json`, and the report in a cycle's line of `proem triage watch --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "TriageRun")]
+pub struct TriageOutput {
+    /// Whether no model was asked, which is always so.
+    degraded: bool,
+    /// What came in; null in a cycle's line.
+    came: Option<CameOut>,
+    /// What became of each signal, in the order in which they came.
+    signals: Vec<SignalOut>,
+    /// The next versions of artefacts, in the order in which they were written.
+    changes: Vec<ChangeOut>,
+    /// Questions that wait for a person from now on, the most pressing first.
+    questions: Vec<QuestionOut>,
+    /// How many questions had been asked before and are still open.
+    asked_before: u64,
+    /// What became of actions that were proposed.
+    actions: Vec<ActionOut>,
+    /// What was kept out, by sender, most first.
+    kept_out: Vec<KeptOutOut>,
+    /// What could not be done, in words.
+    problems: Vec<String>,
+    /// The numbers of the cycles that were written.
+    cycles: Vec<u64>,
+}
+
+/// How many signals came in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CameOut {
+    /// Signals that were not known.
+    new: u64,
+    /// Signals that were known and say something else.
+    revised: u64,
+    /// Signals that were there already.
+    same: u64,
+    /// Those of the first two that are another project's.
+    set_aside: u64,
+    /// What could not be read, and was not known.
+    malformed: u64,
+}
+
+/// What became of a signal.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SignalOut {
+    /// Its id.
+    id: String,
+    /// Which content it has: a hash.
+    revision: String,
+    /// `logged`, `incorporated`, `commented`, `escalated` or `kept-out`.
+    outcome: &'static str,
+    /// `critical`, `high`, `medium` or `low`.
+    importance: &'static str,
+    /// What it is about first of all.
+    category: &'static str,
+    /// What is recommended.
+    action: &'static str,
+    /// What decided the category: `system`, `clear`, `close` or `none`.
+    basis: &'static str,
+    /// How often a classification like this one is right, 0 to 1.
+    confidence: f64,
+    /// 0.5 if one principal says so, 1 if two or more do.
+    source_agreement: f64,
+    /// The items of artefacts that it is about.
+    items: Vec<String>,
+    /// Whether no model was asked.
+    degraded: bool,
+}
+
+/// The next version of an artefact.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ChangeOut {
+    /// Which artefact.
+    artefact: &'static str,
+    /// The version that was written.
+    version: u64,
+    /// The items that changed, in the order of the changes.
+    items: Vec<String>,
+}
+
+/// A question that waits for a person.
+#[derive(Debug, Serialize, JsonSchema)]
+struct QuestionOut {
+    /// The id, for `proem escalations`.
+    id: String,
+    /// The question, in words of Proem.
+    title: String,
+    /// What it is about, in words that may be anybody's; null if it has no name.
+    heading: Json,
+}
+
+/// What became of an action.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ActionOut {
+    /// Its name.
+    action: String,
+    /// Where it stands: a state of the queue, `duplicate` or `unwritten`.
+    fate: &'static str,
+}
+
+/// How much of a sender's was kept out.
+#[derive(Debug, Serialize, JsonSchema)]
+struct KeptOutOut {
+    /// Who sent it, escaped.
+    sender: String,
+    /// How many texts.
+    fields: u64,
+}
+
+impl TriageOutput {
+    /// What cycles did, and what came in for them if that is known.
+    #[must_use]
+    pub fn new(counts: Option<IntakeCounts>, report: &CycleReport) -> Self {
+        let came = |counts: IntakeCounts| CameOut {
+            new: counts.new,
+            revised: counts.revised,
+            same: counts.same,
+            set_aside: counts.set_aside,
+            malformed: counts.malformed,
+        };
+        let signals = report.outcomes.iter().map(|outcome| SignalOut {
+            id: outcome.id.id.clone(),
+            revision: outcome.id.revision.clone(),
+            outcome: outcome.kind.as_str(),
+            importance: outcome.importance.as_str(),
+            category: outcome.category.as_str(),
+            action: outcome.action.as_str(),
+            basis: outcome.basis.as_str(),
+            confidence: outcome.confidence,
+            source_agreement: outcome.source_agreement(),
+            items: outcome.items.iter().map(ToString::to_string).collect(),
+            degraded: true,
+        });
+        let changes = report.changes.iter().map(|change| ChangeOut {
+            artefact: change.artefact.kind().as_str(),
+            version: change.artefact.version(),
+            items: change.entry.changes.iter().map(|item| item.item.to_string()).collect(),
+        });
+        let questions = report.questions.iter().map(|asked| QuestionOut {
+            id: asked.id.0.clone(),
+            title: asked.title.clone(),
+            heading: show::tree_json(&asked.heading),
+        });
+        Self {
+            degraded: true,
+            came: counts.map(came),
+            signals: signals.collect(),
+            changes: changes.collect(),
+            questions: questions.collect(),
+            asked_before: report.asked_before,
+            actions: report
+                .actions
+                .iter()
+                .map(|(name, fate)| ActionOut { action: name.clone(), fate: fate.as_str() })
+                .collect(),
+            kept_out: report
+                .kept_out
+                .iter()
+                .map(|count| KeptOutOut { sender: count.sender.clone(), fields: count.fields })
+                .collect(),
+            problems: report.problems.clone(),
+            cycles: report.cycles.clone(),
+        }
+    }
+}
+
+impl ProposalFate {
+    /// The word for it: a state of the queue, `duplicate` or `unwritten`.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Written(state) | Self::Known(state) => state.as_str(),
+            Self::Duplicate(_) => "duplicate",
+            Self::Unwritten => "unwritten",
+        }
+    }
+}
+
+/// The answer of `proem triage status --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TriageStatus")]
+pub struct TriageStatusOutput {
+    /// The project.
+    project: ProjectOut,
+    /// The level of autonomy in force, which may be lower than the project's own.
+    level: &'static str,
+    /// Whether no model is asked, which is always so.
+    degraded: bool,
+    /// How many signals there are, by what they stand at: `open`, `handled`, `set-aside`, `malformed`.
+    signals: BTreeMap<&'static str, u64>,
+    /// The last cycles, the newest first.
+    cycles: Vec<CycleOut>,
+    /// Questions that wait for a person.
+    questions: Vec<WaitingOut>,
+    /// How many actions there are, by state.
+    actions: BTreeMap<&'static str, u64>,
+    /// How many texts are in quarantine.
+    quarantined: u64,
+    /// What keeps effects from happening, by name.
+    obstacles: Vec<&'static str>,
+    /// The artefacts, each with its version; 0 if nothing changed it yet.
+    artefacts: BTreeMap<&'static str, VersionOut>,
+}
+
+/// A project that is triaged.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProjectOut {
+    /// Its UUID.
+    id: String,
+    /// What people call it.
+    name: String,
+    /// The key that its tickets begin with.
+    key: String,
+}
+
+/// A cycle.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CycleOut {
+    /// Its number.
+    cycle: u64,
+    /// When it was written.
+    at: String,
+    /// What it counted; null once a purge took it.
+    counts: Json,
+}
+
+/// A question that waits.
+#[derive(Debug, Serialize, JsonSchema)]
+struct WaitingOut {
+    /// The id, for `proem escalations`.
+    id: String,
+    /// When it was asked.
+    at: String,
+    /// How soon it has to be decided.
+    sensitivity: String,
+    /// What it is about, in words that may be anybody's; null if it has no name.
+    heading: Json,
+}
+
+/// An artefact's version.
+#[derive(Debug, Serialize, JsonSchema)]
+struct VersionOut {
+    /// How often it was changed.
+    version: u64,
+}
+
+impl TriageStatusOutput {
+    /// What stands and waits.
+    #[must_use]
+    pub fn new(desk: &TriageDesk<'_>, status: &TriageStatus) -> Self {
+        let charter = &desk.charter;
+        let cycles = status.cycles.iter().map(|cycle| CycleOut {
+            cycle: cycle.cycle,
+            at: when::rfc3339(cycle.at),
+            counts: cycle.counts.clone(),
+        });
+        let questions = status.questions.iter().map(|row| WaitingOut {
+            id: row.id.0.clone(),
+            at: when::rfc3339(row.at),
+            sensitivity: row.sensitivity.clone(),
+            heading: escalations::case(row)
+                .and_then(|case| case.heading)
+                .map_or(Json::Null, |heading| show::tree_json(&heading)),
+        });
+        let artefacts = status.artefacts.iter();
+        Self {
+            project: ProjectOut { id: charter.id.clone(), name: charter.name.clone(), key: charter.key.clone() },
+            level: desk.desk.level().as_str(),
+            degraded: true,
+            signals: status.signals.iter().map(|(standing, count)| (standing.as_str(), *count)).collect(),
+            cycles: cycles.collect(),
+            questions: questions.collect(),
+            actions: status.actions.iter().map(|(state, count)| (state.as_str(), *count)).collect(),
+            quarantined: status.quarantined,
+            obstacles: status.obstacles.iter().map(EffectsObstacle::as_str).collect(),
+            artefacts: artefacts
+                .map(|artefact| (artefact.kind().as_str(), VersionOut { version: artefact.version() }))
+                .collect(),
+        }
+    }
+}
+
+/// The answer of `proem artefacts show --json` and of `proem artefacts export --format json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Artefacts")]
+pub struct ArtefactsOutput {
+    /// The artefacts.
+    pub artefacts: Vec<ArtefactOut>,
+}
+
+/// An artefact as it stands.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transparent)]
+#[serde(transparent)]
+pub struct ArtefactOut(#[schemars(schema_with = "artefact_schema")] pub Json);
+
+/// What `Artefact::to_json` writes. The content of each kind is what the contracts of the stages have for it.
+fn artefact_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let object = |about: &str| serde_json::json!({ "type": "object", "description": about });
+    let statements = "For each item and each of its texts: `certainty`, which is `fact` or `inference`, and `origins`, \
+                      signals with their revision and persons.";
+    let value = serde_json::json!({
+        "type": "object",
+        "required": ["artefact", "project_id", "version", "updated", "content", "over", "figures", "statements"],
+        "additionalProperties": false,
+        "properties": {
+            "artefact": { "enum": ["raid_log", "delivery_state", "backlog_summary", "decision_log"] },
+            "project_id": { "type": "string", "description": "The UUID of its project." },
+            "version": { "type": "integer", "minimum": 0, "description": "How often it was changed." },
+            "updated": { "type": ["string", "null"], "description": "When it was changed last, in UTC." },
+            "content": object("What it says: open items of delivery state and backlog summary, all items of the two logs."),
+            "over": { "type": "array", "items": { "type": "object" },
+                "description": "Items of delivery state and backlog summary that are over." },
+            "figures": { "type": ["object", "null"],
+                "description": "Figures by name, null where they are not known, with the reasons below `unknown`." },
+            "statements": object(statements),
+        },
+    });
+    schemars::Schema::try_from(value).unwrap_or_default()
+}
