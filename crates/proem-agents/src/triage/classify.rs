@@ -105,8 +105,11 @@ fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationCo
     let secondary = reading.secondary(category);
     let importance = importance::of(&facts, &reading, category, basis);
     let is_out = item.sanitised.verdict >= Verdict::Quarantine && basis != ClassificationBasis::System;
-    let action =
-        if is_out { of_text_that_is_out(category, importance) } else { reading.action(&facts, category, importance) };
+    let action = if is_out {
+        of_text_that_is_out(&facts, category, importance)
+    } else {
+        reading.action(&facts, category, importance)
+    };
     let requires_sonnet = secondary.len().saturating_add(1) >= MANY_CATEGORIES
         || [SignalCategory::Risk, SignalCategory::Blocker].iter().all(|of| *of == category || secondary.contains(of));
     let affected =
@@ -295,8 +298,16 @@ const fn usual(facts: &SystemFacts) -> SignalCategory {
     }
 }
 
-/// What is done because of words in a text that is out: a person sees what matters, and nothing else happens.
-fn of_text_that_is_out(category: SignalCategory, importance: SignalImportance) -> RecommendedAction {
+/// What is done because of words in a text that is out: a person sees what matters, and nothing else happens. A stranger
+/// can't have a person asked by attacking; what he wrote waits with all else that was kept out.
+fn of_text_that_is_out(
+    facts: &SystemFacts,
+    category: SignalCategory,
+    importance: SignalImportance,
+) -> RecommendedAction {
+    if facts.sender == SenderFact::Outside {
+        return RecommendedAction::NoAction;
+    }
     let matters = importance.is_at_least(SignalImportance::High) || category == SignalCategory::Blocker;
     if matters { RecommendedAction::Escalate } else { RecommendedAction::NoAction }
 }

@@ -1,5 +1,7 @@
 //! A project that is triaged without a model: the golden scenarios, attacks, and what is wrong with its file.
 
+mod hostile;
+
 use serde_json::{Value as Json, json};
 
 use crate::approvals::scene::answered;

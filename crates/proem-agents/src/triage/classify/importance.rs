@@ -72,7 +72,9 @@ fn of_category(facts: &SystemFacts, reading: &SignalReading, category: SignalCat
     // Where the system's own word decided, a text may raise what it matters, and nothing more.
     let usual = match category {
         SignalCategory::Blocker | SignalCategory::Scope => High,
-        SignalCategory::Dependency | SignalCategory::Stakeholder if is_outside => High,
+        SignalCategory::Dependency if is_outside => High,
+        // A stranger of whose message nothing is understood is no stakeholder for that.
+        SignalCategory::Stakeholder if is_outside && reading.score(category) > 0 => High,
         SignalCategory::Risk | SignalCategory::Dependency | SignalCategory::Quality | SignalCategory::Stakeholder => {
             Medium
         }

@@ -221,7 +221,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
             outcomes.insert(id.clone(), outcome(id, member, kind, agreeing, items.clone()));
         }
     }
-    let AskedTogether { withheld, uncommented, rescoped } = together;
+    let AskedTogether { withheld, uncommented, rescoped, unread } = together;
     plan.questions.extend(questions::of_scope(&rescoped, context.charter));
     if !withheld.is_empty() {
         let title = match withheld.len() {
@@ -229,6 +229,9 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
             more => format!("{more} subjects would change the artefacts, which nobody let rules do at this level."),
         };
         plan.questions.push(questions::of_withheld(&withheld, title));
+    }
+    if !unread.is_empty() {
+        plan.questions.push(questions::of_unread(&unread));
     }
     if !uncommented.is_empty() {
         plan.questions.push(questions::of_comments(&uncommented));
@@ -273,6 +276,8 @@ struct AskedTogether<'g, 'r> {
     uncommented: Vec<&'g GroupedSignals<'r>>,
     /// They change the scope.
     rescoped: Vec<&'g GroupedSignals<'r>>,
+    /// They are messages of which nothing is understood.
+    unread: Vec<&'g GroupedSignals<'r>>,
 }
 
 /// A cycle as it is worked out.
@@ -337,6 +342,11 @@ impl<'c, 'r> Cycle<'c, 'r> {
         };
         if asks && answer.category == SignalCategory::Scope && action == RecommendedAction::Escalate {
             together.rescoped.push(group);
+            return (SignalOutcomeKind::Escalated, items);
+        }
+        let is_riddle = leader.classification.basis == ClassificationBasis::Nothing && !is_out;
+        if asks && is_riddle && action == RecommendedAction::DraftCommunication {
+            together.unread.push(group);
             return (SignalOutcomeKind::Escalated, items);
         }
         if asks {

@@ -97,7 +97,10 @@ pub(super) fn title(group: &GroupedSignals<'_>) -> ArtefactStatement {
     let leader = group.leader();
     passed(leader.sanitised, leader.signal, |name| name == "summary", FieldForm::LINE).unwrap_or_else(|| {
         let category = leader.classification.answer.category.as_str();
-        about_ticket(group.ticket(), |ticket| format!("{category}: {ticket}"), &group.causes())
+        match group.ticket() {
+            None => inferred(format!("{category}: a message without a subject that may be read"), &group.causes()),
+            ticket => about_ticket(ticket, |ticket| format!("{category}: {ticket}"), &group.causes()),
+        }
     })
 }
 

@@ -5,7 +5,7 @@ use proem_text::{Label, Source};
 use serde_json::json;
 
 use super::cycle::CycleMember;
-use super::group::GroupedSignals;
+use super::group::{GroupedSignals, is_kept_out};
 use super::{PlannedOption, PlannedQuestion, items};
 use crate::triage::{
     charter::ProjectCharter,
@@ -92,6 +92,15 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
                 choice("B", "known already: nothing more is needed"),
             ],
             ("A", "it is critical, and nothing shows that somebody has it"),
+        ),
+        _ if is_kept_out(group.leader()) => (
+            EscalationReason::LowConfidence,
+            format!("A text that was kept out may matter ({}). Who looks at it?", category.as_str()),
+            vec![
+                choice("A", "taken: whoever decides looks at it in the quarantine"),
+                choice("B", "it is an attack and nothing else: nothing more is needed"),
+            ],
+            ("A", "what it is about beside the attack is not known"),
         ),
         _ => (
             EscalationReason::StrategicImpact,
@@ -202,6 +211,26 @@ pub(super) fn of_scope(groups: &[&GroupedSignals<'_>], charter: &ProjectCharter)
         question.causes = groups.iter().flat_map(|group| group.causes()).collect();
     }
     Some(question)
+}
+
+/// One question for all messages of which nothing is understood.
+pub(super) fn of_unread(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
+    let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
+    let title = match groups.len() {
+        1 => "Without a model nothing of this message is understood. Who reads it?".to_owned(),
+        more => format!("Without a model nothing of {more} messages is understood. Who reads them?"),
+    };
+    PlannedQuestion {
+        subject: groups.first().map_or_else(String::new, |group| subject(group, "unread")),
+        reason: EscalationReason::LowConfidence,
+        title,
+        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        about: about(groups.iter().flat_map(|group| group.members())),
+        options: vec![choice("A", "whoever decides reads and answers"), choice("B", "leave it")],
+        recommended: ("A", "somebody may expect an answer"),
+        time: TimeSensitivity::NoDeadline,
+        causes,
+    }
 }
 
 /// One question for all tickets that a comment would have gone to.
