@@ -16,6 +16,7 @@ mod corpus;
 mod graph;
 mod jira;
 mod laws;
+mod plan;
 mod sanitise;
 mod written;
 
