@@ -4,6 +4,7 @@
 //! time shares one, and so one sync; a transaction that fails leaves nothing. What is written is in
 //! [`crate::write`], what is read in [`crate::query`]; nothing here knows of either.
 
+mod apart;
 pub(crate) mod form;
 mod order;
 pub(crate) mod origin;
@@ -13,8 +14,9 @@ mod site;
 mod tables;
 mod transaction;
 
+pub(crate) use self::apart::apart;
 pub(crate) use self::order::{Company, Write};
-pub(crate) use self::queue::{Queue, apart};
+pub(crate) use self::queue::Queue;
 pub(crate) use self::site::{PATIENCE, Site, writing};
 pub(crate) use self::tables::{Tables, unusable};
 pub(crate) use self::transaction::{Scribe, Transaction};

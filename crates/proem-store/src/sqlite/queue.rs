@@ -9,9 +9,10 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
+use super::apart::other;
 use super::order::{AnyOrder, Company, Order, Write};
 use super::transaction::Scribe;
-use crate::error::{Error, Unusable};
+use crate::error::Error;
 
 /// The most orders that share one transaction.
 const MOST_TOGETHER: usize = 256;
@@ -34,24 +35,9 @@ enum Letter {
     Abandon(oneshot::Sender<()>),
 }
 
-/// Does something that waits for files on a thread of its own, and waits for it here.
-pub(crate) async fn apart<T: Send + 'static>(
-    path: &Path,
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    let (answer, done) = oneshot::channel();
-    // Who waited may be gone.
-    spawn(path, move || _ = answer.send(work()))?;
-    done.await.map_err(|_gone| other(path, "its thread is gone".to_owned()))?
-}
-
 fn spawn(path: &Path, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let thread = thread::Builder::new().name("proem-store".to_owned()).spawn(work);
     thread.map(drop).map_err(|error| other(path, error.to_string()))
-}
-
-fn other(path: &Path, why: String) -> Error {
-    Unusable::Other { path: path.to_owned(), why }.into()
 }
 
 impl Queue {
