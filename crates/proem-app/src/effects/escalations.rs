@@ -29,13 +29,15 @@ pub enum DecisionResult {
 }
 
 impl ActionDesk<'_> {
-    /// Escalations, those with the nearest deadline first.
+    /// Escalations, the most pressing first, and of those the nearest deadline.
     ///
     /// # Errors
     ///
     /// If the records can't be read.
     pub async fn escalations(&self, state: Option<EscalationState>) -> Result<Vec<EscalationRow>, Error> {
-        Ok(self.store.escalations(&self.owner, state).await?)
+        let mut rows = self.store.escalations(&self.owner, state).await?;
+        rows.sort_by_key(|row| URGENCIES.iter().position(|word| *word == row.sensitivity).unwrap_or(URGENCIES.len()));
+        Ok(rows)
     }
 
     /// The one escalation whose id begins like that.
@@ -125,6 +127,9 @@ impl ActionDesk<'_> {
         }
     }
 }
+
+/// How soon something has to be decided, the soonest first.
+const URGENCIES: [&str; 4] = ["immediate", "today", "this_week", "no_deadline"];
 
 /// The name of the reasons in a written case.
 pub(crate) const BECAUSE: &str = "because";

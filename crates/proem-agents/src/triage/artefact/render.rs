@@ -292,10 +292,22 @@ impl MarkdownReport {
     fn figures(&mut self, figures: &ProjectFigures, rows: &[(&str, Figure)]) {
         self.line(&format!("Counted {}.", date(figures.as_of)));
         self.line("");
+        // What is unknown for the same reason stands on one line, behind what is known.
+        let mut unknown: Vec<(String, Vec<&str>)> = Vec::new();
         for (name, figure) in rows {
             let value = figures.get(*figure);
-            let is_known = !matches!(value, FigureValue::Unknown(_));
-            self.line(&if is_known { format!("- {name}: {value}") } else { format!("- {name}: *{value}*") });
+            if !matches!(value, FigureValue::Unknown(_)) {
+                self.line(&format!("- {name}: {value}"));
+                continue;
+            }
+            let value = value.to_string();
+            match unknown.iter_mut().find(|(reason, _)| *reason == value) {
+                Some((_, names)) => names.push(name),
+                None => unknown.push((value, vec![name])),
+            }
+        }
+        for (value, names) in unknown {
+            self.line(&format!("- {}: *{value}*", names.join("; ")));
         }
     }
 

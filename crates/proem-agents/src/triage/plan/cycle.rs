@@ -385,7 +385,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
             let slips =
                 answer.category == SignalCategory::Risk && answer.importance.is_at_least(SignalImportance::High);
             if slips || group.slips(lexicon) {
-                touched.extend(self.milestone(group));
+                touched.extend(self.milestone(group, raid));
             }
         }
         if answer.category == SignalCategory::Scope {
@@ -478,12 +478,12 @@ impl<'c, 'r> Cycle<'c, 'r> {
     }
 
     /// The next milestone is at risk.
-    fn milestone(&mut self, group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
+    fn milestone(&mut self, group: &GroupedSignals<'_>, raid: ArtefactItemId) -> Option<ArtefactItemId> {
         let due = |item: &ArtefactItem| item.date(ArtefactField::DueDate);
         let coming = self.context.artefacts.items(ArtefactItemKind::Milestone);
         let coming = coming.filter(|(_, item)| due(item).is_some_and(|due| due >= self.context.now));
         let causes = group.causes();
-        let reason = items::about_ticket(group.ticket(), |ticket| format!("At risk because of {ticket}."), &causes);
+        let reason = items::inferred(format!("At risk because of {raid}."), &causes);
         let Some((id, item)) = coming.min_by_key(|(_, item)| due(item)) else {
             self.slip = Some(reason);
             return None;
