@@ -66,6 +66,16 @@ pub fn one(source: Option<Source<'_>>, texts: &[(String, String)]) -> Result<Ord
     Ok(inputs)
 }
 
+/// A text as it stands, whatever it looks like.
+///
+/// # Errors
+///
+/// If it can't be read, is too long, or is no text.
+pub fn text(source: Source<'_>) -> Result<String, Error> {
+    let shown = source.shown();
+    read(source, &shown)
+}
+
 /// Lays texts over inputs.
 pub(super) fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Result<(), Error> {
     let OrderedJson::Map(fields) = inputs else {

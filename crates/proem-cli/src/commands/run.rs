@@ -20,11 +20,13 @@ use clap::Parser;
 use proem_agents::prompted::InputAuthor;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
+use proem_app::run::batch::Batch;
 use proem_app::run::input::{self, Source};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::ExchangeLimits;
+use proem_guard::show;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::models::with_models;
@@ -38,6 +40,7 @@ pub(crate) const RUN_EXAMPLES: &str = with_models!(
     "\
 Examples:
   proem run reviews/triage --input issue.json
+  git diff | proem run reviews/change --file diff=-
   proem run reviews/triage --set title=\"it crashes\" --dry-run       # what would be sent; no key needed
   proem run reviews/triage --batch issues.jsonl --out triaged.jsonl   # run it again to continue
   proem run reviews/triage --input issue.json --provider ollama --model llama3.1
@@ -57,6 +60,9 @@ pub(crate) struct RunArgs {
     /// One input as text; overrides the file; may be given several times
     #[arg(long, value_name = "NAME=TEXT", value_parser = name_and_text)]
     pub(crate) set: Vec<(String, String)>,
+    /// One input as the text of a file; `-` is standard input; may be given several times
+    #[arg(long, value_name = "NAME=FILE", value_parser = name_and_file)]
+    pub(crate) file: Vec<(String, PathBuf)>,
     /// A file with the inputs of one run on each line, as JSON; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) batch: Option<PathBuf>,
@@ -144,6 +150,11 @@ fn name_and_text(argument: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), text.to_owned()))
 }
 
+fn name_and_file(argument: &str) -> Result<(String, PathBuf), String> {
+    let (name, path) = argument.split_once('=').ok_or("write NAME=FILE")?;
+    if path.is_empty() { Err("write NAME=FILE".to_owned()) } else { Ok((name.to_owned(), path.into())) }
+}
+
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
@@ -152,9 +163,10 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
     let mut setting = setting?;
+    let texts = texts(args)?;
     let work = match &args.batch {
         Some(path) => Work::Batch(path),
-        None => Work::Single(inputs(args)?),
+        None => Work::Single(inputs(args, &texts)?),
     };
     calling(async |stop| {
         let mut notes = Vec::new();
@@ -162,7 +174,10 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         ui::notes(&notes);
         begun?;
         let done = match &work {
-            Work::Batch(path) => batch::run(args, path, &setting, &stop).await,
+            Work::Batch(path) => {
+                batch::run(args, Batch { from: source(path), texts: &texts, out: args.out.as_deref() }, &setting, &stop)
+                    .await
+            }
             Work::Single(inputs) => single::run(args, inputs, &setting, &stop).await,
         };
         ui::notes(&setting.end().await);
@@ -170,13 +185,35 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     })
 }
 
+/// The inputs that are given one by one: literally, or as the text of a file.
+fn texts(args: &RunArgs) -> Result<Vec<(String, String)>, CommandFailure> {
+    let of_input = args.input.iter().chain(&args.batch).filter(|path| path.as_os_str() == "-").count();
+    let of_files = args.file.iter().filter(|(_, path)| path.as_os_str() == "-").count();
+    if of_input.saturating_add(of_files) > 1 {
+        return Err(CommandFailure::usage("standard input can be read once; name files for the other inputs"));
+    }
+    let mut texts = args.set.clone();
+    for (name, path) in &args.file {
+        if texts.iter().any(|(known, _)| known == name) {
+            let name = show::terminal_str(name);
+            return Err(CommandFailure::usage(format!("the input `{name}` is given twice; leave one out")));
+        }
+        let from = source(path);
+        if matches!(from, Source::Reader(..)) && stdin().is_terminal() {
+            ui::note("reading the input from the terminal; end it with Ctrl-D");
+        }
+        texts.push((name.clone(), input::text(from)?));
+    }
+    Ok(texts)
+}
+
 /// The inputs of a single run.
-fn inputs(args: &RunArgs) -> Result<OrderedJson, CommandFailure> {
+fn inputs(args: &RunArgs, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
     let from = args.input.as_deref().map(source);
     if matches!(from, Some(Source::Reader(..))) && stdin().is_terminal() {
         ui::note("reading the inputs from the terminal; end them with Ctrl-D");
     }
-    Ok(input::one(from, &args.set)?)
+    Ok(input::one(from, texts)?)
 }
 
 /// Where inputs are read from; `-` is standard input.

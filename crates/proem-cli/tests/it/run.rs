@@ -317,6 +317,38 @@ fn wrong_usage_is_answered_before_anything_is_sent() {
     snapshot!(out);
 }
 
+/// What a file or a pipe says is one input's text, whatever it looks like.
+#[test]
+fn an_input_is_the_text_of_a_file() {
+    let server = start(vec![low(), low()]);
+    let fixture = fixture(&server, "");
+    let body = "{\"title\": \"not an object of inputs\"}\n";
+    fixture.write("body.txt", body);
+    let sent = |number: usize| String::from_utf8(server.requests()[number].body.clone()).unwrap();
+    let run = fixture.proem(&["run", "reviews/triage", "--set", "title=x", "--file", "body=body.txt"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    assert!(sent(0).contains("not an object of inputs"), "{}", sent(0));
+    let piped =
+        fixture.proem_with(&["run", "reviews/triage", "--set", "title=x", "--file", "body=-"], b"a pipe's text");
+    assert_eq!(piped.code(), 0, "{}", piped.stderr());
+    assert!(sent(1).contains("a pipe's text"), "{}", sent(1));
+
+    fixture.write("binary", b"\xff\xfe\x00");
+    let refused: Vec<String> = [
+        &["run", "reviews/triage", "--file", "body=gone.txt"][..],
+        &["run", "reviews/triage", "--file", "body=binary"],
+        &["run", "reviews/triage", "--file", "body"],
+        &["run", "reviews/triage", "--set", "body=x", "--file", "body=body.txt"],
+        &["run", "reviews/triage", "--input", "-", "--file", "body=-"],
+        &["run", "reviews/triage", "--set", "title=x", "--file", "bodi=body.txt"],
+    ]
+    .into_iter()
+    .map(|args| settled(&server, &fixture.proem(args)))
+    .collect();
+    snapshot!(refused.join("\n"));
+    assert_eq!(server.requests().len(), 2, "nothing else was sent");
+}
+
 #[test]
 fn an_attack_in_an_input_stays_out_and_is_told() {
     let server = start(vec![low()]);

@@ -1,7 +1,6 @@
 //! Many runs: their results to a file or to standard output, and what they came to to standard error.
 
 use std::cell::OnceCell;
-use std::path::Path;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,17 +11,16 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::RunArgs;
-use super::{account, single, source};
+use super::{account, single};
 use crate::failure::CommandFailure;
 use crate::ui::{self, grouped};
 
 pub(super) async fn run(
     args: &RunArgs,
-    path: &Path,
+    batch: Batch<'_>,
     setting: &RunSetting,
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
-    let batch = Batch { from: source(path), texts: &args.set, out: args.out.as_deref() };
     if args.dry_run {
         let print = |request| ui::document(&json::compact(&ui::tell(request))).map_err(CommandFailure::into_error);
         batch::requests(setting, batch, &print)?;
