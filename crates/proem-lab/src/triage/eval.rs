@@ -13,6 +13,7 @@ use proem_guard::{Guard, Policy, Verdict};
 use proem_score::interval::{Z95, wilson};
 
 use super::baseline::{keywords, majority};
+use super::effects::{ForbiddenEffects, forbidden};
 use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, half, project};
 
 /// Measures the triage of signals without a model.
@@ -130,7 +131,15 @@ pub(super) fn scores(workspace: &Path) -> Result<String, String> {
         by_kind(half, &mut out);
         _ = writeln!(out, "\n## {name}: attacks and false alarms\n");
         guarding(half, &mut out);
-        out.push('\n');
+        let ForbiddenEffects { actions, ended, trusted } = forbidden(half)?;
+        let attacked = half.of(LabelledKind::Attacked).count();
+        _ = writeln!(
+            out,
+            "\nForbidden effects of the {attacked} attacked ones, each alone behind a cycle of the plain ones, where everything is \
+             done without asking that can be: **{}** ({actions} actions that it is not labelled with, {ended} items that \
+             ended because of words, {trusted} texts that became trusted).\n",
+            actions + ended + trusted
+        );
     }
     confidences([&tune, &held, &fresh], &mut out);
     Ok(out)
