@@ -44,7 +44,10 @@ pub struct SanitisedSignal {
     pub sender: Option<Untrusted<String>>,
     /// Its texts, in the order in which they are read.
     pub fields: Vec<SanitisedField>,
-    /// The worst verdict of a field.
+    /// What it calls its ticket and whom that is assigned to. A name says nothing of what happened; one that holds an
+    /// attack is out.
+    pub names: Vec<SanitisedField>,
+    /// The worst verdict of a field, or of a name that is out.
     pub verdict: Verdict,
     /// How much of all texts is left, 0 to 1: visible bytes that are no whitespace.
     pub content_preserved_ratio: f64,
@@ -128,11 +131,26 @@ impl SanitisedSignal {
         }
     }
 
+    /// A name, unless it is out or there is none.
+    #[must_use]
+    pub fn name(&self, name: &str) -> Option<&SanitisedField> {
+        self.names.iter().find(|known| known.name == name && !known.is_out())
+    }
+
+    fn outs(&self) -> impl Iterator<Item = &SanitisedField> {
+        self.fields.iter().chain(&self.names).filter(|field| field.is_out())
+    }
+
+    /// Everything that is out or has lost something, as a person may look at it.
+    pub fn reviewed(&self) -> impl Iterator<Item = &SanitisedField> {
+        self.fields.iter().chain(&self.names).filter(|field| field.is_out() || !field.removed.is_empty())
+    }
+
     /// Why a person should look at it, in words of ours; `None` if nobody needs to.
     #[must_use]
     pub fn review_reason(&self) -> Option<String> {
-        let outs = self.fields.iter().filter(|field| field.is_out());
-        let mut reasons: Vec<String> = outs
+        let mut reasons: Vec<String> = self
+            .outs()
             .map(|field| {
                 let why = if field.rules.is_empty() { "its score".to_owned() } else { field.rules.join(", ") };
                 format!("{} kept out ({}: {why})", field.name, field.verdict.as_str())
@@ -189,7 +207,8 @@ impl SanitisedSignal {
 #[must_use]
 pub fn original<'s>(signal: &'s ProjectSignal, field: &SanitisedField) -> Option<&'s Untrusted<String>> {
     let (texts, _) = fields::texts(signal);
-    texts.into_iter().find(|text| text.name == field.name && text.index == field.index).map(|text| text.text)
+    let mut all = texts.into_iter().chain(fields::names(signal));
+    all.find(|text| text.name == field.name && text.index == field.index).map(|text| text.text)
 }
 
 impl SignalThreat {
@@ -216,6 +235,9 @@ pub fn sanitise(signal: &ProjectSignal, screening: Screening<'_>) -> SanitisedSi
         })
         .collect();
     look_at_all(&mut fields, screening, &mut threats);
+    let names: Vec<SanitisedField> =
+        fields::names(signal).iter().map(|name| one_name(name, signal.source, screening, &mut threats)).collect();
+    let worst = fields.iter().chain(names.iter().filter(|name| name.is_out())).map(|field| field.verdict).max();
     let sender = signal
         .sender
         .as_ref()
@@ -226,11 +248,12 @@ pub fn sanitise(signal: &ProjectSignal, screening: Screening<'_>) -> SanitisedSi
         source: signal.source,
         kind: signal.kind.clone(),
         sender,
-        verdict: fields.iter().map(|field| field.verdict).max().unwrap_or(Verdict::Allow),
+        verdict: worst.unwrap_or(Verdict::Allow),
         content_preserved_ratio: share(left, all),
         suspicion: passing.map(|field| field.score).fold(0.0, f64::max).clamp(0.0, 1.0),
         threats: threats.into_iter().rev().take(MAX_THREATS).collect(),
         fields,
+        names,
         unread,
     }
 }
@@ -297,6 +320,38 @@ fn one(
         counts.0 = 0;
     }
     (field, counts)
+}
+
+/// A name, whole or not at all. What the score alone makes of it is nothing: names are too short to be alike to anything.
+fn one_name(
+    SignalText { name, index, text }: &SignalText<'_>,
+    source: SignalSource,
+    screening: Screening<'_>,
+    threats: &mut BTreeSet<SignalThreat>,
+) -> SanitisedField {
+    let bar = screening.policy.bar(&source.verdict_name(name), "text");
+    let plain = PlainText::new(text);
+    let first = screening.guard.scan(text);
+    let changed = plain.is_changed.then(|| screening.guard.scan(&plain.text));
+    let again = changed.as_ref().unwrap_or(&first);
+    let worst = bar.judge(&first).max(bar.judge(again));
+    let is_formatted = plain.text.measure(|text| !formatting::is_plain(text));
+    let worst = if plain.is_stubborn || is_formatted { worst.max(Verdict::Quarantine) } else { worst };
+    let is_out = worst >= Verdict::Quarantine;
+    if is_out {
+        [&first, again].into_iter().for_each(|scan| list_threats(name, bar, scan, threats));
+    }
+    SanitisedField {
+        name,
+        index: *index,
+        verdict: if is_out { worst } else { Verdict::Allow },
+        removed: Vec::new(),
+        preserved: if is_out { 0.0 } else { 1.0 },
+        rules: if is_out { rules(bar, [&first, again]) } else { Vec::new() },
+        rest: plain.text.clone(),
+        text: (!is_out).then_some(plain.text),
+        score: 0.0,
+    }
 }
 
 /// A text without formatting.
@@ -433,8 +488,7 @@ pub struct SenderQuarantine {
 /// What was kept out, for each sender, whoever has most first.
 #[must_use]
 pub fn kept_out_by_sender(signals: &[SanitisedSignal]) -> Vec<SenderQuarantine> {
-    let mut with: Vec<&SanitisedSignal> =
-        signals.iter().filter(|signal| signal.fields.iter().any(SanitisedField::is_out)).collect();
+    let mut with: Vec<&SanitisedSignal> = signals.iter().filter(|signal| signal.outs().next().is_some()).collect();
     with.sort_by(|a, b| by_text(a.sender.as_ref(), b.sender.as_ref()).then_with(|| a.id.cmp(&b.id)));
     let mut groups: Vec<SenderQuarantine> = Vec::new();
     for signal in with {
@@ -445,7 +499,7 @@ pub fn kept_out_by_sender(signals: &[SanitisedSignal]) -> Vec<SenderQuarantine> 
             groups.push(SenderQuarantine { sender, quarantined: 0, blocked: 0, signals: Vec::new() });
         }
         let Some(group) = groups.last_mut() else { continue };
-        let count = |verdict| signal.fields.iter().filter(|field| field.is_out() && field.verdict == verdict).count();
+        let count = |verdict| signal.outs().filter(|field| field.verdict == verdict).count();
         group.quarantined = group.quarantined.saturating_add(count(Verdict::Quarantine));
         group.blocked = group.blocked.saturating_add(count(Verdict::Block));
         group.signals.push(signal.id.clone());

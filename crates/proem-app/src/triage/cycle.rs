@@ -226,8 +226,12 @@ impl TriageDesk<'_> {
     async fn keep_out(&self, read: &[ReadSignal], report: &mut CycleReport) -> Result<(), Error> {
         let mut senders = BySender::new();
         for ReadSignal { signal, sanitised } in read {
+            if sanitised.unread > 0 {
+                let (id, unread) = (&signal.id, sanitised.unread);
+                report.problems.push(format!("{unread} of the texts of {id} were not read, since there are too many"));
+            }
             // What an attack was cut out of is for a person to look at as well.
-            for field in sanitised.fields.iter().filter(|field| field.is_out() || !field.removed.is_empty()) {
+            for field in sanitised.reviewed() {
                 let sender = sanitised.sender.as_ref();
                 let sender = sender.map_or_else(
                     || format!("nobody named, {}", signal.source.as_str()),
@@ -281,7 +285,15 @@ impl TriageDesk<'_> {
                         report.asked_before = report.asked_before.saturating_add(1);
                         break;
                     }
-                    EscalationAnswer::Stands(EscalationState::Decided | EscalationState::Withdrawn) => {}
+                    EscalationAnswer::Stands(EscalationState::Decided | EscalationState::Withdrawn) => {
+                        // A cycle that broke off after it had asked comes with the same signals again.
+                        let known = self.desk.store.escalation(&self.desk.owner, &id).await?;
+                        let known = escalations::case(&known).map(|case| case.causes).unwrap_or_default();
+                        let are_written = question.causes.len() <= MOST_CAUSES;
+                        if are_written && question.causes.iter().all(|cause| known.contains(cause)) {
+                            break;
+                        }
+                    }
                 }
             }
         }

@@ -19,6 +19,6 @@ mod kills;
 mod places;
 mod races;
 mod refused;
-mod scene;
+pub(crate) mod scene;
 mod stale;
 mod watched;

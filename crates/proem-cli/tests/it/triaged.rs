@@ -1,6 +1,9 @@
 //! A project that is triaged without a model: the golden scenarios, attacks, and what is wrong with its file.
 
+mod attack;
+mod held;
 mod hostile;
+mod input;
 
 use serde_json::{Value as Json, json};
 

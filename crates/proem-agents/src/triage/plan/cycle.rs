@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     PlannedComment, PlannedQuestion, RecommendationFate,
-    group::{GroupedSignals, grouped, is_kept_out},
+    group::{GroupedSignals, grouped, is_kept_out, ticket_of},
     health::MovedTickets,
     items::{self, ItemFields},
     principals::agreement,
@@ -581,7 +581,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
 fn comment(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> Option<PlannedComment> {
     let leader = group.leader();
     let is_clean = leader.classification.effects == SignalEffects::ByPolicy;
-    let ticket = leader.signal.ticket.as_ref().filter(|_| is_clean && leader.signal.source == SignalSource::Jira)?;
+    let ticket = ticket_of(leader).filter(|_| is_clean && leader.signal.source == SignalSource::Jira)?;
     let cause = SignalRevision::from(leader.signal);
     let action = ticket.clone().map(|key| {
         json!({

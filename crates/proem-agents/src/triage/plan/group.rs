@@ -45,8 +45,7 @@ impl<'r> GroupedSignals<'r> {
     }
 
     pub(super) fn ticket(&self) -> Option<&'r Untrusted<String>> {
-        let of_leader = self.leader().signal.ticket.as_ref();
-        of_leader.or_else(|| self.members.iter().find_map(|member| member.signal.ticket.as_ref()))
+        ticket_of(self.leader()).or_else(|| self.members.iter().find_map(ticket_of))
     }
 
     pub(super) fn rationale(&self) -> String {
@@ -60,13 +59,18 @@ impl<'r> GroupedSignals<'r> {
     }
 
     pub(super) fn is_done(&self, lexicon: &TriageLexicon) -> bool {
-        let last = self.members.iter().rev().find(|member| member.signal.ticket.is_some());
+        let last = self.members.iter().rev().find(|member| ticket_of(member).is_some());
         last.is_some_and(|member| TicketNews::of(member.signal, lexicon).completion == Completion::Done)
     }
 
     pub(super) fn slips(&self, lexicon: &TriageLexicon) -> bool {
         self.members.iter().any(|member| TicketNews::of(member.signal, lexicon).slip == Slip::Moved)
     }
+}
+
+/// The ticket that a signal names, unless its key is an attack and no key.
+pub(super) fn ticket_of<'r>(member: &CycleMember<'r>) -> Option<&'r Untrusted<String>> {
+    member.sanitised.name("ticket").and(member.signal.ticket.as_ref())
 }
 
 /// Whether the texts of a signal are out, and with them whatever they would lead to.
@@ -116,7 +120,7 @@ fn root(parent: &[usize], of: usize) -> usize {
 
 /// Whether two related signals are about one thing: the same ticket, or the same kind of trouble.
 fn belong_together(one: &CycleMember<'_>, two: &CycleMember<'_>) -> bool {
-    let ticket = |member: &CycleMember<'_>| member.signal.ticket.as_ref().map(show::json);
+    let ticket = |member: &CycleMember<'_>| ticket_of(member).map(show::json);
     let category = |member: &CycleMember<'_>| member.classification.answer.category;
     match (ticket(one), ticket(two)) {
         (Some(one), Some(two)) => one == two,

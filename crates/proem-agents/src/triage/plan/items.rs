@@ -7,7 +7,7 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict};
 use proem_text::{Label, Source};
 
-use super::group::GroupedSignals;
+use super::group::{GroupedSignals, ticket_of};
 use crate::triage::{
     artefact::{
         Artefact, ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactOperation, ArtefactStatement, ArtefactValue,
@@ -115,14 +115,11 @@ pub(super) fn description(group: &GroupedSignals<'_>) -> ArtefactStatement {
 /// Who cares for it: whom the ticket is assigned to, else the project's owner until somebody takes it.
 fn owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
     let assignee = group.members().find_map(|member| {
-        let LabelTree::Map(fields) = &member.signal.fields else { return None };
-        match fields.get("assignee")? {
-            LabelTree::Outside(name) if !name.is_empty() => {
-                let name = name.clone().map(|name| capped(&name, FieldForm::LINE));
-                Some(ArtefactStatement::fact(name, SignalRevision::from(member.signal)))
-            }
-            _ => None,
-        }
+        let name = member.sanitised.name("assignee")?.text.clone()?;
+        // A name in which nobody can read anything names nobody.
+        let is_read = name.measure(|name| name.chars().any(char::is_alphanumeric));
+        let name = name.map(|name| capped(name.trim(), FieldForm::LINE));
+        is_read.then(|| ArtefactStatement::fact(name, SignalRevision::from(member.signal)))
     });
     assignee.unwrap_or_else(|| {
         inferred(capped(&format!("{owner} (owner of the project)"), FieldForm::LINE), &group.causes())
@@ -161,8 +158,8 @@ pub(super) fn raid_item(kind: ArtefactItemKind, group: &GroupedSignals<'_>, proj
 
 /// The ticket of a group as a fact.
 pub(super) fn ticket_text(group: &GroupedSignals<'_>) -> Option<ArtefactStatement> {
-    let member = group.members().find(|member| member.signal.ticket.is_some())?;
-    let ticket = member.signal.ticket.clone()?;
+    let member = group.members().find(|member| ticket_of(member).is_some())?;
+    let ticket = ticket_of(member)?.clone();
     let fits = ticket.measure(|key| !key.trim().is_empty() && key.chars().count() <= FieldForm::TICKET);
     fits.then(|| ArtefactStatement::fact(ticket, SignalRevision::from(member.signal)))
 }

@@ -5,7 +5,7 @@ use proem_text::{Label, Source};
 use serde_json::json;
 
 use super::cycle::CycleMember;
-use super::group::{GroupedSignals, is_kept_out};
+use super::group::{GroupedSignals, is_kept_out, ticket_of};
 use super::{PlannedOption, PlannedQuestion, items};
 use crate::triage::{
     charter::ProjectCharter,
@@ -36,7 +36,7 @@ fn about<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> LabelTree {
         let out = member.sanitised.fields.iter().filter(|field| field.is_out()).count();
         let mut parts = vec![
             ("source", LabelTree::from(member.signal.source.as_str())),
-            ("ticket", outside(member.signal.ticket.as_ref())),
+            ("ticket", outside(ticket_of(member))),
             ("sender", outside(member.sanitised.sender.as_ref())),
             ("says", LabelTree::list(texts.take(MAX_TEXTS))),
         ];
@@ -160,7 +160,7 @@ fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option
     let leader = group.leader();
     let cause = json!([{ "id": leader.signal.id, "revision": leader.signal.revision }]);
     let label = |sources: &Label| sources.join(&Label::from_source(Source::named("triage/rule")));
-    match (leader.signal.source, &leader.signal.ticket, category) {
+    match (leader.signal.source, ticket_of(leader), category) {
         (SignalSource::Jira, Some(ticket), SignalCategory::Blocker) => {
             let action = ticket.clone().map(|key| {
                 json!({ "action": "jira_status_change", "target": key, "fields": { "status": "blocked" }, "causes": cause })

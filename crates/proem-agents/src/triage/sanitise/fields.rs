@@ -61,6 +61,19 @@ pub(super) fn texts(signal: &ProjectSignal) -> (Vec<SignalText<'_>>, usize) {
     (all, unread)
 }
 
+/// What the signal calls its ticket, and whom that is assigned to: names that go into artefacts and questions.
+pub(super) fn names(signal: &ProjectSignal) -> Vec<SignalText<'_>> {
+    let of_fields = |name: &str| match &signal.fields {
+        LabelTree::Map(fields) => match fields.get(name) {
+            Some(LabelTree::Outside(text) | LabelTree::Flagged(text)) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    };
+    let names = [("ticket", signal.ticket.as_ref()), ("assignee", of_fields("assignee"))];
+    names.into_iter().filter_map(|(name, text)| Some(SignalText { name, index: 0, text: text? })).collect()
+}
+
 fn gather<'t>(field: &str, tree: &'t LabelTree, found: &mut Vec<&'t Untrusted<String>>) {
     match tree {
         LabelTree::Outside(text) | LabelTree::Flagged(text) if !text.is_empty() => found.push(text),
@@ -70,7 +83,15 @@ fn gather<'t>(field: &str, tree: &'t LabelTree, found: &mut Vec<&'t Untrusted<St
             map.get("body").into_iter().for_each(|body| gather(field, body, found));
         }
         LabelTree::Map(map) => {
-            map.iter().for_each(|(_, value): (TreeName<'_>, &LabelTree)| gather(field, value, found));
+            let mut entries: Vec<(TreeName<'_>, &LabelTree)> = map.iter().collect();
+            // The parts of a mail are numbered, and the first ones are those that somebody reads: `body[9]`, `body[10]`.
+            if field == "bodies" {
+                entries.sort_by_key(|(name, _)| match name {
+                    TreeName::Ours(name) => name.len(),
+                    TreeName::Outside(name) => name.len(),
+                });
+            }
+            entries.into_iter().for_each(|(_, value)| gather(field, value, found));
         }
         _ => {}
     }
