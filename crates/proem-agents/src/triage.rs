@@ -8,6 +8,7 @@
 //! `mail/body`); ids, revisions and notes hold no text from outside; nothing is dropped without being listed; the
 //! order in which signals come changes no result; nothing here reads a clock.
 
+pub mod answer;
 pub mod artefact;
 pub mod charter;
 mod classify;
@@ -23,8 +24,8 @@ mod sources;
 
 pub use self::{
     classify::{
-        ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, SignalClassification, SignalInBatch,
-        Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify,
+        ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, ReasoningNeed, SignalClassification,
+        SignalInBatch, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify,
     },
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},

@@ -192,6 +192,17 @@ impl ProjectCharter {
         }
     }
 
+    /// Whether an address belongs to nobody inside: by the stakeholder's own line, else by the own domains.
+    #[must_use]
+    pub fn is_outside(&self, address: &str) -> bool {
+        let by_domain = || {
+            let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain).to_lowercase();
+            !self.domains.iter().any(|own| domain == *own || domain.ends_with(&format!(".{own}")))
+        };
+        let inside = self.stakeholder(address).and_then(|known| known.inside);
+        inside.map_or_else(by_domain, |is_inside| !is_inside)
+    }
+
     /// The stakeholder of an address, whatever its case.
     #[must_use]
     pub fn stakeholder(&self, address: &str) -> Option<&CharterStakeholder> {

@@ -9,13 +9,14 @@
 //! derives from a text that is out is never done, only shown to a person; no signal changes another's answer but for
 //! the ids of related ones.
 //!
-//! This is the degraded mode: what a model answers has the same form.
+//! This is the degraded mode: what a model answers has the same form, and stands as far as `told` lets it.
 
 mod confidence;
 mod correlation;
 mod facts;
 mod importance;
 mod lexicon;
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +37,7 @@ pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
     facts::{Completion, Slip, Standstill, TicketNews},
     lexicon::TriageLexicon,
+    told::ReasoningNeed,
 };
 
 /// What a strong term adds to its category.
@@ -87,7 +89,7 @@ pub struct SignalClassification {
     pub basis: ClassificationBasis,
     /// What may be done because of it. A system's own word needs no text and is not bound by what the texts hold.
     pub effects: SignalEffects,
-    /// Whether no model was asked, which is always so here and is shown with the answer.
+    /// Whether rules alone said so, without a model; it is shown with the answer.
     pub is_degraded: bool,
 }
 

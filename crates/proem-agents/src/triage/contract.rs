@@ -1,4 +1,4 @@
-//! What the stages of triage answer with: eight tools, each a Rust type whose schema is its contract.
+//! What the stages of triage answer with: nine tools, each a Rust type whose schema is its contract.
 //!
 //! Invariants: every text and list has a maximum; what is required on a condition is required by the schema; a value
 //! that a stage computes by rules meets the same contract as one that a model writes.
@@ -7,6 +7,7 @@
 //! keeps it under the labels of the request, as [`proem_guard::LabelTree`] does.
 
 mod artefacts;
+mod comment;
 mod draft;
 mod escalation;
 mod signal;
@@ -17,6 +18,7 @@ use super::artefact::{self, ArtefactKind};
 
 pub use self::{
     artefacts::{EscalationAction, EscalationActionType},
+    comment::JiraComment,
     draft::{CommunicationRecipient, CommunicationTone, CommunicationType, CommunicationUrgency, DraftCommunication},
     escalation::{CreateEscalation, EscalationContext, EscalationOption, EscalationReason},
     signal::{ClassifySignal, RecommendedAction, SanitiseSignal, SignalCategory, SignalImportance, TimeSensitivity},
@@ -29,12 +31,12 @@ pub(super) const MAX_SENTENCE: usize = 500;
 /// The most signals that one answer names.
 pub(super) const MAX_SIGNALS: usize = 50;
 
-/// The contracts of all eight tools, in the order of the stages.
+/// The contracts of all nine tools, in the order of the stages.
 ///
 /// # Errors
 ///
 /// If one of the types has no end, which a test excludes.
-pub fn contracts() -> Result<[Contract; 8], Error> {
+pub fn contracts() -> Result<[Contract; 9], Error> {
     Ok([
         Contract::of::<SanitiseSignal>("sanitise_signal")?,
         Contract::of::<ClassifySignal>("classify_signal")?,
@@ -44,6 +46,7 @@ pub fn contracts() -> Result<[Contract; 8], Error> {
         artefact::contract(ArtefactKind::DecisionLog)?,
         Contract::of::<DraftCommunication>("draft_communication")?,
         Contract::of::<CreateEscalation>("create_escalation")?,
+        Contract::of::<JiraComment>("jira_comment")?,
     ])
 }
 

@@ -169,16 +169,28 @@ impl SanitisedSignal {
         (!reason.is_empty()).then_some(reason)
     }
 
-    /// The whole as `sanitise_signal` answers it: the content keeps its labels, all else is ours.
+    /// All its texts that may be read, a line each, up to the most characters of one content.
     #[must_use]
-    pub fn to_tree(&self) -> LabelTree {
+    pub fn content(&self) -> Untrusted<String> {
         let texts: Vec<&Untrusted<String>> = self.fields.iter().filter_map(|field| field.text.as_ref()).collect();
-        let content = Untrusted::join(&texts, "\n").0.map(|mut text| {
+        Untrusted::join(&texts, "\n").0.map(|mut text| {
             if let Some((end, _)) = text.char_indices().nth(MAX_CONTENT) {
                 text.truncate(end);
             }
             text
-        });
+        })
+    }
+
+    /// The same signal under suspicion: what may be done because of it needs approval.
+    #[must_use]
+    pub fn suspected(self) -> Self {
+        Self { verdict: self.verdict.max(Verdict::Flag), ..self }
+    }
+
+    /// The whole as `sanitise_signal` answers it: the content keeps its labels, all else is ours.
+    #[must_use]
+    pub fn to_tree(&self) -> LabelTree {
+        let content = self.content();
         let content = if self.verdict > Verdict::Allow { LabelTree::Flagged(content) } else { content.into() };
         let kind = match &self.kind {
             SignalKind::Unknown(name) => LabelTree::Outside(name.clone()),

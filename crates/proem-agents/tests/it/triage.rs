@@ -7,6 +7,7 @@
     reason = "a test reads files, says what it skips, and may stop at what it didn't expect"
 )]
 
+mod answer;
 mod artefact;
 mod asana;
 mod bad_input;

@@ -27,10 +27,12 @@ impl SourceTree {
             let kind = entry.file_type().map_err(problem)?;
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{prefix}{name}");
+            // In a worktree `.git` is a file.
+            if SKIPPED.contains(&path.as_str()) || SKIPPED.contains(&name.as_str()) {
+                continue;
+            }
             if kind.is_dir() {
-                if !SKIPPED.contains(&path.as_str()) && !SKIPPED.contains(&name.as_str()) {
-                    self.read_folder(&entry.path(), &format!("{path}/"))?;
-                }
+                self.read_folder(&entry.path(), &format!("{path}/"))?;
             } else if kind.is_file() {
                 let bytes = fs::read(entry.path()).map_err(|error| format!("could not read `{path}`: {error}"))?;
                 self.files.insert(path, String::from_utf8(bytes).unwrap_or_default());

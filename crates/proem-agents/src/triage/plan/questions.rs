@@ -147,12 +147,7 @@ fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionPart
 pub(super) fn is_outside(member: &CycleMember<'_>, charter: &ProjectCharter) -> bool {
     let address = member.signal.sender.as_ref().and_then(|sender| sender.address.as_ref()).map(show::json);
     let Some(address) = address.as_ref().and_then(|address| address.as_str()) else { return true };
-    let by_domain = || {
-        let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain).to_lowercase();
-        !charter.domains.iter().any(|own| domain == *own || domain.ends_with(&format!(".{own}")))
-    };
-    let inside = charter.stakeholder(address).and_then(|known| known.inside);
-    inside.map_or_else(by_domain, |is_inside| !is_inside)
+    charter.is_outside(address)
 }
 
 /// An option that changes the ticket, where a ticket system could do it: only a person's choice makes such an action.

@@ -15,6 +15,7 @@ draft_communication recipient: email name is_external
 create_escalation: project_id title context options agent_recommendation agent_rationale escalation_reason
 create_escalation context: summary background signals_involved time_sensitivity
 create_escalation options[]: id label description pros cons actions_if_chosen
+jira_comment: ticket_id body signals_referenced
 ";
 
 /// The words of each closed list. What was decided since is in it: mail and plain lines are sources.

@@ -22,6 +22,11 @@ pub(super) fn sanitised(signal: &ProjectSignal) -> SanitisedSignal {
     under(signal, &Policy::shipped().unwrap())
 }
 
+/// What a question about the shipped guard and policy comes to.
+pub(super) fn screened<T>(question: impl FnOnce(Screening<'_>) -> T) -> T {
+    question(Screening { guard: guard(), policy: &Policy::shipped().unwrap() })
+}
+
 fn under(signal: &ProjectSignal, policy: &Policy) -> SanitisedSignal {
     sanitise(signal, Screening { guard: guard(), policy })
 }
