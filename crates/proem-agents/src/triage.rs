@@ -16,6 +16,7 @@ pub mod contract;
 mod date;
 mod draft;
 mod log;
+pub mod pipeline;
 pub mod plan;
 mod rich_text;
 mod sanitise;

@@ -77,6 +77,29 @@ pub struct StageCall {
     pub arguments: Untrusted<Json>,
 }
 
+impl StageCall {
+    /// Whether it is about the signal of this id.
+    #[must_use]
+    pub fn names(&self, id: &str) -> bool {
+        self.arguments.measure(|value| value.get("signal_id").and_then(Json::as_str) == Some(id))
+    }
+
+    /// Whether the signal of this id is among those that it names.
+    #[must_use]
+    pub fn names_among(&self, id: &str) -> bool {
+        const LISTS: [&str; 3] = ["/signals_referenced", "/signals_incorporated", "/context/signals_involved"];
+        self.arguments.measure(|value| {
+            let lists = LISTS.iter().filter_map(|place| value.pointer(place).and_then(Json::as_array));
+            lists.flatten().any(|named| named.as_str() == Some(id))
+        })
+    }
+
+    /// Its arguments as their type; `None` only for what no contract has checked.
+    pub(super) fn typed<T: DeserializeOwned>(&self) -> Option<T> {
+        typed(&self.arguments)
+    }
+}
+
 /// The calls of an answer, in the model's order. A contract has checked them before.
 #[must_use]
 pub fn stage_calls(value: &Untrusted<Json>) -> Vec<StageCall> {

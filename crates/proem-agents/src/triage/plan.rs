@@ -2,11 +2,14 @@
 //!
 //! A signal's classification recommends something; [`RecommendationFate::of`] is the table of what that may become at
 //! each level. What becomes of an artefact is worked out by [`CyclePlan`], with one item for each ticket; what a
-//! person has to decide becomes a question with two to five options, each with one typed action or none.
+//! person has to decide becomes a question with two to five options, each with one typed action or none. What a model
+//! proposes goes into the same plan: its question stands in for the one of the rules, its draft for the one that says
+//! that nobody drafts, and its changes of artefacts come on top of those of the rules.
 //!
 //! Invariants: nothing here performs, stores or permits anything; text from outside keeps its label in everything that
 //! is planned; a signal that is blocked or kept out gives no action and no item; without a model nothing is drafted,
-//! and what would be is a question that says so; the same signals in the same order give the same plan.
+//! and what would be is a question that says so; a proposal that has no place is counted; the same signals and proposals
+//! in the same order give the same plan.
 
 mod backlog;
 mod cycle;
@@ -14,17 +17,23 @@ mod finish;
 mod group;
 mod health;
 mod items;
+mod outcome;
 mod principals;
+mod proposed;
 mod questions;
+
+use std::collections::BTreeSet;
 
 use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel};
 use proem_guard::{LabelTree, Untrusted};
 use serde_json::Value as Json;
 
+use super::answer::DraftFault;
 use super::contract::{EscalationReason, RecommendedAction, TimeSensitivity};
 
 pub use self::{
-    cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, SignalOutcome, SignalOutcomeKind, plan},
+    cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan},
+    outcome::{SignalOutcome, SignalOutcomeKind},
     principals::{agreement, principals},
 };
 
@@ -65,13 +74,26 @@ impl RecommendationFate {
     }
 }
 
-/// A comment that may go to a ticket: words of ours alone.
+/// A comment that may go to a ticket: words of ours alone, or a model's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedComment {
     /// The action as an agent would give it.
     pub action: Untrusted<Json>,
     /// The signal that it is for.
     pub cause: SignalRevision,
+    /// How many principals say what it rests on.
+    pub agreeing: u32,
+}
+
+/// A mail that may go out: a model worded it, and whom it goes to is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedDraft {
+    /// The action as an agent would give it.
+    pub action: Untrusted<Json>,
+    /// The signals that it answers.
+    pub causes: Vec<SignalRevision>,
+    /// What its wording breaks, for which a person has to approve it.
+    pub faults: BTreeSet<DraftFault>,
     /// How many principals say what it rests on.
     pub agreeing: u32,
 }
@@ -105,7 +127,7 @@ pub struct PlannedOption {
     /// `A`, `B`, `C`.
     pub id: &'static str,
     /// What it means.
-    pub label: &'static str,
+    pub label: LabelTree,
     /// The one action that follows, as an agent would give it; `None` if nothing does.
     pub action: Option<Untrusted<Json>>,
 }

@@ -17,6 +17,7 @@ mod corpus;
 mod graph;
 mod jira;
 mod laws;
+mod pipeline;
 mod plan;
 mod sanitise;
 mod written;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use proem_agents::screen::Screening;
+use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
 use proem_agents::triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
@@ -185,6 +186,7 @@ impl TriageDesk<'_> {
             .collect();
         let artefacts = self.artefacts().await?;
         let actor = ArtefactActor::System("triage".to_owned());
+        let proposals = &ModelProposals::default();
         let context = CycleContext {
             charter: &self.charter,
             level: self.desk.level(),
@@ -192,14 +194,18 @@ impl TriageDesk<'_> {
             lexicon: &self.lexicon,
             artefacts: &artefacts,
             actor: &actor,
+            proposals,
             now: when::now().max(self.desk.status.last_seen),
         };
         let plan = plan(&members, &context);
         let mut report = CycleReport::default();
         self.keep_out(read, &mut report).await?;
         self.ask(&plan, &mut report).await?;
-        self.comment(&plan, &mut report).await?;
+        self.propose(&plan, &mut report).await?;
         self.notify(&plan, &mut report).await?;
+        if plan.unused > 0 {
+            report.problems.push(format!("proposals of a model that have no place in the cycle: {}", plan.unused));
+        }
         report.problems.extend(plan.refused.iter().map(|violation| format!("a change was left out: {violation}")));
         let finish = self.finish(&plan, &report, began)?;
         match self.desk.store.finish_cycle(finish).await? {
@@ -326,7 +332,7 @@ impl TriageDesk<'_> {
                     Err(_) => continue,
                 },
             };
-            let label = LabelTree::from(option.label).write().map_err(unwritten)?;
+            let label = option.label.write().map_err(unwritten)?;
             options.push(EscalationOption { id: option.id.to_owned(), label, action });
         }
         Ok(NewEscalation {
@@ -342,12 +348,25 @@ impl TriageDesk<'_> {
         })
     }
 
-    /// Sends comments down the corridor of actions.
-    async fn comment(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
+    /// Sends mails and comments down the corridor of actions.
+    async fn propose(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
         for comment in &plan.comments {
             match self.desk.propose_agreed(&comment.action, comment.agreeing).await {
                 Ok(proposal) => report.actions.push(("jira_comment".to_owned(), proposal.fate)),
                 Err(error) => report.problems.push(format!("a comment was not proposed: {error}")),
+            }
+        }
+        for draft in &plan.drafts {
+            match self.desk.propose_agreed(&draft.action, draft.agreeing).await {
+                Ok(proposal) => {
+                    let name = proposal.action.name().unwrap_or("email").to_owned();
+                    report.actions.push((name, proposal.fate));
+                }
+                Err(error) => report.problems.push(format!("a mail was not proposed: {error}")),
+            }
+            if !draft.faults.is_empty() {
+                let faults: Vec<&str> = draft.faults.iter().map(|fault| fault.in_words()).collect();
+                report.problems.push(format!("a drafted mail needs approval: {}", faults.join("; ")));
             }
         }
         Ok(())
@@ -429,10 +448,11 @@ fn counts(plan: &CyclePlan, report: &CycleReport) -> Json {
         "logged": of("logged"),
         "incorporated": of("incorporated"),
         "commented": of("commented"),
+        "drafted": of("drafted"),
         "escalated": of("escalated"),
         "keptOut": of("kept-out"),
         "changes": changes,
         "questions": report.questions.len(),
-        "degraded": true,
+        "degraded": plan.outcomes.iter().all(|outcome| outcome.is_degraded),
     })
 }

@@ -20,7 +20,7 @@ use crate::when;
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TriageRun")]
 pub struct TriageOutput {
-    /// Whether no model was asked, which is always so.
+    /// Whether rules alone said what signals are about.
     degraded: bool,
     /// What came in; null in a cycle's line.
     came: Option<CameOut>,
@@ -66,7 +66,7 @@ struct SignalOut {
     id: String,
     /// Which content it has: a hash.
     revision: String,
-    /// `logged`, `incorporated`, `commented`, `escalated` or `kept-out`.
+    /// `logged`, `incorporated`, `commented`, `drafted`, `escalated` or `kept-out`.
     outcome: &'static str,
     /// `critical`, `high`, `medium` or `low`.
     importance: &'static str,
@@ -82,7 +82,7 @@ struct SignalOut {
     source_agreement: f64,
     /// The items of artefacts that it is about.
     items: Vec<String>,
-    /// Whether no model was asked.
+    /// Whether rules alone said what it is about.
     degraded: bool,
 }
 
@@ -148,7 +148,7 @@ impl TriageOutput {
             confidence: outcome.confidence,
             source_agreement: outcome.source_agreement(),
             items: outcome.items.iter().map(ToString::to_string).collect(),
-            degraded: true,
+            degraded: outcome.is_degraded,
         });
         let changes = report.changes.iter().map(|change| ChangeOut {
             artefact: change.artefact.kind().as_str(),
@@ -161,7 +161,7 @@ impl TriageOutput {
             heading: show::tree_json(&asked.heading),
         });
         Self {
-            degraded: true,
+            degraded: report.outcomes.iter().all(|outcome| outcome.is_degraded),
             came: counts.map(came),
             signals: signals.collect(),
             changes: changes.collect(),

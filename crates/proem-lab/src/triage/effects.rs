@@ -1,5 +1,6 @@
 //! What signals that carry an attack would do at the highest level of autonomy, beside a project's ordinary ones.
 
+use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{Artefact, ArtefactActor, ItemChangeKind};
 use proem_agents::triage::charter::ProjectCharter;
 use proem_agents::triage::contract::RecommendedAction;
@@ -45,6 +46,7 @@ pub(super) fn forbidden(half: &TriagedHalf) -> Result<ForbiddenEffects, String> 
         })
         .collect();
     let actor = ArtefactActor::System("triage".to_owned());
+    let proposals = ModelProposals::default();
     let of = |batch: &[CycleMember<'_>], artefacts: &ArtefactSet| {
         plan(
             batch,
@@ -55,6 +57,7 @@ pub(super) fn forbidden(half: &TriagedHalf) -> Result<ForbiddenEffects, String> 
                 lexicon: &lexicon,
                 artefacts,
                 actor: &actor,
+                proposals: &proposals,
                 now: NOW,
             },
         )

@@ -6,7 +6,11 @@ use proem_engine::effect::key::SignalRevision;
 use proem_guard::{LabelTree, Untrusted};
 use serde_json::{Value as Json, json};
 
-use super::{AnswerRemark, AnswerScope, typed};
+use super::{
+    AnswerRemark, AnswerScope,
+    draft::{DraftApproval, with_causes},
+    typed,
+};
 use crate::triage::artefact::ArtefactKind;
 use crate::triage::contract::{
     CreateEscalation, EscalationAction, EscalationActionType, EscalationReason, TimeSensitivity,
@@ -43,6 +47,15 @@ pub struct ModelOption {
     pub label: Untrusted<String>,
     /// The one action that follows, without its causes; `None` if nothing does.
     pub action: Option<Untrusted<Json>>,
+}
+
+impl ModelOption {
+    /// The action that follows, because of these signals.
+    #[must_use]
+    pub fn action(&self, causes: &[SignalRevision]) -> Option<Untrusted<Json>> {
+        // A person chooses it, so nobody else has to approve it.
+        self.action.as_ref().map(|action| with_causes(action, causes, DraftApproval::ByPolicy))
+    }
 }
 
 impl ModelEscalation {

@@ -76,6 +76,8 @@ pub enum ArtefactRule {
     NotAUser,
     /// An open blocker names an item of the RAID log that is open.
     BlockerWithoutRaidItem,
+    /// There is one open item about the same.
+    AlreadyThere,
     /// A change of colour is justified in the summary.
     ColourWithoutJustification,
     /// An open item has a next step.
@@ -117,6 +119,7 @@ impl fmt::Display for ArtefactRule {
                 f.write_str("the colour changes without a justification; say why in status_summary")
             }
             Self::NoNextStep => f.write_str("an open item has no next step; give one"),
+            Self::AlreadyThere => f.write_str("an item about the same is open; change that one"),
             Self::Vanished => f.write_str("an open item is left out; nothing is deleted, close it with a reason"),
         }
     }

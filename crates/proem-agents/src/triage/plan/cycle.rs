@@ -7,14 +7,17 @@ use proem_guard::show;
 use serde_json::json;
 
 use super::{
-    PlannedComment, PlannedQuestion, RecommendationFate,
+    PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate,
     group::{GroupedSignals, grouped, is_kept_out, ticket_of},
     health::MovedTickets,
     items::{self, ItemFields},
+    outcome::{SignalOutcome, SignalOutcomeKind},
     principals::agreement,
+    proposed::{self, OpenProposals},
     questions,
 };
 use crate::triage::{
+    answer::ModelProposals,
     artefact::{
         AppliedChange, Artefact, ArtefactActor, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind,
         ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, ItemStatus, RuleViolation, SignalReferences,
@@ -93,84 +96,10 @@ pub struct CycleContext<'c> {
     pub artefacts: &'c ArtefactSet,
     /// Who changes them.
     pub actor: &'c ArtefactActor,
+    /// What a model proposes; nothing where none was asked.
+    pub proposals: &'c ModelProposals,
     /// The time of the cycle.
     pub now: Time,
-}
-
-/// What became of a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SignalOutcomeKind {
-    /// It was written down.
-    Logged,
-    /// It changed an artefact.
-    Incorporated,
-    /// A comment was proposed.
-    Commented,
-    /// A person is asked.
-    Escalated,
-    /// Its texts were kept out, and nothing happens because of it.
-    KeptOut,
-}
-
-impl SignalOutcomeKind {
-    /// The word that it is written with.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Logged => "logged",
-            Self::Incorporated => "incorporated",
-            Self::Commented => "commented",
-            Self::Escalated => "escalated",
-            Self::KeptOut => "kept-out",
-        }
-    }
-}
-
-/// What became of a signal, in words and numbers of ours.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SignalOutcome {
-    /// Which one.
-    pub id: SignalRevision,
-    /// What became of it.
-    pub kind: SignalOutcomeKind,
-    /// How much it matters.
-    pub importance: SignalImportance,
-    /// What it is about.
-    pub category: SignalCategory,
-    /// What was recommended.
-    pub action: RecommendedAction,
-    /// What decided the category.
-    pub basis: ClassificationBasis,
-    /// How often a classification like this one is right, 0 to 1.
-    pub confidence: f64,
-    /// How many principals say what is said.
-    pub agreeing: u32,
-    /// The items that it is about.
-    pub items: Vec<ArtefactItemId>,
-}
-
-impl SignalOutcome {
-    /// How far sources agree: 0.5 if one principal says so, 1 if two or more do.
-    #[must_use]
-    pub fn source_agreement(&self) -> f64 {
-        f64::from(self.agreeing.min(2)) / 2.0
-    }
-
-    /// As it is kept and published.
-    #[must_use]
-    pub fn to_json(&self) -> serde_json::Value {
-        json!({
-            "outcome": self.kind.as_str(),
-            "importance": self.importance.as_str(),
-            "category": self.category.as_str(),
-            "action": self.action.as_str(),
-            "basis": self.basis.as_str(),
-            "confidence": self.confidence,
-            "sourceAgreement": self.source_agreement(),
-            "items": self.items.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "degraded": true,
-        })
-    }
 }
 
 /// What a cycle changes and asks.
@@ -182,10 +111,14 @@ pub struct CyclePlan {
     pub questions: Vec<PlannedQuestion>,
     /// Comments that may go to tickets.
     pub comments: Vec<PlannedComment>,
+    /// Mails that may go out.
+    pub drafts: Vec<PlannedDraft>,
     /// What became of each signal, in their order.
     pub outcomes: Vec<SignalOutcome>,
     /// Rules that a planned change would have broken: it was left out, and a person should know.
     pub refused: Vec<RuleViolation>,
+    /// How many proposals of a model have no place: nothing of the kind was to be done about their signals.
+    pub unused: usize,
 }
 
 /// Plans a cycle. Signals come in the order in which they happened to come.
@@ -203,6 +136,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
         slip: None,
         synced: None,
         causes: BTreeMap::new(),
+        proposals: OpenProposals::new(context.proposals),
     };
     let mut plan = CyclePlan::default();
     let mut outcomes: BTreeMap<SignalRevision, SignalOutcome> = BTreeMap::new();
@@ -218,7 +152,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
             } else {
                 kind
             };
-            outcomes.insert(id.clone(), outcome(id, member, kind, agreeing, items.clone()));
+            outcomes.insert(id, SignalOutcome::new(member, kind, agreeing, items.clone()));
         }
     }
     let AskedTogether { withheld, uncommented, rescoped, unread } = together;
@@ -241,30 +175,11 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     if context.gate == ArtefactGate::Permitted {
         cycle.backlog(&groups);
     }
+    plan.unused = cycle.proposals.left();
     cycle.finish(&known, &mut plan);
+    proposed::update(context, &known, &mut plan);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
     plan
-}
-
-fn outcome(
-    id: SignalRevision,
-    member: &CycleMember<'_>,
-    kind: SignalOutcomeKind,
-    agreeing: u32,
-    items: Vec<ArtefactItemId>,
-) -> SignalOutcome {
-    let answer = &member.classification.answer;
-    SignalOutcome {
-        id,
-        kind,
-        importance: answer.importance,
-        category: answer.category,
-        action: answer.recommended_action,
-        basis: member.classification.basis,
-        confidence: answer.confidence,
-        agreeing,
-        items,
-    }
 }
 
 /// Groups that are asked about in one question.
@@ -295,6 +210,8 @@ pub(super) struct Cycle<'c, 'r> {
     /// The last signal of a listed backlog, and the word for its source.
     pub(super) synced: Option<(SignalRevision, &'static str)>,
     pub(super) causes: BTreeMap<ArtefactKind, BTreeSet<SignalRevision>>,
+    /// What a model proposes and nothing was made of yet.
+    proposals: OpenProposals<'c>,
 }
 
 impl<'c, 'r> Cycle<'c, 'r> {
@@ -323,12 +240,23 @@ impl<'c, 'r> Cycle<'c, 'r> {
                 return (SignalOutcomeKind::Escalated, items);
             }
         }
+        let is_drafted = !is_out && action == RecommendedAction::DraftCommunication;
+        if let Some(draft) = is_drafted.then(|| self.proposals.draft(&group.causes())).flatten() {
+            if fate == RecommendationFate::Onward {
+                plan.drafts.push(proposed::draft(group, draft, self.context.charter));
+                return (SignalOutcomeKind::Drafted, items);
+            }
+            plan.questions.push(proposed::question_of_draft(group, draft));
+            return (SignalOutcomeKind::Escalated, items);
+        }
         let asks = match action {
             RecommendedAction::Escalate | RecommendedAction::DeferToSonnet | RecommendedAction::DraftCommunication => {
                 true
             }
             RecommendedAction::AddJiraComment if fate == RecommendationFate::Onward => {
-                if let Some(comment) = comment(group, self.context.charter) {
+                let proposed = if is_out { None } else { self.proposals.comment(&group.causes()) };
+                let worded = proposed.map(|comment| proposed::comment(group, comment, self.context.charter));
+                if let Some(comment) = worded.or_else(|| comment(group, self.context.charter)) {
                     plan.comments.push(comment);
                     return (SignalOutcomeKind::Commented, items);
                 }
@@ -340,6 +268,11 @@ impl<'c, 'r> Cycle<'c, 'r> {
             }
             RecommendedAction::UpdateArtefact | RecommendedAction::NoAction => false,
         };
+        let worded = if asks && !is_out { self.proposals.escalation(&group.causes()) } else { None };
+        if let Some(escalation) = worded {
+            plan.questions.push(proposed::question(group, escalation));
+            return (SignalOutcomeKind::Escalated, items);
+        }
         if asks && answer.category == SignalCategory::Scope && action == RecommendedAction::Escalate {
             together.rescoped.push(group);
             return (SignalOutcomeKind::Escalated, items);
@@ -350,7 +283,11 @@ impl<'c, 'r> Cycle<'c, 'r> {
             return (SignalOutcomeKind::Escalated, items);
         }
         if asks {
-            plan.questions.push(questions::of_group(group, self.context.charter));
+            let mut question = questions::of_group(group, self.context.charter);
+            if let Some(draft) = self.proposals.draft(&group.causes()).filter(|_| !is_out) {
+                proposed::offer(&mut question, draft, group);
+            }
+            plan.questions.push(question);
             return (SignalOutcomeKind::Escalated, items);
         }
         let kind = if items.is_empty() { SignalOutcomeKind::Logged } else { SignalOutcomeKind::Incorporated };

@@ -20,7 +20,7 @@ const MAX_SHOWN: usize = 10;
 const MAX_TEXTS: usize = 3;
 
 /// A group as a question shows it: its tickets, senders and texts, as far as they may be read.
-fn about<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> LabelTree {
+pub(super) fn about<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> LabelTree {
     let mut shown: Vec<LabelTree> = Vec::new();
     let mut beyond = 0_usize;
     for member in members {
@@ -53,16 +53,16 @@ fn about<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> LabelTree {
 }
 
 /// What a group is called: its title as somebody else wrote it.
-fn heading(group: &GroupedSignals<'_>) -> LabelTree {
+pub(super) fn heading(group: &GroupedSignals<'_>) -> LabelTree {
     items::title(group).words().clone()
 }
 
-const fn choice(id: &'static str, label: &'static str) -> PlannedOption {
-    PlannedOption { id, label, action: None }
+pub(super) fn choice(id: &'static str, label: &'static str) -> PlannedOption {
+    PlannedOption { id, label: label.into(), action: None }
 }
 
 /// What makes a question about the same thing the same question: the ticket, else the signal.
-fn subject(group: &GroupedSignals<'_>, what: &str) -> String {
+pub(super) fn subject(group: &GroupedSignals<'_>, what: &str) -> String {
     let ticket = group.ticket().map(show::json);
     let about = ticket.as_ref().and_then(|ticket| ticket.as_str()).unwrap_or(&group.leader().signal.id).to_owned();
     format!("{what}\n{about}")
@@ -160,7 +160,7 @@ fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option
             let action = ticket.clone().map(|key| {
                 json!({ "action": "jira_status_change", "target": key, "fields": { "status": "blocked" }, "causes": cause })
             });
-            Some(PlannedOption { id: "D", label: "taken, and the ticket is moved to blocked", action: Some(action) })
+            Some(PlannedOption { action: Some(action), ..choice("D", "taken, and the ticket is moved to blocked") })
         }
         (SignalSource::Mail | SignalSource::Outlook, None, SignalCategory::Blocker | SignalCategory::Quality) => {
             let summary = leader.sanitised.fields.iter().find(|field| field.name == "summary")?.text.clone()?;
@@ -169,11 +169,8 @@ fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option
             let action = json!({
                 "action": "jira_create_ticket", "target": group.key(), "fields": { "summary": exact }, "causes": cause,
             });
-            Some(PlannedOption {
-                id: "D",
-                label: "taken, and a ticket is created for it",
-                action: Some(Untrusted::new(action, joined)),
-            })
+            let action = Some(Untrusted::new(action, joined));
+            Some(PlannedOption { action, ..choice("D", "taken, and a ticket is created for it") })
         }
         _ => None,
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{Artefact, ArtefactActor, StatementOrigin};
 use proem_agents::triage::charter::ProjectCharter;
 use proem_agents::triage::plan::{
@@ -92,7 +93,17 @@ fn planned(signals: &[ProjectSignal], artefacts: &ArtefactSet, level: AutonomyLe
         .map(|((signal, sanitised), classification)| CycleMember { signal, sanitised, classification })
         .collect();
     let actor = ArtefactActor::System("triage".to_owned());
-    let context = CycleContext { charter: &charter, level, gate, lexicon, artefacts, actor: &actor, now: NOW };
+    let proposals = ModelProposals::default();
+    let context = CycleContext {
+        charter: &charter,
+        level,
+        gate,
+        lexicon,
+        artefacts,
+        actor: &actor,
+        proposals: &proposals,
+        now: NOW,
+    };
     plan(&members, &context)
 }
 

@@ -1,0 +1,373 @@
+//! What is known after some answers: made anew from them whenever it is needed, and written down nowhere.
+//!
+//! Invariants: rules classify every signal before a model is asked, and what no model says stays as they say it; what
+//! an answer says of a signal counts once, and not at all where it says two things.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_engine::run::{ExchangeEnd, Outcome};
+use proem_guard::{Untrusted, Verdict};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    batch::BatchCandidate,
+    stage::{PipelineModel, PipelineStage},
+    terms::{PipelineTerms, StageSignal},
+};
+use crate::triage::{
+    ClassificationContext, ProjectSignal, ReasoningNeed, SanitisedSignal, SignalClassification, SignalInBatch,
+    TriageProject,
+    answer::{AnswerRemark, AnswerScope, ModelProposals, Sanitation, StageCall, StageTool, stage_calls},
+    artefact::ArtefactActor,
+    classify,
+    contract::{ClassifySignal, RecommendedAction, SanitiseSignal},
+    plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan},
+    sanitise,
+    signal::SignalKind,
+};
+
+/// A call of a stage that is over.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageExchange {
+    /// The stage.
+    pub stage: PipelineStage,
+    /// The model that was asked.
+    pub model: PipelineModel,
+    /// The places of the signals that it was asked about.
+    pub members: Vec<usize>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// What became of a signal in a stage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageTrace {
+    /// The stage.
+    pub stage: PipelineStage,
+    /// What came of it, in words of ours.
+    pub came: String,
+    /// What a model said of it, if that is shown.
+    pub said: Option<Untrusted<String>>,
+}
+
+/// Something that was not taken, and of which signal, if it is of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StageRemark {
+    /// The stage.
+    pub stage: PipelineStage,
+    /// The signal's place.
+    pub signal: Option<usize>,
+    /// What.
+    pub remark: AnswerRemark,
+}
+
+/// What is known of signals.
+#[derive(Debug)]
+pub(super) struct Findings<'t> {
+    terms: PipelineTerms<'t>,
+    people: TriageProject,
+    pub(super) sanitised: Vec<SanitisedSignal>,
+    contents: Vec<Untrusted<String>>,
+    rules: Vec<SignalClassification>,
+    told: Vec<Option<SignalClassification>>,
+    pub(super) proposals: ModelProposals,
+    pub(super) remarks: BTreeSet<StageRemark>,
+    pub(super) ways: Vec<Vec<StageTrace>>,
+}
+
+impl<'t> Findings<'t> {
+    /// What rules say, before a model is asked.
+    pub(super) fn new(terms: PipelineTerms<'t>) -> Self {
+        let signals = &terms.subject.signals;
+        let sanitised: Vec<SanitisedSignal> = signals.iter().map(|signal| sanitise(signal, terms.screening)).collect();
+        let people = terms.subject.charter.people();
+        let batch: Vec<SignalInBatch<'_>> =
+            signals.iter().zip(&sanitised).map(|(signal, sanitised)| SignalInBatch { signal, sanitised }).collect();
+        let rules = classify(&batch, ClassificationContext { lexicon: terms.lexicon, project: &people });
+        Self {
+            terms,
+            people,
+            contents: sanitised.iter().map(SanitisedSignal::content).collect(),
+            told: signals.iter().map(|_| None).collect(),
+            ways: signals.iter().map(|_| Vec::new()).collect(),
+            sanitised,
+            rules,
+            proposals: ModelProposals::default(),
+            remarks: BTreeSet::new(),
+        }
+    }
+
+    /// What is known of a signal by now.
+    fn classification(&self, place: usize) -> Option<&SignalClassification> {
+        self.told.get(place).and_then(Option::as_ref).or_else(|| self.rules.get(place))
+    }
+
+    /// What is known of all of them.
+    pub(super) fn classified(&self) -> Vec<SignalClassification> {
+        (0..self.rules.len()).filter_map(|place| self.classification(place).cloned()).collect()
+    }
+
+    /// The signals that a stage asks about. Texts that are out, and what a backlog lists, are for rules alone.
+    pub(super) fn candidates(&self, stage: PipelineStage) -> Vec<BatchCandidate> {
+        let signals = self.terms.subject.signals.iter().zip(&self.sanitised).zip(&self.contents).enumerate();
+        let asked = signals.filter_map(|(place, ((signal, sanitised), content))| {
+            let is_flagged = sanitised.verdict == Verdict::Flag;
+            let is_read = sanitised.verdict <= Verdict::Flag && signal.kind != SignalKind::TicketListed;
+            let candidate = BatchCandidate { place, bytes: content.len(), is_flagged, model: PipelineModel::Small };
+            let answer = &self.classification(place)?.answer;
+            let is_told = || self.told.get(place).is_some_and(Option::is_some);
+            match stage {
+                _ if !is_read => None,
+                PipelineStage::Sanitise => (!content.is_empty()).then_some(candidate),
+                PipelineStage::Classify => Some(candidate),
+                PipelineStage::Reasoning => {
+                    let need = ReasoningNeed::of(answer);
+                    let model = self.terms.subject.mix.model(need);
+                    (need != ReasoningNeed::Unneeded && is_told()).then_some(BatchCandidate { model, ..candidate })
+                }
+                // What derives from a flagged text needs approval, which a version of an artefact has none of.
+                PipelineStage::ArtefactUpdate => {
+                    let is_for_it = matches!(
+                        answer.recommended_action,
+                        RecommendedAction::UpdateArtefact | RecommendedAction::Escalate
+                    );
+                    let may = self.terms.subject.gate == ArtefactGate::Permitted && !is_flagged;
+                    (may && is_for_it && is_told()).then_some(candidate)
+                }
+            }
+        });
+        asked.collect()
+    }
+
+    /// Signals as a stage is told of them.
+    pub(super) fn signals(&self, members: &[usize]) -> Vec<StageSignal<'_>> {
+        let of = |place: &usize| {
+            Some(StageSignal {
+                signal: self.terms.subject.signals.get(*place)?,
+                content: self.contents.get(*place)?,
+                is_flagged: self.sanitised.get(*place)?.verdict == Verdict::Flag,
+                classification: self.classification(*place)?,
+            })
+        };
+        members.iter().filter_map(of).collect()
+    }
+
+    /// The artefacts as they will stand when rules have changed them because of what is known.
+    pub(super) fn artefacts(&self) -> ArtefactSet {
+        let proposals = ModelProposals { updates: Vec::new(), ..self.proposals.clone() };
+        let mut artefacts = self.terms.subject.artefacts.clone();
+        for change in self.plan(&proposals).changes {
+            artefacts.set(change.artefact);
+        }
+        artefacts
+    }
+
+    fn plan(&self, proposals: &ModelProposals) -> CyclePlan {
+        let subject = self.terms.subject;
+        let classified = self.classified();
+        let members: Vec<CycleMember<'_>> = subject
+            .signals
+            .iter()
+            .zip(&self.sanitised)
+            .zip(&classified)
+            .map(|((signal, sanitised), classification)| CycleMember { signal, sanitised, classification })
+            .collect();
+        let actor = ArtefactActor::System("triage".to_owned());
+        let context = CycleContext {
+            charter: &subject.charter,
+            level: subject.level,
+            gate: subject.gate,
+            lexicon: self.terms.lexicon,
+            artefacts: &subject.artefacts,
+            actor: &actor,
+            proposals,
+            now: subject.now,
+        };
+        plan(&members, &context)
+    }
+
+    /// Says what became of signals in a stage without an answer.
+    pub(super) fn left_to_rules(&mut self, stage: PipelineStage, members: &[usize], why: &str) {
+        for place in members {
+            if let Some(way) = self.ways.get_mut(*place) {
+                way.push(StageTrace { stage, came: format!("left to the rules: {why}"), said: None });
+            }
+        }
+    }
+
+    /// Takes up what a call ended with.
+    pub(super) fn take(&mut self, exchange: &StageExchange) {
+        let ExchangeEnd::Answered { value } = &exchange.outcome.ended else { return };
+        let calls = stage_calls(value);
+        match exchange.stage {
+            PipelineStage::Sanitise => self.take_sanitised(exchange, &calls),
+            PipelineStage::Classify | PipelineStage::Reasoning => {
+                self.take_classified(exchange, &calls);
+                self.take_proposals(exchange, &calls);
+            }
+            PipelineStage::ArtefactUpdate => self.take_proposals(exchange, &calls),
+        }
+    }
+
+    fn remark(&mut self, stage: PipelineStage, signal: Option<usize>, remark: AnswerRemark) {
+        self.remarks.insert(StageRemark { stage, signal, remark });
+    }
+
+    /// What an answer says of each of its signals with one tool: once, or not at all.
+    fn of_each<'c>(
+        &mut self,
+        exchange: &StageExchange,
+        calls: &'c [StageCall],
+        tool: StageTool,
+    ) -> Vec<(usize, &'c StageCall)> {
+        let signals = &self.terms.subject.signals;
+        let mut by_place: BTreeMap<Option<usize>, Vec<&StageCall>> = BTreeMap::new();
+        for call in calls.iter().filter(|call| call.tool == tool) {
+            let is_of = |place: &&usize| {
+                let named = signals.get(**place).map(|signal| signal.id.as_str());
+                named.is_some_and(|id| call.names(id))
+            };
+            by_place.entry(exchange.members.iter().find(is_of).copied()).or_default().push(call);
+        }
+        let mut once = Vec::new();
+        for (place, said) in by_place {
+            match (place, said.as_slice()) {
+                (None, _) => self.remark(exchange.stage, None, AnswerRemark::UnknownSignal),
+                (Some(place), [call]) => once.push((place, *call)),
+                (Some(place), _) => self.remark(exchange.stage, Some(place), AnswerRemark::AnsweredTwice),
+            }
+        }
+        once
+    }
+
+    fn take_sanitised(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
+        let answers = self.of_each(exchange, calls, StageTool::Sanitise);
+        for (place, call) in &answers {
+            let (Some(said), Some(signal)) = (call.typed::<SanitiseSignal>(), self.sanitised.get(*place)) else {
+                continue;
+            };
+            let sanitation = Sanitation::told(signal, &said, self.terms.screening);
+            let came = match (sanitation.remark, sanitation.is_cut, sanitation.is_suspected) {
+                (Some(remark), ..) => format!("the text stays as it was: {}", remark.in_words()),
+                (None, true, _) => "a model cut the text and suspects it".to_owned(),
+                (None, false, true) => "a model suspects the text".to_owned(),
+                (None, false, false) => "a model let the text pass as it was".to_owned(),
+            };
+            if let Some(remark) = sanitation.remark {
+                self.remark(exchange.stage, Some(*place), remark);
+            }
+            if let Some(signal) = self.sanitised.get_mut(*place).filter(|_| sanitation.is_suspected) {
+                *signal = signal.clone().suspected();
+            }
+            if let Some(content) = self.contents.get_mut(*place) {
+                *content = sanitation.content;
+            }
+            self.came(exchange, *place, &came, None);
+        }
+        self.unanswered(exchange, &answers);
+    }
+
+    fn take_classified(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
+        let answers = self.of_each(exchange, calls, StageTool::Classify);
+        let ids: Vec<String> = exchange.members.iter().filter_map(|place| self.id(*place)).collect();
+        let batch: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        for (place, call) in &answers {
+            let signal = self.terms.subject.signals.get(*place);
+            let (Some(said), Some(signal), Some(sanitised), Some(rules)) =
+                (call.typed::<ClassifySignal>(), signal, self.sanitised.get(*place), self.rules.get(*place))
+            else {
+                continue;
+            };
+            let context = ClassificationContext { lexicon: self.terms.lexicon, project: &self.people };
+            let mut told = rules.told(&said, &SignalInBatch { signal, sanitised }, context, &batch);
+            let is_last = exchange.stage == PipelineStage::Reasoning;
+            if is_last && told.answer.recommended_action == RecommendedAction::DeferToSonnet {
+                // There is nobody behind the large model but a person.
+                told.answer.recommended_action = RecommendedAction::Escalate;
+            }
+            let answer = &told.answer;
+            let came = format!(
+                "{} says {}, {}, {}",
+                exchange.model.as_str(),
+                answer.importance.as_str(),
+                answer.category.as_str(),
+                answer.recommended_action.as_str()
+            );
+            let why = Untrusted::new(said.action_rationale.clone(), call.arguments.label().clone());
+            if let Some(known) = self.told.get_mut(*place) {
+                *known = Some(told);
+            }
+            self.came(exchange, *place, &came, Some(why));
+        }
+        if exchange.stage == PipelineStage::Classify {
+            self.unanswered(exchange, &answers);
+        }
+    }
+
+    fn take_proposals(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
+        let signals: Vec<&ProjectSignal> =
+            exchange.members.iter().filter_map(|place| self.terms.subject.signals.get(*place)).collect();
+        let scope = AnswerScope { charter: &self.terms.subject.charter, signals: &signals };
+        let stage = exchange.stage;
+        for call in calls.iter().filter(|call| !matches!(call.tool, StageTool::Sanitise | StageTool::Classify)) {
+            let is_for_it = matches!(call.tool, StageTool::Update(_)) || stage != PipelineStage::ArtefactUpdate;
+            let taken = if is_for_it {
+                self.proposals.take(call, scope, self.terms.rules)
+            } else {
+                Err(AnswerRemark::NotAsked)
+            };
+            match &taken {
+                Ok(remarks) => remarks.iter().for_each(|remark| self.remark(stage, None, *remark)),
+                Err(remark) => self.remark(stage, None, *remark),
+            }
+            let came = match taken {
+                Ok(_) => format!("{} {}", exchange.model.as_str(), taken_words(call.tool)),
+                Err(remark) => format!("an answer was not taken: {}", remark.in_words()),
+            };
+            for place in exchange.members.clone() {
+                if self.id(place).is_some_and(|id| call.names_among(&id)) || exchange.members.len() == 1 {
+                    self.came(exchange, place, &came, None);
+                }
+            }
+        }
+    }
+
+    fn came(&mut self, exchange: &StageExchange, place: usize, came: &str, said: Option<Untrusted<String>>) {
+        let with = match exchange.members.len() {
+            0 | 1 => "alone".to_owned(),
+            many => format!("with {} others", many.saturating_sub(1)),
+        };
+        if let Some(way) = self.ways.get_mut(place) {
+            way.push(StageTrace { stage: exchange.stage, came: format!("{came} (asked {with})"), said });
+        }
+    }
+
+    /// Says of which signals an answer says nothing.
+    fn unanswered(&mut self, exchange: &StageExchange, answers: &[(usize, &StageCall)]) {
+        for place in &exchange.members {
+            let twice =
+                StageRemark { stage: exchange.stage, signal: Some(*place), remark: AnswerRemark::AnsweredTwice };
+            let is_answered = answers.iter().any(|(answered, _)| answered == place);
+            if !is_answered && !self.remarks.contains(&twice) {
+                self.remark(exchange.stage, Some(*place), AnswerRemark::NotAnswered);
+            }
+            if !is_answered {
+                self.left_to_rules(exchange.stage, &[*place], "no answer for it could be taken");
+            }
+        }
+    }
+
+    fn id(&self, place: usize) -> Option<String> {
+        self.terms.subject.signals.get(place).map(|signal| signal.id.clone())
+    }
+}
+
+const fn taken_words(tool: StageTool) -> &'static str {
+    match tool {
+        StageTool::Escalate => "asks a person",
+        StageTool::Draft => "drafts a mail",
+        StageTool::Comment => "drafts a comment",
+        StageTool::Update(_) => "proposes a change of an artefact",
+        StageTool::Sanitise | StageTool::Classify => "answers",
+    }
+}

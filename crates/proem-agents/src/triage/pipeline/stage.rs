@@ -1,0 +1,206 @@
+//! The stages that ask a model: how long, how often and for how much, and which model.
+
+use proem_engine::call::FailureKind;
+use serde::{Deserialize, Serialize};
+
+use crate::triage::classify::ReasoningNeed;
+
+/// A stage that asks a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PipelineStage {
+    /// What of a text may go on.
+    Sanitise,
+    /// What a signal is about, and what should be done.
+    Classify,
+    /// What has to be weighed or worded.
+    Reasoning,
+    /// What changes of the artefacts.
+    ArtefactUpdate,
+}
+
+impl PipelineStage {
+    /// All of them, in their order.
+    pub const ALL: [Self; 4] = [Self::Sanitise, Self::Classify, Self::Reasoning, Self::ArtefactUpdate];
+
+    /// The name of its prompt in the book.
+    #[must_use]
+    pub const fn prompt(self) -> &'static str {
+        match self {
+            Self::Sanitise => "triage/sanitise",
+            Self::Classify => "triage/classify",
+            Self::Reasoning => "triage/reasoning",
+            Self::ArtefactUpdate => "triage/artefact-update",
+        }
+    }
+
+    /// The word that it is shown with.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sanitise => "sanitise",
+            Self::Classify => "classify",
+            Self::Reasoning => "reasoning",
+            Self::ArtefactUpdate => "artefact-update",
+        }
+    }
+
+    /// The stage behind it.
+    #[must_use]
+    pub const fn next(self) -> Option<Self> {
+        match self {
+            Self::Sanitise => Some(Self::Classify),
+            Self::Classify => Some(Self::Reasoning),
+            Self::Reasoning => Some(Self::ArtefactUpdate),
+            Self::ArtefactUpdate => None,
+        }
+    }
+
+    /// About how many tokens an answer has for a signal whose text has so many bytes.
+    pub(super) const fn answer_tokens(self, bytes: usize) -> usize {
+        match self {
+            // The answer repeats the text; a token has three bytes at least, in the languages that were counted.
+            Self::Sanitise => 160_usize.saturating_add(bytes.div_ceil(3)),
+            Self::Classify => 220,
+            Self::Reasoning => 1_600,
+            // A whole delivery state is in the answer, whatever the number of signals.
+            Self::ArtefactUpdate => 300,
+        }
+    }
+}
+
+/// How long, how often and for how much a stage asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageLimits {
+    /// The most seconds that the stage takes; what was not asked by then is left to the rules.
+    pub seconds: u32,
+    /// How often a call that failed is made again.
+    pub retries: u32,
+    /// The seconds before it is.
+    pub pause_seconds: u32,
+    /// The most tokens of an answer.
+    pub output_tokens: usize,
+    /// The most signals of one call.
+    pub batch: usize,
+}
+
+/// The limits of all stages, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PipelineLimits(pub [StageLimits; 4]);
+
+/// Two retries each; 120 s and 30 s between for the first two, 300 s and 60 s for reasoning, 180 s and 30 s for artefacts.
+impl Default for PipelineLimits {
+    fn default() -> Self {
+        let of = |seconds, pause_seconds, output_tokens| StageLimits {
+            seconds,
+            retries: 2,
+            pause_seconds,
+            output_tokens,
+            batch: 50,
+        };
+        Self([of(120, 30, 4_096), of(120, 30, 4_096), of(300, 60, 8_192), of(180, 30, 4_096)])
+    }
+}
+
+impl PipelineLimits {
+    /// Those of a stage.
+    #[must_use]
+    pub fn of(&self, stage: PipelineStage) -> StageLimits {
+        let Self([sanitise, classify, reasoning, update]) = *self;
+        match stage {
+            PipelineStage::Sanitise => sanitise,
+            PipelineStage::Classify => classify,
+            PipelineStage::Reasoning => reasoning,
+            PipelineStage::ArtefactUpdate => update,
+        }
+    }
+
+    /// The seconds of all stages, pauses included.
+    #[must_use]
+    pub fn seconds(&self) -> u32 {
+        let of =
+            |limits: StageLimits| limits.seconds.saturating_add(limits.retries.saturating_mul(limits.pause_seconds));
+        self.0.into_iter().map(of).fold(0, u32::saturating_add)
+    }
+}
+
+/// Which of two models is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PipelineModel {
+    /// The small one.
+    Small,
+    /// The large one.
+    Large,
+}
+
+impl PipelineModel {
+    /// The name of the role.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Large => "large",
+        }
+    }
+}
+
+/// Which models there is money for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelMix {
+    /// Both.
+    #[default]
+    Both,
+    /// The large one only where a rule demands it.
+    LargeIfDemanded,
+    /// The small one.
+    SmallOnly,
+}
+
+impl ModelMix {
+    /// The model for what needs reasoning.
+    #[must_use]
+    pub const fn model(self, need: ReasoningNeed) -> PipelineModel {
+        match (self, need) {
+            (Self::Both, _) | (Self::LargeIfDemanded, ReasoningNeed::Demanded) => PipelineModel::Large,
+            (Self::LargeIfDemanded | Self::SmallOnly, _) => PipelineModel::Small,
+        }
+    }
+}
+
+/// What becomes of a batch whose call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AfterFailure {
+    /// It is asked again after a pause.
+    Retry,
+    /// It is left to the rules.
+    Degrade,
+    /// Everything is: nobody can be asked.
+    Stop,
+}
+
+/// What a failed call means for those behind it.
+pub(super) const fn after(kind: FailureKind) -> AfterFailure {
+    match kind {
+        FailureKind::RateLimited
+        | FailureKind::Server
+        | FailureKind::Unreachable
+        | FailureKind::TimedOut
+        | FailureKind::Malformed
+        | FailureKind::Cut => AfterFailure::Retry,
+        FailureKind::Refused | FailureKind::TooLong | FailureKind::TooLarge | FailureKind::UnknownTool => {
+            AfterFailure::Degrade
+        }
+        FailureKind::NoKey
+        | FailureKind::KeyRefused
+        | FailureKind::UnknownModel
+        | FailureKind::NoCredit
+        | FailureKind::NotBooked
+        | FailureKind::Redirected
+        | FailureKind::Cancelled
+        | FailureKind::Replay => AfterFailure::Stop,
+        // Nobody knows what it means for those behind it.
+        _ => AfterFailure::Stop,
+    }
+}
