@@ -8,13 +8,13 @@ use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Appendix;
 use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{AnswerForm, Arrival, Request};
-use proem_engine::contract::Contract;
 use proem_engine::input::{InputTrust, Inputs};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, SchemaEnforcement};
 use proem_engine::report::Report;
+use proem_engine::run::AnswerRequirement;
 use proem_engine::tokens::CachingCounter;
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{InstallationKey, LabelTree, Untrusted};
@@ -37,8 +37,8 @@ pub enum InputAuthor {
 pub struct PromptCall<'a> {
     /// The prompt that asks.
     pub prompt: &'a Prompt,
-    /// What its answer must be; `None` takes any text.
-    pub contract: Option<&'a Contract>,
+    /// What its answer must be.
+    pub owed: AnswerRequirement<'a>,
     /// Its inputs: an object, gone through in its order.
     pub inputs: &'a OrderedJson,
     /// Who wrote the inputs, and so whether any of them is trusted.
@@ -81,7 +81,8 @@ pub struct PreparedRequest {
 pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
     let counter = counts.counter();
     let (inputs, noted, scanned) = inputs(ask)?;
-    let format = ask.contract.and_then(|contract| format_note(contract, ask.model.answers));
+    let answer = answer_form(ask);
+    let format = format_note(&answer, ask.model.answers);
     let reserved = format.as_deref().map_or(0, |format| counter.count(format));
     let options = AssemblyOptions {
         key: ask.key,
@@ -95,7 +96,6 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
     if let Some(format) = &format {
         assembly.append("answer-format", Appendix::Ours(format), counter);
     }
-    let answer = ask.contract.map_or(AnswerForm::Text, |contract| AnswerForm::Value { tool: contract.tool().clone() });
     let model = ask.model.name.clone();
     let temperature_percent = ask.prompt.file.header.temperature_percent;
     let request = Request { model, assembly, answer, temperature_percent, arrival: ask.arrival };
@@ -110,15 +110,24 @@ fn input_tokens(ask: &PromptCall<'_>) -> Option<usize> {
     [ask.input_tokens, window].into_iter().flatten().min()
 }
 
+/// What kind of answer the model owes: calls as far as it can be made to call.
+fn answer_form(ask: &PromptCall<'_>) -> AnswerForm {
+    match ask.owed {
+        AnswerRequirement::Text => AnswerForm::Text,
+        AnswerRequirement::Value(contract) => AnswerForm::Value { tool: contract.tool().clone() },
+        AnswerRequirement::Calls { tools, .. } => tools.form(ask.model.calls()),
+    }
+}
+
 /// What a model is told about its answer where its provider doesn't hold it to the schema.
-fn format_note(contract: &Contract, answers: SchemaEnforcement) -> Option<String> {
-    match answers {
-        SchemaEnforcement::Tool | SchemaEnforcement::Schema => None,
-        SchemaEnforcement::Object | SchemaEnforcement::Text => Some(format!(
+fn format_note(answer: &AnswerForm, answers: SchemaEnforcement) -> Option<String> {
+    match (answer, answers) {
+        (AnswerForm::Value { tool }, SchemaEnforcement::Object | SchemaEnforcement::Text) => Some(format!(
             "The answer is one JSON value and nothing else: no fence, no words before or after it. It meets this JSON \
              Schema:\n{}\n",
-            json::compact(contract.schema())
+            json::compact(&tool.schema)
         )),
+        _ => None,
     }
 }
 

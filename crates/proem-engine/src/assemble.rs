@@ -3,7 +3,7 @@
 //! Invariants: same arguments, same bytes; nothing is left out without standing in the report;
 //! text from outside stands only between the delimiters that [`proem_guard::contain()`] made;
 //! volatile inputs never change a byte above the last boundary (stable sections are fitted first,
-//! against half of each limit, without looking at the rest); nor does a profile, which no limit cuts.
+//! against their share of each limit, without looking at the rest); nor does a profile, which no limit cuts.
 
 mod choose;
 mod learned;

@@ -82,6 +82,25 @@ impl AnswerForm {
             Self::Tools { tools, .. } => tools,
         }
     }
+
+    /// What an answer is bound to that must call some of several tools, where the provider sees to it.
+    pub const FORCED_CALLS: &'static str = "forced_calls";
+
+    /// What it is bound to where only its contract demands that, and it is asked for again.
+    pub const DEMANDED_CALLS: &'static str = "demanded_calls";
+
+    /// What an answer is bound to, as records name it: the contract of a value, the one tool that must be called,
+    /// [`Self::FORCED_CALLS`] or [`Self::DEMANDED_CALLS`]; `None` for any text.
+    #[must_use]
+    pub fn bound_to(&self) -> Option<&str> {
+        match self {
+            Self::Text => None,
+            Self::Value { tool } => Some(&tool.name),
+            Self::Tools { choice: ToolChoice::One(name), .. } => Some(name),
+            Self::Tools { choice: ToolChoice::Any, .. } => Some(Self::FORCED_CALLS),
+            Self::Tools { choice: ToolChoice::Auto, .. } => Some(Self::DEMANDED_CALLS),
+        }
+    }
 }
 
 /// Whether a tool must be called.

@@ -10,6 +10,7 @@
 
 mod ends;
 mod problems;
+mod tools;
 
 use proem_guard::{Untrusted, show};
 use schemars::transform::RecursiveTransform;
@@ -17,6 +18,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value as Json;
 
 use self::ends::{checked, endless, fill};
+pub use self::tools::{AnswerContract, ToolContracts};
 use crate::call::Tool;
 use crate::error::{Error, ErrorKind};
 use crate::schema::compile_with_formats;

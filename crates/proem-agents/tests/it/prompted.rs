@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -51,6 +52,50 @@ Asked by {{who}}.
 {{/each}}
 ";
 
+#[test]
+fn calls_are_asked_for_as_far_as_a_model_can_be_made_to() {
+    let schema = r#"{"type":"object","description":"Says it.","properties":{"a":{"type":"string","maxLength":9}}}"#;
+    let text = PROMPT
+        .replace("output:\n  schema: { severity: string }\n", "")
+        .replace("  budget: { input: 400,", "  tools: [rate.schema.json, ask.schema.json]\n  budget: { input: 4000,");
+    let files = [("1.0.0.prompt", text.as_str()), ("rate.schema.json", schema), ("ask.schema.json", schema)];
+    let files = files.map(|(name, text)| (format!("a/judge/{name}"), PartialText::Template(text.to_owned()))).into();
+    let book = Book::new(vec![BookLayer { origin: Origin::Embedded, files }]).unwrap();
+    let prompt = book.prompt("a/judge", None).unwrap();
+    let contract = prompt.contract().unwrap();
+    let inputs = OrderedJson::from(json!({ "who": "Ann", "mail": "It crashes." }));
+    let prepared = |model: &Model| {
+        let ask = PromptCall {
+            prompt: &prompt,
+            owed: contract.owed(),
+            inputs: &inputs,
+            given: InputAuthor::ByCaller,
+            model,
+            key: &InstallationKey::new([7; 32]),
+            screening: Screening { guard: &GUARD, policy: &POLICY },
+            input_tokens: None,
+            arrival: Arrival::Whole,
+            profile: None,
+        };
+        prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k)).unwrap().request
+    };
+    for (answers, bound, told) in [
+        (SchemaEnforcement::Tool, "forced_calls", false),
+        (SchemaEnforcement::Schema, "calls_in_one_object", false),
+        (SchemaEnforcement::Object, "calls_in_one_object", true),
+        (SchemaEnforcement::Text, "calls_in_one_object", true),
+    ] {
+        let request = prepared(&model(answers));
+        assert_eq!(request.answer.bound_to(), Some(bound), "{answers:?}");
+        assert_eq!(request.assembly.text().contains("Says it."), told, "{answers:?}");
+    }
+    let listed = Providers::load().unwrap().models().find(|model| model.name == "claude-sonnet-5-5").unwrap().clone();
+    let request = prepared(&listed);
+    assert_eq!(request.answer.bound_to(), Some("demanded_calls"));
+    let names: Vec<&str> = request.answer.tools().iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["ask", "rate"]);
+}
+
 fn load(text: &str) -> Result<Prompt, Error> {
     let files = [("a/judge/1.0.0.prompt".to_owned(), PartialText::Template(text.to_owned()))].into();
     Book::new(vec![BookLayer { origin: Origin::Embedded, files }]).unwrap().prompt("a/judge", None)
@@ -80,7 +125,7 @@ fn ask_with(
     let contract = prompt.contract()?;
     let ask = PromptCall {
         prompt: &prompt,
-        contract: contract.as_ref(),
+        owed: contract.owed(),
         inputs: &inputs.clone().into(),
         given,
         model: &model,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
-use proem_engine::contract::Contract;
+use proem_engine::contract::AnswerContract;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
@@ -273,8 +273,8 @@ impl ModelAccess {
 pub struct ContractedPrompt {
     /// The prompt.
     pub prompt: Prompt,
-    /// What its answers must be.
-    pub contract: Contract,
+    /// What its answers must be: a value or calls, never any text.
+    pub contract: AnswerContract,
     /// What it shows of what was learned and is wished for.
     pub taught: Option<PromptLessons>,
 }
@@ -286,10 +286,12 @@ impl ContractedPrompt {
     ///
     /// If it declares no schema of its output, or one that can't be used.
     pub fn new(prompt: Prompt, whose: &str) -> Result<Self, Error> {
-        let contract = prompt.contract()?.ok_or_else(|| {
+        let contract = prompt.contract()?;
+        if matches!(contract, AnswerContract::Text) {
             let name = name(&prompt);
-            Error::invalid(format!("the prompt `{name}` of your book declares no output schema; {whose} needs one"))
-        })?;
+            let problem = format!("the prompt `{name}` of your book declares no output schema; {whose} needs one");
+            return Err(Error::invalid(problem));
+        }
         Ok(Self { prompt, contract, taught: None })
     }
 
@@ -300,6 +302,21 @@ impl ContractedPrompt {
     /// As [`Self::new`].
     pub fn recorded(prompt: Prompt, whose: &str, detail: &RunDetail) -> Result<Self, Error> {
         Ok(Self { taught: lessons_shown(&prompt, detail), ..Self::new(prompt, whose)? })
+    }
+
+    /// The same, as one value is wanted of it and no calls.
+    ///
+    /// # Errors
+    ///
+    /// If it declares tools.
+    pub fn with_value(self, whose: &str) -> Result<Self, Error> {
+        match &self.contract {
+            AnswerContract::Value(_) => Ok(self),
+            AnswerContract::Text | AnswerContract::Calls(_) => {
+                let name = self.name();
+                Err(Error::invalid(format!("the prompt `{name}` of your book calls tools; {whose} needs one value")))
+            }
+        }
     }
 
     /// Its name in the book.

@@ -9,7 +9,7 @@ use proem_engine::call::Arrival;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profiles;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::run::{AnswerRequirement, Attempt, ExchangeLimits, ExchangeTerms};
+use proem_engine::run::{Attempt, ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
 use proem_runtime::records::Start;
@@ -174,7 +174,7 @@ impl RunBase {
         let access = &self.access;
         let call = PromptCall {
             prompt: &asked.prompt,
-            contract: Some(&asked.contract),
+            owed: asked.contract.owed(),
             inputs,
             given,
             model: &access.asked.model,
@@ -191,7 +191,7 @@ impl RunBase {
     #[must_use]
     pub fn terms<'t>(&'t self, asked: &'t ContractedPrompt) -> ExchangeTerms<'t> {
         ExchangeTerms {
-            owed: AnswerRequirement::Value(&asked.contract),
+            owed: asked.contract.owed(),
             fallback: asked.prompt.file.strict.fallback.as_ref(),
             limits: ExchangeLimits::default(),
             key: &self.access.key,

@@ -7,8 +7,8 @@ use proem_agents::prompted::{InputAuthor, PromptCall, prepare};
 use proem_agents::risk::investigation;
 use proem_agents::screen::Screening;
 use proem_engine::ErrorKind;
-use proem_engine::call::Arrival;
-use proem_engine::contract::Contract;
+use proem_engine::call::{Arrival, Request};
+use proem_engine::contract::AnswerContract;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::cases::{Case, Cases};
@@ -201,10 +201,10 @@ impl AssemblyState {
         }
         if let Some(inputs) = &tested.inputs {
             let contract = suite.prompt.contract()?;
-            match self.request(&suite.prompt, contract.as_ref(), inputs) {
-                Ok((assembly, hash)) => {
-                    tested.problems.extend(case.expect.broken_request(&assembly, &hash));
-                    tested.tokens = Some(assembly.tokens());
+            match self.request(&suite.prompt, &contract, inputs) {
+                Ok((request, hash)) => {
+                    tested.problems.extend(case.expect.broken_request(&request, &hash));
+                    tested.tokens = Some(request.assembly.tokens());
                 }
                 Err(error) => tested.problems.extend(error.problems().iter().cloned()),
             }
@@ -240,12 +240,12 @@ impl AssemblyState {
     fn request(
         &self,
         prompt: &Prompt,
-        contract: Option<&Contract>,
+        contract: &AnswerContract,
         inputs: &OrderedJson,
-    ) -> Result<(proem_engine::assembly::Assembly, String), proem_engine::Error> {
+    ) -> Result<(Request, String), proem_engine::Error> {
         let ask = PromptCall {
             prompt,
-            contract,
+            owed: contract.owed(),
             inputs,
             given: InputAuthor::ByCaller,
             model: &self.model,
@@ -255,8 +255,8 @@ impl AssemblyState {
             arrival: Arrival::Whole,
             profile: None,
         };
-        let assembly = prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k))?.request.assembly;
-        let hash = proem_text::hex::encode(Sha256::digest(assembly.text()));
-        Ok((assembly, hash))
+        let request = prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k))?.request;
+        let hash = proem_text::hex::encode(Sha256::digest(request.assembly.text()));
+        Ok((request, hash))
     }
 }

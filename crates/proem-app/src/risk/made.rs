@@ -100,8 +100,8 @@ impl InvestigationStart {
         Ok(Self {
             changed: texts.changed.clone().or(decision.changed).or(changed),
             prompts: InvestigationPrompts {
-                decision: ContractedPrompt::recorded(decision.prompt, WHOSE, detail)?,
-                synthesis: ContractedPrompt::recorded(synthesis, WHOSE, detail)?,
+                decision: ContractedPrompt::recorded(decision.prompt, WHOSE, detail)?.with_value(WHOSE)?,
+                synthesis: ContractedPrompt::recorded(synthesis, WHOSE, detail)?.with_value(WHOSE)?,
             },
             access: ModelAccess::recorded(model, kept.basis, &texts, Arrival::Whole, record)?,
             subject,

@@ -51,7 +51,7 @@ impl RiskSetting {
     /// If a prompt is missing or declares no output schema, or a model is named and can't be asked.
     pub fn new(options: &RiskOptions, project: &mut OpenProject) -> Result<Self, Error> {
         let book = project.book()?;
-        let of = |name| ContractedPrompt::new(book.prompt(name, None)?, WHOSE);
+        let of = |name| ContractedPrompt::new(book.prompt(name, None)?, WHOSE)?.with_value(WHOSE);
         let prompts = InvestigationPrompts { decision: of(DECISION)?, synthesis: of(SYNTHESIS)? };
         let seconds = |seconds: NonZeroU32| seconds.get().saturating_mul(1_000);
         let limits = InvestigationLimits {

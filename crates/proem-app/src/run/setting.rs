@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
 use proem_engine::call::NanoDollars;
-use proem_engine::contract::Contract;
+use proem_engine::contract::AnswerContract;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::run::{AnswerRequirement, ExchangeLimits, ExchangeTerms};
+use proem_engine::run::{ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
 use proem_llm::codec::encode;
 use proem_store::query::RunDetail;
@@ -29,7 +29,7 @@ use crate::records::writing::OpenRecords;
 pub struct RunSetting {
     /// The prompt.
     pub prompt: Prompt,
-    pub(super) contract: Option<Contract>,
+    pub(super) contract: AnswerContract,
     /// Who is asked.
     pub access: ModelAccess,
     pub(super) given: InputAuthor,
@@ -150,7 +150,7 @@ impl RunSetting {
     pub fn prepare(&self, inputs: &OrderedJson) -> Result<PreparedRequest, Error> {
         let ask = PromptCall {
             prompt: &self.prompt,
-            contract: self.contract.as_ref(),
+            owed: self.contract.owed(),
             inputs,
             given: self.given,
             model: &self.access.asked.model,
@@ -190,7 +190,7 @@ impl RunSetting {
     /// What each exchange is held to.
     pub(crate) fn terms(&self) -> ExchangeTerms<'_> {
         ExchangeTerms {
-            owed: self.contract.as_ref().map_or(AnswerRequirement::Text, AnswerRequirement::Value),
+            owed: self.contract.owed(),
             fallback: self.prompt.file.strict.fallback.as_ref(),
             limits: self.limits,
             key: &self.access.key,

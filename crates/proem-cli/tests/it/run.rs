@@ -1,5 +1,6 @@
 //! `proem run` against a server on loopback that speaks the providers' wire protocols.
 
+mod calls;
 mod interrupt;
 mod refused;
 

@@ -1,8 +1,8 @@
 //! Chooses what each section shows, so that all limits hold.
 //!
-//! Stable sections are chosen first, against half of each limit and by nothing but themselves;
-//! what is left goes to the others. So nothing that changes from task to task can move a byte of
-//! the prefix.
+//! Stable sections are chosen first, against their share of each limit (half, unless the prompt file says
+//! another) and by nothing but themselves; what is left goes to the others. So nothing that changes from task
+//! to task can move a byte of the prefix.
 
 use std::rc::Rc;
 
@@ -95,11 +95,13 @@ pub(super) fn choose<'p>(
     if limits.iter().any(|limit| limit.learned > limit.tokens) {
         return Err(too_small(&choices, limits));
     }
-    // Halves of the limits themselves: a profile must not move what is stable.
-    let halves: Vec<Limit> =
-        limits.iter().map(|limit| Limit { tokens: limit.tokens / 2, learned: 0, ..*limit }).collect();
-    // Where nothing stable can shrink there is nothing to choose, and the half is no limit that anybody set.
-    let stable_fits = over(&choices, &halves, Stability::Stable) == 0 || !stable_shrinks(&choices);
+    // Shares of the limits themselves: a profile must not move what is stable.
+    let percent = u64::from(renderer.prompt.file.strict.stable_percent);
+    let share = |tokens: u64| u64::try_from(u128::from(tokens) * u128::from(percent) / 100).unwrap_or(u64::MAX);
+    let shares: Vec<Limit> =
+        limits.iter().map(|limit| Limit { tokens: share(limit.tokens), learned: 0, ..*limit }).collect();
+    // Where nothing stable can shrink there is nothing to choose, and the share is no limit that anybody set.
+    let stable_fits = over(&choices, &shares, Stability::Stable) == 0 || !stable_shrinks(&choices);
     if stable_fits && over(&choices, limits, Stability::Volatile) == 0 {
         let worth = choices.iter().map(Choice::worth).fold(0, u64::saturating_add);
         return Ok(RungSelection { choices, worth, bound: worth });
@@ -111,7 +113,7 @@ pub(super) fn choose<'p>(
     let mut bound = if stable_fits {
         worth(&choices, Stability::Stable)
     } else {
-        squeeze(renderer, &mut choices, &halves, Stability::Stable)?
+        squeeze(renderer, &mut choices, &shares, Stability::Stable)?
     };
     bound = bound.saturating_add(if over(&choices, limits, Stability::Volatile) == 0 {
         worth(&choices, Stability::Volatile)

@@ -18,6 +18,7 @@ use super::header::is_version;
 use super::loaded::Prompt;
 use super::origin::Origin;
 use super::walk::partial_names;
+use super::yaml::{YamlNode, YamlValue};
 use crate::assembly::PromptId;
 use crate::error::{Error, ErrorKind};
 
@@ -95,8 +96,8 @@ pub(crate) struct Closure {
     pub(crate) hash: String,
     pub(crate) files: Vec<(String, Origin)>,
     pub(crate) partials: BTreeMap<String, PartialText>,
-    /// The output schema that the file names, if it isn't there.
-    pub(crate) missing_schema: Option<String>,
+    /// The schemas that the file names and that aren't there: the key and the name.
+    pub(crate) missing_schemas: Vec<(&'static str, String)>,
     top: usize,
 }
 
@@ -222,9 +223,13 @@ impl Book {
             version: recorded,
             closure: closure.hash.clone(),
         };
-        let schema = file.strict.output_schema.as_ref().and_then(|name| self.file(&format!("{prompt}/{name}")));
-        let schema = schema.map(|(text, _)| text.as_str().to_owned());
-        Prompt::new(id, file, closure.files, schema)
+        let named = file.strict.output_schema.iter().chain(&file.strict.tools);
+        let text = |name: &String| {
+            let (text, _) = self.file(&format!("{prompt}/{name}"))?;
+            Some((name.clone(), text.as_str().to_owned()))
+        };
+        let schemas = named.filter_map(text).collect();
+        Prompt::new(id, file, closure.files, schemas)
     }
 
     fn no_version(&self, prompt: &str, version: &str) -> Error {
@@ -248,7 +253,7 @@ impl Book {
             hash: String::new(),
             files: vec![(path, origin)],
             partials: BTreeMap::new(),
-            missing_schema: None,
+            missing_schemas: Vec::new(),
             top,
         };
         let mut seen = BTreeSet::new();
@@ -268,17 +273,18 @@ impl Book {
                 closure.partials.insert(name, text.clone());
             }
         }
-        if let Some(schema) = output_schema(text.as_str()) {
+        for (key, schema) in named_schemas(text.as_str()) {
             let path = format!("{prompt}/{schema}");
             match self.found(&path) {
                 Some((layer, _, origin)) => {
                     closure.top = closure.top.max(layer);
                     closure.files.push((path, origin));
                 }
-                None => closure.missing_schema = Some(schema),
+                None => closure.missing_schemas.push((key, schema)),
             }
         }
         closure.files.sort();
+        closure.files.dedup();
         closure.hash = self.hash(&closure.files);
         Ok(closure)
     }
@@ -311,13 +317,20 @@ fn names_in(template: &str) -> Vec<String> {
     super::template::parse(template).map(|template| partial_names(&template)).unwrap_or_default()
 }
 
-fn output_schema(text: &str) -> Option<String> {
-    if text.len() > MAX_FILE_BYTES {
-        return None;
-    }
-    let (start, front) = super::file::split(text).front?;
-    let root = super::yaml::parse(front, start).ok()??;
-    root.get("proem")?.get("output_schema")?.as_str().map(str::to_owned)
+/// The schema files that a prompt file names, each with the key that names it.
+fn named_schemas(text: &str) -> Vec<(&'static str, String)> {
+    let Some((start, front)) = super::file::split(text).front.filter(|_| text.len() <= MAX_FILE_BYTES) else {
+        return Vec::new();
+    };
+    let Ok(Some(root)) = super::yaml::parse(front, start) else { return Vec::new() };
+    let Some(proem) = root.get("proem") else { return Vec::new() };
+    let named = |key: &'static str, node: &YamlNode| Some((key, node.as_str()?.to_owned()));
+    let value = proem.get("output_schema").and_then(|node| named("output_schema", node));
+    let tools = match proem.get("tools").map(|node| &node.data) {
+        Some(YamlValue::List(items)) => items.iter().filter_map(|item| named("tools", item)).collect(),
+        _ => Vec::new(),
+    };
+    value.into_iter().chain(tools).collect()
 }
 
 fn numbers(version: &str) -> Vec<u32> {

@@ -6,11 +6,11 @@
 
 mod read;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use crate::assembly::Assembly;
+use crate::call::Request;
 use crate::ordered::OrderedJson;
 
 /// The cases of a prompt.
@@ -44,6 +44,8 @@ pub struct RequestExpectation {
     pub rules: BTreeMap<String, Json>,
     /// The most tokens of the request, the answer not counted.
     pub tokens: Option<usize>,
+    /// The tools that the answer may call, by name; `None` doesn't look at them.
+    pub tools: Option<Vec<String>>,
     /// What must and must not stand in sections.
     pub sections: BTreeMap<String, SectionExpectation>,
     /// The SHA-256 of the request's text under a key of 32 zero bytes, in hexadecimal digits.
@@ -79,13 +81,21 @@ impl RequestExpectation {
     /// Whether it speaks of a request at all.
     #[must_use]
     pub fn wants_request(&self) -> bool {
-        self.tokens.is_some() || !self.sections.is_empty() || self.hash.is_some()
+        self.tokens.is_some() || self.tools.is_some() || !self.sections.is_empty() || self.hash.is_some()
     }
 
     /// What does not hold of a request, in words; `hash` is that of its text.
     #[must_use]
-    pub fn broken_request(&self, assembly: &Assembly, hash: &str) -> Vec<String> {
-        let mut broken = Vec::new();
+    pub fn broken_request(&self, request: &Request, hash: &str) -> Vec<String> {
+        let (mut broken, assembly) = (Vec::new(), &request.assembly);
+        if let Some(expected) = &self.tools {
+            let found: BTreeSet<&str> = request.answer.tools().iter().map(|tool| tool.name.as_str()).collect();
+            let expected: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+            let missing = expected.difference(&found).map(|tool| format!("the tool `{tool}` is not offered"));
+            broken.extend(missing);
+            let unwanted = found.difference(&expected).map(|tool| format!("the tool `{tool}` is offered"));
+            broken.extend(unwanted);
+        }
         if let Some(most) = self.tokens.filter(|most| assembly.tokens() > *most) {
             broken.push(format!("the request has {} tokens, expected at most {most}", assembly.tokens()));
         }

@@ -51,8 +51,8 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
         if let Some(text) = book.edited(&version.prompt, &version.version, &closure) {
             say(DiagnosticSeverity::Error, text);
         }
-        if let Some(name) = closure.missing_schema {
-            say(DiagnosticSeverity::Error, missing_schema(&name));
+        for (key, name) in &closure.missing_schemas {
+            say(DiagnosticSeverity::Error, missing_schema(key, name));
         }
         match book.as_it_is(&version.prompt, &version.version) {
             Err(error) => error.problems().iter().for_each(|problem| say(DiagnosticSeverity::Error, bare(problem))),
@@ -115,15 +115,15 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
         Err(error) => {
             return error.problems().iter().for_each(|problem| say(DiagnosticSeverity::Error, problem.clone()));
         }
-        Ok(Some(answer)) => answer,
-        Ok(None) => {
-            if fallback.as_ref().is_some_and(|fallback| !fallback.is_string()) {
-                let text = "proem.fallback is not a string, and no schema declares another type of answer; add \
-                            `output.schema`";
-                say(DiagnosticSeverity::Error, text.into());
-            }
-            return;
+        Ok(answer) => answer,
+    };
+    let Some(contract) = answer.contract.fallback() else {
+        if fallback.as_ref().is_some_and(|fallback| !fallback.is_string()) {
+            let text = "proem.fallback is not a string, and no schema declares another type of answer; add \
+                        `output.schema`";
+            say(DiagnosticSeverity::Error, text.into());
         }
+        return;
     };
     if !answer.filled.is_empty() {
         let text = format!(
@@ -135,7 +135,7 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     }
     if let Some(fallback) = fallback {
         let fallback = Untrusted::new(fallback.clone(), Label::trusted());
-        for problem in answer.contract.problems(&fallback) {
+        for problem in contract.problems(&fallback) {
             say(
                 DiagnosticSeverity::Error,
                 format!("proem.fallback does not meet the contract: {}", problem.in_words()),

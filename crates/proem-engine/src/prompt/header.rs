@@ -28,10 +28,14 @@ pub struct StrictHeader {
     pub purpose: Option<String>,
     /// The file beside it that holds the answer's JSON Schema.
     pub output_schema: Option<String>,
+    /// The files beside it that hold the contracts of the tools that the answer calls, each called like its tool.
+    pub tools: Vec<String>,
     /// The most tokens the request may have; `None` is only the model's own limit.
     pub input_budget: Option<usize>,
     /// The tokens kept free for the answer.
     pub output_budget: Option<usize>,
+    /// The share of each limit that stable sections may take, in per cent.
+    pub stable_percent: u8,
     /// Declared trust by input; what isn't here is untrusted.
     pub inputs: Vec<(String, InputTrust)>,
     /// The sections in file order.
@@ -122,6 +126,10 @@ pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &m
             error(problems, "config.temperature is not a number from 0 to 2".into(), wrong.span);
         }
         header.strict = strict(node, &mut header.places, problems);
+        let calls = header.strict.as_ref().is_some_and(|strict| !strict.tools.is_empty());
+        if let Some(schema) = root.get("output").and_then(|output| output.get("schema")).filter(|_| calls) {
+            error(problems, "output.schema and proem.tools exclude each other; remove one".into(), schema.span);
+        }
     }
     header
 }
@@ -133,8 +141,22 @@ fn hundredths(node: &YamlNode) -> Option<u16> {
     (0_u16..=200).find(|whole| f64::from(*whole) == percent)
 }
 
-const STRICT_KEYS: [&str; 10] =
-    ["version", "changes", "purpose", "output_schema", "budget", "inputs", "sections", "fallback", "cases", "profile"];
+/// How the name of a tool's contract ends.
+pub(crate) const TOOL_FILE: &str = ".schema.json";
+
+const STRICT_KEYS: [&str; 11] = [
+    "version",
+    "changes",
+    "purpose",
+    "output_schema",
+    "tools",
+    "budget",
+    "inputs",
+    "sections",
+    "fallback",
+    "cases",
+    "profile",
+];
 
 fn strict(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics) -> Option<StrictHeader> {
     let entries = map(node, "proem", problems)?;
@@ -152,8 +174,9 @@ fn strict(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics)
     if let Some(node) = node.get("budget")
         && let Some(entries) = map(node, "proem.budget", problems)
     {
-        known_keys(entries, &["input", "output"], "proem.budget", problems);
+        known_keys(entries, &["input", "output", "stable"], "proem.budget", problems);
     }
+    let stable_percent = stable(node.get("budget"), problems);
     let before = problems.len();
     let inputs = inputs(node.get("inputs"), places, problems);
     places.inputs_known &= problems.len() == before;
@@ -163,14 +186,58 @@ fn strict(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics)
         changes: text("changes", problems),
         purpose: text("purpose", problems),
         output_schema: text("output_schema", problems),
+        tools: tools(node, problems),
         input_budget: budget("input", problems),
         output_budget: budget("output", problems),
+        stable_percent,
         inputs,
         sections,
         fallback: node.get("fallback").map(YamlNode::to_json),
         cases: text("cases", problems),
         baseline: baseline(node.get("profile"), problems),
     })
+}
+
+/// The share of stable sections that holds unless a file says another.
+const STABLE_PERCENT: u8 = 50;
+
+/// The share of each limit that stable sections may take.
+fn stable(budget: Option<&YamlNode>, problems: &mut Diagnostics) -> u8 {
+    let Some(node) = budget.and_then(|budget| budget.get("stable")) else { return STABLE_PERCENT };
+    let percent = node.to_json().as_u64().and_then(|n| u8::try_from(n).ok()).filter(|n| (1..=100).contains(n));
+    if percent.is_none() {
+        error(problems, "proem.budget.stable is not a whole number of per cent from 1 to 100".into(), node.span);
+    }
+    percent.unwrap_or(STABLE_PERCENT)
+}
+
+/// The contracts of the tools that the answer calls. A prompt that has any declares no other answer.
+fn tools(node: &YamlNode, problems: &mut Diagnostics) -> Vec<String> {
+    let Some(list) = node.get("tools") else { return Vec::new() };
+    let YamlValue::List(items) = &list.data else {
+        error(problems, "proem.tools is not a list of files; write `tools: [answer.schema.json]`".into(), list.span);
+        return Vec::new();
+    };
+    if items.is_empty() {
+        error(problems, "proem.tools is empty; name a tool, or remove the key".into(), list.span);
+    }
+    if node.get("output_schema").is_some() {
+        error(problems, "proem.tools and proem.output_schema exclude each other; remove one".into(), list.span);
+    }
+    let mut files: Vec<String> = Vec::new();
+    for item in items {
+        let Some(file) = string(item, "a file of proem.tools", problems) else { continue };
+        if !file.ends_with(TOOL_FILE) || file.contains('/') {
+            let message =
+                format!("`{file}` is not the contract of a tool; expected a name such as `answer{TOOL_FILE}`");
+            error(problems, message, item.span);
+        } else if files.contains(&file) {
+            error(problems, format!("proem.tools names `{file}` twice"), item.span);
+        } else {
+            files.push(file);
+        }
+    }
+    files
 }
 
 /// Whether a file asks for a profile; one that doesn't say so doesn't.

@@ -1,13 +1,16 @@
 //! A prompt as an assembly needs it: read, checked and compiled.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
 
 use super::file::PromptFile;
+use super::header::TOOL_FILE;
 use super::origin::Origin;
 use super::template::{PartialName, Statement, Template};
 use super::walk::{collect_literals, partial_names};
 use crate::assembly::PromptId;
-use crate::contract::Contract;
+use crate::contract::{AnswerContract, Contract, ToolContracts};
 use crate::error::{Error, ErrorKind};
 use crate::input::Checker;
 
@@ -23,14 +26,14 @@ pub struct Prompt {
     pub(crate) checker: Checker,
     /// The templates' own text, for choosing marks that don't occur in it.
     pub(crate) literals: String,
-    /// The text of the file that `proem.output_schema` names, if it is there.
-    output_schema: Option<String>,
+    /// The texts of the schema files that it names, by name, as far as they are there.
+    schemas: BTreeMap<String, String>,
 }
 
 /// What a prompt's answer must be.
 #[derive(Debug)]
-pub(crate) struct AnswerContract {
-    pub(crate) contract: Contract,
+pub(crate) struct DeclaredAnswer {
+    pub(crate) contract: AnswerContract,
     /// Where maxima were filled in that the prompt file can't state.
     pub(crate) filled: Vec<String>,
 }
@@ -40,49 +43,76 @@ impl Prompt {
         id: PromptId,
         file: PromptFile,
         files: Vec<(String, Origin)>,
-        output_schema: Option<String>,
+        schemas: BTreeMap<String, String>,
     ) -> Result<Self, Error> {
         let checker = Checker::new(file.input_schema())?;
         let mut literals = String::new();
         for template in file.sections.iter().map(|section| &section.template).chain(file.partials.values()) {
             collect_literals(template, &mut literals);
         }
-        Ok(Self { id, file, files, checker, literals, output_schema })
+        Ok(Self { id, file, files, checker, literals, schemas })
     }
 
-    /// What the answer must be; `None` if it is free text.
+    /// What the answer must be.
     ///
-    /// The schema is the file that `proem.output_schema` names, else `output.schema` of the front
-    /// matter, whose missing maxima are filled in ([`Contract::bounded`]). Compiles it: call it once.
+    /// Calls of the tools whose contracts `proem.tools` names, each called like its file. Else one value: its schema
+    /// is the file that `proem.output_schema` names, else `output.schema` of the front matter, whose missing maxima
+    /// are filled in ([`Contract::bounded`]). Else any text. Compiles the schemas: call it once.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidFile`] with everything that is wrong with the schema.
-    pub fn contract(&self) -> Result<Option<Contract>, Error> {
-        Ok(self.answer()?.map(|answer| answer.contract))
+    /// [`ErrorKind::InvalidFile`] with everything that is wrong with the schemas.
+    pub fn contract(&self) -> Result<AnswerContract, Error> {
+        Ok(self.answer()?.contract)
     }
 
-    pub(crate) fn answer(&self) -> Result<Option<AnswerContract>, Error> {
+    pub(crate) fn answer(&self) -> Result<DeclaredAnswer, Error> {
         let strict = &self.file.strict;
         let name = tool_name(&self.id.name);
         let purpose = strict.purpose.as_deref().unwrap_or_default();
-        if let Some(file) = &strict.output_schema {
-            let invalid = |problem: String| Error::new(ErrorKind::InvalidFile, format!("{file}: {problem}"));
-            let missing = || Error::new(ErrorKind::NotFound, missing_schema(file));
-            let text = self.output_schema.as_deref().ok_or_else(missing)?;
-            let schema = serde_json::from_str(text).map_err(|e| invalid(format!("not JSON: {e}")))?;
-            let contract = Contract::compile(&name, purpose, schema).map_err(|problems| {
-                let problems = problems.iter().map(|problem| format!("{file}: {problem}"));
-                Error::all(ErrorKind::InvalidFile, problems.collect())
-            })?;
-            return Ok(Some(AnswerContract { contract, filled: Vec::new() }));
+        let declared = |contract| DeclaredAnswer { contract, filled: Vec::new() };
+        if !strict.tools.is_empty() {
+            return Ok(declared(AnswerContract::Calls(self.tools()?)));
         }
-        let Some(schema) = &self.file.header.output_schema else { return Ok(None) };
+        if let Some(file) = &strict.output_schema {
+            let schema = self.schema("output_schema", file)?;
+            return Ok(declared(AnswerContract::Value(beside(file, &name, purpose, schema)?)));
+        }
+        let Some(schema) = &self.file.header.output_schema else { return Ok(declared(AnswerContract::Text)) };
         let (contract, filled) = Contract::bounded(&name, purpose, schema.clone()).map_err(|error| {
             let problems = error.problems().iter().map(|problem| format!("output.schema: {problem}"));
             Error::all(ErrorKind::InvalidFile, problems.collect())
         })?;
-        Ok(Some(AnswerContract { contract, filled }))
+        Ok(DeclaredAnswer { contract: AnswerContract::Value(contract), filled })
+    }
+
+    /// The contracts that `proem.tools` names.
+    fn tools(&self) -> Result<ToolContracts, Error> {
+        let (mut contracts, mut problems) = (Vec::new(), Vec::new());
+        for file in &self.file.strict.tools {
+            let read = self.schema("tools", file).and_then(|mut schema| {
+                let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+                let about = about.as_ref().and_then(Json::as_str).unwrap_or_default();
+                beside(file, file.strip_suffix(TOOL_FILE).unwrap_or(file), about, schema)
+            });
+            match read {
+                Ok(contract) => contracts.push(contract),
+                Err(error) if error.kind() == ErrorKind::NotFound => return Err(error),
+                Err(error) => problems.extend(error.problems().iter().cloned()),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(Error::all(ErrorKind::InvalidFile, problems));
+        }
+        ToolContracts::new(contracts)
+    }
+
+    /// The schema in a file beside the prompt that `key` names.
+    fn schema(&self, key: &str, file: &str) -> Result<Json, Error> {
+        let missing = || Error::new(ErrorKind::NotFound, missing_schema(key, file));
+        let text = self.schemas.get(file).ok_or_else(missing)?;
+        serde_json::from_str(text)
+            .map_err(|error| Error::new(ErrorKind::InvalidFile, format!("{file}: not JSON: {error}")))
     }
 
     /// The text that the system message's templates hold, partials included, inputs left out.
@@ -115,9 +145,17 @@ impl Prompt {
     }
 }
 
-/// What is said of a schema file that isn't there.
-pub(crate) fn missing_schema(file: &str) -> String {
-    format!("proem.output_schema names `{file}`, which is not in the folder of the prompt file")
+/// The contract that a file beside a prompt holds.
+fn beside(file: &str, name: &str, description: &str, schema: Json) -> Result<Contract, Error> {
+    Contract::compile(name, description, schema).map_err(|problems| {
+        let problems = problems.iter().map(|problem| format!("{file}: {problem}"));
+        Error::all(ErrorKind::InvalidFile, problems.collect())
+    })
+}
+
+/// What is said of a schema file that isn't there, which `key` names.
+pub(crate) fn missing_schema(key: &str, file: &str) -> String {
+    format!("proem.{key} names `{file}`, which is not in the folder of the prompt file")
 }
 
 /// A prompt's name as the name of a tool.

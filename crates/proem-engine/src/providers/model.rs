@@ -77,6 +77,17 @@ pub enum SchemaEnforcement {
     Text,
 }
 
+/// How far a model can be made to call tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnforcement {
+    /// Its provider sees to it that it calls one.
+    Forced,
+    /// It takes tools; that it calls one is only asked for, and asked for again.
+    Demanded,
+    /// Its server has no tools, or none that are known of: it writes one object that holds the calls.
+    Object,
+}
+
 /// What OpenAI's protocol calls the most tokens of an answer; Anthropic's has one name for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -105,6 +116,22 @@ impl Model {
     #[must_use]
     pub const fn provider(&self) -> Provider {
         self.caching.provider
+    }
+
+    /// How far it can be made to call tools.
+    #[must_use]
+    pub fn calls(&self) -> CallEnforcement {
+        let has_tools = match self.answers {
+            SchemaEnforcement::Tool => true,
+            // Who is listed takes tools beside schemas; of a server that isn't, only the schema is known.
+            SchemaEnforcement::Schema => !self.sources.is_empty(),
+            SchemaEnforcement::Object | SchemaEnforcement::Text => false,
+        };
+        match has_tools {
+            false => CallEnforcement::Object,
+            true if self.quirks.contains(&Quirk::NoForcedTools) => CallEnforcement::Demanded,
+            true => CallEnforcement::Forced,
+        }
     }
 
     /// A counter of its tokens.

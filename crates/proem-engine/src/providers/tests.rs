@@ -134,3 +134,23 @@ fn all_problems_are_reported() {
     let text = SMALL.replace("caching = \"c\"", "caching = \"d\"").replace("tokeniser = \"t\"", "tokeniser = \"u\"");
     assert_eq!(Providers::parse(&text).unwrap_err().problems().len(), 2);
 }
+
+#[test]
+fn a_model_is_made_to_call_tools_as_far_as_it_can_be() {
+    let providers = Providers::load().unwrap();
+    let listed = |name: &str| providers.models().find(|model| model.name == name).unwrap().calls();
+    assert_eq!(listed("claude-haiku-4-5"), CallEnforcement::Forced);
+    assert_eq!(listed("claude-haiku-5-5"), CallEnforcement::Forced);
+    assert_eq!(listed("claude-sonnet-5-5"), CallEnforcement::Demanded);
+    assert_eq!(listed("gpt-4o"), CallEnforcement::Forced);
+    let mut unlisted = providers.unlisted("llama3.1", Provider::OpenAi);
+    for (answers, expected) in [
+        (SchemaEnforcement::Tool, CallEnforcement::Forced),
+        (SchemaEnforcement::Schema, CallEnforcement::Object),
+        (SchemaEnforcement::Object, CallEnforcement::Object),
+        (SchemaEnforcement::Text, CallEnforcement::Object),
+    ] {
+        unlisted.answers = answers;
+        assert_eq!(unlisted.calls(), expected, "{answers:?}");
+    }
+}

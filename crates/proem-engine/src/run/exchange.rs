@@ -18,7 +18,7 @@ use self::answer::{AnswerReading, read};
 use super::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use crate::call::stored::outside_json;
 use crate::call::{CallFailure, FailureKind, FinishReason, NanoDollars, Request, Response, Usage};
-use crate::contract::Contract;
+use crate::contract::{Contract, ToolContracts};
 use crate::decode::RepairKind;
 use crate::error::{Error, ErrorKind};
 use crate::tokens::TokenCounter;
@@ -45,11 +45,13 @@ pub enum AnswerRequirement<'t> {
     Text,
     /// One value that meets a contract.
     Value(&'t Contract),
-    /// Calls of tools, each of which meets its tool's contract. The value is an object of `calls`, a
-    /// list of `{"name", "arguments"}` in the model's order, and `text`, what it wrote beside them.
+    /// Calls of tools, each of which meets its tool's contract, no two the same. The value is an object of
+    /// `calls`, a list of `{"name", "arguments"}` in the model's order, and `text`, what it wrote beside
+    /// them. Where the request asks for one value, the answer is the object that [`ToolContracts::object`]
+    /// describes, and so has a call.
     Calls {
         /// The tools' contracts.
-        tools: &'t [Contract],
+        tools: &'t ToolContracts,
         /// How many calls there must be.
         needed: CallRequirement,
     },

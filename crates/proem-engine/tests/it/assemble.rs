@@ -496,6 +496,26 @@ fn boundaries_stand_behind_the_last_section_of_each_stable_group() {
 }
 
 #[test]
+fn stable_sections_have_the_share_that_the_file_gives_them() {
+    let shown = |stable: &str| {
+        let declared = format!(
+            "  budget: {{ input: 200{stable} }}\n  inputs:\n    log: {{ trust: trusted }}\n    news: {{ trust: trusted }}\n  sections:\n    - {{ name: log, trust: trusted, cache: static, ladder: {{ log: [full, omitted] }} }}\n    - {{ name: news, trust: trusted, cache: never, ladder: {{ news: [full, omitted] }} }}\n"
+        );
+        let body = "{{role \"system\"}}{{section \"log\"}}\n{{#each log}}{{this}} {{/each}}\n{{role \"user\"}}{{section \"news\"}}\n{{#each news}}{{this}} {{/each}}\n";
+        let prompt = prompt("{ log(array): string, news(array): string }", &declared, body, &[]);
+        let words = |count: usize| LabelTree::list(vec!["word"; count]);
+        let given = inputs([("log", words(140)), ("news", words(30))]);
+        let (assembly, _) = run(&prompt, &given, &Limits::default()).unwrap();
+        ["log", "news"].map(|name| text_of(&assembly, name).matches("word").count())
+    };
+    // More than half of the limit is no stable section's, unless the file says so.
+    assert_eq!(shown(""), [0, 30]);
+    assert_eq!(shown(", stable: 50"), [0, 30]);
+    assert_eq!(shown(", stable: 80"), [140, 30]);
+    assert_eq!(shown(", stable: 60"), [0, 30]);
+}
+
+#[test]
 fn two_trusted_texts_do_not_make_a_mark_together() {
     let prompt = prompt(
         "{ a: string, b: string, c: string }",

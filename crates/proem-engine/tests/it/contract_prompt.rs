@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
 
 use proem_engine::ErrorKind;
+use proem_engine::contract::AnswerContract;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::check::check;
 use proem_engine::prompt::file::PartialText;
@@ -33,7 +34,7 @@ const SCHEMA: &str =
 
 #[test]
 fn a_schema_beside_the_prompt_is_its_contract() {
-    let contract = prompt(&book(PICOSCHEMA, BESIDE, Some(SCHEMA))).contract().unwrap().unwrap();
+    let contract = prompt(&book(PICOSCHEMA, BESIDE, Some(SCHEMA))).contract().unwrap().into_value().unwrap();
     let tool = contract.tool();
     assert_eq!((tool.name.as_str(), tool.description.as_str()), ("next_step", "Decides what is next."));
     assert_eq!(tool.schema["properties"]["reason"]["maxLength"], 9);
@@ -41,7 +42,7 @@ fn a_schema_beside_the_prompt_is_its_contract() {
 
 #[test]
 fn picoschema_is_bounded() {
-    let contract = prompt(&book(PICOSCHEMA, "", None)).contract().unwrap().unwrap();
+    let contract = prompt(&book(PICOSCHEMA, "", None)).contract().unwrap().into_value().unwrap();
     let properties = &contract.schema()["properties"];
     assert_eq!(properties["reason"]["maxLength"], 10_000);
     assert_eq!(properties["tags"]["maxItems"], 1_000);
@@ -51,7 +52,7 @@ fn picoschema_is_bounded() {
 
 #[test]
 fn without_a_schema_the_answer_is_free_text() {
-    assert!(prompt(&book("", "", None)).contract().unwrap().is_none());
+    assert!(matches!(prompt(&book("", "", None)).contract().unwrap(), AnswerContract::Text));
 }
 
 #[test]
@@ -125,5 +126,86 @@ fn a_check_looks_at_the_contract_and_the_fallback() {
         "  fallback: { reason: none }\n",
         None,
         &["error: proem.fallback is not a string, and no schema declares another type of answer; add `output.schema`"],
+    );
+}
+
+/// A book whose prompt calls tools; the files beside it.
+fn tools(list: &str, files: &[(&str, &str)]) -> Book {
+    let lower = book("", &format!("  tools: {list}\n"), None);
+    let mut layer = lower.layers().first().unwrap().clone();
+    for (name, text) in files {
+        layer.files.insert(format!("one/next step/{name}"), PartialText::Template((*text).to_owned()));
+    }
+    Book::new(vec![layer]).unwrap()
+}
+
+const LOOK: &str =
+    r#"{"type":"object","description":"Looks.","properties":{"at":{"type":"string","maxLength":9}},"required":["at"]}"#;
+const BOTH: [(&str, &str); 2] = [("look.schema.json", LOOK), ("answer.schema.json", SCHEMA)];
+
+#[test]
+fn tools_are_called_like_their_files() {
+    let book = tools("[look.schema.json, answer.schema.json]", &BOTH);
+    let AnswerContract::Calls(tools) = prompt(&book).contract().unwrap() else { panic!("calls are owed") };
+    let told: Vec<_> =
+        tools.contracts().iter().map(|c| (c.tool().name.as_str(), c.tool().description.as_str())).collect();
+    assert_eq!(told, [("answer", ""), ("look", "Looks.")]);
+    assert!(tools.contracts().iter().all(|contract| contract.schema().get("description").is_none()));
+}
+
+#[test]
+fn a_tools_contract_belongs_to_what_is_locked() {
+    let hash = |look: &str| {
+        let files = [("look.schema.json", look), ("answer.schema.json", SCHEMA)];
+        prompt(&tools("[look.schema.json, answer.schema.json]", &files)).id.closure
+    };
+    assert_eq!(hash(LOOK), hash(LOOK));
+    assert_ne!(hash(LOOK), hash(&LOOK.replace("Looks", "Looks about")));
+    assert_ne!(hash(LOOK), prompt(&tools("[look.schema.json]", &BOTH)).id.closure);
+}
+
+#[test]
+fn a_check_looks_at_the_tools_and_their_fallback() {
+    let says = |list: &str, files: &[(&str, &str)], expected: &[&str]| {
+        let remarks = check(&tools(list, files), &OpenAi::O200k).unwrap();
+        let found: Vec<String> = remarks.into_iter().map(|r| format!("{}: {}", r.severity.as_str(), r.text)).collect();
+        let starts = found.iter().zip(expected).all(|(found, expected)| found.starts_with(expected));
+        assert!(starts && found.len() == expected.len(), "{found:?}");
+    };
+    says("[look.schema.json]", &BOTH, &[]);
+    let call = |at: &str| {
+        format!("[look.schema.json]\n  fallback: {{ calls: [{{ name: look, arguments: {{ at: {at} }} }}] }}")
+    };
+    says(&call("here"), &BOTH, &[]);
+    says(
+        &call("far too far away"),
+        &BOTH,
+        &["error: proem.fallback does not meet the contract: /calls/0/arguments/at"],
+    );
+    says(
+        "[look.schema.json, see.schema.json]",
+        &BOTH,
+        &["error: proem.tools names `see.schema.json`, which is not in the folder of the prompt file"],
+    );
+    says("[look.schema.json]", &[("look.schema.json", "{")], &["error: look.schema.json: not JSON"]);
+    says(
+        "[look.json]",
+        &BOTH,
+        &[
+            "error: proem.tools names `look.json`, which is not in the folder of the prompt file",
+            "error: `look.json` is not the contract of a tool; expected a name such as `answer.schema.json`",
+        ],
+    );
+    says("[]", &BOTH, &["error: proem.tools is empty; name a tool, or remove the key"]);
+    says(
+        "look.schema.json",
+        &BOTH,
+        &["error: proem.tools is not a list of files; write `tools: [answer.schema.json]`"],
+    );
+    says("[look.schema.json, look.schema.json]", &BOTH, &["error: proem.tools names `look.schema.json` twice"]);
+    says(
+        "[look.schema.json]\n  output_schema: answer.schema.json",
+        &BOTH,
+        &["error: proem.tools and proem.output_schema exclude each other; remove one"],
     );
 }

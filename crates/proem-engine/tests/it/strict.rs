@@ -121,6 +121,8 @@ fn front_matter() {
         ("a section that is a text", with("proem:\n  version: 1.0.0\n  sections: [role]")),
         ("a section without a name", one("trust: trusted")),
         ("the reserved name", one("name: output, trust: trusted")),
+        ("a share of nothing", own("  budget: { stable: 0 }")),
+        ("a share of more than all", own("  budget: { stable: 101 }")),
         ("a bad trust word", one("name: x, trust: high")),
         ("a section without a trust label", one("name: x")),
         ("a bad cache word", one("name: x, trust: rules, cache: always")),

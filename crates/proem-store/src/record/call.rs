@@ -64,7 +64,7 @@ pub struct NewCall {
     pub model: String,
     /// The endpoint.
     pub endpoint: String,
-    /// The name of the contract that the answer is bound to.
+    /// What the answer is bound to: a contract's name, or how calls are asked for; `None` for any text.
     pub tool: Option<String>,
     /// SHA-256 of the body's bytes.
     pub body: String,

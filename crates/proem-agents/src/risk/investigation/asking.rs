@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use proem_engine::assembly::Appendix;
 use proem_engine::call::{Arrival, Request};
 use proem_engine::report::Report;
-use proem_engine::run::{self, AnswerRequirement};
+use proem_engine::run;
 use proem_engine::tokens::CachingCounter;
 use serde_json::{Value as Json, json};
 
@@ -51,7 +51,7 @@ fn held<'t>(
     attempts: NonZeroU32,
 ) -> run::ExchangeTerms<'t> {
     run::ExchangeTerms {
-        owed: AnswerRequirement::Value(asked.contract),
+        owed: asked.contract.owed(),
         fallback: asked.prompt.file.strict.fallback.as_ref(),
         limits: run::ExchangeLimits { attempts, tokens: Some(asking.tokens) },
         key: terms.key,
@@ -152,7 +152,7 @@ fn request(
     let room = call.saturating_sub(strict.output_budget.unwrap_or(0));
     let ask = PromptCall {
         prompt: asked.prompt,
-        contract: Some(asked.contract),
+        owed: asked.contract.owed(),
         inputs: &inputs.clone().into(),
         given: By::ByCaller,
         model: terms.model,

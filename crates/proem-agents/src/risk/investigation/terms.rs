@@ -1,6 +1,6 @@
 //! What an investigation is of, and what it is held to.
 
-use proem_engine::contract::Contract;
+use proem_engine::contract::AnswerContract;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::Model;
@@ -25,7 +25,7 @@ pub struct InvestigationPrompt<'t> {
     /// The prompt that asks.
     pub prompt: &'t Prompt,
     /// What its answer must be.
-    pub contract: &'t Contract,
+    pub contract: &'t AnswerContract,
     /// What was learned about it and is wished for.
     pub profile: Option<&'t Profile>,
 }

@@ -10,7 +10,7 @@ use proem_agents::risk::investigation::{
 use proem_agents::screen::Screening;
 use proem_engine::assembly::Assembly;
 use proem_engine::call::{CallFailure, FinishReason, Request, Response, ResponsePart, Usage};
-use proem_engine::contract::Contract;
+use proem_engine::contract::AnswerContract;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Provider, Providers, SchemaEnforcement};
@@ -31,8 +31,8 @@ pub(crate) static BENCH: LazyLock<Bench> = LazyLock::new(Bench::new);
 
 /// What every investigation is held to.
 pub(crate) struct Bench {
-    decision: (Prompt, Contract),
-    synthesis: (Prompt, Contract),
+    decision: (Prompt, AnswerContract),
+    synthesis: (Prompt, AnswerContract),
     model: Model,
     key: InstallationKey,
 }
@@ -42,7 +42,7 @@ impl Bench {
         let book = Book::new(vec![embedded_book()]).unwrap();
         let load = |name: &str| {
             let prompt = book.prompt(name, None).unwrap();
-            let contract = prompt.contract().unwrap().unwrap();
+            let contract = prompt.contract().unwrap();
             (prompt, contract)
         };
         let mut model = Providers::load().unwrap().unlisted("m", Provider::OpenAi);

@@ -106,7 +106,7 @@ fn case(node: &YamlNode, has_kind: bool, problems: &mut Diagnostics) -> Option<C
 
 fn expect(node: &YamlNode, problems: &mut Diagnostics) -> RequestExpectation {
     let Some(entries) = map(node, "expect", problems) else { return RequestExpectation::default() };
-    known_keys(entries, &["rules", "tokens", "sections", "hash"], "expect", problems);
+    known_keys(entries, &["rules", "tokens", "tools", "sections", "hash"], "expect", problems);
     let tokens = given(node, "tokens").and_then(|node| {
         let tokens = node.to_json().as_u64().and_then(|tokens| usize::try_from(tokens).ok());
         if tokens.is_none() {
@@ -120,7 +120,8 @@ fn expect(node: &YamlNode, problems: &mut Diagnostics) -> RequestExpectation {
     let sections = given(node, "sections").and_then(|node| map(node, "expect.sections", problems));
     let sections: BTreeMap<String, SectionExpectation> =
         sections.unwrap_or_default().iter().map(|(key, node)| (key.name.clone(), words(node, problems))).collect();
-    RequestExpectation { rules, tokens, sections, hash }
+    let tools = given(node, "tools").map(|_| texts(node, "tools", problems));
+    RequestExpectation { rules, tokens, tools, sections, hash }
 }
 
 fn words(node: &YamlNode, problems: &mut Diagnostics) -> SectionExpectation {

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::feedback::AnswerDefect;
 use super::{AnswerRequirement, BrokenRule, CallRequirement};
 use crate::call::{AnswerForm, Request, Response, ResponsePart, ToolCall};
-use crate::contract::Contract;
+use crate::contract::{Contract, ToolContracts};
 use crate::decode::{RepairKind, decode};
 
 /// What a response holds.
@@ -43,6 +43,9 @@ pub(super) fn read(response: &Response, owed: AnswerRequirement<'_>, request: &R
             [] => value(text, contract),
             calls => one_call(calls, contract, request),
         },
+        AnswerRequirement::Calls { tools, .. } if matches!(request.answer, AnswerForm::Value { .. }) => {
+            one_object(&calls, tools, text, request)
+        }
         AnswerRequirement::Calls { needed: CallRequirement::Some, .. } if calls.is_empty() => {
             AnswerReading::wrong("tool", offered(request), None)
         }
@@ -84,8 +87,29 @@ fn one_call(calls: &[&ToolCall], contract: &Contract, request: &Request) -> Answ
     value(first.arguments.clone().map(or_empty), contract)
 }
 
+/// The calls in the one object that stands for them.
+fn one_object(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>, request: &Request) -> AnswerReading {
+    let is_empty = text.measure(|text| text.trim().is_empty());
+    let reading = match calls {
+        [] if is_empty => AnswerReading::wrong("answer", "one object of `calls`", None),
+        [] => value(text, tools.object()),
+        calls => one_call(calls, tools.object(), request),
+    };
+    match reading {
+        AnswerReading::Value { value, repairs } => AnswerReading::Value {
+            value: value.map(|object| json!({ "calls": object.get("calls"), "text": "" })),
+            repairs,
+        },
+        other => other,
+    }
+}
+
 /// All calls, each against its own tool's contract.
-fn all_calls(calls: &[&ToolCall], tools: &[Contract], text: Untrusted<String>, request: &Request) -> AnswerReading {
+fn all_calls(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>, request: &Request) -> AnswerReading {
+    let most = ToolContracts::MAX_CALLS;
+    if calls.len() > most {
+        return AnswerReading::wrong("answer", format!("at most {most} calls, found {}", calls.len()), None);
+    }
     let (mut problems, mut repairs) = (Vec::new(), Vec::new());
     let mut values: Vec<(String, Untrusted<Json>)> = Vec::new();
     for (index, called) in calls.iter().enumerate() {
@@ -94,7 +118,9 @@ fn all_calls(calls: &[&ToolCall], tools: &[Contract], text: Untrusted<String>, r
             let broken = BrokenRule { rule: rule.to_owned(), path: path.clone(), expected };
             problems.push(AnswerDefect { broken, found });
         };
-        let Some(contract) = tools.iter().find(|tool| called.name.measure(|name| *name == tool.tool().name)) else {
+        let Some(contract) =
+            tools.contracts().iter().find(|tool| called.name.measure(|name| *name == tool.tool().name))
+        else {
             wrong("tool", offered(request), Some(called.name.clone()));
             continue;
         };

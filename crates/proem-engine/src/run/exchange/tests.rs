@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::assembly::{Appendix, Assembly, PromptId};
-use crate::call::{AnswerForm, Arrival, ResponsePart, ToolCall, ToolChoice};
+use crate::call::{AnswerForm, Arrival, ResponsePart, ToolCall};
+use crate::providers::CallEnforcement;
 use crate::tokens::OpenAi;
 
 fn contract() -> Contract {
@@ -34,10 +35,7 @@ fn request(terms: &ExchangeTerms<'_>) -> Request {
     let answer = match terms.owed {
         AnswerRequirement::Text => AnswerForm::Text,
         AnswerRequirement::Value(contract) => AnswerForm::Value { tool: contract.tool().clone() },
-        AnswerRequirement::Calls { tools, .. } => AnswerForm::Tools {
-            tools: tools.iter().map(|tool| tool.tool().clone()).collect(),
-            choice: ToolChoice::Auto,
-        },
+        AnswerRequirement::Calls { tools, .. } => tools.form(CallEnforcement::Demanded),
     };
     Request { model: "m".into(), assembly, answer, temperature_percent: None, arrival: Arrival::Whole }
 }
@@ -96,7 +94,11 @@ fn ended(outcome: &Outcome) -> String {
 
 /// Runs an exchange with these responses, writing its state down and reading it back at every step.
 fn run(terms: ExchangeTerms<'_>, responses: &[&str]) -> (String, usize, Vec<Request>) {
-    let request = request(&terms);
+    run_from(terms, request(&terms), responses)
+}
+
+/// The same for a request of its own.
+fn run_from(terms: ExchangeTerms<'_>, request: Request, responses: &[&str]) -> (String, usize, Vec<Request>) {
     let mut exchange = Exchange::new(terms, request);
     let mut what = EventKind::Started;
     let mut responses = responses.iter();
@@ -178,7 +180,8 @@ fn a_text_is_taken_as_it_is() {
 fn calls_of_several_tools_are_checked_one_by_one() {
     let search = json!({ "type": "object", "properties": { "words": { "type": "string", "maxLength": 9 } },
         "required": ["words"], "additionalProperties": false });
-    let tools = [contract(), Contract::new("search", "Looks for words.", search).unwrap()];
+    let tools = vec![contract(), Contract::new("search", "Looks for words.", search).unwrap()];
+    let tools = ToolContracts::new(tools).unwrap();
     let key = InstallationKey::new([7; 32]);
     let check = |needed: CallRequirement, responses: &[&str], expected: &str| {
         let owed = AnswerRequirement::Calls { tools: &tools, needed };
@@ -203,6 +206,36 @@ fn calls_of_several_tools_are_checked_one_by_one() {
     check(CallRequirement::Some, &[&format!("call {low} & delete_all {{}}"), right], one);
     check(CallRequirement::Some, &[r#"call search {"words":"far too many"}"#, right], one);
     check(CallRequirement::Some, &["call search {", right], one);
+    let many = (0..101).map(|_| low).collect::<Vec<_>>().join(" & ");
+    check(CallRequirement::Some, &[&format!("call {many}"), right], one);
+}
+
+#[test]
+fn where_a_server_has_no_tools_one_object_holds_the_calls() {
+    let tools = ToolContracts::new(vec![contract()]).unwrap();
+    let key = InstallationKey::new([7; 32]);
+    let terms = ExchangeTerms {
+        owed: AnswerRequirement::Calls { tools: &tools, needed: CallRequirement::Some },
+        fallback: None,
+        limits: ExchangeLimits::default(),
+        key: &key,
+        counter: &OpenAi::O200k,
+    };
+    let check = |responses: &[&str], expected: &str| {
+        let request = Request { answer: tools.form(CallEnforcement::Object), ..request(&terms) };
+        assert_eq!(run_from(terms, request, responses).0, expected, "{responses:?}");
+    };
+    let right = r#"text {"calls":[{"name":"triage","arguments":{"severity":"low"}}]}"#;
+    let one = r#"answered {"calls":[{"arguments":{"severity":"low"},"name":"triage"}],"text":""}"#;
+    check(&[right], one);
+    check(&[r#"text {"calls":[]}"#, right], one);
+    check(&["text Nothing to do.", right], one);
+    check(&["text ", right], one);
+    check(&[r#"text {"calls":[{"name":"delete_all","arguments":{}}]}"#, right], one);
+    check(&[r#"text {"calls":[{"name":"triage","arguments":{"severity":"none"}}]}"#, right], one);
+    let call = r#"{"name":"triage","arguments":{"severity":"low"}}"#;
+    check(&[&format!(r#"text {{"calls":[{call},{call}]}}"#), right], one);
+    check(&[&format!(r#"call calls_in_one_object {{"calls":[{call}]}}"#)], one);
 }
 
 #[test]

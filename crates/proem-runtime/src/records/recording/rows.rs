@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proem_engine::assembly::Assembly;
-use proem_engine::call::{AnswerForm, CallFailure, FailureKind, Response, ToolChoice, cost};
+use proem_engine::call::{CallFailure, FailureKind, Response, cost};
 use proem_engine::ledger::Pricing;
 use proem_engine::run::{EffectId, ExchangeEnd, FallbackReason, Outcome};
 use proem_llm::caller::gate::{AttemptEnd, CallAttempt};
@@ -70,7 +70,7 @@ pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cl
         prompt: attempt.request.assembly.prompt.clone(),
         model: attempt.model.name.clone(),
         endpoint: attempt.endpoint.name.clone(),
-        tool: tool(&attempt.request.answer),
+        tool: attempt.request.answer.bound_to().map(str::to_owned),
         body: hash(attempt.body),
         pieces,
         texts,
@@ -83,14 +83,6 @@ pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cl
 fn addressed(content: &HashedContent) -> (&str, &str) {
     let text = content.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     (text.unwrap_or_default(), &content.hash)
-}
-
-fn tool(answer: &AnswerForm) -> Option<String> {
-    match answer {
-        AnswerForm::Value { tool } => Some(tool.name.clone()),
-        AnswerForm::Tools { choice: ToolChoice::One(name), .. } => Some(name.clone()),
-        AnswerForm::Text | AnswerForm::Tools { .. } => None,
-    }
 }
 
 fn dropped(attempt: &CallAttempt<'_>) -> Json {

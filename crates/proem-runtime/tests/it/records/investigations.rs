@@ -10,7 +10,7 @@ use proem_agents::risk::investigation::{
     Subject,
 };
 use proem_agents::screen::Screening;
-use proem_engine::contract::Contract;
+use proem_engine::contract::AnswerContract;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
@@ -37,8 +37,8 @@ use crate::records::scene::{MODEL, Scene, attempts, id, key, server};
 
 /// What an investigation is held to.
 struct Bench {
-    decision: (Prompt, Contract),
-    synthesis: (Prompt, Contract),
+    decision: (Prompt, AnswerContract),
+    synthesis: (Prompt, AnswerContract),
     guard: (Guard, Policy),
     model: Model,
     key: InstallationKey,
@@ -49,7 +49,7 @@ impl Bench {
         let book = Book::new(vec![embedded_book()]).unwrap();
         let load = |name: &str| {
             let prompt = book.prompt(name, None).unwrap();
-            let contract = prompt.contract().unwrap().unwrap();
+            let contract = prompt.contract().unwrap();
             (prompt, contract)
         };
         let guard = (Guard::shipped(&[]).unwrap(), Policy::shipped().unwrap());

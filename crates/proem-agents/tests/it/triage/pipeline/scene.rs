@@ -13,16 +13,14 @@ use proem_agents::triage::pipeline::{
 use proem_agents::triage::plan::{ArtefactGate, ArtefactSet};
 use proem_agents::triage::{ProjectSignal, TriageLexicon, contract::contracts};
 use proem_engine::Error;
-use proem_engine::call::{
-    AnswerForm, Arrival, CallFailure, FinishReason, Response, ResponsePart, ToolCall, ToolChoice, Usage,
-};
-use proem_engine::contract::Contract;
+use proem_engine::call::{Arrival, CallFailure, FinishReason, Response, ResponsePart, ToolCall, Usage};
+use proem_engine::contract::ToolContracts;
 use proem_engine::policy::AutonomyLevel;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
-use proem_engine::providers::{Model, Provider, Providers};
+use proem_engine::providers::{CallEnforcement, Model, Provider, Providers};
 use proem_engine::run::{
     AnswerRequirement, CallRequirement, Effect, EffectResult, Event, EventKind, ExchangeLimits, ExchangeTerms, Machine,
     Step, Time,
@@ -85,7 +83,7 @@ pub(super) enum Does {
 
 pub(super) struct Scene {
     prompt: Prompt,
-    tools: Vec<Contract>,
+    tools: ToolContracts,
     model: Model,
     key: InstallationKey,
     asked: Mutex<Vec<Asked>>,
@@ -97,7 +95,7 @@ impl Scene {
         let book = Book::new(vec![BookLayer { origin: Origin::Embedded, files }]).unwrap();
         Self {
             prompt: book.prompt("a/judge", None).unwrap(),
-            tools: contracts().unwrap().into(),
+            tools: ToolContracts::new(contracts().unwrap().into()).unwrap(),
             model: Providers::load().unwrap().unlisted("m", Provider::OpenAi),
             key: InstallationKey::new([7; 32]),
             asked: Mutex::default(),
@@ -124,7 +122,7 @@ impl StageAsker for Scene {
         let inputs = json!({ "ids": ids }).into();
         let call = PromptCall {
             prompt: &self.prompt,
-            contract: None,
+            owed: AnswerRequirement::Text,
             inputs: &inputs,
             given: InputAuthor::ByCaller,
             model: &self.model,
@@ -135,8 +133,7 @@ impl StageAsker for Scene {
             profile: None,
         };
         let mut prepared = prepare(&call, &mut CachingCounter::new(&OpenAi::O200k))?;
-        let tools = self.tools.iter().map(|tool| tool.tool().clone()).collect();
-        prepared.request.answer = AnswerForm::Tools { tools, choice: ToolChoice::Any };
+        prepared.request.answer = self.tools.form(CallEnforcement::Forced);
         self.asked.lock().unwrap().push(Asked { stage, model, signals });
         Ok(prepared)
     }

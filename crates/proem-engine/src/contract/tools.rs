@@ -1,0 +1,233 @@
+//! The tools that an answer calls, and the one object that says the same where a server has no tools.
+//!
+//! Invariants: the tools stand in the order of their names, whatever order they were given in; the object accepts
+//! exactly lists of calls that the tools accept, none of them twice, and no more than [`ToolContracts::MAX_CALLS`].
+
+use serde_json::{Value as Json, json};
+
+use super::Contract;
+use crate::call::{AnswerForm, ToolChoice};
+use crate::error::{Error, ErrorKind};
+use crate::providers::CallEnforcement;
+use crate::run::{AnswerRequirement, CallRequirement};
+
+/// What a prompt's answer must be.
+#[derive(Debug)]
+pub enum AnswerContract {
+    /// Any text.
+    Text,
+    /// One value.
+    Value(Contract),
+    /// Calls of tools and nothing else.
+    Calls(ToolContracts),
+}
+
+impl AnswerContract {
+    /// The same as an exchange holds an answer to it.
+    #[must_use]
+    pub const fn owed(&self) -> AnswerRequirement<'_> {
+        match self {
+            Self::Text => AnswerRequirement::Text,
+            Self::Value(contract) => AnswerRequirement::Value(contract),
+            Self::Calls(tools) => AnswerRequirement::Calls { tools, needed: CallRequirement::Some },
+        }
+    }
+
+    /// The contract of the one value; `None` for anything else.
+    #[must_use]
+    pub const fn value(&self) -> Option<&Contract> {
+        match self {
+            Self::Value(contract) => Some(contract),
+            Self::Text | Self::Calls(_) => None,
+        }
+    }
+
+    /// [`Self::value`], taken out.
+    #[must_use]
+    pub fn into_value(self) -> Option<Contract> {
+        match self {
+            Self::Value(contract) => Some(contract),
+            Self::Text | Self::Calls(_) => None,
+        }
+    }
+
+    /// What a fallback has to meet; `None` where it is a text.
+    #[must_use]
+    pub const fn fallback(&self) -> Option<&Contract> {
+        match self {
+            Self::Text => None,
+            Self::Value(contract) => Some(contract),
+            Self::Calls(tools) => Some(tools.object()),
+        }
+    }
+}
+
+/// The contracts of the tools that one answer may call.
+#[derive(Debug)]
+pub struct ToolContracts {
+    tools: Vec<Contract>,
+    object: Contract,
+}
+
+impl ToolContracts {
+    /// The most calls of one answer.
+    pub const MAX_CALLS: usize = 100;
+
+    /// The name of the object, and of what an answer is bound to that is one.
+    pub const OBJECT: &'static str = "calls_in_one_object";
+
+    /// A set of tools.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if there is none, if two have the same name, or if their schemas can't stand in one.
+    pub fn new(mut tools: Vec<Contract>) -> Result<Self, Error> {
+        tools.sort_by(|a, b| a.tool().name.cmp(&b.tool().name));
+        if tools.is_empty() {
+            return Err(Error::new(ErrorKind::InvalidFile, "there is no tool; name one at least"));
+        }
+        if let Some([twice, _]) = tools.windows(2).find(|pair| matches!(pair, [a, b] if a.tool().name == b.tool().name))
+        {
+            let problem = format!("two tools are called `{}`; rename one", twice.tool().name);
+            return Err(Error::new(ErrorKind::InvalidFile, problem));
+        }
+        let calls: Vec<Json> = tools.iter().enumerate().map(|(place, contract)| call(place, contract)).collect();
+        let schema = json!({
+            "type": "object",
+            "properties": { "calls": {
+                "type": "array", "minItems": 1, "maxItems": Self::MAX_CALLS, "uniqueItems": true,
+                "items": { "anyOf": calls },
+            } },
+            "required": ["calls"],
+            "additionalProperties": false,
+        });
+        let object = Contract::new(Self::OBJECT, "Calls of tools, in the order in which they are meant.", schema)?;
+        Ok(Self { tools, object })
+    }
+
+    /// The tools, by name.
+    #[must_use]
+    pub fn contracts(&self) -> &[Contract] {
+        &self.tools
+    }
+
+    /// The tool of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Contract> {
+        self.tools.iter().find(|contract| contract.tool().name == name)
+    }
+
+    /// The one object: `calls`, a list of `{"name", "arguments"}`, at least one.
+    #[must_use]
+    pub const fn object(&self) -> &Contract {
+        &self.object
+    }
+
+    /// What a model is asked for that can be made to call tools this far.
+    #[must_use]
+    pub fn form(&self, calls: CallEnforcement) -> AnswerForm {
+        let choice = match calls {
+            CallEnforcement::Forced => ToolChoice::Any,
+            CallEnforcement::Demanded => ToolChoice::Auto,
+            CallEnforcement::Object => return AnswerForm::Value { tool: self.object.tool().clone() },
+        };
+        AnswerForm::Tools { tools: self.tools.iter().map(|contract| contract.tool().clone()).collect(), choice }
+    }
+}
+
+/// One call as the object holds it.
+fn call(place: usize, contract: &Contract) -> Json {
+    let tool = contract.tool();
+    let mut arguments = tool.schema.clone();
+    moved(&mut arguments, &format!("#/properties/calls/items/anyOf/{place}/properties/arguments"));
+    json!({
+        "type": "object",
+        "description": tool.description,
+        "properties": { "name": { "type": "string", "enum": [tool.name] }, "arguments": arguments },
+        "required": ["name", "arguments"],
+        "additionalProperties": false,
+    })
+}
+
+/// Lets the references of a schema lead to where it stands.
+fn moved(schema: &mut Json, base: &str) {
+    match schema {
+        Json::Object(fields) => {
+            for (name, inner) in fields.iter_mut() {
+                match (name.as_str(), inner) {
+                    ("$ref", Json::String(reference)) => {
+                        if let Some(place) = reference.strip_prefix('#') {
+                            *reference = format!("{base}{place}");
+                        }
+                    }
+                    (_, inner) => moved(inner, base),
+                }
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(|item| moved(item, base)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, schema: Json) -> Contract {
+        Contract::new(name, "", schema).unwrap()
+    }
+
+    fn words() -> Json {
+        json!({
+            "type": "object",
+            "properties": { "words": { "$ref": "#/$defs/word" } },
+            "required": ["words"],
+            "additionalProperties": false,
+            "$defs": { "word": { "type": "string", "maxLength": 5 } },
+        })
+    }
+
+    #[test]
+    fn the_object_accepts_what_the_tools_accept() {
+        let tools = ToolContracts::new(vec![tool("search", words()), tool("look", words())]).unwrap();
+        let call = |name: &str, words: &str| json!({ "name": name, "arguments": { "words": words } });
+        for (calls, expected) in [
+            (json!([call("search", "a")]), true),
+            (json!([call("search", "a"), call("look", "a")]), true),
+            (json!([call("search", "a"), call("search", "a")]), false),
+            (json!([call("search", "too long")]), false),
+            (json!([call("delete", "a")]), false),
+            (json!([]), false),
+            (json!([{ "name": "look" }]), false),
+            (Json::Array((0..101).map(|n| call("look", &n.to_string())).collect()), false),
+        ] {
+            assert_eq!(tools.object().accepts(&json!({ "calls": calls })), expected, "{calls:.200}");
+        }
+        assert!(!tools.object().accepts(&json!({ "calls": [call("look", "a")], "more": 1 })));
+        let names: Vec<&str> = tools.contracts().iter().map(|contract| contract.tool().name.as_str()).collect();
+        assert_eq!(names, ["look", "search"]);
+        assert!(tools.get("search").is_some() && tools.get("delete").is_none());
+    }
+
+    #[test]
+    fn a_set_has_a_tool_and_each_once() {
+        let error = |tools| ToolContracts::new(tools).unwrap_err().to_string();
+        assert_eq!(error(Vec::new()), "there is no tool; name one at least");
+        assert_eq!(
+            error(vec![tool("look", words()), tool("look", words())]),
+            "two tools are called `look`; rename one"
+        );
+    }
+
+    #[test]
+    fn what_a_model_can_be_made_to_do_decides_the_form() {
+        let tools = ToolContracts::new(vec![tool("look", words())]).unwrap();
+        for (calls, bound) in [
+            (CallEnforcement::Forced, AnswerForm::FORCED_CALLS),
+            (CallEnforcement::Demanded, AnswerForm::DEMANDED_CALLS),
+            (CallEnforcement::Object, ToolContracts::OBJECT),
+        ] {
+            assert_eq!(tools.form(calls).bound_to(), Some(bound));
+        }
+    }
+}
