@@ -4,6 +4,7 @@
 //! [`MadeAssembly::record`]. What goes to standard output, and when, is the caller's matter.
 
 pub mod agent;
+pub mod send;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -316,6 +317,11 @@ impl MadeAssembly {
         let entries = self.prepared.catalogue().entries();
         (!entries.is_empty())
             .then(|| entries.iter().fold(0_usize, |sum, entry| sum.saturating_add(catalogue::tokens(entry))))
+    }
+
+    /// Closes the records without a word about it: what is sent is recorded as a run.
+    pub async fn leave_unrecorded(&mut self) -> Option<Note> {
+        self.records.take()?.end().await
     }
 
     /// Records it, if that is wanted; that it could not be is only noted, since nothing depends on it.

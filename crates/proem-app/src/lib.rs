@@ -6,6 +6,7 @@
 
 pub mod adapt;
 pub mod agents;
+pub mod ask;
 pub mod assemble;
 pub mod book;
 pub mod calling;
@@ -17,6 +18,7 @@ pub mod embedding;
 pub mod error;
 pub mod factors;
 pub mod guarding;
+pub mod hook;
 pub mod init;
 pub mod message;
 pub mod operator;

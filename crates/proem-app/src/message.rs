@@ -106,6 +106,8 @@ pub enum Hint {
     TakeWorktree,
     /// Go on without records.
     DeclineRecords,
+    /// Make the prompt for a task in a repository, and ask with it.
+    SendAssembly,
     /// See which actions there are.
     ListQueue,
     /// See which escalations there are.

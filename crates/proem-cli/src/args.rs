@@ -8,8 +8,8 @@ pub(crate) mod wishes;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, artefacts, assemble, book, catalogue, cost, effects, escalations, failures, init, policy, queue, reference,
-    risk, run, runs, scan, select, stats, store, tokens, triage, trust,
+    adapt, artefacts, ask, assemble, book, catalogue, cost, effects, escalations, failures, hook, init, policy, queue,
+    reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -28,6 +28,9 @@ pub(crate) enum Command {
     /// Read what triage keeps of a project: delivery state, RAID log, backlog, decisions
     #[command(subcommand, after_help = artefacts::ARTEFACTS_EXAMPLES)]
     Artefacts(artefacts::ArtefactsCommand),
+    /// Ask a model a question, about files and what is piped in
+    #[command(after_help = ask::ASK_EXAMPLES)]
+    Ask(Box<ask::AskArgs>),
     /// Print the prompt for a task in a repository
     #[command(after_help = assemble::args::ASSEMBLE_EXAMPLES)]
     Assemble(assemble::args::Assemble),
@@ -49,6 +52,9 @@ pub(crate) enum Command {
     /// List and clear the failures that prompts learn from
     #[command(subcommand, after_help = failures::FAILURES_EXAMPLES)]
     Failures(failures::FailuresCommand),
+    /// Answer a coding agent's event of a prompt with context for it
+    #[command(after_help = hook::HOOK_EXAMPLES)]
+    Hook(hook::HookArgs),
     /// Check the policy for agents' actions, and explain what it makes of one
     #[command(subcommand, after_help = policy::POLICY_EXAMPLES)]
     Policy(policy::PolicyCommand),

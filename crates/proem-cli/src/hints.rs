@@ -36,6 +36,9 @@ pub(crate) fn tail(hint: &Hint) -> String {
         Hint::ListAttempts => "; `proem runs show` lists the attempts of a run".to_owned(),
         Hint::TakeWorktree => ", or use `--worktree` for what is not committed".to_owned(),
         Hint::DeclineRecords => "; `--no-record` continues without them".to_owned(),
+        Hint::SendAssembly => {
+            "; `proem assemble TASK` makes the prompt, and `proem assemble TASK --send` asks a model with it".to_owned()
+        }
         Hint::ListQueue => "; `proem queue list` lists them".to_owned(),
         Hint::ListEscalations => "; `proem escalations list` lists them".to_owned(),
         Hint::ListFailures => "; `proem failures list` lists the agents".to_owned(),
@@ -136,6 +139,10 @@ mod tests {
             (Hint::ListAttempts, "x; `proem runs show` lists the attempts of a run"),
             (Hint::TakeWorktree, "x, or use `--worktree` for what is not committed"),
             (Hint::DeclineRecords, "x; `--no-record` continues without them"),
+            (
+                Hint::SendAssembly,
+                "x; `proem assemble TASK` makes the prompt, and `proem assemble TASK --send` asks a model with it",
+            ),
             (Hint::AssessAnew, "x; assess the change again with `proem risk`"),
             (Hint::DoWithoutModel, "x, or leave out --model and --provider to do without a model"),
             (Hint::TrustFiles, "x; run `proem trust`"),

@@ -1,5 +1,6 @@
 //! Writing for people: notes, errors, tables and bars.
 
+mod answer;
 mod output;
 mod person;
 mod progress;
@@ -16,6 +17,7 @@ use proem_engine::call::NanoDollars;
 use proem_guard::{LabelTree, show};
 use proem_text::character::is_hidden;
 
+pub(crate) use self::answer::AnswerScreen;
 use self::output::Shapes;
 pub(crate) use self::output::{document as document_text, report_on_stdout};
 pub(crate) use self::person::{confirm, operator};
@@ -43,6 +45,11 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
 /// attacks. What says something *about* such texts is a [`report`], a [`listing`] or a [`document`].
 pub(crate) fn data(text: &str) -> Result<(), CommandFailure> {
     written(&output::exact(text, Shapes::of_stdout()))
+}
+
+/// A text for the clipboard, without loaded credentials: where it is pasted nobody looks for them.
+pub(crate) fn clipboard_text(text: &str) -> String {
+    output::exact(text, Shapes::Stay).into_owned()
 }
 
 fn written(text: &str) -> Result<(), CommandFailure> {

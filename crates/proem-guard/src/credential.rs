@@ -8,7 +8,10 @@
 //! the text.
 
 mod key_block;
+mod stream;
 mod web_token;
+
+pub use self::stream::CredentialStream;
 
 use alloc::{format, string::String, vec::Vec};
 use proem_text::Span;

@@ -8,10 +8,12 @@
 mod host;
 mod report;
 mod script;
+mod stream;
 mod tree;
 
 pub use self::{
     report::{report, report_json},
+    stream::TerminalStream,
     tree::{TreeCap, differences, place, tree, tree_html, tree_json},
 };
 

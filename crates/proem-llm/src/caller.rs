@@ -6,6 +6,7 @@
 
 mod attempt;
 pub mod gate;
+pub mod listener;
 mod live;
 mod replayed;
 
@@ -23,6 +24,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::gate::{CallAttempt, Gate};
+use self::listener::TextListener;
 use self::live::CallBounds;
 use crate::cassette::{Recorder, Replayer};
 use crate::client::Client;
@@ -74,6 +76,8 @@ pub struct ProviderCall<'c> {
     pub slot: CallSlot,
     /// Who is asked before each attempt over the network.
     pub gate: &'c dyn Gate,
+    /// Who hears an answer that is a text while it arrives.
+    pub listener: Option<&'c dyn TextListener>,
 }
 
 /// How a call went.
@@ -115,6 +119,7 @@ struct PendingCall<'c> {
     url: &'c str,
     policy: &'c RetryPolicy,
     gate: &'c dyn Gate,
+    listener: Option<&'c dyn TextListener>,
     dropped: &'c [Omission],
 }
 
@@ -160,10 +165,10 @@ impl Caller {
             Ok(encoded) => encoded,
             Err(error) => return refuse(error.to_string()),
         };
-        let ProviderCall { request, model, plan, slot, gate, .. } = *call;
+        let ProviderCall { request, model, plan, slot, gate, listener, .. } = *call;
         let url = paced.endpoint.url(encoded.wire.path);
         let (wire, dropped, policy) = (&encoded.wire, encoded.dropped.as_slice(), &self.policy);
-        let ready = PendingCall { request, model, plan, slot, paced, wire, url: &url, policy, gate, dropped };
+        let ready = PendingCall { request, model, plan, slot, paced, wire, url: &url, policy, gate, listener, dropped };
         let mut attempts = Vec::new();
         let result = match &self.wire {
             Wire::Live(client) => live::carry(client, None, &ready, bounds, &mut attempts).await,

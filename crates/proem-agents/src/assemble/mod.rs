@@ -64,6 +64,8 @@ pub fn embedded_book() -> BookLayer {
         "assemble/task/_rules-plan.prompt",
         "assemble/task/_rules-act.prompt",
         "assemble/task/_rules-review.prompt",
+        "ask/question/1.0.0.prompt",
+        "ask/question/question.cases.yaml",
         "risk/decision/1.0.0.prompt",
         "risk/decision/1.1.0.prompt",
         "risk/decision/decision.cases.yaml",

@@ -60,6 +60,7 @@ enum PromptFileWriter {
     User,
     Project,
     Configured,
+    Named,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -123,6 +124,7 @@ fn closure(book: &Book, prompt: &Prompt) -> (BTreeMap<String, String>, BTreeMap<
             Origin::User => PromptFileWriter::User,
             Origin::Project => PromptFileWriter::Project,
             Origin::Configured => PromptFileWriter::Configured,
+            Origin::Named => PromptFileWriter::Named,
         };
         let form = match text {
             PartialText::Template(_) => PromptFileForm::Template,
@@ -247,6 +249,7 @@ impl RunBasis {
                 PromptFileWriter::User => Origin::User,
                 PromptFileWriter::Project => Origin::Project,
                 PromptFileWriter::Configured => Origin::Configured,
+                PromptFileWriter::Named => Origin::Named,
             };
             let layer = layers.entry(written.by).or_insert_with(|| BookLayer { origin, files: BTreeMap::new() });
             layer.files.insert(path.clone(), text);

@@ -1,4 +1,4 @@
-//! Assemblies, as one agent among the others: their runs are shown and judged, but they ask nobody.
+//! Assemblies, as one agent among the others: their runs are shown and judged, but not made anew.
 
 use futures_util::future::BoxFuture;
 use proem_runtime::records::ASSEMBLED_ONLY;
@@ -8,6 +8,9 @@ use super::{KIND, PROMPT};
 use crate::agents::record::RunRecord;
 use crate::agents::{Agent, ReadBack};
 use crate::message::Message;
+
+/// Why the request of an assembly that was sent is not made anew.
+const SENT: &str = "its prompt was made of a folder as it was then, which is not recorded; its bytes are";
 
 /// The prompt for a task in a repository.
 #[derive(Debug, Clone, Copy)]
@@ -24,10 +27,11 @@ impl Agent for AssembleAgent {
 
     /// The prompt is the result.
     fn is_result(&self, ended: RunOutcome) -> bool {
-        ended == RunOutcome::Assembled
+        matches!(ended, RunOutcome::Assembled | RunOutcome::Answered)
     }
 
-    fn read_back<'r>(&'r self, _: &'r RunRecord<'r>) -> BoxFuture<'r, Result<ReadBack, Message>> {
-        Box::pin(async { Err(ASSEMBLED_ONLY.into()) })
+    fn read_back<'r>(&'r self, record: &'r RunRecord<'r>) -> BoxFuture<'r, Result<ReadBack, Message>> {
+        let is_sent = record.detail.calls.iter().any(|call| !call.attempts.is_empty());
+        Box::pin(async move { Err(if is_sent { SENT.into() } else { ASSEMBLED_ONLY.into() }) })
     }
 }

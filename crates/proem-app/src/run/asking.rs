@@ -10,6 +10,7 @@ use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{self, Profiles};
 use proem_engine::run::{CancelReason, Exchange, ExchangeEnd, FallbackReason, Outcome};
 use proem_guard::Verdict;
+use proem_llm::caller::listener::TextListener;
 use proem_llm::caller::{AttemptReport, Caller};
 use proem_runtime::driver::{CallPerformer, CallTrace, RunBounds};
 use proem_runtime::records::{Recording, RunEnd, Start};
@@ -17,7 +18,6 @@ use proem_store::record::{Evaluation, Numbers, RunId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::made::KIND;
 use super::setting::RunSetting;
 use crate::agents::base::numbers;
 use crate::agents::person::{AbsentPerson, PersonAsk, driven_with};
@@ -90,6 +90,8 @@ pub struct RunCourse<'c> {
     pub stop: &'c CancellationToken,
     /// Whom it asks.
     pub person: &'c dyn PersonAsk,
+    /// Hears an answer that is a text while it arrives.
+    pub listener: Option<&'c dyn TextListener>,
     /// Takes what came of it before its end is written.
     pub hand_on: &'c (dyn Fn(&FinishedRun) -> Result<(), Error> + Sync),
 }
@@ -101,10 +103,12 @@ impl fmt::Debug for RunCourse<'_> {
 }
 
 /// A request with what its making took.
-#[derive(Debug)]
-pub(crate) struct TimedRequest {
-    pub(crate) prepared: PreparedRequest,
-    pub(crate) took: Duration,
+#[derive(Debug, Clone)]
+pub struct TimedRequest {
+    /// The request.
+    pub prepared: PreparedRequest,
+    /// What its making took.
+    pub took: Duration,
 }
 
 impl RunSetting {
@@ -119,7 +123,7 @@ impl RunSetting {
         line: Option<u32>,
         stop: &CancellationToken,
     ) -> Result<FinishedRun, Error> {
-        let course = RunCourse { line, stop, person: &AbsentPerson, hand_on: &|_| Ok(()) };
+        let course = RunCourse { line, stop, person: &AbsentPerson, listener: None, hand_on: &|_| Ok(()) };
         self.ask_and(inputs, &course).await
     }
 
@@ -130,14 +134,29 @@ impl RunSetting {
     ///
     /// Those of [`Self::ask`], and those of the course's `person` and `hand_on`.
     pub async fn ask_and(&self, inputs: &OrderedJson, course: &RunCourse<'_>) -> Result<FinishedRun, Error> {
-        let RunCourse { line, stop, person, hand_on } = *course;
         // Connections that are done go back to their pool before a new one is asked for.
         tokio::task::yield_now().await;
         let began = Instant::now();
         let assembled = TimedRequest { prepared: self.prepare(inputs)?, took: began.elapsed() };
+        self.ask_made(assembled, inputs, course).await
+    }
+
+    /// Asks with a request that is made, of these inputs or of what they name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::ask_and`].
+    pub async fn ask_made(
+        &self,
+        assembled: TimedRequest,
+        inputs: &OrderedJson,
+        course: &RunCourse<'_>,
+    ) -> Result<FinishedRun, Error> {
+        let RunCourse { line, stop, person, listener, hand_on } = *course;
+        let began = Instant::now();
         let caller = self.access.caller()?;
         let mut exchange = Exchange::new(self.terms(), assembled.prepared.request.clone());
-        let calls = self.calls(caller, line.unwrap_or(1));
+        let calls = self.calls(caller, line.unwrap_or(1)).heard_by(listener);
         let bounds = RunBounds { stop: stop.clone(), time: Some(self.bounds) };
         let Some(records) = &self.records else {
             let outcome = driven_with(&mut exchange, &calls, &bounds, None, person).await?;
@@ -166,7 +185,7 @@ impl RunSetting {
         Start {
             id,
             parent: None,
-            kind: KIND,
+            kind: self.kind,
             prompt: &self.prompt.id,
             role: &self.access.role,
             model: &self.access.asked.model.name,

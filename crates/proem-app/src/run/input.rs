@@ -5,8 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use proem_engine::ordered::OrderedJson;
+use proem_engine::prompt::loaded::Prompt;
 use proem_runtime::files;
 use proem_text::OrderedMap;
+use serde_json::Value as Json;
 
 use crate::error::Error;
 
@@ -48,15 +50,48 @@ impl<'s> Source<'s> {
     }
 }
 
-/// The inputs of a single run, with these texts laid over them by name.
+/// What a file with the inputs of one run holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputForm {
+    /// An object of JSON with the inputs by name.
+    Object,
+    /// The one input of that name, as it stands, whatever it looks like.
+    Text(String),
+}
+
+impl InputForm {
+    /// A prompt with a single input, which is a text, is given that; every other one an object.
+    #[must_use]
+    pub fn of(prompt: &Prompt) -> Self {
+        let schema = prompt.file.input_schema();
+        let mut inputs = schema.get("properties").and_then(Json::as_object).into_iter().flatten();
+        let (Some((name, declared)), None) = (inputs.next(), inputs.next()) else { return Self::Object };
+        let is_text = match declared.get("type") {
+            Some(Json::String(kind)) => kind == "string",
+            Some(Json::Array(kinds)) => kinds.iter().all(|kind| kind == "string" || kind == "null"),
+            _ => false,
+        };
+        if is_text { Self::Text(name.clone()) } else { Self::Object }
+    }
+}
+
+/// The inputs of a single run in that form, with these texts laid over them by name.
 ///
 /// # Errors
 ///
-/// If they can't be read, or are not an object of JSON.
-pub fn one(source: Option<Source<'_>>, texts: &[(String, String)]) -> Result<OrderedJson, Error> {
-    let mut inputs = match source {
-        None => OrderedMap::default().into(),
-        Some(source) => {
+/// If they can't be read, or are not an object of JSON where one is wanted.
+pub fn one(source: Option<Source<'_>>, form: InputForm, texts: &[(String, String)]) -> Result<OrderedJson, Error> {
+    let mut inputs = match (source, form) {
+        (None, _) => OrderedMap::default().into(),
+        (Some(source), InputForm::Text(name)) => {
+            if texts.iter().any(|(known, _)| *known == name) {
+                let name = proem_guard::show::terminal_str(&name);
+                return Err(Error::invalid(format!("the input `{name}` is given twice; leave one out")));
+            }
+            let text = OrderedJson::from(text(source)?.as_str());
+            OrderedMap::from_iter([(name.as_str(), text)]).into()
+        }
+        (Some(source), InputForm::Object) => {
             let shown = source.shown();
             let text = read(source, &shown)?;
             serde_json::from_str(&text).map_err(|error| not_json(&shown, &error))?

@@ -19,7 +19,7 @@ const SECONDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(299);
 /// How a prompt is run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// `agent/name`, or `agent/name@version`.
+    /// `agent/name`, `agent/name@version`, or the path of a prompt file.
     pub prompt: String,
     /// The model or role that is asked, instead of the prompt's own.
     pub model: Option<String>,

@@ -14,12 +14,13 @@ use proem_llm::codec::encode;
 use proem_store::query::RunDetail;
 use serde_json::{Value as Json, json};
 
-use super::made::{RunRecipe, RunStart};
+use super::made::{KIND, RunRecipe, RunStart};
+use super::named::{ChosenPrompt, chosen};
 use super::options::RunOptions;
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
 use crate::calling;
 use crate::error::Error;
-use crate::message::{Note, Noted};
+use crate::message::{Hint, Note, Noted};
 use crate::project::OpenProject;
 use crate::records::learning::{PromptLessons, taught};
 use crate::records::writing::OpenRecords;
@@ -27,6 +28,8 @@ use crate::records::writing::OpenRecords;
 /// What all runs of one command share.
 #[derive(Debug)]
 pub struct RunSetting {
+    /// What its runs are called in the records.
+    pub(crate) kind: &'static str,
     /// The prompt.
     pub prompt: Prompt,
     pub(super) contract: AnswerContract,
@@ -53,12 +56,7 @@ impl RunSetting {
     ///
     /// If the prompt, the model or the endpoint is not there or not readable, or a cassette can't be used.
     pub fn new(options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
-        let (name, version) = match options.prompt.split_once('@') {
-            Some((name, version)) => (name, Some(version)),
-            None => (options.prompt.as_str(), None),
-        };
-        let book = project.book()?;
-        let prompt = book.prompt(name, version)?;
+        let ChosenPrompt { prompt, book } = chosen(&options.prompt, project)?;
         let contract = prompt.contract()?;
         let wanted = calling::WantedModel {
             model: options.model.as_deref(),
@@ -83,6 +81,7 @@ impl RunSetting {
             arrival: access.asked.arrival,
         };
         Ok(Self {
+            kind: KIND,
             settings: recipe.settings()?,
             bounds: Duration::from_secs(u64::from(options.seconds.get())),
             input_tokens: options.input_tokens,
@@ -104,6 +103,7 @@ impl RunSetting {
     /// If the contract can't be made from what was recorded.
     pub(super) fn recorded(start: RunStart, detail: &RunDetail) -> Result<Self, Error> {
         Ok(Self {
+            kind: KIND,
             contract: start.prompt.contract()?,
             taught: lessons_shown(&start.prompt, detail),
             prompt: start.prompt,
@@ -185,6 +185,26 @@ impl RunSetting {
             "dropped": dropped.collect::<Vec<_>>(),
         });
         Ok(Noted { value, notes })
+    }
+
+    /// Whether somebody can be expected to give the prompt's inputs.
+    ///
+    /// # Errors
+    ///
+    /// If they are found out in a repository, which is another use case.
+    pub fn takes_inputs_from_callers(&self) -> Result<(), Error> {
+        let id = &self.prompt.id;
+        if format!("{}/{}", id.agent, id.name) == proem_agents::assemble::PROMPT {
+            let problem = format!("the inputs of `{}` are found out in a repository", proem_agents::assemble::PROMPT);
+            return Err(Error::invalid(problem).hinting(Hint::SendAssembly));
+        }
+        Ok(())
+    }
+
+    /// Whether the answer is a text, which is read as it arrives; a value says nothing before it is checked.
+    #[must_use]
+    pub const fn owes_text(&self) -> bool {
+        matches!(self.contract, AnswerContract::Text)
     }
 
     /// What each exchange is held to.

@@ -1,6 +1,8 @@
 //! `proem assemble`
 
 pub(crate) mod args;
+mod copy;
+mod send;
 
 use std::io::{IsTerminal as _, Read as _};
 use std::process::ExitCode;
@@ -28,6 +30,9 @@ use proem_app::run::output::ProfileOut;
 pub(super) fn run(args: &Assemble) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
+    if args.send {
+        return send::run(args, &places, &mut project);
+    }
     let printed = print(args, &mut project);
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
@@ -55,40 +60,61 @@ fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandF
     let begun = runtime.block_on(Begun::new(&options, &start, project, &mut notes));
     ui::notes(&notes);
     let mut made = MadeAssembly::new(&options, start, begun?, project)?;
-    put(format, project, &options, &made)?;
+    let out = PromptOutput { format, copy: args.copy };
+    out.put(project, &options, &made)?;
     ui::notes(&runtime.block_on(made.record(&options, project)));
-    if args.explain {
-        let account = Account {
-            assembled: &made.assembled,
-            gathered: &made.gathered,
-            model: &made.model,
-            cache: &made.cache,
-            untrusted: &project.untrusted,
-            adapted: made.taught.as_ref().map(|taught| &taught.adapted),
-            selection: SelectionAccount {
-                embedding_calls: made.prepared.calls,
-                degraded: &made.prepared.degraded,
-                catalogue_tokens: made.catalogue_tokens(),
-            },
-        };
-        Ok(Printed::Explained(explain(&account)))
-    } else {
-        Ok(Printed::Short(made.shortfalls()))
+    Ok(if args.explain { Printed::Explained(account(&made, project)) } else { Printed::Short(made.shortfalls()) })
+}
+
+/// Where every token comes from.
+fn account(made: &MadeAssembly, project: &OpenProject) -> String {
+    explain(&Account {
+        assembled: &made.assembled,
+        gathered: &made.gathered,
+        model: &made.model,
+        cache: &made.cache,
+        untrusted: &project.untrusted,
+        adapted: made.taught.as_ref().map(|taught| &taught.adapted),
+        selection: SelectionAccount {
+            embedding_calls: made.prepared.calls,
+            degraded: &made.prepared.degraded,
+            catalogue_tokens: made.catalogue_tokens(),
+        },
+    })
+}
+
+/// How a prompt is printed, and where to.
+#[derive(Debug, Clone, Copy)]
+struct PromptOutput {
+    format: PromptFormat,
+    copy: bool,
+}
+
+impl PromptOutput {
+    /// Prints the prompt.
+    fn put(self, project: &OpenProject, options: &AssembleOptions, made: &MadeAssembly) -> Result<(), CommandFailure> {
+        let text = written(self.format, project, options, made)?;
+        match self.format {
+            PromptFormat::Text if self.copy => copy::copy(&text),
+            PromptFormat::Text => ui::data(&text),
+            _ if self.copy => copy::copy(&ui::document_text(&text)),
+            _ => ui::document(&text),
+        }
     }
 }
 
-/// Prints the prompt.
-fn put(
+/// The prompt in a format.
+fn written(
     format: PromptFormat,
     project: &OpenProject,
     options: &AssembleOptions,
     made: &MadeAssembly,
-) -> Result<(), CommandFailure> {
+) -> Result<String, CommandFailure> {
     match format {
-        PromptFormat::Text => ui::data(&text::text(&made.assembled.assembly)),
+        PromptFormat::Text => Ok(text::text(&made.assembled.assembly)),
         PromptFormat::Anthropic | PromptFormat::Openai => {
             let body = proem_llm::request(&made.assembled.assembly, &made.model, &made.cache)?;
-            ui::document(&text_json::pretty(&body))
+            Ok(text_json::pretty(&body))
         }
         PromptFormat::Json => {
             let notes = project.notes.iter().map(hints::of_note).collect();
@@ -96,7 +122,7 @@ fn put(
             let output = output(&options.task, &made.gathered, &made.assembled, extra);
             let profile = made.taught.as_ref().and_then(PromptLessons::shown).map(Into::into);
             let learned = made.taught.as_ref().and_then(|taught| taught.lessons.clone());
-            ui::document(&as_json(WithProfile { output, profile, learned })?)
+            as_json(WithProfile { output, profile, learned })
         }
     }
 }

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_guard::show;
+use proem_text::json as text_json;
 
+use super::hook::HookName;
 use crate::failure::CommandFailure;
 use crate::hints;
 use crate::ui::{self, DIM, GREEN, styled};
@@ -20,6 +22,7 @@ use proem_app::trust::candidates::listed;
 pub(crate) const INIT_EXAMPLES: &str = "\
 Examples:
   proem init
+  proem init --hook claude-code         # context for each prompt of a coding agent
   proem init --from prompts/agent.md    # split an existing prompt and measure against it";
 
 #[derive(Debug, Parser)]
@@ -33,9 +36,21 @@ pub(crate) struct Init {
     /// Print a proem.toml with every key, its meaning and its default, and write nothing
     #[arg(long, conflicts_with_all = ["root", "from"])]
     pub(crate) print: bool,
+    /// Print what a coding agent has to be told so that each prompt gets context from Proem, and write nothing
+    #[arg(long, value_enum, value_name = "AGENT", conflicts_with_all = ["root", "from", "print"])]
+    pub(crate) hook: Option<HookName>,
 }
 
 pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
+    if let Some(name) = args.hook {
+        let entry = text_json::pretty(&name.tool().entry(name.command()));
+        ui::note(&format!(
+            "put this into {}, beside what stands there; it counts from the next session on",
+            name.tool().file()
+        ));
+        ui::document(&entry)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.print {
         ui::data(&document::every_key()?)?;
         return Ok(ExitCode::SUCCESS);

@@ -2,6 +2,7 @@
 
 pub(crate) mod adapt;
 pub(crate) mod artefacts;
+pub(crate) mod ask;
 pub(crate) mod assemble;
 pub(crate) mod book;
 pub(crate) mod catalogue;
@@ -11,6 +12,7 @@ pub(crate) mod effects;
 pub(crate) mod escalations;
 mod explain;
 pub(crate) mod failures;
+pub(crate) mod hook;
 pub(crate) mod init;
 mod interrupt;
 pub(crate) mod policy;
@@ -37,6 +39,7 @@ pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
     match args.command {
         Command::Adapt(args) => adapt::run(&args),
         Command::Artefacts(command) => artefacts::run(&command),
+        Command::Ask(args) => ask::run(&args),
         Command::Assemble(args) => assemble::run(&args),
         Command::Book(command) => book::run(&command),
         Command::Catalogue(command) => catalogue::run(&command),
@@ -44,6 +47,7 @@ pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
         Command::Effects(command) => effects::run(&command),
         Command::Escalations(command) => escalations::run(&command),
         Command::Failures(command) => failures::run(&command),
+        Command::Hook(args) => hook::run(&args),
         Command::Policy(command) => policy::run(&command),
         Command::Queue(command) => queue::run(&command),
         Command::Risk(args) => risk::run(&args),

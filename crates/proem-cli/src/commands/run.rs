@@ -21,14 +21,16 @@ use proem_agents::prompted::InputAuthor;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::batch::Batch;
-use proem_app::run::input::{self, Source};
+use proem_app::run::input::{self, InputForm, Source};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::ExchangeLimits;
 use proem_guard::show;
+use proem_text::json;
 use tokio_util::sync::CancellationToken;
 
+use self::single::{Asked, RunVerbosity};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
 use crate::commands::interrupt;
@@ -41,6 +43,7 @@ pub(crate) const RUN_EXAMPLES: &str = with_models!(
 Examples:
   proem run reviews/triage --input issue.json
   git diff | proem run reviews/change --file diff=-
+  git diff | proem run ./draft.prompt --input -                       # a prompt file that is in no book
   proem run reviews/triage --set title=\"it crashes\" --dry-run       # what would be sent; no key needed
   proem run reviews/triage --batch issues.jsonl --out triaged.jsonl   # run it again to continue
   proem run reviews/triage --input issue.json --provider ollama --model llama3.1
@@ -52,9 +55,9 @@ const STOPPING: &str = "stopping; a second ^C stops at once and charges open req
 
 #[derive(Debug, Parser)]
 pub(crate) struct RunArgs {
-    /// `agent/name`, or `agent/name@version`
+    /// `agent/name`, `agent/name@version`, or the path of a prompt file
     pub(crate) prompt: String,
-    /// A JSON object with the prompt's inputs; `-` is standard input
+    /// A JSON object with the prompt's inputs, or plain text where its only input is a text; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "batch")]
     pub(crate) input: Option<PathBuf>,
     /// One input as text; overrides the file; may be given several times
@@ -113,6 +116,9 @@ pub(crate) struct RunArgs {
     /// Print the value with its label, attempts, usage and cost as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the prompt's fallback where there is no answer; the exit code stays 3
+    #[arg(long)]
+    pub(crate) fallback: bool,
     /// Report every attempt on standard error
     #[arg(long)]
     pub(crate) explain: bool,
@@ -122,6 +128,11 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// Whether no input is given, in no way.
+    const fn gives_nothing(&self) -> bool {
+        self.input.is_none() && self.batch.is_none() && self.set.is_empty() && self.file.is_empty()
+    }
+
     /// What the use case is asked for.
     pub(crate) fn options(&self) -> RunOptions {
         RunOptions {
@@ -163,10 +174,13 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
     let mut setting = setting?;
+    if args.gives_nothing() {
+        setting.takes_inputs_from_callers()?;
+    }
     let texts = texts(args)?;
     let work = match &args.batch {
         Some(path) => Work::Batch(path),
-        None => Work::Single(inputs(args, &texts)?),
+        None => Work::Single(inputs(args, &setting, &texts)?),
     };
     calling(async |stop| {
         let mut notes = Vec::new();
@@ -178,7 +192,11 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
                 batch::run(args, Batch { from: source(path), texts: &texts, out: args.out.as_deref() }, &setting, &stop)
                     .await
             }
-            Work::Single(inputs) => single::run(args, inputs, &setting, &stop).await,
+            Work::Single(inputs) if args.dry_run => request(inputs, &setting),
+            Work::Single(inputs) => {
+                let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
+                single::run(said, Asked::Inputs(inputs), &setting, &stop).await
+            }
         };
         ui::notes(&setting.end().await);
         done
@@ -208,12 +226,18 @@ fn texts(args: &RunArgs) -> Result<Vec<(String, String)>, CommandFailure> {
 }
 
 /// The inputs of a single run.
-fn inputs(args: &RunArgs, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
+fn inputs(args: &RunArgs, setting: &RunSetting, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
     let from = args.input.as_deref().map(source);
     if matches!(from, Some(Source::Reader(..))) && stdin().is_terminal() {
         ui::note("reading the inputs from the terminal; end them with Ctrl-D");
     }
-    Ok(input::one(from, texts)?)
+    Ok(input::one(from, InputForm::of(&setting.prompt), texts)?)
+}
+
+/// Prints what would be sent.
+pub(super) fn request(inputs: &OrderedJson, setting: &RunSetting) -> Result<ExitCode, CommandFailure> {
+    ui::document(&json::pretty(&ui::tell(setting.request(inputs)?)))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Where inputs are read from; `-` is standard input.

@@ -22,6 +22,7 @@ macro_rules! snapshot {
 mod adapt;
 mod agent;
 mod approvals;
+mod ask;
 mod assemble;
 mod book;
 mod catalogue;
@@ -47,6 +48,7 @@ mod scan;
 mod schema;
 mod select;
 mod selection;
+mod send;
 mod special;
 mod terminal;
 mod tokens;

@@ -2,6 +2,7 @@
 
 mod calls;
 mod interrupt;
+mod named;
 mod refused;
 
 use std::fs;
@@ -288,7 +289,10 @@ fn without_a_key_or_a_network_the_fallback_stands_in() {
     );
     assert_eq!(server.requests().len(), 0);
     drop(server);
-    let run = fixture.proem(&["run", "reviews/triage", "--set", "title=x", "--provider", "local", "--model", "m"]);
+    let args = ["run", "reviews/triage", "--set", "title=x", "--provider", "local", "--model", "m"];
+    let unasked = fixture.proem(&args);
+    assert_eq!((unasked.code(), unasked.stdout()), (3, ""), "{}", unasked.stderr());
+    let run = fixture.proem(&[&args[..], &["--fallback"]].concat());
     assert_eq!((run.code(), run.stdout()), (3, "{\n  \"severity\": \"high\"\n}\n"), "{}", run.stderr());
 }
 
@@ -505,7 +509,7 @@ fn nothing_is_sent_that_may_take_more_tokens_than_the_run_may() {
         run.stderr()
     );
     assert_eq!(sql(&fixture, "SELECT outcome FROM runs"), ["refused"]);
-    let args = ["run", "reviews/triage", "--set", "title=It crashes", "--max-tokens", "100"];
+    let args = ["run", "reviews/triage", "--set", "title=It crashes", "--max-tokens", "100", "--fallback"];
     let run = fixture.proem(&args);
     assert_eq!((run.code(), server.requests().len()), (3, 0), "{}", run.stderr());
     assert!(run.stdout().contains("high") && run.stderr().contains("fallback"), "{}", run.transcript());

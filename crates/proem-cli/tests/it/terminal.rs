@@ -18,3 +18,4 @@ mod life;
 mod operator;
 pub(crate) mod scene;
 pub(crate) mod screen;
+mod stream;

@@ -6,6 +6,7 @@
 //! and schemas it uses; its hash is what `book.lock` holds and what every run records.
 
 mod locked;
+mod loose;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use self::locked::BookLock;
+pub use self::loose::{LoosePrompt, loose_prompt};
 use super::file::{MAX_FILE_BYTES, PartialText, PromptFile};
 use super::header::is_version;
 use super::loaded::Prompt;

@@ -14,6 +14,8 @@ pub enum Origin {
     Project,
     /// Single files named in configuration.
     Configured,
+    /// A prompt file that a person named, outside of any book, and what it uses beside it.
+    Named,
 }
 
 impl Origin {
@@ -25,6 +27,7 @@ impl Origin {
             Self::User => "user",
             Self::Project => "project",
             Self::Configured => "configured",
+            Self::Named => "named",
         }
     }
 }

@@ -6,6 +6,11 @@ const SHORTEST: usize = 60;
 const LINE: usize = 40;
 /// How far a block goes at most, in bytes: a key of 16,384 bits has about 13,000.
 const LONGEST: usize = 32_768;
+/// What stands before the name of what is in it, and before that at its end.
+const OPENING: &str = "-----BEGIN ";
+const CLOSING: &str = "-----END ";
+/// The most bytes of that name.
+const MOST_NAME: usize = 80;
 
 /// The length of the block that a text begins with, its last line included; without one, to the end of
 /// what reads as base64.
@@ -31,6 +36,33 @@ pub(super) fn length(text: &str) -> Option<usize> {
     Some(start.saturating_add(end).saturating_add(closing))
 }
 
+/// Whether what follows a text decides if it begins a block, or where that ends.
+pub(super) fn is_open(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix(OPENING) else { return OPENING.starts_with(text) };
+    let is_name = |name: &str| name.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b' ' | b'-'));
+    let Some((name, body)) = rest.split_once("-----") else { return rest.len() < MOST_NAME && is_name(rest) };
+    if name.len() > MOST_NAME || !is_name(name) || !name.contains("PRIVATE KEY") || body.len() >= LONGEST {
+        return false;
+    }
+    match body.find("-----") {
+        Some(end) => {
+            let closing = body.get(end..).unwrap_or_default();
+            match closing.strip_prefix(CLOSING) {
+                Some(rest) => rest.len() < MOST_NAME && !rest.contains("-----"),
+                None => CLOSING.starts_with(closing),
+            }
+        }
+        None => body.chars().all(|c| is_part(c) || c == '-'),
+    }
+}
+
+/// Whether a text that is known to be open stays so behind `last`, its last character: it is within the lines of a
+/// block.
+pub(super) fn goes_on(text: &str, last: char) -> bool {
+    let header = OPENING.len().saturating_add(MOST_NAME).saturating_add(16);
+    (header..LONGEST).contains(&text.len()) && is_part(last) && text.starts_with(OPENING)
+}
+
 /// The length of `-----END … -----`.
 fn closing_line(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("-----END ") else { return 0 };
@@ -40,8 +72,11 @@ fn closing_line(text: &str) -> usize {
 
 /// How far a text reads as lines of base64 in any quoting.
 fn base64(text: &str) -> usize {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "+/=\\\"',|>#*".contains(c);
     text.find(|c| !is_part(c)).unwrap_or(text.len())
+}
+
+fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "+/=\\\"',|>#*".contains(c)
 }
 
 /// The longest run of base64.

@@ -2,7 +2,7 @@
 
 use proem_engine::call::{CallFailure, FailureKind, Response};
 
-use super::PendingCall;
+use super::{PendingCall, listener};
 use crate::cassette::TapeEnd;
 use crate::codec::{AnswerReader, refused};
 use crate::wire::{Flow, ResponseHead};
@@ -42,7 +42,15 @@ impl<'c> AnswerStream<'c> {
     pub(super) fn push(&mut self, bytes: &[u8]) -> Flow {
         self.bytes = self.bytes.saturating_add(bytes.len());
         self.flow = match &mut self.body {
-            AnswerBody::Answer(reader) => reader.push(bytes),
+            AnswerBody::Answer(reader) => {
+                let flow = reader.push(bytes);
+                if let Some(listener) = listener::of_text(&self.ready)
+                    && let Some(more) = reader.more_text()
+                {
+                    listener.hears(&more);
+                }
+                flow
+            }
             AnswerBody::Refusal(body) => {
                 let room = MOST_REFUSAL_BYTES.saturating_sub(body.len());
                 body.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
@@ -52,14 +60,28 @@ impl<'c> AnswerStream<'c> {
         self.flow
     }
 
+    /// What came, when it ended like that; its listener is told if that is no answer.
+    pub(super) fn end(self, end: &TapeEnd) -> Result<Response, CallFailure> {
+        let listener = listener::of_text(&self.ready);
+        let ended = self.ended(end);
+        if ended.is_err() {
+            listener.into_iter().for_each(listener::TextListener::breaks_off);
+        }
+        ended
+    }
+
     /// What came, when it ended like that.
     ///
     /// What broke after all of an answer was there is an answer all the same, and what a provider
     /// says before it breaks is more exact than that it broke.
-    pub(super) fn end(self, end: &TapeEnd) -> Result<Response, CallFailure> {
+    fn ended(self, end: &TapeEnd) -> Result<Response, CallFailure> {
         let status = self.head.status;
         if let TapeEnd::Broken { kind: kind @ FailureKind::Cancelled, message } = end {
-            return Err(CallFailure { status: Some(status), ..CallFailure::new(*kind, message.as_str()) });
+            let said = match &self.body {
+                AnswerBody::Answer(reader) => reader.said_so_far(),
+                AnswerBody::Refusal(_) => None,
+            };
+            return Err(CallFailure { status: Some(status), said, ..CallFailure::new(*kind, message.as_str()) });
         }
         if *end == TapeEnd::Stopped && self.flow == Flow::More {
             let message = "the recorded answer ends too early; record it again";

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::attempt::{AnswerStream, headless};
 use super::gate::{AttemptEnd, Last};
-use super::{AttemptReport, PendingCall, cancelled};
+use super::{AttemptReport, PendingCall, cancelled, listener};
 use crate::cassette::{Recorder, Tape, TapeEnd};
 use crate::client::Client;
 use crate::retry::{Advice, FailedAttempt, RetryDecision, RetryStop, advice};
@@ -61,6 +61,7 @@ pub(super) async fn carry(
             }
         }
         let began = Instant::now();
+        listener::of_text(ready).into_iter().for_each(listener::TextListener::begins);
         let mut course = Course::new(recorder);
         let ended = unless(stop, course.run(client, ready, &body)).await.unwrap_or_else(|| broken(cancelled()));
         drop(permit);

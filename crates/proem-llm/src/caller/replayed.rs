@@ -10,7 +10,7 @@ use proem_engine::run::Time;
 
 use super::attempt::{AnswerStream, headless};
 use super::live::failed;
-use super::{AttemptReport, PendingCall, last};
+use super::{AttemptReport, PendingCall, last, listener};
 use crate::cassette::{Replayer, Tape};
 use crate::retry::{Advice, FailedAttempt, RetryDecision, RetryStop, advice};
 use crate::wire::Flow;
@@ -30,6 +30,7 @@ pub(super) fn carry(
                 return Err(before.unwrap_or_else(unrecorded));
             }
         };
+        listener::of_text(ready).into_iter().for_each(listener::TextListener::begins);
         let (sent, result) = play(&tape, ready);
         let bytes = sent.bytes;
         attempts.push(sent);

@@ -21,6 +21,9 @@ const MAX_NAME_BYTES: usize = 200;
 /// The most bytes of a cut answer that are kept.
 const MAX_CUT_BYTES: usize = 2_000;
 
+/// The most bytes that are kept of an answer that nobody waited for any longer: more than any model writes.
+const MAX_STOPPED_BYTES: usize = 1024 * 1024;
+
 /// The most bytes of a provider's message, or of a name that a model made up, that are kept.
 const MAX_SAID_BYTES: usize = 500;
 
@@ -43,6 +46,8 @@ pub(crate) struct AnswerDraft {
     offered: Vec<String>,
     watch: Watch,
     pieces: Vec<DraftPiece>,
+    /// The piece up to which a listener was told, and its bytes of that.
+    told: (usize, usize),
     /// The first text and the first refusal.
     text: Option<usize>,
     refusal: Option<usize>,
@@ -89,6 +94,7 @@ impl AnswerDraft {
             offered: request.answer.tools().iter().map(|tool| tool.name.clone()).collect(),
             watch,
             pieces: Vec::new(),
+            told: (0, 0),
             text: None,
             refusal: None,
             numbered: BTreeMap::new(),
@@ -243,8 +249,38 @@ impl AnswerDraft {
         self.said(text, MAX_SAID_BYTES)
     }
 
+    /// The text behind what was given the last time, in the order of the pieces. What is added to a piece behind which
+    /// another one has begun is not given: whoever listens compares with the whole at the end.
+    pub(crate) fn more_text(&mut self) -> Option<Untrusted<String>> {
+        let mut more = String::new();
+        let (mut place, mut bytes) = self.told;
+        while let Some(piece) = self.pieces.get(place) {
+            if let DraftPiece::Text(text) = piece {
+                more.push_str(text.get(bytes..).unwrap_or_default());
+                bytes = text.len();
+            }
+            if place.saturating_add(1) >= self.pieces.len() {
+                break;
+            }
+            (place, bytes) = (place.saturating_add(1), 0);
+        }
+        self.told = (place, bytes);
+        (!more.is_empty()).then(|| Untrusted::new(more, self.label.clone()))
+    }
+
+    /// What had come of an answer that nobody waits for any longer.
+    pub(crate) fn said_so_far(&self) -> Option<Untrusted<String>> {
+        self.said(&self.come(), MAX_STOPPED_BYTES)
+    }
+
     /// The failure of an answer that ended too early, with what had come of it.
     pub(crate) fn cut(&self) -> CallFailure {
+        let message = "the answer is incomplete; try again";
+        CallFailure { said: self.said(&self.come(), MAX_CUT_BYTES), ..CallFailure::new(FailureKind::Cut, message) }
+    }
+
+    /// Everything that has come, one piece behind the other.
+    fn come(&self) -> String {
         let mut come = String::new();
         for piece in &self.pieces {
             if let DraftPiece::Text(text)
@@ -254,8 +290,7 @@ impl AnswerDraft {
                 come.push_str(text);
             }
         }
-        let message = "the answer is incomplete; try again";
-        CallFailure { said: self.said(&come, MAX_CUT_BYTES), ..CallFailure::new(FailureKind::Cut, message) }
+        come
     }
 
     /// The answer, with all calls looked at.

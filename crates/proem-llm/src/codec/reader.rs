@@ -4,6 +4,7 @@ use core::{mem, str};
 
 use proem_engine::call::{CallFailure, FailureKind, Request, Response};
 use proem_engine::providers::Provider;
+use proem_guard::Untrusted;
 use serde_json::Value;
 
 use super::draft::{AnswerDraft, StreamContinuation};
@@ -64,6 +65,16 @@ impl AnswerReader {
             }
         }
         if self.ended.is_none() { Flow::More } else { Flow::Stop }
+    }
+
+    /// The text that was read since this was asked the last time; `None` if there is none.
+    pub(crate) fn more_text(&mut self) -> Option<Untrusted<String>> {
+        self.draft.more_text()
+    }
+
+    /// The text that was read, for an answer that nobody waits for any longer.
+    pub(crate) fn said_so_far(&self) -> Option<Untrusted<String>> {
+        self.draft.said_so_far()
     }
 
     /// The answer, when no more bytes come or [`Flow::Stop`] was said.

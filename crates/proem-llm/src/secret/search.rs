@@ -79,6 +79,15 @@ impl NeedleSearch {
         Self { needles, window, shifts }
     }
 
+    /// Whether a needle begins with `text`, whatever its case and the space in it; `text` has none and is in lower
+    /// case.
+    pub(super) fn may_begin(&self, text: &[u8]) -> bool {
+        self.needles.iter().any(|needle| {
+            let bytes = needle.bytes.iter().filter(|byte| !byte.is_ascii_whitespace()).map(u8::to_ascii_lowercase);
+            bytes.take(text.len()).eq(text.iter().copied())
+        })
+    }
+
     /// Which secret stands in `text`.
     pub(super) fn find(&self, text: &[u8]) -> Option<usize> {
         let mut end = self.window;

@@ -26,6 +26,52 @@ fn layers(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> Option<usize>
     None
 }
 
+/// Whether `look` says so of the text, or of a view of it, as the beginning of a longer one: what may be an escape that
+/// has not ended counts as nothing.
+pub(super) fn any_beginning(text: &[u8], look: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+    beginnings(text, LAYERS, look)
+}
+
+fn beginnings(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> bool) -> bool {
+    let ended = without_open_escape(text);
+    if look(text) || (ended.len() < text.len() && look(ended)) {
+        return true;
+    }
+    left > 0
+        && [json(ended), percent(ended)]
+            .into_iter()
+            .flatten()
+            .any(|view| beginnings(&view, left.saturating_sub(1), look))
+}
+
+/// The text without an escape at its end that more text may complete.
+fn without_open_escape(text: &[u8]) -> &[u8] {
+    let mut ended = text;
+    loop {
+        let open = ended.iter().rposition(|byte| matches!(byte, b'\\' | b'%')).filter(|at| {
+            match ended.get(*at..).unwrap_or_default() {
+                [b'\\' | b'%'] => true,
+                [b'%', digit] => digit.is_ascii_hexdigit(),
+                [b'\\', b'u', digits @ ..] => {
+                    let is_hexadecimal = digits.iter().all(u8::is_ascii_hexdigit);
+                    // The first half of a pair says nothing without the other.
+                    is_hexadecimal && (digits.len() < 4 || (digits.len() == 4 && is_first_half(digits)))
+                }
+                _ => false,
+            }
+        });
+        match open.and_then(|at| ended.get(..at)) {
+            Some(rest) => ended = rest,
+            None => return ended,
+        }
+    }
+}
+
+/// Whether four digits are those of the first unit of a pair.
+const fn is_first_half(digits: &[u8]) -> bool {
+    matches!(digits, [b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..])
+}
+
 /// What an escape says: how many bytes it takes behind its mark, and the bytes that it stands for.
 struct EscapeSequence {
     length: usize,

@@ -6,6 +6,7 @@ mod cassettes;
 mod failures;
 mod gate;
 mod limits;
+mod listener;
 #[path = "../../src/sample.rs"]
 mod sample;
 
@@ -96,7 +97,7 @@ impl Asking {
 
     pub(crate) fn call_through<'c>(&'c self, gate: &'c dyn Gate) -> ProviderCall<'c> {
         let Self { endpoint, request, model, plan, slot } = self;
-        ProviderCall { endpoint: &endpoint.name, request, model, plan, slot: *slot, gate }
+        ProviderCall { endpoint: &endpoint.name, request, model, plan, slot: *slot, gate, listener: None }
     }
 
     pub(crate) async fn ask(&self) -> CallOutcome {

@@ -9,6 +9,7 @@ use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::providers::Model;
 use proem_engine::run::{Effect, EffectId, EffectResult};
 use proem_llm::caller::gate::{Gate, OpenGate};
+use proem_llm::caller::listener::TextListener;
 use proem_llm::caller::{AttemptReport, Caller, ProviderCall};
 use proem_llm::projection::Omission;
 use proem_llm::wire::CallSlot;
@@ -51,6 +52,8 @@ pub struct CallPerformer<'c> {
     run: u32,
     /// Who is asked before each attempt.
     gate: &'c dyn Gate,
+    /// Who hears answers that are texts while they arrive.
+    listener: Option<&'c dyn TextListener>,
     /// When the run is over, whatever is still to be done.
     end: Option<Instant>,
     made: Mutex<Vec<CallTrace>>,
@@ -60,13 +63,20 @@ impl<'c> CallPerformer<'c> {
     /// The calls of the run with that place among those of one command, from 1.
     #[must_use]
     pub const fn new(caller: &'c Caller, directory: &'c Directory, run: u32) -> Self {
-        Self { caller, directory, run, gate: &OpenGate, end: None, made: Mutex::new(Vec::new()) }
+        Self { caller, directory, run, gate: &OpenGate, listener: None, end: None, made: Mutex::new(Vec::new()) }
     }
 
     /// The same with somebody who is asked before each attempt.
     #[must_use]
     pub const fn through(mut self, gate: &'c dyn Gate) -> Self {
         self.gate = gate;
+        self
+    }
+
+    /// The same with somebody who hears answers that are texts while they arrive.
+    #[must_use]
+    pub const fn heard_by(mut self, listener: Option<&'c dyn TextListener>) -> Self {
+        self.listener = listener;
         self
     }
 
@@ -106,6 +116,7 @@ impl Perform for CallPerformer<'_> {
             plan: &plan,
             slot,
             gate: self.gate,
+            listener: self.listener,
         };
         let began = Instant::now();
         let called = match self.end {

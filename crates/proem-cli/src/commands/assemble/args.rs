@@ -17,6 +17,8 @@ pub(crate) const ASSEMBLE_EXAMPLES: &str = with_models!(
 Examples:
   proem assemble \"fix the flaky parser test\"
   proem assemble \"review this diff\" --explain
+  proem assemble \"fix the flaky parser test\" --send --max-cost 0.10    # asks a model, and prints its answer
+  proem assemble \"fix the flaky parser test\" --copy                    # to the clipboard
   proem assemble \"add retries\" --format anthropic --model small > body.json
   proem assemble --task-untrusted \"$ISSUE_TITLE\" --json     # in CI: somebody else wrote it
   git log -1 --format=%s | proem assemble - --task-untrusted"
@@ -104,6 +106,21 @@ pub(crate) struct Assemble {
     /// Keep no record of it
     #[arg(long)]
     pub(crate) no_record: bool,
+    /// Ask a model with the prompt and print its answer; nothing is sent without this
+    #[arg(long, conflicts_with_all = ["format", "copy"])]
+    pub(crate) send: bool,
+    /// Maximum cost of the answer, in dollars
+    #[arg(long, value_name = "DOLLARS", requires = "send", value_parser = proem_app::config::dollars)]
+    pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
+    /// Time limit of the answer
+    #[arg(long, value_name = "SECONDS", requires = "send", default_value = "300")]
+    pub(crate) timeout: std::num::NonZeroU32,
+    /// Say each time who receives what, not only the first time
+    #[arg(short, long, requires = "send")]
+    pub(crate) verbose: bool,
+    /// Put the prompt on the clipboard of this terminal (OSC 52) instead of printing it
+    #[arg(long)]
+    pub(crate) copy: bool,
 }
 
 impl Assemble {

@@ -1,64 +1,99 @@
 //! One run: the value to standard output, its account to standard error.
+//!
+//! A prompt's fallback goes to standard output only where that is asked for: whoever reads a pipe can't tell it from an
+//! answer.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, stdout};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::agents::access::{self, ModelAccess};
-use proem_app::run::asking::{FinishedRun, RunCourse};
+use proem_app::run::asking::{FinishedRun, RunCourse, TimedRequest};
 use proem_app::run::output::RunOutput;
 use proem_app::run::setting::RunSetting;
+use proem_app::secrets;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::{ExchangeEnd, Outcome};
 use proem_guard::show;
+use proem_llm::caller::listener::TextListener;
 use proem_llm::cassette::Replayer;
 use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::RunArgs;
 use super::account;
 use crate::failure::CommandFailure;
-use crate::ui::{self, TerminalQuestions};
+use crate::ui::{self, AnswerScreen, TerminalQuestions};
 
-pub(super) async fn run(
-    args: &RunArgs,
-    inputs: &OrderedJson,
+/// How much is said of a run, and whether the prompt's fallback is printed.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands) struct RunVerbosity {
+    pub(in crate::commands) json: bool,
+    pub(in crate::commands) explain: bool,
+    pub(in crate::commands) fallback: bool,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub(in crate::commands) enum Asked<'a> {
+    /// The prompt with these inputs.
+    Inputs(&'a OrderedJson),
+    /// A request that is made, of what these inputs name.
+    Made(Box<TimedRequest>, &'a OrderedJson),
+}
+
+/// Asks, and prints what came of it: an answer that is a text on a terminal while it arrives.
+pub(in crate::commands) async fn run(
+    said: RunVerbosity,
+    asked: Asked<'_>,
     setting: &RunSetting,
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
-    if args.dry_run {
-        ui::document(&json::pretty(&ui::tell(setting.request(inputs)?)))?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let waiting = waiting(&setting.access);
-    let said = RunVerbosity { json: args.json, explain: args.explain };
+    let secrets = secrets::loaded();
+    let screen = AnswerScreen::new(&secrets, &waiting);
+    let is_streamed = !said.json && setting.owes_text() && stdout().is_terminal();
+    let listener: Option<&dyn TextListener> = if is_streamed { Some(&screen) } else { None };
     // Whoever reads an answer doesn't wait until its end is written. JSON says whether it was.
     let hand_on = |ran: &FinishedRun| {
         waiting.finish_and_clear();
-        if said.json { Ok(()) } else { value(setting, ran, said).map_err(CommandFailure::into_error) }
+        if is_streamed {
+            screen.finish(answer(&ran.outcome.ended).as_deref()).map_err(CommandFailure::into_error)?;
+        }
+        match ran.outcome.ended {
+            ExchangeEnd::Answered { .. } if is_streamed => Ok(()),
+            _ if said.json => Ok(()),
+            _ => value(setting, ran, said).map_err(CommandFailure::into_error),
+        }
     };
     let person = TerminalQuestions { waiting: &waiting, stop };
-    let course = RunCourse { line: None, stop, person: &person, hand_on: &hand_on };
-    let ran = setting.ask_and(inputs, &course).await;
+    let course = RunCourse { line: None, stop, person: &person, listener, hand_on: &hand_on };
+    let ran = match asked {
+        Asked::Inputs(inputs) => setting.ask_and(inputs, &course).await,
+        Asked::Made(request, inputs) => setting.ask_made(*request, inputs, &course).await,
+    };
     waiting.finish_and_clear();
     let ran = ran?;
     if said.json {
         value(setting, &ran, said)?;
     }
     account::tell(setting, &ran);
+    if !said.json && !said.fallback && matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
+        ui::note("the fallback is not printed; --fallback prints it");
+    }
     if said.explain {
         account::explain(setting, &ran).await;
     }
     end(setting, &ran)
 }
 
-/// How much is said of a run.
-#[derive(Debug, Clone, Copy)]
-struct RunVerbosity {
-    json: bool,
-    explain: bool,
+/// The model's answer, if it is a text.
+fn answer(ended: &ExchangeEnd) -> Option<String> {
+    match ended {
+        ExchangeEnd::Answered { value } => show::value(value).as_str().map(str::to_owned),
+        ExchangeEnd::FellBack { .. } | ExchangeEnd::Failed { .. } => None,
+    }
 }
 
 /// Prints a run's value and what it took.
@@ -67,7 +102,7 @@ pub(in crate::commands) fn print(
     ran: &FinishedRun,
     json: bool,
 ) -> Result<ExitCode, CommandFailure> {
-    value(setting, ran, RunVerbosity { json, explain: false })?;
+    value(setting, ran, RunVerbosity { json, explain: false, fallback: true })?;
     account::tell(setting, ran);
     end(setting, ran)
 }
@@ -93,8 +128,8 @@ fn value(setting: &RunSetting, ran: &FinishedRun, said: RunVerbosity) -> Result<
         let output = serde_json::to_value(RunOutput::new(setting, ran, None))
             .map_err(|e| CommandFailure::bug("could not write JSON", e))?;
         ui::document(&json::pretty(&output))?;
-    } else if let Some(text) = text(&ran.outcome.ended) {
-        ui::data(&text)?;
+    } else if said.fallback || !matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
+        text(&ran.outcome.ended).map_or(Ok(()), |text| ui::data(&text))?;
     }
     Ok(())
 }
@@ -137,7 +172,7 @@ fn text(ended: &ExchangeEnd) -> Option<String> {
         ExchangeEnd::Failed { .. } => return None,
     };
     Some(match value {
-        Json::String(text) if std::io::stdout().is_terminal() => {
+        Json::String(text) if stdout().is_terminal() => {
             text.lines().map(|line| format!("{}\n", show::terminal_str(line))).collect()
         }
         Json::String(text) if text.ends_with('\n') => text,

@@ -174,6 +174,7 @@ const fn whose(origin: Origin) -> &'static str {
         Origin::User => "your book",
         Origin::Project => "the project's book",
         Origin::Configured => "your configuration",
+        Origin::Named => "the folder of the prompt file",
     }
 }
 

@@ -1,0 +1,116 @@
+//! A prompt that is named by its file.
+//!
+//! Invariants: the file is the caller's choice and counts as written; what it uses comes from its own folder or, where
+//! that lies in a book, from what counts of that book, through no link and out of no other folder; it stands in for
+//! no prompt of the book.
+
+use std::path::Path;
+
+use proem_engine::prompt::book::{Book, LoosePrompt, loose_prompt};
+use proem_engine::prompt::file::{MAX_FILE_BYTES, PartialText};
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::prompt::origin::Origin;
+use proem_guard::show;
+use proem_runtime::files::{self, FileContent};
+
+use super::input::shown;
+use crate::error::Error;
+use crate::project::OpenProject;
+
+/// A prompt and the book that it is from.
+#[derive(Debug)]
+pub(super) struct ChosenPrompt {
+    pub(super) prompt: Prompt,
+    pub(super) book: Book,
+}
+
+/// The prompt that is meant: one of the book, as `agent/name` or `agent/name@version`, or a file.
+///
+/// # Errors
+///
+/// If there is none, or it can't be read.
+pub(super) fn chosen(meant: &str, project: &OpenProject) -> Result<ChosenPrompt, Error> {
+    let book = project.book()?;
+    if is_file(meant) {
+        return of_file(Path::new(meant), &book);
+    }
+    let (name, version) = match meant.split_once('@') {
+        Some((name, version)) => (name, Some(version)),
+        None => (meant, None),
+    };
+    Ok(ChosenPrompt { prompt: book.prompt(name, version)?, book })
+}
+
+/// Whether a file is meant: what ends as prompt files do, begins as a path does, or lies deeper than any name of a book.
+fn is_file(meant: &str) -> bool {
+    meant.ends_with(".prompt") || meant.starts_with(['.', '/']) || meant.matches('/').count() > 1
+}
+
+fn of_file(path: &Path, counted: &Book) -> Result<ChosenPrompt, Error> {
+    let failed = |error: std::io::Error| {
+        let remedy = if error.kind() == std::io::ErrorKind::IsADirectory { "; name a prompt file in it" } else { "" };
+        Error::invalid(format!("could not read the prompt file {}: {error}{remedy}", shown(path)))
+    };
+    let text = files::read_text(path, MAX_FILE_BYTES).map_err(failed)?;
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let folder = std::fs::canonicalize(folder).map_err(failed)?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let beside = |name: &str| -> Result<Option<(PartialText, Origin)>, Error> {
+        match files::read_beneath(&folder, Path::new(name), MAX_FILE_BYTES)? {
+            Some(FileContent::Whole(bytes)) => {
+                let text = String::from_utf8(bytes).map_err(|_| {
+                    Error::invalid(format!("`{}` is not UTF-8; save it as UTF-8", show::terminal_str(name)))
+                })?;
+                Ok(Some((PartialText::Template(text), Origin::Named)))
+            }
+            Some(FileContent::Cut(_)) => {
+                let name = show::terminal_str(name);
+                Err(Error::invalid(format!("`{name}` is larger than {MAX_FILE_BYTES} bytes; shorten it")))
+            }
+            None => Ok(counted_file(&folder, name, counted)),
+        }
+    };
+    let LoosePrompt { book, name, version } = loose_prompt(&stem, text, beside)?;
+    match book.prompt(&name, Some(&version)) {
+        Ok(prompt) => Ok(ChosenPrompt { prompt, book }),
+        // A person knows the file by the path that was given, and what it uses by their own names.
+        Err(error) => {
+            let file = show::terminal_str(&path.display().to_string()).into_string();
+            let text = error.to_string().replace(&format!("{name}/{version}.prompt"), &file);
+            Err(Error::invalid(text.replace(&format!("{name}/"), "")))
+        }
+    }
+}
+
+/// The file of that name that counts for the prompt whose folder this is: a draft in a book uses what the book has.
+fn counted_file(folder: &Path, name: &str, counted: &Book) -> Option<(PartialText, Origin)> {
+    let prompt = folder.file_name()?.to_str()?;
+    let agent = folder.parent()?.file_name()?.to_str()?;
+    let (text, origin) = counted.file(&format!("{agent}/{prompt}/{name}"))?;
+    Some((text.clone(), origin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_file;
+
+    #[test]
+    fn names_of_a_book_are_no_files() {
+        for (meant, expected) in [
+            ("reviews/triage", false),
+            ("reviews/triage@1.0.0", false),
+            ("reviews", false),
+            ("x.prompt", true),
+            ("prompts/x.prompt", true),
+            ("./x", true),
+            ("../x", true),
+            ("/x", true),
+            ("a/b/c", true),
+        ] {
+            assert_eq!(is_file(meant), expected, "{meant}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The prompt for a task, sent: who receives what to standard error, the answer to standard output.
+
+use std::process::ExitCode;
+
+use proem_app::ask::disclosure::{Telling, disclosure};
+use proem_app::assemble::send::{SendOptions, inputs, setting};
+use proem_app::assemble::{Begun, Chosen, MadeAssembly, Start};
+use proem_app::places::Places;
+use proem_app::project::OpenProject;
+
+use super::args::Assemble;
+use super::{account, task};
+use crate::commands::run::calling;
+use crate::commands::run::single::{self, Asked, RunVerbosity};
+use crate::failure::CommandFailure;
+use crate::ui;
+
+pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -> Result<ExitCode, CommandFailure> {
+    let options = args.options(task(args)?);
+    let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(&options);
+    let setting = setting(&sending, project);
+    let chosen = Chosen::new(&options, project);
+    ui::notes(&project.all_notes());
+    let (mut setting, chosen) = (setting?, chosen?);
+    let start = Start::gather(&options, chosen, project)?;
+    calling(async |stop| {
+        let mut notes = Vec::new();
+        let begun = Begun::new(&options, &start, project, &mut notes).await;
+        ui::notes(&notes);
+        let mut made = MadeAssembly::new(&options, start, begun?, project)?;
+        ui::notes(&made.leave_unrecorded().await);
+        if args.explain {
+            ui::aside(&account(&made, project));
+        } else {
+            ui::notes(&made.shortfalls());
+        }
+        let request = Box::new(made.request(&setting));
+        let telling = if args.verbose { Telling::Always } else { Telling::Once };
+        ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling)?);
+        let mut notes = Vec::new();
+        let opened = setting.begin(&sending, project, &mut notes).await;
+        ui::notes(&notes);
+        opened?;
+        let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
+        let done = single::run(said, Asked::Made(request, &inputs(&options)), &setting, &stop).await;
+        ui::notes(&setting.end().await);
+        done
+    })
+}

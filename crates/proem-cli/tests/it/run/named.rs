@@ -1,0 +1,103 @@
+//! Prompt files that stand in no book, and inputs that are plain text.
+
+use proem_llm::scripted::Reply;
+use serde_json::Value as Json;
+
+use super::{FREE, fixture, settled, start};
+use crate::fixture::Fixture;
+
+const FILE: &str = "---
+model: small
+input:
+  schema: { text: string }
+proem:
+  version: 1.0.0
+  sections:
+    - { name: role, trust: constitution }
+    - { name: text, trust: untrusted, cache: never, keep: required }
+---
+{{role \"system\"}}{{section \"role\"}}
+Say what the text is about. {{> tone}}
+{{role \"user\"}}{{section \"text\"}}
+{{text}}
+";
+
+fn about() -> Reply {
+    Reply::text("It is about a clock.")
+}
+
+fn put(fixture: &Fixture) {
+    fixture.write("prompts/about.prompt", FILE);
+    fixture.write("prompts/_tone.prompt", "Be brief.");
+}
+
+#[test]
+fn a_prompt_file_is_run() {
+    let server = start(vec![about(), about(), about(), about()]);
+    let fixture = fixture(&server, "");
+    put(&fixture);
+    let sent = |number: usize| String::from_utf8(server.requests()[number].body.clone()).unwrap();
+    let json = "{\"text\": \"a text that happens to be JSON\"}";
+    let run = fixture.proem_with(&["run", "prompts/about.prompt", "--input", "-"], json.as_bytes());
+    assert_eq!((run.code(), run.stdout()), (0, "It is about a clock.\n"), "{}", run.stderr());
+    let first = sent(0);
+    assert!(first.contains("Be brief.") && first.contains("{\\\"text\\\""), "{first}");
+    // A prompt of the book with one input takes the same, and the file is none of its prompts.
+    let free = fixture.proem_with(&["run", "reviews/free", "--input", "-"], json.as_bytes());
+    assert_eq!(free.code(), 0, "{}", free.stderr());
+    assert!(sent(1).contains("{\\\"text\\\""), "{}", sent(1));
+    assert_eq!(FREE.matches("string").count(), 1);
+    let listed = fixture.proem(&["book", "list"]);
+    assert!(!listed.stdout().contains("./about"), "{}", listed.stdout());
+
+    // It is replayed from its record, whatever became of the file.
+    fixture.write("prompts/_tone.prompt", "Be verbose.");
+    let replayed = fixture.proem(&["runs", "replay", "last~1"]);
+    assert_eq!(replayed.code(), 0, "{}", replayed.transcript());
+    let shown: Json = serde_json::from_str(fixture.proem(&["runs", "show", "last~1", "--json"]).stdout()).unwrap();
+    assert!(shown.to_string().contains("./about"), "{shown}");
+}
+
+#[test]
+fn what_a_prompt_file_uses_comes_from_its_folder() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    put(&fixture);
+    fixture.write("secret.json", "{}");
+    fixture.write("prompts/leaves.prompt", FILE.replace("{{> tone}}", "{{> ../tone}}"));
+    fixture.write(
+        "prompts/schema.prompt",
+        FILE.replace("version: 1.0.0", "version: 1.0.0\n  output_schema: ../secret.json"),
+    );
+    fixture.write("prompts/lacks.prompt", FILE.replace("{{> tone}}", "{{> voice}}"));
+    fixture.write("prompts/plain.prompt", "Say {{text}}.");
+    std::os::unix::fs::symlink("/etc/passwd", fixture.repo.join("prompts/_link.prompt")).unwrap();
+    fixture.write("prompts/linked.prompt", FILE.replace("{{> tone}}", "{{> link}}"));
+    let refused: Vec<String> = [
+        &["run", "prompts/leaves.prompt", "--set", "text=x"][..],
+        &["run", "prompts/schema.prompt", "--set", "text=x"],
+        &["run", "prompts/lacks.prompt", "--set", "text=x"],
+        &["run", "prompts/linked.prompt", "--set", "text=x"],
+        &["run", "prompts/plain.prompt", "--set", "text=x"],
+        &["run", "./prompts", "--set", "text=x"],
+        &["run", "./gone.prompt", "--set", "text=x"],
+        &["run", "prompts/about.prompt", "--set", "text=x", "--input", "secret.json"],
+    ]
+    .into_iter()
+    .map(|args| settled(&server, &fixture.proem(args)))
+    .collect();
+    snapshot!(refused.join("\n").replace(fixture.base.to_str().unwrap(), "[base]"));
+    assert_eq!(server.requests().len(), 0, "nothing was sent");
+}
+
+/// A draft that lies in a book uses what counts there.
+#[test]
+fn a_draft_in_a_book_uses_the_book() {
+    let server = start(vec![about()]);
+    let fixture = fixture(&server, "");
+    fixture.configure("book/reviews/about/_tone.prompt", "Be kind.");
+    fixture.write("reviews/about/draft.prompt", FILE);
+    let run = fixture.proem(&["run", "./reviews/about/draft.prompt", "--set", "text=x"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    assert!(String::from_utf8(server.requests()[0].body.clone()).unwrap().contains("Be kind."));
+}
