@@ -12,6 +12,7 @@ pub mod book;
 pub mod calling;
 pub mod catalogue;
 pub mod config;
+pub mod context;
 pub mod cost;
 pub mod effects;
 pub mod embedding;

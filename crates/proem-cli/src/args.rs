@@ -8,7 +8,7 @@ pub(crate) mod wishes;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, artefacts, ask, assemble, book, catalogue, cost, effects, escalations, failures, hook, init, policy, queue,
+    adapt, artefacts, ask, assemble, book, catalogue, cost, effects, escalations, failures, find, hook, init, policy, queue,
     reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
 };
 
@@ -55,6 +55,9 @@ pub(crate) enum Command {
     /// Answer a coding agent's event of a prompt with context for it
     #[command(after_help = hook::HOOK_EXAMPLES)]
     Hook(hook::HookArgs),
+    /// Find the files, definitions and commits that a task is about
+    #[command(after_help = find::FIND_EXAMPLES)]
+    Find(find::Find),
     /// Check the policy for agents' actions, and explain what it makes of one
     #[command(subcommand, after_help = policy::POLICY_EXAMPLES)]
     Policy(policy::PolicyCommand),

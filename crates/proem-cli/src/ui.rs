@@ -14,8 +14,9 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::{Note, Noted};
 use proem_engine::call::NanoDollars;
-use proem_guard::{LabelTree, show};
+use proem_guard::{LabelTree, Untrusted, show};
 use proem_text::character::is_hidden;
+use proem_text::json;
 
 pub(crate) use self::answer::AnswerScreen;
 use self::output::Shapes;
@@ -65,6 +66,16 @@ fn written(text: &str) -> Result<(), CommandFailure> {
 /// obeys a text in it.
 pub(crate) fn document(json: &str) -> Result<(), CommandFailure> {
     written(&format!("{}\n", document_text(json)))
+}
+
+/// A name as it is, or as a text of JSON where a terminal or a CI runner would take it for something else.
+pub(crate) fn quoted(name: &Untrusted<String>) -> String {
+    let exact = show::json(name);
+    let shown = show::terminal(name).into_string();
+    match exact.as_str() {
+        Some(text) if text == shown && !text.contains([':', '"']) && !text.trim().is_empty() => shown,
+        _ => document_text(&json::compact(&exact)),
+    }
 }
 
 /// Writes a report that somebody else renders, such as Markdown, to standard output.

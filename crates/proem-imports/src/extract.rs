@@ -72,7 +72,7 @@ trait Visitor {
 }
 
 /// How many nodes or lines are walked between two looks at the caller's wish to give up.
-const NODES: u32 = 1024;
+pub(crate) const NODES: u32 = 1024;
 
 /// Reads `source`; `give_up` is asked now and then, and ends the work by answering true.
 ///
@@ -111,7 +111,11 @@ pub fn extract(
     Ok(facts.finish())
 }
 
-fn parse(language: SourceLanguage, source: &[u8], give_up: &mut dyn FnMut() -> bool) -> Result<Tree, ExtractError> {
+pub(crate) fn parse(
+    language: SourceLanguage,
+    source: &[u8],
+    give_up: &mut dyn FnMut() -> bool,
+) -> Result<Tree, ExtractError> {
     let mut parser = Parser::new();
     let grammar = language.grammar().ok_or(ExtractError::NoParser)?;
     parser.set_language(&grammar).map_err(|_| ExtractError::NoParser)?;
@@ -146,7 +150,7 @@ fn walk(
 }
 
 /// The child of `node` in its field `name`.
-fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
+pub(crate) fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
     node.child_by_field_name(name)
 }
 

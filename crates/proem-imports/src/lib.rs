@@ -1,6 +1,7 @@
 //! Import and call edges of source files, by tree-sitter; of C and C++, what their preprocessor includes.
 //!
 //! - [`extract`](fn@extract) reads one source: what it imports, defines and calls ([`Extracted`]).
+//! - [`symbols`](fn@symbols) lists what one source defines, and where ([`Symbol`]).
 //! - [`resolve`](fn@resolve) takes the facts of all files of a repository and the project files of
 //!   its languages ([`Manifests`]), and says which file imports which ([`Resolution`]).
 //!
@@ -17,9 +18,11 @@ pub mod extract;
 pub mod extracted;
 mod language;
 pub mod resolve;
+pub mod symbols;
 
 pub use encode::FactsDecodeError;
 pub use extract::{ExtractError, SourceLimits, extract};
 pub use extracted::SourceFacts;
 pub use language::SourceLanguage;
 pub use resolve::{Manifests, Resolution, resolve};
+pub use symbols::{Symbol, SymbolKind, symbols};

@@ -3,6 +3,7 @@
 //! Not part of the product. One file for each command; what a command says goes to standard
 //! output, why one failed to standard error. Exit codes: 0 done, 2 usage, 3 failed.
 
+mod context;
 mod credentials;
 mod guard;
 mod handlebars;
@@ -41,6 +42,8 @@ enum DataCommand {
 
 #[derive(Debug, Subcommand)]
 enum Train {
+    /// The ranking of a repository's files for a task.
+    Context(context::train::TrainContext),
     /// The learned scorer of the guard.
     Guard(guard::train::TrainGuard),
     /// The score of a change's risk.
@@ -51,6 +54,8 @@ enum Train {
 
 #[derive(Debug, Subcommand)]
 enum Eval {
+    /// The ranking of a repository's files for a task.
+    Context(context::eval::EvalContext),
     /// Credentials by shape, in folders that should hold none.
     Credentials(credentials::EvalCredentials),
     /// The guard against prompt injections.
@@ -82,9 +87,11 @@ fn main() -> ExitCode {
     };
     let result = match args.command {
         DataCommand::Pack(pack) => pack::run(&pack),
+        DataCommand::Train(Train::Context(args)) => context::train::run(&args),
         DataCommand::Train(Train::Guard(args)) => guard::train::run(&args),
         DataCommand::Train(Train::Risk(args)) => risk::train::run(&args),
         DataCommand::Train(Train::Select(args)) => selection::train::run(&args),
+        DataCommand::Eval(Eval::Context(args)) => context::eval::run(&args),
         DataCommand::Eval(Eval::Credentials(args)) => credentials::run(&args),
         DataCommand::Eval(Eval::Guard(args)) => guard::eval::run(&args),
         DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),

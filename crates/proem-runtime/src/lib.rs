@@ -10,6 +10,7 @@
 //! - [`records`] keeps runs, so that they can be shown, replayed, paid for and gone on with.
 //! - [`history`], [`change`] and [`structure`] read what git says of a repository's past, of a change, and who
 //!   imports whom; [`risk`] assesses changes with them.
+//! - [`context`] reads what ranking the files of a repository for a task needs.
 //! - [`schedule`] says when what is done again and again is due, and which files of a folder are new and complete;
 //!   [`lock`] keeps a second process from doing it as well.
 //! - [`remote_embedder`] asks a server for vectors.
@@ -22,6 +23,7 @@
 
 pub mod catalogue;
 pub mod change;
+pub mod context;
 pub mod driver;
 pub mod effects;
 mod environment;

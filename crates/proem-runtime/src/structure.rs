@@ -32,12 +32,40 @@ use crate::{
     git::{GitProgram, Repository, RepositoryKind, Session},
     process::Deadline,
     structure::{
-        cache::{StructureCache, StructureCacheKey},
+        cache::StructureCache,
         listing::{SourceContent, SourceEntry, SourceListing},
-        reading::{ContentReading, FinishedJob, ReadingBounds, ReadingJob, WaitingFile},
-        want::Want,
+        reading::{FinishedJob, WaitingFile},
     },
 };
+
+// What another reading of the same contents is made of.
+pub(crate) use self::cache::{StructureCacheKey, parse as parse_entries, written as written_entries};
+pub(crate) use self::languages::without_parser;
+pub(crate) use self::listing::SourceContent as ListedContent;
+pub(crate) use self::reading::{ContentReading, ReadingBounds, ReadingJob, read as read_contents};
+pub(crate) use self::want::Want;
+
+/// A file of a listing: its path, and where its content is.
+pub(crate) type ListedFilePair = (Vec<u8>, ListedContent);
+
+/// Lists the files of one state with where their contents are, and what was left out. Of files that differ from what
+/// git has, `wanted` says whose contents are read.
+pub(crate) fn listed_files(
+    session: &mut Session<'_>,
+    at: TreeState<'_>,
+    root: Option<&Path>,
+    limits: &StructureLimits,
+    wanted: &dyn Fn(&[u8]) -> bool,
+) -> Result<(Vec<ListedFilePair>, Vec<String>), Error> {
+    let listing = match (at, root) {
+        (TreeState::Commit(commit), _) => listing::of_commit(session, commit)?,
+        (TreeState::Index, Some(_)) => listing::of_index(session)?,
+        (TreeState::WorkTree, Some(root)) => listing::of_work_tree(session, root, limits, wanted)?,
+        (TreeState::Index | TreeState::WorkTree, None) => SourceListing::default(),
+    };
+    let gaps = listing.gaps();
+    Ok((listing.entries.into_iter().map(|entry| (entry.path, entry.content)).collect(), gaps))
+}
 
 /// Which files of a repository are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,15 +226,11 @@ impl StructureReader {
         let until = now.checked_add(limits.time).unwrap_or(now);
         let deadline = Deadline::after(limits.time);
         let mut session = Session::new(&self.git, folder, deadline, limits.listing);
-        let listing = match (at, root) {
-            (TreeState::Commit(commit), _) => listing::of_commit(&session, commit)?,
-            (TreeState::Index, Some(_)) => listing::of_index(&session)?,
-            (TreeState::WorkTree, Some(root)) => listing::of_work_tree(&mut session, root, limits)?,
-            (TreeState::Index | TreeState::WorkTree, None) => SourceListing::default(),
-        };
+        let wanted = |path: &[u8]| Want::of_path(path).is_some();
+        let (entries, gaps) = listed_files(&mut session, at, root, limits, &wanted)?;
         let is_bare = root.is_none() && !matches!(at, TreeState::Commit(_));
         let bare = is_bare.then(|| "a bare repository has no work tree; name a commit".to_owned());
-        let mut sources = SourceReadings::new(listing);
+        let mut sources = SourceReadings::new(entries, gaps);
         let note = self.cache().note();
         sources.gaps.extend(bare.into_iter().chain(note));
         // Contents have limits of their own.
@@ -253,9 +277,9 @@ enum SourceReading {
 type SourceResult = Result<SourceReading, SourceGap>;
 
 impl SourceReadings {
-    fn new(listing: SourceListing) -> Self {
-        let gaps = listing.gaps();
-        let files = listing.entries.into_iter().map(|entry| ListedFile { entry, reading: None }).collect();
+    fn new(entries: Vec<ListedFilePair>, gaps: Vec<String>) -> Self {
+        let file = |(path, content)| ListedFile { entry: SourceEntry { path, content }, reading: None };
+        let files = entries.into_iter().map(file).collect();
         Self { files, manifests: Manifests::default(), gaps }
     }
 
@@ -311,6 +335,8 @@ impl SourceReadings {
                 Ok(ContentReading::Facts(facts)) => job.settle(&Ok(SourceReading::Facts(Arc::new(facts))), &mut cache),
                 Ok(ContentReading::Lines(lines)) => job.settle(&Ok(SourceReading::Lines(lines)), &mut cache),
                 Ok(ContentReading::Bytes(bytes)) => gaps.extend(job.into_manifests(&bytes, manifests)),
+                // Nobody here asks for records.
+                Ok(ContentReading::Record(_)) => {}
                 Err(why) => job.settle(&Err(why), &mut cache),
             }
         }

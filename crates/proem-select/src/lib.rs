@@ -1,10 +1,12 @@
 //! What a task needs: which tools and skills of a catalogue, and which kind of work it asks for.
 //!
 //! [`catalogue`] reads manifests, skills and own entries into a [`catalogue::Catalogue`]; [`select`] ranks it for a
-//! task and chooses within modes and caps; [`mode`] says whether to plan, act or review. [`embedding`] is what makes
+//! task and chooses within modes and caps; [`mode`] says whether to plan, act or review; [`context`] ranks the files of
+//! a repository. [`embedding`] is what makes
 //! vectors of texts, where there is such a thing. Nothing here reads a clock, file, environment or socket.
 
 pub mod catalogue;
+pub mod context;
 pub mod embedding;
 pub mod mode;
 pub mod select;

@@ -29,6 +29,7 @@ pub use kinds::{EntryEvidence, FEATURE_NAMES, FEATURES};
 pub use lexicon::TranslationLexicon;
 pub use query::{MAX_BYTES, MAX_PARTS, MAX_WORDS, Query};
 pub use rank::{RankedEntry, Ranking};
+pub(crate) use terms::stem;
 pub use usage::{CapabilityUsage, UsageHistory, key};
 pub use weights::{SelectionWeightSet, SelectionWeights, WordWeights, rarity};
 

@@ -13,6 +13,7 @@ pub(crate) mod escalations;
 mod explain;
 pub(crate) mod failures;
 pub(crate) mod hook;
+pub(crate) mod find;
 pub(crate) mod init;
 mod interrupt;
 pub(crate) mod policy;
@@ -48,6 +49,7 @@ pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
         Command::Escalations(command) => escalations::run(&command),
         Command::Failures(command) => failures::run(&command),
         Command::Hook(args) => hook::run(&args),
+        Command::Find(args) => find::run(&args),
         Command::Policy(command) => policy::run(&command),
         Command::Queue(command) => queue::run(&command),
         Command::Risk(args) => risk::run(&args),

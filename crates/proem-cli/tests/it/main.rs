@@ -29,6 +29,7 @@ mod catalogue;
 mod credentials;
 mod effects;
 mod embedding;
+mod find;
 mod fixture;
 mod gallery;
 mod golden;

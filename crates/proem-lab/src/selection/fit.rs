@@ -87,7 +87,7 @@ fn derivatives(choices: &[ChoiceExample], used: &[usize], weights: &[f64]) -> (V
 }
 
 /// Solves a small system by elimination with pivots; `None` if it has no single solution.
-fn solve(mut rows: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
+pub(crate) fn solve(mut rows: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
     let n = right.len();
     for column in 0..n {
         let size = |row: &usize| rows.get(*row).and_then(|row| row.get(column)).map_or(0.0, |value| value.abs());

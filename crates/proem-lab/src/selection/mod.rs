@@ -2,7 +2,7 @@
 
 pub(crate) mod data;
 pub(crate) mod eval;
-mod fit;
+pub(crate) mod fit;
 mod peers;
 mod remote;
 #[cfg(test)]

@@ -28,11 +28,11 @@ const SPARE: usize = 10_000;
 
 /// A content, and what is wanted of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct StructureCacheKey(Vec<u8>);
+pub(crate) struct StructureCacheKey(Vec<u8>);
 
 impl StructureCacheKey {
     /// `apart` tells files of the same content apart.
-    pub(super) fn new(want: Want, content: &SourceContent, apart: Option<usize>) -> Self {
+    pub(crate) fn new(want: Want, content: &SourceContent, apart: Option<usize>) -> Self {
         let mut key = vec![want.code()];
         match content {
             SourceContent::Blob(id) => key.extend_from_slice(id.as_bytes()),
@@ -41,6 +41,11 @@ impl StructureCacheKey {
         }
         key.extend(apart.into_iter().flat_map(usize::to_le_bytes));
         Self(key)
+    }
+
+    /// The key as it is written.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
     }
 }
 
@@ -96,7 +101,7 @@ impl StructureCache {
                 SourceReading::Facts(Arc::new(facts))
             }
             Want::Lines => SourceReading::Lines(u32::from_le_bytes(value.as_slice().try_into().ok()?)),
-            Want::Manifest => return None,
+            Want::Manifest | Want::Record(_) => return None,
         };
         self.used.insert(key.0.clone(), found.clone());
         Some(found)
@@ -136,7 +141,8 @@ impl StructureCache {
     }
 }
 
-fn written(entries: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
+/// Entries as the bytes of a file, for [`parse`].
+pub(crate) fn written(entries: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
     let mut bytes = MARK.to_vec();
     let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
     bytes.extend(length(entries.len()));
@@ -151,7 +157,8 @@ fn written(entries: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-fn parse(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
+/// The entries of such a file; `None` for any other bytes.
+pub(crate) fn parse(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
     let (body, hash) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
     if Sha256::digest(body).as_slice() != hash {
         return None;

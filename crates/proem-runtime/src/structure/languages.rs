@@ -43,7 +43,7 @@ const ENDINGS: [(&[u8], &str); 38] = [
 ];
 
 /// The name of the language of a source that has no parser; `None` for one that has, and for what is no source.
-pub(super) fn without_parser(path: &[u8]) -> Option<&'static str> {
+pub(crate) fn without_parser(path: &[u8]) -> Option<&'static str> {
     let name = name_of(path);
     let dot = name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0)?;
     let ending = name.get(dot..)?.to_ascii_lowercase();

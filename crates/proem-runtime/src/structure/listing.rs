@@ -11,7 +11,7 @@ use crate::{
     Error,
     files::{self, read_beneath},
     git::{Session, filters},
-    structure::{SourceGap, StructureLimits, want::Want},
+    structure::{SourceGap, StructureLimits},
 };
 
 /// The most bytes of files that differ from what git has, which are held until they are parsed.
@@ -26,8 +26,8 @@ pub(super) struct SourceEntry {
 }
 
 /// Where the content of a file is.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum SourceContent {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SourceContent {
     /// In the object with this id, in hexadecimal digits.
     Blob(String),
     /// It is read already.
@@ -116,6 +116,7 @@ pub(super) fn of_work_tree(
     session: &mut Session<'_>,
     root: &Path,
     limits: &StructureLimits,
+    wanted: &dyn Fn(&[u8]) -> bool,
 ) -> Result<SourceListing, Error> {
     filters::overrides(session)?;
     let mut recorded = BTreeMap::new();
@@ -144,7 +145,7 @@ pub(super) fn of_work_tree(
     );
     let mut room = CHANGED;
     for path in changed {
-        if let Some(content) = on_disk(root, &path, limits, &mut room)? {
+        if let Some(content) = on_disk(root, &path, if wanted(&path) { limits.source.bytes } else { 0 }, &mut room)? {
             listing.entries.push(SourceEntry { path, content });
         }
     }
@@ -152,26 +153,21 @@ pub(super) fn of_work_tree(
     Ok(listing)
 }
 
-/// The content of a file in the work tree; `None` if there is none, or something else.
-fn on_disk(
-    root: &Path,
-    path: &[u8],
-    limits: &StructureLimits,
-    room: &mut usize,
-) -> Result<Option<SourceContent>, Error> {
+/// The content of a file in the work tree, of at most `longest` bytes; `None` if there is none, or something else.
+fn on_disk(root: &Path, path: &[u8], longest: usize, room: &mut usize) -> Result<Option<SourceContent>, Error> {
     let relative = Path::new(OsStr::from_bytes(path));
     // A folder that is a repository of its own is listed with a slash.
     if path.ends_with(b"/") {
         return Ok(None);
     }
-    let cap = if Want::of_path(path).is_some() { limits.source.bytes.min(*room) } else { 0 };
+    let cap = longest.min(*room);
     match read_beneath(root, relative, cap) {
         Ok(Some(files::FileContent::Whole(bytes))) => {
             *room = room.saturating_sub(bytes.len());
             Ok(Some(SourceContent::Bytes(bytes)))
         }
         Ok(Some(files::FileContent::Cut(_))) => {
-            let why = if cap < limits.source.bytes { SourceGap::NotReached } else { SourceGap::TooLarge };
+            let why = if cap < longest { SourceGap::NotReached } else { SourceGap::TooLarge };
             Ok(Some(SourceContent::Unread(why)))
         }
         Ok(None) | Err(Error::Link { .. } | Error::NotRegular { .. }) => Ok(None),

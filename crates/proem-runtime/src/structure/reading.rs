@@ -13,9 +13,11 @@ use std::{
 };
 
 use proem_imports::{SourceFacts, SourceLanguage, extract};
+use proem_select::context::FileRecord;
 
 use crate::{
     Error,
+    context::of_source,
     git::Session,
     structure::{
         SourceGap, SourceResult, StructureLimits,
@@ -35,44 +37,45 @@ const COMMAND: &str = "cat-file";
 
 /// A content to read. It carries all that its result is for, so that no result can come to the wrong file.
 #[derive(Debug)]
-pub(super) struct ReadingJob<'a> {
+pub(crate) struct ReadingJob<'a> {
     /// Its place among all jobs, in the order of the paths.
-    pub(super) number: usize,
-    pub(super) key: StructureCacheKey,
-    pub(super) want: Want,
-    pub(super) content: &'a SourceContent,
+    pub(crate) number: usize,
+    pub(crate) key: StructureCacheKey,
+    pub(crate) want: Want,
+    pub(crate) content: &'a SourceContent,
     /// The files that have this content.
-    pub(super) files: Vec<WaitingFile<'a>>,
+    pub(crate) files: Vec<WaitingFile<'a>>,
 }
 
 /// A file that waits for what is read of its content.
 #[derive(Debug)]
-pub(super) struct WaitingFile<'a> {
+pub(crate) struct WaitingFile<'a> {
     pub(super) path: &'a [u8],
     pub(super) reading: &'a mut Option<SourceResult>,
 }
 
 /// What was read of a content.
 #[derive(Debug)]
-pub(super) enum ContentReading {
+pub(crate) enum ContentReading {
     Facts(SourceFacts),
     Lines(u32),
     Bytes(Vec<u8>),
+    Record(Box<FileRecord>),
 }
 
 /// A job with what became of it.
 #[derive(Debug)]
-pub(super) struct FinishedJob<'a> {
-    pub(super) job: ReadingJob<'a>,
-    pub(super) result: Result<ContentReading, SourceGap>,
+pub(crate) struct FinishedJob<'a> {
+    pub(crate) job: ReadingJob<'a>,
+    pub(crate) result: Result<ContentReading, SourceGap>,
 }
 
 /// What bounds a reading.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ReadingBounds<'l> {
-    pub(super) limits: &'l StructureLimits,
+pub(crate) struct ReadingBounds<'l> {
+    pub(crate) limits: &'l StructureLimits,
     /// When it is over, whatever is still to be parsed.
-    pub(super) until: Instant,
+    pub(crate) until: Instant,
 }
 
 /// A job whose content is here, to be parsed.
@@ -82,7 +85,7 @@ struct FetchedJob<'a> {
 }
 
 /// Does all jobs within their bounds, and returns those that are done; the others were not reached.
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     session: &Session<'_>,
     jobs: Vec<ReadingJob<'a>>,
     bounds: ReadingBounds<'_>,
@@ -215,6 +218,9 @@ fn parse<'a>(bounds: ReadingBounds<'_>, waiting: &Mutex<Receiver<FetchedJob<'a>>
             Want::Facts(language) => facts(language, &bytes, bounds),
             Want::Lines => Ok(ContentReading::Lines(lines(&bytes))),
             Want::Manifest => Ok(ContentReading::Bytes(bytes)),
+            Want::Record(want) => {
+                Ok(ContentReading::Record(Box::new(of_source(want, &bytes, bounds.limits.parse_time))))
+            }
         };
         // The receiver stays until the threads have ended.
         let _ = done.send(FinishedJob { job, result });

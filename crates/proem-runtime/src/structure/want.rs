@@ -2,17 +2,19 @@
 
 use proem_imports::{Manifests, SourceLanguage};
 
-use crate::structure::languages;
+use crate::{context::RecordWant, structure::languages};
 
 /// What is wanted of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Want {
+pub(crate) enum Want {
     /// What a source says.
     Facts(SourceLanguage),
     /// How many lines it has.
     Lines,
     /// The bytes of a project file.
     Manifest,
+    /// What a file is made of, for ranking.
+    Record(RecordWant),
 }
 
 impl Want {
@@ -35,6 +37,7 @@ impl Want {
             }
             Self::Lines => 0xff,
             Self::Manifest => 0xfe,
+            Self::Record(want) => want.code(),
         }
     }
 }

@@ -18,7 +18,7 @@ const ENDINGS: [&str; 15] =
 const SHORTEST_STEM: usize = 3;
 
 /// A word's stem, as a part of the word. Only ASCII words are stemmed.
-pub(super) fn stem(word: &str) -> &str {
+pub(crate) fn stem(word: &str) -> &str {
     if !word.is_ascii() {
         return word;
     }

@@ -1,0 +1,145 @@
+//! What a task needs of its repository: files, definitions and commits, found without a model.
+//!
+//! [`find`](fn@find) reads what changed since the last time, ranks, and looks into the best files for the definitions that
+//! fit. What it returns is text from outside but for counts and probabilities. `assemble` calls it, and so does whoever
+//! wants the list alone.
+
+mod evidence;
+mod search;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use proem_guard::Untrusted;
+use proem_runtime::context::ContextLimits;
+use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
+use proem_text::{Label, Source};
+
+use self::search::Search;
+use crate::error::Error;
+use crate::project::OpenProject;
+
+/// How long reading what isn't kept may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextPatience {
+    /// So long that a person still waits for the answer; the rest counts from the next time on.
+    Short,
+    /// Until all is read.
+    Whole,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct ContextQuery<'q> {
+    /// The task's words, whoever wrote them.
+    pub task: &'q str,
+    /// A folder in the repository.
+    pub root: &'q Path,
+    /// The most files of code; of tests and documents there are a quarter as many.
+    pub most: usize,
+    /// How long it may take.
+    pub patience: ContextPatience,
+}
+
+/// A file that the task may be about.
+#[derive(Debug, Clone)]
+pub struct ContextFile {
+    /// Its path from the root.
+    pub path: Untrusted<String>,
+    /// What it is for.
+    pub used_for: FilePurpose,
+    /// How likely the task is about it, 0 to 1.
+    pub probability: f32,
+    /// What speaks for it, in words, strongest first.
+    pub evidence: Vec<Untrusted<String>>,
+    /// What it defines, in the order of the source.
+    pub symbols: Vec<CodeSymbol>,
+    /// The definitions that fit the task, best first, by their places in [`Self::symbols`].
+    pub fitting: Vec<usize>,
+    /// Lines of it that the task names.
+    pub named_lines: Vec<u32>,
+    /// Its content; `None` if it is no text, too large or not among those that were looked into.
+    pub content: Option<Untrusted<String>>,
+}
+
+impl ContextFile {
+    /// The line to begin with: one that the task names, else that of the best definition, else the first.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        let best = self.fitting.first().and_then(|at| self.symbols.get(*at)).map(|symbol| symbol.own_line);
+        self.named_lines.first().copied().or(best).unwrap_or(1)
+    }
+
+    /// The lines of a definition that fits.
+    #[must_use]
+    pub fn lines_of(&self, fitting: usize) -> Option<LineSpan> {
+        self.symbols.get(fitting).map(|symbol| symbol.lines)
+    }
+}
+
+/// A commit about the same.
+#[derive(Debug, Clone)]
+pub struct ContextCommit {
+    /// Its id, in hexadecimal digits.
+    pub id: String,
+    /// The first line of its message.
+    pub subject: Untrusted<String>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct TaskCandidates {
+    /// Code, likeliest first.
+    pub code: Vec<ContextFile>,
+    /// Tests.
+    pub tests: Vec<ContextFile>,
+    /// Documentation and configuration.
+    pub documents: Vec<ContextFile>,
+    /// Commits about the same words, nearest first.
+    pub commits: Vec<ContextCommit>,
+    /// What is missing, in our words.
+    pub gaps: Vec<String>,
+    /// How many files there are.
+    pub files: usize,
+    /// How many contents were read anew.
+    pub read: usize,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl TaskCandidates {
+    /// All files, code first.
+    pub fn all(&self) -> impl Iterator<Item = &ContextFile> {
+        self.code.iter().chain(&self.tests).chain(&self.documents)
+    }
+}
+
+/// Finds what a task needs. `progress` hears how many of how many contents were read.
+///
+/// # Errors
+///
+/// If git refuses the repository, or the folder can't be read. What is only missing is a gap.
+pub fn find(
+    query: &ContextQuery<'_>,
+    project: &OpenProject,
+    progress: &dyn Fn(usize, usize),
+) -> Result<TaskCandidates, Error> {
+    let began = Instant::now();
+    let limits = match query.patience {
+        ContextPatience::Short => ContextLimits::default(),
+        ContextPatience::Whole => ContextLimits { time: None, ..ContextLimits::default() },
+    };
+    let search = Search::open(query, project, limits, progress)?;
+    let mut found = search.candidates(query)?;
+    found.took = began.elapsed();
+    Ok(found)
+}
+
+/// The label of what a repository says.
+fn outside(text: String) -> Untrusted<String> {
+    Untrusted::new(text, Label::from_source(Source::named("repository")))
+}
+
+/// Contents by the places of their files.
+type Contents = BTreeMap<usize, Vec<u8>>;

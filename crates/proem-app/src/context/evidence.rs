@@ -1,0 +1,53 @@
+//! What speaks for a file, in words.
+
+use proem_risk::history::History;
+use proem_runtime::context::ContextCorpus;
+use proem_select::context::{FileEvidence, FileRecord};
+
+/// What the words are made of.
+pub(super) struct EvidenceWords<'e, 't> {
+    pub(super) corpus: &'e ContextCorpus<'t>,
+    pub(super) history: Option<&'e History>,
+    pub(super) record: Option<&'e FileRecord>,
+}
+
+/// How many digits of a commit's id are shown.
+const SHOWN_DIGITS: usize = 8;
+
+/// The most of a subject that is shown, in characters.
+const SUBJECT: usize = 60;
+
+/// The evidence, as text from outside.
+pub(super) fn in_words(said: &FileEvidence, words: &EvidenceWords<'_, '_>) -> String {
+    match said {
+        FileEvidence::Named { line: Some(line) } => format!("named in the task at line {line}"),
+        FileEvidence::Named { line: None } => "named in the task".to_owned(),
+        FileEvidence::Defines { symbols } => {
+            let symbols = symbols.iter().filter_map(|at| words.record?.symbols.get(*at));
+            let mut names: Vec<String> = symbols.map(|symbol| format!("`{}`", symbol.name)).collect();
+            names.dedup();
+            format!("defines {}, named in the task", names.join(", "))
+        }
+        FileEvidence::PathWords => "its path has words of the task".to_owned(),
+        FileEvidence::Words { matched, of } => format!("has {matched} of the {of} words and names of the task"),
+        FileEvidence::Commits { commits } => {
+            let about: Vec<String> = commits.iter().take(2).filter_map(|at| commit(*at, words)).collect();
+            format!("touched by commits about the same: {}", about.join("; "))
+        }
+        FileEvidence::CoChange { with, together, of } => {
+            let path = words.corpus.corpus.files.get(*with).map_or("", |file| file.path);
+            format!("changed together with {path} in {together} of its {of} commits")
+        }
+        FileEvidence::Imports => "imports, or is imported by, one of the likeliest".to_owned(),
+        FileEvidence::Recent { commits: 0 } => "changed in the last commit".to_owned(),
+        FileEvidence::Recent { commits } => format!("changed {commits} commits ago"),
+        FileEvidence::Changed => "changed in the work tree".to_owned(),
+    }
+}
+
+fn commit(at: u32, words: &EvidenceWords<'_, '_>) -> Option<String> {
+    let index = *usize::try_from(at).ok().and_then(|at| words.corpus.ids.get(at))?;
+    let id: String = words.history?.commit(index)?.id.to_string().chars().take(SHOWN_DIGITS).collect();
+    let subject: String = words.history?.subject(index).chars().take(SUBJECT).collect();
+    Some(format!("{id} “{subject}”"))
+}

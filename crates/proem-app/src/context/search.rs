@@ -1,0 +1,222 @@
+//! Reads, ranks and looks into the best files.
+
+use std::collections::BTreeSet;
+
+use proem_risk::history::{CommitIndex, History};
+use proem_runtime::Environment;
+use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, ContextTree, context_history, read_folder};
+use proem_runtime::git::{GitProgram, discover};
+use proem_runtime::structure::TreeState;
+use proem_select::context::{
+    ContextTask, ContextWeights, DefinitionSource, FilePurpose, FileRanking, RankedFile, is_named_by, rank,
+    rank_definitions,
+};
+
+use super::evidence::{EvidenceWords, in_words};
+use super::{Contents, ContextCommit, ContextFile, ContextQuery, TaskCandidates, outside};
+use crate::error::Error;
+use crate::project::{OpenProject, now};
+use crate::trust::hash;
+
+/// The most definitions that are named, over all files.
+const DEFINITIONS: usize = 10;
+
+/// Of how many of the best files definitions are looked at.
+const LOOKED_INTO: usize = 12;
+
+/// The most commits that are named.
+const COMMITS: usize = 5;
+
+/// A file that is less likely is not worth a line.
+const LEAST: f32 = 0.01;
+
+/// Everything that was read for one search.
+pub(super) struct Search {
+    tree: ContextTree,
+    past: Option<(History, CommitIndex)>,
+    /// What reads more contents; `None` outside a repository, where all are held.
+    reader: Option<ContextReader>,
+    weights: ContextWeights,
+    gaps: Vec<String>,
+}
+
+impl Search {
+    pub(super) fn open(
+        query: &ContextQuery<'_>,
+        project: &OpenProject,
+        limits: ContextLimits,
+        progress: &dyn Fn(usize, usize),
+    ) -> Result<Self, Error> {
+        let weights = ContextWeights::shipped()?;
+        let environment = Environment::inherited();
+        let git = match GitProgram::find(&environment) {
+            Ok(git) => Some(git.within(project.config.git.limits())),
+            Err(proem_runtime::Error::GitMissing) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let repository = match &git {
+            Some(git) => discover(git, query.root, git.limits().question)?,
+            None => None,
+        };
+        let Some((git, repository)) = git.zip(repository) else {
+            let tree = read_folder(&environment, query.root, &limits)?;
+            let gaps = vec!["the folder is in no git repository, so no history speaks for any file".to_owned()];
+            return Ok(Self { tree, past: None, reader: None, weights, gaps });
+        };
+        let cache = project.places.cache.join("context").join(hash(project.key.as_bytes()));
+        let mut gaps = Vec::new();
+        // Git walks the history while the files are read.
+        let (tree, past) = std::thread::scope(|scope| {
+            let history = scope.spawn(|| {
+                let mut notes = Vec::new();
+                (context_history(&git, &repository, Some(&cache), now(), &mut notes), notes)
+            });
+            let tree = ContextReader::open(&git, &repository, Some(&cache), limits)
+                .and_then(|mut reader| Ok((reader.read(TreeState::WorkTree, progress)?, reader)));
+            (tree, history.join())
+        });
+        let (tree, mut reader) = tree?;
+        gaps.extend(reader.keep());
+        let past = match past {
+            Ok((past, notes)) => {
+                gaps.extend(notes);
+                // A history that can't be read in time costs some of the evidence, not the answer.
+                past.unwrap_or_else(|error| {
+                    gaps.push(format!("the history was not read: {error}"));
+                    None
+                })
+            }
+            Err(_) => return Err(Error::bug("reading the history ended early", "a thread panicked")),
+        };
+        Ok(Self { tree, past, reader: Some(reader), weights, gaps })
+    }
+
+    pub(super) fn candidates(self, query: &ContextQuery<'_>) -> Result<TaskCandidates, Error> {
+        let task = ContextTask::new(query.task);
+        let past = self.past.as_ref().map(|(history, tip)| (history, *tip));
+        let corpus = self.tree.corpus(past);
+        let few = query.most.div_ceil(4);
+        let FileRanking { code, tests, documents } = rank(&corpus.corpus, &task, &self.weights, query.most);
+        let worth = |files: Vec<RankedFile>, most: usize| {
+            let fits = files.into_iter().filter(|file| file.probability >= LEAST && !file.evidence.is_empty());
+            fits.filter(|file| self.is_about(file, &task)).take(most).collect::<Vec<_>>()
+        };
+        let (code, mut tests, documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
+        if code.is_empty() {
+            // Tests of nothing are no answer.
+            tests.clear();
+        }
+        let places: Vec<usize> = [&code, &tests, &documents].into_iter().flatten().map(|file| file.file).collect();
+        let contents = self.contents(&places)?;
+        let fitting = self.definitions(&task, &code, &contents);
+        let looked = Looked { search: &self, corpus: &corpus, task: &task, contents: &contents, fitting: &fitting };
+        let mut found = TaskCandidates {
+            code: code.iter().map(|file| looked.file(file)).collect(),
+            tests: tests.iter().map(|file| looked.file(file)).collect(),
+            documents: documents.iter().map(|file| looked.file(file)).collect(),
+            commits: self.commits(&corpus, &code),
+            gaps: self.gaps.clone(),
+            files: self.tree.files.len(),
+            read: self.tree.read,
+            ..TaskCandidates::default()
+        };
+        found.gaps.extend(self.tree.gaps.iter().cloned());
+        Ok(found)
+    }
+
+    /// Whether anything but habit speaks for a file: what changes often is no answer to a task about no code.
+    fn is_about(&self, file: &RankedFile, task: &ContextTask) -> bool {
+        use proem_select::context::FileEvidence as Said;
+        let path = self.tree.files.get(file.file).map_or("", |file| file.path.as_str());
+        let telling = |said: &Said| !matches!(said, Said::Recent { .. } | Said::Imports | Said::CoChange { .. });
+        file.evidence.iter().any(telling) || task.places.iter().any(|place| is_named_by(path, place))
+    }
+
+    fn contents(&self, places: &[usize]) -> Result<Contents, Error> {
+        match &self.reader {
+            Some(reader) => Ok(reader.contents(&self.tree, places)?),
+            None => {
+                let held = |place: &usize| Some((*place, self.tree.held(*place)?.to_vec()));
+                Ok(places.iter().filter_map(held).collect())
+            }
+        }
+    }
+
+    /// The definitions that fit, best first: file and place in it.
+    fn definitions(&self, task: &ContextTask, code: &[RankedFile], contents: &Contents) -> Vec<(usize, usize)> {
+        let lines: Vec<Vec<u32>> = code.iter().map(|file| self.named_lines(file.file, task)).collect();
+        let sources: Vec<DefinitionSource<'_>> = code
+            .iter()
+            .zip(&lines)
+            .take(LOOKED_INTO)
+            .filter_map(|(file, lines)| {
+                let record = self.tree.files.get(file.file)?.record.as_ref()?;
+                let content = contents.get(&file.file)?;
+                Some(DefinitionSource { file: file.file, probability: file.probability, record, content, lines })
+            })
+            .collect();
+        let mut seen = BTreeSet::new();
+        let ranked = rank_definitions(&sources, task, usize::MAX).into_iter().enumerate();
+        // The best of all, and of each other file its best, so that there is a line to begin with.
+        let named = ranked.filter(|(rank, ranked)| seen.insert(ranked.file) || *rank < DEFINITIONS);
+        named.map(|(_, ranked)| (ranked.file, ranked.symbol)).collect()
+    }
+
+    fn named_lines(&self, file: usize, task: &ContextTask) -> Vec<u32> {
+        let path = self.tree.files.get(file).map_or("", |file| file.path.as_str());
+        task.places.iter().filter(|place| is_named_by(path, place)).filter_map(|place| place.line).collect()
+    }
+
+    /// The commits that speak for the best files.
+    fn commits(&self, corpus: &ContextCorpus<'_>, code: &[RankedFile]) -> Vec<ContextCommit> {
+        use proem_select::context::FileEvidence as Said;
+        let Some((history, _)) = &self.past else { return Vec::new() };
+        let mut seen = BTreeSet::new();
+        let named = code.iter().take(5).flat_map(|file| &file.evidence).filter_map(|said| match said {
+            Said::Commits { commits } => Some(commits),
+            _ => None,
+        });
+        let ids = named.flatten().filter(|commit| seen.insert(**commit)).take(COMMITS);
+        let commit = |at: &u32| {
+            let index = *usize::try_from(*at).ok().and_then(|at| corpus.ids.get(at))?;
+            let id = history.commit(index)?.id.to_string();
+            Some(ContextCommit { id, subject: outside(history.subject(index).to_owned()) })
+        };
+        ids.filter_map(commit).collect()
+    }
+}
+
+/// What a file of the result is made from.
+struct Looked<'s, 't> {
+    search: &'s Search,
+    corpus: &'s ContextCorpus<'t>,
+    task: &'s ContextTask,
+    contents: &'s Contents,
+    fitting: &'s [(usize, usize)],
+}
+
+impl Looked<'_, '_> {
+    fn file(&self, ranked: &RankedFile) -> ContextFile {
+        let Self { search, corpus, task, contents, fitting } = self;
+        let file = search.tree.files.get(ranked.file);
+        let words = EvidenceWords {
+            corpus,
+            history: search.past.as_ref().map(|(history, _)| history),
+            record: file.and_then(|file| file.record.as_ref()),
+        };
+        let text = contents.get(&ranked.file).and_then(|bytes| String::from_utf8(bytes.clone()).ok());
+        ContextFile {
+            path: outside(file.map_or_else(String::new, |file| file.path.clone())),
+            used_for: file.map_or(FilePurpose::Foreign, |file| file.used_for),
+            probability: ranked.probability,
+            evidence: ranked.evidence.iter().map(|said| outside(in_words(said, &words))).collect(),
+            symbols: file
+                .and_then(|file| file.record.as_ref())
+                .map(|record| record.symbols.clone())
+                .unwrap_or_default(),
+            fitting: fitting.iter().filter(|(of, _)| *of == ranked.file).map(|(_, symbol)| *symbol).collect(),
+            named_lines: search.named_lines(ranked.file, task),
+            content: text.map(outside),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `proem find`: which files, definitions and commits a task is about.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use proem_guard::show;
+use proem_text::json;
+use serde_json::{Value, json};
+
+use crate::failure::CommandFailure;
+use crate::ui::{self, BOLD, DIM, counted, styled};
+use proem_app::assemble::{TaskAuthor, task as checked};
+use proem_app::context::{ContextFile, ContextPatience, ContextQuery, TaskCandidates, find};
+use proem_app::project::{BookReading, OpenProject};
+use proem_select::context::FilePurpose;
+
+pub(crate) const FIND_EXAMPLES: &str = "\
+Examples:
+  proem find \"--multiline with --only-matching prints lines twice\"
+  proem find \"the export is slow\" --explain
+  cargo test 2>&1 | tail -50 | proem find -
+  $EDITOR $(proem find \"retry after a timeout\" --top 5 | cut -d: -f1)";
+
+/// The most of a task from a pipe, in bytes.
+const MOST_BYTES: u64 = proem_app::assemble::MAX_TASK_BYTES;
+
+#[derive(Debug, Parser)]
+pub(crate) struct Find {
+    /// What is to be done, a stack trace or a compiler's errors; `-` is standard input
+    pub(crate) task: String,
+    /// A folder in the repository
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// How many files of code to list, the likeliest first; of tests and documents a quarter as many
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) top: u16,
+    /// Read all files however long it takes, instead of what fits into two seconds
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// Say what speaks for each file, which definitions fit, and which commits are about the same
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
+    let text = if args.task == "-" { piped()? } else { args.task.clone() };
+    // Refused as everywhere if it is empty or too long.
+    checked(text.clone(), TaskAuthor::Outside)?;
+    let project = OpenProject::open(&args.root, &crate::places()?, BookReading::Trusted)?;
+    ui::notes(&project.notes);
+    let bar = ui::working("reading files");
+    let query = ContextQuery {
+        task: &text,
+        root: &args.root,
+        most: usize::from(args.top),
+        patience: if args.wait { ContextPatience::Whole } else { ContextPatience::Short },
+    };
+    let found = find(&query, &project, &|done, of| {
+        bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
+        bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
+    });
+    bar.finish_and_clear();
+    let found = found?;
+    for gap in &found.gaps {
+        ui::note(gap);
+    }
+    if args.json {
+        ui::document(&json::pretty(&as_json(&found)))?;
+    } else if args.explain {
+        ui::listing(&explained(&found))?;
+    } else {
+        let lines: String = found.all().map(|file| format!("{}:{}\n", ui::quoted(&file.path), file.line())).collect();
+        ui::data(&lines)?;
+    }
+    if found.all().next().is_none() {
+        ui::note("nothing of this repository fits the task");
+        return Ok(ExitCode::from(1));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn piped() -> Result<String, CommandFailure> {
+    use std::io::Read as _;
+    let mut text = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(MOST_BYTES)
+        .read_to_end(&mut text)
+        .map_err(|error| CommandFailure::outside(format!("could not read standard input: {error}")))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn word(used_for: FilePurpose) -> &'static str {
+    match used_for {
+        FilePurpose::Code => "code",
+        FilePurpose::Test => "test",
+        FilePurpose::Documentation => "document",
+        FilePurpose::Configuration => "configuration",
+        FilePurpose::Foreign => "foreign",
+    }
+}
+
+fn explained(found: &TaskCandidates) -> String {
+    let mut out = String::new();
+    for file in found.all() {
+        let likely = f64::from(file.probability) * 100.0;
+        let place = format!("  {}:{}", show::terminal(&file.path).into_string(), file.line());
+        out.push_str(&format!("{}  {} {likely:.0} %\n", styled(BOLD, &place), word(file.used_for)));
+        for said in file.evidence.iter().take(4) {
+            out.push_str(&format!("      {}\n", show::terminal(said).into_string()));
+        }
+        for symbol in file.fitting.iter().filter_map(|at| file.symbols.get(*at)) {
+            let kind = symbol.kind.as_str();
+            let name = show::terminal_str(&symbol.name).into_string();
+            out.push_str(&format!("      {kind} {name}, lines {}–{}\n", symbol.own_line, symbol.lines.last));
+        }
+    }
+    for commit in &found.commits {
+        let id: String = commit.id.chars().take(8).collect();
+        let subject = show::terminal(&commit.subject).into_string();
+        out.push_str(&format!("  commit {id}  {subject}\n"));
+    }
+    let took = Duration::from_millis(u64::try_from(found.took.as_millis()).unwrap_or(u64::MAX));
+    let read = counted(u64::try_from(found.read).unwrap_or(u64::MAX), "file");
+    let line = format!("of {} files, {read} read anew, in {took:?}", found.files);
+    out.push_str(&format!("{}\n", styled(DIM, &line)));
+    out
+}
+
+fn as_json(found: &TaskCandidates) -> Value {
+    let file = |file: &ContextFile| {
+        let symbols = file.fitting.iter().filter_map(|at| file.symbols.get(*at)).map(|symbol| {
+            json!({
+                "name": symbol.name, "kind": symbol.kind.as_str(),
+                "firstLine": symbol.lines.first, "line": symbol.own_line, "lastLine": symbol.lines.last,
+            })
+        });
+        json!({
+            "path": show::json(&file.path),
+            "line": file.line(),
+            "use": word(file.used_for),
+            "probability": (f64::from(file.probability) * 1e4).round() / 1e4,
+            "evidence": file.evidence.iter().map(show::json).collect::<Vec<_>>(),
+            "symbols": symbols.collect::<Vec<_>>(),
+        })
+    };
+    let commits = found.commits.iter().map(|commit| json!({ "id": commit.id, "subject": show::json(&commit.subject) }));
+    json!({
+        "files": found.all().map(file).collect::<Vec<_>>(),
+        "commits": commits.collect::<Vec<_>>(),
+        "gaps": found.gaps,
+        "listed": found.files,
+        "read": found.read,
+    })
+}

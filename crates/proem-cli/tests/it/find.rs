@@ -1,0 +1,132 @@
+//! `proem find`: what is listed, in which order, and what never is.
+
+use std::fs;
+
+use crate::fixture::Fixture;
+
+/// A small repository in which each file is about something of its own.
+fn shop() -> Fixture {
+    let fixture = Fixture::folder().unborn();
+    fixture.write(
+        "src/basket.rs",
+        "/// Adds a discount to the basket.\npub fn apply_discount(total: u64) -> u64 {\n    total - total / 10\n}\n\n\
+         pub fn empty_basket() {}\n",
+    );
+    fixture.write(
+        "src/invoice.rs",
+        "use crate::basket;\n\npub struct InvoicePrinter;\n\nimpl InvoicePrinter {\n    pub fn print(&self) {}\n}\n",
+    );
+    fixture.write("tests/basket_test.rs", "#[test]\nfn discount_is_applied() {}\n");
+    fixture.write("docs/invoices.md", "# Invoices\n\nHow an invoice is printed.\n");
+    fixture.write("secret/discount.rs", "pub fn discount_key() {}\n");
+    fixture.write(".proemignore", "secret/\n");
+    fixture.commit("the shop opens");
+    fixture.write(
+        "src/basket.rs",
+        "/// Adds a discount.\npub fn apply_discount(total: u64) -> u64 {\n    total - total / 20\n}\n",
+    );
+    fixture.commit("basket: half the discount");
+    fixture
+}
+
+fn lines(fixture: &Fixture, args: &[&str]) -> Vec<String> {
+    fixture.proem(&[&["find"], args].concat()).stdout().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_fits_comes_first_with_its_line() {
+    let fixture = shop();
+    let first = |task: &str| lines(&fixture, &[task]).into_iter().next().unwrap_or_default();
+    assert_eq!(first("the discount is too high"), "src/basket.rs:2");
+    assert_eq!(first("InvoicePrinter prints nothing"), "src/invoice.rs:3");
+    assert_eq!(first("thread 'main' panicked at src/invoice.rs:3:5: no basket"), "src/invoice.rs:3");
+    let listed = lines(&fixture, &["the discount is too high"]);
+    assert!(listed.iter().any(|line| line.starts_with("tests/basket_test.rs")), "{listed:?}");
+    assert!(!listed.iter().any(|line| line.contains("secret")), "{listed:?}");
+}
+
+#[test]
+fn the_same_cold_and_warm_and_after_damage() {
+    let fixture = shop();
+    let task = ["the invoice has no discount", "--json"];
+    let whole = |fixture: &Fixture| {
+        let mut found = fixture.proem(&[&["find"], &task[..]].concat()).json();
+        let read = found["read"].take();
+        (found.to_string(), read.as_u64().unwrap())
+    };
+    let (cold, read) = whole(&fixture);
+    assert!(read > 0);
+    assert_eq!(whole(&fixture), (cold.clone(), 0));
+    let kept = kept_files(&fixture);
+    for file in &kept {
+        fs::write(file, b"damaged").unwrap();
+    }
+    assert!(!kept.is_empty(), "nothing is kept");
+    let (after, again) = whole(&fixture);
+    assert_eq!((after, again), (cold, read));
+}
+
+/// The kept files, wherever they are below the user's folders.
+fn kept_files(fixture: &Fixture) -> Vec<std::path::PathBuf> {
+    let mut open = vec![fixture.base.clone()];
+    let mut found = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.is_symlink() {
+                open.push(path);
+            } else if path.file_name().is_some_and(|name| name == "context-1.bin") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_task_about_no_code_gets_none() {
+    let fixture = shop();
+    let run = fixture.proem(&["find", "will it rain in Lisbon tomorrow"]);
+    assert_eq!((run.code(), run.stdout()), (1, ""));
+    assert!(run.stderr().contains("nothing of this repository fits the task"), "{}", run.stderr());
+    assert_eq!(fixture.proem(&["find", " "]).code(), 2);
+}
+
+#[test]
+fn an_uncommitted_change_counts_and_a_link_is_not_followed() {
+    let fixture = shop();
+    fixture.write("src/rounding.rs", "pub fn round_half_even() {}\n");
+    std::os::unix::fs::symlink("/etc/passwd", fixture.repo.join("src/passwords.rs")).unwrap();
+    let listed = lines(&fixture, &["round_half_even is wrong"]);
+    assert_eq!(listed.first().map(String::as_str), Some("src/rounding.rs:1"));
+    assert!(!lines(&fixture, &["passwords of root"]).iter().any(|line| line.contains("passwords")));
+    // Patterns that are not committed keep nothing out.
+    fixture.write(".proemignore", "src/\n");
+    assert!(!lines(&fixture, &["round_half_even is wrong"]).is_empty());
+}
+
+#[test]
+fn without_a_repository_and_in_an_empty_one() {
+    let fixture = Fixture::folder();
+    fixture.write("report.py", "def export_report():\n    pass\n");
+    let run = fixture.proem(&["find", "export_report is slow"]);
+    assert!(run.stdout().starts_with("report.py:1"), "{}{}", run.stdout(), run.stderr());
+    assert!(run.stderr().contains("no git repository"));
+    let empty = Fixture::folder().unborn();
+    assert!([0, 1].contains(&empty.proem(&["find", "anything"]).code()));
+}
+
+#[test]
+fn sources_that_are_hard_to_read_are_read_or_named() {
+    let fixture = shop();
+    fixture.write("src/bundle.js", format!("var discount={};", "[1]".repeat(200_000)));
+    fixture.write("src/binary.rs", b"\x00\x01discount\xff\xfe");
+    fixture.write("src/latin.py", b"# r\xe9duction discount\ndef f(): pass\n");
+    fixture.write("src/deep.rs", "mod a {".repeat(50_000));
+    for name in 0..300 {
+        fixture.write(&format!("many/{name}/mod.rs"), "pub fn same() {}\n");
+    }
+    fixture.commit("what is hard");
+    let listed = lines(&fixture, &["the discount of apply_discount"]);
+    assert_eq!(listed.first().map(String::as_str), Some("src/basket.rs:2"), "{listed:?}");
+}

@@ -1,0 +1,204 @@
+//! Past commits as tasks: what was said of a change, and which files it turned out to be.
+//!
+//! A case is a commit without merges with one to five modified sources that are no tests, and at most twelve files in
+//! all. Its task is its subject and first paragraph without numbers of issues and trailers; the tree and the past are its
+//! parent's.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use proem_risk::history::{History, ObjectId};
+use proem_runtime::Environment;
+use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, ContextTree};
+use proem_runtime::git::{GitProgram, Repository, discover};
+use proem_runtime::history::{HistoryWanted, history};
+use proem_runtime::structure::TreeState;
+use proem_select::context::FilePurpose;
+
+/// The time for a small question to git.
+const SMALL: Duration = Duration::from_mins(1);
+
+/// The most sources, and files, that a case changes.
+const MOST_SOURCES: usize = 5;
+const MOST_FILES: usize = 12;
+
+/// A past commit as a task.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub(super) commit: String,
+    pub(super) task: String,
+    /// The modified sources that are no tests.
+    pub(super) answers: BTreeSet<String>,
+}
+
+/// A clone with what is known of it.
+pub(super) struct Clone {
+    pub(super) name: String,
+    pub(super) folder: PathBuf,
+    pub(super) reader: ContextReader,
+    history: History,
+}
+
+impl Clone {
+    /// Opens a clone whose folder is called `OWNER+NAME`, or lies in one.
+    pub(super) fn open(folder: &Path, cache: &Path) -> Result<Self, String> {
+        let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
+        let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
+        let repository: Repository = discover(&git, folder, SMALL)
+            .map_err(|error| words(&error))?
+            .ok_or_else(|| words(&"is not in a git repository"))?;
+        let name =
+            folder.components().rev().filter_map(|part| part.as_os_str().to_str()).find(|part| part.contains('+'));
+        let name = name.map_or_else(|| folder.display().to_string(), |name| name.replacen('+', "/", 1));
+        let cache = cache.join(name.replace('/', "+"));
+        let limits = ContextLimits { time: None, ..ContextLimits::default() };
+        let reader = ContextReader::open(&git, &repository, Some(&cache), limits).map_err(|error| words(&error))?;
+        let head = said(folder, &["rev-parse", "HEAD"])?;
+        let head = ObjectId::parse(head.trim().as_bytes()).ok_or_else(|| words(&"has no commit"))?;
+        let date: i64 =
+            said(folder, &["log", "-1", "--format=%ct"])?.trim().parse().map_err(|_| words(&"has no date"))?;
+        let wanted = HistoryWanted { tips: vec![head], now: date, ..HistoryWanted::default() };
+        let reading = history(&git, &repository, &wanted, Some(&cache), &|_| ()).map_err(|error| words(&error))?;
+        Ok(Self { name, folder: folder.to_owned(), reader, history: reading.history })
+    }
+
+    /// The cases among the newest `window` commits, spread evenly, at most `most`.
+    pub(super) fn cases(&self, window: usize, most: usize) -> Result<Vec<Case>, String> {
+        let window = window.to_string();
+        let args =
+            ["log", "--no-merges", "--name-status", "--no-renames", "-z", "-n", &window, "--format=%x02%H%x00%B%x00"];
+        let log = said(&self.folder, &args)?;
+        let mut cases: Vec<Case> = log.split('\u{2}').filter_map(case).collect();
+        let step = cases.len().div_ceil(most.max(1)).max(1);
+        cases = cases.into_iter().step_by(step).collect();
+        Ok(cases)
+    }
+
+    /// What a commit changed, if it is a case, with a task in other words.
+    pub(super) fn case_of(&self, commit: &str, task: &str) -> Result<Option<Case>, String> {
+        let args =
+            ["log", "-1", "--no-merges", "--name-status", "--no-renames", "-z", "--format=%x02%H%x00%B%x00", commit];
+        let found = said(&self.folder, &args)?.split('\u{2}').find_map(case);
+        Ok(found.map(|case| Case { task: task.to_owned(), ..case }))
+    }
+
+    /// The tree before a case; `None` for a root commit.
+    pub(super) fn tree(&mut self, case: &Case) -> Result<Option<ContextTree>, String> {
+        let parent = format!("{}^", case.commit);
+        if said(&self.folder, &["rev-parse", "--verify", "--quiet", &parent]).is_err() {
+            return Ok(None);
+        }
+        let tree = self.reader.read(TreeState::Commit(&parent), &|_, _| ());
+        tree.map(Some).map_err(|error| format!("`{}` at `{parent}`: {error}", self.name))
+    }
+
+    /// What is ranked for a case.
+    pub(super) fn corpus<'t>(&self, case: &Case, tree: &'t ContextTree) -> Result<ContextCorpus<'t>, String> {
+        let parent = said(&self.folder, &["rev-parse", &format!("{}^", case.commit)])?;
+        let parent = ObjectId::parse(parent.trim().as_bytes()).and_then(|id| self.history.find(&id));
+        Ok(tree.corpus(parent.map(|parent| (&self.history, parent))))
+    }
+
+    /// Lines of the parent that a case changed or inserted behind, by file.
+    pub(super) fn changed_lines(&self, case: &Case) -> Result<Vec<(String, u32, u32)>, String> {
+        let parent = format!("{}^", case.commit);
+        let diff = said(&self.folder, &["diff", "-U0", "--no-renames", "--no-ext-diff", &parent, &case.commit])?;
+        let (mut file, mut found) = (String::new(), Vec::new());
+        for line in diff.lines() {
+            if let Some(path) = line.strip_prefix("--- a/") {
+                path.clone_into(&mut file);
+            } else if let Some(hunk) = line.strip_prefix("@@ -") {
+                let old = hunk.split(' ').next().unwrap_or_default();
+                let (first, count) = old.split_once(',').unwrap_or((old, "1"));
+                let (Ok(first), Ok(count)) = (first.parse::<u32>(), count.parse::<u32>()) else { continue };
+                found.push((file.clone(), first, first.saturating_add(count.saturating_sub(1))));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn case(entry: &str) -> Option<Case> {
+    let mut fields = entry.split('\0');
+    let commit = fields.next()?.trim().to_owned();
+    let task = task_of(fields.next()?);
+    let (mut files, mut answers): (usize, BTreeSet<String>) = (0, BTreeSet::new());
+    let mut rest = fields.map(|field| field.trim_start_matches('\n')).filter(|field| !field.is_empty());
+    let rules = proem_risk::path::PathRules::shipped().ok()?;
+    while let Some((status, path)) = rest.next().zip(rest.next()) {
+        files = files.saturating_add(1);
+        if status == "M" && proem_runtime::context::use_of_path(path.as_bytes(), &rules) == FilePurpose::Code {
+            answers.insert(path.to_owned());
+        }
+    }
+    let is_case = (1..=MOST_SOURCES).contains(&answers.len()) && files <= MOST_FILES && !task.trim().is_empty();
+    is_case.then_some(Case { commit, task, answers })
+}
+
+/// The subject and the first paragraph, without what only the tracker knows.
+fn task_of(message: &str) -> String {
+    let mut paragraphs = message.split("\n\n");
+    let subject = paragraphs.next().unwrap_or_default();
+    let first = paragraphs.next().unwrap_or_default();
+    let is_trailer = |line: &&str| {
+        let name = line.split(':').next().unwrap_or_default();
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic() || c == '-');
+        (line.contains(": ") && is_name && name.contains('-'))
+            || line.starts_with("Reviewers:")
+            || line.contains("git-svn-id")
+    };
+    let kept = first.lines().filter(|line| !is_trailer(line)).collect::<Vec<_>>().join("\n");
+    let words = format!("{subject}\n{kept}");
+    let is_issue = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '#');
+        let number = bare.strip_prefix('#').or_else(|| bare.split_once('-').map(|(_, number)| number));
+        let is_number = number.is_some_and(|number| !number.is_empty() && number.chars().all(|c| c.is_ascii_digit()));
+        let is_key = bare.split_once('-').is_none_or(|(key, _)| key.chars().all(|c| c.is_ascii_uppercase()));
+        (is_number && is_key) || word.starts_with("http")
+    };
+    words.split_inclusive(char::is_whitespace).filter(|word| !is_issue(word.trim())).collect()
+}
+
+/// What git says.
+fn said(folder: &Path, args: &[&str]) -> Result<String, String> {
+    let output = Command::new("git")
+        .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        .arg("-C")
+        .arg(folder)
+        .args(args)
+        .output()
+        .map_err(|error| format!("git could not be run: {error}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("`git {}`: {}", args.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
+    }
+}
+
+/// How often each file has the words of a task, as `git grep` counts lines.
+pub(super) fn grep_counts(clone: &Clone, case: &Case) -> Result<Vec<(String, usize)>, String> {
+    let words: BTreeSet<String> = case
+        .task
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| word.len() > 3 && word.is_ascii())
+        .map(str::to_lowercase)
+        .take(24)
+        .collect();
+    let parent = format!("{}^", case.commit);
+    let mut args = vec!["grep", "-c", "-i", "-w", "-F", "-I"];
+    words.iter().for_each(|word| args.extend(["-e", word.as_str()]));
+    args.push(&parent);
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    // No line is an exit code of 1.
+    let found = said(&clone.folder, &args).unwrap_or_default();
+    let count = |line: &str| {
+        let (rest, count) = line.rsplit_once(':')?;
+        let (_, path) = rest.split_once(':')?;
+        Some((path.to_owned(), count.parse().ok()?))
+    };
+    Ok(found.lines().filter_map(count).collect())
+}

@@ -1,0 +1,343 @@
+//! `proem-lab eval context`: how often the files and functions that a task turned out to be about are among those named.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use proem_select::context::{
+    ContextTask, ContextWeights, Corpus, DefinitionSource, FilePurpose, FileSignals, SIGNAL_NAMES, file_signals,
+    rank_definitions,
+};
+use serde::Deserialize;
+
+use super::cases::{Case, Clone, grep_counts};
+use super::peers::page_rank;
+use super::train::{eprint_line, weights_of};
+use proem_runtime::context::ContextTree;
+
+/// Measures the ranking of files on clones that nobody tuned on.
+#[derive(Debug, Args)]
+pub(crate) struct EvalContext {
+    /// A clone, in a folder that is or lies in `OWNER+NAME`; give it once for each.
+    #[arg(long = "clone", value_name = "DIR", required = true)]
+    clones: Vec<PathBuf>,
+    /// Where what was read of the clones is kept.
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    /// How many cases of each clone.
+    #[arg(long, value_name = "N", default_value_t = 110)]
+    cases: usize,
+    /// Among how many of its newest commits.
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    window: usize,
+    /// The workspace's folder, whose `evals/context/scores.md` is written.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    to: PathBuf,
+    /// Print the table, and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The ways to rank, as the table calls them.
+const WAYS: [&str; 5] = ["Proem", "BM25 with path words", "the same without tests", "`git grep` counts", "PageRank"];
+
+/// How many definitions are named, and of how many files.
+const DEFINITIONS: usize = 10;
+const DEFINING_FILES: usize = 12;
+
+/// Groups of signals for the ablation, by the beginnings of their names.
+const GROUPS: [(&str, &[&str]); 9] = [
+    ("similar past commits", &["similar commits", "most similar commit"]),
+    ("recency and frequency", &["recency", "frequency", "decayed frequency"]),
+    ("co-change with the best", &["co-change"]),
+    ("words of path and name", &["words of the path", "words of the name", "coverage of the path"]),
+    ("comments and texts apart", &["words of comments"]),
+    ("definitions", &["words of definitions", "names that it defines", "whole names"]),
+    ("folder", &["folder"]),
+    ("words of its tests", &["words of its tests"]),
+    ("imports", &["imports"]),
+];
+
+/// How often the answers were among the first ten, and the first.
+#[derive(Debug, Clone, Copy, Default)]
+struct Recall {
+    cases: usize,
+    ten: f64,
+    one: f64,
+}
+
+impl Recall {
+    fn add(&mut self, order: &[&str], answers: &BTreeSet<String>) {
+        let among = |most: usize| order.iter().take(most).filter(|path| answers.contains(**path)).count();
+        #[expect(clippy::cast_precision_loss, reason = "at most five")]
+        let share = |found: usize, of: usize| found as f64 / of.max(1) as f64;
+        self.cases += 1;
+        self.ten += share(among(10), answers.len());
+        self.one += share(among(1), 1);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand cases")]
+    fn percent(self) -> (f64, f64) {
+        let cases = self.cases.max(1) as f64;
+        (100.0 * self.ten / cases, 100.0 * self.one / cases)
+    }
+}
+
+/// What was measured of one clone.
+#[derive(Debug, Default)]
+struct Measured {
+    ways: [Recall; WAYS.len()],
+    without: [Recall; GROUPS.len()],
+    /// Cases that changed a function, and those where one was named.
+    functions: (usize, usize),
+    files: usize,
+    /// The sum of what the first file was given, and how often it was right.
+    first: (f64, usize),
+}
+
+/// A vague task.
+#[derive(Debug, Deserialize)]
+struct VagueTask {
+    repo: String,
+    commit: String,
+    task: String,
+}
+
+pub(crate) fn run(args: &EvalContext) -> Result<String, String> {
+    let weights = weights_of(&args.to)?;
+    let vague = vague_tasks(&args.to)?;
+    let (mut rows, mut vaguely, mut left_out) = (Vec::new(), Vec::new(), 0_usize);
+    for folder in &args.clones {
+        let mut clone = Clone::open(folder, &args.cache)?;
+        let cases = clone.cases(args.window, args.cases)?;
+        eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
+        rows.push((clone.name.clone(), measure(&mut clone, &cases, &weights)?));
+        let mut others = Vec::new();
+        for task in vague.iter().filter(|task| task.repo == clone.name) {
+            match clone.case_of(&task.commit, &task.task)? {
+                Some(case) => others.push(case),
+                None => left_out += 1,
+            }
+        }
+        vaguely.push((clone.name.clone(), measure(&mut clone, &others, &weights)?));
+        if let Some(note) = clone.reader.keep() {
+            eprint_line(&note);
+        }
+    }
+    let report = report(&rows, &vaguely, left_out, args)?;
+    if !args.dry_run {
+        let path = args.to.join("evals/context/scores.md");
+        std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    }
+    Ok(report)
+}
+
+fn vague_tasks(workspace: &Path) -> Result<Vec<VagueTask>, String> {
+    let path = workspace.join("evals/context/vague.jsonl");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    text.lines().map(|line| serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"))).collect()
+}
+
+fn measure(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Result<Measured, String> {
+    let mut measured = Measured::default();
+    for case in cases {
+        let Some(tree) = clone.tree(case)? else { continue };
+        let corpus = clone.corpus(case, &tree)?;
+        let task = ContextTask::new(&case.task);
+        let signals = file_signals(&corpus.corpus, &task, weights);
+        one(&mut measured, &corpus.corpus, &signals, case, weights);
+        let counts: BTreeMap<String, usize> = grep_counts(clone, case)?.into_iter().collect();
+        let grep = by_score(&corpus.corpus, &[FilePurpose::Code, FilePurpose::Test], |place| {
+            let path = corpus.corpus.files.get(place).map_or("", |file| file.path);
+            f64::from(u32::try_from(counts.get(path).copied().unwrap_or(0)).unwrap_or(u32::MAX))
+        });
+        measured.ways[3].add(&grep, &case.answers);
+        let ranks = page_rank(&corpus.corpus, &task);
+        let ranks = by_score(&corpus.corpus, &[FilePurpose::Code, FilePurpose::Test], |place| {
+            ranks.get(place).copied().unwrap_or(0.0)
+        });
+        measured.ways[4].add(&ranks, &case.answers);
+        let look = CaseLook { tree: &tree, corpus: &corpus.corpus, signals: &signals };
+        functions(&mut measured, clone, case, &look, weights)?;
+    }
+    Ok(measured)
+}
+
+fn score(weights: &[f32], signals: &FileSignals) -> f64 {
+    weights.iter().zip(signals).map(|(weight, signal)| f64::from(*weight) * f64::from(*signal)).sum()
+}
+
+/// The paths of the files that count, best first.
+fn by_score<'c>(corpus: &Corpus<'c>, uses: &[FilePurpose], score: impl Fn(usize) -> f64) -> Vec<&'c str> {
+    let mut order: Vec<(usize, f64)> = corpus
+        .files
+        .iter()
+        .enumerate()
+        .filter(|(_, file)| uses.contains(&file.used_for))
+        .map(|(place, _)| (place, score(place)))
+        .collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    order.into_iter().filter_map(|(place, _)| corpus.files.get(place).map(|file| file.path)).collect()
+}
+
+/// Proem, its ablations, and BM25.
+fn one(measured: &mut Measured, corpus: &Corpus<'_>, signals: &[FileSignals], case: &Case, weights: &ContextWeights) {
+    let of = |place: usize, weights: &[f32]| signals.get(place).map_or(0.0, |signals| score(weights, signals));
+    let code = [FilePurpose::Code];
+    let order = by_score(corpus, &code, |place| of(place, &weights.all));
+    measured.ways[0].add(&order, &case.answers);
+    measured.files = corpus.files.iter().filter(|file| file.used_for == FilePurpose::Code).count();
+    let scores: Vec<f64> = (0..signals.len())
+        .filter(|place| corpus.files.get(*place).is_some_and(|file| file.used_for == FilePurpose::Code))
+        .map(|place| of(place, &weights.all))
+        .collect();
+    let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let above = -scores.iter().map(|score| libm::exp(score - most)).sum::<f64>().ln();
+    measured.first.0 += 1.0 / (1.0 + libm::exp(-(f64::from(weights.slope) * above + f64::from(weights.offset))));
+    measured.first.1 += usize::from(order.first().is_some_and(|path| case.answers.contains(*path)));
+    for (recall, (_, names)) in measured.without.iter_mut().zip(GROUPS) {
+        let mut fewer = weights.all.clone();
+        for (weight, name) in fewer.iter_mut().zip(SIGNAL_NAMES) {
+            if names.iter().any(|beginning| name.starts_with(beginning)) {
+                *weight = 0.0;
+            }
+        }
+        recall.add(&by_score(corpus, &code, |place| of(place, &fewer)), &case.answers);
+    }
+    let words =
+        |place: usize| signals.get(place).and_then(|signals| signals.first()).map_or(0.0, |value| f64::from(*value));
+    measured.ways[1].add(&by_score(corpus, &[FilePurpose::Code, FilePurpose::Test], words), &case.answers);
+    measured.ways[2].add(&by_score(corpus, &code, words), &case.answers);
+}
+
+/// What is known of one case.
+struct CaseLook<'t> {
+    tree: &'t ContextTree,
+    corpus: &'t Corpus<'t>,
+    signals: &'t [FileSignals],
+}
+
+/// Whether a function that the case changed is among the ten that are named.
+fn functions(
+    measured: &mut Measured,
+    clone: &Clone,
+    case: &Case,
+    look: &CaseLook<'_>,
+    weights: &ContextWeights,
+) -> Result<(), String> {
+    let CaseLook { tree, corpus, signals } = look;
+    let changed = clone.changed_lines(case)?;
+    let mut wanted: BTreeSet<(usize, usize)> = BTreeSet::new();
+    for (place, file) in corpus.files.iter().enumerate().filter(|(_, file)| case.answers.contains(file.path)) {
+        let symbols = file.record.map(|record| record.symbols.as_slice()).unwrap_or_default();
+        for (_, first, last) in changed.iter().filter(|(path, _, _)| path == file.path) {
+            let inside = symbols
+                .iter()
+                .enumerate()
+                .filter(|(_, symbol)| symbol.kind.runs() && symbol.lines.first <= *last && *first <= symbol.lines.last);
+            wanted.extend(inside.map(|(at, _)| (place, at)));
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let of = |place: usize| signals.get(place).map_or(0.0, |signals| score(&weights.all, signals));
+    let mut places: Vec<usize> = (0..corpus.files.len())
+        .filter(|place| corpus.files.get(*place).is_some_and(|file| file.used_for == FilePurpose::Code))
+        .collect();
+    places.sort_by(|a, b| of(*b).total_cmp(&of(*a)).then(a.cmp(b)));
+    let scores: Vec<f64> = places.iter().map(|place| of(*place)).collect();
+    let most = scores.first().copied().unwrap_or(0.0);
+    let above = most + scores.iter().map(|score| libm::exp(score - most)).sum::<f64>().ln();
+    places.truncate(DEFINING_FILES);
+    let contents = clone.reader.contents(tree, &places).map_err(|error| error.to_string())?;
+    let sources: Vec<DefinitionSource<'_>> = places
+        .iter()
+        .filter_map(|place| {
+            let probability = weights.probability_above(of(*place) - above);
+            let record = corpus.files.get(*place)?.record?;
+            Some(DefinitionSource { file: *place, probability, record, content: contents.get(place)?, lines: &[] })
+        })
+        .collect();
+    let named = rank_definitions(&sources, &ContextTask::new(&case.task), DEFINITIONS);
+    measured.functions.0 += 1;
+    measured.functions.1 += usize::from(named.iter().any(|named| wanted.contains(&(named.file, named.symbol))));
+    Ok(())
+}
+
+fn report(
+    rows: &[(String, Measured)],
+    vaguely: &[(String, Measured)],
+    left_out: usize,
+    args: &EvalContext,
+) -> Result<String, String> {
+    let mut out = String::new();
+    let mut line = |text: &str| writeln!(out, "{text}").map_err(|error| error.to_string());
+    line("# Context: which files a task is about\n")?;
+    line(
+        "Written by `cargo lab eval context`; what it measures, and on what, says the [data card](README.md). Recall of \
+         the changed sources among the first ten in per cent, and in brackets how often the first file was one of them.\n",
+    )?;
+    let head = WAYS.iter().map(|way| format!(" {way} |")).collect::<String>();
+    line(&format!("| repository | sources | cases |{head} a changed function among {DEFINITIONS} |"))?;
+    line(&format!("|---|---:|---:|{}---:|", "---:|".repeat(WAYS.len())))?;
+    table(rows, &mut line)?;
+    line("\n## Vague tasks\n")?;
+    line(&format!(
+        "Written from subject and message alone, without a look at the change; {left_out} are left out because their \
+         commits are no cases.\n"
+    ))?;
+    line(&format!("| repository | sources | cases |{head} a changed function among {DEFINITIONS} |"))?;
+    line(&format!("|---|---:|---:|{}---:|", "---:|".repeat(WAYS.len())))?;
+    table(vaguely, &mut line)?;
+    line("\n## Without a kind of signal\n")?;
+    line("Its weights at 0, the others as they are; means over the repositories above.\n")?;
+    line("| without | recall@10 | first |")?;
+    line("|---|---:|---:|")?;
+    let (ten, one) = mean(rows, |measured| measured.ways[0]);
+    line(&format!("| nothing | {ten:.1} | {one:.1} |"))?;
+    for (number, (name, _)) in GROUPS.iter().enumerate() {
+        let (ten, one) = mean(rows, |measured| measured.without.get(number).copied().unwrap_or_default());
+        line(&format!("| {name} | {ten:.1} | {one:.1} |"))?;
+    }
+    line("\n## Probability\n")?;
+    let cases: usize = rows.iter().map(|(_, measured)| measured.ways[0].cases).sum();
+    let (said, right) = rows.iter().fold((0.0, 0), |(said, right), (_, m)| (said + m.first.0, right + m.first.1));
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand cases")]
+    let (said, right) = (100.0 * said / cases.max(1) as f64, 100.0 * right as f64 / cases.max(1) as f64);
+    line(&format!("The first file was given {said:.1} % on average, and was right in {right:.1} % of {cases} cases."))?;
+    line(&format!("\nCases: at most {} of the newest {} commits of each clone.", args.cases, args.window))?;
+    Ok(out)
+}
+
+fn table(rows: &[(String, Measured)], line: &mut impl FnMut(&str) -> Result<(), String>) -> Result<(), String> {
+    for (name, measured) in rows {
+        let cells: String = measured.ways.iter().map(|recall| cell(recall.percent())).collect();
+        let cases = measured.ways[0].cases;
+        line(&format!("| {name} | {} | {cases} |{cells} {} |", measured.files, share(measured.functions)))?;
+    }
+    let cells: String = (0..WAYS.len())
+        .map(|way| cell(mean(rows, |measured| measured.ways.get(way).copied().unwrap_or_default())))
+        .collect();
+    let functions = rows.iter().fold((0, 0), |sum, (_, m)| (sum.0 + m.functions.0, sum.1 + m.functions.1));
+    line(&format!("| mean | | |{cells} {} |", share(functions)))
+}
+
+fn cell((ten, one): (f64, f64)) -> String {
+    format!(" {ten:.1} ({one:.1}) |")
+}
+
+fn share((of, named): (usize, usize)) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand cases")]
+    let percent = 100.0 * named as f64 / of.max(1) as f64;
+    format!("{percent:.1} % of {of}")
+}
+
+fn mean(rows: &[(String, Measured)], of: impl Fn(&Measured) -> Recall) -> (f64, f64) {
+    let with: Vec<(f64, f64)> =
+        rows.iter().map(|(_, measured)| of(measured)).filter(|recall| recall.cases > 0).map(Recall::percent).collect();
+    #[expect(clippy::cast_precision_loss, reason = "a dozen clones")]
+    let count = with.len().max(1) as f64;
+    (with.iter().map(|(ten, _)| ten).sum::<f64>() / count, with.iter().map(|(_, one)| one).sum::<f64>() / count)
+}

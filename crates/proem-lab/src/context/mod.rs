@@ -1,0 +1,7 @@
+//! Learning and measuring which files of a repository a task is about.
+
+mod cases;
+pub(crate) mod eval;
+mod fit;
+mod peers;
+pub(crate) mod train;

@@ -1,0 +1,138 @@
+//! `proem-lab train context`: learns how much each signal counts, from clones that are never reported on.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use proem_score::calibrate::Platt;
+use proem_select::context::{
+    ContextTask, ContextWeights, Corpus, FIRST_LATE, FilePurpose, FileSignals, SIGNALS, file_signals,
+};
+
+use super::cases::{Case, Clone};
+use super::fit::{FileChoice, fit};
+
+/// Learns the weights of context.
+#[derive(Debug, Args)]
+pub(crate) struct TrainContext {
+    /// A clone to learn from, in a folder that is or lies in `OWNER+NAME`; give it once for each.
+    #[arg(long = "clone", value_name = "DIR", required = true)]
+    clones: Vec<PathBuf>,
+    /// Where what was read of the clones is kept.
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    /// How many cases of each clone.
+    #[arg(long, value_name = "N", default_value_t = 120)]
+    cases: usize,
+    /// Among how many of its newest commits.
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    window: usize,
+    /// The workspace's folder, whose `crates/proem-select/data/context.json` is written.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    to: PathBuf,
+}
+
+/// The most files of a case that are learned from: the best by each signal.
+const BEST_BY_EACH: usize = 60;
+
+/// The signals that may count: the size is there so that its worth can be seen, and what a task never has in a commit's
+/// message is set by hand.
+const BY_HAND: [(usize, f32); 4] = [(19, 4.0), (20, 3.0), (21, 6.0), (22, 1.0)];
+
+pub(crate) fn run(args: &TrainContext) -> Result<String, String> {
+    let shipped = weights_of(&args.to)?;
+    let learned: Vec<usize> = (0..SIGNALS).filter(|at| BY_HAND.iter().all(|(hand, _)| hand != at)).collect();
+    let early: Vec<usize> = learned.iter().copied().filter(|at| *at < FIRST_LATE).collect();
+    let before = choices(args, &shipped)?;
+    let first = with_hand(fit(&before, &early)?);
+    let weights = ContextWeights { first: first.clone(), all: first, slope: 1.0, offset: 0.0 };
+    let choices = choices(args, &weights)?;
+    let all = with_hand(fit(&choices, &learned)?);
+    let weights = ContextWeights { all, ..weights };
+    let platt = calibrated(&choices, &weights);
+    let weights = ContextWeights { slope: platt.0, offset: platt.1, ..weights };
+    let path = args.to.join("crates/proem-select/data/context.json");
+    let text = serde_json::to_string_pretty(&weights).map_err(|error| error.to_string())?;
+    std::fs::write(&path, text + "\n").map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    let names = proem_select::context::SIGNAL_NAMES.iter().zip(weights.first.iter().zip(&weights.all));
+    let rows: String = names.map(|(name, (first, all))| format!("{name:30} {first:8.3} {all:8.3}\n")).collect();
+    Ok(format!("{} cases\n{rows}slope {} offset {}\n", choices.len(), weights.slope, weights.offset))
+}
+
+/// The weights of a workspace, as its file has them: this program may have been built before they were learned.
+pub(super) fn weights_of(workspace: &std::path::Path) -> Result<ContextWeights, String> {
+    let path = workspace.join("crates/proem-select/data/context.json");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    ContextWeights::parse(&text).map_err(|error| error.to_string())
+}
+
+fn with_hand(mut weights: Vec<f32>) -> Vec<f32> {
+    for (at, weight) in BY_HAND {
+        if let Some(slot) = weights.get_mut(at) {
+            *slot = weight;
+        }
+    }
+    weights
+}
+
+fn choices(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<FileChoice>, String> {
+    let mut choices = Vec::new();
+    for folder in &args.clones {
+        let mut clone = Clone::open(folder, &args.cache)?;
+        let cases = clone.cases(args.window, args.cases)?;
+        eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
+        for case in &cases {
+            let Some(tree) = clone.tree(case)? else { continue };
+            let corpus = clone.corpus(case, &tree)?;
+            choices.extend(choice(&corpus.corpus, case, weights));
+        }
+        if let Some(note) = clone.reader.keep() {
+            eprint_line(&note);
+        }
+    }
+    Ok(choices)
+}
+
+/// Says how far it is.
+pub(super) fn eprint_line(text: &str) {
+    use std::io::Write as _;
+    // Nobody may listen.
+    _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn choice(corpus: &Corpus<'_>, case: &Case, weights: &ContextWeights) -> Option<FileChoice> {
+    let signals = file_signals(corpus, &ContextTask::new(&case.task), weights);
+    let code: Vec<usize> = (0..signals.len())
+        .filter(|at| corpus.files.get(*at).is_some_and(|file| file.used_for == FilePurpose::Code))
+        .collect();
+    let mut chosen = std::collections::BTreeSet::new();
+    for signal in 0..SIGNALS {
+        let of = |file: usize| signals.get(file).and_then(|row| row.get(signal)).copied().unwrap_or(0.0);
+        let mut order: Vec<usize> = code.iter().copied().filter(|file| of(*file) > 0.0).collect();
+        order.sort_by(|a, b| of(*b).total_cmp(&of(*a)).then(a.cmp(b)));
+        chosen.extend(order.into_iter().take(BEST_BY_EACH));
+    }
+    let is_right = |file: usize| corpus.files.get(file).is_some_and(|file| case.answers.contains(file.path));
+    chosen.extend(code.iter().copied().filter(|file| is_right(*file)));
+    let rows: Vec<(FileSignals, bool)> =
+        chosen.into_iter().filter_map(|file| Some((*signals.get(file)?, is_right(file)))).collect();
+    rows.iter().any(|(_, is_right)| *is_right).then_some(FileChoice { rows })
+}
+
+/// Slope and offset of Platt's sigmoid over how far a score is above what its list adds up to.
+fn calibrated(choices: &[FileChoice], weights: &ContextWeights) -> (f32, f32) {
+    let (mut scored, mut labels) = (Vec::new(), Vec::new());
+    for choice in choices {
+        let score = |signals: &FileSignals| -> f32 { weights.all.iter().zip(signals).map(|(w, s)| w * s).sum() };
+        let scores: Vec<f32> = choice.rows.iter().map(|(signals, _)| score(signals)).collect();
+        let most = scores.iter().copied().fold(f32::MIN, f32::max);
+        let above = most + libm::logf(scores.iter().map(|score| libm::expf(score - most)).sum::<f32>());
+        let rows = choice.rows.iter().zip(&scores);
+        for ((_, is_right), score) in rows {
+            scored.push(score - above);
+            labels.push(*is_right);
+        }
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "numbers of moderate size")]
+    let line = |platt: Platt| (-platt.slope as f32, -platt.offset as f32);
+    Platt::fit(&scored, &labels).map_or((1.0, 0.0), line)
+}

@@ -1,0 +1,183 @@
+//! Makes the record of a source: its words by tree-sitter's and our own reading of it.
+
+use std::time::{Duration, Instant};
+
+use proem_imports::{SourceLanguage, SourceLimits, extract, symbols};
+use proem_risk::path::{FileRole, PathClass};
+use proem_select::context::{CodeSymbol, CommentStyle, FilePurpose, FileRecord, LineSpan, SymbolKind, import_terms};
+
+use crate::structure::without_parser;
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RecordWant {
+    /// A source in a language with a parser.
+    Parsed(SourceLanguage),
+    /// Any other text.
+    Text(CommentStyle),
+}
+
+/// Endings of text that is no source of a language, and how its comments are written.
+const TEXTS: [(&str, CommentStyle); 26] = [
+    ("adoc", CommentStyle::Prose),
+    ("asciidoc", CommentStyle::Prose),
+    ("cfg", CommentStyle::Hash),
+    ("cmake", CommentStyle::Hash),
+    ("conf", CommentStyle::Hash),
+    ("css", CommentStyle::Slashes),
+    ("gradle", CommentStyle::Slashes),
+    ("graphql", CommentStyle::Hash),
+    ("htm", CommentStyle::Prose),
+    ("html", CommentStyle::Prose),
+    ("ini", CommentStyle::Hash),
+    ("json", CommentStyle::Slashes),
+    ("jsonc", CommentStyle::Slashes),
+    ("less", CommentStyle::Slashes),
+    ("md", CommentStyle::Prose),
+    ("mdx", CommentStyle::Prose),
+    ("org", CommentStyle::Prose),
+    ("properties", CommentStyle::Hash),
+    ("rst", CommentStyle::Prose),
+    ("scss", CommentStyle::Slashes),
+    ("toml", CommentStyle::Hash),
+    ("txt", CommentStyle::Prose),
+    ("xml", CommentStyle::Prose),
+    ("y", CommentStyle::Slashes),
+    ("yaml", CommentStyle::Hash),
+    ("yml", CommentStyle::Hash),
+];
+
+/// Names of text without an ending.
+const NAMES: [&[u8]; 10] = [
+    b"Makefile",
+    b"Dockerfile",
+    b"Justfile",
+    b"justfile",
+    b"Rakefile",
+    b"Gemfile",
+    b"README",
+    b"CHANGELOG",
+    b"Jenkinsfile",
+    b"Procfile",
+];
+
+impl RecordWant {
+    /// How the file at a path is read; `None` for what is no text.
+    pub(crate) fn of_path(path: &[u8]) -> Option<Self> {
+        if let Some(language) = SourceLanguage::of_path(path) {
+            return Some(Self::Parsed(language));
+        }
+        if let Some(language) = without_parser(path) {
+            return Some(Self::Text(style_of(language)));
+        }
+        let name = path.rsplit(|&byte| byte == b'/').next()?;
+        if NAMES.contains(&name) {
+            return Some(Self::Text(CommentStyle::Hash));
+        }
+        let dot = name.iter().rposition(|&byte| byte == b'.')?;
+        let ending = core::str::from_utf8(name.get(dot.saturating_add(1)..)?).ok()?.to_ascii_lowercase();
+        let at = TEXTS.binary_search_by(|(known, _)| (*known).cmp(ending.as_str())).ok()?;
+        TEXTS.get(at).map(|(_, style)| Self::Text(*style))
+    }
+
+    /// Its byte in the keys of the cache.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Parsed(language) => {
+                let at = SourceLanguage::ALL.iter().position(|known| *known == language);
+                at.and_then(|at| u8::try_from(at).ok()).map_or(0xbf, |at| 0x80_u8.saturating_add(at))
+            }
+            Self::Text(CommentStyle::Slashes) => 0xc0,
+            Self::Text(CommentStyle::Hash) => 0xc1,
+            Self::Text(CommentStyle::Dashes) => 0xc2,
+            Self::Text(CommentStyle::Prose) => 0xc3,
+        }
+    }
+}
+
+fn style_of(language: &str) -> CommentStyle {
+    match language {
+        "Shell" | "Ruby" | "Perl" | "PowerShell" | "R" | "Elixir" | "Julia" | "Nim" | "Terraform" => CommentStyle::Hash,
+        "SQL" | "Lua" | "Haskell" | "Elm" => CommentStyle::Dashes,
+        _ => CommentStyle::Slashes,
+    }
+}
+
+/// What a file is for. Code is what a language can be told of: the rules take any unknown file for code, which suits a
+/// judgement of risk.
+pub(super) fn use_of(class: &PathClass, path: &[u8]) -> FilePurpose {
+    let is_source = || SourceLanguage::of_path(path).is_some() || without_parser(path).is_some();
+    match class.role {
+        FileRole::Code if is_source() => FilePurpose::Code,
+        FileRole::Code | FileRole::Configuration => FilePurpose::Configuration,
+        FileRole::Test => FilePurpose::Test,
+        FileRole::Documentation => FilePurpose::Documentation,
+        _ => FilePurpose::Foreign,
+    }
+}
+
+/// The record of a source. What can't be parsed in time has its words, and no definitions.
+pub(crate) fn of_source(want: RecordWant, source: &[u8], parse_time: Duration) -> FileRecord {
+    let now = Instant::now();
+    let end = now.checked_add(parse_time).unwrap_or(now);
+    let mut give_up = || Instant::now() >= end;
+    let limits = SourceLimits { bytes: usize::MAX, ..SourceLimits::default() };
+    // What is not text has no words that anybody looks for.
+    if source.iter().take(8000).any(|&byte| byte == 0) {
+        return FileRecord::new(&[], CommentStyle::Prose, Vec::new(), Vec::new());
+    }
+    let (language, style) = match want {
+        RecordWant::Parsed(SourceLanguage::Python) => (Some(SourceLanguage::Python), CommentStyle::Hash),
+        RecordWant::Parsed(language) => (Some(language), CommentStyle::Slashes),
+        RecordWant::Text(style) => (None, style),
+    };
+    let found = match style {
+        CommentStyle::Prose => Vec::new(),
+        _ => symbols(language, source, &limits, &mut give_up).unwrap_or_default(),
+    };
+    let imports = language.and_then(|language| extract(language, source, &limits, &mut give_up).ok());
+    let imports = imports.map(|facts| import_terms(facts.imports.iter().map(|import| import.path.as_str())));
+    FileRecord::new(source, style, found.into_iter().map(symbol).collect(), imports.unwrap_or_default())
+}
+
+fn symbol(found: proem_imports::Symbol) -> CodeSymbol {
+    use proem_imports::SymbolKind as Found;
+    let kind = match found.kind {
+        Found::Function => SymbolKind::Function,
+        Found::Method => SymbolKind::Method,
+        Found::Type => SymbolKind::Type,
+        Found::Interface => SymbolKind::Interface,
+        Found::Extension => SymbolKind::Extension,
+        Found::Module => SymbolKind::Module,
+        Found::Constant => SymbolKind::Constant,
+        Found::Macro => SymbolKind::Macro,
+    };
+    CodeSymbol {
+        name: found.name,
+        kind,
+        depth: found.depth,
+        lines: LineSpan { first: found.first_line, last: found.last_line },
+        own_line: found.own_line,
+        signature_line: found.signature_line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_sorted_and_found() {
+        assert!(TEXTS.is_sorted_by(|a, b| a.0 < b.0));
+        for (path, expected) in [
+            ("a/b.rs", Some(RecordWant::Parsed(SourceLanguage::Rust))),
+            ("README.md", Some(RecordWant::Text(CommentStyle::Prose))),
+            ("x/Makefile", Some(RecordWant::Text(CommentStyle::Hash))),
+            ("a.lua", Some(RecordWant::Text(CommentStyle::Dashes))),
+            ("a.png", None),
+            ("LICENSE", None),
+        ] {
+            assert_eq!(RecordWant::of_path(path.as_bytes()), expected, "{path}");
+        }
+    }
+}

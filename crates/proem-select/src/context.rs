@@ -1,0 +1,27 @@
+//! What a colleague would lay on the desk for a task: files of a repository, ranked, with what speaks for each.
+//!
+//! [`FileRecord`] is what a file is made of, kept from run to run; [`Corpus`] puts files and commits together;
+//! [`ContextTask`] reads what is asked for; [`rank`](fn@rank) joins weak signals by learned [`ContextWeights`].
+//! Invariants: the same corpus and task give the same ranking; no text of a repository is in it but paths and names;
+//! a task without words or places to look for gets nothing.
+
+mod corpus;
+mod definitions;
+mod document;
+mod place;
+mod rank;
+mod signals;
+mod symbol;
+mod task;
+mod weights;
+pub mod words;
+
+pub use corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, MOST_TOUCHED, subject_terms};
+pub use definitions::{DefinitionSource, RankedDefinition, rank_definitions};
+pub use document::{CommentStyle, FileRecord, MOST_BYTES, TermCount, import_terms};
+pub use place::{PlaceMention, is_named_by, places};
+pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, rank};
+pub use signals::{FIRST_LATE, FileSignals, SIGNAL_NAMES, SIGNALS};
+pub use symbol::{CodeSymbol, LineSpan, SymbolKind};
+pub use task::{ContextTask, MOST_TERMS, QueryTerm};
+pub use weights::ContextWeights;

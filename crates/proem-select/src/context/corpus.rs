@@ -1,0 +1,124 @@
+//! What is ranked: the files of a repository, and the commits that touched them.
+
+use super::document::FileRecord;
+use super::words::{Term, WordForm, each_word};
+
+/// What a file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FilePurpose {
+    /// Code that runs in production.
+    Code,
+    /// Tests, and what they need.
+    Test,
+    /// Text for people.
+    Documentation,
+    /// Configuration and manifests.
+    Configuration,
+    /// Made by a program, or somebody else's.
+    Foreign,
+}
+
+/// A file.
+#[derive(Debug, Clone, Copy)]
+pub struct CorpusFile<'c> {
+    /// Its path from the root, lossy where it isn't UTF-8.
+    pub path: &'c str,
+    /// What it is for.
+    pub used_for: FilePurpose,
+    /// What it is made of; `None` if it was not read.
+    pub record: Option<&'c FileRecord>,
+    /// Whether the work tree differs from the last commit there.
+    pub changed: bool,
+}
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CorpusCommit {
+    /// The words of its subject, sorted and distinct.
+    pub terms: Vec<Term>,
+    /// The files that it touched and that are still there, by their places in [`Corpus::files`].
+    pub files: Vec<u32>,
+}
+
+/// A commit touches as many files at most to say something of them; a wider one is a clean-up.
+pub const MOST_TOUCHED: usize = 40;
+
+/// Files and commits.
+#[derive(Debug, Clone, Default)]
+pub struct Corpus<'c> {
+    /// The files, sorted by path.
+    pub files: Vec<CorpusFile<'c>>,
+    /// The commits, newest first, none of them wider than [`MOST_TOUCHED`].
+    pub commits: Vec<CorpusCommit>,
+}
+
+/// The words of a commit's subject.
+#[must_use]
+pub fn subject_terms(subject: &str) -> Vec<Term> {
+    let mut terms = Vec::new();
+    each_word(subject.as_bytes(), &mut |term, _| terms.push(term));
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+/// A path in words.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PathWords {
+    /// The words of folders and name, sorted and distinct.
+    pub(super) all: Vec<Term>,
+    /// The words of the name without its ending, sorted and distinct.
+    pub(super) name: Vec<Term>,
+    /// The name without its ending, and without what marks it as a test: what a test and its subject share.
+    pub(super) subject: Option<Term>,
+}
+
+impl PathWords {
+    pub(super) fn new(path: &str) -> Self {
+        let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let stem = file.split_once('.').map_or(file, |(stem, _)| if stem.is_empty() { file } else { stem });
+        let of = |text: &str| {
+            let mut terms = Vec::new();
+            each_word(text.as_bytes(), &mut |term, _| terms.push(term));
+            terms.sort_unstable();
+            terms.dedup();
+            terms
+        };
+        let name = of(stem);
+        let mut all = of(folder);
+        all.extend_from_slice(&name);
+        all.sort_unstable();
+        all.dedup();
+        Self { all, name, subject: subject_of(stem) }
+    }
+}
+
+/// What a name says without `test` and its like.
+fn subject_of(stem: &str) -> Option<Term> {
+    let lower = stem.to_ascii_lowercase();
+    let mut bare = lower.as_str();
+    for mark in ["test_", "tests_", "spec_"] {
+        bare = bare.strip_prefix(mark).unwrap_or(bare);
+    }
+    for mark in ["_tests", "_test", "_spec", "-test", "-spec", "tests", "testcase", "test", "spec"] {
+        bare = bare.strip_suffix(mark).filter(|rest| !rest.is_empty()).unwrap_or(bare);
+    }
+    let mut joined = Vec::new();
+    each_word(bare.as_bytes(), &mut |term, form| joined.push((term, form)));
+    let whole = joined.iter().find(|(_, form)| *form == WordForm::Whole).or_else(|| joined.first());
+    whole.map(|(term, _)| *term)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_and_its_subject_share_a_name() {
+        let subject = |path: &str| PathWords::new(path).subject;
+        assert_eq!(subject("src/printer.rs"), subject("tests/test_printer.py"));
+        assert_eq!(subject("a/error_handler.go"), subject("a/error_handler_test.go"));
+        assert_eq!(subject("a/Widget.java"), subject("b/WidgetTest.java"));
+        assert_ne!(subject("a/Widget.java"), subject("b/GadgetTest.java"));
+    }
+}

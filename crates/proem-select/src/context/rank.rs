@@ -1,0 +1,231 @@
+//! Ranks the files of a repository for a task.
+
+use std::collections::BTreeMap;
+
+use super::corpus::{Corpus, FilePurpose};
+use super::signals::{BEST, Evidence, FileSignals, SIGNALS, Signal};
+use super::task::ContextTask;
+use super::weights::ContextWeights;
+
+/// A file in the ranking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedFile {
+    /// Its place in [`Corpus::files`].
+    pub file: usize,
+    /// The sum of its weighted signals; higher is better.
+    pub score: f32,
+    /// How likely the task is about it, 0 to 1.
+    pub probability: f32,
+    /// Its signals.
+    pub signals: FileSignals,
+    /// What speaks for it, strongest first.
+    pub evidence: Vec<FileEvidence>,
+}
+
+/// Something that speaks for a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FileEvidence {
+    /// The task names it, and where in it.
+    Named {
+        /// The line, if one is named.
+        line: Option<u32>,
+    },
+    /// It defines names that the task writes.
+    Defines {
+        /// The definitions, by their places in the file's record.
+        symbols: Vec<usize>,
+    },
+    /// The task's words stand in its path.
+    PathWords,
+    /// The task's words stand in it.
+    Words {
+        /// How many of them.
+        matched: u32,
+        /// Of how many.
+        of: u32,
+    },
+    /// Past commits about the same words touched it, by their places in [`Corpus::commits`], most similar first.
+    Commits {
+        /// At most three of them.
+        commits: Vec<u32>,
+    },
+    /// It changed together with a file that fits.
+    CoChange {
+        /// That file.
+        with: usize,
+        /// How often.
+        together: usize,
+        /// How often that file changed.
+        of: usize,
+    },
+    /// It imports a file that fits, or is imported by one.
+    Imports,
+    /// It changed lately.
+    Recent {
+        /// How many commits ago.
+        commits: u32,
+    },
+    /// It is changed in the work tree.
+    Changed,
+}
+
+/// Files for a task, best first within each use.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FileRanking {
+    /// Code.
+    pub code: Vec<RankedFile>,
+    /// Tests.
+    pub tests: Vec<RankedFile>,
+    /// Documentation and configuration.
+    pub documents: Vec<RankedFile>,
+}
+
+/// The signals of every file, in the corpus' order; empty for a task without words.
+#[must_use]
+pub fn file_signals(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> Vec<FileSignals> {
+    weighed(corpus, task, weights).map_or_else(Vec::new, |weighed| weighed.evidence.signals)
+}
+
+/// Evidence with its late signals.
+struct Weighed<'c> {
+    evidence: Evidence<'c>,
+    /// The best code of the first ranking, with how often each file changed together with it.
+    best: Vec<(usize, BTreeMap<usize, usize>)>,
+}
+
+fn weighed<'c>(corpus: &'c Corpus<'c>, task: &ContextTask, weights: &ContextWeights) -> Option<Weighed<'c>> {
+    if task.is_empty() || corpus.files.is_empty() {
+        return None;
+    }
+    let mut evidence = Evidence::new(corpus, task);
+    let is_code = |file: usize| corpus.files.get(file).is_some_and(|file| file.used_for == FilePurpose::Code);
+    let first: Vec<f32> = evidence.signals.iter().map(|signals| weights.first_score(signals)).collect();
+    let best = ordered(&first, is_code, BEST);
+    let best: Vec<_> = best.into_iter().map(|file| (file, evidence.together(file))).collect();
+    evidence.late(&best);
+    Some(Weighed { evidence, best })
+}
+
+/// Ranks all files; at most `most` of each use are returned. Foreign files are code that comes last.
+#[must_use]
+pub fn rank(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights, most: usize) -> FileRanking {
+    let Some(Weighed { evidence, best }) = weighed(corpus, task, weights) else { return FileRanking::default() };
+    let is =
+        |file: usize, uses: &[FilePurpose]| corpus.files.get(file).is_some_and(|file| uses.contains(&file.used_for));
+    let scores: Vec<f32> = evidence.signals.iter().map(|signals| weights.score(signals)).collect();
+    let ranked = |uses: &[FilePurpose]| {
+        let order = ordered(&scores, |file| is(file, uses), usize::MAX);
+        let of = |file: &usize| scores.get(*file).copied().unwrap_or(f32::MIN);
+        let above = log_sum(order.iter().map(of));
+        let file = |file: usize| RankedFile {
+            file,
+            score: of(&file),
+            probability: weights.probability(of(&file) - above),
+            signals: evidence.signals.get(file).copied().unwrap_or([0.0; SIGNALS]),
+            evidence: said(&evidence, task, weights, file, &best),
+        };
+        order.iter().take(most).map(|at| file(*at)).collect::<Vec<_>>()
+    };
+    FileRanking {
+        code: ranked(&[FilePurpose::Code]),
+        tests: ranked(&[FilePurpose::Test]),
+        documents: ranked(&[FilePurpose::Documentation, FilePurpose::Configuration]),
+    }
+}
+
+/// The files that count, best first; equal ones in the order of their paths.
+fn ordered(scores: &[f32], counts: impl Fn(usize) -> bool, most: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..scores.len()).filter(|file| counts(*file)).collect();
+    let of = |file: usize| scores.get(file).copied().unwrap_or(f32::MIN);
+    order.sort_by(|a, b| of(*b).total_cmp(&of(*a)).then(a.cmp(b)));
+    order.truncate(most);
+    order
+}
+
+/// `ln Σ exp(x)`.
+fn log_sum(values: impl Iterator<Item = f32> + Clone) -> f32 {
+    let most = values.clone().fold(f32::MIN, f32::max);
+    most + libm::logf(values.map(|value| libm::expf(value - most)).sum::<f32>().max(f32::MIN_POSITIVE))
+}
+
+/// What speaks for a file, by what its signals add to its score.
+fn said(
+    evidence: &Evidence<'_>,
+    task: &ContextTask,
+    weights: &ContextWeights,
+    file: usize,
+    best: &[(usize, BTreeMap<usize, usize>)],
+) -> Vec<FileEvidence> {
+    let Some(signals) = evidence.signals.get(file) else { return Vec::new() };
+    let Some(about) = evidence.corpus.files.get(file) else { return Vec::new() };
+    let adds = |signal: Signal| {
+        let at = signal as usize;
+        weights.all.get(at).copied().unwrap_or(0.0) * signals.get(at).copied().unwrap_or(0.0)
+    };
+    let has = |signal: Signal| signals.get(signal as usize).is_some_and(|value| *value > 0.0);
+    let mut found: Vec<(f32, FileEvidence)> = Vec::new();
+    if [Signal::PathNamed, Signal::NameNamed, Signal::LineNamed].into_iter().any(has) {
+        let places = task.places.iter().filter(|place| super::place::is_named_by(about.path, place));
+        let line = places.filter_map(|place| place.line).next();
+        found.push((f32::MAX, FileEvidence::Named { line }));
+    }
+    let symbols = defined(task, about.record);
+    if !symbols.is_empty() {
+        found.push((1.0 + adds(Signal::Defines) + adds(Signal::Definitions), FileEvidence::Defines { symbols }));
+    }
+    if has(Signal::Path) {
+        let value = adds(Signal::Path) + adds(Signal::Name) + adds(Signal::PathCoverage);
+        found.push((value, FileEvidence::PathWords));
+    }
+    let matched = evidence.matched(file);
+    if matched > 0 {
+        let words =
+            [Signal::Words, Signal::WordsRank, Signal::Code, Signal::Prose, Signal::Coverage, Signal::WholeNames];
+        let of = u32::try_from(task.terms.len()).unwrap_or(u32::MAX);
+        found.push((words.into_iter().map(adds).sum(), FileEvidence::Words { matched, of }));
+    }
+    let touched = evidence.touched_by.get(file).map(Vec::as_slice).unwrap_or_default();
+    let similar = evidence.similar.iter().map(|(commit, _)| *commit);
+    let commits: Vec<u32> = similar.filter(|commit| touched.binary_search(commit).is_ok()).take(3).collect();
+    if !commits.is_empty() {
+        let value = adds(Signal::Commits) + adds(Signal::CommitsRank) + adds(Signal::BestCommit);
+        found.push((value, FileEvidence::Commits { commits }));
+    }
+    if has(Signal::CoChange)
+        && let Some((with, together, of)) = partner(evidence, file, best)
+    {
+        found.push((adds(Signal::CoChange), FileEvidence::CoChange { with, together, of }));
+    }
+    if has(Signal::Imports) {
+        found.push((adds(Signal::Imports), FileEvidence::Imports));
+    }
+    if about.changed {
+        found.push((adds(Signal::Changed).max(0.5), FileEvidence::Changed));
+    }
+    if let Some(commits) = touched.first().copied().filter(|commits| *commits < 50) {
+        found.push((adds(Signal::Recency), FileEvidence::Recent { commits }));
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().map(|(_, evidence)| evidence).collect()
+}
+
+/// The definitions whose names the task writes, by their places.
+fn defined(task: &ContextTask, record: Option<&super::document::FileRecord>) -> Vec<usize> {
+    let Some(record) = record else { return Vec::new() };
+    let wanted = |name: &str| task.names.iter().any(|wanted| wanted == name);
+    let symbols = record.symbols.iter().enumerate();
+    symbols.filter(|(_, symbol)| wanted(&symbol.name)).map(|(at, _)| at).take(8).collect()
+}
+
+/// The best file that a file changed with most often.
+fn partner(
+    evidence: &Evidence<'_>,
+    file: usize,
+    best: &[(usize, BTreeMap<usize, usize>)],
+) -> Option<(usize, usize, usize)> {
+    let with = |(top, counts): &(usize, BTreeMap<usize, usize>)| {
+        let together = counts.get(&file).copied().filter(|_| *top != file)?;
+        Some((*top, together, evidence.touched_by.get(*top).map_or(0, Vec::len)))
+    };
+    best.iter().filter_map(with).max_by_key(|(_, together, _)| *together)
+}

@@ -1,0 +1,513 @@
+//! What speaks for each file: weak signals, each from 0 to about 1 within one task.
+//!
+//! Words are scored by BM25 (`proem-score` has its formula) by the field that they stand in; only the task's words are
+//! looked up, in each file's sorted list, so that no inverted index has to be loaded. What a commit says counts for the
+//! files that it touched. Two signals need a first ranking: what changes together with the best files, and what they
+//! import or are imported by.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::corpus::{Corpus, FilePurpose, PathWords};
+use super::place::is_named_by;
+use super::task::ContextTask;
+use super::words::{Term, WordForm, term_of_name};
+
+/// How many signals there are.
+pub const SIGNALS: usize = 27;
+
+/// Their names, in their order.
+pub const SIGNAL_NAMES: [&str; SIGNALS] = [
+    "words",
+    "words rank",
+    "words of code",
+    "words of comments and texts",
+    "words of definitions",
+    "words of the path",
+    "words of the name",
+    "coverage",
+    "coverage of the path",
+    "whole names",
+    "names that it defines",
+    "similar commits",
+    "similar commits rank",
+    "most similar commit",
+    "recency",
+    "frequency",
+    "decayed frequency",
+    "ending",
+    "size",
+    "path in the task",
+    "name in the task",
+    "line in the task",
+    "changed in the work tree",
+    "words of its tests",
+    "folder",
+    "co-change",
+    "imports",
+];
+
+/// The first of those that need a first ranking.
+pub const FIRST_LATE: usize = 24;
+
+/// The signals of one file.
+pub type FileSignals = [f32; SIGNALS];
+
+/// Places in [`FileSignals`], by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Signal {
+    Words,
+    WordsRank,
+    Code,
+    Prose,
+    Definitions,
+    Path,
+    Name,
+    Coverage,
+    PathCoverage,
+    WholeNames,
+    Defines,
+    Commits,
+    CommitsRank,
+    BestCommit,
+    Recency,
+    Frequency,
+    DecayedFrequency,
+    Ending,
+    Size,
+    PathNamed,
+    NameNamed,
+    LineNamed,
+    Changed,
+    Tests,
+    Folder,
+    CoChange,
+    Imports,
+}
+
+/// BM25's parameters.
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+
+/// How many of the most similar commits count.
+const SIMILAR: usize = 150;
+
+/// How many of the best files of the first ranking the late signals look at.
+pub(super) const BEST: usize = 6;
+
+/// How much less a commit counts that has so many newer ones.
+const HALF_LIFE: f32 = 250.0;
+
+/// What is known before the late signals.
+#[derive(Debug)]
+pub(super) struct Evidence<'c> {
+    pub(super) corpus: &'c Corpus<'c>,
+    paths: Vec<PathWords>,
+    /// The signals of each file, in the corpus' order.
+    pub(super) signals: Vec<FileSignals>,
+    /// The commits that touched each file, newest first.
+    pub(super) touched_by: Vec<Vec<u32>>,
+    /// The most similar commits, best first, with their scores.
+    pub(super) similar: Vec<(u32, f32)>,
+    /// Which words of the task stand in each file, by their places.
+    matched: Vec<u64>,
+}
+
+fn words_of(signals: &FileSignals) -> f32 {
+    signals.get(Signal::Words as usize).copied().unwrap_or(0.0)
+}
+
+fn set(signals: &mut [FileSignals], file: usize, signal: Signal, value: f32) {
+    if let Some(slot) = signals.get_mut(file).and_then(|row| row.get_mut(signal as usize)) {
+        *slot = value;
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of files and words are far below 2²⁴")]
+fn real(count: usize) -> f32 {
+    count as f32
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a source has far fewer than 2²⁴ words or lines")]
+fn real_count(count: u32) -> f32 {
+    count as f32
+}
+
+/// How telling a word is that `with` of `all` have.
+fn idf(all: usize, with: usize) -> f32 {
+    libm::logf(1.0 + (real(all.saturating_sub(with)) + 0.5) / (real(with) + 0.5))
+}
+
+fn saturated(count: f32, length: f32, mean: f32) -> f32 {
+    if count <= 0.0 { 0.0 } else { count / (count + K1 * (1.0 - B + B * length / mean.max(1.0))) }
+}
+
+/// Each value as a part of the greatest.
+fn relative(values: &mut [f32]) {
+    let most = values.iter().copied().fold(0.0_f32, f32::max);
+    if most > 0.0 {
+        values.iter_mut().for_each(|value| *value /= most);
+    }
+}
+
+/// 1 for the best, 1/2 for the next; 0 for what has nothing.
+fn reciprocal_ranks(values: &[f32]) -> Vec<f32> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    let value = |at: usize| values.get(at).copied().unwrap_or(0.0);
+    order.retain(|at| value(*at) > 0.0);
+    order.sort_by(|a, b| value(*b).total_cmp(&value(*a)).then(a.cmp(b)));
+    let mut ranks = vec![0.0; values.len()];
+    for (rank, at) in order.into_iter().enumerate() {
+        if let Some(slot) = ranks.get_mut(at) {
+            *slot = 1.0 / real(rank.saturating_add(1));
+        }
+    }
+    ranks
+}
+
+/// One word of the task in one field of all files.
+struct FieldCounts {
+    counts: Vec<f32>,
+    with: usize,
+}
+
+/// The BM25 scores of one field.
+fn field_scores(task: &ContextTask, lengths: &[f32], counts: impl Fn(usize, usize) -> f32) -> Vec<f32> {
+    let mean = lengths.iter().sum::<f32>() / real(lengths.len().max(1));
+    let mut scores = vec![0.0_f32; lengths.len()];
+    for (number, query) in task.terms.iter().enumerate() {
+        let column: Vec<f32> = (0..lengths.len()).map(|file| counts(file, number)).collect();
+        let with = column.iter().filter(|count| **count > 0.0).count();
+        let field = FieldCounts { counts: column, with };
+        let weight = query.weight * idf(lengths.len(), field.with);
+        for ((score, count), length) in scores.iter_mut().zip(&field.counts).zip(lengths) {
+            *score += weight * saturated(*count, *length, mean);
+        }
+    }
+    scores
+}
+
+impl<'c> Evidence<'c> {
+    pub(super) fn new(corpus: &'c Corpus<'c>, task: &ContextTask) -> Self {
+        let files = corpus.files.len();
+        let paths: Vec<PathWords> = corpus.files.iter().map(|file| PathWords::new(file.path)).collect();
+        let mut touched_by: Vec<Vec<u32>> = vec![Vec::new(); files];
+        for (commit, touched) in (0_u32..).zip(&corpus.commits) {
+            for file in &touched.files {
+                if let Some(list) = touched_by.get_mut(usize::try_from(*file).unwrap_or(usize::MAX)) {
+                    list.push(commit);
+                }
+            }
+        }
+        let signals = vec![[0.0; SIGNALS]; files];
+        let mut evidence = Self { corpus, paths, signals, touched_by, similar: Vec::new(), matched: vec![0; files] };
+        evidence.words(task);
+        evidence.commits(task);
+        evidence.habits();
+        evidence.places(task);
+        evidence.tests();
+        evidence
+    }
+
+    fn fill(&mut self, signal: Signal, values: &[f32]) {
+        for (file, value) in values.iter().enumerate() {
+            set(&mut self.signals, file, signal, *value);
+        }
+    }
+
+    /// How many words of the task stand in a file.
+    pub(super) fn matched(&self, file: usize) -> u32 {
+        self.matched.get(file).map_or(0, |bits| bits.count_ones())
+    }
+
+    fn words(&mut self, task: &ContextTask) {
+        let files = &self.corpus.files;
+        let count = task.terms.len();
+        // Code and prose of each word in each file, file by file.
+        let mut table: Vec<(f32, f32)> = vec![(0.0, 0.0); files.len().saturating_mul(count)];
+        let mut defined: Vec<Vec<Term>> = Vec::with_capacity(files.len());
+        let (mut code, mut prose) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
+        for ((file, row), matched) in files.iter().zip(table.chunks_mut(count.max(1))).zip(&mut self.matched) {
+            let Some(record) = file.record else {
+                code.push(0.0);
+                prose.push(0.0);
+                defined.push(Vec::new());
+                continue;
+            };
+            for ((number, query), slot) in (0_u32..).zip(&task.terms).zip(row) {
+                if let Some(found) = record.count(query.term) {
+                    *slot = (f32::from(found.code), f32::from(found.prose));
+                    *matched |= 1_u64.checked_shl(number).unwrap_or(0);
+                }
+            }
+            let (words, text) = record.length();
+            code.push(real_count(words));
+            prose.push(real_count(text));
+            defined.push(defined_terms(record));
+        }
+        let at = |file: usize, number: usize| {
+            table.get(file.saturating_mul(count).saturating_add(number)).copied().unwrap_or((0.0, 0.0))
+        };
+        let has = |terms: &[Term], number: usize| {
+            let query = task.terms.get(number).map(|query| query.term);
+            f32::from(u8::from(query.is_some_and(|term| terms.binary_search(&term).is_ok())))
+        };
+        let path = |file: usize, number: usize| self.paths.get(file).map_or(0.0, |path| has(&path.all, number));
+        let name = |file: usize, number: usize| self.paths.get(file).map_or(0.0, |path| has(&path.name, number));
+        let defines = |file: usize, number: usize| defined.get(file).map_or(0.0, |terms| has(terms, number));
+        let lengths: Vec<f32> = code.iter().zip(&prose).map(|(code, prose)| code + prose + 4.0).collect();
+        let path_lengths: Vec<f32> = self.paths.iter().map(|path| real(path.all.len())).collect();
+        let name_lengths: Vec<f32> = self.paths.iter().map(|path| real(path.name.len())).collect();
+        let defined_lengths: Vec<f32> = defined.iter().map(|terms| real(terms.len())).collect();
+        let all = field_scores(task, &lengths, |file, number| {
+            let (code, prose) = at(file, number);
+            // A word of the path counts as if it stood in the file a few times more.
+            code + prose + 4.0 * path(file, number)
+        });
+        let fields = [
+            (Signal::Code, field_scores(task, &code, |file, number| at(file, number).0)),
+            (Signal::Prose, field_scores(task, &prose, |file, number| at(file, number).1)),
+            (Signal::Definitions, field_scores(task, &defined_lengths, defines)),
+            (Signal::Path, field_scores(task, &path_lengths, path)),
+            (Signal::Name, field_scores(task, &name_lengths, name)),
+        ];
+        let is_there = |file: usize, number: usize| {
+            let (code, prose) = at(file, number);
+            code + prose > 0.0
+        };
+        let coverage =
+            shares(task, files.len(), |_| true, |file, number| is_there(file, number) || path(file, number) > 0.0);
+        let path_coverage = shares(task, files.len(), |_| true, |file, number| path(file, number) > 0.0);
+        let is_whole = |query: &super::task::QueryTerm| query.form == WordForm::Whole;
+        let whole = shares(task, files.len(), is_whole, is_there);
+        let names: BTreeSet<Term> = task.names.iter().filter_map(|name| term_of_name(name)).collect();
+        let is_named = |query: &super::task::QueryTerm| query.form == WordForm::Whole || names.contains(&query.term);
+        let defining = shares(task, files.len(), is_named, |file, number| defines(file, number) > 0.0);
+        drop(table);
+        let ranks = reciprocal_ranks(&all);
+        let mut relative_all = all;
+        relative(&mut relative_all);
+        self.fill(Signal::Words, &relative_all);
+        self.fill(Signal::WordsRank, &ranks);
+        for (signal, mut values) in fields {
+            relative(&mut values);
+            self.fill(signal, &values);
+        }
+        self.fill(Signal::Coverage, &coverage);
+        self.fill(Signal::PathCoverage, &path_coverage);
+        self.fill(Signal::WholeNames, &whole);
+        self.fill(Signal::Defines, &defining);
+    }
+
+    /// Past commits about the same words speak for the files that they touched.
+    fn commits(&mut self, task: &ContextTask) {
+        let commits = &self.corpus.commits;
+        let lengths: Vec<f32> = commits.iter().map(|commit| real(commit.terms.len())).collect();
+        let terms: Vec<Term> = task.terms.iter().map(|query| query.term).collect();
+        let scores = field_scores(task, &lengths, |commit, number| {
+            let term = terms.get(number).copied().unwrap_or_default();
+            let has = commits.get(commit).is_some_and(|commit| commit.terms.binary_search(&term).is_ok());
+            f32::from(u8::from(has))
+        });
+        let mut order: Vec<(u32, f32)> = (0_u32..).zip(scores).filter(|(_, score)| *score > 0.0).collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        order.truncate(SIMILAR);
+        let files = self.corpus.files.len();
+        let (mut sums, mut best) = (vec![0.0_f32; files], vec![0.0_f32; files]);
+        let top = order.first().map_or(1.0, |(_, score)| *score);
+        for (commit, score) in &order {
+            let Some(commit) = commits.get(usize::try_from(*commit).unwrap_or(usize::MAX)) else { continue };
+            let relative = score / top;
+            let share = relative * relative / libm::sqrtf(real(commit.files.len().max(1)));
+            for file in &commit.files {
+                let file = usize::try_from(*file).unwrap_or(usize::MAX);
+                if let (Some(sum), Some(best)) = (sums.get_mut(file), best.get_mut(file)) {
+                    *sum += share;
+                    *best = best.max(share);
+                }
+            }
+        }
+        self.similar = order;
+        let ranks = reciprocal_ranks(&sums);
+        relative(&mut sums);
+        relative(&mut best);
+        self.fill(Signal::Commits, &sums);
+        self.fill(Signal::CommitsRank, &ranks);
+        self.fill(Signal::BestCommit, &best);
+    }
+
+    /// What was changed lately and often is changed again.
+    fn habits(&mut self) {
+        let all = real(self.corpus.commits.len().max(2));
+        let most = self.touched_by.iter().map(Vec::len).max().unwrap_or(0);
+        let mut decayed: Vec<f32> = Vec::with_capacity(self.touched_by.len());
+        for (file, commits) in self.touched_by.iter().enumerate() {
+            let age = commits.first().map(|commit| real(usize::try_from(*commit).unwrap_or(usize::MAX)));
+            let recency = age.map_or(0.0, |age| 1.0 - libm::logf(1.0 + age) / libm::logf(1.0 + all));
+            set(&mut self.signals, file, Signal::Recency, recency);
+            let frequency = libm::logf(1.0 + real(commits.len())) / libm::logf(2.0 + real(most));
+            set(&mut self.signals, file, Signal::Frequency, frequency);
+            let weight = |commit: &u32| libm::exp2f(-real(usize::try_from(*commit).unwrap_or(0)) / HALF_LIFE);
+            decayed.push(libm::sqrtf(commits.iter().map(weight).sum::<f32>()));
+        }
+        relative(&mut decayed);
+        self.fill(Signal::DecayedFrequency, &decayed);
+        let mut endings: BTreeMap<&str, f32> = BTreeMap::new();
+        let ending = |path: &'c str| path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let touched = self.touched_by.iter().zip(&self.corpus.files);
+        for (commits, file) in touched.filter(|(_, file)| file.used_for == FilePurpose::Code) {
+            *endings.entry(ending(file.path)).or_default() += real(commits.len());
+        }
+        let sum: f32 = endings.values().sum::<f32>().max(1.0);
+        for (number, file) in self.corpus.files.iter().enumerate() {
+            let share = endings.get(ending(file.path)).copied().unwrap_or(0.0) / sum;
+            set(&mut self.signals, number, Signal::Ending, libm::sqrtf(share));
+            let lines = file.record.map_or(0, |record| record.lines);
+            let size = libm::logf(1.0 + real_count(lines)) / 10.0;
+            set(&mut self.signals, number, Signal::Size, size);
+            set(&mut self.signals, number, Signal::Changed, f32::from(u8::from(file.changed)));
+        }
+    }
+
+    /// Files that the task names.
+    fn places(&mut self, task: &ContextTask) {
+        for (number, file) in self.corpus.files.iter().enumerate() {
+            for place in task.places.iter().filter(|place| is_named_by(file.path, place)) {
+                let is_path = place.path.contains('/') && file.path.contains('/');
+                set(&mut self.signals, number, if is_path { Signal::PathNamed } else { Signal::NameNamed }, 1.0);
+                if place.line.is_some() {
+                    set(&mut self.signals, number, Signal::LineNamed, 1.0);
+                }
+            }
+        }
+    }
+
+    /// The words of a file's tests say what it does.
+    fn tests(&mut self) {
+        let words = |file: usize| self.signals.get(file).map_or(0.0, words_of);
+        let mut best: BTreeMap<Term, f32> = BTreeMap::new();
+        let tests = self.corpus.files.iter().enumerate().filter(|(_, file)| file.used_for == FilePurpose::Test);
+        for (number, _) in tests {
+            let Some(subject) = self.paths.get(number).and_then(|path| path.subject) else { continue };
+            let slot = best.entry(subject).or_default();
+            *slot = slot.max(words(number));
+        }
+        let values: Vec<f32> = self
+            .paths
+            .iter()
+            .map(|path| path.subject.and_then(|subject| best.get(&subject)).copied().unwrap_or(0.0))
+            .collect();
+        self.fill(Signal::Tests, &values);
+    }
+
+    /// The signals that need the best files of a first ranking.
+    pub(super) fn late(&mut self, best: &[(usize, BTreeMap<usize, usize>)]) {
+        self.folders();
+        self.co_change(best);
+        self.imports(best);
+    }
+
+    /// A folder whose other files fit speaks for a file.
+    fn folders(&mut self) {
+        let folder = |path: &'c str| path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let mut sums: BTreeMap<&str, (f32, f32)> = BTreeMap::new();
+        let words: Vec<f32> = self.signals.iter().map(words_of).collect();
+        for (file, words) in self.corpus.files.iter().zip(&words) {
+            let slot = sums.entry(folder(file.path)).or_default();
+            // The best two: a file must not speak for itself.
+            *slot = if *words > slot.0 { (*words, slot.0) } else { (slot.0, slot.1.max(*words)) };
+        }
+        for (number, (file, own)) in self.corpus.files.iter().zip(&words).enumerate() {
+            let (first, second) = sums.get(folder(file.path)).copied().unwrap_or_default();
+            let others = if *own >= first { second } else { first };
+            set(&mut self.signals, number, Signal::Folder, others);
+        }
+    }
+
+    fn co_change(&mut self, best: &[(usize, BTreeMap<usize, usize>)]) {
+        let mut values = vec![0.0_f32; self.corpus.files.len()];
+        for (rank, (top, counts)) in best.iter().enumerate() {
+            for (file, together) in counts {
+                let of = self.touched_by.get(*top).map_or(0, Vec::len);
+                // Pulled towards 0 where there is little to go by.
+                let share = real(*together) / (real(of) + 3.0) / libm::sqrtf(real(rank.saturating_add(1)));
+                if let Some(slot) = values.get_mut(*file).filter(|_| file != top) {
+                    *slot = slot.max(share);
+                }
+            }
+        }
+        self.fill(Signal::CoChange, &values);
+    }
+
+    /// How often each file changed together with one.
+    pub(super) fn together(&self, with: usize) -> BTreeMap<usize, usize> {
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        for commit in self.touched_by.get(with).into_iter().flatten() {
+            let touched = usize::try_from(*commit).ok().and_then(|commit| self.corpus.commits.get(commit));
+            for file in touched.map(|commit| commit.files.as_slice()).unwrap_or_default() {
+                let slot = counts.entry(usize::try_from(*file).unwrap_or(usize::MAX)).or_default();
+                *slot = slot.saturating_add(1);
+            }
+        }
+        counts
+    }
+
+    /// What imports the best files, and what they import, by names.
+    fn imports(&mut self, best: &[(usize, BTreeMap<usize, usize>)]) {
+        let record = |file: usize| self.corpus.files.get(file).and_then(|file| file.record);
+        let subject = |file: usize| self.paths.get(file).and_then(|path| path.subject);
+        let wanted: BTreeSet<Term> = best
+            .iter()
+            .filter_map(|(file, _)| record(*file))
+            .flat_map(|record| record.imports.iter().copied())
+            .collect();
+        let names: BTreeSet<Term> = best.iter().filter_map(|(file, _)| subject(*file)).collect();
+        let mut values = vec![0.0_f32; self.corpus.files.len()];
+        for (number, value) in values.iter_mut().enumerate() {
+            let is_imported = subject(number).is_some_and(|subject| wanted.contains(&subject));
+            let imports = record(number)
+                .is_some_and(|record| names.iter().any(|name| record.imports.binary_search(name).is_ok()));
+            *value = 0.5 * f32::from(u8::from(is_imported)) + 0.5 * f32::from(u8::from(imports));
+        }
+        self.fill(Signal::Imports, &values);
+    }
+}
+
+/// The words of a file's definitions, sorted and distinct.
+fn defined_terms(record: &super::document::FileRecord) -> Vec<Term> {
+    let mut terms = Vec::new();
+    for symbol in &record.symbols {
+        super::words::each_word(symbol.name.as_bytes(), &mut |term, _| terms.push(term));
+    }
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+/// Which share of the task's telling words each file has.
+fn shares(
+    task: &ContextTask,
+    files: usize,
+    counts: impl Fn(&super::task::QueryTerm) -> bool,
+    has: impl Fn(usize, usize) -> bool,
+) -> Vec<f32> {
+    let (mut sums, mut whole) = (vec![0.0_f32; files], 0.0_f32);
+    for (number, query) in task.terms.iter().enumerate().filter(|(_, query)| counts(query)) {
+        let with: Vec<usize> = (0..files).filter(|file| has(*file, number)).collect();
+        // A word that no file has says nothing of any.
+        if with.is_empty() {
+            continue;
+        }
+        let weight = query.weight * idf(files, with.len());
+        whole += weight;
+        for file in with {
+            if let Some(slot) = sums.get_mut(file) {
+                *slot += weight;
+            }
+        }
+    }
+    if whole > 0.0 {
+        sums.iter_mut().for_each(|sum| *sum /= whole);
+    }
+    sums
+}

@@ -1,0 +1,114 @@
+//! Definitions of a source, with their lines.
+
+/// Lines from one to another, both included, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LineSpan {
+    /// The first.
+    pub first: u32,
+    /// The last; not before the first.
+    pub last: u32,
+}
+
+impl LineSpan {
+    /// Whether a line is one of them.
+    #[must_use]
+    pub const fn holds(self, line: u32) -> bool {
+        self.first <= line && line <= self.last
+    }
+
+    /// How many lines they are.
+    #[must_use]
+    pub const fn len(self) -> u32 {
+        self.last.saturating_sub(self.first).saturating_add(1)
+    }
+
+    /// Never: a span has at least its first line.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        false
+    }
+}
+
+/// What kind of thing a definition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SymbolKind {
+    /// A function that belongs to no type.
+    Function,
+    /// A function of a type.
+    Method,
+    /// A class, struct, enum, union or alias.
+    Type,
+    /// A trait, interface or protocol.
+    Interface,
+    /// A block of members for a type that is defined elsewhere.
+    Extension,
+    /// A module or namespace with its own body.
+    Module,
+    /// A constant or static value.
+    Constant,
+    /// A macro.
+    Macro,
+}
+
+impl SymbolKind {
+    const ALL: [Self; 8] = [
+        Self::Function,
+        Self::Method,
+        Self::Type,
+        Self::Interface,
+        Self::Extension,
+        Self::Module,
+        Self::Constant,
+        Self::Macro,
+    ];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::Method => "method",
+            Self::Type => "type",
+            Self::Interface => "interface",
+            Self::Extension => "extension",
+            Self::Module => "module",
+            Self::Constant => "constant",
+            Self::Macro => "macro",
+        }
+    }
+
+    /// Whether it is code that runs.
+    #[must_use]
+    pub const fn runs(self) -> bool {
+        matches!(self, Self::Function | Self::Method | Self::Macro)
+    }
+
+    /// The number that stands for it in records.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        Self::ALL.iter().position(|kind| *kind == self).and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
+    }
+
+    /// The kind with a number.
+    #[must_use]
+    pub fn of_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+}
+
+/// A definition in a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeSymbol {
+    /// Its name, as it is written.
+    pub name: String,
+    /// What it is.
+    pub kind: SymbolKind,
+    /// How many others it stands inside.
+    pub depth: u8,
+    /// From the first line of its documentation to its last line.
+    pub lines: LineSpan,
+    /// The line on which its own text begins.
+    pub own_line: u32,
+    /// The last line of its signature.
+    pub signature_line: u32,
+}

@@ -1,0 +1,168 @@
+//! A task as it is looked for: its words with their weights, and the places that it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::place::{PlaceMention, places};
+use super::words::{Term, WordForm, each_word, term_of_name, term_of_word};
+
+/// The most bytes of a task whose words are looked for; what follows is a log.
+const MOST_BYTES: usize = 16 * 1024;
+
+/// The most words that are looked for.
+pub const MOST_TERMS: usize = 64;
+
+/// Words of a sentence that say nothing about code.
+const SILENT: &str = "a about add added adding adds after all also an and any are as at avoid be because been before being \
+     between both bug but by can can't cannot change changed changes changing code could did do does doesn doing don done each \
+     ensure etc even fix fixed fixes fixing for from get gets given had has have here how i if in instead into is isn issue it \
+     its just let like make makes making may me more must my need needed needs new no not now of off on once one only or other \
+     our out over please possible problem problems properly really remove removed same see set should shouldn since so some \
+     still such support sure t than that the their them then there these they this those though to too two up update updated \
+     us use used uses using very want was way we were what when where which while who why will with without won work works \
+     would wrong yet you your";
+
+/// A word that is looked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueryTerm {
+    /// The word.
+    pub term: Term,
+    /// How much it counts, above 0.
+    pub weight: f32,
+    /// Whether it is a name as a whole.
+    pub form: WordForm,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextTask {
+    /// Its words, each once, sorted by number.
+    pub terms: Vec<QueryTerm>,
+    /// Files that it names.
+    pub places: Vec<PlaceMention>,
+    /// Names that it writes as code does, in its order: `only_matching`, `Replacer`, `f()`, whatever stands in backticks.
+    pub names: Vec<String>,
+}
+
+impl ContextTask {
+    /// Reads a task.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let places = places(text);
+        let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        let text = text.get(..end).unwrap_or_default();
+        let silent: BTreeSet<Term> = SILENT.split(' ').map(term_of_word).collect();
+        let mut weights: BTreeMap<Term, (f32, WordForm)> = BTreeMap::new();
+        let mut add = |term: Term, weight: f32, form: WordForm| {
+            let slot = weights.entry(term).or_insert((0.0, form));
+            slot.0 += weight;
+        };
+        each_word(text.as_bytes(), &mut |term, form| {
+            if form == WordForm::Whole || !silent.contains(&term) {
+                add(term, 1.0, form);
+            }
+        });
+        // `--only-matching` and "only matching" may be one name in the code.
+        for joined in joined_names(text) {
+            if let Some(term) = term_of_name(&joined.name) {
+                add(term, joined.weight, WordForm::Whole);
+            }
+        }
+        let mut terms: Vec<QueryTerm> = weights
+            .into_iter()
+            .map(|(term, (count, form))| QueryTerm { term, weight: 1.0 + libm::logf(count.max(0.3)), form })
+            .map(|term| QueryTerm { weight: term.weight.max(0.3), ..term })
+            .collect();
+        if terms.len() > MOST_TERMS {
+            terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term)));
+            terms.truncate(MOST_TERMS);
+            terms.sort_by_key(|term| term.term);
+        }
+        Self { terms, places, names: names(text) }
+    }
+
+    /// Whether it has a word or place to look for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty() && self.places.is_empty()
+    }
+}
+
+/// Words that may be one name.
+struct JoinedName {
+    name: String,
+    weight: f32,
+}
+
+/// Words with hyphens, and neighbouring words.
+fn joined_names(text: &str) -> Vec<JoinedName> {
+    let mut found = Vec::new();
+    let mut before: Option<&str> = None;
+    for token in text.split_whitespace() {
+        let word = token.trim_matches(|c: char| !c.is_alphanumeric());
+        if word.contains('-') && word.len() <= 60 && word.is_ascii() {
+            found.push(JoinedName { name: word.replace('-', "_"), weight: 1.0 });
+        }
+        let is_plain = (2..=30).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+        if let Some(before) = before.filter(|_| is_plain) {
+            found.push(JoinedName { name: format!("{before}_{word}"), weight: 0.5 });
+        }
+        before = is_plain.then_some(word);
+    }
+    found
+}
+
+/// Names as code writes them.
+fn names(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for (number, quoted) in text.split('`').enumerate() {
+        let is_quoted = number % 2 == 1;
+        for token in quoted.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '(' || c == ')')) {
+            let is_called = token.contains('(');
+            let name = token.split('(').next().unwrap_or_default();
+            let has_letter = name.chars().any(char::is_alphabetic);
+            let inner_capital =
+                name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+            let is_name = has_letter
+                && (3..=80).contains(&name.len())
+                && (is_quoted || is_called || inner_capital || (name.contains('_') && !name.starts_with('_')));
+            if is_name && !found.iter().any(|known| known == name) && found.len() < MOST_TERMS {
+                found.push(name.to_owned());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_what_code_writes() {
+        for (text, expected) in [
+            ("fix Replacer", ""),
+            ("fix `Replacer` and only_matching in HttpServer, call flush()", "Replacer only_matching HttpServer flush"),
+            ("the `foo bar` case", "foo bar"),
+        ] {
+            assert_eq!(ContextTask::new(text).names.join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn flags_and_neighbours_are_looked_for_as_names() {
+        let has = |text: &str, name: &str| {
+            let term = term_of_name(name);
+            ContextTask::new(text).terms.iter().any(|query| Some(query.term) == term)
+        };
+        assert!(has("--only-matching prints twice", "only_matching"));
+        assert!(has("the error handler fails", "ErrorHandler"));
+        assert!(!has("fix the bug", "fix"));
+    }
+
+    #[test]
+    fn a_task_of_any_length_has_few_words() {
+        let text: String = (0..9_000).map(|n| format!("word{n}x ")).collect();
+        assert!(ContextTask::new(&text).terms.len() <= MOST_TERMS);
+        assert!(ContextTask::new("").is_empty());
+    }
+}

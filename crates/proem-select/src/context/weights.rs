@@ -1,0 +1,73 @@
+//! What was learned: how much each signal counts, and what a score is worth.
+//!
+//! Made by `cargo lab train context`; the data card stands beside the scores under `evals/context`.
+
+use serde::{Deserialize, Serialize};
+
+use super::signals::{FIRST_LATE, FileSignals, SIGNALS};
+use proem_engine::error::{Error, ErrorKind};
+
+/// How much each signal counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ContextWeights {
+    /// Of the first ranking: the late signals have none.
+    pub first: Vec<f32>,
+    /// Of the ranking.
+    pub all: Vec<f32>,
+    /// The probability of a file is `1 / (1 + exp(−(slope · s + offset)))`, where `s` is how far its score is above what
+    /// the whole list adds up to.
+    pub slope: f32,
+    /// See [`Self::slope`].
+    pub offset: f32,
+}
+
+impl ContextWeights {
+    /// What ships.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if the shipped file is damaged, which a test excludes.
+    pub fn shipped() -> Result<Self, Error> {
+        Self::parse(include_str!("../../data/context.json"))
+    }
+
+    /// Reads weights as `cargo lab train context` writes them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if they are none, or of another number of signals.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let weights: Self = serde_json::from_str(text)
+            .map_err(|error| Error::new(ErrorKind::InvalidFile, format!("these are no weights of context: {error}")))?;
+        if weights.first.len() != SIGNALS || weights.all.len() != SIGNALS {
+            let problem = format!("weights of context: {SIGNALS} numbers are needed in `first` and in `all`");
+            return Err(Error::new(ErrorKind::InvalidFile, problem));
+        }
+        Ok(weights)
+    }
+
+    pub(super) fn first_score(&self, signals: &FileSignals) -> f32 {
+        sum(&self.first, signals, FIRST_LATE)
+    }
+
+    pub(super) fn score(&self, signals: &FileSignals) -> f32 {
+        sum(&self.all, signals, SIGNALS)
+    }
+
+    /// The probability of a file whose score is so far above what the whole list adds up to.
+    #[must_use]
+    pub fn probability_above(&self, above: f64) -> f32 {
+        #[expect(clippy::cast_possible_truncation, reason = "a score of moderate size")]
+        let above = above as f32;
+        self.probability(above)
+    }
+
+    /// How likely a file is what the task is about, 0 to 1.
+    pub(super) fn probability(&self, above: f32) -> f32 {
+        1.0 / (1.0 + libm::expf(-(self.slope * above + self.offset)))
+    }
+}
+
+fn sum(weights: &[f32], signals: &FileSignals, count: usize) -> f32 {
+    weights.iter().zip(signals).take(count).map(|(weight, signal)| weight * signal).sum()
+}

@@ -1,0 +1,208 @@
+//! Words of code and of tasks, as numbers.
+//!
+//! A name counts as itself and as its parts, each cut to its stem: `only_matching`, `onlyMatching` and `--only-matching`
+//! share one whole and two parts. Words are 32-bit hashes, so that nothing of a repository's text stands in an index;
+//! among 100,000 words of a repository one in 40,000 shares its number with another, which changes no rank that anybody
+//! would notice.
+
+use proem_text::normalise::without_marks;
+use proem_text::words::words as words_of_any_script;
+
+use crate::select::stem;
+
+/// A word's number.
+pub type Term = u32;
+
+/// What a number stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordForm {
+    /// A word, or a part of a name.
+    Part,
+    /// A name of several parts as a whole.
+    Whole,
+}
+
+/// The longest run of letters that is taken for a name, in bytes; a longer one is data.
+const LONGEST: usize = 64;
+
+/// Hands every word of `text` to `take`, in order: a name first as a whole, then in its parts.
+pub fn each_word(text: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
+    for run in text.split(|&byte| !is_of_word(byte)) {
+        if !run.is_empty() && run.len() <= LONGEST {
+            each_of_run(run, take);
+        }
+    }
+}
+
+/// The number of one word, whatever its case, stemmed.
+#[must_use]
+pub fn term_of_word(word: &str) -> Term {
+    number(stem(&word.to_lowercase()).as_bytes())
+}
+
+/// The number of a name as it is found by its whole: of one part the word's, else that of all parts joined.
+#[must_use]
+pub fn term_of_name(name: &str) -> Option<Term> {
+    let (mut whole, mut only) = (None, None);
+    each_word(name.as_bytes(), &mut |term, form| match form {
+        WordForm::Whole => whole = whole.or(Some(term)),
+        WordForm::Part => only = only.or(Some(term)),
+    });
+    whole.or(only)
+}
+
+/// FNV-1a over bytes, 32 bits of 64 that were mixed.
+pub(super) fn number(bytes: &[u8]) -> Term {
+    let hash = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half of the mixed number is what is wanted")]
+    let term = (hash ^ (hash >> 32)) as Term;
+    term
+}
+
+/// Letters, digits, what joins names, and whatever isn't ASCII.
+const fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+fn each_of_run(run: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
+    if !run.is_ascii() {
+        let text = String::from_utf8_lossy(run);
+        for word in words_of_any_script(&text) {
+            take(number(stem(&without_marks(&word)).as_bytes()), WordForm::Part);
+        }
+        return;
+    }
+    let mut parts: [(usize, usize); MOST_PARTS] = [(0, 0); MOST_PARTS];
+    let count = cut(run, &mut parts);
+    let parts = parts.get(..count).unwrap_or_default();
+    if count > 1 {
+        let mut whole = Buffer::new();
+        run.iter().filter(|&&byte| byte != b'_').for_each(|byte| whole.push(*byte));
+        take(number(whole.bytes()), WordForm::Whole);
+    }
+    for (start, end) in parts {
+        let part = run.get(*start..*end).unwrap_or_default();
+        // A digit or a letter alone tells nothing.
+        if part.len() < 2 || part.iter().all(u8::is_ascii_digit) {
+            continue;
+        }
+        let mut lower = Buffer::new();
+        part.iter().for_each(|byte| lower.push(*byte));
+        let stemmed = core::str::from_utf8(lower.bytes()).map_or(lower.bytes(), |word| stem(word).as_bytes());
+        take(number(stemmed), WordForm::Part);
+    }
+}
+
+/// The most parts of a name that are told apart; the last one has the rest.
+const MOST_PARTS: usize = 16;
+
+/// Bytes of a name in lower case, on the stack: a source has thousands of names.
+struct Buffer {
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+impl Buffer {
+    const fn new() -> Self {
+        Self { bytes: [0; LONGEST], length: 0 }
+    }
+
+    fn push(&mut self, byte: u8) {
+        if let Some(slot) = self.bytes.get_mut(self.length) {
+            *slot = byte.to_ascii_lowercase();
+            self.length = self.length.saturating_add(1);
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+/// Where the parts of a name are: cut at `_`, at changes of case, and between letters and digits.
+fn cut(run: &[u8], parts: &mut [(usize, usize); MOST_PARTS]) -> usize {
+    let mut count = 0;
+    let mut start = 0;
+    let mut add = |start: usize, end: usize| {
+        if end > start {
+            if let Some(slot) = parts.get_mut(count) {
+                *slot = (start, end);
+                count = count.saturating_add(1);
+            } else if let Some((_, last)) = parts.last_mut() {
+                *last = end;
+            }
+        }
+    };
+    for (at, pair) in run.windows(2).enumerate() {
+        let &[before, after] = pair else { continue };
+        let at = at.saturating_add(1);
+        if before == b'_' {
+            start = at;
+            continue;
+        }
+        let follows_capitals = before.is_ascii_uppercase()
+            && after.is_ascii_uppercase()
+            && run.get(at.saturating_add(1)).is_some_and(u8::is_ascii_lowercase);
+        let is_border = after == b'_'
+            || (before.is_ascii_lowercase() && after.is_ascii_uppercase())
+            || (before.is_ascii_digit() != after.is_ascii_digit())
+            || follows_capitals;
+        if is_border {
+            add(start, at);
+            start = at;
+        }
+    }
+    if run.get(start) != Some(&b'_') {
+        add(start, run.len());
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts_of(name: &str) -> Vec<&str> {
+        let mut parts = [(0, 0); MOST_PARTS];
+        let count = cut(name.as_bytes(), &mut parts);
+        parts[..count].iter().filter_map(|(start, end)| name.get(*start..*end)).collect()
+    }
+
+    #[test]
+    fn names_are_cut() {
+        for (name, expected) in [
+            ("only_matching", "only matching"),
+            ("onlyMatching", "only Matching"),
+            ("HTTPServer", "HTTP Server"),
+            ("utf8_decode", "utf 8 decode"),
+            ("__init__", "init"),
+            ("a", "a"),
+            ("_", ""),
+            ("XMLHttpRequest2", "XML Http Request 2"),
+            ("snake", "snake"),
+        ] {
+            assert_eq!(parts_of(name).join(" "), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn however_a_name_is_written_its_whole_is_the_same() {
+        let whole = term_of_name("only_matching");
+        assert!(whole.is_some());
+        assert_eq!(term_of_name("onlyMatching"), whole);
+        assert_eq!(term_of_name("OnlyMatching"), whole);
+        assert_ne!(term_of_name("matching_only"), whole);
+        assert_eq!(term_of_name("Replacer"), Some(term_of_word("replacers")));
+        assert_eq!(term_of_name("__"), None);
+    }
+
+    #[test]
+    fn what_is_no_word_gives_none() {
+        let mut seen = 0;
+        each_word(b"1 22 x ... 0xff \xff", &mut |_, _| seen += 1);
+        assert_eq!(seen, 2, "`0xff` as a whole and its letters");
+        each_word(&[b'a'; 1000], &mut |_, _| panic!("data"));
+    }
+}
