@@ -10,11 +10,13 @@
 
 pub mod answer;
 pub mod artefact;
+pub mod blocks;
 pub mod charter;
 mod classify;
 pub mod contract;
 mod date;
 mod draft;
+pub mod guidance;
 mod log;
 pub mod pipeline;
 pub mod plan;

@@ -51,6 +51,8 @@ pub struct Config {
     pub adapt: AdaptFile,
     /// How actions leave: mails, requests and the outbox.
     pub effects: EffectsFile,
+    /// Whether triage asks models. Only your own configuration decides this.
+    pub triage: TriageFile,
     /// How long git may take.
     pub git: GitFile,
     /// The embedding model, which says how similar texts are in meaning; without it, the one that
@@ -236,6 +238,16 @@ pub struct RecordsFile {
     /// After how many days runs are deleted, those of all projects; without it, 90. Only your own
     /// configuration decides this.
     pub days: Option<NonZeroU32>,
+}
+
+/// The keys of `[triage]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TriageFile {
+    /// Whether signals go to the models of the roles `small` and `large`; they don't unless this is `true`.
+    pub models: Option<bool>,
+    /// How often a call that failed is made again after a pause; without it, 2.
+    pub retries: Option<u32>,
 }
 
 /// The keys of `[adapt]`.

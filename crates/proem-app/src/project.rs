@@ -16,7 +16,7 @@ use proem_runtime::git::{GitProgram, RepositoryKind, StateLimits, discover, stat
 use proem_runtime::{Environment, TrustedFile};
 
 use crate::config::effects::EffectsFile;
-use crate::config::{BudgetFile, CatalogueFiles, Config, Dollars, KeepRecords, SpendLimits};
+use crate::config::{BudgetFile, CatalogueFiles, Config, Dollars, KeepRecords, SpendLimits, TriageFile};
 use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::places::Places;
@@ -293,7 +293,7 @@ impl OpenProject {
         }
         let own = Config::parse(CONFIG, &text)?;
         let days = self.config.records.days;
-        let effects = self.config.effects.clone();
+        let (effects, triage) = (self.config.effects.clone(), self.config.triage);
         let keys = text.parse::<toml::Table>().unwrap_or_default();
         let base = toml::Table::try_from(&self.config).map_err(|e| Error::bug("could not write TOML", e))?;
         self.config = merge(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
@@ -306,6 +306,10 @@ impl OpenProject {
             self.notes.push(format!("{CONFIG}: `effects` is ignored; only your own configuration decides it").into());
         }
         self.config.effects = effects;
+        if own.triage != TriageFile::default() {
+            self.notes.push(format!("{CONFIG}: `triage` is ignored; only your own configuration decides it").into());
+        }
+        self.config.triage = triage;
         Ok(own)
     }
 

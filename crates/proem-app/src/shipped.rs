@@ -4,9 +4,10 @@ use crate::agents::Agents;
 use crate::assemble::agent::AssembleAgent;
 use crate::risk::agent::RiskAgent;
 use crate::run::agent::PromptAgent;
+use crate::triage::models::TriageAgent;
 
 /// All of them.
 #[must_use]
 pub fn agents() -> Agents {
-    Agents::new(vec![Box::new(PromptAgent), Box::new(AssembleAgent), Box::new(RiskAgent)])
+    Agents::new(vec![Box::new(PromptAgent), Box::new(AssembleAgent), Box::new(RiskAgent), Box::new(TriageAgent)])
 }

@@ -8,16 +8,20 @@
 //! proposed before its end is the same when it is proposed again; a file that nobody vouched for decides nothing.
 
 pub mod artefacts;
+mod asking;
 pub mod charter;
+pub mod consent;
 mod cycle;
 mod decisions;
 pub mod desk;
 pub mod edit;
 pub mod init;
+pub mod models;
 pub mod normalise;
 pub mod output;
 pub mod status;
 pub mod watch;
 
+pub use self::asking::CycleModels;
 pub use self::cycle::{AskedQuestion, CycleReport, KeptOutCount};
 pub use self::desk::{IntakeCounts, TriageDesk};

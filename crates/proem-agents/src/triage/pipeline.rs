@@ -9,8 +9,10 @@
 //! was cut off halves its batch; nobody is asked once a call could not be paid, or nobody can be reached by right; the
 //! state is the calls that are over and those to come, and everything else is made anew from them.
 
+mod asking;
 mod batch;
 mod findings;
+mod ladder;
 mod stage;
 mod terms;
 
@@ -31,9 +33,11 @@ use self::{
 use super::{SanitisedSignal, SignalClassification, answer::ModelProposals};
 
 pub use self::{
+    asking::{StagePrompt, prepare_stage},
     findings::{StageExchange, StageRemark, StageTrace},
+    ladder::{BudgetLadder, LadderStep},
     stage::{ModelMix, PipelineLimits, PipelineModel, PipelineStage, StageLimits},
-    terms::{PipelineSubject, PipelineTerms, StageAsker, StageSignal, StageSubject},
+    terms::{EarlierAction, PipelineSubject, PipelineTerms, StageAsker, StageSignal, StageSubject, SubjectPolicy},
 };
 
 /// What came of all stages.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
 use proem_engine::contract::AnswerContract;
+use proem_engine::ledger::Pricing;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
@@ -17,14 +18,14 @@ use proem_guard::InstallationKey;
 use proem_llm::caller::{Caller, Wire};
 use proem_llm::cassette::{Recorder, Replayer};
 use proem_llm::client::Client;
-use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
+use proem_llm::endpoint::{Endpoint, EndpointKey};
 use proem_llm::secret::Secret;
 use proem_runtime::driver::{Directory, ServedModel};
 use proem_runtime::records::Ledger;
 use proem_runtime::{Environment, installation_key};
 use proem_store::query::RunDetail;
 
-use super::basis::{BasisSource, RecordedTexts, RunBasis};
+use super::basis::{BasisSource, RecordedTexts, RunBasis, unconnected};
 use super::record::RunRecord;
 use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::error::Error;
@@ -41,6 +42,8 @@ use crate::run::options::Carriage;
 pub struct ModelAccess {
     /// The model that is asked, and where it is.
     pub asked: ModelEndpoint,
+    /// Other models that the same run asks.
+    pub also: Vec<ModelEndpoint>,
     /// What was asked for, such as `small`.
     pub role: String,
     /// What looks at texts from outside.
@@ -82,6 +85,8 @@ pub struct AccessOptions<'o> {
     pub carriage: &'o Carriage,
     /// The most requests at once, instead of the endpoint's; `None` leaves it to that.
     pub concurrency: Option<NonZeroUsize>,
+    /// Other models that the same run asks.
+    pub also: &'o [ModelEndpoint],
 }
 
 impl ModelAccess {
@@ -108,14 +113,15 @@ impl ModelAccess {
         options: &AccessOptions<'_>,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
-        let AccessOptions { book, prompts, carriage, concurrency } = options;
+        let AccessOptions { book, prompts, carriage, concurrency, also } = options;
         let token_percent = Factors::load(&project.places)?.apply(&mut asked.model);
         if let Some(concurrency) = concurrency {
             asked.endpoint.limits.concurrency = *concurrency;
         }
         let guarding = GuardSetup::load(&project.places, &[])?;
         project.notes.extend(guarding.notes.iter().cloned());
-        let (wire, replayer) = wire(carriage, &asked)?;
+        let also = also.to_vec();
+        let (wire, replayer) = wire(carriage, &asked, &also)?;
         let key = installation_key(&project.places.key())?;
         let source = BasisSource {
             book,
@@ -129,8 +135,8 @@ impl ModelAccess {
         let (files, basis) = source.kept();
         Ok(Self {
             carriage: (*carriage).clone(),
-            caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
-            directory: directory(&asked),
+            caller: wire.map(|wire| Caller::new(wire, endpoints(&asked, &also))),
+            directory: directory(&asked, &also),
             counter: asked.model.counter(),
             replayer,
             guarding,
@@ -139,6 +145,7 @@ impl ModelAccess {
             basis,
             role,
             asked,
+            also,
         })
     }
 
@@ -155,18 +162,12 @@ impl ModelAccess {
         record: &RunRecord<'_>,
     ) -> Result<Self, Error> {
         let row = &record.detail.row;
-        let endpoint = Endpoint {
-            name: row.endpoint.clone(),
-            provider: model.provider(),
-            base_url: String::new(),
-            key: EndpointKey::None,
-            limits: EndpointLimits::default(),
-        };
+        let endpoint = unconnected(&row.endpoint, model.provider());
         let asked = ModelEndpoint { model, endpoint, arrival };
         Ok(Self {
             carriage: Carriage::Nobody,
             caller: None,
-            directory: directory(&asked),
+            directory: directory(&asked, &[]),
             counter: asked.model.counter(),
             replayer: None,
             guarding: GuardSetup::of(texts.guard(), record.places, &[])?,
@@ -175,6 +176,7 @@ impl ModelAccess {
             files: texts.files.clone(),
             basis,
             asked,
+            also: Vec::new(),
         })
     }
 
@@ -182,8 +184,28 @@ impl ModelAccess {
     pub fn connect(&mut self, endpoint: Endpoint) {
         self.asked.endpoint = endpoint;
         self.carriage = Carriage::Network;
-        self.directory = directory(&self.asked);
-        self.caller = Some(Caller::new(Wire::Live(Client::new()), vec![self.asked.endpoint.clone()]));
+        self.directory = directory(&self.asked, &self.also);
+        self.caller = Some(Caller::new(Wire::Live(Client::new()), endpoints(&self.asked, &self.also)));
+    }
+
+    /// The same run's access with other models beside.
+    #[must_use]
+    pub fn with(mut self, also: Vec<ModelEndpoint>) -> Self {
+        self.directory = directory(&self.asked, &also);
+        self.also = also;
+        self
+    }
+
+    /// All models that may be asked, the run's own first.
+    #[must_use]
+    pub fn models(&self) -> Vec<&Model> {
+        [&self.asked].into_iter().chain(&self.also).map(|asked| &asked.model).collect()
+    }
+
+    /// Whether prices hold, or all of it runs on this machine and costs nothing.
+    fn priced(&self) -> Pricing {
+        let is_free = |asked: &ModelEndpoint| asked.priced() == Pricing::Free;
+        if is_free(&self.asked) && self.also.iter().all(is_free) { Pricing::Free } else { Pricing::Listed }
     }
 
     /// Cassettes that answers come from.
@@ -228,7 +250,8 @@ impl ModelAccess {
     ) -> Result<Option<OpenRecords>, Error> {
         let mut caps = records::caps(&project.config.budget);
         caps.extend(most.map(records::run_cap));
-        let asking = CallTerms { ledger: Ledger { caps, priced: self.asked.priced() }, secrets: secrets(&self.asked) };
+        let asking =
+            CallTerms { ledger: Ledger { caps, priced: self.priced() }, secrets: secrets(&self.asked, &self.also) };
         Ok(OpenRecords::begin(project, record, Some(asking)).await?.collect(notes))
     }
 
@@ -343,18 +366,34 @@ fn name(prompt: &Prompt) -> String {
     format!("{}/{}", prompt.id.agent, prompt.id.name)
 }
 
-/// Where the model that is asked is served.
-fn directory(asked: &ModelEndpoint) -> Directory {
-    let served = ServedModel { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
-    Directory::from([(asked.model.name.clone(), served)])
+/// Where the models that are asked are served.
+fn directory(asked: &ModelEndpoint, also: &[ModelEndpoint]) -> Directory {
+    let served = |asked: &ModelEndpoint| {
+        let served = ServedModel { model: asked.model.clone(), endpoint: asked.endpoint.name.clone() };
+        (asked.model.name.clone(), served)
+    };
+    also.iter().chain([asked]).map(served).collect()
 }
 
-/// The credentials that go to the endpoint that is asked.
-fn secrets(asked: &ModelEndpoint) -> Vec<Secret> {
-    match &asked.endpoint.key {
-        EndpointKey::Loaded { secret, .. } => vec![secret.clone()],
-        EndpointKey::None | EndpointKey::Missing { .. } => Vec::new(),
+/// Where requests may go, each endpoint once.
+fn endpoints(asked: &ModelEndpoint, also: &[ModelEndpoint]) -> Vec<Endpoint> {
+    let mut endpoints = vec![asked.endpoint.clone()];
+    for other in also {
+        if endpoints.iter().all(|known| known.name != other.endpoint.name) {
+            endpoints.push(other.endpoint.clone());
+        }
     }
+    endpoints
+}
+
+/// The credentials that go to the endpoints that are asked.
+fn secrets(asked: &ModelEndpoint, also: &[ModelEndpoint]) -> Vec<Secret> {
+    let keys = endpoints(asked, also).into_iter().map(|endpoint| endpoint.key);
+    let loaded = keys.filter_map(|key| match key {
+        EndpointKey::Loaded { secret, .. } => Some(secret),
+        EndpointKey::None | EndpointKey::Missing { .. } => None,
+    });
+    loaded.collect()
 }
 
 /// Who carries requests, and the cassettes that answers come from.
@@ -362,7 +401,11 @@ fn secrets(asked: &ModelEndpoint) -> Vec<Secret> {
 /// # Errors
 ///
 /// If a folder can't be read or written.
-fn wire(carriage: &Carriage, asked: &ModelEndpoint) -> Result<(Option<Wire>, Option<Arc<Replayer>>), Error> {
+fn wire(
+    carriage: &Carriage,
+    asked: &ModelEndpoint,
+    also: &[ModelEndpoint],
+) -> Result<(Option<Wire>, Option<Arc<Replayer>>), Error> {
     let cassettes = |error: proem_llm::cassette::CassetteError| Error::invalid(error.to_string());
     Ok(match carriage {
         Carriage::Nobody => (None, None),
@@ -373,7 +416,7 @@ fn wire(carriage: &Carriage, asked: &ModelEndpoint) -> Result<(Option<Wire>, Opt
         }
         Carriage::Recorder(folder) => {
             let client = Client::new();
-            let recorder = Recorder::open(folder, secrets(asked)).map_err(cassettes)?;
+            let recorder = Recorder::open(folder, secrets(asked, also)).map_err(cassettes)?;
             (Some(Wire::Recorded(client, Arc::new(recorder))), None)
         }
     })

@@ -98,7 +98,8 @@ impl RunBase {
             prompt: all.first().and_then(|prompt| prompt.file.header.model.as_deref()),
         };
         let asked = ModelAccess::located(&wanted, project)?;
-        let access = AccessOptions { book: &book, prompts: &all, carriage: &options.carriage, concurrency: None };
+        let access =
+            AccessOptions { book: &book, prompts: &all, carriage: &options.carriage, concurrency: None, also: &[] };
         let access = ModelAccess::new(asked, &access, project)?;
         let settings = BaseSettings {
             proem: env!("CARGO_PKG_VERSION").to_owned(),

@@ -6,18 +6,20 @@
 use std::collections::BTreeMap;
 
 use proem_engine::assembly::PromptId;
+use proem_engine::call::Arrival;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::providers::{Model, Provider, Providers};
+use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
 use proem_store::Store;
 use proem_store::query::{RunDetail, RunRow};
 use proem_store::record;
 use serde::{Deserialize, Serialize};
 
-use crate::calling;
+use crate::calling::{self, ModelEndpoint};
 use crate::config::{ProviderFile, ServerProtocol};
 use crate::factors::scale;
 use crate::guarding::GuardFiles;
@@ -44,6 +46,82 @@ pub struct RunBasis {
     token_percent: Option<usize>,
     /// The id of the installation's key, without which delimiters differ.
     key: String,
+}
+
+/// Another model of the same run, as it was known then.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelBasis {
+    /// The model.
+    model: String,
+    /// The endpoint's name in configuration.
+    pub endpoint: String,
+    /// The protocol of the endpoint.
+    protocol: ServerProtocol,
+    /// What configuration said about the endpoint and its models.
+    provider: ProviderFile,
+    /// What an estimate of tokens is scaled by here, in hundredths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token_percent: Option<usize>,
+}
+
+impl ModelBasis {
+    /// What is kept of a model that is asked, of which configuration says `provider`.
+    #[must_use]
+    pub fn new(asked: &ModelEndpoint, provider: ProviderFile, token_percent: Option<usize>) -> Self {
+        let protocol = protocol(asked.model.provider());
+        let (model, endpoint) = (asked.model.name.clone(), asked.endpoint.name.clone());
+        Self { model, endpoint, protocol, provider, token_percent }
+    }
+
+    /// The model as the recorded table and configuration have it. Nothing can be sent to it before it is given an
+    /// endpoint.
+    ///
+    /// # Errors
+    ///
+    /// In words, if the table is missing or can't be read.
+    pub fn read(&self, texts: &RecordedTexts, arrival: Arrival) -> Result<ModelEndpoint, String> {
+        let providers = models(texts)?;
+        let mut model =
+            calling::model(&providers, &self.model, &self.endpoint, provider(self.protocol), &self.provider);
+        if let Some(percent) = self.token_percent {
+            scale(&mut model, percent);
+        }
+        let endpoint = unconnected(&self.endpoint, model.provider());
+        Ok(ModelEndpoint { model, endpoint, arrival })
+    }
+}
+
+/// An endpoint that nothing can be sent to.
+#[must_use]
+pub fn unconnected(name: &str, provider: Provider) -> Endpoint {
+    Endpoint {
+        name: name.to_owned(),
+        provider,
+        base_url: String::new(),
+        key: EndpointKey::None,
+        limits: EndpointLimits::default(),
+    }
+}
+
+const fn protocol(provider: Provider) -> ServerProtocol {
+    match provider {
+        Provider::Anthropic => ServerProtocol::Anthropic,
+        Provider::OpenAi => ServerProtocol::OpenAi,
+    }
+}
+
+const fn provider(protocol: ServerProtocol) -> Provider {
+    match protocol {
+        ServerProtocol::Anthropic => Provider::Anthropic,
+        ServerProtocol::OpenAi => Provider::OpenAi,
+    }
+}
+
+/// The recorded table of models.
+fn models(texts: &RecordedTexts) -> Result<Providers, String> {
+    let table = texts.files.get(MODELS_FILE).ok_or_else(|| format!("`{MODELS_FILE}` is missing"))?;
+    Providers::parse(table).map_err(|error| error.to_string())
 }
 
 /// Who wrote a file of the prompt, and what it is.
@@ -100,10 +178,7 @@ impl BasisSource<'_> {
         }
         files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
         files.extend(guard_files(self.guard));
-        let protocol = match self.model.provider() {
-            Provider::Anthropic => ServerProtocol::Anthropic,
-            Provider::OpenAi => ServerProtocol::OpenAi,
-        };
+        let protocol = protocol(self.model.provider());
         let (provider, token_percent, key) = (self.provider, self.token_percent, self.key.id());
         (files, RunBasis { book, protocol, provider, token_percent, key })
     }
@@ -218,13 +293,8 @@ impl RunBasis {
     ///
     /// In words, if the table is missing or can't be read.
     pub fn model(&self, row: &RunRow, texts: &RecordedTexts) -> Result<Model, String> {
-        let providers = texts.files.get(MODELS_FILE).ok_or_else(|| format!("`{MODELS_FILE}` is missing"))?;
-        let providers = Providers::parse(providers).map_err(|error| error.to_string())?;
-        let protocol = match self.protocol {
-            ServerProtocol::Anthropic => Provider::Anthropic,
-            ServerProtocol::OpenAi => Provider::OpenAi,
-        };
-        let mut model = calling::model(&providers, &row.model, &row.endpoint, protocol, &self.provider);
+        let providers = models(texts)?;
+        let mut model = calling::model(&providers, &row.model, &row.endpoint, provider(self.protocol), &self.provider);
         if let Some(percent) = self.token_percent {
             scale(&mut model, percent);
         }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use proem_agents::triage::pipeline::SubjectPolicy;
 use proem_engine::policy::Policy;
 use proem_runtime::files;
 
@@ -34,6 +35,23 @@ pub fn in_force(project: &OpenProject) -> Result<Noted<Policy>, Error> {
     }
     let note = format!("{PROJECT_POLICY} is not trusted, so it only makes the policy narrower");
     Ok(Noted { value: own.narrowed_by(&theirs), notes: vec![Note::hinting(note, Hint::ReviewTrust)] })
+}
+
+/// The same policy with the texts that it is read from, for a record that it is made anew from.
+///
+/// # Errors
+///
+/// As [`in_force`].
+pub fn texts(project: &OpenProject) -> Result<SubjectPolicy, Error> {
+    let own = match files::read_text(&project.places.policy(), MAX_POLICY) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Policy::shipped_text().to_owned(),
+        Err(error) => return Err(Error::invalid(format!("could not read the policy: {error}"))),
+    };
+    let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(SubjectPolicy::read(own, None)?) };
+    let theirs = String::from_utf8_lossy(&bytes).into_owned();
+    let is_trusted = project.vouched.has(PROJECT_POLICY, &hash(&bytes));
+    Ok(if is_trusted { SubjectPolicy::read(theirs, None)? } else { SubjectPolicy::read(own, Some(theirs))? })
 }
 
 /// The bytes of the two files that the policy is made of, by which a change is seen.

@@ -181,6 +181,7 @@ fn investigator(
         prompts: &[decision, synthesis],
         carriage: &Carriage::taped(wished.record.clone(), wished.replay.clone()),
         concurrency: Some(asked.endpoint.limits.concurrency.min(options.concurrency)),
+        also: &[],
     };
     Ok(Ok(ModelAccess::new((asked, role), &access, project)?))
 }

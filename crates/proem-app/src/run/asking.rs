@@ -256,7 +256,7 @@ pub(super) fn unwritten(
 }
 
 /// How good a result is; `None` where it says nothing about the prompt.
-pub(super) fn evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
+pub(crate) fn evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
     let issue = profile::of_outcome(outcome)?;
     Some(Evaluation { agent: format!("{}/{}", id.agent, id.name), kind: id.agent.clone(), issue })
 }

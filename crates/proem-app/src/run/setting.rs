@@ -69,6 +69,7 @@ impl RunSetting {
             prompts: &[&prompt],
             carriage: &options.carriage,
             concurrency: options.concurrency,
+            also: &[],
         };
         let access = ModelAccess::new(asked, &access, project)?;
         let recipe = RunRecipe {

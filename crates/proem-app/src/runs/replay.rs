@@ -49,8 +49,8 @@ pub async fn replayed(
     let versions = versions(&detail).ok_or_else(unknown)?.changed();
     let read = read.map_err(|why| refused(&detail, blamed(&versions, why)))?;
     let mut machine = read.run.machine();
-    let model = &read.run.access().asked.model;
-    let report = replay(&store, &detail, model, &mut machine, |end| end.outcome.clone()).await?.between(&versions);
+    let models = read.run.access().models();
+    let report = replay(&store, &detail, &models, &mut machine, |end| end.outcome.clone()).await?.between(&versions);
     drop(machine);
     store.close().await;
     match read.changed {

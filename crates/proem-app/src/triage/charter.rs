@@ -32,6 +32,16 @@ pub fn read(project: &OpenProject) -> Result<ProjectCharter, Error> {
     Ok(charter)
 }
 
+/// The text of the file that [`read`] reads.
+///
+/// # Errors
+///
+/// If it can't be read.
+pub fn text(project: &OpenProject) -> Result<String, Error> {
+    let bytes = project.read(CHARTER)?.unwrap_or_default();
+    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{CHARTER} is not UTF-8")))
+}
+
 /// Reads the bytes of the file, trusted or not.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proem_agents::screen::Screening;
 use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
+use proem_agents::triage::pipeline::StageTrace;
 use proem_agents::triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
@@ -26,6 +27,7 @@ use proem_text::{Label, Source, hex};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
+use super::asking::{AskedCycle, CycleModels};
 use super::desk::{BySender, TriageDesk};
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::ProposalFate;
@@ -69,6 +71,10 @@ pub struct CycleReport {
     pub kept_out: Vec<KeptOutCount>,
     /// What could not be done, in words of ours.
     pub problems: Vec<String>,
+    /// The runs that asked models, by their short ids.
+    pub runs: Vec<String>,
+    /// What became of each signal, stage by stage, where models were asked: its id, and the stages.
+    pub ways: Vec<(String, Vec<StageTrace>)>,
 }
 
 /// A question that was asked.
@@ -113,13 +119,15 @@ impl CycleReport {
         self.kept_out.sort_by_key(|count| (std::cmp::Reverse(count.fields), count.sender.clone()));
         self.problems.extend(other.problems);
         self.problems.dedup();
+        self.runs.extend(other.runs);
+        self.ways.extend(other.ways);
     }
 }
 
 /// A signal with what of it may go on.
-struct ReadSignal {
-    signal: ProjectSignal,
-    sanitised: SanitisedSignal,
+pub(super) struct ReadSignal {
+    pub(super) signal: ProjectSignal,
+    pub(super) sanitised: SanitisedSignal,
 }
 
 impl TriageDesk<'_> {
@@ -130,6 +138,21 @@ impl TriageDesk<'_> {
     ///
     /// If the records can't be read or written; what was handled before stays handled.
     pub async fn work(&self, progress: &mut dyn FnMut(usize)) -> Result<CycleReport, Error> {
+        self.work_with(None, progress).await
+    }
+
+    /// The same with models, where there are any. A cycle that is planned again because somebody was faster asks them
+    /// nothing twice.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::work`], and if nothing can be sent or recorded; what a call came to is in the report.
+    pub async fn work_with(
+        &self,
+        mut models: Option<CycleModels<'_>>,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<CycleReport, Error> {
+        let mut asked: Option<AskedCycle> = None;
         let mut report = CycleReport::default();
         let mut tries = 0_usize;
         loop {
@@ -151,7 +174,14 @@ impl TriageDesk<'_> {
                 let sanitised = sanitise(&signal, screening);
                 read.push(ReadSignal { signal, sanitised });
             }
-            match self.cycle(&read, began).await? {
+            let about: Vec<SignalRevision> = read.iter().map(|read| SignalRevision::from(&read.signal)).collect();
+            if asked.as_ref().is_none_or(|asked| asked.about != about) {
+                asked = match &mut models {
+                    Some(models) => self.ask_models(models, &read, about).await?,
+                    None => None,
+                };
+            }
+            match self.cycle(&read, began, asked.as_ref()).await? {
                 Some(done) => {
                     report.join(done);
                     progress(report.outcomes.len());
@@ -171,22 +201,28 @@ impl TriageDesk<'_> {
     }
 
     /// One cycle; `None` if somebody was faster.
-    async fn cycle(&self, read: &[ReadSignal], began: Time) -> Result<Option<CycleReport>, Error> {
+    async fn cycle(
+        &self,
+        read: &[ReadSignal],
+        began: Time,
+        asked: Option<&AskedCycle>,
+    ) -> Result<Option<CycleReport>, Error> {
         let batch: Vec<SignalInBatch<'_>> =
             read.iter().map(|read| SignalInBatch { signal: &read.signal, sanitised: &read.sanitised }).collect();
-        let classified = classify(&batch, ClassificationContext { lexicon: &self.lexicon, project: &self.people });
+        let by_rules = || classify(&batch, ClassificationContext { lexicon: &self.lexicon, project: &self.people });
+        let classified = asked.map_or_else(by_rules, |asked| asked.end.classified.clone());
+        let suspected = asked.map(|asked| asked.end.sanitised.iter().collect());
+        let sanitised: Vec<_> = suspected.unwrap_or_else(|| read.iter().map(|read| &read.sanitised).collect());
         let members: Vec<CycleMember<'_>> = read
             .iter()
+            .zip(sanitised)
             .zip(&classified)
-            .map(|(read, classification)| CycleMember {
-                signal: &read.signal,
-                sanitised: &read.sanitised,
-                classification,
-            })
+            .map(|((read, sanitised), classification)| CycleMember { signal: &read.signal, sanitised, classification })
             .collect();
         let artefacts = self.artefacts().await?;
         let actor = ArtefactActor::System("triage".to_owned());
-        let proposals = &ModelProposals::default();
+        let none = ModelProposals::default();
+        let proposals = asked.map_or(&none, |asked| &asked.end.proposals);
         let context = CycleContext {
             charter: &self.charter,
             level: self.desk.level(),
@@ -199,6 +235,7 @@ impl TriageDesk<'_> {
         };
         let plan = plan(&members, &context);
         let mut report = CycleReport::default();
+        asked.into_iter().for_each(|asked| asked.tell(&mut report));
         self.keep_out(read, &mut report).await?;
         self.ask(&plan, &mut report).await?;
         self.propose(&plan, &mut report).await?;
@@ -220,7 +257,7 @@ impl TriageDesk<'_> {
     }
 
     /// Whether rules may change artefacts: the level, and the list that the policy has them on.
-    fn gate(&self) -> ArtefactGate {
+    pub(super) fn gate(&self) -> ArtefactGate {
         let level = self.desk.level();
         let by_level = RecommendationFate::of(RecommendedAction::UpdateArtefact, level) == RecommendationFate::Onward;
         let terms = self.desk.policy.action("artefact_update");

@@ -260,7 +260,7 @@ enum Work<'w> {
 /// A runtime for calls, and a token that the first ^C cancels; the second one ends the process.
 ///
 /// The runs themselves stay on this thread; a second one moves the bytes and hears ^C.
-pub(super) fn calling<T>(
+pub(crate) fn calling<T>(
     work: impl AsyncFnOnce(CancellationToken) -> Result<T, CommandFailure>,
 ) -> Result<T, CommandFailure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()

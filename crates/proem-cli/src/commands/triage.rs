@@ -1,6 +1,7 @@
 //! `proem triage`: signals about a project become artefacts, actions and questions.
 
 mod init;
+mod models;
 mod normalise;
 mod purge;
 mod run;

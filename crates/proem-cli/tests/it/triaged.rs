@@ -4,6 +4,7 @@ mod attack;
 mod held;
 mod hostile;
 mod input;
+mod models;
 
 use serde_json::{Value as Json, json};
 

@@ -63,7 +63,7 @@ pub struct ReplayReport {
 /// its parents did before.
 ///
 /// `machine` is made today from the recorded inputs, prompts, profile and settings, and has taken no event;
-/// `model` is the recorded one. `as_kept` says what a record has of the machine's outcome.
+/// `models` are the recorded ones, the run's own first. `as_kept` says what a record has of the machine's outcome.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ pub struct ReplayReport {
 pub async fn replay<M: Machine>(
     store: &Store,
     detail: &RunDetail,
-    model: &Model,
+    models: &[&Model],
     machine: &mut M,
     as_kept: impl Fn(&M::Outcome) -> Outcome,
 ) -> Result<ReplayReport, Error> {
@@ -98,7 +98,7 @@ pub async fn replay<M: Machine>(
                 for (id, effect) in effects {
                     let Effect::Call { request } = effect else { continue };
                     let replaying = ReplayedCall { effect: id, request: &request, next: events.peek().copied() };
-                    record.compare(&mut replayed, &replaying, model)?;
+                    record.compare(&mut replayed, &replaying, models)?;
                 }
             }
             Step::Done(outcome) => {
@@ -232,8 +232,15 @@ impl RunRecord {
     }
 
     /// Compares a call's request with the recorded one.
-    fn compare(&self, replayed: &mut ReplayReport, replaying: &ReplayedCall<'_>, model: &Model) -> Result<(), Error> {
+    fn compare(
+        &self,
+        replayed: &mut ReplayReport,
+        replaying: &ReplayedCall<'_>,
+        models: &[&Model],
+    ) -> Result<(), Error> {
         let &ReplayedCall { effect, request, next } = replaying;
+        let named = models.iter().find(|model| model.name == request.model).or_else(|| models.first());
+        let Some(model) = named.copied() else { return Err(self.missing("the model of a request")) };
         let plan = plan_request(request, model, model.counter().as_ref());
         let encoded = encode(request, model, &plan);
         let Some(call) = self.calls.get(&effect) else {

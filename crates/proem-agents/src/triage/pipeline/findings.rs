@@ -142,10 +142,12 @@ impl<'t> Findings<'t> {
     /// Signals as a stage is told of them.
     pub(super) fn signals(&self, members: &[usize]) -> Vec<StageSignal<'_>> {
         let of = |place: &usize| {
+            let (signal, sanitised) = (self.terms.subject.signals.get(*place)?, self.sanitised.get(*place)?);
             Some(StageSignal {
-                signal: self.terms.subject.signals.get(*place)?,
+                signal,
+                ticket: sanitised.name("ticket").and(signal.ticket.as_ref()),
                 content: self.contents.get(*place)?,
-                is_flagged: self.sanitised.get(*place)?.verdict == Verdict::Flag,
+                is_flagged: sanitised.verdict == Verdict::Flag,
                 classification: self.classification(*place)?,
             })
         };

@@ -2,11 +2,13 @@
 
 use proem_engine::{
     Error, ErrorKind,
+    effect::ActionState,
     ordered::OrderedJson,
-    policy::AutonomyLevel,
+    policy::{AutonomyLevel, Policy},
     run::{ExchangeTerms, Time},
 };
-use proem_guard::Untrusted;
+use proem_guard::{LabelTree, Untrusted};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::stage::{ModelMix, PipelineLimits, PipelineModel, PipelineStage};
@@ -17,6 +19,7 @@ use crate::{
         ProjectSignal, SignalClassification, TriageLexicon,
         answer::DraftRules,
         artefact::Artefact,
+        blocks::{RecentAction, RecentActionState},
         charter::ProjectCharter,
         plan::{ArtefactGate, ArtefactSet},
     },
@@ -39,8 +42,96 @@ pub struct PipelineSubject {
     pub gate: ArtefactGate,
     /// Which models there is money for.
     pub mix: ModelMix,
+    /// The policy in force.
+    pub policy: SubjectPolicy,
+    /// What was done in the last 24 hours, oldest first.
+    pub actions: Vec<EarlierAction>,
     /// The time of the cycle.
     pub now: Time,
+}
+
+/// The policy in force, with the texts that it was read from.
+#[derive(Debug, Clone)]
+pub struct SubjectPolicy {
+    /// The policy's own text, and that of one that only makes it narrower, if there is one.
+    texts: Vec<String>,
+    policy: Policy,
+}
+
+/// By the texts.
+impl PartialEq for SubjectPolicy {
+    fn eq(&self, other: &Self) -> bool {
+        self.texts == other.texts
+    }
+}
+
+impl SubjectPolicy {
+    /// A policy, made narrower by another one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if one of them is none.
+    pub fn read(base: String, narrower: Option<String>) -> Result<Self, Error> {
+        let mut policy = Policy::parse(&base, "policy")?;
+        if let Some(narrower) = &narrower {
+            policy = policy.narrowed_by(&Policy::parse(narrower, "policy")?);
+        }
+        Ok(Self { texts: [base].into_iter().chain(narrower).collect(), policy })
+    }
+
+    /// The policy.
+    #[must_use]
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+}
+
+/// An action of the last 24 hours, in words of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierAction {
+    /// When it was proposed.
+    pub at: Time,
+    /// Its name.
+    pub action: String,
+    /// Where it stands.
+    #[serde(with = "state_word")]
+    pub state: ActionState,
+}
+
+/// A state by its word.
+mod state_word {
+    use proem_engine::effect::ActionState;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(state: &ActionState, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(state.as_str())
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<ActionState, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let known = ActionState::ALL.into_iter().find(|state| state.as_str() == word);
+        known.ok_or_else(|| D::Error::custom("this is no state of an action"))
+    }
+}
+
+impl EarlierAction {
+    /// As a prompt is told of it.
+    pub(super) fn told(&self) -> RecentAction {
+        let state = match self.state {
+            ActionState::Executed => RecentActionState::Executed,
+            ActionState::Proposed
+            | ActionState::Held
+            | ActionState::Waiting
+            | ActionState::Approved
+            | ActionState::Executing
+            | ActionState::Resend
+            | ActionState::Resending => RecentActionState::Pending,
+            ActionState::Unknown => RecentActionState::Unknown,
+            ended => RecentActionState::Ended(ended.as_str()),
+        };
+        let description = LabelTree::from(self.action.as_str());
+        RecentAction { at: self.at, action: self.action.clone(), description, state, confidence: None }
+    }
 }
 
 impl PipelineSubject {
@@ -62,7 +153,9 @@ impl PipelineSubject {
             "gate": self.gate == ArtefactGate::Permitted,
             "level": self.level.as_str(),
             "mix": self.mix,
+            "actions": self.actions,
             "now": self.now.0,
+            "policy": self.policy.texts,
             "signals": signals.collect::<Result<Vec<_>, _>>()?,
         })
         .into())
@@ -100,6 +193,13 @@ impl PipelineSubject {
             level: AutonomyLevel::of_name(text("level")?).ok_or_else(|| wrong("level"))?,
             gate: if may { ArtefactGate::Permitted } else { ArtefactGate::Withheld },
             mix: mix.ok_or_else(|| wrong("mix"))?,
+            policy: {
+                let mut texts = texts("policy")?.into_iter().map(str::to_owned);
+                let base = texts.next().ok_or_else(|| wrong("policy"))?;
+                SubjectPolicy::read(base, texts.next())?
+            },
+            actions: serde_json::from_value(inputs.get("actions").cloned().unwrap_or_default())
+                .map_err(|_| wrong("actions"))?,
             now: Time(inputs.get("now").and_then(Json::as_i64).ok_or_else(|| wrong("now"))?),
             charter_text,
         })
@@ -124,6 +224,8 @@ pub struct StageSignal<'s> {
     pub signal: &'s ProjectSignal,
     /// What of its texts may be read.
     pub content: &'s Untrusted<String>,
+    /// The name of its ticket, unless that is kept out.
+    pub ticket: Option<&'s Untrusted<String>>,
     /// Whether that is suspected: it is shown with a mark at each word.
     pub is_flagged: bool,
     /// What is known of it by then.

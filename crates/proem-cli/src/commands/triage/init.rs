@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::operator::{Consent, Operator};
+use proem_app::places::Places;
 use proem_app::triage::charter::CHARTER;
+use proem_app::triage::consent::{self, ModelConsent, ModelDestination};
 use proem_app::triage::init::{CharterValues, plan};
 use proem_engine::policy::AutonomyLevel;
 
@@ -52,6 +54,9 @@ pub(crate) struct Init {
     /// What was promised, as NAME=DAY
     #[arg(long, value_name = "NAME=DAY")]
     milestone: Vec<String>,
+    /// Whether signals may go to models: yes or no; at a terminal it is asked
+    #[arg(long, value_name = "ANSWER", value_parser = ["yes", "no"])]
+    models: Option<String>,
     /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: PathBuf,
@@ -78,8 +83,41 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
     if !agreed {
         ui::note("it is not trusted yet; review it with `proem trust`");
     }
+    models(args, operator.as_mut(), &places)?;
     ui::aside("next: `proem triage run FILE…` takes signals in\n");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks whether signals may go to models, and keeps the answer in the user's configuration.
+fn models(args: &Init, operator: Option<&mut Operator>, places: &Places) -> Result<(), CommandFailure> {
+    let answer = match (args.models.as_deref(), operator) {
+        (Some("yes"), _) => ModelConsent::Given,
+        (Some(_), _) => ModelConsent::Refused,
+        // Without an answer nothing goes anywhere.
+        (None, None) => return Ok(()),
+        (None, Some(operator)) => {
+            // Roles that stand for nothing are no reason to fail here: then no model can be asked anyway.
+            let Ok(destinations) = consent::destinations(&args.root, places) else { return Ok(()) };
+            let mut said = String::from(
+                "\nWith models, triage also weighs and drafts. Then these leave this machine, after what looks like an \
+                 attack was kept out: the texts of signals with their senders' addresses, open items of the artefacts, \
+                 and the names and addresses of the project's stakeholders. They go to:\n",
+            );
+            for destination in destinations {
+                let ModelDestination { role, model, endpoint, address } = destination;
+                said.push_str(&format!("  {role:6} {model} at {endpoint} ({address})\n"));
+            }
+            ui::aside(&said);
+            match ui::confirm(operator, "May triage ask these models?")? {
+                Consent::Yes => ModelConsent::Given,
+                Consent::No => ModelConsent::Refused,
+            }
+        }
+    };
+    consent::keep(places, answer)?;
+    let words = if answer == ModelConsent::Given { "may be asked" } else { "are not asked" };
+    ui::aside(&format!("models {words}; `triage.models` in your configuration says so\n"));
+    Ok(())
 }
 
 fn values(args: &Init, operator: Option<&mut Operator>) -> Result<CharterValues, CommandFailure> {

@@ -5,26 +5,33 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use proem_agents::triage::artefact::{ArtefactField, ItemChangeKind};
+use proem_agents::triage::pipeline::{LadderStep, ModelMix, PipelineSubject};
 use proem_agents::triage::plan::SignalOutcomeKind;
 use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
 use proem_app::effects::escalations;
 use proem_app::project::OpenProject;
+use proem_app::triage::models::TriageRun;
 use proem_app::triage::normalise::{NormaliseOptions, SignalFile};
 use proem_app::triage::output::TriageOutput;
-use proem_app::triage::{CycleReport, IntakeCounts, TriageDesk};
+use proem_app::triage::{CycleModels, CycleReport, IntakeCounts, TriageDesk};
 use proem_app::{records, when};
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::show;
 use proem_store::StoreAccess;
 use proem_text::json;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
+use super::models::ModelArgs;
+use crate::commands::run::calling;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Without a model: signals are read by rules and a lexicon, nothing is drafted, and everything is labelled
-`degraded`. What a signal says is shown as somebody else's words; what looks like an attack is kept out and
+`degraded`. With `triage.models = true` in your configuration, which `proem triage init` asks about, the models
+of the roles `small` and `large` sanitise, classify, weigh and draft; rules check every answer, and stand in
+where there is none. What a signal says is shown as somebody else's words; what looks like an attack is kept out and
 waits in `proem queue quarantine`. The same file a second time changes nothing.
 
 --fail-on gives exit code 1: `waiting` if something waits for you, `critical` if something critical came,
@@ -33,6 +40,8 @@ waits in `proem queue quarantine`. The same file a second time changes nothing.
 Examples:
   proem triage run backlog.json webhooks.jsonl status.eml
   proem triage run - < webhook.json
+  proem triage run status.eml --dry-run                 # what would be sent to a model
+  proem triage run events.jsonl --max-cost 0.05 --explain jira:comment:10042
   proem triage run events.jsonl --json --fail-on critical";
 
 /// The most lines of each part of the summary.
@@ -46,6 +55,8 @@ pub(crate) struct Run {
     /// Count the files as the whole answer of a search, so that figures of the backlog are known
     #[arg(long)]
     whole_backlog: bool,
+    #[command(flatten)]
+    models: ModelArgs,
     /// Exit with 1 in these cases
     #[arg(long, value_name = "CASE", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
@@ -69,23 +80,122 @@ enum FailOn {
 }
 
 pub(super) fn run(args: &Run) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+    let (project, models) = args.models.open(&args.root)?;
+    if args.models.dry_run {
+        return dry_run(args, &project, models);
+    }
+    match models {
+        None => records::blocking(async { worked(args, &project, None).await }),
+        Some(models) => calling(async |stop| worked(args, &project, Some((models, stop))).await),
+    }
+}
+
+async fn worked(
+    args: &Run,
+    project: &OpenProject,
+    models: Option<(TriageRun, CancellationToken)>,
+) -> Result<ExitCode, CommandFailure> {
+    let desk = ui::tell(TriageDesk::open(project, StoreAccess::Write).await?);
+    let done = match models {
+        None => work(args, &desk, None).await,
+        Some((mut run, stop)) => {
+            let step = desk.ladder().await?;
+            let mut options = args.models.options();
+            let mix = match step {
+                LadderStep::Asks { mix, left } => {
+                    options.most = options.most.map_or(Some(left), |most| Some(most.min(left)));
+                    Some(mix)
+                }
+                LadderStep::Spent => None,
+            };
+            ui::note(&ladder_words(step));
+            let mut notes = Vec::new();
+            let opened = run.begin(project, &options, &mut notes).await;
+            ui::notes(&notes);
+            let records = opened?;
+            let models = mix.map(|mix| CycleModels { run: &mut run, records: records.as_ref(), stop: &stop, mix });
+            let done = work(args, &desk, models).await;
+            if let Some(records) = records {
+                ui::notes(records.end().await.as_slice());
+            }
+            done
+        }
+    };
+    desk.close().await;
+    let (counts, report, unreadable) = done?;
+    let shown = if args.json {
+        ui::document(&json::pretty(&json!(TriageOutput::new(Some(counts), &report))))
+    } else {
+        ui::listing(&page(counts, &report))
+    };
+    shown?;
+    if let Some(id) = &args.models.explain {
+        ui::aside(&way(id, &report));
+    }
+    Ok(code(args, counts, &report, unreadable))
+}
+
+/// Where on its budget's ladder triage stands.
+fn ladder_words(step: LadderStep) -> String {
+    let (words, left) = match step {
+        LadderStep::Asks { mix: ModelMix::Both, left } => ("both models are asked", left),
+        LadderStep::Asks { mix: ModelMix::LargeIfDemanded, left } => {
+            ("the large model is asked only where a rule demands it", left)
+        }
+        LadderStep::Asks { mix: ModelMix::SmallOnly, left } => ("only the small model is asked", left),
+        LadderStep::Spent => return "the budget of triage is spent, so no model is asked".to_owned(),
+    };
+    format!("budget of triage: {words}; {left} left")
+}
+
+/// Prints what would be sent first; nothing is taken in.
+fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Result<ExitCode, CommandFailure> {
+    let Some(mut models) = models else {
+        return Err(CommandFailure::usage("no model would be asked; nothing would be sent"));
+    };
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Write).await?);
-        let done = work(args, &desk).await;
+        let desk = ui::tell(TriageDesk::open(project, StoreAccess::Read).await?);
+        let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
+        let mut signals = Vec::new();
+        for path in &args.files {
+            let name = show::terminal_str(&path.to_string_lossy()).into_string();
+            let mut opened =
+                open(path, &options).map_err(|error| CommandFailure::outside(format!("`{name}` {error}")))?;
+            for part in opened.parts() {
+                signals.extend(part.signals);
+            }
+        }
+        let subject = desk.subject(ModelMix::default()).await;
         desk.close().await;
-        let (counts, report, unreadable) = done?;
-        let shown = if args.json {
-            ui::document(&json::pretty(&json!(TriageOutput::new(Some(counts), &report))))
-        } else {
-            ui::listing(&page(counts, &report))
-        };
-        shown?;
-        Ok(code(args, counts, &report, unreadable))
+        models.about(PipelineSubject { signals, ..subject? })?;
+        for request in models.first_requests()? {
+            ui::document(&json::pretty(&request))?;
+        }
+        Ok(ExitCode::SUCCESS)
     })
 }
 
-async fn work(args: &Run, desk: &TriageDesk<'_>) -> Result<(IntakeCounts, CycleReport, bool), CommandFailure> {
+/// A signal's way through the stages.
+fn way(id: &str, report: &CycleReport) -> String {
+    let Some((_, stages)) = report.ways.iter().find(|(known, _)| known == id) else {
+        return "no stage asked a model about this signal; rules alone said what it is about\n".to_owned();
+    };
+    let mut out = String::new();
+    for stage in stages {
+        out.push_str(&format!("{:16} {}\n", stage.stage.as_str(), stage.came));
+        if let Some(said) = &stage.said {
+            let said = show::terminal_capped(said, 300).into_string();
+            out.push_str(&format!("{:16} it says: {said}\n", ""));
+        }
+    }
+    out
+}
+
+async fn work(
+    args: &Run,
+    desk: &TriageDesk<'_>,
+    models: Option<CycleModels<'_>>,
+) -> Result<(IntakeCounts, CycleReport, bool), CommandFailure> {
     let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
     let mut counts = IntakeCounts::default();
     let mut unreadable = false;
@@ -130,7 +240,7 @@ async fn work(args: &Run, desk: &TriageDesk<'_>) -> Result<(IntakeCounts, CycleR
         ui::note("the project's `status` is not active, so signals are taken in and wait");
     }
     let bar = ui::working("reading signals");
-    let report = desk.work(&mut |handled| bar.set_message(format!("{handled} signals handled"))).await;
+    let report = desk.work_with(models, &mut |handled| bar.set_message(format!("{handled} signals handled"))).await;
     bar.finish_and_clear();
     Ok((counts, report?, unreadable))
 }
@@ -188,7 +298,16 @@ fn page(counts: IntakeCounts, report: &CycleReport) -> String {
     for problem in &report.problems {
         out.push_str(&format!("{}  {problem}\n", styled(YELLOW, "problem ")));
     }
-    out.push_str(&format!("{}\n", styled(DIM, "degraded: read by rules and a lexicon, without a model")));
+    let by_rules = report.outcomes.iter().filter(|outcome| outcome.is_degraded).count();
+    let asked = report.runs.join(", ");
+    let note = match by_rules {
+        _ if report.ways.is_empty() => "degraded: read by rules and a lexicon, without a model".to_owned(),
+        0 => format!("models were asked: run {asked}"),
+        some => {
+            format!("models were asked: run {asked}; degraded: rules alone read {}", counted(number(some), "signal"))
+        }
+    };
+    out.push_str(&format!("{}\n", styled(DIM, &note)));
     out
 }
 

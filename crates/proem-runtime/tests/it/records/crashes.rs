@@ -137,7 +137,7 @@ async fn a_fork_leaves_its_parent_as_it_is() {
     let terms = crate::records::scene::terms();
     let mut machine = proem_engine::run::Exchange::new(terms.of(), scene.request());
     let replayed =
-        proem_runtime::records::replay(&store, &fork, &scene.model(), &mut machine, Outcome::clone).await.unwrap();
+        proem_runtime::records::replay(&store, &fork, &[&scene.model()], &mut machine, Outcome::clone).await.unwrap();
     assert_eq!((replayed.difference, replayed.calls), (None, 1));
 }
 

@@ -255,7 +255,7 @@ async fn replayed(scene: &Scene, store: &Store, run: &str) -> proem_runtime::rec
     let bench = Bench::new(scene);
     let mut machine = Investigation::new(bench.terms(), subject());
     let detail = store.run(&id(run)).await.unwrap();
-    replay(store, &detail, &bench.model, &mut machine, as_kept).await.unwrap()
+    replay(store, &detail, &[&bench.model], &mut machine, as_kept).await.unwrap()
 }
 
 #[tokio::test]
@@ -333,7 +333,7 @@ async fn another_subject_is_the_first_difference() {
     let detail = store.run(&id("1")).await.unwrap();
     let other = Subject { subject: "Stop".to_owned(), ..subject() };
     let mut machine = Investigation::new(bench.terms(), other);
-    let replayed = replay(&store, &detail, &bench.model, &mut machine, as_kept).await.unwrap();
+    let replayed = replay(&store, &detail, &[&bench.model], &mut machine, as_kept).await.unwrap();
     let difference = replayed.difference.unwrap();
     assert_eq!((difference.call, difference.what.as_str()), (0, "section message"), "{difference:?}");
 }

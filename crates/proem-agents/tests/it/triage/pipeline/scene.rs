@@ -7,14 +7,15 @@ use proem_agents::screen::Screening;
 use proem_agents::triage::answer::DraftRules;
 use proem_agents::triage::charter::ProjectCharter;
 use proem_agents::triage::pipeline::{
-    ModelMix, Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms,
-    StageAsker, StageSubject,
+    EarlierAction, ModelMix, Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject,
+    PipelineTerms, StageAsker, StageSubject, SubjectPolicy,
 };
 use proem_agents::triage::plan::{ArtefactGate, ArtefactSet};
 use proem_agents::triage::{ProjectSignal, TriageLexicon, contract::contracts};
 use proem_engine::Error;
 use proem_engine::call::{Arrival, CallFailure, FinishReason, Response, ResponsePart, ToolCall, Usage};
 use proem_engine::contract::ToolContracts;
+use proem_engine::effect::ActionState;
 use proem_engine::policy::AutonomyLevel;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -168,6 +169,12 @@ pub(super) fn subject(signals: Vec<ProjectSignal>) -> PipelineSubject {
         level: AutonomyLevel::Tactical,
         gate: ArtefactGate::Permitted,
         mix: ModelMix::Both,
+        policy: SubjectPolicy::read(proem_engine::policy::Policy::shipped_text().to_owned(), None).unwrap(),
+        actions: vec![EarlierAction {
+            at: Time(NOW.0 - 1),
+            action: "jira_comment".into(),
+            state: ActionState::Executed,
+        }],
         now: NOW,
     }
 }

@@ -1,0 +1,467 @@
+//! The models that the stages of triage ask, and a cycle's stages as a recorded run.
+//!
+//! A run is one cycle's calls: it is made of the signals, the project's file and the artefacts as they stood, so that its
+//! record alone makes every request anew. What comes of it goes into the plan that rules make; no effect is performed
+//! here.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use proem_agents::prompted::PreparedRequest;
+use proem_agents::triage::TriageLexicon;
+use proem_agents::triage::answer::DraftRules;
+use proem_agents::triage::pipeline::{
+    ModelMix, Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms,
+    StageAsker, StagePrompt, StageSubject, prepare_stage,
+};
+use proem_agents::triage::plan::{ArtefactGate, ArtefactSet};
+use proem_engine::assembly::PromptId;
+use proem_engine::call::{Arrival, NanoDollars};
+use proem_engine::ordered::OrderedJson;
+use proem_engine::profile::Profiles;
+use proem_engine::prompt::loaded::Prompt;
+use proem_engine::run::{
+    AnswerRequirement, Attempt, CancelReason, ExchangeEnd, ExchangeLimits, ExchangeTerms, FallbackReason, Outcome,
+};
+use proem_engine::tokens::{CachingCounter, TokenCounter};
+use proem_engine::versions::Versions;
+use proem_llm::codec::encode;
+use proem_llm::endpoint::EndpointKey;
+use proem_runtime::Environment;
+use proem_runtime::records::{Recording, RunEnd, Start};
+use proem_store::record::{Evaluation, Numbers, RunId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::charter;
+use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess};
+use crate::agents::base::numbers;
+use crate::agents::basis::{ModelBasis, RecordedPrompt, RecordedTexts, RunBasis};
+use crate::agents::record::RunRecord;
+use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today};
+use crate::calling::{self, ModelEndpoint, WantedModel};
+use crate::effects::policy;
+use crate::error::Error;
+use crate::message::{Message, Note};
+use crate::project::OpenProject;
+use crate::records::learning::{Adapting, profiles, taught};
+use crate::records::writing::{OpenRecords, RecordChoice};
+use crate::run::asking::evaluation;
+use crate::run::options::Carriage;
+use crate::when;
+
+/// The kind of its runs in the records.
+const KIND: &str = "triage";
+/// The prompts of the stages, in their order.
+const PROMPTS: [&str; 4] = [
+    PipelineStage::Sanitise.prompt(),
+    PipelineStage::Classify.prompt(),
+    PipelineStage::Reasoning.prompt(),
+    PipelineStage::ArtefactUpdate.prompt(),
+];
+
+/// The stages of triage that ask models.
+#[derive(Debug, Clone, Copy)]
+pub struct TriageAgent;
+
+impl Agent for TriageAgent {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn prompts(&self) -> &'static [&'static str] {
+        &PROMPTS
+    }
+
+    fn read_back<'r>(&'r self, record: &'r RunRecord<'r>) -> BoxFuture<'r, Result<ReadBack, Message>> {
+        Box::pin(async move {
+            let (run, changed) = TriageRun::recorded(record).await?;
+            Ok(ReadBack { run: Box::new(run), changed })
+        })
+    }
+}
+
+/// How models are asked.
+#[derive(Debug, Clone)]
+pub struct TriageModelOptions {
+    /// What carries requests.
+    pub carriage: Carriage,
+    /// The most that a cycle may cost.
+    pub most: Option<NanoDollars>,
+    /// What shapes prompts beside their inputs.
+    pub adapting: Adapting,
+    /// Whether runs are recorded.
+    pub record: RecordChoice,
+}
+
+/// The settings of a run as they are recorded.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TriageSettings {
+    /// The version of Proem that made it.
+    proem: String,
+    /// The versions of what makes its requests.
+    versions: Versions,
+    #[serde(flatten)]
+    basis: RunBasis,
+    /// The large model.
+    large: ModelBasis,
+    /// The prompts that it asks with, in the order of the stages.
+    prompts: Vec<PromptId>,
+    limits: PipelineLimits,
+    arrival: Arrival,
+}
+
+/// A cycle's calls with everything that they are made of.
+pub struct TriageRun {
+    access: ModelAccess,
+    /// Counts the large model's tokens.
+    counter: Box<dyn TokenCounter>,
+    /// In the order of the stages.
+    prompts: Vec<ContractedPrompt>,
+    /// The one that the run is listed by: nothing happens without it.
+    own: PromptId,
+    lexicon: TriageLexicon,
+    rules: DraftRules,
+    limits: PipelineLimits,
+    most: Option<NanoDollars>,
+    settings: Json,
+    subject: PipelineSubject,
+    inputs: OrderedJson,
+}
+
+impl std::fmt::Debug for TriageRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TriageRun").field("access", &self.access).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl TriageRun {
+    /// What asks the models of the roles `small` and `large`; the signals come with [`Self::about`]. What there is to
+    /// say goes to the project's notes.
+    ///
+    /// # Errors
+    ///
+    /// If a prompt is missing or calls no tools, or a model can't be asked.
+    pub fn new(options: &TriageModelOptions, project: &mut OpenProject) -> Result<Self, Error> {
+        let charter = charter::read(project)?;
+        let subject = PipelineSubject {
+            charter_text: charter::text(project)?,
+            signals: Vec::new(),
+            artefacts: ArtefactSet::new(&charter.id),
+            level: charter.level,
+            gate: ArtefactGate::Withheld,
+            mix: ModelMix::default(),
+            policy: policy::texts(project)?,
+            actions: Vec::new(),
+            now: when::now(),
+            charter,
+        };
+        let book = project.book()?;
+        let contracted = |name: &&str| ContractedPrompt::new(book.prompt(name, None)?, "triage");
+        let prompts: Vec<ContractedPrompt> = PROMPTS.iter().map(contracted).collect::<Result<_, _>>()?;
+        let all: Vec<&Prompt> = prompts.iter().map(|contracted| &contracted.prompt).collect();
+        let located = |role: PipelineModel, project: &OpenProject| {
+            ModelAccess::located(&WantedModel { model: Some(role.as_str()), ..WantedModel::default() }, project)
+        };
+        let (large, _) = located(PipelineModel::Large, project)?;
+        let asked = located(PipelineModel::Small, project)?;
+        let also = [large];
+        let access =
+            AccessOptions { book: &book, prompts: &all, carriage: &options.carriage, concurrency: None, also: &also };
+        let access = ModelAccess::new(asked, &access, project)?;
+        let [large] = also;
+        let provider = project.config.providers.get(&large.endpoint.name).cloned().unwrap_or_default();
+        let mut limits = PipelineLimits::default();
+        if let Some(retries) = project.config.triage.retries {
+            limits.0.iter_mut().for_each(|limits| limits.retries = retries);
+        }
+        let settings = TriageSettings {
+            proem: env!("CARGO_PKG_VERSION").to_owned(),
+            versions: Versions::TODAY,
+            basis: access.basis.clone(),
+            large: ModelBasis::new(&large, provider, None),
+            prompts: all.iter().map(|prompt| prompt.id.clone()).collect(),
+            limits,
+            arrival: access.asked.arrival,
+        };
+        let settings =
+            serde_json::to_value(settings).map_err(|error| Error::bug("the settings can't be serialised", error))?;
+        let (lexicon, rules) = words()?;
+        let inputs = subject.write()?;
+        let counter = large.model.counter();
+        let most = options.most;
+        let own = own(&prompts)?;
+        Ok(Self { access, counter, prompts, own, lexicon, rules, limits, most, settings, subject, inputs })
+    }
+
+    /// Opens the records, and looks up what the prompts learned; `None` if nothing is recorded. What there is to say
+    /// goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the records that something depends on can't be kept, or a wish is none.
+    pub async fn begin(
+        &mut self,
+        project: &OpenProject,
+        options: &TriageModelOptions,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<OpenRecords>, Error> {
+        let records = self.access.record_sent(project, options.record, options.most, notes).await?;
+        for contracted in &mut self.prompts {
+            let history = self.access.history(records.as_ref(), options.record, project);
+            contracted.taught = taught(project, &contracted.prompt, &options.adapting, history).await?.collect(notes);
+        }
+        Ok(records)
+    }
+
+    /// The same about other signals.
+    ///
+    /// # Errors
+    ///
+    /// If they have more labels than can be written down.
+    pub fn about(&mut self, subject: PipelineSubject) -> Result<(), Error> {
+        self.inputs = subject.write()?;
+        self.subject = subject;
+        Ok(())
+    }
+
+    /// The stages as they would be asked.
+    #[must_use]
+    pub fn pipeline(&self) -> Pipeline<'_> {
+        Pipeline::new(self.terms_of_all())
+    }
+
+    /// The variable that should hold a key, where one is missing that a model needs.
+    #[must_use]
+    pub fn missing_key(&self) -> Option<&str> {
+        let asked = [&self.access.asked].into_iter().chain(&self.access.also);
+        asked.map(|asked| &asked.endpoint.key).find_map(|key| match key {
+            EndpointKey::Missing { variable } => Some(variable.as_str()),
+            EndpointKey::None | EndpointKey::Loaded { .. } => None,
+        })
+    }
+
+    /// The first request of each of the first two stages, as it would be sent.
+    ///
+    /// # Errors
+    ///
+    /// If one can't be made.
+    pub fn first_requests(&self) -> Result<Vec<Json>, Error> {
+        let asked = &self.access.asked;
+        let requests = self.pipeline().first_requests()?;
+        let encoded = requests.iter().map(|prepared| {
+            let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
+            let url = format!("{}{}", asked.endpoint.base_url, encoded.wire.path);
+            Ok(json!({ "method": "POST", "url": url, "key": asked.endpoint.key.variable(), "body": encoded.wire.body }))
+        });
+        encoded.collect()
+    }
+
+    async fn recorded(record: &RunRecord<'_>) -> Result<(Self, Option<String>), Message> {
+        let detail = record.detail;
+        let settings = TriageSettings::deserialize(&detail.settings)
+            .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;
+        settings.basis.under(&record.key()?)?;
+        let texts = RecordedTexts::read(record.store, detail).await?;
+        let mut changed = texts.changed.clone();
+        let mut prompts = Vec::with_capacity(PROMPTS.len());
+        for (place, name) in PROMPTS.iter().enumerate() {
+            let id = settings.prompts.get(place).ok_or_else(|| format!("it did not ask with `{name}`"))?;
+            let RecordedPrompt { prompt, changed: why } = settings.basis.prompt(id, &texts)?;
+            changed = changed.or(why);
+            prompts.push(ContractedPrompt::recorded(prompt, "triage", detail)?);
+        }
+        let model = settings.basis.model(&detail.row, &texts)?;
+        let arrival = settings.arrival;
+        let large = settings.large.read(&texts, arrival)?;
+        let counter = large.model.counter();
+        let access = ModelAccess::recorded(model, settings.basis, &texts, arrival, record)?.with(vec![large]);
+        let subject = PipelineSubject::read(&texts.inputs).map_err(Error::from)?;
+        let (lexicon, rules) = words()?;
+        let (inputs, limits) = (texts.inputs, settings.limits);
+        let settings = detail.settings.clone();
+        let own = own(&prompts)?;
+        let run = Self { access, counter, prompts, own, lexicon, rules, limits, most: None, settings, subject, inputs };
+        Ok((run, changed))
+    }
+
+    fn terms_of_all(&self) -> PipelineTerms<'_> {
+        PipelineTerms {
+            asker: self,
+            subject: &self.subject,
+            lexicon: &self.lexicon,
+            rules: &self.rules,
+            screening: self.access.screening(),
+            limits: self.limits,
+        }
+    }
+
+    fn large(&self) -> Option<&ModelEndpoint> {
+        self.access.also.first()
+    }
+
+    fn asked(&self, model: PipelineModel) -> (&ModelEndpoint, &dyn TokenCounter) {
+        match (model, self.large()) {
+            (PipelineModel::Large, Some(large)) => (large, self.counter.as_ref()),
+            _ => (&self.access.asked, self.access.counter.as_ref()),
+        }
+    }
+
+    fn prompt(&self, stage: PipelineStage) -> Option<&ContractedPrompt> {
+        let place = PipelineStage::ALL.iter().position(|known| *known == stage)?;
+        self.prompts.get(place)
+    }
+
+    fn told(&self, end: PipelineEnd) -> AgentEnd {
+        let attempts = || end.exchanges.iter().flat_map(|exchange| exchange.outcome.attempts.iter().cloned());
+        let last = end.exchanges.last().map(|exchange| exchange.outcome.ended.clone());
+        let unasked = ExchangeEnd::Failed { because: FallbackReason::Cancelled(CancelReason::Deadline) };
+        let outcome = Outcome { ended: last.unwrap_or(unasked), attempts: attempts().collect() };
+        let mut evaluations: Vec<Evaluation> = Vec::new();
+        for stage in PipelineStage::ALL {
+            let last = end.exchanges.iter().rfind(|exchange| exchange.stage == stage);
+            let evaluated = last
+                .zip(self.prompt(stage))
+                .and_then(|(exchange, contracted)| evaluation(&contracted.prompt.id, &exchange.outcome));
+            evaluations.extend(evaluated);
+        }
+        AgentEnd { outcome, evaluations, detail: Some(Box::new(end)) }
+    }
+}
+
+/// The prompt that a run is listed by.
+fn own(prompts: &[ContractedPrompt]) -> Result<PromptId, Error> {
+    let classify = PROMPTS.iter().position(|name| *name == PipelineStage::Classify.prompt());
+    let own = classify.and_then(|place| prompts.get(place)).map(|own| own.prompt.id.clone());
+    own.ok_or_else(|| Error::bug("triage has no prompt", "a stage is missing"))
+}
+
+/// The words of the rules, which ship.
+fn words() -> Result<(TriageLexicon, DraftRules), Error> {
+    let damaged = |error| Error::bug("a file of triage is damaged", error);
+    Ok((TriageLexicon::shipped().map_err(damaged)?, DraftRules::shipped().map_err(damaged)?))
+}
+
+impl StageAsker for TriageRun {
+    fn request(
+        &self,
+        stage: PipelineStage,
+        model: PipelineModel,
+        subject: StageSubject<'_>,
+    ) -> Result<PreparedRequest, proem_engine::Error> {
+        let missing = || proem_engine::Error::new(proem_engine::ErrorKind::NotFound, "a stage has no prompt");
+        let contracted = self.prompt(stage).ok_or_else(missing)?;
+        let (asked, counter) = self.asked(model);
+        let prompt = StagePrompt {
+            prompt: &contracted.prompt,
+            contract: &contracted.contract,
+            model: &asked.model,
+            key: &self.access.key,
+            arrival: asked.arrival,
+            output_tokens: self.limits.of(stage).output_tokens,
+            profile: contracted.profile(),
+        };
+        prepare_stage(&prompt, stage, subject, &mut CachingCounter::new(counter))
+    }
+
+    fn terms(&self, stage: PipelineStage, model: PipelineModel) -> ExchangeTerms<'_> {
+        let contracted = self.prompt(stage);
+        ExchangeTerms {
+            owed: contracted.map_or(AnswerRequirement::Text, |contracted| contracted.contract.owed()),
+            // Rules stand in where there is no answer.
+            fallback: None,
+            limits: ExchangeLimits::default(),
+            key: &self.access.key,
+            counter: self.asked(model).1,
+        }
+    }
+}
+
+impl AgentRun for TriageRun {
+    fn access(&self) -> &ModelAccess {
+        &self.access
+    }
+
+    fn access_mut(&mut self) -> &mut ModelAccess {
+        &mut self.access
+    }
+
+    fn start(&self, id: RunId) -> Start<'_> {
+        Start {
+            id,
+            parent: None,
+            kind: KIND,
+            prompt: &self.own,
+            role: &self.access.role,
+            model: &self.access.asked.model.name,
+            endpoint: &self.access.asked.endpoint.name,
+            line: None,
+            files: &self.access.files,
+            inputs: &self.inputs,
+            settings: &self.settings,
+            policy: &self.access.guarding.rules,
+            profiles: self.profiles(),
+            report: None,
+            monolithic_tokens: None,
+            steps: 0,
+        }
+    }
+
+    fn time(&self) -> Duration {
+        Duration::from_secs(u64::from(self.limits.seconds()))
+    }
+
+    fn most(&self) -> Option<NanoDollars> {
+        self.most
+    }
+
+    fn machine(&self) -> AgentMachine<'_> {
+        Box::new(OutcomeAdapter::new(self.pipeline(), |end| self.told(end)))
+    }
+
+    fn restore(&self, state: &Json) -> Result<AgentMachine<'_>, proem_engine::Error> {
+        let pipeline = Pipeline::restore(self.terms_of_all(), state)?;
+        Ok(Box::new(OutcomeAdapter::new(pipeline, |end| self.told(end))))
+    }
+
+    fn renew(&mut self, today: &Today<'_>) -> Result<(), Message> {
+        for other in &mut self.access.also {
+            let environment = Environment::inherited();
+            other.endpoint = calling::located(&today.project.config, &other.endpoint.name, &environment)?;
+        }
+        Ok(())
+    }
+
+    fn finish<'r>(
+        &'r self,
+        ended: EndedRun,
+        recording: Option<&'r Recording<'r>>,
+    ) -> BoxFuture<'r, Result<RunResult, Error>> {
+        Box::pin(async move {
+            let EndedRun { end, began, .. } = ended;
+            let Some(detail) = end.detail.and_then(|detail| detail.downcast::<PipelineEnd>().ok()) else {
+                return Err(Error::bug("triage failed", "its end is none of triage"));
+            };
+            if let Some(recording) = recording {
+                let attempts: Vec<&Attempt> = end.outcome.attempts.iter().collect();
+                let degraded = detail.classified.iter().any(|told| told.is_degraded);
+                let numbers = Numbers { degraded, ..numbers(&attempts, began) };
+                let (outcome, evaluations) = (end.outcome.clone(), end.evaluations);
+                recording.finish(RunEnd { at: when::now(), outcome, assembly: None, numbers, evaluations }).await;
+            }
+            Ok(RunResult {
+                run: recording.map(|recording| recording.id().clone()),
+                trouble: recording.and_then(Recording::trouble),
+                output: detail,
+            })
+        })
+    }
+}
+
+impl TriageRun {
+    /// What the prompts show of what was learned and is wished for, as a record keeps it.
+    fn profiles(&self) -> Option<Profiles> {
+        profiles(self.prompts.iter().map(|shown| (&shown.prompt.id, shown.taught.as_ref())))
+    }
+}
