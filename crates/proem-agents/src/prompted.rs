@@ -87,6 +87,7 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
     let options = AssemblyOptions {
         key: ask.key,
         layers: &std::collections::BTreeMap::new(),
+        context_and_code: None,
         input_tokens: input_tokens(ask).map(|tokens| tokens.saturating_sub(reserved)),
         output_tokens: None,
         monolithic: None,
