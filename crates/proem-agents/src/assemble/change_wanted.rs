@@ -37,8 +37,7 @@ const UNCOMMITTED: [&str; 14] = [
 ];
 
 /// Phrases about the last commit.
-const LAST: [&str; 5] =
-    ["last commit", "latest commit", "previous commit", "most recent commit", "this commit"];
+const LAST: [&str; 5] = ["last commit", "latest commit", "previous commit", "most recent commit", "this commit"];
 
 /// The fewest digits of an abbreviated id.
 const ID_DIGITS: usize = 7;
@@ -63,8 +62,11 @@ pub fn change_wanted(task: &str, mode: Mode, is_dirty: IsDirty) -> Option<Change
     }
     // Who asks for a review of changes without saying which means those at hand.
     let is_about_changes = says(&["change", "changes", "diff", "commit"]);
-    (mode == Mode::Review && is_about_changes)
-        .then_some(if dirty { ChangeWanted::Uncommitted } else { ChangeWanted::LastCommit })
+    (mode == Mode::Review && is_about_changes).then_some(if dirty {
+        ChangeWanted::Uncommitted
+    } else {
+        ChangeWanted::LastCommit
+    })
 }
 
 /// Whether a work tree has something that is not committed.
@@ -78,14 +80,16 @@ pub enum IsDirty {
 
 /// A word that names a revision: `HEAD~2`, `1a2b3c4`, `main..feature`.
 fn revision(word: &str) -> Option<ChangeWanted> {
-    let word = word.trim_matches(|c: char| matches!(c, '`' | '"' | '\'' | ',' | ';' | ':' | '(' | ')' | '.' | '?' | '!'));
+    let word =
+        word.trim_matches(|c: char| matches!(c, '`' | '"' | '\'' | ',' | ';' | ':' | '(' | ')' | '.' | '?' | '!'));
     if word.len() > LONGEST {
         return None;
     }
     if let Some((from, to)) = word.split_once("...").or_else(|| word.split_once("..")) {
         let is_name = |name: &str| is_plain(name) && name.chars().any(|c| c.is_ascii_alphanumeric());
         // Paths such as `../x` and ranges of lines are no revisions.
-        let is_range = is_name(from) && is_name(to) && !from.ends_with('/') && !from.chars().all(|c| c.is_ascii_digit());
+        let is_range =
+            is_name(from) && is_name(to) && !from.ends_with('/') && !from.chars().all(|c| c.is_ascii_digit());
         return is_range.then(|| ChangeWanted::Between(from.to_owned(), to.to_owned()));
     }
     // Digits and letters both: `deadbeef` is a word, and `1234567` a number.
@@ -97,7 +101,8 @@ fn revision(word: &str) -> Option<ChangeWanted> {
     if rest.is_empty() {
         return (word == "HEAD").then_some(ChangeWanted::LastCommit);
     }
-    let is_ancestor = rest.chars().all(|c| matches!(c, '~' | '^') || c.is_ascii_digit()) && rest.starts_with(['~', '^']);
+    let is_ancestor =
+        rest.chars().all(|c| matches!(c, '~' | '^') || c.is_ascii_digit()) && rest.starts_with(['~', '^']);
     is_ancestor.then(|| ChangeWanted::Revision(word.to_owned()))
 }
 

@@ -367,11 +367,7 @@ fn gaps(gaps: &[Gap], exact: &impl Fn(&Untrusted<String>) -> String) -> Vec<GapO
     gaps.iter().map(gap).collect()
 }
 
-fn found(
-    context: &TaskContext,
-    accounts: &[FoundAccount],
-    exact: &impl Fn(&Untrusted<String>) -> String,
-) -> FoundOut {
+fn found(context: &TaskContext, accounts: &[FoundAccount], exact: &impl Fn(&Untrusted<String>) -> String) -> FoundOut {
     let files = context.files.iter().enumerate().map(|(index, file)| {
         let account = accounts.iter().find(|account| account.index == index);
         FoundFileOut {

@@ -30,6 +30,7 @@ mod credentials;
 mod effects;
 mod embedding;
 mod fixture;
+mod found;
 mod gallery;
 mod golden;
 mod guide;

@@ -123,7 +123,8 @@ fn commit(session: &Session<'_>, name: &str, of: &str) -> Result<Option<ReadText
         Some(parent) => difference(session, &["diff-tree", "-p", "-r"], &[parent, &id])?,
         None => difference(session, &["diff-tree", "-p", "-r", "--root", "--no-commit-id"], &[&id])?,
     };
-    let subject = session.ask_about(&["log", "-1", "--no-color", "--no-show-signature", "--format=%s"], &[&id], &[0])?;
+    let subject =
+        session.ask_about(&["log", "-1", "--no-color", "--no-show-signature", "--format=%s"], &[&id], &[0])?;
     let subject = String::from_utf8_lossy(subject.stdout.trim_ascii()).chars().take(200).collect::<String>();
     let subject = Untrusted::new(format!("{short} {subject}"), Label::from_source(Source::named("git/commit")));
     Ok(Some((format!("{of}, {short}"), Some(subject), text, extent)))
@@ -149,7 +150,11 @@ fn difference(session: &Session<'_>, command: &[&'static str], of: &[&str]) -> R
     let mut extent = Extent::Whole;
     let result = session.stream(&args, of, Vec::new(), &mut |piece| {
         text.extend_from_slice(piece);
-        if text.len() > CHANGE_BYTES { Err(Error::TooMuchOutput { command: "diff", cap: CHANGE_BYTES }) } else { Ok(()) }
+        if text.len() > CHANGE_BYTES {
+            Err(Error::TooMuchOutput { command: "diff", cap: CHANGE_BYTES })
+        } else {
+            Ok(())
+        }
     });
     match result {
         Err(Error::TooMuchOutput { .. }) => extent = Extent::Cut,
