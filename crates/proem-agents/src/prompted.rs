@@ -130,6 +130,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
     let options = AssemblyOptions {
         key: ask.key,
         layers: &std::collections::BTreeMap::new(),
+        context_and_code: None,
         input_tokens: input_tokens(ask).map(|tokens| tokens.saturating_sub(reserved)),
         output_tokens: ask.output_tokens,
         monolithic: None,

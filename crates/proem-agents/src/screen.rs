@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_guard::{Bar, Finding, Guard, LabelTree, Policy, Scan, Untrusted, Verdict, cut};
+use proem_guard::{Bar, Finding, Guard, LabelTree, LanguageFamily, Policy, Scan, Untrusted, Verdict, cut};
 use proem_text::Span;
 
 /// What texts from outside are looked at with.
@@ -30,14 +30,17 @@ pub struct ScreeningNote {
     pub rules: Vec<&'static str>,
     /// How much of it is left, 0 to 1; `None` if nothing was cut.
     pub preserved: Option<f64>,
+    /// What stands in the prompt in its place, in our words; `None` if nothing does.
+    pub instead: Option<&'static str>,
 }
 
 impl ScreeningNote {
     /// The note as a sentence.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let Self { what, verdict, rules, preserved } = self;
+        let Self { what, verdict, rules, preserved, instead } = self;
         let became = match (verdict, preserved) {
+            _ if instead.is_some() => format!("only {} is included", instead.unwrap_or_default()),
             (Verdict::Allow, _) => "included unchanged".to_owned(),
             (Verdict::Flag, None) => "included with a mark at each word".to_owned(),
             (Verdict::Flag, Some(left)) => {
@@ -99,6 +102,13 @@ impl ScreeningResult {
     }
 }
 
+/// What the guard says of a file's text.
+#[derive(Debug)]
+pub(crate) struct SourceLook {
+    pub(crate) verdict: Verdict,
+    rules: Vec<&'static str>,
+}
+
 /// How often all texts are looked at together, each time without those that were at fault.
 const MAX_ROUNDS: usize = 3;
 
@@ -156,13 +166,36 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         let stays = looked.stays();
         let ScreeningResult { verdict, text, rules, preserved } = looked;
         if verdict > Verdict::Allow {
-            self.noted.push(ScreeningNote { what: what.to_owned(), verdict, rules, preserved });
+            self.noted.push(ScreeningNote { what: what.to_owned(), verdict, rules, preserved, instead: None });
         }
         if stays {
             let is_flagged = if verdict > Verdict::Allow { IsFlagged::Yes } else { IsFlagged::No };
             self.keep(place, what, text, is_flagged);
         }
         stays
+    }
+
+    /// Looks at a file's text, of which marks would leave nothing to read: whether nothing in it is suspicious. What
+    /// people write in a language that is known is told from its code.
+    pub(crate) fn clears(&mut self, place: &P, text: &Untrusted<String>, syntax: Option<LanguageFamily>) -> SourceLook {
+        self.scanned = self.scanned.saturating_add(1);
+        let (guard, bar) = (self.screening.guard, self.bar(place));
+        let scan = match syntax {
+            Some(syntax) => guard.scan_source(text, syntax),
+            None => guard.scan(text),
+        };
+        SourceLook { verdict: bar.judge(&scan), rules: rules(bar, &scan) }
+    }
+
+    /// Keeps a text that was cleared, so that it is looked at together with the others.
+    pub(crate) fn keep_cleared(&mut self, place: P, what: &str, text: &Untrusted<String>) {
+        self.keep(place, what, text.clone(), IsFlagged::No);
+    }
+
+    /// Notes that something else stands in the place of a text.
+    pub(crate) fn note_instead(&mut self, what: &str, look: SourceLook, instead: Option<&'static str>) {
+        let SourceLook { verdict, rules } = look;
+        self.noted.push(ScreeningNote { what: what.to_owned(), verdict, rules, preserved: None, instead });
     }
 
     fn keep(&mut self, place: P, what: &str, text: Untrusted<String>, is_flagged: IsFlagged) {
@@ -211,6 +244,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
                         verdict: Verdict::Quarantine,
                         rules: rules.clone(),
                         preserved: None,
+                        instead: None,
                     });
                 }
             }

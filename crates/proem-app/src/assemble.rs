@@ -4,6 +4,7 @@
 //! [`MadeAssembly::record`]. What goes to standard output, and when, is the caller's matter.
 
 pub mod agent;
+mod finding;
 pub mod send;
 
 use std::num::NonZeroUsize;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use proem_agents::assemble::gathered::{PlaceFacts, RuleText};
 use proem_agents::assemble::output::{Extra, capability_tokens, degraded};
+use proem_agents::assemble::settings::ContextDepth;
 use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble};
 use proem_agents::screen::{Screening, ScreeningNote as Screened};
 use proem_engine::cache::{CachePlan, plan};
@@ -28,6 +30,7 @@ use proem_store::record::Numbers;
 use proem_text::{Label, Source};
 use serde_json::{Value as Json, json};
 
+pub use self::finding::TaskFinding;
 use crate::agents::basis::of_assembly;
 use crate::calling;
 use crate::catalogue;
@@ -76,6 +79,8 @@ pub struct AssembleOptions {
     pub prompt_version: Option<String>,
     /// What of failures and wishes shapes the prompt.
     pub adapting: Adapting,
+    /// How much of the files that the task needs is shown, instead of what the configuration says.
+    pub context: Option<ContextDepth>,
     /// Whether it is recorded.
     pub record: RecordChoice,
 }
@@ -155,6 +160,8 @@ pub struct Start {
     model: Model,
     role: String,
     gathered: PlaceFacts,
+    finding: Option<TaskFinding>,
+    depth: ContextDepth,
 }
 
 impl Start {
@@ -171,7 +178,9 @@ impl Start {
         gathering.set_up = project.set_up();
         gathering.limits = gathering.limits.with_git(project.config.git.limits());
         let gathered = gather(&options.root, &gathering)?;
-        Ok(Self { prompt, model, role, gathered })
+        let depth = options.context.unwrap_or(project.config.assemble.context);
+        let finding = finding::find(options, depth, &gathered, &gathering)?;
+        Ok(Self { prompt, model, role, gathered, finding, depth })
     }
 }
 
@@ -224,6 +233,8 @@ pub struct MadeAssembly {
     pub prepared: SelectionInputs,
     /// What the prompt learned.
     pub taught: Option<PromptLessons>,
+    /// What was found for the task; `None` if nothing was looked for.
+    pub finding: Option<TaskFinding>,
 }
 
 impl MadeAssembly {
@@ -238,11 +249,12 @@ impl MadeAssembly {
         begun: Begun,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
-        let Start { prompt, model, role, gathered } = start;
+        let Start { prompt, model, role, gathered, finding, depth } = start;
+        project.config.assemble.context = depth;
         let Begun { records, taught } = begun;
         let task = &options.task;
         let outside = gathered.rule_files.iter().filter(|file| matches!(file.text, RuleText::Outside(_)));
-        outside.for_each(|file| project.distrust(file.name, "used as reference, not as instructions".into()));
+        outside.for_each(|file| project.distrust(&file.name, "used as reference, not as instructions".into()));
         let key = installation_key(&project.places.key())?;
         let counter = model.counter();
         let mut counts = CachingCounter::new(counter.as_ref());
@@ -266,12 +278,13 @@ impl MadeAssembly {
             entries: entries.as_ref(),
             screening: Screening { guard: &guarding.guard, policy: &guarding.policy },
             mode_examples: prepared.mode_examples(),
+            context: finding.as_ref().map(|finding| &finding.context),
         };
         let began = Instant::now();
         let assembled = assemble(&request, &mut counts)?;
         let took = began.elapsed();
         let cache = plan(&assembled.assembly, &model, counter.exactness());
-        Ok(Self { prompt, role, guarding, records, took, gathered, assembled, model, cache, prepared, taught })
+        Ok(Self { prompt, role, guarding, records, took, gathered, assembled, model, cache, prepared, taught, finding })
     }
 
     /// What is missing from the prompt.
@@ -282,7 +295,8 @@ impl MadeAssembly {
             let reason = section.reason.as_deref()?;
             (section.full_tokens > section.tokens).then(|| format!("`{}` {reason}", section.name))
         });
-        let unknown = gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
+        let missed = self.finding.iter().flat_map(|finding| &finding.context.gaps);
+        let unknown = gathered.gaps.iter().chain(missed).map(|gap| format!("{}: {}", gap.what, gap.why));
         let guarded = assembled.noted.iter().map(Screened::in_words);
         let mode = &assembled.mode;
         let open = (mode.basis == ModeBasis::Default)
@@ -307,6 +321,7 @@ impl MadeAssembly {
             degraded: self.prepared.degraded.clone(),
             embedding_calls: self.prepared.calls,
             catalogue_tokens: self.catalogue_tokens(),
+            found: self.finding.as_ref().map(|finding| finding.context.clone()),
             ..Extra::default()
         })
     }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use proem_agents::assemble::output::UntrustedFile;
-use proem_agents::assemble::settings::AssembleSettings;
+use proem_agents::assemble::settings::{AssembleSettings, ContextDepth};
 use proem_agents::assemble::{PROMPT, embedded_book};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -28,8 +28,23 @@ pub const CONFIG: &str = "proem.toml";
 const OWN: &str = ".proem";
 /// The project's book.
 pub const BOOK: &str = ".proem/book";
-/// Files that ask to be read as rules.
-pub const RULE_FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".proem/rules.md"];
+/// Files at the root that ask to be read as rules.
+pub const RULE_FILES: [&str; 5] =
+    ["AGENTS.md", "CLAUDE.md", ".proem/rules.md", ".cursorrules", ".github/copilot-instructions.md"];
+/// The folder of which each file asks that.
+pub const CURSOR_RULES: &str = ".cursor/rules/";
+/// Files that ask for the files of their own folder, wherever that is.
+pub const FOLDER_RULES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// Whether the file at a path, relative to the root, asks to be read as rules.
+#[must_use]
+pub fn is_rule_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let in_cursors = path
+        .strip_prefix(CURSOR_RULES)
+        .is_some_and(|name| !name.contains('/') && (name.ends_with(".md") || name.ends_with(".mdc")));
+    RULE_FILES.contains(&path) || FOLDER_RULES.contains(&name) || in_cursors
+}
 
 /// The most files of one book.
 const MAX_BOOK_FILES: usize = 2000;
@@ -229,12 +244,14 @@ impl OpenProject {
         let mut trusted: BTreeSet<TrustedFile> = self
             .vouched
             .hashes()
-            .filter(|(path, _)| RULE_FILES.contains(path))
+            .filter(|(path, _)| is_rule_file(path))
             .map(|(path, hash)| TrustedFile { name: path.to_owned(), hash: hash.to_owned() })
             .collect();
-        for name in RULE_FILES.iter().filter(|name| self.vouched.while_editing(name)) {
+        let edited = self.vouched.editing().iter().map(|edited| edited.path.as_str()).filter(|path| is_rule_file(path));
+        let known = RULE_FILES.into_iter().filter(|name| self.vouched.while_editing(name));
+        for name in edited.chain(known) {
             if let Ok(Some(bytes)) = self.read(name) {
-                trusted.insert(TrustedFile { name: (*name).to_owned(), hash: hash(&bytes) });
+                trusted.insert(TrustedFile { name: name.to_owned(), hash: hash(&bytes) });
             }
         }
         trusted
@@ -501,7 +518,9 @@ fn restrict_settings(settings: &mut AssembleSettings, table: &toml::Table) -> Ve
     let cap = |name: &str| usize::try_from(assemble?.get(name)?.as_integer()?).ok();
     let before = settings.clone();
     let mut other = AssembleSettings {
-        max_context_tokens: usize::MAX,
+        max_context_tokens: cap("max_context_tokens"),
+        context: ContextDepth::Full,
+        code_share: cap("code_share").and_then(|share| u8::try_from(share.min(100)).ok()),
         max_tools: usize::MAX,
         max_skills: usize::MAX,
         max_memories: usize::MAX,
@@ -510,7 +529,6 @@ fn restrict_settings(settings: &mut AssembleSettings, table: &toml::Table) -> Ve
     };
     let mut lowered = Vec::new();
     for (name, slot, current) in [
-        ("max_context_tokens", &mut other.max_context_tokens, before.max_context_tokens),
         ("max_tools", &mut other.max_tools, before.max_tools),
         ("max_skills", &mut other.max_skills, before.max_skills),
         ("max_memories", &mut other.max_memories, before.max_memories),
@@ -523,7 +541,21 @@ fn restrict_settings(settings: &mut AssembleSettings, table: &toml::Table) -> Ve
             }
         }
     }
-    *settings = before.restricted_by(&other);
+    let depth = assemble.and_then(|assemble| assemble.get("context")?.clone().try_into::<ContextDepth>().ok());
+    other.context = depth.unwrap_or(ContextDepth::Full);
+    let after = before.clone().restricted_by(&other);
+    for (name, value, changed) in [
+        ("code_share", after.code_share.map(usize::from), after.code_share != before.code_share),
+        ("max_context_tokens", after.max_context_tokens, after.max_context_tokens != before.max_context_tokens),
+    ] {
+        if let Some(value) = value.filter(|_| changed) {
+            lowered.insert(0, format!("{name} = {value}"));
+        }
+    }
+    if after.context < before.context {
+        lowered.push(format!("context = \"{}\"", after.context.as_str()));
+    }
+    *settings = after;
     lowered
 }
 

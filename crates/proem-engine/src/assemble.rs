@@ -34,6 +34,8 @@ pub struct AssemblyOptions<'o> {
     pub key: &'o InstallationKey,
     /// The most tokens by layer; a layer that isn't here is only bound by the whole.
     pub layers: &'o BTreeMap<Layer, usize>,
+    /// The most tokens of the layers `context` and `code` together; `None` leaves each to its own limit.
+    pub context_and_code: Option<usize>,
     /// The most tokens in all, the answer not counted; `None` leaves it to the prompt file.
     pub input_tokens: Option<usize>,
     /// The tokens kept free for the answer; `None` leaves it to the prompt file.
@@ -72,10 +74,12 @@ pub fn assemble(
 fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, learned: Option<&ProfileText>) -> Vec<Limit> {
     let limit = |layer: Option<Layer>, tokens: u64| {
         let learned = learned.filter(|_| layer.is_none_or(|layer| layer == learned::LAYER));
-        Limit { layer, tokens, learned: learned.map_or(0, |learned| wide(learned.tokens)) }
+        Limit { layer, and: None, tokens, learned: learned.map_or(0, |learned| wide(learned.tokens)) }
     };
     let layers = options.layers.iter().map(|(layer, tokens)| limit(Some(*layer), wide(*tokens)));
-    layers.chain(whole(prompt, options).map(|tokens| limit(None, tokens))).collect()
+    let both = options.context_and_code;
+    let both = both.map(|tokens| Limit { and: Some(Layer::Code), ..limit(Some(Layer::Context), wide(tokens)) });
+    layers.chain(both).chain(whole(prompt, options).map(|tokens| limit(None, tokens))).collect()
 }
 
 /// The most tokens in all: the file's limit or the caller's, whichever is lower.

@@ -56,6 +56,8 @@ impl FitUnit {
 pub struct FitLimit {
     /// The layer that it limits; `None` is the whole.
     pub layer: Option<Layer>,
+    /// A second layer that counts towards it.
+    pub and: Option<Layer>,
     /// The most tokens.
     pub limit: u64,
     /// Tokens under this limit that can't shrink.
@@ -64,7 +66,7 @@ pub struct FitLimit {
 
 impl FitLimit {
     fn holds(&self, unit: &FitUnit) -> bool {
-        self.layer.is_none_or(|layer| layer == unit.layer)
+        self.layer.is_none_or(|layer| layer == unit.layer) || self.and == Some(unit.layer)
     }
 
     fn used(&self, units: &[Standing<'_>]) -> u64 {
@@ -269,7 +271,7 @@ mod tests {
 
     /// `expected` is rungs, worth and bound.
     fn check(units: &[FitUnit], limit: u64, fixed: u64, expected: (&[Rung], u64, u64)) {
-        let fit = fit(units, &[FitLimit { layer: None, limit, fixed }]);
+        let fit = fit(units, &[FitLimit { layer: None, and: None, limit, fixed }]);
         let rungs: Vec<Rung> = fit.chosen.iter().map(|step| step.rung).collect();
         assert_eq!((rungs.as_slice(), fit.worth, fit.bound), expected);
     }
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_cannot_shrink_is_said_to_be_too_large() {
-        let cap = FitLimit { layer: None, limit: 10, fixed: 11 };
+        let cap = FitLimit { layer: None, and: None, limit: 10, fixed: 11 };
         assert_eq!(fit(&[], &[cap]).outcome, Feasibility::TooLarge);
     }
 
@@ -305,7 +307,7 @@ mod tests {
             unit(20, &[(Rung::Full, 50), (Rung::Omitted, 0)]),
             FitUnit { layer: Layer::Task, ..unit(10, &[(Rung::Full, 50), (Rung::Omitted, 0)]) },
         ];
-        let fit = fit(&units, &[FitLimit { layer: Some(Layer::Context), limit: 10, fixed: 0 }]);
+        let fit = fit(&units, &[FitLimit { layer: Some(Layer::Context), and: None, limit: 10, fixed: 0 }]);
         assert_eq!(
             fit.chosen,
             [RungCost { rung: Rung::Omitted, tokens: 0 }, RungCost { rung: Rung::Full, tokens: 50 }]

@@ -144,6 +144,8 @@ impl From<Span> for Range {
 pub struct ShrunkReport {
     /// The input's name.
     pub input: String,
+    /// The item of it, from 0, where each item shrinks for itself; null is the input as a whole.
+    pub item: Option<usize>,
     /// How much of it is shown.
     pub rung: Rung,
 }
@@ -256,11 +258,22 @@ fn reason(section: &Section, state: SectionState, shrunk: &[ShrunkReport], lost:
         SectionState::Empty => Some("it has no input".into()),
         SectionState::Dropped => Some(format!("over budget ({priority}): {lost} tokens left out")),
         SectionState::Shrunk => {
-            let steps: Vec<String> =
-                shrunk.iter().map(|step| format!("{} to {}", step.input, step.rung.as_str())).collect();
+            let steps = steps(shrunk);
             Some(format!("over budget ({priority}): {}, {lost} tokens left out", steps.join(", ")))
         }
     }
+}
+
+/// What shrank to what, items counted together.
+fn steps(shrunk: &[ShrunkReport]) -> Vec<String> {
+    let mut items: BTreeMap<(&str, Rung), usize> = BTreeMap::new();
+    for step in shrunk.iter().filter(|step| step.item.is_some()) {
+        let count = items.entry((&step.input, step.rung)).or_default();
+        *count = count.saturating_add(1);
+    }
+    let inputs = shrunk.iter().filter(|step| step.item.is_none());
+    let inputs = inputs.map(|step| format!("{} to {}", step.input, step.rung.as_str()));
+    inputs.chain(items.iter().map(|((input, rung), n)| format!("{n} of {input} to {}", rung.as_str()))).collect()
 }
 
 fn sources(contained: &ContainedText) -> Vec<String> {

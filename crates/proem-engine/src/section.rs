@@ -77,6 +77,8 @@ pub enum Layer {
     Rules,
     /// What is known about the situation, trusted and untrusted.
     Context,
+    /// What the repository itself says: its files, rule files, commands and differences.
+    Code,
     /// Tools and skills.
     Capabilities,
     /// What to do.
@@ -84,10 +86,11 @@ pub enum Layer {
 }
 
 impl Layer {
-    pub(crate) const WORDS: [(&'static str, Self); 5] = [
+    pub(crate) const WORDS: [(&'static str, Self); 6] = [
         ("constitution", Self::Constitution),
         ("rules", Self::Rules),
         ("context", Self::Context),
+        ("code", Self::Code),
         ("capabilities", Self::Capabilities),
         ("task", Self::Task),
     ];
@@ -99,6 +102,7 @@ impl Layer {
             Self::Constitution => "constitution",
             Self::Rules => "rules",
             Self::Context => "context",
+            Self::Code => "code",
             Self::Capabilities => "capabilities",
             Self::Task => "task",
         }
@@ -121,8 +125,14 @@ pub enum SectionPriority {
 pub enum Rung {
     /// All of it.
     Full,
+    /// The parts of an item that matter, as the item itself brings them.
+    Parts,
     /// Head and tail of a list, the first line of each text.
     Brief,
+    /// An item's outline, as it brings it itself.
+    Outline,
+    /// An item's name, with a line about it.
+    Named,
     /// Only how much there is.
     Count,
     /// The input is not shown, and no line says that it was there.
@@ -130,26 +140,39 @@ pub enum Rung {
 }
 
 impl Rung {
-    pub(crate) const WORDS: [(&'static str, Self); 4] =
-        [("full", Self::Full), ("brief", Self::Brief), ("count", Self::Count), ("omitted", Self::Omitted)];
+    pub(crate) const WORDS: [(&'static str, Self); 7] = [
+        ("full", Self::Full),
+        ("parts", Self::Parts),
+        ("brief", Self::Brief),
+        ("outline", Self::Outline),
+        ("named", Self::Named),
+        ("count", Self::Count),
+        ("omitted", Self::Omitted),
+    ];
 
     /// The word used in prompt files.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
+            Self::Parts => "parts",
             Self::Brief => "brief",
+            Self::Outline => "outline",
+            Self::Named => "named",
             Self::Count => "count",
             Self::Omitted => "omitted",
         }
     }
 
-    /// The share of an input's worth that is left, in tenths (1, 0.5, 0.1, 0).
+    /// The share of an input's or an item's worth that is left, in tenths.
     #[must_use]
     pub const fn tenths(self) -> u32 {
         match self {
             Self::Full => 10,
+            Self::Parts => 9,
             Self::Brief => 5,
+            Self::Outline => 4,
+            Self::Named => 2,
             Self::Count => 1,
             Self::Omitted => 0,
         }
@@ -163,6 +186,26 @@ pub struct Ladder {
     pub input: String,
     /// Its rungs, best first.
     pub rungs: Vec<Rung>,
+    /// What stands on a rung.
+    pub climber: Climber,
+}
+
+impl Ladder {
+    /// Whether the input stands on it as a whole.
+    #[must_use]
+    pub const fn is_of_input(&self) -> bool {
+        matches!(self.climber, Climber::Input)
+    }
+}
+
+/// What of an input stands on a rung of its ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Climber {
+    /// The input as a whole, which the engine shortens.
+    Input,
+    /// Each item of the list for itself, with a rendering of its own for each rung and a share of the section's
+    /// priority.
+    Item,
 }
 
 /// A section as its prompt file declares it.

@@ -6,7 +6,9 @@
 
 mod credentials;
 mod entries;
-mod rules;
+mod manifests;
+pub(crate) mod rules;
+pub(crate) mod task_change;
 
 use std::{
     collections::BTreeSet,
@@ -19,6 +21,7 @@ use proem_agents::assemble::gathered::{Env, Gap, Git, PlaceFacts, RememberedEntr
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
+use self::manifests::OutlineOf;
 use crate::{
     Environment, Error,
     files::TrustedFile,
@@ -115,13 +118,22 @@ pub fn gather(folder: &Path, options: &GatherOptions) -> Result<PlaceFacts, Erro
     };
     let git_state = git_state(&git, &root, options, &mut gaps)?;
     let rule_files = root.files().map(|root| rules::rule_files(root, options, &mut gaps)).unwrap_or_default();
+    let commands = root.files().map(|root| manifests::commands_of(root, &mut gaps)).unwrap_or_default();
+    let outline_of = match &root {
+        Root::Repository(Repository { place: RepositoryKind::WorkTree(root), .. }) => {
+            Some(OutlineOf::Tracked(&git, root, options.limits.repository_time))
+        }
+        Root::Folder(root) => Some(OutlineOf::Folder(root)),
+        Root::Repository(_) | Root::Unknown => None,
+    };
+    let outline = outline_of.map(|of| manifests::outline_of(&of, &mut gaps)).unwrap_or_default();
     let [memories, activity] = entries_of(&git, &root, options, &mut gaps);
     let cwd = folder.to_string_lossy().into_owned();
     let env = Env {
         cwd: Untrusted::new(cwd, Label::from_source(Source::named("env/cwd"))),
         os: std::env::consts::OS.to_owned(),
     };
-    let mut gathered = PlaceFacts { git: git_state, env, rule_files, memories, activity, gaps };
+    let mut gathered = PlaceFacts { git: git_state, env, rule_files, commands, outline, memories, activity, gaps };
     credentials::cut(&mut gathered);
     Ok(gathered)
 }

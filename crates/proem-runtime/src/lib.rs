@@ -48,6 +48,10 @@ pub mod task_vectors;
 pub use environment::Environment;
 pub use error::Error;
 pub use files::TrustedFile;
-pub use gather::{GatherLimits, GatherOptions, gather};
+pub use gather::{
+    GatherLimits, GatherOptions, gather,
+    rules::folder_rules,
+    task_change::{ReadChange, task_change},
+};
 pub use process::Extent;
 pub use seal::installation_key;

@@ -5,6 +5,8 @@
 
 use proem_guard::Untrusted;
 
+use super::manifest::CommandPurpose;
+
 /// Everything that was found out about one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaceFacts {
@@ -12,14 +14,29 @@ pub struct PlaceFacts {
     pub git: Option<Git>,
     /// The machine and folder.
     pub env: Env,
-    /// `AGENTS.md`, `CLAUDE.md` and `.proem/rules.md`, in that order, as far as they exist.
+    /// The rule files at the root, `AGENTS.md` first, as far as they exist.
     pub rule_files: Vec<RuleFile>,
+    /// How the repository says that it is built, tested and checked, in a stable order.
+    pub commands: Vec<CommandFact>,
+    /// The repository's folders with counts and languages, sorted.
+    pub outline: Vec<Untrusted<String>>,
     /// Entries of `.proem/private/memory.jsonl`, as they stand in the file.
     pub memories: Vec<RememberedEntry>,
     /// Entries of `.proem/private/activity.jsonl`, as they stand in the file.
     pub activity: Vec<RememberedEntry>,
     /// What could not be read or was cut, in the order met.
     pub gaps: Vec<Gap>,
+}
+
+/// A command that a file of the repository says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandFact {
+    /// What it is for.
+    pub purpose: CommandPurpose,
+    /// The command, on one line.
+    pub command: Untrusted<String>,
+    /// The file and line that say it: `Makefile:12`.
+    pub place: Untrusted<String>,
 }
 
 /// The machine and folder.
@@ -139,8 +156,9 @@ impl PathStatus {
 /// A file that asks to be read as rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleFile {
-    /// One of the known names, such as `AGENTS.md`.
-    pub name: &'static str,
+    /// Its path below the root, `/` between folders. Somebody else may have named it: it goes into a prompt as text
+    /// from outside unless the file is approved.
+    pub name: String,
     /// SHA-256 of its bytes, hexadecimal.
     pub hash: String,
     /// Its text, as far as this user vouches for it.

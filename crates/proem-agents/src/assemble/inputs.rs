@@ -7,11 +7,13 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_guard::{LabelTree, Untrusted};
 use proem_select::mode::Mode;
 use proem_text::character::{is_control, is_line_break};
+use proem_text::{Label, Source};
 
-use super::gathered::{ChangedPath, DiffStat, Git, GitHead, PlaceFacts, RuleText};
+use super::found::{Offers, TaskContext, rule_items};
+use super::gathered::{ChangedPath, DiffStat, Git, GitHead, PlaceFacts, RuleFile, RuleText};
 use super::memory::{MemorySelection, PickedMemory, shown};
 use super::places::{REQUEST, TaskPlace};
-use super::{AssemblyRequest, Task, selecting};
+use super::{AssemblyRequest, Task, rule_text, selecting};
 use crate::screen::Screen;
 
 /// Digits of a commit's id that are shown.
@@ -19,6 +21,25 @@ const SHORT_COMMIT: usize = 12;
 
 /// The inputs that selection fills.
 pub(super) const SELECTION: [&str; 4] = ["core", "selected", "found", "nothing_fits"];
+
+/// The inputs that hold what was found for a task, and what is known of a repository beside its state.
+const CONTEXT: [&str; 10] = [
+    "commands",
+    "outline",
+    "nearer_rules",
+    "folder_rules",
+    "rule_sections",
+    "diff_of",
+    "diff",
+    "code",
+    "commits",
+    "rule_files",
+];
+
+/// Whether a prompt has a place for what was found for a task.
+pub(super) fn knows_context(prompt: &Prompt) -> bool {
+    CONTEXT.iter().all(|name| knows(prompt, name))
+}
 
 /// Whether a prompt has a place for selected tools and skills.
 pub(super) fn knows_selection(prompt: &Prompt) -> bool {
@@ -40,6 +61,18 @@ pub(super) struct PromptCapabilities<'a> {
     pub(super) selected: Option<&'a selecting::CapabilitySelection>,
 }
 
+/// What was found for the task, as far as it may be shown.
+pub(super) struct PromptContext<'a> {
+    /// What was found; `None` if nothing was looked for.
+    pub(super) found: Option<&'a TaskContext>,
+    /// What of it the guard cleared.
+    pub(super) offers: &'a Offers,
+    /// The file of each section of rule files that bears on the task.
+    pub(super) rule_sections: &'a [usize],
+    /// The items of the section `code`.
+    pub(super) files: Vec<LabelTree>,
+}
+
 /// What is remembered in the prompt.
 pub(super) struct PromptMemories<'a> {
     /// Facts that bear on the task.
@@ -52,7 +85,7 @@ pub(super) fn inputs(
     request: &AssemblyRequest<'_>,
     mode: Mode,
     named: &PromptCapabilities<'_>,
-    remembered: &PromptMemories<'_>,
+    (remembered, context): (&PromptMemories<'_>, PromptContext<'_>),
     screen: &Screen<'_, TaskPlace>,
 ) -> Inputs {
     let PromptCapabilities { tools, skills, selected } = named;
@@ -68,7 +101,11 @@ pub(super) fn inputs(
     let as_it_is = |text| text;
     put("cwd", screen.value(&TaskPlace::Folder, as_it_is).unwrap_or_else(|| WITHHELD.into()));
     put("project_rules", LabelTree::list(approved_rules(gathered)));
-    put("rule_files", LabelTree::list(outside_rules(gathered, screen)));
+    if knows_context(request.prompt) {
+        put_context(gathered, context, screen, &mut put);
+    } else {
+        put("rule_files", LabelTree::list(outside_rules(gathered, screen)));
+    }
     put("gaps", LabelTree::list(gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why))));
     let entry =
         |place: TaskPlace, kept: &PickedMemory, file: &str| screen.value(&place, |text| shown(kept, file, text));
@@ -110,6 +147,75 @@ pub(super) fn inputs(
     inputs
 }
 
+/// What is known of the repository beside its state, and what was found for the task.
+fn put_context(
+    gathered: &PlaceFacts,
+    context: PromptContext<'_>,
+    screen: &Screen<'_, TaskPlace>,
+    put: &mut impl FnMut(&str, LabelTree) -> Option<LabelTree>,
+) {
+    let as_it_is = |text| text;
+    let shown = |place: fn(usize) -> TaskPlace, count: usize| {
+        LabelTree::list((0..count).filter_map(|index| screen.value(&place(index), as_it_is)).collect::<Vec<_>>())
+    };
+    put("commands", shown(TaskPlace::Command, gathered.commands.len()));
+    put("outline", shown(TaskPlace::Outline, gathered.outline.len()));
+    let outside = |files: &[RuleFile], place: fn(usize) -> TaskPlace| {
+        let files = files.iter().enumerate();
+        rule_items(files.filter_map(|(index, file)| Some((named(file), screen.value(&place(index), as_it_is)?))))
+    };
+    put("rule_files", outside(&gathered.rule_files, TaskPlace::Rules));
+    let nothing = TaskContext::default();
+    let found = context.found.unwrap_or(&nothing);
+    put("folder_rules", outside(&found.folder_rules, TaskPlace::FolderRules));
+    put("nearer_rules", LabelTree::list(approved(&found.folder_rules)));
+    let sections = context.rule_sections.iter().enumerate().filter_map(|(index, file)| {
+        let name = named(gathered.rule_files.get(*file)?);
+        let text = screen.value(&TaskPlace::RuleSection(index), as_it_is)?;
+        Some(LabelTree::from([("name", name.into()), ("text", text)]))
+    });
+    put("rule_sections", LabelTree::list(sections.collect::<Vec<_>>()));
+    if let Some(change) = &found.change {
+        put("diff_of", change.of.as_str().into());
+    }
+    put("diff", LabelTree::list(context.offers.changed(found, screen)));
+    put("code", LabelTree::list(context.files));
+    put("commits", shown(TaskPlace::Commit, found.commits.len()));
+}
+
+/// A file's name as text from outside: who wrote the repository named it.
+fn named(file: &RuleFile) -> Untrusted<String> {
+    let label = match &file.text {
+        RuleText::Outside(text) => text.label().clone(),
+        RuleText::Approved(_) => Label::from_source(Source::named("repository/path")),
+    };
+    one_line(&Untrusted::new(file.name.clone(), label))
+}
+
+/// Puts the sections of long rule files, below what is shown of them, that bear on the task before the guard; the
+/// file of each.
+pub(super) fn admit_rule_sections(
+    request: &AssemblyRequest<'_>,
+    wanted: &str,
+    screen: &mut Screen<'_, TaskPlace>,
+) -> Vec<usize> {
+    let mut files = Vec::new();
+    if !knows_context(request.prompt) {
+        return files;
+    }
+    for (file, rules) in request.gathered.rule_files.iter().enumerate() {
+        let RuleText::Outside(text) = &rules.text else { continue };
+        let sections = |text: &str| rule_text::sections_about(text, wanted);
+        for index in 0..text.measure(|text| sections(text).len()) {
+            let section = text.clone().map(|text| sections(&text).into_iter().nth(index).unwrap_or_default());
+            let what = format!("a section of rule file {}", file.saturating_add(1));
+            screen.admit(TaskPlace::RuleSection(files.len()), &what, &section, None);
+            files.push(file);
+        }
+    }
+    files
+}
+
 /// Puts every text from outside that the prompt may hold before the guard, memories and events
 /// excepted, which are picked by it.
 pub(super) fn admit_all(
@@ -120,7 +226,22 @@ pub(super) fn admit_all(
     let gathered = request.gathered;
     for (index, file) in gathered.rule_files.iter().enumerate() {
         if let RuleText::Outside(text) = &file.text {
-            screen.admit(TaskPlace::Rules(index), file.name, text, None);
+            screen.admit(TaskPlace::Rules(index), &rule_file_name(file, index), text, None);
+        }
+    }
+    if knows_context(request.prompt) {
+        for (index, fact) in gathered.commands.iter().enumerate() {
+            let purpose = fact.purpose.as_str();
+            let text = Untrusted::join(&[&fact.command, &fact.place], "\n").0;
+            let text = text.map(|text| match text.split_once('\n') {
+                Some((command, place)) => format!("{purpose}: {command} ({place})"),
+                None => text,
+            });
+            screen.admit(TaskPlace::Command(index), &format!("command {}", index.saturating_add(1)), &text, None);
+        }
+        for (index, line) in gathered.outline.iter().enumerate() {
+            let what = format!("folder {} of the outline", index.saturating_add(1));
+            screen.admit(TaskPlace::Outline(index), &what, &one_line(line), None);
         }
     }
     if let Some((selecting, selected)) = request.selecting.zip(selected) {
@@ -151,9 +272,25 @@ pub(super) fn admit_all(
 /// What stands for a name that stays out.
 const WITHHELD: &str = "(withheld)";
 
+/// What a rule file is called in notes: by its name where that is one of the known ones.
+fn rule_file_name(file: &RuleFile, index: usize) -> String {
+    let is_known = ["AGENTS.md", "CLAUDE.md", ".proem/rules.md", ".cursorrules", ".github/copilot-instructions.md"];
+    if is_known.contains(&file.name.as_str()) {
+        file.name.clone()
+    } else {
+        format!("rule file {}", index.saturating_add(1))
+    }
+}
+
 fn approved_rules(gathered: &PlaceFacts) -> Vec<LabelTree> {
-    let approved = gathered.rule_files.iter().filter_map(|file| match &file.text {
-        RuleText::Approved(text) => Some(LabelTree::from([("name", file.name.into()), ("text", text.as_str().into())])),
+    approved(&gathered.rule_files)
+}
+
+fn approved(files: &[RuleFile]) -> Vec<LabelTree> {
+    let approved = files.iter().filter_map(|file| match &file.text {
+        RuleText::Approved(text) => {
+            Some(LabelTree::from([("name", file.name.as_str().into()), ("text", text.as_str().into())]))
+        }
         RuleText::Outside(_) => None,
     });
     approved.collect()
@@ -162,7 +299,7 @@ fn approved_rules(gathered: &PlaceFacts) -> Vec<LabelTree> {
 fn outside_rules(gathered: &PlaceFacts, screen: &Screen<'_, TaskPlace>) -> Vec<LabelTree> {
     let files = gathered.rule_files.iter().enumerate().filter_map(|(index, file)| {
         let text = screen.value(&TaskPlace::Rules(index), |text| text)?;
-        Some(LabelTree::from([("name", file.name.into()), ("text", text)]))
+        Some(LabelTree::from([("name", named(file).into()), ("text", text)]))
     });
     files.collect()
 }

@@ -3,11 +3,17 @@
 //! [`gathered`] says what is known, [`settings`] what the user configured; [`assemble`] turns
 //! both into a request with its account, and [`output`] into the JSON that other programs read.
 
+pub mod change_wanted;
+pub mod code;
+pub mod found;
 pub mod gathered;
 mod inputs;
+pub mod manifest;
 pub mod memory;
+pub mod outline;
 pub mod output;
 mod places;
+pub mod rule_text;
 pub mod selecting;
 pub mod settings;
 pub mod split;
@@ -31,8 +37,9 @@ use proem_guard::{InstallationKey, Untrusted};
 use proem_select::mode::{Hints, Keywords, Mode, ModeBasis, ModeExamples, ModeInference, Phrases, Wording, infer};
 use proem_select::select::BaseNames;
 
+use found::{FoundAccount, TaskContext};
 use gathered::{PlaceFacts, RememberedEntry};
-use inputs::{PromptCapabilities, PromptMemories};
+use inputs::{PromptCapabilities, PromptContext, PromptMemories};
 use memory::EntryMeaning;
 use places::{TaskPlace, needs_request};
 use selecting::{CapabilitySelection, SelectionTask};
@@ -60,6 +67,7 @@ pub fn embedded_book() -> BookLayer {
         "assemble/task/1.1.0.prompt",
         "assemble/task/1.2.0.prompt",
         "assemble/task/1.3.0.prompt",
+        "assemble/task/1.4.0.prompt",
         "assemble/task/_constitution.prompt",
         "assemble/task/_rules.prompt",
         "assemble/task/_rules-plan.prompt",
@@ -227,6 +235,8 @@ pub struct AssemblyRequest<'r> {
     pub screening: Screening<'r>,
     /// The examples of each mode, if meaning may choose it.
     pub mode_examples: Option<&'r ModeExamples>,
+    /// What was found for the task in its repository; `None` if nothing was looked for.
+    pub context: Option<&'r TaskContext>,
 }
 
 /// A request with its account.
@@ -248,6 +258,8 @@ pub struct AssemblyAccount {
     pub memories: memory::MemorySelection,
     /// The events that were put in.
     pub activity: memory::MemorySelection,
+    /// What became of each file that was found, in the order in which they were.
+    pub found: Vec<FoundAccount>,
     /// Texts from outside that the guard marked or kept out.
     pub noted: Vec<ScreeningNote>,
     /// How many texts from outside were looked at.
@@ -276,6 +288,11 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     let wanted = request.task.text().unwrap_or_default();
     let mut screen = Screen::new(request.screening);
     inputs::admit_all(request, selected.as_ref(), &mut screen);
+    let knows_context = inputs::knows_context(request.prompt);
+    let context = request.context.filter(|_| knows_context);
+    let offers =
+        context.map(|context| found::admit(context, request.settings.context, &mut screen)).unwrap_or_default();
+    let rule_sections = inputs::admit_rule_sections(request, wanted, &mut screen);
     let least = request.settings.injection_min_score;
     let mut pick = |entries: &[RememberedEntry], file: &str, place: fn(usize) -> TaskPlace| -> Result<_, Error> {
         let what = |line: usize| format!("{file} line {line}");
@@ -308,10 +325,15 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     activity.withhold(|kept| screen.keeps(&TaskPlace::Event(kept.line)));
     let named = PromptCapabilities { tools: &tools, skills: &skills, selected: selected.as_ref() };
     let remembered = PromptMemories { memories: &memories, activity: &activity };
-    let values = inputs::inputs(request, mode.mode, &named, &remembered, &screen);
+    let files = context.map(|context| offers.files(context, &screen)).unwrap_or_default();
+    let (items, files): (Vec<usize>, Vec<_>) = files.into_iter().unzip();
+    let shown = PromptContext { found: context, offers: &offers, rule_sections: &rule_sections, files };
+    let values = inputs::inputs(request, mode.mode, &named, (&remembered, shown), &screen);
+    let whole = [request.prompt.file.strict.input_budget, request.input_tokens].into_iter().flatten().min();
     let options = AssemblyOptions {
         key: request.key,
-        layers: &request.settings.layers(mode.mode),
+        layers: &request.settings.layers(mode.mode, whole),
+        context_and_code: request.settings.context_and_code(mode.mode).filter(|_| knows_context),
         input_tokens: request.input_tokens,
         output_tokens: request.settings.output_tokens,
         monolithic: request.monolithic,
@@ -319,18 +341,9 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     };
     let (assembly, report) = assemble_prompt(request.prompt, &values, counts, &options)?;
     states_both_rules(&assembly)?;
-    let left_out = more_tools.into_iter().map(|name| format!("tool `{name}`: exceeds `max_tools`"));
-    let unapproved = selected.iter().flat_map(|selected| &selected.unapproved_base);
-    let unapproved =
-        unapproved.map(|name| format!("the definition of `{name}`, which is not approved; review and approve it"));
-    let homeless = selected.is_some() && !inputs::knows_selection(request.prompt);
-    let homeless = homeless.then(|| {
-        format!("selected tools: version {} of the prompt has no section for selected tools", request.prompt.id.version)
-    });
-    let left_out = left_out.chain(unapproved).chain(homeless);
-    let left_out =
-        left_out.chain(more_skills.into_iter().map(|name| format!("skill `{name}`: exceeds `max_skills`"))).collect();
+    let left_out = left_out(request, selected.as_ref(), more_tools, more_skills);
     Ok(AssemblyAccount {
+        found: offers.account(&items, &report),
         assembly,
         report,
         mode,
@@ -343,6 +356,32 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
         noted: screen.into_noted(),
         left_out,
     })
+}
+
+/// What is not named because of a cap, or not as it is configured.
+fn left_out(
+    request: &AssemblyRequest<'_>,
+    selected: Option<&CapabilitySelection>,
+    more_tools: Vec<String>,
+    more_skills: Vec<String>,
+) -> Vec<String> {
+    let tools = more_tools.into_iter().map(|name| format!("tool `{name}`: exceeds `max_tools`"));
+    let unapproved = selected.iter().flat_map(|selected| &selected.unapproved_base);
+    let unapproved =
+        unapproved.map(|name| format!("the definition of `{name}`, which is not approved; review and approve it"));
+    let version = &request.prompt.id.version;
+    let homeless = |is: bool, what: &str, missing: &str| {
+        is.then(|| format!("{what}: version {version} of the prompt has no section for {missing}"))
+    };
+    let unselected = selected.is_some() && !inputs::knows_selection(request.prompt);
+    let unshown = request.context.is_some() && !inputs::knows_context(request.prompt);
+    let homeless = homeless(unselected, "selected tools", "selected tools").into_iter().chain(homeless(
+        unshown,
+        "what was found for the task",
+        "it",
+    ));
+    let skills = more_skills.into_iter().map(|name| format!("skill `{name}`: exceeds `max_skills`"));
+    tools.chain(unapproved).chain(homeless).chain(skills).collect()
 }
 
 fn names(names: &[String]) -> BTreeSet<&str> {

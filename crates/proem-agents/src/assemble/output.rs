@@ -11,7 +11,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::gathered::{DiffStat, Git, GitHead, PlaceFacts};
+use super::found::{FoundAccount, TaskContext};
+use super::gathered::{DiffStat, Gap, Git, GitHead, PlaceFacts};
 use super::selecting::{CapabilityCandidate, CapabilitySelection};
 use super::{AssemblyAccount, Task, memory};
 use crate::screen::ScreeningNote;
@@ -34,6 +35,8 @@ pub struct AssembleOutput {
     pub selection: Option<SelectionOut>,
     /// What is known about the place.
     pub context: ContextOut,
+    /// What was found for the task in its repository; null if nothing was looked for.
+    pub found: Option<FoundOut>,
     /// Sizes and counts.
     pub metrics: Metrics,
     /// Whether something was done with less than it needs, such as selection without embeddings.
@@ -81,6 +84,10 @@ pub struct ContextOut {
     pub git: Option<GitOut>,
     /// The machine and folder.
     pub env: Option<EnvOut>,
+    /// How the repository says that it is built and tested.
+    pub commands: Vec<CommandOut>,
+    /// Its folders with counts.
+    pub outline: Vec<String>,
     /// Remembered things that were put in, the nearest first, then the newest.
     pub memories: Vec<String>,
     /// Events that were put in, the nearest first, then the newest.
@@ -93,6 +100,62 @@ pub struct ContextOut {
     pub unrelated_count: usize,
     /// Related entries left out by the cap.
     pub over_cap_count: usize,
+}
+
+/// A command of the repository's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandOut {
+    /// `build`, `test`, `lint` or `format`.
+    pub purpose: String,
+    /// The command.
+    pub command: String,
+    /// The file and line that say it.
+    pub place: String,
+}
+
+/// What was found for a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundOut {
+    /// Files, the likeliest first, those too that are not in the prompt.
+    pub files: Vec<FoundFileOut>,
+    /// The change that the task is about; null if it is about none.
+    pub change: Option<FoundChangeOut>,
+    /// Commits about the same.
+    pub commits: Vec<String>,
+    /// What could not be found out or was cut.
+    pub gaps: Vec<GapOut>,
+}
+
+/// A file that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundFileOut {
+    /// Its path below the root.
+    pub path: String,
+    /// How likely the task needs it, in percent.
+    pub likely: u8,
+    /// What it is.
+    pub kind: String,
+    /// What speaks for it.
+    pub why: String,
+    /// How much of it is in the prompt: `full`, `parts`, `outline` or `named`; null if it is not.
+    pub shown: Option<String>,
+    /// The most that could have been.
+    pub offered: String,
+    /// Why it is less; null if it isn't.
+    pub reason: Option<String>,
+}
+
+/// The change that a task is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FoundChangeOut {
+    /// What it is.
+    pub of: String,
+    /// Its files' paths.
+    pub files: Vec<String>,
 }
 
 /// The repository.
@@ -224,6 +287,8 @@ pub struct Extra {
     pub embedding_calls: usize,
     /// Tokens of all definitions in the catalogue.
     pub catalogue_tokens: Option<usize>,
+    /// What was found for the task.
+    pub found: Option<TaskContext>,
 }
 
 /// Puts an assembly into its JSON form.
@@ -260,6 +325,16 @@ pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, e
         context: ContextOut {
             git: gathered.git.as_ref().map(|git| GitOut { branch: branch(git, exact), summary: git_summary(git) }),
             env: Some(EnvOut { cwd: exact(&gathered.env.cwd), os: gathered.env.os.clone() }),
+            commands: gathered
+                .commands
+                .iter()
+                .map(|fact| CommandOut {
+                    purpose: fact.purpose.as_str().to_owned(),
+                    command: exact(&fact.command),
+                    place: exact(&fact.place),
+                })
+                .collect(),
+            outline: gathered.outline.iter().map(exact).collect(),
             memories: memories.kept.iter().map(|kept| exact(&kept.text)).collect(),
             activity: activity.kept.iter().map(|kept| exact(&kept.text)).collect(),
             filtered_count: filtered(memories).saturating_add(filtered(activity)),
@@ -267,6 +342,7 @@ pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, e
             unrelated_count: memories.unrelated.saturating_add(activity.unrelated),
             over_cap_count: memories.over.saturating_add(activity.over),
         },
+        found: extra.found.as_ref().map(|context| found(context, &assembled.found, &exact)),
         metrics: Metrics {
             estimated_tokens: assembled.report.totals.tokens,
             embedding_calls: extra.embedding_calls,
@@ -282,11 +358,36 @@ pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, e
         cache: extra.cache,
         untrusted_files: extra.untrusted_files,
         guard: assembled.noted.iter().map(noted).collect(),
-        gaps: gathered
-            .gaps
-            .iter()
-            .map(|gap| GapOut { what: gap.what.clone(), why: gap.why.clone(), about: gap.about.as_ref().map(exact) })
-            .collect(),
+        gaps: gaps(&gathered.gaps, &exact),
+    }
+}
+
+fn gaps(gaps: &[Gap], exact: &impl Fn(&Untrusted<String>) -> String) -> Vec<GapOut> {
+    let gap = |gap: &Gap| GapOut { what: gap.what.clone(), why: gap.why.clone(), about: gap.about.as_ref().map(exact) };
+    gaps.iter().map(gap).collect()
+}
+
+fn found(context: &TaskContext, accounts: &[FoundAccount], exact: &impl Fn(&Untrusted<String>) -> String) -> FoundOut {
+    let files = context.files.iter().enumerate().map(|(index, file)| {
+        let account = accounts.iter().find(|account| account.index == index);
+        FoundFileOut {
+            path: exact(&file.path),
+            likely: file.likely,
+            kind: file.kind.to_owned(),
+            why: exact(&file.why),
+            shown: account.and_then(|account| account.shown).map(|rung| rung.as_str().to_owned()),
+            offered: account.map_or("omitted", |account| account.offered.as_str()).to_owned(),
+            reason: account.and_then(|account| account.reason).map(str::to_owned),
+        }
+    });
+    FoundOut {
+        files: files.collect(),
+        change: context.change.as_ref().map(|change| FoundChangeOut {
+            of: change.of.clone(),
+            files: change.files.iter().map(|file| exact(&file.path)).collect(),
+        }),
+        commits: context.commits.iter().map(exact).collect(),
+        gaps: gaps(&context.gaps, exact),
     }
 }
 

@@ -7,11 +7,20 @@ use crate::screen::{self, Screen};
 /// Where a text stands in the prompt, in the prompt's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TaskPlace {
+    Command(usize),
     Rules(usize),
+    Outline(usize),
     Found(usize),
     Folder,
     Branch,
     Change(usize),
+    FolderRules(usize),
+    RuleSection(usize),
+    ChangedFile(usize),
+    Difference(usize),
+    FoundFile(usize),
+    FoundText(usize),
+    Commit(usize),
     Memory(usize),
     Event(usize),
     Request,
@@ -20,7 +29,12 @@ pub(super) enum TaskPlace {
 impl screen::PromptPlace for TaskPlace {
     fn names(&self) -> (&str, &str) {
         match self {
-            Self::Rules(_) => ("rules", "text"),
+            Self::Command(_) => ("repository", "command"),
+            Self::Rules(_) | Self::FolderRules(_) | Self::RuleSection(_) => ("rules", "text"),
+            Self::Outline(_) | Self::ChangedFile(_) | Self::FoundFile(_) => ("repository", "path"),
+            Self::Difference(_) => ("repository", "difference"),
+            Self::FoundText(_) => ("repository", "text"),
+            Self::Commit(_) => ("git", "commit"),
             Self::Found(_) => ("catalogue", "signature"),
             Self::Folder => ("env", "cwd"),
             Self::Branch => ("git", "branch"),
@@ -33,17 +47,24 @@ impl screen::PromptPlace for TaskPlace {
 
     fn section(&self) -> usize {
         match self {
-            Self::Rules(_) => 0,
-            Self::Found(_) => 1,
-            Self::Folder | Self::Branch | Self::Change(_) => 2,
-            Self::Memory(_) => 3,
-            Self::Event(_) => 4,
-            Self::Request => 5,
+            Self::Command(_) => 0,
+            Self::Rules(_) => 1,
+            Self::Outline(_) => 2,
+            Self::Found(_) => 3,
+            Self::Folder | Self::Branch | Self::Change(_) => 4,
+            Self::FolderRules(_) => 5,
+            Self::RuleSection(_) => 6,
+            Self::ChangedFile(_) | Self::Difference(_) => 7,
+            Self::FoundFile(_) | Self::FoundText(_) => 8,
+            Self::Commit(_) => 9,
+            Self::Memory(_) => 10,
+            Self::Event(_) => 11,
+            Self::Request => 12,
         }
     }
 
     fn is_long(&self) -> bool {
-        matches!(self, Self::Rules(_) | Self::Request)
+        matches!(self, Self::Rules(_) | Self::FolderRules(_) | Self::RuleSection(_) | Self::Request)
     }
 }
 

@@ -8,12 +8,26 @@ use proem_select::select::Caps;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The most tokens of facts, memories and activity where nobody says.
+const CONTEXT_TOKENS: usize = 4000;
+
+/// The share of the input that the repository's texts may have where nobody says, in percent.
+const CODE_SHARE: u8 = 40;
+
 /// The keys of `[assemble]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AssembleSettings {
-    /// The most tokens of context, trusted and untrusted together.
-    pub max_context_tokens: usize,
+    /// The most tokens of facts about the repository, memories and activity, trusted and untrusted together; 4000
+    /// without it. Where it is set and `code_share` isn't, it also caps them together with what `code_share` caps.
+    pub max_context_tokens: Option<usize>,
+    /// How much is shown of the files that a task needs, at the most.
+    pub context: ContextDepth,
+    /// The share of the input tokens, in percent, that the repository's own texts may have: its files, rule files,
+    /// commands, outline and differences; 40 without it.
+    #[serde(deserialize_with = "percent")]
+    #[schemars(range(min = 0, max = 100))]
+    pub code_share: Option<u8>,
     /// The most tools named in a prompt, whether a catalogue has them or not.
     pub max_tools: usize,
     /// The most skills named in a prompt, whether a catalogue has them or not.
@@ -51,6 +65,16 @@ pub struct AssembleSettings {
     pub modes: BTreeMap<Mode, ModeSettings>,
 }
 
+fn percent<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
+    let value = Option::<u8>::deserialize(deserializer)?;
+    match value {
+        Some(value) if value > 100 => {
+            Err(serde::de::Error::custom(format!("`{value}` is no share; give a whole number from 0 to 100")))
+        }
+        value => Ok(value),
+    }
+}
+
 fn probability<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let value = Option::<f64>::deserialize(deserializer)?;
     match value {
@@ -58,6 +82,37 @@ fn probability<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opti
             Err(serde::de::Error::custom(format!("`{value}` is not a probability; give a number from 0 to 1")))
         }
         value => Ok(value),
+    }
+}
+
+/// How much is shown of the files that a task needs, least first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ContextDepth {
+    /// No file is looked for.
+    None,
+    /// Their paths, each with a line of why.
+    Paths,
+    /// What they define.
+    Outline,
+    /// What of them matters; small ones whole.
+    #[default]
+    Parts,
+    /// All of them, as far as the budget allows.
+    Full,
+}
+
+impl ContextDepth {
+    /// The word for it on the command line and in configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Paths => "paths",
+            Self::Outline => "outline",
+            Self::Parts => "parts",
+            Self::Full => "full",
+        }
     }
 }
 
@@ -143,7 +198,9 @@ pub struct ModeSettings {
 impl Default for AssembleSettings {
     fn default() -> Self {
         Self {
-            max_context_tokens: 4000,
+            max_context_tokens: None,
+            context: ContextDepth::default(),
+            code_share: None,
             max_tools: 10,
             max_skills: 3,
             max_memories: 3,
@@ -195,18 +252,38 @@ impl AssembleSettings {
         }
     }
 
-    /// The token cap of each capped layer in a mode.
+    /// The token cap of each capped layer in a mode, of a prompt that may have `input` tokens.
     #[must_use]
-    pub fn layers(&self, mode: Mode) -> BTreeMap<Layer, usize> {
+    pub fn layers(&self, mode: Mode, input: Option<usize>) -> BTreeMap<Layer, usize> {
         let mut layers: BTreeMap<Layer, usize> = self.layers.iter().map(|(name, cap)| ((*name).into(), *cap)).collect();
-        layers.insert(Layer::Context, self.mode(mode).max_context_tokens.unwrap_or(self.max_context_tokens));
+        layers.insert(Layer::Context, self.context_tokens(mode).unwrap_or(CONTEXT_TOKENS));
+        let share = usize::from(self.code_share.unwrap_or(CODE_SHARE));
+        layers.extend(input.map(|input| (Layer::Code, input.saturating_mul(share) / 100)));
         layers
+    }
+
+    /// The cap of facts and of the repository's texts together: who set a cap before there were such texts meant all
+    /// that a prompt says of a place.
+    #[must_use]
+    pub fn context_and_code(&self, mode: Mode) -> Option<usize> {
+        self.context_tokens(mode).filter(|_| self.code_share.is_none())
+    }
+
+    fn context_tokens(&self, mode: Mode) -> Option<usize> {
+        self.mode(mode).max_context_tokens.or(self.max_context_tokens)
     }
 
     /// The narrower of each cap, and nothing else: what an untrusted file may change.
     #[must_use]
     pub fn restricted_by(mut self, other: &Self) -> Self {
-        self.max_context_tokens = self.max_context_tokens.min(other.max_context_tokens);
+        // Whose cap holds for both keeps it: a share that somebody else sets would part them.
+        let parts_nothing =
+            self.code_share.is_some() || Mode::ALL.iter().all(|mode| self.context_tokens(*mode).is_none());
+        if parts_nothing {
+            self.code_share = lowered(self.code_share, CODE_SHARE, other.code_share);
+        }
+        self.max_context_tokens = lowered(self.max_context_tokens, CONTEXT_TOKENS, other.max_context_tokens);
+        self.context = self.context.min(other.context);
         self.max_tools = self.max_tools.min(other.max_tools);
         self.max_skills = self.max_skills.min(other.max_skills);
         self.max_memories = self.max_memories.min(other.max_memories);
@@ -218,10 +295,16 @@ impl AssembleSettings {
         for mode in self.modes.values_mut() {
             mode.max_tools = mode.max_tools.map(|cap| cap.min(other.max_tools));
             mode.max_skills = mode.max_skills.map(|cap| cap.min(other.max_skills));
-            mode.max_context_tokens = mode.max_context_tokens.map(|cap| cap.min(other.max_context_tokens));
+            mode.max_context_tokens =
+                mode.max_context_tokens.map(|cap| cap.min(other.max_context_tokens.unwrap_or(cap)));
         }
         self
     }
+}
+
+/// A cap with a default, and another one's where that is lower.
+fn lowered<T: PartialOrd + Copy>(own: Option<T>, default: T, other: Option<T>) -> Option<T> {
+    other.filter(|other| *other < own.unwrap_or(default)).or(own)
 }
 
 fn capped(base: &[String], named: &[String], cap: usize) -> (Vec<String>, Vec<String>) {

@@ -10,6 +10,7 @@
 mod book;
 mod caps;
 mod checklist;
+mod context;
 mod laws;
 mod modes;
 mod profile;

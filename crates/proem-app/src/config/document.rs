@@ -28,9 +28,10 @@ const SHORT_INTRODUCTION: &str = "\
 ";
 
 /// What people set first: the key, a value where it has no default, and what it is for.
-const COMMON: [(&str, &str, &str); 7] = [
+const COMMON: [(&str, &str, &str); 8] = [
     ("model", "\"small\"", "a role or model, instead of what a prompt names"),
-    ("assemble.max_context_tokens", "4000", "trusted and untrusted together"),
+    ("assemble.code_share", "40", "percent of a prompt for files"),
+    ("assemble.context", "\"parts\"", "none, paths, outline, parts, full"),
     ("assemble.max_skills", "3", "named in a prompt"),
     ("assemble.max_tools", "10", "named in a prompt"),
     ("assemble.tools", "[]", "named in every prompt"),
@@ -50,9 +51,11 @@ const INTRODUCTION: &str = "\
 const USERS_ALONE: [&str; 1] = ["effects"];
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 68] = [
+const FORMS: [(&str, &str); 70] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
+    ("assemble.code_share", "40"),
+    ("assemble.max_context_tokens", "4000"),
     ("assemble.output_tokens", "4096"),
     ("assemble.injection_min_score", "0.75"),
     ("assemble.min_score", "0.2"),

@@ -3,7 +3,7 @@
 //! Invariants: no link is followed, and each file is read once; what is shown, hashed and trusted
 //! are the same bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
 
 use proem_agents::assemble::settings::BookOverrides;
@@ -16,12 +16,14 @@ use super::{MAX_FILE_BYTES, hash};
 use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
 use crate::message::Hint;
-use crate::project::{BOOK, CONFIG, RULE_FILES, plain};
+use crate::project::{BOOK, CONFIG, CURSOR_RULES, FOLDER_RULES, RULE_FILES, is_rule_file, plain};
 use crate::triage::charter::CHARTER;
 
 /// The most files below the book's folder that are looked at.
 const MAX_FILES: usize = 2000;
-/// The deepest folder below the book's folder that is looked at.
+/// The most entries of folders among which rule files are looked for.
+const MAX_ENTRIES: usize = 20_000;
+/// The deepest folder that is looked at, below the book's or for rule files.
 const MAX_DEPTH: usize = 6;
 
 /// What trusting a file lets it do.
@@ -127,6 +129,9 @@ impl Candidates {
         for name in RULE_FILES {
             uses.insert(name.to_owned(), vec![TrustUse::RuleFile]);
         }
+        for path in rule_files_below(root) {
+            uses.insert(path, vec![TrustUse::RuleFile]);
+        }
         uses.insert(catalogue::OWN.to_owned(), vec![TrustUse::Catalogue]);
         for path in skill_files(root) {
             uses.insert(path, vec![TrustUse::Skill]);
@@ -168,7 +173,7 @@ impl Candidates {
             return Err(Error::invalid(format!("`{shown}` can't be trusted: {}", refused.why)));
         }
         let has_place = [CONFIG, PROJECT_POLICY, CHARTER, catalogue::OWN].contains(&path)
-            || RULE_FILES.contains(&path)
+            || is_rule_file(path)
             || is_skill_file(path);
         if is_book_file(path) || has_place {
             return Err(Error::invalid(format!("`{shown}` does not exist; check the path")));
@@ -183,7 +188,11 @@ impl Candidates {
         let kinds = format!(
             "the files that can be trusted are {CONFIG}, {PROJECT_POLICY}, {CHARTER}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} \
              names under [assemble.paths]",
-            RULE_FILES.join(", "),
+            format_args!(
+                "{}, {} in any folder, the files of {CURSOR_RULES}",
+                RULE_FILES.join(", "),
+                FOLDER_RULES.join(" and ")
+            ),
             catalogue::OWN,
             skill::FILE,
             skill::FOLDERS.join(" and ")
@@ -271,6 +280,40 @@ impl Candidates {
             }
         }
     }
+}
+
+/// The rule files in folders below the root, and those of Cursor. Folders in which nobody writes are left out, and
+/// so is what lies deeper or behind more entries than a person would look through.
+fn rule_files_below(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = VecDeque::from([(PathBuf::new(), 0usize)]);
+    let mut seen = 0usize;
+    while let Some((relative, depth)) = open.pop_front() {
+        let entries = std::fs::read_dir(root.join(&relative)).into_iter().flatten().flatten();
+        let mut entries: Vec<_> = entries.collect();
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            seen = seen.saturating_add(1);
+            let (Ok(kind), Some(name)) = (entry.file_type(), entry.file_name().to_str().map(str::to_owned)) else {
+                continue;
+            };
+            let path = relative.join(&name);
+            let is_cursors =
+                [".cursor", CURSOR_RULES.trim_end_matches('/')].iter().any(|known| path == Path::new(known));
+            let is_left = name.starts_with('.') || ["node_modules", "target", "vendor"].contains(&name.as_str());
+            if kind.is_dir() && depth < MAX_DEPTH && (is_cursors || !is_left) {
+                open.push_back((path, depth.saturating_add(1)));
+            } else if kind.is_file()
+                && let Some(path) = path.to_str().filter(|path| is_rule_file(path))
+            {
+                found.push(path.to_owned());
+            }
+        }
+        if seen > MAX_ENTRIES {
+            break;
+        }
+    }
+    found
 }
 
 /// The paths of the project's skills. A link is left out: `catalogue list` says so.

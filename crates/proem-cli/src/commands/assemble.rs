@@ -75,6 +75,7 @@ fn account(made: &MadeAssembly, project: &OpenProject) -> String {
         cache: &made.cache,
         untrusted: &project.untrusted,
         adapted: made.taught.as_ref().map(|taught| &taught.adapted),
+        finding: made.finding.as_ref(),
         selection: SelectionAccount {
             embedding_calls: made.prepared.calls,
             degraded: &made.prepared.degraded,

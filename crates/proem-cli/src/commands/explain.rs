@@ -1,5 +1,7 @@
 //! The account of an assembly, for a person's eyes.
 
+mod found;
+
 use anstyle::Style;
 use proem_agents::assemble::AssemblyAccount;
 use proem_agents::assemble::gathered::PlaceFacts;
@@ -15,6 +17,8 @@ use proem_guard::show;
 use proem_select::catalogue::Approval;
 use proem_select::mode::ModeBasis;
 
+use proem_app::assemble::TaskFinding;
+
 use super::run::account::profile;
 use crate::hints::OTHERWISE;
 use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, grouped, styled};
@@ -29,6 +33,7 @@ pub(super) struct Account<'a> {
     pub(super) untrusted: &'a [UntrustedFile],
     pub(super) selection: SelectionAccount<'a>,
     pub(super) adapted: Option<&'a Adaptation>,
+    pub(super) finding: Option<&'a TaskFinding>,
 }
 
 /// What the assembly itself doesn't know about selection.
@@ -51,6 +56,9 @@ pub(super) fn explain(account: &Account<'_>) -> String {
     table(account, &mut out);
     totals(account, &mut out);
     selection(account, &mut out);
+    if let Some(finding) = account.finding {
+        found::table(&account.assembled.found, finding, &mut out);
+    }
     if let Some(adapted) = account.adapted {
         out.push('\n');
         out.push_str(&profile(adapted));
@@ -254,7 +262,8 @@ fn decisions(account: &Account<'_>, out: &mut String) {
     for file in account.untrusted {
         line(out, &format!("not trusted: {} ({})", show::terminal_str(&file.path), file.effect));
     }
-    for gap in &account.gathered.gaps {
+    let missed = account.finding.iter().flat_map(|finding| &finding.context.gaps);
+    for gap in account.gathered.gaps.iter().chain(missed) {
         let about =
             gap.about.as_ref().map(|about| format!(" [{}]", show::terminal_capped(about, SHOWN))).unwrap_or_default();
         line(out, &format!("unknown: {}: {}{about}", gap.what, gap.why));

@@ -98,6 +98,7 @@ fn options(prompt: String, cwd: &Path) -> Result<AssembleOptions, CommandFailure
         budget: None,
         prompt_version: None,
         adapting: Adapting::default(),
+        context: None,
         record: RecordChoice::AsConfigured,
     })
 }

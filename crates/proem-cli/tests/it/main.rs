@@ -31,6 +31,7 @@ mod effects;
 mod embedding;
 mod find;
 mod fixture;
+mod found;
 mod gallery;
 mod golden;
 mod guide;

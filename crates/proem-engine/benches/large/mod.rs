@@ -104,6 +104,7 @@ impl Large {
         let options = AssemblyOptions {
             key: &self.key,
             layers: &self.layers,
+            context_and_code: None,
             input_tokens: Some(32_000),
             output_tokens: None,
             monolithic: None,

@@ -6,13 +6,13 @@
 
 use std::rc::Rc;
 
-use super::render::{Rendered, Renderer};
+use super::render::{LadderState, Rendered, Renderer};
 use super::wide;
 use crate::budget::{self, Feasibility, FitLimit, FitUnit, RungCost};
 use crate::error::{Error, ErrorKind};
 use crate::prompt::file::Section;
 use crate::report::ShrunkReport;
-use crate::section::{Ladder, Layer, Rung, SectionGroup, SectionPriority};
+use crate::section::{Climber, Ladder, Layer, Rung, SectionGroup, SectionPriority};
 
 /// How often a choice is made again because sections don't quite add up.
 const MAX_ROUNDS: usize = 8;
@@ -42,11 +42,17 @@ pub(super) struct Choice<'p> {
     fixed: u64,
 }
 
-/// What may shrink in a section: an input with a ladder, or the section as a whole.
+/// What may shrink in a section: an input with a ladder, an item of one, or the section as a whole.
 #[derive(Debug)]
 struct Part<'p> {
     /// `None` is the section as a whole.
     ladder: Option<&'p Ladder>,
+    /// The item that stands on the ladder; `None` is the input as a whole.
+    item: Option<usize>,
+    /// From 0 to 100.
+    priority: u8,
+    /// The rungs on which it can stand, best first.
+    rungs: Vec<Rung>,
     rung: Rung,
     /// What each rung costs, once something has to shrink; never where the section is empty.
     unit: Option<FitUnit>,
@@ -56,6 +62,8 @@ struct Part<'p> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit {
     pub(super) layer: Option<Layer>,
+    /// A second layer that counts towards it.
+    pub(super) and: Option<Layer>,
     pub(super) tokens: u64,
     /// The tokens that the profile takes of it, before any section.
     pub(super) learned: u64,
@@ -169,6 +177,7 @@ fn cap(choices: &[Choice<'_>], limit: &Limit, slack: u64, group: Stability) -> F
     let fixed = counted.map(|choice| if group.holds(choice) { choice.fixed } else { wide(choice.shown.tokens) });
     FitLimit {
         layer: limit.layer,
+        and: limit.and,
         limit: limit.left().saturating_sub(slack),
         fixed: fixed.fold(0, u64::saturating_add),
     }
@@ -181,7 +190,8 @@ impl Limit {
     }
 
     fn holds(&self, choice: &Choice<'_>) -> bool {
-        self.layer.is_none_or(|layer| layer == choice.section.spec.layer)
+        let layer = choice.section.spec.layer;
+        self.layer.is_none_or(|limited| limited == layer) || self.and == Some(layer)
     }
 
     /// The tokens of those sections under it that count while `group` is chosen.
@@ -211,8 +221,9 @@ fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
     let needed = |limit: &Limit| limit.used(choices, Stability::Volatile).saturating_add(limit.learned);
     let over = limits.iter().filter(|limit| needed(limit) > limit.tokens);
     let problem = |limit: &Limit| {
-        let name =
-            limit.layer.map_or_else(|| "the whole prompt".to_owned(), |layer| format!("layer `{}`", layer.as_str()));
+        let layer = limit.layer.map(|layer| format!("layer `{}`", layer.as_str()));
+        let and = limit.and.map_or(String::new(), |layer| format!(" with layer `{}`", layer.as_str()));
+        let name = layer.map_or_else(|| "the whole prompt".to_owned(), |layer| format!("{layer}{and}"));
         let under = choices.iter().filter(|choice| limit.holds(choice) && choice.shown.tokens > 0);
         let mut list: Vec<String> =
             under.map(|choice| format!("`{}` {}", choice.section.spec.name, choice.shown.tokens)).collect();
@@ -232,11 +243,10 @@ fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
 impl<'p> Choice<'p> {
     fn of(section: &'p Section, renderer: &mut Renderer<'_, '_>) -> Result<Self, Error> {
         let full = Rc::new(renderer.full(section)?);
-        let part = |ladder: &'p Ladder| Part { ladder: Some(ladder), rung: best(&ladder.rungs), unit: None };
         let parts = match (section.spec.ladders.as_slice(), section.spec.keep) {
             ([], SectionPriority::Required) => Vec::new(),
-            ([], SectionPriority::Priority(_)) => vec![Part { ladder: None, rung: Rung::Full, unit: None }],
-            (ladders, _) => ladders.iter().map(part).collect(),
+            ([], SectionPriority::Priority(priority)) => vec![Part::new(None, vec![Rung::Full], priority)],
+            (ladders, _) => ladders.iter().flat_map(|ladder| Part::on(ladder, section, renderer)).collect(),
         };
         let mut choice = Self { section, shown: Rc::clone(&full), full, parts, dropped: false, fixed: 0 };
         choice.show(renderer)?;
@@ -249,22 +259,42 @@ impl<'p> Choice<'p> {
 
     /// The inputs that are not on the rung on which everything is shown.
     pub(super) fn shrunk(&self) -> Vec<ShrunkReport> {
-        let inputs = self.parts.iter().filter(|part| part.rung != Rung::Full);
-        inputs.filter_map(|part| Some(ShrunkReport { input: part.ladder?.input.clone(), rung: part.rung })).collect()
+        let low = self.parts.iter().filter(|part| match part.item {
+            None => part.rung != Rung::Full,
+            Some(_) => part.rung != best(&part.rungs),
+        });
+        let report = |part: &Part<'_>| {
+            Some(ShrunkReport { input: part.ladder?.input.clone(), item: part.item, rung: part.rung })
+        };
+        low.filter_map(report).collect()
     }
 
     fn worth(&self) -> u64 {
         // Nothing is lost where there was nothing to show.
         let parts = self.parts.iter().filter(|_| !self.full.is_empty());
-        let tenths = parts.fold(0u64, |sum, part| sum.saturating_add(part.rung.tenths().into()));
-        u64::from(priority(self.section)).saturating_mul(tenths)
+        let worth = |part: &Part<'_>| u64::from(part.priority).saturating_mul(part.rung.tenths().into());
+        parts.fold(0u64, |sum, part| sum.saturating_add(worth(part)))
     }
 
     /// Renders the section as it is chosen.
     fn show(&mut self, renderer: &mut Renderer<'_, '_>) -> Result<(), Error> {
-        let rungs = self.parts.iter().filter_map(|part| Some((part.ladder?, part.rung)));
-        self.shown = if self.dropped { Rc::default() } else { renderer.on(self.section, &self.full, rungs)? };
+        let states = self.states(|part| part.rung);
+        self.shown =
+            if self.dropped { Rc::default() } else { renderer.on(self.section, &self.full, states.into_iter())? };
         Ok(())
+    }
+
+    /// Each ladder with what stands where on it, by `rung`.
+    fn states(&self, rung: impl Fn(&Part<'p>) -> Rung) -> Vec<(&'p Ladder, LadderState)> {
+        let ladders = self.section.spec.ladders.iter();
+        let state = |ladder: &'p Ladder| {
+            let mut on = self.parts.iter().filter(|part| part.ladder == Some(ladder));
+            match ladder.climber {
+                Climber::Item => LadderState::Items(on.map(&rung).collect()),
+                Climber::Input => LadderState::Input(on.next().map_or(Rung::Full, &rung)),
+            }
+        };
+        ladders.map(|ladder| (ladder, state(ladder))).collect()
     }
 
     /// Finds out what the section costs with all parts on their last rung, and what each part costs
@@ -274,40 +304,72 @@ impl<'p> Choice<'p> {
             return Ok(());
         }
         let (section, full) = (self.section, Rc::clone(&self.full));
-        let unit = |best: RungCost, lower: Vec<RungCost>| {
-            Some(FitUnit { layer: section.spec.layer, priority: priority(section), best, lower })
-        };
+        let layer = section.spec.layer;
+        let unit = |priority: u8, best: RungCost, lower: Vec<RungCost>| Some(FitUnit { layer, priority, best, lower });
         let whole = wide(full.tokens);
         if section.spec.ladders.is_empty() {
             self.fixed = if self.parts.is_empty() { whole } else { 0 };
             for part in &mut self.parts {
                 let best = RungCost { rung: Rung::Full, tokens: whole };
-                part.unit = unit(best, vec![RungCost { rung: Rung::Omitted, tokens: 0 }]);
+                part.unit = unit(part.priority, best, vec![RungCost { rung: Rung::Omitted, tokens: 0 }]);
             }
             return Ok(());
         }
-        let ladders = &section.spec.ladders;
-        let mut cost = |raised: Option<(&Ladder, Rung)>| {
-            let rungs = ladders.iter().map(|ladder| match raised {
-                Some((one, rung)) if one == ladder => (ladder, rung),
-                _ => (ladder, last(&ladder.rungs)),
-            });
-            Ok::<u64, Error>(wide(renderer.on(section, &full, rungs)?.tokens))
+        let states = |raised: Option<(&'p Ladder, Rung)>| {
+            let low = self.states(|part| last(&part.rungs)).into_iter();
+            low.map(move |(ladder, state)| match (raised, state) {
+                (Some((one, rung)), LadderState::Input(_)) if one == ladder => (ladder, LadderState::Input(rung)),
+                (_, state) => (ladder, state),
+            })
+        };
+        let mut cost = |raised: Option<(&'p Ladder, Rung)>| {
+            Ok::<u64, Error>(wide(renderer.on(section, &full, states(raised))?.tokens))
         };
         // A section that goes with its only ladder costs nothing of its own.
-        let goes = droppable(section) && ladders.len() == 1;
+        let goes = droppable(section) && matches!(section.spec.ladders.as_slice(), [one] if one.is_of_input());
         let base = if goes { 0 } else { cost(None)? };
-        for part in &mut self.parts {
-            let Some(ladder) = part.ladder else { continue };
+        let mut units = Vec::new();
+        for part in &self.parts {
+            let Some((ladder, None)) = part.ladder.map(|ladder| (ladder, part.item)) else {
+                units.push(None);
+                continue;
+            };
             let mut step = |rung: &Rung| {
                 let tokens = if goes && *rung == Rung::Omitted { 0 } else { cost(Some((ladder, *rung)))? };
                 Ok(RungCost { rung: *rung, tokens: tokens.saturating_sub(base) })
             };
-            let Some((best, lower)) = ladder.rungs.split_first() else { continue };
-            part.unit = unit(step(best)?, lower.iter().map(step).collect::<Result<_, Error>>()?);
+            let Some((best, lower)) = part.rungs.split_first() else { continue };
+            units.push(unit(part.priority, step(best)?, lower.iter().map(step).collect::<Result<_, Error>>()?));
         }
         self.fixed = base;
+        for (part, unit) in self.parts.iter_mut().zip(units) {
+            part.unit = unit;
+        }
+        self.price_items(renderer);
         Ok(())
+    }
+
+    /// Finds out what each item costs on each of its rungs. Rendering a section for each would take a time that
+    /// grows with the square of its items, so their own texts are counted, and what the section says around
+    /// them is its own.
+    fn price_items(&mut self, renderer: &mut Renderer<'_, '_>) {
+        let layer = self.section.spec.layer;
+        let mut all = 0u64;
+        for part in self.parts.iter_mut().filter(|part| part.item.is_some()) {
+            let Some((ladder, item)) = part.ladder.zip(part.item) else { continue };
+            let mut step =
+                |rung: &Rung| RungCost { rung: *rung, tokens: wide(renderer.item_tokens(ladder, item, *rung)) };
+            let Some((best, lower)) = part.rungs.split_first() else { continue };
+            let best = step(best);
+            all = all.saturating_add(best.tokens);
+            part.unit = Some(FitUnit { layer, priority: part.priority, best, lower: lower.iter().map(step).collect() });
+        }
+        // Ladders of whole inputs in the same section are in `fixed` on their last rung already.
+        let around = wide(self.full.tokens).saturating_sub(all);
+        let others = self.parts.iter().any(|part| part.item.is_none());
+        if all > 0 && !others {
+            self.fixed = around;
+        }
     }
 
     /// Puts each part on the step that `step` gives for it, in their order, and renders the section.
@@ -324,6 +386,24 @@ impl<'p> Choice<'p> {
         let priced = self.parts.iter().any(|part| part.unit.is_some());
         self.dropped = priced && droppable(self.section) && self.parts.iter().all(|part| part.rung == Rung::Omitted);
         self.show(renderer)
+    }
+}
+
+impl<'p> Part<'p> {
+    fn new(ladder: Option<&'p Ladder>, rungs: Vec<Rung>, priority: u8) -> Self {
+        Self { ladder, item: None, priority, rung: best(&rungs), rungs, unit: None }
+    }
+
+    /// What stands on a ladder: an input, or each of its items.
+    fn on(ladder: &'p Ladder, section: &Section, renderer: &Renderer<'_, '_>) -> Vec<Self> {
+        let all = priority(section);
+        if ladder.is_of_input() {
+            return vec![Self::new(Some(ladder), ladder.rungs.clone(), all)];
+        }
+        let share = |share: u8| u8::try_from(u16::from(all).saturating_mul(share.into()) / 100).unwrap_or(all);
+        let items = renderer.items(ladder).into_iter().enumerate();
+        let part = |(index, (rungs, of))| Self { item: Some(index), ..Self::new(Some(ladder), rungs, share(of)) };
+        items.map(part).collect()
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use proem_guard::{ContainedText, InstallationKey};
+use proem_guard::{ContainedText, InstallationKey, LabelTree};
 use proem_text::OrderedMap;
 
 use crate::error::{Error, ErrorKind};
 use crate::input::{Checker, InputTrust, Inputs, Slots, complete};
-use crate::ladder::shrink;
+use crate::ladder::{ShrunkValue, items, shrink};
 use crate::ordered::OrderedJson;
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
@@ -23,6 +23,37 @@ pub(super) struct Rendered {
     body: Body,
     /// Its tokens on its own.
     pub(super) tokens: usize,
+}
+
+/// What stands where on a ladder.
+#[derive(Debug)]
+pub(super) enum LadderState {
+    /// The input as a whole.
+    Input(Rung),
+    /// Each item, in their order.
+    Items(Vec<Rung>),
+}
+
+impl LadderState {
+    /// The value on its rungs; `None` if all of it is there as it is.
+    fn shrunk(&self, ladder: &Ladder, value: &LabelTree) -> Option<ShrunkValue> {
+        match (self, value) {
+            (Self::Input(Rung::Full), _) => None,
+            (Self::Input(rung), _) => Some(shrink(&ladder.input, value, *rung)),
+            (Self::Items(rungs), LabelTree::List(list)) => {
+                // An item that brings nothing is counted from the first, and that is said.
+                let is_best = |(item, rung): (_, &Rung)| best_of(item, ladder) == *rung && *rung != Rung::Count;
+                let best = list.iter().zip(rungs).all(is_best);
+                (!best).then(|| items::shrink_items(&ladder.input, list, rungs))
+            }
+            (Self::Items(_), _) => None,
+        }
+    }
+}
+
+/// The rung on which most of an item is shown.
+fn best_of(item: &LabelTree, ladder: &Ladder) -> Rung {
+    items::rungs_of(item, &ladder.rungs).first().copied().unwrap_or(Rung::Omitted)
 }
 
 /// Who wrote what stands in a section.
@@ -92,12 +123,34 @@ impl<'r, 'c> Renderer<'r, 'c> {
         prompt.checker.check(inputs, defaults)?;
         let mut slots = Slots::new(inputs, defaults, &prompt.literals)?;
         let mut values = defaults.and_then(OrderedJson::fields).cloned().unwrap_or_default();
+        let ladders = prompt.file.sections.iter().flat_map(|section| &section.spec.ladders);
+        let climbers: BTreeMap<&str, &Ladder> =
+            ladders.filter(|ladder| !ladder.is_of_input()).map(|ladder| (ladder.input.as_str(), ladder)).collect();
         for (name, value) in inputs {
-            values.insert(name.as_str(), slots.fill(name, value, trust_of(prompt, name)));
+            let best = match (climbers.get(name.as_str()), value) {
+                (Some(ladder), LabelTree::List(list)) => {
+                    let rungs: Vec<Rung> = list.iter().map(|item| best_of(item, ladder)).collect();
+                    Some(items::shrink_items(name, list, &rungs).value)
+                }
+                _ => None,
+            };
+            values.insert(name.as_str(), slots.fill(name, best.as_ref().unwrap_or(value), trust_of(prompt, name)));
         }
         let mut values = OrderedJson::from(values);
         complete(&mut values, &prompt.checker.schema);
         Ok(Self { prompt, inputs, counts, key, slots, values })
+    }
+
+    /// The items of a ladder: the rungs on which each can stand, and its share of the section's priority.
+    pub(super) fn items(&self, ladder: &Ladder) -> Vec<(Vec<Rung>, u8)> {
+        let Some(LabelTree::List(list)) = self.inputs.get(&ladder.input) else { return Vec::new() };
+        list.iter().map(|item| (items::rungs_of(item, &ladder.rungs), items::share(item))).collect()
+    }
+
+    /// The tokens of what can be shown of one item on a rung.
+    pub(super) fn item_tokens(&mut self, ladder: &Ladder, index: usize, rung: Rung) -> usize {
+        let Some(LabelTree::List(list)) = self.inputs.get(&ladder.input) else { return 0 };
+        list.get(index).map_or(0, |item| items::tokens(item, rung, self.counts))
     }
 
     /// Renders a section with everything in it.
@@ -112,13 +165,13 @@ impl<'r, 'c> Renderer<'r, 'c> {
         &mut self,
         section: &Section,
         full: &Rc<Rendered>,
-        rungs: impl Iterator<Item = (&'l Ladder, Rung)>,
+        states: impl Iterator<Item = (&'l Ladder, LadderState)>,
     ) -> Result<Rc<Rendered>, Error> {
         let mut notes = Vec::new();
         let mut shrunk_inputs: BTreeMap<&str, OrderedJson> = BTreeMap::new();
-        for (ladder, rung) in rungs.filter(|(_, rung)| *rung != Rung::Full) {
+        for (ladder, state) in states {
             let Some(value) = self.inputs.get(&ladder.input) else { continue };
-            let shrunk = shrink(&ladder.input, value, rung);
+            let Some(shrunk) = state.shrunk(ladder, value) else { continue };
             notes.extend(shrunk.note);
             let mut value = self.slots.fill(&ladder.input, &shrunk.value, trust_of(self.prompt, &ladder.input));
             // What shrank is filled anew, so that its optional fields have to be completed anew.

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, error_at};
 use crate::message::Role;
 use crate::ordered::OrderedJson;
 use crate::schema::{self, ValueKind};
-use crate::section::{SectionGroup, SectionSpec, Trust};
+use crate::section::{Climber, SectionGroup, SectionSpec, Trust};
 
 /// The most bytes that a prompt file may have.
 pub const MAX_FILE_BYTES: usize = 256 * 1024;
@@ -297,6 +297,13 @@ impl StrictFileReader<'_> {
                 if matches!(kind, Some(ValueKind::Object | ValueKind::Unknown)) {
                     let message = format!(
                         "section `{}` has a ladder for `{}`, which is neither a list nor a text",
+                        spec.name, ladder.input
+                    );
+                    say(message, header.places.sections.get(&spec.name));
+                }
+                if ladder.climber == Climber::Item && matches!(kind, Some(ValueKind::Scalar)) {
+                    let message = format!(
+                        "section `{}` has a ladder for each item of `{}`, which is no list",
                         spec.name, ladder.input
                     );
                     say(message, header.places.sections.get(&spec.name));

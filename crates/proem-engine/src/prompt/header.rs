@@ -15,7 +15,7 @@ use crate::error::error_at;
 use crate::input::InputTrust;
 use crate::ordered::OrderedJson;
 use crate::profile::Baseline;
-use crate::section::{CacheClass, Ladder, Layer, Rung, SectionPriority, SectionSpec, Trust};
+use crate::section::{CacheClass, Climber, Ladder, Layer, Rung, SectionPriority, SectionSpec, Trust};
 
 /// What Proem adds to a prompt file, under the key `proem`.
 #[derive(Debug, Clone, PartialEq)]
@@ -362,6 +362,7 @@ fn section(node: &YamlNode, problems: &mut Diagnostics) -> Option<SectionSpec> {
     if layer != default_layer(trust)
         && (layer, trust) != (Layer::Capabilities, Trust::Trusted)
         && (layer, trust) != (Layer::Capabilities, Trust::Untrusted)
+        && (layer, trust) != (Layer::Code, Trust::Untrusted)
     {
         error(
             problems,
@@ -434,6 +435,11 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
     let Some(entries) = node.and_then(|node| map(node, "ladder", problems)) else { return Vec::new() };
     let mut ladders = Vec::new();
     for (key, node) in entries {
+        // `input: { each: [full, outline, count] }` is a ladder for each item.
+        let (climber, node) = match node.get("each") {
+            Some(each) => (Climber::Item, each),
+            None => (Climber::Input, node),
+        };
         let rungs: Option<Vec<Rung>> = match &node.data {
             YamlValue::List(items) => items.iter().map(|item| word(item, "a rung", &Rung::WORDS, problems)).collect(),
             _ => {
@@ -443,12 +449,33 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
         };
         let Some(rungs) = rungs else { continue };
         if rungs.is_empty() || rungs.windows(2).any(|pair| matches!(pair, [a, b] if a >= b)) {
-            error(problems, "the steps of a ladder must be in the order full, brief, count, omitted".into(), node.span);
+            let order = "full, parts, brief, outline, named, count, omitted";
+            error(problems, format!("the steps of a ladder must be in the order {order}"), node.span);
             continue;
         }
-        ladders.push(Ladder { input: key.name.clone(), rungs });
+        if let Some(problem) = misplaced(climber, &rungs) {
+            error(problems, problem.into(), node.span);
+            continue;
+        }
+        ladders.push(Ladder { input: key.name.clone(), rungs, climber });
     }
     ladders
+}
+
+/// What is wrong with a ladder's rungs for what stands on them.
+fn misplaced(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
+    let own = |rung: &Rung| matches!(rung, Rung::Parts | Rung::Outline | Rung::Named);
+    match climber {
+        Climber::Input if rungs.iter().any(own) => {
+            Some("`parts`, `outline` and `named` are for items that bring them; write `{ each: [...] }`")
+        }
+        Climber::Item if rungs.contains(&Rung::Brief) => Some("`brief` shortens a whole list; an item brings `parts`"),
+        // An item that brings none of the others still has to stand somewhere.
+        Climber::Item if !matches!(rungs.last(), Some(Rung::Count | Rung::Omitted)) => {
+            Some("the ladder of each item must end with `count` or `omitted`")
+        }
+        _ => None,
+    }
 }
 
 pub(crate) fn map<'n>(

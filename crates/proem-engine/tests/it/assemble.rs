@@ -51,6 +51,7 @@ fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, R
     let options = AssemblyOptions {
         key: &InstallationKey::new([limits.key; 32]),
         layers: &limits.layers,
+        context_and_code: None,
         input_tokens: limits.whole,
         output_tokens: None,
         monolithic: limits.monolithic,
@@ -329,6 +330,7 @@ fn ladders_go_down_as_far_as_the_budget_asks() {
                 assert_eq!((log.tokens, log.range), (0, None));
             }
             Rung::Full => assert_eq!(log.reason, None),
+            Rung::Parts | Rung::Outline | Rung::Named => panic!("no list brings these"),
         }
     }
     let mut sorted = seen.clone();

@@ -65,6 +65,7 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
         let options = AssemblyOptions {
             key: &InstallationKey::new([7; 32]),
             layers: &BTreeMap::new(),
+            context_and_code: None,
             input_tokens: None,
             output_tokens: None,
             monolithic: None,

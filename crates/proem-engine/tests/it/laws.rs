@@ -36,7 +36,12 @@ fn unit() -> impl Strategy<Value = FitUnit> {
 }
 
 fn cap() -> impl Strategy<Value = FitLimit> {
-    (prop::option::of(layer()), 0u64..600, 0u64..200).prop_map(|(layer, limit, fixed)| FitLimit { layer, limit, fixed })
+    (prop::option::of(layer()), 0u64..600, 0u64..200).prop_map(|(layer, limit, fixed)| FitLimit {
+        layer,
+        and: None,
+        limit,
+        fixed,
+    })
 }
 
 fn worth(units: &[FitUnit], chosen: &[RungCost]) -> u64 {
@@ -237,6 +242,7 @@ impl Given {
         let options = AssemblyOptions {
             key: &InstallationKey::new([7; 32]),
             layers: &self.limits.1,
+            context_and_code: None,
             input_tokens: self.limits.0,
             output_tokens: None,
             monolithic: None,

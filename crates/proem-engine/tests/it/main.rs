@@ -10,6 +10,7 @@ mod decode_laws;
 mod dotprompt;
 mod effect;
 mod handlebars;
+mod items;
 mod laws;
 mod policy;
 mod strict;

@@ -131,6 +131,18 @@ fn front_matter() {
         ("keep and priority", one("name: x, trust: rules, keep: sometimes, priority: 101")),
         ("a ladder that goes up", one("name: x, trust: rules, ladder: { a: [brief, full] }")),
         ("a ladder of unknown rungs", one("name: x, trust: rules, ladder: { a: [full, half] }")),
+        (
+            "a ladder of rungs that only items bring",
+            one("name: x, trust: rules, ladder: { a: [full, outline, count] }"),
+        ),
+        (
+            "a ladder for each item that shortens a list",
+            one("name: x, trust: rules, ladder: { a: { each: [full, brief, count] } }"),
+        ),
+        (
+            "a ladder for each item without an end",
+            one("name: x, trust: rules, ladder: { a: { each: [full, outline] } }"),
+        ),
         ("a ladder that is a word", one("name: x, trust: rules, ladder: { a: full }")),
         ("a ladder for an unknown input", one("name: x, trust: rules, ladder: { b: [full, count] }")),
         (

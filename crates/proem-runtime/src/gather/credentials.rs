@@ -3,7 +3,7 @@
 //! They go before anything else is done with a text, so that what is sent, counted, shown and kept is one
 //! text. What a caller passes is not gathered and stays.
 
-use proem_agents::assemble::gathered::{Gap, GitHead, PlaceFacts, RememberedEntry, RuleText};
+use proem_agents::assemble::gathered::{CommandFact, Gap, GitHead, PlaceFacts, RememberedEntry, RuleText};
 use proem_guard::{Untrusted, credential};
 
 use crate::gaps::gap;
@@ -25,6 +25,11 @@ pub(super) fn cut(gathered: &mut PlaceFacts) {
             RuleText::Outside(text) => outside(text, &mut count),
         }
     }
+    for CommandFact { command, place, .. } in &mut gathered.commands {
+        outside(command, &mut count);
+        outside(place, &mut count);
+    }
+    gathered.outline.iter_mut().for_each(|line| outside(line, &mut count));
     for RememberedEntry { text, kind, .. } in gathered.memories.iter_mut().chain(&mut gathered.activity) {
         outside(text, &mut count);
         outside(kind, &mut count);

@@ -21,41 +21,85 @@ use crate::{
     gather::GatherOptions,
 };
 
-/// The known names, each with the source that its text is labelled with.
-const RULE_FILES: [(&str, Source); 3] = [
+/// The names known at a root, each with the source that its text is labelled with.
+const RULE_FILES: [(&str, Source); 5] = [
     ("AGENTS.md", Source::named("file/agents-md")),
     ("CLAUDE.md", Source::named("file/claude-md")),
     (".proem/rules.md", Source::named("file/proem-rules")),
+    (".cursorrules", CURSOR),
+    (".github/copilot-instructions.md", Source::named("file/copilot-instructions")),
 ];
+
+/// The names known in any folder.
+const ANYWHERE: usize = 2;
+
+/// A folder whose files are rules, each for itself.
+const CURSOR_RULES: &str = ".cursor/rules";
+const CURSOR: Source = Source::named("file/cursor-rules");
+
+/// The most files of that folder.
+const MAX_CURSOR_RULES: usize = 20;
 
 /// The rule files in `root`, in the order of their names above.
 pub(super) fn rule_files(root: &Path, options: &GatherOptions, gaps: &mut Vec<Gap>) -> Vec<RuleFile> {
-    RULE_FILES.into_iter().filter_map(|(name, source)| rule_file(root, name, &source, options, gaps)).collect()
+    let known = RULE_FILES.into_iter().map(|(name, source)| (name.to_owned(), source));
+    let cursor = cursor_rules(root).into_iter().map(|name| (name, CURSOR));
+    known.chain(cursor).filter_map(|(name, source)| rule_file(root, &name, &source, options, gaps)).collect()
+}
+
+/// The rule files of folders below `root`, in the order given.
+pub fn folder_rules(root: &Path, folders: &[&str], options: &GatherOptions, gaps: &mut Vec<Gap>) -> Vec<RuleFile> {
+    let names = |folder: &&str| {
+        let known = RULE_FILES.into_iter().take(ANYWHERE);
+        known.map(|(name, source)| (format!("{folder}/{name}"), source)).collect::<Vec<_>>()
+    };
+    let names = folders.iter().filter(|folder| !folder.is_empty()).flat_map(names);
+    names.filter_map(|(name, source)| rule_file(root, &name, &source, options, gaps)).collect()
+}
+
+/// The paths of the files in Cursor's folder, sorted.
+fn cursor_rules(root: &Path) -> Vec<String> {
+    let folder = root.join(CURSOR_RULES);
+    if !folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".md") || name.ends_with(".mdc")).collect();
+    names.sort();
+    names.into_iter().take(MAX_CURSOR_RULES).map(|name| format!("{CURSOR_RULES}/{name}")).collect()
 }
 
 fn rule_file(
     root: &Path,
-    name: &'static str,
+    name: &str,
     source: &Source,
     options: &GatherOptions,
     gaps: &mut Vec<Gap>,
 ) -> Option<RuleFile> {
+    // A gap's words are ours: what somebody else named a folder stands beside them.
+    let is_known = RULE_FILES.iter().any(|(known, _)| *known == name);
+    let what = if is_known { name } else { "a rule file" };
+    let about = |gap: Gap| match is_known {
+        true => gap,
+        false => Gap { about: Some(Untrusted::new(name.to_owned(), Label::from_source(source.clone()))), ..gap },
+    };
     let outside = |text| RuleText::Outside(Untrusted::new(text, Label::from_source(source.clone())));
     let content = match content(root, name, options.limits.rule_file_bytes) {
         Ok(content) => content?,
         Err(RuleFileProblem::Leads(why)) => {
-            gaps.push(gap(name, why));
+            gaps.push(about(gap(what, why)));
             return None;
         }
         Err(RuleFileProblem::Failed(error)) => {
-            gaps.push(gap_of(name, &error));
+            gaps.push(about(gap_of(what, &error)));
             return None;
         }
     };
     let (bytes, whole) = match content {
         FileContent::Whole(bytes) => (bytes, true),
         FileContent::Cut(bytes) => {
-            gaps.push(gap(name, format!("only its first {} bytes are read; make it shorter", bytes.len())));
+            gaps.push(about(gap(what, format!("only its first {} bytes are read; make it shorter", bytes.len()))));
             (without_half_character(bytes), false)
         }
     };
@@ -65,11 +109,14 @@ fn rule_file(
         Ok(text) if approved => RuleText::Approved(text),
         Ok(text) => outside(text),
         Err(error) => {
-            gaps.push(gap(name, "it is not UTF-8, so parts are replaced and it can't be approved; save it as UTF-8"));
+            gaps.push(about(gap(
+                what,
+                "it is not UTF-8, so parts are replaced and it can't be approved; save it as UTF-8",
+            )));
             outside(String::from_utf8_lossy(error.as_bytes()).into_owned())
         }
     };
-    Some(RuleFile { name, hash, text })
+    Some(RuleFile { name: name.to_owned(), hash, text })
 }
 
 /// Why a rule file isn't read.
@@ -108,7 +155,9 @@ fn real_path(root: &Path, path: &Path) -> Result<PathBuf, RuleFileProblem> {
         return Err(RuleFileProblem::Leads("it is a link to a file outside the repository; replace it with the file"));
     };
     let in_git = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
-    let markdown = inside.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    // What is no link was found under a known name, whatever its ending.
+    let is_link = real != root.join(path.strip_prefix(&root).unwrap_or(path));
+    let markdown = !is_link || inside.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if in_git || !markdown {
         return Err(RuleFileProblem::Leads(
             "it is a link to something that is not a Markdown file; replace it with a file",

@@ -121,9 +121,9 @@ fn context_tokens(scene: &Scene) -> usize {
 #[test]
 fn tokens_of_context_in_all_and_by_mode() {
     let mut scene = crowded();
-    scene.settings.max_context_tokens = 20_000;
+    scene.settings.max_context_tokens = Some(20_000);
     assert!(context_tokens(&scene) > 2000);
-    scene.settings.max_context_tokens = 1000;
+    scene.settings.max_context_tokens = Some(1000);
     assert!(context_tokens(&scene) <= 1000);
     let assembled = scene.assemble();
     let cut: Vec<_> = assembled

@@ -59,11 +59,13 @@ fn put(scene: &mut Scene, field: usize, text: &str) {
         5 => gathered.activity[0].text = outside(text),
         6 => gathered.gaps[0].about = Some(outside(text)),
         7 => gathered.memories[1].kind = outside(text),
+        8 => gathered.commands[0].command = outside(text),
+        9 => gathered.outline[0] = outside(text),
         _ => scene.task = Task::Outside(outside(text)),
     }
 }
 
-const FIELDS: usize = 9;
+const FIELDS: usize = 11;
 
 /// Every text from outside is the same harmless one.
 fn harmless() -> Scene {
@@ -96,7 +98,7 @@ proptest! {
     fn a_task_changes_no_byte_of_the_prefix(one in task(), other in task(), budget in select(vec![None, Some(1000), Some(1200)])) {
         let prefix = |task: &str| {
             let mut scene = Scene { task: Task::Caller(task.to_owned()), input_tokens: budget, ..Scene::with("a clock") };
-            scene.settings.max_context_tokens = 600;
+            scene.settings.max_context_tokens = Some(600);
             match scene.try_assemble() {
                 Ok(assembled) => {
                     let sections = assembled.assembly.prefix().iter();
@@ -153,7 +155,7 @@ proptest! {
     fn every_token_is_accounted_for(texts in vec(hostile(), FIELDS), cap in 150usize..4000) {
         let mut scene = Scene::with(MARK);
         texts.iter().enumerate().take(FIELDS - 1).for_each(|(field, text)| put(&mut scene, field, text));
-        scene.settings.max_context_tokens = cap;
+        scene.settings.max_context_tokens = Some(cap);
         let Ok(assembled) = scene.try_assemble() else { return Ok(()) };
         let report = &assembled.report;
         let sum: usize = report.sections.iter().map(|section| section.tokens).sum();

@@ -42,7 +42,10 @@ fn the_text_shows_it_with_what_is_trusted_and_before_what_is_not() {
 fn it_counts_towards_the_context_and_is_never_cut() {
     let crowded = |profile| {
         let mut scene = Scene { profile, ..Scene::with("a clock") };
-        scene.settings.max_context_tokens = 400;
+        // Both are cached before the profile is looked at, and leave it no room under so low a cap.
+        scene.gathered.commands.clear();
+        scene.gathered.outline.clear();
+        scene.settings.max_context_tokens = Some(400);
         scene
     };
     let assembled = crowded(Some(profile())).assemble();
@@ -50,7 +53,7 @@ fn it_counts_towards_the_context_and_is_never_cut() {
     let shown: usize = assembled.report.sections.iter().filter(|s| s.layer == context).map(|s| s.tokens).sum();
     assert!(shown <= 400 && text_of(&assembled, "profile").contains("schema_failed"), "{shown}");
     let mut tight = crowded(Some(profile()));
-    tight.settings.max_context_tokens = 40;
+    tight.settings.max_context_tokens = Some(40);
     let error = tight.try_assemble().unwrap_err().to_string();
     assert!(error.contains("`profile`"), "{error}");
 }

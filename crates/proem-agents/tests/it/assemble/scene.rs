@@ -2,10 +2,12 @@
 
 use std::sync::LazyLock;
 
+use proem_agents::assemble::found::TaskContext;
 use proem_agents::assemble::gathered::{
-    ChangedPath, DiffStat, Env, Gap, Git, GitHead, PathStatus, PlaceFacts, RememberedEntry, RuleFile, RuleText,
-    WorkTree,
+    ChangedPath, CommandFact, DiffStat, Env, Gap, Git, GitHead, PathStatus, PlaceFacts, RememberedEntry, RuleFile,
+    RuleText, WorkTree,
 };
+use proem_agents::assemble::manifest::CommandPurpose;
 use proem_agents::assemble::selecting::SelectionTask;
 use proem_agents::assemble::settings::AssembleSettings;
 use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble, embedded_book};
@@ -46,6 +48,7 @@ pub(crate) struct Scene {
     pub(crate) shelf: Option<Shelf>,
     pub(crate) guarded: Guarded,
     pub(crate) profile: Option<Profile>,
+    pub(crate) context: Option<TaskContext>,
 }
 
 /// A catalogue, ranked by words.
@@ -95,7 +98,9 @@ impl Scene {
             upstream: None,
             work_tree: Some(tree),
         };
-        let rule_file = RuleFile { name: "AGENTS.md", hash: "0".repeat(64), text: RuleText::Outside(outside(text)) };
+        let rule_file =
+            RuleFile { name: "AGENTS.md".to_owned(), hash: "0".repeat(64), text: RuleText::Outside(outside(text)) };
+        let command = CommandFact { purpose: CommandPurpose::Test, command: outside(text), place: outside(text) };
         let gap = Gap { what: "upstream".to_owned(), why: "it is gone".to_owned(), about: Some(outside(text)) };
         Self {
             task: Task::Caller("mend the clock".to_owned()),
@@ -103,6 +108,8 @@ impl Scene {
                 git: Some(git),
                 env: Env { cwd: outside(text), os: "linux".to_owned() },
                 rule_files: vec![rule_file],
+                commands: vec![command],
+                outline: vec![outside(text)],
                 memories: vec![entry(1), entry(2)],
                 activity: vec![entry(1)],
                 gaps: vec![gap],
@@ -114,6 +121,7 @@ impl Scene {
             shelf: None,
             guarded: Guarded::AsShipped,
             profile: None,
+            context: None,
         }
     }
 
@@ -148,6 +156,7 @@ impl Scene {
             entries: None,
             screening: Screening { guard: &GUARD, policy },
             mode_examples: None,
+            context: self.context.as_ref(),
         };
         assemble(&request, &mut CachingCounter::new(&OpenAi::O200k))
     }

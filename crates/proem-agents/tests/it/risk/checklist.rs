@@ -56,6 +56,7 @@ fn assembled(prompt: &str) -> Assembly {
     let options = AssemblyOptions {
         key: &key,
         layers: &layers,
+        context_and_code: None,
         input_tokens: None,
         output_tokens: None,
         monolithic: None,

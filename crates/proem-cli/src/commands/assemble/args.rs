@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use proem_agents::assemble::Task;
+use proem_agents::assemble::settings::ContextDepth;
 use proem_app::assemble::AssembleOptions;
 use proem_app::records::writing::RecordChoice;
 use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
@@ -46,6 +47,33 @@ pub(crate) enum GitChangesArg {
     Yes,
     /// There are none that matter
     No,
+}
+
+/// How much is shown of the files that a task needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ContextArg {
+    /// Nothing is looked for
+    None,
+    /// Paths, each with why
+    Paths,
+    /// What they define
+    Outline,
+    /// What of them matters; small ones whole
+    Parts,
+    /// All of them, as far as the budget allows
+    Full,
+}
+
+impl From<ContextArg> for ContextDepth {
+    fn from(context: ContextArg) -> Self {
+        match context {
+            ContextArg::None => Self::None,
+            ContextArg::Paths => Self::Paths,
+            ContextArg::Outline => Self::Outline,
+            ContextArg::Parts => Self::Parts,
+            ContextArg::Full => Self::Full,
+        }
+    }
 }
 
 /// How the prompt is printed.
@@ -98,6 +126,9 @@ pub(crate) struct Assemble {
     /// Maximum number of input tokens
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
+    /// How much of the files that the task needs is put in
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) context: Option<ContextArg>,
     /// The version of the prompt, instead of the current one
     #[arg(long, value_name = "VERSION")]
     pub(crate) prompt_version: Option<String>,
@@ -136,6 +167,7 @@ impl Assemble {
             budget: self.budget,
             prompt_version: self.prompt_version.clone(),
             adapting: self.wishes.adapting(),
+            context: self.context.map(ContextDepth::from),
             record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
         }
     }

@@ -11,7 +11,7 @@ use crate::fixture::{Fixture, assert_text, is_root, link, said};
 const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
 fn names(gathered: &PlaceFacts) -> Vec<&str> {
-    gathered.rule_files.iter().map(|file| file.name).collect()
+    gathered.rule_files.iter().map(|file| file.name.as_str()).collect()
 }
 
 #[test]

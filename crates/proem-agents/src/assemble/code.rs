@@ -1,0 +1,328 @@
+//! A file of source or documentation on the rungs of its ladder: whole, the parts that matter, its outline.
+//!
+//! Parts are the definitions that the task concerns, whole where they are short, with the signatures of those around
+//! them; an outline is signatures, or a document's headings. What is left out is said where it was, by lines and
+//! definitions, so that nobody takes a part for the whole.
+//!
+//! Invariants: every line that is shown is the file's own and stands in its order; every rendering is bounded; the
+//! same text and definitions give the same bytes; no input makes it panic or take longer than linear time.
+
+use std::collections::BTreeSet;
+
+use proem_text::words::words;
+
+/// A file of at most so many lines is one part.
+const SMALL_LINES: usize = 80;
+/// The same in bytes.
+const SMALL_BYTES: usize = 4 * 1024;
+/// The largest file that is offered whole, in bytes.
+const WHOLE_BYTES: usize = 64 * 1024;
+/// The most lines of one definition that are shown whole.
+const LONG_LINES: usize = 90;
+/// Lines shown on each side of a place in what is longer, or in no definition.
+const AROUND: usize = 14;
+/// The most lines of all parts of one file.
+const MAX_PART_LINES: usize = 260;
+/// The most definitions of which parts are made.
+const MAX_NAMED: usize = 6;
+/// The most signatures of neighbours among the parts.
+const MAX_NEIGHBOURS: usize = 14;
+/// The most lines of an outline.
+const MAX_OUTLINE: usize = 60;
+/// The longest line that is shown, in characters; longer ones are data.
+const LONGEST_LINE: usize = 400;
+/// The shortest word of a task that a line is looked at for.
+const SHORTEST_WORD: usize = 4;
+
+/// Lines of a file, from 1, both ends among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LineSpan {
+    /// The first.
+    pub first: usize,
+    /// The last.
+    pub last: usize,
+}
+
+impl LineSpan {
+    const fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
+    const fn count(self) -> usize {
+        self.last.saturating_sub(self.first).saturating_add(1)
+    }
+}
+
+/// A definition in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// All of it.
+    pub lines: LineSpan,
+    /// What says how it is used.
+    pub signature: LineSpan,
+    /// Whether the task concerns it.
+    pub is_named: bool,
+}
+
+/// A file on each of its rungs; `None` where there is nothing of that kind, or too much.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CodeRenderings {
+    /// All of it.
+    pub full: Option<String>,
+    /// What matters of it; all of it where the file is small.
+    pub parts: Option<String>,
+    /// What it defines.
+    pub outline: Option<String>,
+}
+
+/// Renders a file.
+///
+/// `places` are the lines that speak for it, such as where a stack trace leads; without any, and without a
+/// definition that the task concerns, lines with the task's words stand for them.
+#[must_use]
+pub fn renderings(text: &str, definitions: &[Definition], places: &[LineSpan], task: &str) -> CodeRenderings {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.is_empty() || lines.iter().any(|line| line.chars().count() > LONGEST_LINE.saturating_mul(8)) {
+        return CodeRenderings::default();
+    }
+    let outline = outline(&lines, definitions);
+    let whole = || numbered(&lines, &BTreeSet::from([LineSpan { first: 1, last: lines.len() }]), definitions);
+    if lines.len() <= SMALL_LINES && text.len() <= SMALL_BYTES {
+        return CodeRenderings { full: Some(whole()), parts: Some(whole()), outline };
+    }
+    let full = (text.len() <= WHOLE_BYTES).then(whole);
+    let shown = parts(&lines, definitions, places, task);
+    let covered = shown.iter().fold(0usize, |sum, span| sum.saturating_add(span.count()));
+    // Notes on what little is left out would cost as much as it does.
+    let is_nearly_all = covered.saturating_mul(10) >= lines.len().saturating_mul(9);
+    let parts = match (shown.is_empty(), &full) {
+        (true, _) => None,
+        (false, Some(full)) if is_nearly_all => Some(full.clone()),
+        (false, _) => Some(numbered(&lines, &shown, definitions)),
+    };
+    CodeRenderings { full, parts, outline }
+}
+
+/// The lines that matter, none twice.
+fn parts(lines: &[&str], definitions: &[Definition], places: &[LineSpan], task: &str) -> BTreeSet<LineSpan> {
+    let end = lines.len();
+    let mut chosen: Vec<LineSpan> = Vec::new();
+    let around = |span: LineSpan, within: LineSpan| LineSpan {
+        first: span.first.saturating_sub(AROUND).max(within.first).max(1),
+        last: span.last.min(span.first.saturating_add(AROUND)).saturating_add(AROUND).min(within.last).min(end),
+    };
+    let all = LineSpan { first: 1, last: end };
+    let found;
+    let has_named = definitions.iter().any(|definition| definition.is_named);
+    let places = if places.is_empty() && !has_named {
+        found = lines_about(lines, task);
+        &found
+    } else {
+        places
+    };
+    // The narrowest definition around each place, then those that the task names.
+    let mut wanted: Vec<(usize, Option<LineSpan>)> = Vec::new();
+    for place in places {
+        let inside = definitions.iter().enumerate().filter(|(_, definition)| definition.lines.overlaps(*place));
+        match inside.min_by_key(|(_, definition)| definition.lines.count()) {
+            Some((index, _)) => wanted.push((index, Some(*place))),
+            None => chosen.push(around(*place, all)),
+        }
+    }
+    let named = definitions.iter().enumerate().filter(|(_, definition)| definition.is_named);
+    wanted.extend(named.map(|(index, _)| (index, None)));
+    for (index, place) in wanted.into_iter().take(MAX_NAMED) {
+        let Some(definition) = definitions.get(index) else { continue };
+        if definition.lines.count() <= LONG_LINES {
+            chosen.push(definition.lines);
+            continue;
+        }
+        chosen.push(definition.signature);
+        let begins = LineSpan { first: definition.lines.first, last: definition.lines.first };
+        chosen.push(around(place.unwrap_or(begins), definition.lines));
+    }
+    if chosen.is_empty() {
+        return BTreeSet::new();
+    }
+    let first = chosen.first().map_or(1, |span| span.first);
+    let mut neighbours: Vec<LineSpan> = definitions.iter().map(|definition| definition.signature).collect();
+    neighbours.sort_by_key(|span| (span.first.abs_diff(first), span.first));
+    chosen.extend(neighbours.into_iter().take(MAX_NEIGHBOURS));
+    merged(&chosen, end)
+}
+
+/// Spans in order, those that touch joined, up to the most lines; what comes first in `chosen` goes before.
+fn merged(chosen: &[LineSpan], end: usize) -> BTreeSet<LineSpan> {
+    let mut shown: BTreeSet<usize> = BTreeSet::new();
+    for span in chosen {
+        let inside = (span.first.max(1)..=span.last.min(end)).filter(|line| !shown.contains(line)).count();
+        if shown.len().saturating_add(inside) <= MAX_PART_LINES {
+            shown.extend(span.first.max(1)..=span.last.min(end));
+        }
+    }
+    let mut spans: Vec<LineSpan> = Vec::new();
+    for line in shown {
+        match spans.last_mut() {
+            // Two lines cost less than a note on them.
+            Some(last) if line <= last.last.saturating_add(3) => last.last = line,
+            _ => spans.push(LineSpan { first: line, last: line }),
+        }
+    }
+    spans.into_iter().collect()
+}
+
+/// Up to three lines that hold most of the task's words.
+fn lines_about(lines: &[&str], task: &str) -> Vec<LineSpan> {
+    let wanted: BTreeSet<String> = words(task).filter(|word| word.chars().count() >= SHORTEST_WORD).collect();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let score = |line: &&str| words(line).filter(|word| wanted.contains(word)).collect::<BTreeSet<_>>().len();
+    let mut scored: Vec<(usize, usize)> =
+        (1..).zip(lines).map(|(number, line)| (score(line), number)).filter(|(score, _)| *score > 0).collect();
+    scored.sort_by(|(a, one), (b, other)| b.cmp(a).then(one.cmp(other)));
+    let mut found: Vec<LineSpan> = Vec::new();
+    for (_, line) in scored {
+        // Lines near each other are shown together anyway.
+        if found.iter().all(|span| span.first.abs_diff(line) > AROUND) {
+            found.push(LineSpan { first: line, last: line });
+        }
+        if found.len() == 3 {
+            break;
+        }
+    }
+    found
+}
+
+/// Lines with their numbers; between them what is not shown.
+fn numbered(lines: &[&str], shown: &BTreeSet<LineSpan>, definitions: &[Definition]) -> String {
+    let mut out = String::new();
+    let mut next = 1usize;
+    for span in shown {
+        elision(next, span.first.saturating_sub(1), definitions, &mut out);
+        let inside = lines.iter().skip(span.first.saturating_sub(1)).take(span.count());
+        for (number, line) in (span.first..).zip(inside) {
+            out.push_str(&format!("{number}\t"));
+            push_line(line, &mut out);
+        }
+        next = span.last.saturating_add(1);
+    }
+    elision(next, lines.len(), definitions, &mut out);
+    out
+}
+
+/// Says what stands between two lines and is not shown.
+fn elision(first: usize, last: usize, definitions: &[Definition], out: &mut String) {
+    if first > last {
+        return;
+    }
+    let lines = last.saturating_sub(first).saturating_add(1);
+    let inside = |definition: &&Definition| (first..=last).contains(&definition.lines.first);
+    let s = |n: usize| if n == 1 { "" } else { "s" };
+    let defined = definitions.iter().filter(inside).count();
+    let defined = if defined == 0 { String::new() } else { format!(", {defined} definition{}", s(defined)) };
+    out.push_str(&format!("[{lines} line{}{defined} not shown]\n", s(lines)));
+}
+
+fn push_line(line: &str, out: &mut String) {
+    let cut: String = line.chars().take(LONGEST_LINE).collect();
+    out.push_str(&cut);
+    if cut.len() < line.len() {
+        out.push('…');
+    }
+    out.push('\n');
+}
+
+/// The signatures of a file's definitions, or a document's headings.
+fn outline(lines: &[&str], definitions: &[Definition]) -> Option<String> {
+    let mut starts: Vec<usize> = definitions.iter().map(|definition| definition.signature.first).collect();
+    if starts.is_empty() {
+        let is_heading = |line: &&str| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
+        starts = (1..).zip(lines).filter(|(_, line)| is_heading(line)).map(|(number, _)| number).collect();
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    if starts.is_empty() {
+        return None;
+    }
+    let mut out = String::new();
+    for start in starts.iter().take(MAX_OUTLINE) {
+        let Some(line) = lines.get(start.saturating_sub(1)) else { continue };
+        out.push_str(&format!("{start}\t"));
+        push_line(line.trim_end_matches(['{', ' ']), &mut out);
+    }
+    let more = starts.len().saturating_sub(MAX_OUTLINE);
+    if more > 0 {
+        out.push_str(&format!("[{more} more not shown]\n"));
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn span(first: usize, last: usize) -> LineSpan {
+        LineSpan { first, last }
+    }
+
+    fn definition(first: usize, last: usize) -> Definition {
+        Definition { lines: span(first, last), signature: span(first, first), is_named: false }
+    }
+
+    /// A file of ten functions of twenty lines each.
+    fn file() -> (String, Vec<Definition>) {
+        let function = |n: usize| format!("fn part_{n}() {{\n{}}}\n", "    work();\n".repeat(18));
+        ((0..10).map(function).collect(), (0..10).map(|n| definition(n * 20 + 1, n * 20 + 20)).collect())
+    }
+
+    #[test]
+    fn a_small_file_is_one_part() {
+        let rendered = renderings("fn a() {}\n\nfn b() {}\n", &[definition(1, 1), definition(3, 3)], &[], "");
+        assert_eq!(rendered.full.as_deref(), Some("1\tfn a() {}\n2\t\n3\tfn b() {}\n"));
+        assert_eq!(rendered.parts, rendered.full);
+        assert_eq!(rendered.outline.as_deref(), Some("1\tfn a() {}\n3\tfn b() {}\n"));
+    }
+
+    #[test]
+    fn parts_are_definitions_that_matter_with_the_signatures_around_them() {
+        let (text, mut definitions) = file();
+        definitions[3].is_named = true;
+        let parts = renderings(&text, &definitions, &[], "").parts.unwrap();
+        assert!(parts.starts_with("1\tfn part_0() {\n[19 lines not shown]\n21\tfn part_1() {\n"), "{parts}");
+        assert!(
+            parts.contains("61\tfn part_3() {\n62\t    work();\n") && parts.contains("80\t}\n81\tfn part_4"),
+            "{parts}"
+        );
+        assert!(parts.ends_with("181\tfn part_9() {\n[19 lines not shown]\n"), "{parts}");
+        let by_place = renderings(&text, &definitions[..2], &[span(70, 70)], "").parts.unwrap();
+        assert!(by_place.contains("56\t") && by_place.contains("84\t") && !by_place.contains("90\t"), "{by_place}");
+        assert!(by_place.ends_with("[116 lines not shown]\n"), "{by_place}");
+    }
+
+    #[test]
+    fn a_long_definition_is_shown_around_its_place() {
+        let text: String = (1..=400).map(|n| format!("line {n}\n")).collect();
+        let parts = renderings(&text, &[definition(1, 400)], &[span(300, 300)], "").parts.unwrap();
+        assert!(parts.starts_with("1\tline 1\n[284 lines not shown]\n286\t"), "{parts}");
+        assert!(parts.ends_with("314\tline 314\n[86 lines not shown]\n"), "{parts}");
+    }
+
+    #[test]
+    fn without_a_place_lines_with_the_tasks_words_are_shown() {
+        let mut text = "nothing here\n".repeat(100);
+        text.push_str("the multiline printer\n");
+        text.push_str(&"nothing there\n".repeat(100));
+        let parts = renderings(&text, &[], &[], "fix the multiline printer").parts.unwrap();
+        assert!(parts.contains("101\tthe multiline printer\n"), "{parts}");
+        assert_eq!(renderings(&text, &[], &[], "fix it").parts, None);
+    }
+
+    #[test]
+    fn documents_have_headings_and_data_has_nothing() {
+        let text = format!("# One\n{}## Two\n#no\n", "text\n".repeat(100));
+        assert_eq!(renderings(&text, &[], &[], "").outline.as_deref(), Some("1\t# One\n102\t## Two\n"));
+        assert_eq!(renderings(&"x".repeat(9000), &[], &[], ""), CodeRenderings::default());
+        assert_eq!(renderings("", &[], &[], ""), CodeRenderings::default());
+    }
+}

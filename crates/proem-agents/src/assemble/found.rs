@@ -1,0 +1,316 @@
+//! What was found for a task in its repository, and how it goes into the prompt.
+//!
+//! Files, differences, commits and the rule files of folders come as data, text from outside throughout. Here the
+//! guard looks at each rendering that may be shown: what it finds suspicious is replaced by less of the same file,
+//! since a mark at each word would leave code that nobody can read. What is left climbs its ladder in the engine.
+//!
+//! Invariants: nothing here is trusted but counts and shares; no rendering is offered that the guard didn't clear; no
+//! more is offered than the configured depth.
+
+use proem_engine::report::Report;
+use proem_engine::section::Rung;
+use proem_guard::{LabelTree, LanguageFamily, Untrusted, Verdict};
+
+use super::gathered::{Gap, RuleFile, RuleText};
+use super::places::TaskPlace;
+use super::rule_text;
+use super::settings::ContextDepth;
+use crate::screen::Screen;
+
+/// Everything that was found for one task.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TaskContext {
+    /// Files, the likeliest first.
+    pub files: Vec<FoundFile>,
+    /// Commits about the same, the nearest first.
+    pub commits: Vec<Untrusted<String>>,
+    /// The change that the task is about, file by file.
+    pub change: Option<FoundChange>,
+    /// Rule files of the folders on the way to what was found, outermost first.
+    pub folder_rules: Vec<RuleFile>,
+    /// What could not be found out or was cut, in the order met.
+    pub gaps: Vec<Gap>,
+}
+
+/// A file that bears on the task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Its path below the root.
+    pub path: Untrusted<String>,
+    /// How likely the task needs it, in percent.
+    pub likely: u8,
+    /// What speaks for it, in words.
+    pub why: Untrusted<String>,
+    /// What it is, such as `Rust` or `a test`, in our words.
+    pub kind: &'static str,
+    /// How its comments are marked; `None` is prose, or not known.
+    pub syntax: Option<LanguageFamily>,
+    /// All of it.
+    pub full: Option<Untrusted<String>>,
+    /// The parts of it that matter.
+    pub parts: Option<Untrusted<String>>,
+    /// What it defines.
+    pub outline: Option<Untrusted<String>>,
+}
+
+/// The change that a task is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundChange {
+    /// What it is, in our words: `what is not committed`.
+    pub of: String,
+    /// Its files, in the order of their paths.
+    pub files: Vec<ChangedFile>,
+}
+
+/// One file of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// Its path below the root.
+    pub path: Untrusted<String>,
+    /// How many lines were added and removed, in our words.
+    pub size: String,
+    /// The difference, lines of it if it is long; `None` of a binary file.
+    pub difference: Option<Untrusted<String>>,
+    /// Its first lines.
+    pub begun: Option<Untrusted<String>>,
+}
+
+/// What became of a file that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundAccount {
+    /// Its place among the files that were found.
+    pub index: usize,
+    /// How much of it is in the prompt; `None` if it is not there at all.
+    pub shown: Option<Rung>,
+    /// The most that could have been.
+    pub offered: Rung,
+    /// Why it is less, in our words.
+    pub reason: Option<&'static str>,
+}
+
+/// What the guard cleared of a file: how much of it may be shown.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Offer {
+    /// The rungs on which it may stand, best first; empty if not even its path may be named.
+    rungs: Vec<Rung>,
+    withheld: bool,
+}
+
+/// What may be shown of everything that was found.
+#[derive(Debug, Default)]
+pub(super) struct Offers {
+    files: Vec<Offer>,
+    changed: Vec<Offer>,
+}
+
+/// Puts everything that was found before the guard.
+pub(super) fn admit(context: &TaskContext, depth: ContextDepth, screen: &mut Screen<'_, TaskPlace>) -> Offers {
+    let mut offers = Offers::default();
+    for (index, file) in context.files.iter().enumerate() {
+        let what = format!("found file {}", index.saturating_add(1));
+        let named = TaskPlace::FoundFile(index);
+        let about = Untrusted::join(&[&file.path, &file.why], " ").0;
+        let of = [(Rung::Full, &file.full), (Rung::Parts, &file.parts), (Rung::Outline, &file.outline)];
+        let of = of.into_iter().filter(|(rung, _)| allows(depth, *rung));
+        let texts = of.filter_map(|(rung, text)| Some((rung, text.as_ref()?))).collect::<Vec<_>>();
+        let place = TaskPlace::FoundText(index);
+        let offer = offer(&what, (named, &about), (place, &texts), file.syntax, screen);
+        offers.files.push(offer);
+    }
+    for (index, file) in context.change.iter().flat_map(|change| &change.files).enumerate() {
+        let what = format!("difference {}", index.saturating_add(1));
+        let of = [(Rung::Full, &file.difference), (Rung::Parts, &file.begun)];
+        let texts = of.into_iter().filter_map(|(rung, text)| Some((rung, text.as_ref()?))).collect::<Vec<_>>();
+        let places = (TaskPlace::ChangedFile(index), &file.path);
+        let offer = offer(&what, places, (TaskPlace::Difference(index), &texts), Some(LanguageFamily::Plain), screen);
+        offers.changed.push(offer);
+    }
+    for (index, commit) in context.commits.iter().enumerate() {
+        screen.admit(TaskPlace::Commit(index), &format!("commit {}", index.saturating_add(1)), commit, None);
+    }
+    for (index, file) in context.folder_rules.iter().enumerate() {
+        if let RuleText::Outside(text) = &file.text {
+            let what = format!("rule file {} of a folder", index.saturating_add(1));
+            screen.admit(TaskPlace::FolderRules(index), &what, text, None);
+        }
+    }
+    offers
+}
+
+/// Whether a depth shows a rung.
+const fn allows(depth: ContextDepth, rung: Rung) -> bool {
+    match depth {
+        ContextDepth::None | ContextDepth::Paths => false,
+        ContextDepth::Outline => matches!(rung, Rung::Outline),
+        ContextDepth::Parts => matches!(rung, Rung::Parts | Rung::Outline),
+        ContextDepth::Full => true,
+    }
+}
+
+/// What of a file may be shown: the renderings that the guard clears, and its name.
+fn offer(
+    what: &str,
+    (named, about): (TaskPlace, &Untrusted<String>),
+    (place, texts): (TaskPlace, &[(Rung, &Untrusted<String>)]),
+    syntax: Option<LanguageFamily>,
+    screen: &mut Screen<'_, TaskPlace>,
+) -> Offer {
+    let name = screen.clears(&named, about, None);
+    if name.verdict > Verdict::Allow {
+        screen.note_instead(what, name, None);
+        return Offer { rungs: Vec::new(), withheld: true };
+    }
+    screen.keep_cleared(named, what, about);
+    let mut rungs = Vec::new();
+    let mut suspicious = None;
+    for (rung, text) in texts {
+        let look = screen.clears(&place, text, syntax);
+        if look.verdict == Verdict::Allow {
+            if rungs.is_empty() {
+                screen.keep_cleared(place, what, text);
+            }
+            rungs.push(*rung);
+        } else if suspicious.is_none() {
+            suspicious = Some(look);
+        }
+    }
+    let withheld = suspicious.is_some();
+    if let Some(look) = suspicious {
+        let instead = match rungs.first() {
+            Some(Rung::Outline) => "its outline",
+            Some(_) => "another part of it",
+            None => "its path",
+        };
+        screen.note_instead(what, look, Some(instead));
+    }
+    rungs.push(Rung::Named);
+    Offer { rungs, withheld }
+}
+
+impl Offers {
+    /// The rungs of a text, once all texts were looked at together.
+    fn rungs<'o>(&'o self, of: &'o Offer, text: &TaskPlace, screen: &Screen<'_, TaskPlace>) -> &'o [Rung] {
+        let named = of.rungs.len().saturating_sub(1);
+        if screen.keeps(text) { &of.rungs } else { of.rungs.get(named..).unwrap_or_default() }
+    }
+
+    /// The items of the section `code`, and for each the place of its file.
+    pub(super) fn files(&self, context: &TaskContext, screen: &Screen<'_, TaskPlace>) -> Vec<(usize, LabelTree)> {
+        let found = context.files.iter().zip(&self.files).enumerate();
+        let shown = found.filter(|(index, _)| screen.keeps(&TaskPlace::FoundFile(*index)));
+        shown
+            .map(|(index, (file, offer))| {
+                let rungs = self.rungs(offer, &TaskPlace::FoundText(index), screen);
+                let of = |rung: Rung| match rung {
+                    Rung::Full => file.full.clone(),
+                    Rung::Parts => file.parts.clone(),
+                    Rung::Outline => file.outline.clone(),
+                    _ => None,
+                };
+                let about = file.why.clone().map(|why| match why.is_empty() {
+                    true => file.kind.to_owned(),
+                    false => format!("{}; {why}", file.kind),
+                });
+                let fields = [
+                    ("path", file.path.clone().into()),
+                    ("about", about.into()),
+                    ("share", u64::from(file.likely).into()),
+                ];
+                (index, LabelTree::map(fields.into_iter().chain(renderings(rungs, of))))
+            })
+            .collect()
+    }
+
+    /// The items of the section `diff`.
+    pub(super) fn changed(&self, context: &TaskContext, screen: &Screen<'_, TaskPlace>) -> Vec<LabelTree> {
+        let files = context.change.iter().flat_map(|change| &change.files);
+        let shown = files.zip(&self.changed).enumerate();
+        let shown = shown.filter(|(index, _)| screen.keeps(&TaskPlace::ChangedFile(*index)));
+        shown
+            .map(|(index, (file, offer))| {
+                let rungs = self.rungs(offer, &TaskPlace::Difference(index), screen);
+                let of = |rung: Rung| match rung {
+                    Rung::Full => file.difference.clone(),
+                    Rung::Parts => file.begun.clone(),
+                    _ => None,
+                };
+                let fields = [("path", file.path.clone().into()), ("size", file.size.as_str().into())];
+                LabelTree::map(fields.into_iter().chain(renderings(rungs, of)))
+            })
+            .collect()
+    }
+
+    /// What became of each file: what was offered, what the fit left of it, and why.
+    pub(super) fn account(&self, items: &[usize], report: &Report) -> Vec<FoundAccount> {
+        let section = report.sections.iter().find(|section| section.name == "code");
+        let is_there = section.is_some_and(|section| section.range.is_some());
+        let lower = |item: usize| {
+            let shrunk = section.into_iter().flat_map(|section| &section.shrunk);
+            shrunk.filter(|shrunk| shrunk.input == "code").find(|shrunk| shrunk.item == Some(item)).map(|s| s.rung)
+        };
+        let account = |(index, offer): (usize, &Offer)| {
+            let offered = offer.rungs.first().copied().unwrap_or(Rung::Omitted);
+            let item = items.iter().position(|of| *of == index);
+            let stands = item.map(|item| lower(item).unwrap_or(offered)).filter(|_| is_there);
+            let shown = stands.filter(|rung| !matches!(rung, Rung::Count | Rung::Omitted));
+            let reason = match shown {
+                _ if offer.withheld => Some("the guard keeps a part of it out"),
+                Some(rung) if rung == offered => None,
+                _ => Some("over budget"),
+            };
+            FoundAccount { index, shown, offered, reason }
+        };
+        self.files.iter().enumerate().map(account).collect()
+    }
+}
+
+fn renderings(
+    rungs: &[Rung],
+    of: impl Fn(Rung) -> Option<Untrusted<String>>,
+) -> impl Iterator<Item = (&'static str, LabelTree)> {
+    let rendering = move |rung: &Rung| match of(*rung) {
+        Some(text) => (rung.as_str(), text.into()),
+        // A name needs no more than what stands there anyway.
+        None => (rung.as_str(), "".into()),
+    };
+    rungs.iter().map(rendering).collect::<Vec<_>>().into_iter()
+}
+
+/// The items of a section of rule files, by their texts as the guard left them.
+pub(super) fn rule_items(files: impl Iterator<Item = (Untrusted<String>, LabelTree)>) -> LabelTree {
+    let item = |(name, text): (Untrusted<String>, LabelTree)| {
+        let rungs = [("full", Cut::Full), ("parts", Cut::Parts), ("outline", Cut::Outline), ("named", Cut::Named)];
+        let cuts = rungs.into_iter().filter_map(|(rung, cut)| Some((rung, cut.of(&text)?)));
+        LabelTree::map([("name", LabelTree::from(name))].into_iter().chain(cuts))
+    };
+    LabelTree::list(files.map(item).collect::<Vec<_>>())
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Cut {
+    Full,
+    Parts,
+    Outline,
+    Named,
+}
+
+impl Cut {
+    /// A text that was looked at, cut; a mark that the guard asks for stays.
+    fn of(self, text: &LabelTree) -> Option<LabelTree> {
+        let (LabelTree::Outside(whole) | LabelTree::Flagged(whole)) = text else { return None };
+        let is_short = whole.measure(|whole| rule_text::renderings(whole).full.is_some());
+        if matches!(self, Self::Full) && !is_short {
+            return None;
+        }
+        let cut = whole.clone().map(|whole| {
+            let rendered = rule_text::renderings(&whole);
+            match self {
+                Self::Full => whole,
+                Self::Parts => rendered.parts,
+                Self::Outline => rendered.outline,
+                Self::Named => rendered.named,
+            }
+        });
+        Some(text.with_outside(cut))
+    }
+}

@@ -1,0 +1,42 @@
+//! What was found for a task: each file with what speaks for it, how much of it is in the prompt, and why no more.
+
+use proem_agents::assemble::found::FoundAccount;
+use proem_app::assemble::TaskFinding;
+use proem_engine::section::Rung;
+use proem_guard::show;
+
+use super::{BOLD, DIM, GREEN, SHOWN, YELLOW, line, styled};
+
+/// The longest line about one file, in characters.
+const LONGEST: usize = 300;
+
+/// Writes the table.
+pub(super) fn table(accounts: &[FoundAccount], finding: &TaskFinding, out: &mut String) {
+    let context = &finding.context;
+    let (files, milliseconds) = (context.files.len(), finding.took.as_millis());
+    let s = if files == 1 { "" } else { "s" };
+    out.push('\n');
+    line(out, &format!("{}  {files} file{s} found in {milliseconds} ms", styled(BOLD, "context")));
+    for (index, file) in context.files.iter().enumerate() {
+        let account = accounts.iter().find(|account| account.index == index);
+        let shown = account.and_then(|account| account.shown);
+        let (style, word) = match shown {
+            Some(rung) => (GREEN, rung.as_str()),
+            None => (DIM, Rung::Omitted.as_str()),
+        };
+        let path = show::terminal_capped(&file.path, SHOWN);
+        let why = show::terminal_capped(&file.why, LONGEST);
+        let reason = account.and_then(|account| account.reason);
+        let reason = reason.map(|reason| format!("  {}", styled(YELLOW, reason))).unwrap_or_default();
+        let semicolon = if file.why.is_empty() { "" } else { "; " };
+        let of = styled(style, &format!("{word:7}"));
+        line(out, &format!("  {:>3} %  {of}  {path}: {}{semicolon}{why}{reason}", file.likely, file.kind));
+    }
+    if let Some(change) = &context.change {
+        let files = change.files.len();
+        line(out, &format!("  the change: {} ({files} file{})", change.of, if files == 1 { "" } else { "s" }));
+    }
+    for commit in &context.commits {
+        line(out, &styled(DIM, &format!("  commit {}", show::terminal_capped(commit, SHOWN))));
+    }
+}

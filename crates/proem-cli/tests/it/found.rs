@@ -1,0 +1,235 @@
+//! What an engineer finds on the desk: three small repositories, ten tasks each, with what must and must not be there.
+
+use crate::fixture::{Fixture, Run};
+
+/// A task with words that must and that must not stand in its prompt.
+type Case<'c> = (&'c [&'c str], &'c [&'c str], &'c [&'c str]);
+
+/// The sections of a prompt that hold what was found, by name.
+fn sections(run: &Run, names: &[&str]) -> String {
+    let json = run.json();
+    let messages = json["messages"].as_array().unwrap().iter();
+    let sections = messages.flat_map(|message| message["sections"].as_array().unwrap());
+    let wanted = sections.filter(|section| names.contains(&section["name"].as_str().unwrap()));
+    wanted.map(|section| section["text"].as_str().unwrap()).collect()
+}
+
+const FOUND: [&str; 10] = [
+    "commands",
+    "rule-files",
+    "outline",
+    "nearer-rules",
+    "folder-rules",
+    "rule-sections",
+    "diff",
+    "code",
+    "commits",
+    "repository",
+];
+
+fn check(fixture: &Fixture, cases: &[Case<'_>]) {
+    for (args, must, must_not) in cases {
+        let args = [&["assemble", "--json"], *args].concat();
+        let run = fixture.proem(&args);
+        let text = sections(&run, &FOUND);
+        for words in *must {
+            assert!(text.contains(words), "{args:?} lacks {words:?}:\n{text}");
+        }
+        for words in *must_not {
+            assert!(!text.contains(words), "{args:?} has {words:?}:\n{text}");
+        }
+        let again = fixture.proem(&args);
+        assert_eq!(run.stdout(), again.stdout(), "{args:?}");
+    }
+}
+
+fn rust() -> Fixture {
+    let fixture = Fixture::folder().unborn();
+    fixture.write("Cargo.toml", "[package]\nname = \"tally\"\nversion = \"0.1.0\"\n\n[workspace]\n");
+    fixture.write(".cargo/config.toml", "[alias]\nlint = \"clippy --all-targets\"\n");
+    fixture.write("AGENTS.md", "# Rules\n\nNo panics.\n\n## Parsers\n\nReturn every problem.\n");
+    fixture.write("src/lib.rs", "//! Tallies votes.\n\npub mod count;\npub mod parse;\n");
+    fixture.write(
+        "src/parse.rs",
+        "//! Reads ballots.\n\n/// One ballot.\npub struct Ballot {\n    pub name: String,\n}\n\n/// Reads a \
+         ballot from a line.\npub fn parse_ballot(line: &str) -> Option<Ballot> {\n    let name = line.trim();\n    \
+         (!name.is_empty()).then(|| Ballot { name: name.to_owned() })\n}\n",
+    );
+    fixture.write(
+        "src/count.rs",
+        "//! Counts ballots.\n\nuse crate::parse::Ballot;\n\n/// The votes for a name.\npub fn count_votes(ballots: \
+         &[Ballot], name: &str) -> usize {\n    ballots.iter().filter(|ballot| ballot.name == name).count()\n}\n",
+    );
+    fixture.write("tests/count.rs", "use tally::count::count_votes;\n\n#[test]\nfn nobody_votes() {\n    assert_eq!(count_votes(&[], \"a\"), 0);\n}\n");
+    fixture.write("docs/format.md", "# The format\n\nOne ballot a line.\n");
+    fixture.commit("tally votes");
+    fixture.write("src/count.rs", "//! Counts ballots, twice.\n\npub fn count_votes() -> usize {\n    0\n}\n");
+    fixture.commit("count: begin anew");
+    fixture
+}
+
+#[test]
+fn rust_tasks() {
+    let fixture = rust();
+    let always = &["test: cargo test --workspace (Cargo.toml:5)", "lint: cargo lint  # cargo clippy --all-targets"];
+    check(
+        &fixture,
+        &[
+            (
+                &["fix the panic in parse_ballot"],
+                &[always[0], always[1], "No panics.", "src/ 3 files"],
+                &["begin anew"],
+            ),
+            (&["how are votes counted?"], always, &["count: begin anew"]),
+            (
+                &["explain the last commit"],
+                &["the last commit, ", "+//! Counts ballots, twice.", "count: begin anew"],
+                &["not committed"],
+            ),
+            (&["what did HEAD~1 add?"], &["the commit that the task names, ", "+pub fn parse_ballot"], &["begin anew"]),
+            (&["review HEAD~1..HEAD"], &["the commits that the task names, from "], &["tally votes\n"]),
+            (&["review my changes"], &["the last commit, "], &["not committed"]),
+            (&["document the format of ballots"], &["docs/ 1 file (1 Markdown)"], &["the last commit"]),
+            (&["count votes faster", "--context", "none"], &["No panics."], &["src/count.rs", "the last commit"]),
+            (&["explain the last commit", "--context", "none"], &["No panics."], &["the last commit, "]),
+            (&["explain the last commit", "--task-untrusted"], always, &["the last commit, "]),
+        ],
+    );
+    fixture.write("src/parse.rs", "pub fn parse_ballot() {}\n");
+    check(
+        &fixture,
+        &[
+            (
+                &["review my changes"],
+                &["what is not committed", "src/parse.rs (+1 −12)", "+pub fn parse_ballot() {}"],
+                &["begin anew"],
+            ),
+            (&["explain the last commit"], &["the last commit, "], &["what is not committed"]),
+        ],
+    );
+}
+
+fn python() -> Fixture {
+    let fixture = Fixture::folder().unborn();
+    fixture.write(
+        "pyproject.toml",
+        "[project]\nname = \"shelf\"\n\n[tool.pytest.ini_options]\n\n[tool.ruff]\nsrc = [\"shelf\"]\n",
+    );
+    fixture.write("tox.ini", "[testenv]\ncommands =\n    pytest -x {posargs}\n");
+    fixture.write(
+        ".github/workflows/ci.yml",
+        "jobs:\n  test:\n    steps:\n      - run: pip install -e .\n      - run: mypy shelf\n",
+    );
+    fixture.write(".cursorrules", "Type everything.\n");
+    fixture.write("shelf/__init__.py", "");
+    fixture.write("shelf/loan.py", "class Loan:\n    def __init__(self, book):\n        self.book = book\n\n    def is_overdue(self, today):\n        return today > self.due\n");
+    fixture.write("shelf/export.py", "def export_csv(loans):\n    return \"\\n\".join(loan.book for loan in loans)\n");
+    fixture.write("shelf/AGENTS.md", "No network in here.\n");
+    fixture.write(
+        "tests/test_loan.py",
+        "from shelf.loan import Loan\n\n\ndef test_overdue():\n    assert not Loan(\"a\").is_overdue(0)\n",
+    );
+    fixture.commit("lend books");
+    fixture
+}
+
+#[test]
+fn python_tasks() {
+    let fixture = python();
+    let always = &[
+        "test: pytest (pyproject.toml:4)",
+        "test: tox  # pytest -x {posargs} (tox.ini:3)",
+        "lint: ruff check",
+        "lint: mypy shelf (.github/workflows/ci.yml:5)",
+    ];
+    check(
+        &fixture,
+        &[
+            (&["fix is_overdue"], always, &["pip install"]),
+            (
+                &["the export is slow"],
+                &["Type everything.", "shelf/ 4 files (3 Python, 1 Markdown)"],
+                &["the last commit"],
+            ),
+            (&["explain the last commit"], &["+class Loan:", "lend books"], &[]),
+            (&["what does HEAD change?"], &["the last commit, ", "shelf/export.py (+2 −0)"], &[]),
+            (&["review 0000000..1111111"], always, &["the commits that the task names"]),
+            (&["add a test for export_csv"], always, &["the last commit"]),
+            (&["why is a loan overdue?", "--context", "paths"], always, &["def is_overdue"]),
+            (&["why is a loan overdue?", "--context", "none"], always, &["def is_overdue"]),
+            (&["rename Loan", "--budget", "2600"], &["pytest"], &["the last commit"]),
+            (&["publish the package"], always, &["twine"]),
+        ],
+    );
+}
+
+fn typescript() -> Fixture {
+    let fixture = Fixture::folder().unborn();
+    fixture.write("package.json", "{\n  \"name\": \"cart\",\n  \"scripts\": {\n    \"build\": \"tsc -p .\",\n    \"test\": \"vitest run\",\n    \"postinstall\": \"node x.js\"\n  }\n}\n");
+    fixture.write("pnpm-lock.yaml", "lockfileVersion: '9.0'\n");
+    fixture.write(".github/copilot-instructions.md", "Prefer small functions.\n");
+    fixture.write("src/cart.ts", "import { price } from './price';\n\nexport class Cart {\n  items: string[] = [];\n\n  total(): number {\n    return this.items.reduce((sum, item) => sum + price(item), 0);\n  }\n}\n");
+    fixture.write("src/price.ts", "export function price(item: string): number {\n  return item.length;\n}\n");
+    fixture.write(
+        "src/cart.test.ts",
+        "import { Cart } from './cart';\n\ntest('empty', () => expect(new Cart().total()).toBe(0));\n",
+    );
+    fixture.write("dist/bundle.js", "x".repeat(60_000));
+    fixture.commit("a cart");
+    fixture.write("src/price.ts", "export function price(item: string): number {\n  return 1;\n}\n");
+    fixture.write(".env", "API_KEY=sk-proj-0123456789abcdefghijABCDEFGHIJ0123456789\n");
+    fixture
+}
+
+#[test]
+fn typescript_tasks() {
+    let fixture = typescript();
+    let always = &[
+        "build: pnpm run build  # tsc -p . (package.json:4)",
+        "test: pnpm run test  # vitest run (package.json:5)",
+        "Prefer small functions.",
+    ];
+    check(
+        &fixture,
+        &[
+            (&["the total of a Cart is wrong"], always, &["postinstall", "sk-proj-"]),
+            (
+                &["review my changes"],
+                &["what is not committed", "src/price.ts (+1 −1)", "+  return 1;"],
+                &["sk-proj-", "xxxxxxxx"],
+            ),
+            (&["explain the last commit"], &["the last commit, ", "+export class Cart"], &["sk-proj-"]),
+            (&["finish the uncommitted work"], &["what is not committed"], &["the last commit, "]),
+            (&["how is a price computed?"], always, &["what is not committed"]),
+            (&["add a discount to Cart"], always, &["what is not committed"]),
+            (&["test the price"], always, &["sk-proj-"]),
+            (&["bundle it smaller"], always, &["xxxxxxxx"]),
+            (&["review the cart", "--context", "outline"], always, &["what is not committed"]),
+            (&["review this diff", "--context", "full"], &["what is not committed", "+  return 1;"], &["sk-proj-"]),
+        ],
+    );
+}
+
+/// What depends on no task stands where a provider caches, and no task moves it.
+#[test]
+fn the_prefix_is_the_same_for_every_task() {
+    for fixture in [rust(), python(), typescript()] {
+        let prefix = |task: &str| {
+            let json = fixture.proem(&["assemble", task, "--mode", "act", "--json"]).json();
+            let sections = json["messages"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .flat_map(|message| message["sections"].as_array().unwrap().clone());
+            let stable = ["constitution", "rules", "mode-rules", "commands", "rule-files", "outline"];
+            let kept =
+                sections.filter(|section| stable.contains(&section["name"].as_str().unwrap())).collect::<Vec<_>>();
+            assert!(kept.len() >= 5, "{kept:?}");
+            (kept, json["report"]["totals"]["prefix"].clone())
+        };
+        let first = prefix("mend it");
+        for task in ["explain the last commit", "review my changes", "count votes, export loans, sum the cart"] {
+            assert_eq!(prefix(task), first, "{task}");
+        }
+    }
+}
