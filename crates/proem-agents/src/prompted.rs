@@ -57,6 +57,29 @@ pub struct PromptCall<'a> {
     pub profile: Option<&'a Profile>,
 }
 
+/// A prompt whose inputs have their labels: whoever made them vouches for what is ours, and had the rest looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct LabelledCall<'a> {
+    /// The prompt that asks.
+    pub prompt: &'a Prompt,
+    /// What its answer must be.
+    pub owed: AnswerRequirement<'a>,
+    /// Its inputs.
+    pub inputs: &'a Inputs,
+    /// The model that is asked.
+    pub model: &'a Model,
+    /// The installation's key.
+    pub key: &'a InstallationKey,
+    /// The most input tokens; `None` leaves it to the prompt and the model.
+    pub input_tokens: Option<usize>,
+    /// The most tokens of the answer; `None` leaves it to the prompt.
+    pub output_tokens: Option<usize>,
+    /// How the answer arrives.
+    pub arrival: Arrival,
+    /// What was learned and is wished for.
+    pub profile: Option<&'a Profile>,
+}
+
 /// A request with its account.
 #[derive(Debug, Clone)]
 pub struct PreparedRequest {
@@ -79,8 +102,28 @@ pub struct PreparedRequest {
 /// [`ErrorKind::InvalidInput`] if the inputs are no object, and what
 /// [`proem_engine::assemble::assemble`] refuses.
 pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
-    let counter = counts.counter();
     let (inputs, noted, scanned) = inputs(ask)?;
+    let call = LabelledCall {
+        prompt: ask.prompt,
+        owed: ask.owed,
+        inputs: &inputs,
+        model: ask.model,
+        key: ask.key,
+        input_tokens: ask.input_tokens,
+        output_tokens: None,
+        arrival: ask.arrival,
+        profile: ask.profile,
+    };
+    Ok(PreparedRequest { noted, scanned, ..prepare_labelled(&call, counts)? })
+}
+
+/// Assembles the request of inputs that have their labels; nothing is looked at or kept out here.
+///
+/// # Errors
+///
+/// What [`proem_engine::assemble::assemble`] refuses.
+pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
+    let counter = counts.counter();
     let answer = answer_form(ask);
     let format = format_note(&answer, ask.model.answers);
     let reserved = format.as_deref().map_or(0, |format| counter.count(format));
@@ -88,11 +131,11 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
         key: ask.key,
         layers: &std::collections::BTreeMap::new(),
         input_tokens: input_tokens(ask).map(|tokens| tokens.saturating_sub(reserved)),
-        output_tokens: None,
+        output_tokens: ask.output_tokens,
         monolithic: None,
         profile: ask.profile,
     };
-    let (mut assembly, report) = assemble(ask.prompt, &inputs, counts, &options)?;
+    let (mut assembly, report) = assemble(ask.prompt, ask.inputs, counts, &options)?;
     if let Some(format) = &format {
         assembly.append("answer-format", Appendix::Ours(format), counter);
     }
@@ -100,18 +143,18 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
     let temperature_percent = ask.prompt.file.header.temperature_percent;
     let request = Request { model, assembly, answer, temperature_percent, arrival: ask.arrival };
     let plan = plan_request(&request, ask.model, counter);
-    Ok(PreparedRequest { request, report, plan, noted, scanned })
+    Ok(PreparedRequest { request, report, plan, noted: Vec::new(), scanned: 0 })
 }
 
 /// What fits: the caller's limit, and the model's window less the answer.
-fn input_tokens(ask: &PromptCall<'_>) -> Option<usize> {
-    let answer = ask.prompt.file.strict.output_budget.unwrap_or(0);
+fn input_tokens(ask: &LabelledCall<'_>) -> Option<usize> {
+    let answer = ask.output_tokens.or(ask.prompt.file.strict.output_budget).unwrap_or(0);
     let window = ask.model.context_tokens.map(|tokens| tokens.get().saturating_sub(answer));
     [ask.input_tokens, window].into_iter().flatten().min()
 }
 
 /// What kind of answer the model owes: calls as far as it can be made to call.
-fn answer_form(ask: &PromptCall<'_>) -> AnswerForm {
+fn answer_form(ask: &LabelledCall<'_>) -> AnswerForm {
     match ask.owed {
         AnswerRequirement::Text => AnswerForm::Text,
         AnswerRequirement::Value(contract) => AnswerForm::Value { tool: contract.tool().clone() },

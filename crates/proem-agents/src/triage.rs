@@ -10,11 +10,13 @@
 
 pub mod answer;
 pub mod artefact;
+pub mod blocks;
 pub mod charter;
 mod classify;
 pub mod contract;
 mod date;
 mod draft;
+pub mod guidance;
 mod log;
 pub mod pipeline;
 pub mod plan;
@@ -22,6 +24,9 @@ mod rich_text;
 mod sanitise;
 mod signal;
 mod sources;
+
+/// What triage may spend unless configuration says otherwise, as the table `budget.agent.triage` of one.
+pub const BUDGET: &str = include_str!("../data/triage-budget.toml");
 
 pub use self::{
     classify::{

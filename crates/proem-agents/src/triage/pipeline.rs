@@ -32,7 +32,7 @@ use super::{SanitisedSignal, SignalClassification, answer::ModelProposals};
 
 pub use self::{
     findings::{StageExchange, StageRemark, StageTrace},
-    stage::{ModelMix, PipelineLimits, PipelineModel, PipelineStage, StageLimits},
+    stage::{PipelineLimits, PipelineModel, PipelineStage, StageLimits},
     terms::{PipelineSubject, PipelineTerms, StageAsker, StageSignal, StageSubject},
 };
 

@@ -41,6 +41,8 @@ use crate::run::options::Carriage;
 pub struct ModelAccess {
     /// The model that is asked, and where it is.
     pub asked: ModelEndpoint,
+    /// The agent whose prompts it is asked with, by its folder in the book.
+    pub agent: String,
     /// What was asked for, such as `small`.
     pub role: String,
     /// What looks at texts from outside.
@@ -128,6 +130,7 @@ impl ModelAccess {
         };
         let (files, basis) = source.kept();
         Ok(Self {
+            agent: prompts.first().map(|prompt| prompt.id.agent.clone()).unwrap_or_default(),
             carriage: (*carriage).clone(),
             caller: wire.map(|wire| Caller::new(wire, vec![asked.endpoint.clone()])),
             directory: directory(&asked),
@@ -164,6 +167,7 @@ impl ModelAccess {
         };
         let asked = ModelEndpoint { model, endpoint, arrival };
         Ok(Self {
+            agent: row.prompt.agent.clone(),
             carriage: Carriage::Nobody,
             caller: None,
             directory: directory(&asked),
@@ -227,6 +231,7 @@ impl ModelAccess {
         notes: &mut Vec<Note>,
     ) -> Result<Option<OpenRecords>, Error> {
         let mut caps = records::caps(&project.config.budget);
+        caps.extend(records::agent_caps(&project.config.budget, &self.agent)?);
         caps.extend(most.map(records::run_cap));
         let asking = CallTerms { ledger: Ledger { caps, priced: self.asked.priced() }, secrets: secrets(&self.asked) };
         Ok(OpenRecords::begin(project, record, Some(asking)).await?.collect(notes))

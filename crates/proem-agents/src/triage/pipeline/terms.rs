@@ -2,6 +2,7 @@
 
 use proem_engine::{
     Error, ErrorKind,
+    ledger::ModelMix,
     ordered::OrderedJson,
     policy::AutonomyLevel,
     run::{ExchangeTerms, Time},
@@ -9,7 +10,7 @@ use proem_engine::{
 use proem_guard::Untrusted;
 use serde_json::{Value as Json, json};
 
-use super::stage::{ModelMix, PipelineLimits, PipelineModel, PipelineStage};
+use super::stage::{PipelineLimits, PipelineModel, PipelineStage};
 use crate::{
     prompted::PreparedRequest,
     screen::Screening,

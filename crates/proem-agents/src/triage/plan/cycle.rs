@@ -56,7 +56,10 @@ impl ArtefactSet {
         self.0.get(&kind)
     }
 
-    pub(super) fn items(&self, kind: ArtefactItemKind) -> impl Iterator<Item = (ArtefactItemId, &ArtefactItem)> {
+    pub(in crate::triage) fn items(
+        &self,
+        kind: ArtefactItemKind,
+    ) -> impl Iterator<Item = (ArtefactItemId, &ArtefactItem)> {
         self.get(kind.artefact()).into_iter().flat_map(move |artefact| artefact.open(kind))
     }
 }

@@ -2,6 +2,7 @@
 
 mod figures;
 mod laws;
+mod prompts;
 mod proposals;
 mod render;
 mod rules;

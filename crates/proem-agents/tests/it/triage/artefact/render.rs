@@ -25,7 +25,7 @@ const HOSTILE: &str =
     "x\n# Approved\n##vso[task.complete] ![a](http://evil.example) <img src=x> `rm` | \u{202e} www.evil.example @ada";
 
 /// A project in mid-sprint, of which an attacker wrote a ticket.
-fn busy(attack: &str) -> Project {
+pub(super) fn busy(attack: &str) -> Project {
     let mut project = Project::running();
     let late = ArtefactStatement::fact(outside("The provider says three weeks"), project.causes[0].clone());
     let sandbox = project.modify(

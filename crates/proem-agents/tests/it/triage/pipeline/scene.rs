@@ -7,14 +7,15 @@ use proem_agents::screen::Screening;
 use proem_agents::triage::answer::DraftRules;
 use proem_agents::triage::charter::ProjectCharter;
 use proem_agents::triage::pipeline::{
-    ModelMix, Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms,
-    StageAsker, StageSubject,
+    Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms, StageAsker,
+    StageSubject,
 };
 use proem_agents::triage::plan::{ArtefactGate, ArtefactSet};
 use proem_agents::triage::{ProjectSignal, TriageLexicon, contract::contracts};
 use proem_engine::Error;
 use proem_engine::call::{Arrival, CallFailure, FinishReason, Response, ResponsePart, ToolCall, Usage};
 use proem_engine::contract::ToolContracts;
+use proem_engine::ledger::ModelMix;
 use proem_engine::policy::AutonomyLevel;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;

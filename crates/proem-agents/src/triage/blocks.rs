@@ -1,0 +1,206 @@
+//! What the four prompts of triage are given: a project, its artefacts, what was done, and signals, each with its labels.
+//!
+//! Invariants: what the same project, artefacts and actions make is the same from call to call, whatever the signals
+//! are; no time of day stands above the signals' own section, only days; text from a signal is never a text of ours,
+//! wherever it was kept in between; what isn't known is said to be.
+
+mod actions;
+mod artefacts;
+mod signals;
+
+use proem_engine::{
+    input::Inputs,
+    policy::{ActionList, AutonomyLevel, Policy},
+    run::Time,
+};
+use proem_guard::LabelTree;
+
+use self::signals::SignalDepth;
+use super::{
+    artefact::{ArtefactField, ArtefactItemKind, Figure, ProjectFigures},
+    charter::{CharterStatus, ProjectCharter},
+    date::utc,
+    plan::ArtefactSet,
+};
+
+pub use self::{
+    actions::{RecentAction, RecentActionState, SimilarSituation},
+    signals::{PromptBatch, PromptSignal},
+};
+
+/// The prompts, by the names that the book has for them.
+pub const SANITISE: &str = "triage/sanitise";
+/// Says how much signals matter, and what should be done.
+pub const CLASSIFY: &str = "triage/classify";
+/// Weighs what needs more.
+pub const REASONING: &str = "triage/reasoning";
+/// Keeps the artefacts.
+pub const ARTEFACT_UPDATE: &str = "triage/artefact-update";
+
+/// The tools that each prompt may call, and no other.
+pub const TOOLS: [(&str, &[&str]); 4] = [
+    (SANITISE, &["sanitise_signal"]),
+    (CLASSIFY, &["classify_signal", "create_escalation"]),
+    (
+        REASONING,
+        &[
+            "classify_signal",
+            "create_escalation",
+            "draft_communication",
+            "jira_comment",
+            "update_backlog_summary",
+            "update_decision_log",
+            "update_delivery_state",
+            "update_raid_log",
+        ],
+    ),
+    (ARTEFACT_UPDATE, &["update_backlog_summary", "update_decision_log", "update_delivery_state", "update_raid_log"]),
+];
+
+/// What all calls of a cycle share.
+#[derive(Debug, Clone, Copy)]
+pub struct StageContext<'c> {
+    /// The project, as a person vouched for it.
+    pub charter: &'c ProjectCharter,
+    /// The level in force, which may be lower than the project's own.
+    pub level: AutonomyLevel,
+    /// The policy in force.
+    pub policy: &'c Policy,
+    /// The artefacts as they stand.
+    pub artefacts: &'c ArtefactSet,
+    /// What is counted.
+    pub figures: &'c ProjectFigures,
+    /// What was done in the last 24 hours, oldest first.
+    pub actions: &'c [RecentAction],
+    /// What came of similar situations, most similar first. Three at most are told.
+    pub situations: &'c [SimilarSituation],
+    /// The time of the cycle.
+    pub now: Time,
+}
+
+/// The inputs of the prompt that cuts out what is no fact.
+#[must_use]
+pub fn sanitise(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
+    let mut inputs = Inputs::new();
+    shared(context, batch, &mut inputs);
+    inputs
+}
+
+/// The inputs of the prompt that classifies.
+#[must_use]
+pub fn classify(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
+    let mut inputs = sanitise(context, batch);
+    artefacts::state(context, &mut inputs);
+    actions::recent(context, &mut inputs);
+    inputs
+}
+
+/// The inputs of the prompt that weighs.
+#[must_use]
+pub fn reasoning(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
+    let mut inputs = classify(context, batch);
+    inputs.insert("policy".to_owned(), policy(context.policy));
+    inputs.insert("situations".to_owned(), actions::situations(context));
+    inputs.insert("signals".to_owned(), batch.signals(SignalDepth::Classified));
+    inputs
+}
+
+/// The inputs of the prompt that keeps artefacts.
+#[must_use]
+pub fn artefact_update(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
+    let mut inputs = classify(context, batch);
+    inputs.insert("items".to_owned(), artefacts::in_full(context.artefacts));
+    inputs.insert("signals".to_owned(), batch.signals(SignalDepth::Classified));
+    inputs
+}
+
+/// What every prompt is given.
+fn shared(context: &StageContext<'_>, batch: &PromptBatch<'_>, inputs: &mut Inputs) {
+    inputs.insert("project".to_owned(), project(context));
+    if let Some(sprint) = sprint(context) {
+        inputs.insert("sprint".to_owned(), sprint);
+    }
+    inputs.insert("batch".to_owned(), batch.head(context.now));
+    inputs.insert("signals".to_owned(), batch.signals(SignalDepth::Bare));
+}
+
+fn project(context: &StageContext<'_>) -> LabelTree {
+    let charter = context.charter;
+    let backlog = context.artefacts.items(ArtefactItemKind::Backlog).next().map(|(_, item)| item);
+    let source = backlog.and_then(|backlog| backlog.word(ArtefactField::Source)).unwrap_or("unknown");
+    let status = match charter.status {
+        CharterStatus::Active => "active",
+        CharterStatus::Paused => "paused",
+        CharterStatus::Closed => "closed",
+    };
+    let stakeholders = charter.stakeholders.iter().map(|known| {
+        let position = if known.role.is_empty() { LabelTree::Null } else { known.role.as_str().into() };
+        LabelTree::from([
+            ("name", known.name.as_str().into()),
+            ("position", position),
+            ("email", known.address.as_str().into()),
+            ("place", if charter.is_outside(&known.address) { "external" } else { "inside" }.into()),
+        ])
+    });
+    let [from, to] = charter.working_hours.map(|minutes| format!("{:02}:{:02}", minutes / 60, minutes % 60));
+    LabelTree::from([
+        ("name", charter.name.as_str().into()),
+        ("source", source.into()),
+        ("key", charter.key.as_str().into()),
+        ("status", status.into()),
+        ("level", context.level.as_str().into()),
+        ("stakeholders", LabelTree::list(stakeholders)),
+        ("timezone", charter.time_zone.as_str().into()),
+        ("working_from", from.into()),
+        ("working_to", to.into()),
+    ])
+}
+
+/// The sprint that is open; `None` if there is none.
+fn sprint(context: &StageContext<'_>) -> Option<LabelTree> {
+    let (_, sprint) = context.artefacts.items(ArtefactItemKind::Sprint).next()?;
+    let text = |field| sprint.text(field).map_or_else(|| "unknown".into(), |text| text.words().clone());
+    let date = |field| LabelTree::from(sprint.date(field).map_or_else(|| "unknown".to_owned(), day));
+    let figure = |figure| LabelTree::from(context.figures.get(figure).to_string());
+    Some(LabelTree::from([
+        ("name", text(ArtefactField::Name)),
+        ("start", date(ArtefactField::StartDate)),
+        ("end", date(ArtefactField::EndDate)),
+        ("goal", text(ArtefactField::Goal)),
+        ("completed", figure(Figure::CompletedPoints)),
+        ("total", figure(Figure::TotalPoints)),
+        ("percent", percent(context.figures)),
+    ]))
+}
+
+fn percent(figures: &ProjectFigures) -> LabelTree {
+    let shown = figures.get(Figure::CompletedPercent).to_string();
+    if shown.starts_with("unknown") { shown.into() } else { format!("{shown}%").into() }
+}
+
+/// The policy's lists.
+fn policy(policy: &Policy) -> LabelTree {
+    let on = |name: &str| {
+        let named = policy.actions().filter(|(_, terms)| terms.list.as_str() == name);
+        joined(named.map(|(action, terms)| match terms.list {
+            ActionList::Hold(hold) => format!("{action} ({} minutes)", hold.0),
+            _ => action.to_owned(),
+        }))
+    };
+    LabelTree::from([
+        ("auto", on("auto")),
+        ("hold", on("hold")),
+        ("approval", on("approval")),
+        ("never", joined(policy.never().map(str::to_owned))),
+    ])
+}
+
+fn joined(names: impl Iterator<Item = String>) -> LabelTree {
+    let names: Vec<String> = names.collect();
+    if names.is_empty() { "nothing".into() } else { names.join(", ").into() }
+}
+
+/// The day of a time, in UTC.
+fn day(time: Time) -> String {
+    utc(time).get(..10).unwrap_or_default().to_owned()
+}
