@@ -25,6 +25,9 @@ mod sanitise;
 mod signal;
 mod sources;
 
+/// What triage may spend unless configuration says otherwise, as the table `budget.agent.triage` of one.
+pub const BUDGET: &str = include_str!("../data/triage-budget.toml");
+
 pub use self::{
     classify::{
         ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, ReasoningNeed, SignalClassification,

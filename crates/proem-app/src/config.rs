@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use proem_agents::assemble::settings::AssembleSettings;
+use proem_engine::ledger::ModelMix;
 use proem_engine::providers::SchemaEnforcement;
 use proem_runtime::files;
 use proem_runtime::git::GitLimits;
@@ -192,6 +193,77 @@ pub struct BudgetFile {
     pub user: SpendLimits,
     /// What one project may spend.
     pub project: SpendLimits,
+    /// What one agent may spend in one project, by the agent's folder in the book. Triage has a budget of its own, of
+    /// which only what stands here is replaced.
+    pub agent: BTreeMap<String, AgentBudget>,
+}
+
+/// The most that an agent may spend in one project, and how it gets by with less before that.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentBudget {
+    /// Dollars a day.
+    pub day: Option<Dollars>,
+    /// Dollars a month.
+    pub month: Option<Dollars>,
+    /// Dollars a run.
+    pub run: Option<Dollars>,
+    /// Tokens a day.
+    #[serde(deserialize_with = "tokens")]
+    pub day_tokens: Option<u64>,
+    /// Tokens a month.
+    #[serde(deserialize_with = "tokens")]
+    pub month_tokens: Option<u64>,
+    /// Tokens a run.
+    #[serde(deserialize_with = "tokens")]
+    pub run_tokens: Option<u64>,
+    /// What holds from an amount of the day on, the lowest first: `models` is `both`, `large-if-demanded` or
+    /// `small-only`, `every_minutes` the least from one cycle to the next.
+    pub steps: Option<Vec<BudgetStep>>,
+}
+
+/// What holds from an amount of the day on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct BudgetStep {
+    /// Dollars of the day, spent and reserved together.
+    pub from: Dollars,
+    /// Which models may be asked.
+    pub models: ModelMix,
+    /// The least minutes from one cycle to the next.
+    #[serde(default)]
+    pub every_minutes: Option<NonZeroU32>,
+}
+
+impl AgentBudget {
+    /// The caps in it.
+    #[must_use]
+    pub const fn limits(&self) -> SpendLimits {
+        let Self { day, month, run, day_tokens, month_tokens, run_tokens, .. } = *self;
+        SpendLimits { day, month, run, day_tokens, month_tokens, run_tokens }
+    }
+
+    /// The same with other caps.
+    #[must_use]
+    pub fn with(self, limits: SpendLimits) -> Self {
+        let SpendLimits { day, month, run, day_tokens, month_tokens, run_tokens } = limits;
+        Self { day, month, run, day_tokens, month_tokens, run_tokens, ..self }
+    }
+
+    /// This with what it leaves out as `usual` has it.
+    #[must_use]
+    pub fn or(self, usual: Self) -> Self {
+        Self {
+            day: self.day.or(usual.day),
+            month: self.month.or(usual.month),
+            run: self.run.or(usual.run),
+            day_tokens: self.day_tokens.or(usual.day_tokens),
+            month_tokens: self.month_tokens.or(usual.month_tokens),
+            run_tokens: self.run_tokens.or(usual.run_tokens),
+            steps: self.steps.or(usual.steps),
+        }
+    }
 }
 
 /// The most that may be spent, in dollars and in tokens of prompts and answers. All limits that are set
@@ -280,7 +352,7 @@ impl RecordsFile {
 impl BudgetFile {
     /// Whether nothing is capped.
     pub fn is_empty(&self) -> bool {
-        self.user == SpendLimits::default() && self.project == SpendLimits::default()
+        self.user == SpendLimits::default() && self.project == SpendLimits::default() && self.agent.is_empty()
     }
 }
 

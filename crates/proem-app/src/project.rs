@@ -487,20 +487,37 @@ fn restrict(config: &mut Config, table: &toml::Table) -> Vec<String> {
 /// Lowers what calls may cost.
 fn restrict_budget(budget: &mut BudgetFile, table: &toml::Table) -> Vec<String> {
     let mut lowered = Vec::new();
+    let theirs = |scope: &str| table.get("budget").and_then(|budget| budget.get(scope));
     for (scope, limits) in [("user", &mut budget.user), ("project", &mut budget.project)] {
-        let theirs = table.get("budget").and_then(|budget| budget.get(scope));
-        let mut lower = |key: &str, text: Option<String>| {
-            lowered.extend(text.map(|text| format!("budget.{scope}.{key} = {text}")));
-        };
-        let SpendLimits { day, month, run, day_tokens, month_tokens, run_tokens } = limits;
-        for (key, slot) in [("day", day), ("month", month), ("run", run)] {
-            let value = theirs.and_then(|theirs| theirs.get(key)?.clone().try_into::<Dollars>().ok());
-            lower(key, less(slot, value).map(String::from));
+        lowered.extend(theirs(scope).into_iter().flat_map(|theirs| restrict_limits(scope, limits, theirs)));
+    }
+    for (agent, theirs) in theirs("agent").and_then(toml::Value::as_table).into_iter().flatten() {
+        // What ships with an agent holds where the user says nothing, so that is what may be lowered.
+        let Ok(usual) = crate::records::agent_budget(budget, agent) else { continue };
+        let mut limits = usual.limits();
+        let changed = restrict_limits(&format!("agent.{agent}"), &mut limits, theirs);
+        if !changed.is_empty() {
+            budget.agent.insert(agent.clone(), usual.with(limits));
+            lowered.extend(changed);
         }
-        for (key, slot) in [("day_tokens", day_tokens), ("month_tokens", month_tokens), ("run_tokens", run_tokens)] {
-            let value = theirs.and_then(|theirs| u64::try_from(theirs.get(key)?.as_integer()?).ok());
-            lower(key, less(slot, value).map(|tokens| tokens.to_string()));
-        }
+    }
+    lowered
+}
+
+/// Lowers the caps of one table; what changed, in words.
+fn restrict_limits(scope: &str, limits: &mut SpendLimits, theirs: &toml::Value) -> Vec<String> {
+    let mut lowered = Vec::new();
+    let mut lower = |key: &str, text: Option<String>| {
+        lowered.extend(text.map(|text| format!("budget.{scope}.{key} = {text}")));
+    };
+    let SpendLimits { day, month, run, day_tokens, month_tokens, run_tokens } = limits;
+    for (key, slot) in [("day", day), ("month", month), ("run", run)] {
+        let value = theirs.get(key).and_then(|value| value.clone().try_into::<Dollars>().ok());
+        lower(key, less(slot, value).map(String::from));
+    }
+    for (key, slot) in [("day_tokens", day_tokens), ("month_tokens", month_tokens), ("run_tokens", run_tokens)] {
+        let value = theirs.get(key).and_then(|value| u64::try_from(value.as_integer()?).ok());
+        lower(key, less(slot, value).map(|tokens| tokens.to_string()));
     }
     lowered
 }

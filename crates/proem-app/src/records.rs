@@ -9,12 +9,14 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use proem_engine::call::NanoDollars;
-use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit};
+use proem_engine::ledger::{Cap, CapPeriod, CapScope, CapUnit, LadderPlace, LadderStep, SpendLadder};
+use proem_engine::run::Time;
 use proem_runtime::{Environment, installation_key};
+use proem_store::query::Spender;
 use proem_store::record::{Actor, ActorKind, Project as Owner};
 use proem_store::{OpenedStore, Store, StoreAccess, StoreCreator, StoreOptions};
 
-use crate::config::{BudgetFile, SpendLimits};
+use crate::config::{AgentBudget, BudgetFile, SpendLimits};
 use crate::error::Error;
 use crate::message::{Note, Noted};
 use crate::places::Channel;
@@ -99,24 +101,76 @@ pub fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Error> {
     }
 }
 
-/// The caps that hold.
+/// The agent that ships with a budget of its own.
+pub const BUDGETED: &str = "triage";
+
+/// The caps that hold for whoever asks.
 pub fn caps(budget: &BudgetFile) -> Vec<Cap> {
-    let of = |scope: CapScope, limits: &SpendLimits| {
-        let money = [(CapPeriod::Day, limits.day), (CapPeriod::Month, limits.month), (CapPeriod::Run, limits.run)];
-        let tokens = [
-            (CapPeriod::Day, limits.day_tokens),
-            (CapPeriod::Month, limits.month_tokens),
-            (CapPeriod::Run, limits.run_tokens),
-        ];
-        let money = money
-            .into_iter()
-            .filter_map(move |(period, most)| Some(Cap { scope, period, unit: CapUnit::NanoDollars, most: most?.0.0 }));
-        let tokens = tokens
-            .into_iter()
-            .filter_map(move |(period, most)| Some(Cap { scope, period, unit: CapUnit::Tokens, most: most? }));
-        money.chain(tokens).collect::<Vec<_>>()
-    };
-    [of(CapScope::User, &budget.user), of(CapScope::Project, &budget.project)].concat()
+    [caps_of(CapScope::User, &budget.user), caps_of(CapScope::Project, &budget.project)].concat()
+}
+
+fn caps_of(scope: CapScope, limits: &SpendLimits) -> Vec<Cap> {
+    let money = [(CapPeriod::Day, limits.day), (CapPeriod::Month, limits.month), (CapPeriod::Run, limits.run)];
+    let tokens = [
+        (CapPeriod::Day, limits.day_tokens),
+        (CapPeriod::Month, limits.month_tokens),
+        (CapPeriod::Run, limits.run_tokens),
+    ];
+    let money = money
+        .into_iter()
+        .filter_map(move |(period, most)| Some(Cap { scope, period, unit: CapUnit::NanoDollars, most: most?.0.0 }));
+    let tokens = tokens
+        .into_iter()
+        .filter_map(move |(period, most)| Some(Cap { scope, period, unit: CapUnit::Tokens, most: most? }));
+    money.chain(tokens).collect()
+}
+
+/// What an agent may spend in one project: what configuration says, and where that says nothing what ships with it.
+///
+/// # Errors
+///
+/// Never, but for a bug.
+pub fn agent_budget(budget: &BudgetFile, agent: &str) -> Result<AgentBudget, Error> {
+    let configured = budget.agent.get(agent).cloned().unwrap_or_default();
+    if agent != BUDGETED {
+        return Ok(configured);
+    }
+    let usual = toml::from_str(proem_agents::triage::BUDGET)
+        .map_err(|error| Error::bug("the budget that ships with triage can't be read", error))?;
+    Ok(configured.or(usual))
+}
+
+/// The caps that hold for calls with an agent's prompts beside [`caps`].
+///
+/// # Errors
+///
+/// As [`agent_budget`].
+pub fn agent_caps(budget: &BudgetFile, agent: &str) -> Result<Vec<Cap>, Error> {
+    Ok(caps_of(CapScope::Agent, &agent_budget(budget, agent)?.limits()))
+}
+
+/// Where an agent stands on the ladder of its budget in this project.
+///
+/// # Errors
+///
+/// If the steps that are configured are none, or the records can't be read.
+pub async fn ladder_place(store: &Store, project: &OpenProject, agent: &str, now: Time) -> Result<LadderPlace, Error> {
+    let budget = agent_budget(&project.config.budget, agent)?;
+    let steps = budget.steps.iter().flatten().map(|step| LadderStep {
+        from: step.from.0,
+        models: step.models,
+        every_minutes: step.every_minutes,
+    });
+    let ladder = SpendLadder::new(steps.collect())?;
+    let whose = Spender { project: owner(project), agent: Some(agent.to_owned()) };
+    // What was spent today counts whether or not a cap is set for the day.
+    let today = Cap { scope: CapScope::Agent, period: CapPeriod::Day, unit: CapUnit::NanoDollars, most: u64::MAX };
+    let mut caps = vec![today];
+    caps.extend(caps_of(CapScope::Agent, &budget.limits()));
+    let all = store.caps(&whose, &caps, now).await?;
+    let spent = all.first().map_or(0, |now| now.spent.settled.saturating_add(now.spent.open));
+    let caps: Vec<_> = all.iter().skip(1).map(|now| (now.cap, now.spent)).collect();
+    Ok(ladder.place(NanoDollars(spent), &caps))
 }
 
 /// The cap of a caller on each of its runs.
@@ -153,4 +207,48 @@ pub async fn look(project: &OpenProject) -> Result<Noted<Store>, Error> {
         notes.push("these records were made by another installation, so they are read-only".into());
     }
     Ok(Noted { value: opened.store, notes })
+}
+
+#[cfg(test)]
+mod tests {
+    use proem_engine::ledger::ModelMix;
+
+    use super::*;
+    use crate::config::Config;
+
+    fn budget(text: &str) -> BudgetFile {
+        Config::parse("config.toml", text).unwrap().budget
+    }
+
+    #[test]
+    fn triage_has_a_budget_of_its_own_of_which_single_keys_are_replaced() {
+        let told = |text: &str| {
+            let budget = agent_budget(&budget(text), BUDGETED).unwrap();
+            let dollars = |amount: Option<crate::config::Dollars>| amount.map(String::from).unwrap_or_default();
+            let steps = budget.steps.unwrap_or_default();
+            let steps: Vec<(String, ModelMix, u32)> = steps
+                .iter()
+                .map(|step| (step.from.into(), step.models, step.every_minutes.map_or(0, core::num::NonZeroU32::get)))
+                .collect();
+            (dollars(budget.day), dollars(budget.month), steps)
+        };
+        let usual = vec![
+            ("0.23".to_owned(), ModelMix::LargeIfDemanded, 0),
+            ("0.27".to_owned(), ModelMix::LargeIfDemanded, 20),
+            ("0.3".to_owned(), ModelMix::SmallOnly, 30),
+        ];
+        assert_eq!(told(""), ("0.4".to_owned(), "8".to_owned(), usual.clone()));
+        assert_eq!(told("[budget.agent.triage]\nday = 1"), ("1".to_owned(), "8".to_owned(), usual));
+        let own = "[budget.agent.triage]\nsteps = [{ from = 0.1, models = \"small-only\" }]";
+        assert_eq!(told(own).2, [("0.1".to_owned(), ModelMix::SmallOnly, 0)]);
+    }
+
+    #[test]
+    fn other_agents_have_the_caps_that_are_configured_and_no_other() {
+        assert_eq!(agent_caps(&budget(""), "risk").unwrap(), []);
+        let cap = Cap { scope: CapScope::Agent, period: CapPeriod::Day, unit: CapUnit::NanoDollars, most: 250_000_000 };
+        assert_eq!(agent_caps(&budget("[budget.agent.risk]\nday = 0.25"), "risk").unwrap(), [cap]);
+        assert_eq!(agent_caps(&budget(""), BUDGETED).unwrap().len(), 2);
+        assert_eq!(caps(&budget("[budget.agent.risk]\nday = 0.25")), []);
+    }
 }

@@ -5,7 +5,10 @@
 //! everything that is settled or open; an unknown price is never zero. Who holds the sums and in
 //! which transaction they change is the store's business.
 
+mod ladder;
 mod words;
+
+pub use self::ladder::{LadderPlace, LadderStep, ModelMix, SpendLadder};
 
 use core::num::{NonZeroU64, NonZeroUsize};
 
@@ -29,6 +32,8 @@ pub enum CapScope {
     User,
     /// What one project spends.
     Project,
+    /// What one agent spends in one project: the one whose prompt is asked with.
+    Agent,
 }
 
 /// The time that a cap is about.

@@ -27,8 +27,9 @@ pub use self::keeping::{
     the_time_of_effects_never_goes_back,
 };
 pub use self::ledger::{
-    Move, a_call_is_booked_under_its_own_prompt, a_dead_epoch_settles_in_full, a_live_epoch_is_left_alone,
-    a_refusal_leaves_no_attempt, no_cap_is_exceeded, the_ledgers_time_never_goes_back, unknown_settles_in_full,
+    Move, a_call_is_booked_under_its_own_prompt, a_cap_of_an_agent_counts_its_own_spending,
+    a_dead_epoch_settles_in_full, a_live_epoch_is_left_alone, a_refusal_leaves_no_attempt, no_cap_is_exceeded,
+    the_ledgers_time_never_goes_back, unknown_settles_in_full,
 };
 pub use self::lines::{
     a_purge_takes_what_belongs_to_its_runs, clearing_and_its_undo, each_prompt_has_its_own_results,

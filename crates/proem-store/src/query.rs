@@ -20,7 +20,7 @@ mod values;
 mod tests;
 
 pub use self::actions::{ActionApprovalRow, ActionDetail, ActionRow, ActionsWanted, TransitionRow};
-pub use self::costs::{CapNow, CostReport, CostsWanted, Estimate, SpendLine};
+pub use self::costs::{CapNow, CostReport, CostsWanted, Estimate, SpendLine, Spender};
 pub use self::detail::{ApprovalRow, AttemptRow, CallRow, FeedbackRow, RunDetail};
 pub use self::effects::{CreditRow, EffectsStatus, PerformerRow, SwitchRow};
 pub use self::escalations::{DecisionRow, EscalationRow};

@@ -56,6 +56,72 @@ macro_rules! embedded {
     };
 }
 
+/// The prompts of triage, with their contracts and what they share.
+const TRIAGE_FILES: &[(&str, &str)] = &embedded![
+    "triage/artefact-update/1.0.0.prompt",
+    "triage/artefact-update/_action-times.prompt",
+    "triage/artefact-update/_artefact-content.prompt",
+    "triage/artefact-update/_artefact-state.prompt",
+    "triage/artefact-update/_batch.prompt",
+    "triage/artefact-update/_colours.prompt",
+    "triage/artefact-update/_flags.prompt",
+    "triage/artefact-update/_historical-actions.prompt",
+    "triage/artefact-update/_item-ids.prompt",
+    "triage/artefact-update/_project-context.prompt",
+    "triage/artefact-update/_raid-flow.prompt",
+    "triage/artefact-update/_raid-sources.prompt",
+    "triage/artefact-update/_recent-signals.prompt",
+    "triage/artefact-update/_severities.prompt",
+    "triage/artefact-update/_sprint.prompt",
+    "triage/artefact-update/artefact-update.cases.yaml",
+    "triage/artefact-update/update_backlog_summary.schema.json",
+    "triage/artefact-update/update_decision_log.schema.json",
+    "triage/artefact-update/update_delivery_state.schema.json",
+    "triage/artefact-update/update_raid_log.schema.json",
+    "triage/classify/1.0.0.prompt",
+    "triage/classify/_action-times.prompt",
+    "triage/classify/_artefact-state.prompt",
+    "triage/classify/_autonomy.prompt",
+    "triage/classify/_batch.prompt",
+    "triage/classify/_categories.prompt",
+    "triage/classify/_historical-actions.prompt",
+    "triage/classify/_importance.prompt",
+    "triage/classify/_project-context.prompt",
+    "triage/classify/_recent-signals.prompt",
+    "triage/classify/_recommended-actions.prompt",
+    "triage/classify/_sprint.prompt",
+    "triage/classify/classify.cases.yaml",
+    "triage/classify/classify_signal.schema.json",
+    "triage/classify/create_escalation.schema.json",
+    "triage/reasoning/1.0.0.prompt",
+    "triage/reasoning/_action-times.prompt",
+    "triage/reasoning/_artefact-state.prompt",
+    "triage/reasoning/_autonomy.prompt",
+    "triage/reasoning/_batch.prompt",
+    "triage/reasoning/_historical-actions.prompt",
+    "triage/reasoning/_past-situations.prompt",
+    "triage/reasoning/_policy.prompt",
+    "triage/reasoning/_project-context.prompt",
+    "triage/reasoning/_recent-signals.prompt",
+    "triage/reasoning/_sprint.prompt",
+    "triage/reasoning/classify_signal.schema.json",
+    "triage/reasoning/create_escalation.schema.json",
+    "triage/reasoning/draft_communication.schema.json",
+    "triage/reasoning/jira_comment.schema.json",
+    "triage/reasoning/reasoning.cases.yaml",
+    "triage/reasoning/update_backlog_summary.schema.json",
+    "triage/reasoning/update_decision_log.schema.json",
+    "triage/reasoning/update_delivery_state.schema.json",
+    "triage/reasoning/update_raid_log.schema.json",
+    "triage/sanitise/1.0.0.prompt",
+    "triage/sanitise/_batch.prompt",
+    "triage/sanitise/_project-context.prompt",
+    "triage/sanitise/_recent-signals.prompt",
+    "triage/sanitise/_sprint.prompt",
+    "triage/sanitise/sanitise.cases.yaml",
+    "triage/sanitise/sanitise_signal.schema.json",
+];
+
 /// The book that is part of the program.
 #[must_use]
 #[expect(clippy::too_many_lines, reason = "a list of files, a line each")]
@@ -150,7 +216,10 @@ pub fn embedded_book() -> BookLayer {
         "triage/sanitise/sanitise.cases.yaml",
         "triage/sanitise/sanitise_signal.schema.json",
     ];
-    let files = files.into_iter().map(|(path, text)| (path.to_owned(), PartialText::Template(text.to_owned())));
+    let files = files
+        .iter()
+        .chain(TRIAGE_FILES)
+        .map(|(path, text)| ((*path).to_owned(), PartialText::Template((*text).to_owned())));
     BookLayer { origin: Origin::Embedded, files: files.collect() }
 }
 

@@ -15,6 +15,7 @@ use proem_engine::{
 };
 use proem_guard::LabelTree;
 
+use self::signals::SignalDepth;
 use super::{
     artefact::{ArtefactField, ArtefactItemKind, Figure, ProjectFigures},
     charter::{CharterStatus, ProjectCharter},
@@ -100,6 +101,7 @@ pub fn reasoning(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs 
     let mut inputs = classify(context, batch);
     inputs.insert("policy".to_owned(), policy(context.policy));
     inputs.insert("situations".to_owned(), actions::situations(context));
+    inputs.insert("signals".to_owned(), batch.signals(SignalDepth::Classified));
     inputs
 }
 
@@ -108,6 +110,7 @@ pub fn reasoning(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs 
 pub fn artefact_update(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
     let mut inputs = classify(context, batch);
     inputs.insert("items".to_owned(), artefacts::in_full(context.artefacts));
+    inputs.insert("signals".to_owned(), batch.signals(SignalDepth::Classified));
     inputs
 }
 
@@ -118,7 +121,7 @@ fn shared(context: &StageContext<'_>, batch: &PromptBatch<'_>, inputs: &mut Inpu
         inputs.insert("sprint".to_owned(), sprint);
     }
     inputs.insert("batch".to_owned(), batch.head(context.now));
-    inputs.insert("signals".to_owned(), batch.signals());
+    inputs.insert("signals".to_owned(), batch.signals(SignalDepth::Bare));
 }
 
 fn project(context: &StageContext<'_>) -> LabelTree {

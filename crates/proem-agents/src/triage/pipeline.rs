@@ -36,7 +36,7 @@ pub use self::{
     asking::{StagePrompt, prepare_stage},
     findings::{StageExchange, StageRemark, StageTrace},
     ladder::{BudgetLadder, LadderStep},
-    stage::{ModelMix, PipelineLimits, PipelineModel, PipelineStage, StageLimits},
+    stage::{PipelineLimits, PipelineModel, PipelineStage, StageLimits},
     terms::{EarlierAction, PipelineSubject, PipelineTerms, StageAsker, StageSignal, StageSubject, SubjectPolicy},
 };
 

@@ -44,6 +44,8 @@ pub struct ModelAccess {
     pub asked: ModelEndpoint,
     /// Other models that the same run asks.
     pub also: Vec<ModelEndpoint>,
+    /// The agent whose prompts it is asked with, by its folder in the book.
+    pub agent: String,
     /// What was asked for, such as `small`.
     pub role: String,
     /// What looks at texts from outside.
@@ -134,6 +136,7 @@ impl ModelAccess {
         };
         let (files, basis) = source.kept();
         Ok(Self {
+            agent: prompts.first().map(|prompt| prompt.id.agent.clone()).unwrap_or_default(),
             carriage: (*carriage).clone(),
             caller: wire.map(|wire| Caller::new(wire, endpoints(&asked, &also))),
             directory: directory(&asked, &also),
@@ -165,6 +168,7 @@ impl ModelAccess {
         let endpoint = unconnected(&row.endpoint, model.provider());
         let asked = ModelEndpoint { model, endpoint, arrival };
         Ok(Self {
+            agent: row.prompt.agent.clone(),
             carriage: Carriage::Nobody,
             caller: None,
             directory: directory(&asked, &[]),
@@ -249,6 +253,7 @@ impl ModelAccess {
         notes: &mut Vec<Note>,
     ) -> Result<Option<OpenRecords>, Error> {
         let mut caps = records::caps(&project.config.budget);
+        caps.extend(records::agent_caps(&project.config.budget, &self.agent)?);
         caps.extend(most.map(records::run_cap));
         let asking =
             CallTerms { ledger: Ledger { caps, priced: self.priced() }, secrets: secrets(&self.asked, &self.also) };

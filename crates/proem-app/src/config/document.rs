@@ -51,7 +51,7 @@ const INTRODUCTION: &str = "\
 const USERS_ALONE: [&str; 1] = ["effects"];
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 70] = [
+const FORMS: [(&str, &str); 77] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("assemble.code_share", "40"),
@@ -80,6 +80,13 @@ const FORMS: [(&str, &str); 70] = [
     ("adapt.retries", "2"),
     ("adapt.time_sensitive", "false"),
     ("budget.zone", "\"Europe/Berlin\""),
+    ("budget.agent.triage.day", "0.40"),
+    ("budget.agent.triage.day_tokens", "400000"),
+    ("budget.agent.triage.month", "8.00"),
+    ("budget.agent.triage.month_tokens", "8000000"),
+    ("budget.agent.triage.run", "0.05"),
+    ("budget.agent.triage.run_tokens", "50000"),
+    ("budget.agent.triage.steps", "[{ from = 0.30, models = \"small-only\", every_minutes = 30 }]"),
     ("budget.project.day", "0.50"),
     ("budget.project.day_tokens", "500000"),
     ("budget.project.month", "8.00"),
@@ -125,7 +132,8 @@ const FORMS: [(&str, &str); 70] = [
 ];
 
 /// A name for each table whose entries are named by the user, to show its form.
-const NAMES: [(&str, &str); 3] = [("roles", "small"), ("providers", "ollama"), ("models", "\"llama3.1\"")];
+const NAMES: [(&str, &str); 4] =
+    [("agent", "triage"), ("roles", "small"), ("providers", "ollama"), ("models", "\"llama3.1\"")];
 
 /// The file that is written for a new project, with `values` set and the most common settings.
 #[must_use]

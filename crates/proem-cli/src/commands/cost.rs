@@ -5,12 +5,13 @@ mod correct;
 mod fit;
 mod sums;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::{CapPeriod, CapScope, CapUnit};
-use proem_store::query::{CapNow, CostReport, CostsWanted, SpendLine};
+use proem_store::query::{CapNow, CostReport, CostsWanted, SpendLine, Spender};
 use proem_store::record::Project as Owner;
 use proem_text::json;
 use serde_json::{Value as Json, json};
@@ -53,7 +54,13 @@ struct Spending {
     zone: String,
     project: Option<String>,
     costs: CostReport,
-    caps: Vec<CapNow>,
+    caps: Vec<ShownCap>,
+}
+
+/// A cap with what counts against it, and of an agent's the agent.
+struct ShownCap {
+    agent: Option<String>,
+    now: CapNow,
 }
 
 async fn spending(project: &OpenProject, args: &Cost) -> Result<ExitCode, CommandFailure> {
@@ -62,7 +69,19 @@ async fn spending(project: &OpenProject, args: &Cost) -> Result<ExitCode, Comman
     let store = crate::ui::tell(records::look(project).await?);
     let wanted = CostsWanted { project: (!args.place.all).then(|| owner.clone()), since: Some(since.clone()) };
     let costs = store.costs(&wanted).await?;
-    let caps = store.caps(&owner, &records::caps(&project.config.budget), now).await?;
+    let budget = &project.config.budget;
+    let whose = Spender { project: owner, agent: None };
+    let caps = store.caps(&whose, &records::caps(budget), now).await?;
+    let mut caps: Vec<ShownCap> = caps.into_iter().map(|now| ShownCap { agent: None, now }).collect();
+    // A budget that ships says nothing to who doesn't use the agent.
+    let is_used = costs.lines.iter().any(|line| line.prompt.starts_with(&format!("{}/", records::BUDGETED)));
+    let agents: BTreeSet<&str> =
+        budget.agent.keys().map(String::as_str).chain(is_used.then_some(records::BUDGETED)).collect();
+    for agent in agents {
+        let whose = Spender { agent: Some(agent.to_owned()), ..whose.clone() };
+        let of_agent = store.caps(&whose, &records::agent_caps(budget, agent)?, now).await?;
+        caps.extend(of_agent.into_iter().map(|now| ShownCap { agent: Some(agent.to_owned()), now }));
+    }
     let zone = zone.iana_name().unwrap_or("UTC").to_owned();
     let spending = Spending { since, zone, project: wanted.project.map(|project| project.0), costs, caps };
     if args.place.json {
@@ -124,7 +143,7 @@ impl Spending {
     }
 
     fn caps(&self) -> String {
-        let caps: Vec<&CapNow> = self.caps.iter().filter(|now| now.cap.period != CapPeriod::Run).collect();
+        let caps: Vec<&ShownCap> = self.caps.iter().filter(|shown| shown.now.cap.period != CapPeriod::Run).collect();
         if caps.is_empty() {
             return styled(
                 DIM,
@@ -132,7 +151,7 @@ impl Spending {
             ) + "\n";
         }
         let mut out = format!("\n{}\n", styled(BOLD, "caps"));
-        for now in caps {
+        for ShownCap { agent, now } in caps {
             let used = now.spent.settled.saturating_add(now.spent.open);
             let most = now.cap.most;
             // Nothing fits below a cap of nothing, so that it is full.
@@ -143,7 +162,8 @@ impl Spending {
                 80..=99 => YELLOW,
                 _ => RED,
             };
-            let name = format!("{} {}", scope(now.cap.scope), period(now.cap.period));
+            let whose = agent.as_ref().map_or_else(|| scope(now.cap.scope).to_owned(), |agent| format!("{agent},"));
+            let name = format!("{whose} {}", period(now.cap.period));
             let (cap, spent) = (amount(now.cap.unit, most), amount(now.cap.unit, used));
             let open = match now.spent.open {
                 0 => String::new(),
@@ -168,12 +188,16 @@ impl Spending {
         let caps: Vec<Json> = self
             .caps
             .iter()
-            .filter(|now| now.cap.period != CapPeriod::Run)
-            .map(|now| {
-                json!({
+            .filter(|shown| shown.now.cap.period != CapPeriod::Run)
+            .map(|ShownCap { agent, now }| {
+                let mut cap = json!({
                     "scope": now.cap.scope, "period": now.cap.period, "unit": now.cap.unit, "most": now.cap.most,
                     "settled": now.spent.settled, "open": now.spent.open,
-                })
+                });
+                if let (Some(agent), Some(fields)) = (agent, cap.as_object_mut()) {
+                    fields.insert("agent".to_owned(), json!(agent));
+                }
+                cap
             })
             .collect();
         json!({
@@ -249,6 +273,7 @@ const fn scope(scope: CapScope) -> &'static str {
     match scope {
         CapScope::User => "you,",
         CapScope::Project => "project,",
+        CapScope::Agent => "agent,",
     }
 }
 

@@ -63,15 +63,12 @@ impl CapShortfall {
         match self.cap.scope {
             CapScope::User => "for all projects",
             CapScope::Project => "for this project",
+            CapScope::Agent => "for this agent in this project",
         }
     }
 
     /// What sets the cap: a key of the configuration, or the option for one run.
     fn key(&self) -> String {
-        let scope = match self.cap.scope {
-            CapScope::User => "user",
-            CapScope::Project => "project",
-        };
         let period = match self.cap.period {
             CapPeriod::Run => "run",
             CapPeriod::Day => "day",
@@ -85,7 +82,11 @@ impl CapShortfall {
             (CapScope::Project, CapPeriod::Run, CapUnit::NanoDollars) => "what this run may cost or ",
             _ => "",
         };
-        format!("{option}`budget.{scope}.{period}{unit}`")
+        match self.cap.scope {
+            CapScope::User => format!("`budget.user.{period}{unit}`"),
+            CapScope::Project => format!("{option}`budget.project.{period}{unit}`"),
+            CapScope::Agent => format!("`{period}{unit}` of the agent under `budget.agent`"),
+        }
     }
 }
 

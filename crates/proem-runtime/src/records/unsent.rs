@@ -30,6 +30,7 @@ fn declared(cap: &Cap) -> String {
     let scope = match cap.scope {
         CapScope::User => "user",
         CapScope::Project => "project",
+        CapScope::Agent => "agent.NAME",
     };
     let key = match (cap.period, cap.unit) {
         (CapPeriod::Day, CapUnit::NanoDollars) => "day",

@@ -1,11 +1,12 @@
 //! Laws of the ledger.
 
 use proem_engine::call::NanoDollars;
-use proem_engine::ledger::Refusal;
+use proem_engine::ledger::{Cap, CapBalance, CapPeriod, CapScope, CapUnit, Refusal};
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
 use super::given::{Backend, LawSamples, number};
+use crate::query::Spender;
 use crate::record::{AttemptId, AttemptUsage};
 use crate::{BookingOutcome, Correction, Store};
 
@@ -190,6 +191,45 @@ pub async fn a_call_is_booked_under_its_own_prompt(backend: &impl Backend) {
     assert!(store.correct(correction).await.is_ok());
     assert_eq!((nanos("change").await, nanos("summary").await), (12_000, 3));
     assert_eq!((sum(backend, "unknown", "change").await, sum(backend, "unknown", "summary").await), (0, 0));
+    store.close().await;
+}
+
+/// A cap of an agent counts what is asked with that agent's prompts in that project, settled and open, and nothing else;
+/// who asks how full it is is told the same.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_cap_of_an_agent_counts_its_own_spending(backend: &impl Backend) {
+    let store = backend.open().await;
+    let cap = Cap { scope: CapScope::Agent, period: CapPeriod::Day, unit: CapUnit::Tokens, most: 100 };
+    // A call with another agent's prompt is that agent's, whatever run it belongs to.
+    let mut other = LawSamples.intent(1, 0, 90, &[cap]);
+    if let Some(call) = &mut other.call {
+        call.prompt.agent = "other".to_owned();
+    }
+    LawSamples.booked(&store, other).await;
+    let first = LawSamples.booked(&store, LawSamples.intent(2, 0, 60, &[cap])).await;
+    let waits = store.intend(LawSamples.intent(3, 0, 50, &[cap])).await;
+    assert!(matches!(waits, Ok(BookingOutcome::Wait(_))), "{waits:?}");
+    LawSamples.settled(&store, first, LawSamples.reported(30)).await;
+    LawSamples.booked(&store, LawSamples.intent(3, 0, 50, &[cap])).await;
+    let refused = store.intend(LawSamples.intent(4, 0, 71, &[cap])).await;
+    assert!(matches!(refused, Ok(BookingOutcome::No(Refusal::Short(_)))), "{refused:?}");
+    for (agent, spent) in [
+        (Some("assess"), CapBalance { settled: 30, open: 50 }),
+        (Some("other"), CapBalance { settled: 0, open: 90 }),
+        (Some("nobody"), CapBalance::default()),
+        (None, CapBalance::default()),
+    ] {
+        let whose = Spender { project: LawSamples.project(), agent: agent.map(str::to_owned) };
+        let now = store.caps(&whose, &[cap], Time(1_000)).await;
+        assert_eq!(now.ok().and_then(|now| now.first().map(|now| now.spent)), Some(spent), "{agent:?}");
+    }
+    let elsewhere =
+        Spender { project: crate::record::Project("/elsewhere".to_owned()), agent: Some("assess".to_owned()) };
+    let now = store.caps(&elsewhere, &[cap], Time(1_000)).await;
+    assert_eq!(now.ok().and_then(|now| now.first().map(|now| now.spent)), Some(CapBalance::default()));
     store.close().await;
 }
 

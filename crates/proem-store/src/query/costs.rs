@@ -66,6 +66,15 @@ pub struct CapNow {
     pub spent: CapBalance,
 }
 
+/// Whose caps are looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spender {
+    /// The project.
+    pub project: Project,
+    /// The agent, by its folder in the book; without one nothing counts against caps of an agent.
+    pub agent: Option<String>,
+}
+
 /// How far our counts are from what a provider reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Estimate {
@@ -98,9 +107,9 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::Unusable`].
-    pub async fn caps(&self, project: &Project, caps: &[Cap], now: Time) -> Result<Vec<CapNow>, Error> {
-        let (project, caps) = (project.clone(), caps.to_vec());
-        self.read(move |reader, site| against(reader, &project, &caps, &Clock { now, zone: &site.zone })).await
+    pub async fn caps(&self, spender: &Spender, caps: &[Cap], now: Time) -> Result<Vec<CapNow>, Error> {
+        let (spender, caps) = (spender.clone(), caps.to_vec());
+        self.read(move |reader, site| against(reader, &spender, &caps, &Clock { now, zone: &site.zone })).await
     }
 
     /// Counts beside reports, by model and counter, of first attempts that were answered.
@@ -159,7 +168,7 @@ pub(crate) struct Clock<'z> {
 
 pub(crate) fn against(
     reader: &Connection,
-    project: &Project,
+    spender: &Spender,
     caps: &[Cap],
     clock: &Clock<'_>,
 ) -> Result<Vec<CapNow>, ReadFault> {
@@ -168,7 +177,7 @@ pub(crate) fn against(
     let now = seen.map_or(clock.now, |seen| clock.now.max(seen));
     let today = today(now, clock.zone)?;
     let spent = |cap: &Cap| match days(cap.period, today) {
-        Some(days) => spent(reader, project, cap, &days),
+        Some(days) => spent(reader, spender, cap, &days),
         None => Ok(CapBalance::default()),
     };
     caps.iter().map(|cap| Ok(CapNow { cap: *cap, spent: spent(cap)? })).collect()
@@ -197,10 +206,13 @@ fn days(period: CapPeriod, today: Date) -> Option<Days> {
     }
 }
 
-fn spent(reader: &Connection, project: &Project, cap: &Cap, days: &Days) -> Result<CapBalance, ReadFault> {
-    let owner = match cap.scope {
-        CapScope::User => None,
-        CapScope::Project => Some(project.0.as_str()),
+fn spent(reader: &Connection, spender: &Spender, cap: &Cap, days: &Days) -> Result<CapBalance, ReadFault> {
+    let project = Some(spender.project.0.as_str());
+    let (owner, agent) = match (cap.scope, &spender.agent) {
+        (CapScope::User, _) => (None, None),
+        (CapScope::Project, _) => (project, None),
+        (CapScope::Agent, Some(agent)) => (project, Some(agent.as_str())),
+        (CapScope::Agent, None) => return Ok(CapBalance::default()),
     };
     let (settled, open) = match cap.unit {
         CapUnit::NanoDollars => ("nanos", "most_nanos"),
@@ -210,10 +222,12 @@ fn spent(reader: &Connection, project: &Project, cap: &Cap, days: &Days) -> Resu
         reader,
         "SELECT s.nanos, s.tokens, a.most_nanos, a.most_tokens FROM \
          (SELECT COALESCE(sum(nanos), 0) AS nanos, COALESCE(sum(tokens), 0) AS tokens FROM spend \
-          WHERE day BETWEEN ?1 AND ?2 AND (?3 IS NULL OR project = ?3)) s, \
+          WHERE day BETWEEN ?1 AND ?2 AND (?3 IS NULL OR project = ?3) AND (?4 IS NULL OR agent = ?4)) s, \
          (SELECT COALESCE(sum(most_nanos), 0) AS most_nanos, COALESCE(sum(most_tokens), 0) AS most_tokens \
-          FROM attempts WHERE state = 'open' AND day BETWEEN ?1 AND ?2 AND (?3 IS NULL OR project = ?3)) a",
-        (&days.first, &days.last, owner),
+          FROM attempts WHERE state = 'open' AND day BETWEEN ?1 AND ?2 AND (?3 IS NULL OR project = ?3) \
+          AND (?4 IS NULL OR coalesce((SELECT agent FROM calls WHERE calls.run = attempts.run \
+          AND calls.effect = attempts.effect), (SELECT agent FROM runs WHERE runs.id = attempts.run)) = ?4)) a",
+        (&days.first, &days.last, owner, agent),
         |row| Ok(CapBalance { settled: count(row, settled)?, open: count(row, open)? }),
     )?;
     spent.ok_or_else(|| ReadFault::Odd("nothing adds up".to_owned()))

@@ -237,10 +237,12 @@ fn spending_and_caps_add_up() {
         (CapScope::User, CapPeriod::Day, CapUnit::NanoDollars, 265, 1000),
         (CapScope::User, CapPeriod::Month, CapUnit::Tokens, 186, 140),
         (CapScope::Project, CapPeriod::Run, CapUnit::Tokens, 0, 0),
+        (CapScope::Agent, CapPeriod::Day, CapUnit::NanoDollars, 0, 0),
     ] {
         let cap = Cap { scope, period, unit, most: 1 };
         let zone = jiff::tz::TimeZone::UTC;
-        let found = costs::against(&memory, &project(), &[cap], &costs::Clock { now: Time(0), zone: &zone }).unwrap();
+        let whose = costs::Spender { project: project(), agent: None };
+        let found = costs::against(&memory, &whose, &[cap], &costs::Clock { now: Time(0), zone: &zone }).unwrap();
         assert_eq!(found.first().map(|now| now.spent), Some(CapBalance { settled, open }), "{cap:?}");
     }
 }

@@ -44,6 +44,7 @@ struct Line {
     month: bool,
     day: bool,
     project: bool,
+    agent: bool,
     run: bool,
     nanos: u64,
     tokens: u64,
@@ -56,9 +57,10 @@ impl Line {
             month: row.get(1)?,
             day: row.get(2)?,
             project: row.get(3)?,
-            run: row.get(4)?,
-            nanos: count(row.get(5)?),
-            tokens: count(row.get(6)?),
+            agent: row.get(4)?,
+            run: row.get(5)?,
+            nanos: count(row.get(6)?),
+            tokens: count(row.get(7)?),
         })
     }
 
@@ -67,6 +69,7 @@ impl Line {
         let whose = match cap.scope {
             CapScope::User => true,
             CapScope::Project => self.project,
+            CapScope::Agent => self.project && self.agent,
         };
         match cap.period {
             CapPeriod::Run => self.run,
@@ -84,7 +87,7 @@ pub(super) fn judged(
     now: &Moment,
 ) -> Result<BookingDecision, Error> {
     // Whoever has no cap asks nothing of the file.
-    let lines = if attempt.caps.is_empty() { Vec::new() } else { lines(tables, run, now)? };
+    let lines = if attempt.caps.is_empty() { Vec::new() } else { lines(tables, run, attempt.effect.0, now)? };
     let caps: Vec<(Cap, CapBalance)> = attempt.caps.iter().map(|cap| (*cap, spent(&lines, cap))).collect();
     Ok(judge(&attempt.bound, &caps))
 }
@@ -107,22 +110,32 @@ fn spent(lines: &[Line], cap: &Cap) -> CapBalance {
 ///
 /// A month's days are read from the sums that are kept with every booking, whatever there is of attempts; what is
 /// open is read by the index of open attempts, which is as short as the list of calls under way.
-fn lines(tables: &Tables, run: &RunId, now: &Moment) -> Result<Vec<Line>, Error> {
+fn lines(tables: &Tables, run: &RunId, effect: u32, now: &Moment) -> Result<Vec<Line>, Error> {
     let (Moment { day, month, .. }, last, run) = (now, now.end(), &run.0);
+    // The agent is that of the call's own prompt, under which it is booked.
+    let agent = tables.row(
+        "SELECT coalesce((SELECT agent FROM calls WHERE run = ?1 AND effect = ?2), \
+         (SELECT agent FROM runs WHERE id = ?1), '')",
+        (run, effect),
+        |row| row.get::<_, String>(0),
+    )?;
+    let agent = agent.unwrap_or_default();
     let mut lines = tables.rows(
-        "SELECT 0, 1, day = ?1, project = (SELECT project FROM runs WHERE id = ?2), 0, sum(nanos), sum(tokens) \
-         FROM spend WHERE day > ?3 AND day < ?4 GROUP BY 3, 4",
-        [day, run, month, &last],
+        "SELECT 0, 1, day = ?1, project = (SELECT project FROM runs WHERE id = ?2), agent = ?5, 0, sum(nanos), \
+         sum(tokens) FROM spend WHERE day > ?3 AND day < ?4 GROUP BY 3, 4, 5",
+        [day, run, month, &last, &agent],
         Line::read,
     )?;
     lines.extend(tables.rows(
-        "SELECT 1, day > ?3 AND day < ?4, day = ?1, project = (SELECT project FROM runs WHERE id = ?2), run = ?2, \
-         sum(coalesce(most_nanos, 0)), sum(most_tokens) FROM attempts WHERE state = 'open' GROUP BY 2, 3, 4, 5",
-        [day, run, month, &last],
+        "SELECT 1, day > ?3 AND day < ?4, day = ?1, project = (SELECT project FROM runs WHERE id = ?2), \
+         coalesce((SELECT agent FROM calls WHERE calls.run = attempts.run AND calls.effect = attempts.effect), \
+         (SELECT agent FROM runs WHERE runs.id = attempts.run)) = ?5, run = ?2, sum(coalesce(most_nanos, 0)), \
+         sum(most_tokens) FROM attempts WHERE state = 'open' GROUP BY 2, 3, 4, 5, 6",
+        [day, run, month, &last, &agent],
         Line::read,
     )?);
     lines.extend(tables.rows(
-        "SELECT 0, 0, 0, 0, 1, coalesce(sum(coalesce((SELECT nanos FROM corrections WHERE attempt = attempts.id \
+        "SELECT 0, 0, 0, 0, 0, 1, coalesce(sum(coalesce((SELECT nanos FROM corrections WHERE attempt = attempts.id \
          ORDER BY seq DESC LIMIT 1), usage.nanos, 0)), 0), coalesce(sum(usage.tokens), 0) \
          FROM attempts JOIN usage ON usage.attempt = attempts.id WHERE attempts.run = ?",
         [run],

@@ -32,6 +32,7 @@ macro_rules! keep {
 keep! {
     a_beginning_names_the_keys_that_begin_so,
     a_call_is_booked_under_its_own_prompt,
+    a_cap_of_an_agent_counts_its_own_spending,
     a_correction_counts,
     a_cycle_ends_whole_or_not_at_all,
     a_dead_epoch_settles_in_full,

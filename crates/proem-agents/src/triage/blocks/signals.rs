@@ -42,6 +42,15 @@ pub struct PromptSignal<'s> {
     pub why: Option<&'s str>,
 }
 
+/// How much is told of a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SignalDepth {
+    /// What came in.
+    Bare,
+    /// What is known of it besides.
+    Classified,
+}
+
 impl PromptBatch<'_> {
     pub(super) fn head(&self, now: Time) -> LabelTree {
         LabelTree::from([
@@ -51,13 +60,13 @@ impl PromptBatch<'_> {
         ])
     }
 
-    pub(super) fn signals(&self) -> LabelTree {
-        LabelTree::list((1_u64..).zip(self.signals).map(|(number, signal)| signal.told(number)))
+    pub(super) fn signals(&self, depth: SignalDepth) -> LabelTree {
+        LabelTree::list((1_u64..).zip(self.signals).map(|(number, signal)| signal.told(number, depth)))
     }
 }
 
 impl PromptSignal<'_> {
-    fn told(&self, number: u64) -> LabelTree {
+    fn told(&self, number: u64, depth: SignalDepth) -> LabelTree {
         let signal = self.signal;
         let kind = match &signal.kind {
             SignalKind::Unknown(name) => self.text(name),
@@ -79,8 +88,10 @@ impl PromptSignal<'_> {
         told.extend(texts.into_iter().filter_map(|(name, text)| Some((name, self.text(text?)))));
         told.extend(self.sender().map(|sender| ("sender", sender)));
         told.extend(self.suspicion.map(|suspicion| ("suspicion", suspicion.into())));
-        told.extend(self.classification.map(|known| ("classification", classification(known).into())));
-        told.extend(self.why.map(|why| ("why", why.into())));
+        if depth == SignalDepth::Classified {
+            told.extend(self.classification.map(|known| ("classification", classification(known).into())));
+            told.extend(self.why.map(|why| ("why", why.into())));
+        }
         LabelTree::map(told)
     }
 

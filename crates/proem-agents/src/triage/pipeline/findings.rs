@@ -122,7 +122,7 @@ impl<'t> Findings<'t> {
                 PipelineStage::Classify => Some(candidate),
                 PipelineStage::Reasoning => {
                     let need = ReasoningNeed::of(answer);
-                    let model = self.terms.subject.mix.model(need);
+                    let model = PipelineModel::of(self.terms.subject.mix, need);
                     (need != ReasoningNeed::Unneeded && is_told()).then_some(BatchCandidate { model, ..candidate })
                 }
                 // What derives from a flagged text needs approval, which a version of an artefact has none of.

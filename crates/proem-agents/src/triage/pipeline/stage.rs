@@ -1,6 +1,6 @@
 //! The stages that ask a model: how long, how often and for how much, and which model.
 
-use proem_engine::call::FailureKind;
+use proem_engine::{call::FailureKind, ledger::ModelMix};
 use serde::{Deserialize, Serialize};
 
 use crate::triage::classify::ReasoningNeed;
@@ -145,26 +145,13 @@ impl PipelineModel {
     }
 }
 
-/// Which models there is money for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ModelMix {
-    /// Both.
-    #[default]
-    Both,
-    /// The large one only where a rule demands it.
-    LargeIfDemanded,
-    /// The small one.
-    SmallOnly,
-}
-
-impl ModelMix {
-    /// The model for what needs reasoning.
+impl PipelineModel {
+    /// The model for what needs reasoning, as far as there is money for it.
     #[must_use]
-    pub const fn model(self, need: ReasoningNeed) -> PipelineModel {
-        match (self, need) {
-            (Self::Both, _) | (Self::LargeIfDemanded, ReasoningNeed::Demanded) => PipelineModel::Large,
-            (Self::LargeIfDemanded | Self::SmallOnly, _) => PipelineModel::Small,
+    pub const fn of(mix: ModelMix, need: ReasoningNeed) -> Self {
+        match (mix, need) {
+            (ModelMix::Both, _) | (ModelMix::LargeIfDemanded, ReasoningNeed::Demanded) => Self::Large,
+            (ModelMix::LargeIfDemanded | ModelMix::SmallOnly, _) => Self::Small,
         }
     }
 }

@@ -3,6 +3,7 @@
 use proem_engine::{
     Error, ErrorKind,
     effect::ActionState,
+    ledger::ModelMix,
     ordered::OrderedJson,
     policy::{AutonomyLevel, Policy},
     run::{ExchangeTerms, Time},
@@ -11,7 +12,7 @@ use proem_guard::{LabelTree, Untrusted};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use super::stage::{ModelMix, PipelineLimits, PipelineModel, PipelineStage};
+use super::stage::{PipelineLimits, PipelineModel, PipelineStage};
 use crate::{
     prompted::PreparedRequest,
     screen::Screening,

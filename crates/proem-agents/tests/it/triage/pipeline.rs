@@ -5,11 +5,10 @@ mod scene;
 use proem_agents::triage::answer::AnswerRemark;
 use proem_agents::triage::artefact::ArtefactActor;
 use proem_agents::triage::contract::{RecommendedAction, SignalImportance};
-use proem_agents::triage::pipeline::{
-    ModelMix, PipelineEnd, PipelineLimits, PipelineStage, PipelineSubject, StageLimits,
-};
+use proem_agents::triage::pipeline::{PipelineEnd, PipelineLimits, PipelineStage, PipelineSubject, StageLimits};
 use proem_agents::triage::plan::{CycleContext, CycleMember, CyclePlan, SignalOutcomeKind, plan};
 use proem_agents::triage::{ProjectSignal, TriageLexicon};
+use proem_engine::ledger::ModelMix;
 use proem_engine::policy::AutonomyLevel;
 use proem_guard::{Verdict, show};
 use serde_json::json;

@@ -8,8 +8,8 @@ use proem_agents::assemble::embedded_book;
 use proem_agents::prompted::{LabelledCall, prepare_labelled};
 use proem_agents::triage::ProjectSignal;
 use proem_agents::triage::artefact::{
-    ArtefactField as F, ArtefactItemKind as K, ArtefactKind, ArtefactStatement, ArtefactValue, BacklogExtent,
-    DecisionOption, FigurePlaces, FigureSources, ProjectFigures, figures,
+    ArtefactField as F, ArtefactItemKind as K, ArtefactKind, ArtefactValue, BacklogExtent, FigurePlaces, FigureSources,
+    ProjectFigures, figures,
 };
 use proem_agents::triage::blocks::{
     self, ARTEFACT_UPDATE, CLASSIFY, PromptBatch, PromptSignal, REASONING, RecentAction, RecentActionState, SANITISE,
@@ -22,7 +22,7 @@ use proem_agents::triage::plan::ArtefactSet;
 use proem_engine::call::{Arrival, Request};
 use proem_engine::contract::AnswerContract;
 use proem_engine::input::Inputs;
-use proem_engine::policy::{AutonomyLevel, Policy};
+use proem_engine::policy::{ActionConfidence, AutonomyLevel, Policy};
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::Providers;
@@ -34,7 +34,7 @@ use proem_text::{Label, Source, json};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{NOW, Project, day, outside, render::busy, signal};
+use super::{NOW, Project, outside, render::busy, signal};
 
 const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/book");
 const CHARTER: &str = r#"
@@ -66,6 +66,51 @@ address = "olu@corp.example"
 name = "Vera Lund"
 role = "Account manager of the payment provider"
 address = "vera@vendor.example"
+
+[[stakeholders]]
+name = "Ida Holm"
+role = "Engineering manager"
+address = "ida@corp.example"
+
+[[stakeholders]]
+name = "Tomas Reyes"
+role = "Quality lead"
+address = "tomas@corp.example"
+
+[[stakeholders]]
+name = "Mei Chen"
+role = "Head of customer service"
+address = "mei@corp.example"
+
+[[stakeholders]]
+name = "Jonas Falk"
+role = "Security officer"
+address = "jonas@corp.example"
+
+[[stakeholders]]
+name = "Priya Nair"
+role = "Release manager"
+address = "priya@corp.example"
+
+[[stakeholders]]
+name = "Luc Martin"
+role = "Auditor"
+address = "luc@audit.example"
+
+[[stakeholders]]
+name = "Ana Silva"
+role = "Product marketing"
+address = "ana@corp.example"
+
+[[stakeholders]]
+name = "Karl Weber"
+role = "Operations and support"
+address = "karl@corp.example"
+
+[[stakeholders]]
+name = "Eva Roth"
+role = "Legal counsel"
+address = "eva@corp.example"
 "#;
 
 /// What a cycle of a project in mid-sprint is about.
@@ -102,7 +147,7 @@ impl Scene {
             action: action.to_owned(),
             description: said(text),
             state,
-            confidence: None,
+            confidence: Some(ActionConfidence { sources: 500, boundary: 1_000, schema: 1_000, precedent: 333 }),
         };
         let actions = vec![
             action(20, "artefact_update", "R001 was added to the RAID log", RecentActionState::Executed),
@@ -121,19 +166,23 @@ impl Scene {
         let comments = [
             (
                 "PAY-7",
-                "The provider says that the sandbox comes on Friday. Until then nobody can test refunds, so the beta moves by a week if nothing else is found. Ann has asked for a temporary account and waits for an answer.",
+                "The provider says that the sandbox comes on Friday. Until then nobody can test refunds, so the beta moves by a week if nothing else is found. Ann has asked for a temporary account and waits for an answer; without one by Wednesday the review with finance has to move as well, and Olu has asked to be told of that before anybody else hears it.",
             ),
             (
                 "PAY-8",
-                "Refunds of partial payments are done and reviewed. What is left is the export for finance, which Olu wants to see before the end of the sprint; the format is agreed.",
+                "Refunds of partial payments are done and reviewed. What is left is the export for finance, which Olu wants to see before the end of the sprint; the format is agreed. Two fields of it are still empty for payments that were made before October, because the old system never kept them, and nobody knows yet whether finance can do without.",
             ),
             (
                 "PAY-9",
-                "Added two stories for vouchers to the sprint after the call with Vera. They are small, but the team is at its limit already, and nobody has said yet what should go instead.",
+                "Added two stories for vouchers to the sprint after the call with Vera. They are small, but the team is at its limit already, and nobody has said yet what should go instead. Tomas would take out the report for the auditors, which is not due before January; Sam has neither agreed to that nor said no so far.",
+            ),
+            (
+                "PAY-11",
+                "The load test of Tuesday ran to its end: 400 refunds a minute, which is twice what is promised. Two of the queues grew all the same, and Priya wants to look at them before the release.",
             ),
             (
                 "PAY-10",
-                "The certificate of the test environment ends on the 30th. Somebody with access to the provider's portal has to renew it; last time that took four days.",
+                "The certificate of the test environment ends on the 30th. Somebody with access to the provider's portal has to renew it; last time that took four days. The one person who did it then has left the team since, and the provider's support answers on working days only, between nine and four.",
             ),
         ];
         Self {
@@ -144,7 +193,7 @@ impl Scene {
             actions,
             situations: situations.collect(),
             now: NOW,
-            signals: comments.iter().map(|(ticket, text)| (signal(ticket, text), outside(text))).collect(),
+            signals: comments.iter().map(|(ticket, text)| (sent(ticket, text), outside(text))).collect(),
         }
     }
 
@@ -192,6 +241,15 @@ impl Scene {
     }
 }
 
+/// A comment whose author's address is known.
+fn sent(ticket: &str, text: &str) -> ProjectSignal {
+    let mut signal = signal(ticket, text);
+    if let Some(sender) = &mut signal.sender {
+        sender.address = Some(outside("ann@corp.example"));
+    }
+    signal
+}
+
 fn told<'s>(signal: &'s ProjectSignal, text: &'s Untrusted<String>) -> PromptSignal<'s> {
     PromptSignal {
         signal,
@@ -205,30 +263,23 @@ fn told<'s>(signal: &'s ProjectSignal, text: &'s Untrusted<String>) -> PromptSig
     }
 }
 
-/// Adds what is critical, a decision and a backlog to a project.
+/// Adds what a project has that is in trouble: critical issues and blockers.
 fn critical(project: &mut Project) {
-    let issue = super::with(
-        project.raid(K::Issue, "Refunds fail twice a day"),
-        F::Severity,
-        Some(ArtefactValue::Word("critical")),
-    );
-    project.take(ArtefactKind::RaidLog, &[issue]);
-    let option = |text: &str| DecisionOption {
-        option: ArtefactStatement::by_person(text, "sam"),
-        pros: Vec::new(),
-        cons: Vec::new(),
-    };
-    let fields = [
-        (F::Title, project.text("Refunds before vouchers")),
-        (F::Context, project.text("Both do not fit into the sprint")),
-        (F::OptionsConsidered, ArtefactValue::Options(vec![option("Refunds first"), option("Vouchers first")])),
-        (F::Decision, project.text("Refunds come first")),
-        (F::Rationale, project.text("Finance waits for them")),
-        (F::MadeBy, ArtefactValue::Word("user")),
-        (F::Date, day(-2)),
-    ];
-    let decision = project.add(K::Decision, fields);
-    project.take(ArtefactKind::DecisionLog, &[decision]);
+    for day in 1..=11 {
+        let title = format!(
+            "Refunds of partial payments fail in the nightly settlement run of day {day} and are repeated by hand"
+        );
+        let issue = project.raid(K::Issue, &title);
+        let issue = super::with(issue, F::Severity, Some(ArtefactValue::Word("critical")));
+        project.take(ArtefactKind::RaidLog, &[issue]);
+    }
+    for day in 1..=11 {
+        let text = format!(
+            "The settlement file of day {day} is rejected by the provider, so nobody can close the books of that day"
+        );
+        let blocker = super::with(project.blocker("I001"), F::Description, Some(project.text(&text)));
+        project.take(ArtefactKind::DeliveryState, &[blocker]);
+    }
 }
 
 fn load(name: &str) -> (Prompt, AnswerContract) {
@@ -334,7 +385,6 @@ fn sizes_are_near_those_of_the_design() {
     for (name, design) in [("project", 300), ("artefacts", 1_200), ("actions", 500), ("signals", 800)] {
         found.push((name, count(&section(&request, name)), design));
     }
-    found.push(("a whole call", request.assembly.tokens(), 3_000));
     let far: Vec<_> = found.iter().filter(|(_, tokens, design)| tokens.abs_diff(*design) * 100 > design * 15).collect();
     assert!(far.is_empty(), "{found:?}");
 }

@@ -7,7 +7,7 @@ use proem_agents::screen::Screening;
 use proem_agents::triage::answer::DraftRules;
 use proem_agents::triage::charter::ProjectCharter;
 use proem_agents::triage::pipeline::{
-    EarlierAction, ModelMix, Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject,
+    EarlierAction, Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject,
     PipelineTerms, StageAsker, StageSubject, SubjectPolicy,
 };
 use proem_agents::triage::plan::{ArtefactGate, ArtefactSet};
@@ -16,6 +16,7 @@ use proem_engine::Error;
 use proem_engine::call::{Arrival, CallFailure, FinishReason, Response, ResponsePart, ToolCall, Usage};
 use proem_engine::contract::ToolContracts;
 use proem_engine::effect::ActionState;
+use proem_engine::ledger::ModelMix;
 use proem_engine::policy::AutonomyLevel;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
