@@ -13,6 +13,7 @@ pub mod calling;
 pub mod catalogue;
 pub mod config;
 pub mod cost;
+pub mod doctor;
 pub mod effects;
 pub mod embedding;
 pub mod error;

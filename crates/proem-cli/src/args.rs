@@ -8,7 +8,7 @@ pub(crate) mod wishes;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, artefacts, ask, assemble, book, catalogue, cost, effects, escalations, failures, hook, init, policy, queue,
+    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, hook, init, policy, queue,
     reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
 };
 
@@ -43,6 +43,9 @@ pub(crate) enum Command {
     /// Show what was spent, by day, prompt and model
     #[command(after_help = cost::args::COST_EXAMPLES)]
     Cost(cost::args::Cost),
+    /// Say what is set up here, what is missing, and what would mend it
+    #[command(after_help = doctor::DOCTOR_EXAMPLES)]
+    Doctor(doctor::DoctorArgs),
     /// Let approved actions happen: propose, switch, sweep, log
     #[command(subcommand, after_help = effects::EFFECTS_EXAMPLES)]
     Effects(effects::EffectsCommand),

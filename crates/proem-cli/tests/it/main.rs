@@ -27,6 +27,7 @@ mod assemble;
 mod book;
 mod catalogue;
 mod credentials;
+mod doctor;
 mod effects;
 mod embedding;
 mod fixture;
