@@ -11,6 +11,7 @@ pub mod assemble;
 pub mod book;
 pub mod calling;
 pub mod catalogue;
+pub mod completion;
 pub mod config;
 pub mod cost;
 pub mod doctor;

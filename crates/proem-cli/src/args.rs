@@ -8,8 +8,8 @@ pub(crate) mod wishes;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, hook, init, policy, queue,
-    reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
+    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, hook, init, policy,
+    queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -97,7 +97,7 @@ pub(crate) enum Command {
     /// Set up a project
     #[command(after_help = init::INIT_EXAMPLES)]
     Init(init::Init),
-    /// Print a completion script for a shell
+    /// Print a script that makes a shell complete commands, prompts, runs, models and files
     #[command(after_help = "Example:\n  proem completions bash > ~/.local/share/bash-completion/completions/proem")]
     Completions {
         /// The shell

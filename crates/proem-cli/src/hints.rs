@@ -105,6 +105,19 @@ mod tests {
         text.chars().take_while(char::is_ascii_alphanumeric).collect()
     }
 
+    /// What mends an installation.
+    fn of_doctor() -> [(Hint, &'static str); 7] {
+        [
+            (Hint::SetKey { variable: "A_KEY".to_owned() }, "x; set it with `export A_KEY=…`"),
+            (Hint::SetRole { role: "small".to_owned() }, "x; set `small = \"PROVIDER/MODEL\"` under `[roles]`"),
+            (Hint::CloseToOthers { path: "/a b".to_owned() }, "x; run `chmod go= '/a b'`"),
+            (Hint::ResetClock, "x; set it back with `proem store reset-clock`"),
+            (Hint::CheckPolicy, "x; `proem policy check` lists what is wrong"),
+            (Hint::SetLocale, "x; run `export LANG=C.UTF-8`"),
+            (Hint::Connect, "x; `proem doctor --connect` asks it"),
+        ]
+    }
+
     #[test]
     fn hints_name_flags_and_commands() {
         let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -171,14 +184,8 @@ mod tests {
             (Hint::RecordAssessment, "x; run `proem risk` first"),
             (Hint::ReadAssessmentId, "x; `proem risk --json` prints the id of one"),
             (Hint::SetUpTriage, "x; `proem triage init` writes it"),
-            (Hint::SetKey { variable: "A_KEY".to_owned() }, "x; set it with `export A_KEY=…`"),
-            (Hint::SetRole { role: "small".to_owned() }, "x; set `small = \"PROVIDER/MODEL\"` under `[roles]`"),
-            (Hint::CloseToOthers { path: "/a b".to_owned() }, "x; run `chmod go= '/a b'`"),
-            (Hint::ResetClock, "x; set it back with `proem store reset-clock`"),
-            (Hint::CheckPolicy, "x; `proem policy check` lists what is wrong"),
-            (Hint::SetLocale, "x; run `export LANG=C.UTF-8`"),
-            (Hint::Connect, "x; `proem doctor --connect` asks it"),
         ];
+        let rows: Vec<(Hint, &str)> = rows.into_iter().chain(of_doctor()).collect();
         let worded: BTreeSet<String> = rows.iter().map(|(hint, _)| name(&format!("{hint:?}"))).collect();
         for (hint, expected) in rows {
             assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);

@@ -6,7 +6,7 @@ pub(crate) mod ask;
 pub(crate) mod assemble;
 pub(crate) mod book;
 pub(crate) mod catalogue;
-mod completions;
+pub(crate) mod completions;
 pub(crate) mod cost;
 pub(crate) mod doctor;
 pub(crate) mod effects;
