@@ -1,5 +1,7 @@
-//! Books of prompts: their locks, and the cases of their prompts.
+//! Books of prompts: their locks, the cases of their prompts, and how versions and models compare.
 
+pub mod compare;
+pub mod diff;
 pub mod live;
 pub mod lock;
 pub mod test;

@@ -203,6 +203,11 @@ fn known(config: &Config) -> Vec<String> {
     names.into_iter().map(|name| format!("`{name}`")).collect()
 }
 
+/// The names of the providers that are known without configuration.
+pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|built_in| built_in.name)
+}
+
 fn is_known(config: &Config, name: &str) -> bool {
     config.providers.contains_key(name) || BUILT_IN.iter().any(|built_in| built_in.name == name)
 }

@@ -112,6 +112,29 @@ pub enum Hint {
     ListQueue,
     /// See which escalations there are.
     ListEscalations,
+    /// Put a key into a variable of the environment.
+    SetKey {
+        /// The variable's name.
+        variable: String,
+    },
+    /// Say which model a role is.
+    SetRole {
+        /// The role.
+        role: String,
+    },
+    /// Let the user alone read and write a file or folder.
+    CloseToOthers {
+        /// The path, escaped.
+        path: String,
+    },
+    /// Set the last recorded time back, after a clock ran ahead.
+    ResetClock,
+    /// Check the policy and see what is wrong in it.
+    CheckPolicy,
+    /// Take Unicode as the encoding of the terminal.
+    SetLocale,
+    /// Ask the servers whether they can be reached and take the key.
+    Connect,
 }
 
 /// A line for a person, with what could be done about it.

@@ -186,6 +186,17 @@ impl TrustStore {
         Ok(RepositoryTrust { files: repository.files, editing: live, written: repository.written })
     }
 
+    /// What was trusted by its hash in the repository called `key`, for who can't ask for the commit that is checked out:
+    /// trust while something is edited is not among it, and nothing is removed.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be read.
+    pub fn hashed(&self, key: &str) -> Result<RepositoryTrust, Error> {
+        let repository = self.read()?.repositories.remove(key).unwrap_or_default();
+        Ok(RepositoryTrust { files: repository.files, editing: Vec::new(), written: repository.written })
+    }
+
     /// Whether the store can be read; one that isn't there yet can.
     ///
     /// # Errors

@@ -8,8 +8,8 @@ pub(crate) mod wishes;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, artefacts, ask, assemble, book, catalogue, cost, effects, escalations, failures, find, hook, init, policy, queue,
-    reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
+    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook, init,
+    policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -43,6 +43,9 @@ pub(crate) enum Command {
     /// Show what was spent, by day, prompt and model
     #[command(after_help = cost::args::COST_EXAMPLES)]
     Cost(cost::args::Cost),
+    /// Say what is set up here, what is missing, and what would mend it
+    #[command(after_help = doctor::DOCTOR_EXAMPLES)]
+    Doctor(doctor::DoctorArgs),
     /// Let approved actions happen: propose, switch, sweep, log
     #[command(subcommand, after_help = effects::EFFECTS_EXAMPLES)]
     Effects(effects::EffectsCommand),
@@ -97,7 +100,7 @@ pub(crate) enum Command {
     /// Set up a project
     #[command(after_help = init::INIT_EXAMPLES)]
     Init(init::Init),
-    /// Print a completion script for a shell
+    /// Print a script that makes a shell complete commands, prompts, runs, models and files
     #[command(after_help = "Example:\n  proem completions bash > ~/.local/share/bash-completion/completions/proem")]
     Completions {
         /// The shell

@@ -79,6 +79,13 @@ pub(crate) fn tail(hint: &Hint) -> String {
         Hint::ReadAssessmentId => "; `proem risk --json` prints the id of one".to_owned(),
         Hint::AssessAnew => "; assess the change again with `proem risk`".to_owned(),
         Hint::DoWithoutModel => ", or leave out --model and --provider to do without a model".to_owned(),
+        Hint::SetKey { variable } => format!("; set it with `export {variable}=…`"),
+        Hint::SetRole { role } => format!("; set `{role} = \"PROVIDER/MODEL\"` under `[roles]`"),
+        Hint::CloseToOthers { path } => format!("; run `chmod go= '{path}'`"),
+        Hint::ResetClock => "; set it back with `proem store reset-clock`".to_owned(),
+        Hint::CheckPolicy => "; `proem policy check` lists what is wrong".to_owned(),
+        Hint::SetLocale => "; run `export LANG=C.UTF-8`".to_owned(),
+        Hint::Connect => "; `proem doctor --connect` asks it".to_owned(),
         // What has no words here is left to the message.
         _ => String::new(),
     }
@@ -96,6 +103,19 @@ mod tests {
     /// A variant's name, at the beginning of its source or of its debugging form.
     fn name(text: &str) -> String {
         text.chars().take_while(char::is_ascii_alphanumeric).collect()
+    }
+
+    /// What mends an installation.
+    fn of_doctor() -> [(Hint, &'static str); 7] {
+        [
+            (Hint::SetKey { variable: "A_KEY".to_owned() }, "x; set it with `export A_KEY=…`"),
+            (Hint::SetRole { role: "small".to_owned() }, "x; set `small = \"PROVIDER/MODEL\"` under `[roles]`"),
+            (Hint::CloseToOthers { path: "/a b".to_owned() }, "x; run `chmod go= '/a b'`"),
+            (Hint::ResetClock, "x; set it back with `proem store reset-clock`"),
+            (Hint::CheckPolicy, "x; `proem policy check` lists what is wrong"),
+            (Hint::SetLocale, "x; run `export LANG=C.UTF-8`"),
+            (Hint::Connect, "x; `proem doctor --connect` asks it"),
+        ]
     }
 
     #[test]
@@ -165,6 +185,7 @@ mod tests {
             (Hint::ReadAssessmentId, "x; `proem risk --json` prints the id of one"),
             (Hint::SetUpTriage, "x; `proem triage init` writes it"),
         ];
+        let rows: Vec<(Hint, &str)> = rows.into_iter().chain(of_doctor()).collect();
         let worded: BTreeSet<String> = rows.iter().map(|(hint, _)| name(&format!("{hint:?}"))).collect();
         for (hint, expected) in rows {
             assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);

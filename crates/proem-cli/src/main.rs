@@ -29,6 +29,9 @@ fn channel() -> Channel {
 }
 
 fn main() -> ExitCode {
+    if commands::completions::answered() {
+        return ExitCode::SUCCESS;
+    }
     let args = match CommandLine::try_parse() {
         Ok(args) => args,
         Err(error) => {

@@ -5,6 +5,7 @@ mod output;
 mod person;
 mod progress;
 mod question;
+pub(crate) mod width;
 
 use std::ffi::OsString;
 use std::io::Write as _;

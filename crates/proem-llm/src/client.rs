@@ -26,6 +26,7 @@ use reqwest::header::HeaderValue;
 use rustls::CertificateError;
 use tokio::time::{Instant, timeout_at};
 
+use crate::anthropic::ask::VERSION;
 use crate::endpoint::{Endpoint, EndpointLimits, HostLocation};
 use crate::retry::seconds;
 use crate::wire::{ResponseHead, WireRequest};
@@ -97,13 +98,42 @@ impl Client {
         request: &WireRequest,
         body: Bytes,
     ) -> Result<HttpAnswer, CallFailure> {
-        let (url, place) = endpoint.address(request.path)?;
+        self.sent(endpoint, (request.path, &request.headers), Some(body)).await
+    }
+
+    /// Asks for the list of an endpoint's models, which costs nothing, and waits for the head of the answer: whether the
+    /// endpoint is there and takes the key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::send`].
+    pub async fn models(&self, endpoint: &Endpoint) -> Result<ResponseHead, CallFailure> {
+        let (path, headers) = match endpoint.provider {
+            Provider::Anthropic => ("/v1/models", vec![("anthropic-version", VERSION.to_owned())]),
+            Provider::OpenAi => ("/models", Vec::new()),
+        };
+        let answer = self.sent(endpoint, (path, &headers), None).await?;
+        Ok(answer.head().clone())
+    }
+
+    /// Sends a request with a body, or asks for what is at a path.
+    async fn sent(
+        &self,
+        endpoint: &Endpoint,
+        (path, headers): (&str, &[(&'static str, String)]),
+        body: Option<Bytes>,
+    ) -> Result<HttpAnswer, CallFailure> {
+        let (url, place) = endpoint.address(path)?;
         let key = endpoint.credential()?.map(|key| header(endpoint.provider, key)).transpose()?;
         let encryption = if url.scheme() == "https" { Encryption::Tls } else { Encryption::Plain };
         let asked = HostDescription::new(endpoint, &url);
         let route = Route { place, encryption, connect: endpoint.limits.connect };
-        let mut sending = self.route(route)?.post(url).body(body);
-        for (name, value) in &request.headers {
+        let client = self.route(route)?;
+        let mut sending = match body {
+            Some(body) => client.post(url).body(body),
+            None => client.get(url),
+        };
+        for (name, value) in headers {
             sending = sending.header(*name, value);
         }
         if let Some((name, value)) = key {

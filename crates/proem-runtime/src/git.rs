@@ -129,6 +129,12 @@ impl GitProgram {
         self
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The limits of each that is run.
     #[must_use]
     pub const fn limits(&self) -> GitLimits {

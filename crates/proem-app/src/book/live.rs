@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use proem_engine::call::NanoDollars;
 use proem_engine::prompt::cases::{AnswerExpectation, Case};
 use proem_engine::run::{Attempt, ExchangeEnd};
 use proem_guard::show;
@@ -19,6 +20,7 @@ use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
 use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
+use crate::run::asking::FinishedRun;
 use crate::run::options::{Carriage, RunOptions};
 use crate::run::setting::RunSetting;
 
@@ -42,6 +44,8 @@ pub struct LiveOptions {
     pub adapting: Adapting,
     /// Whether the runs are recorded.
     pub record: RecordChoice,
+    /// The most that one run may cost.
+    pub most: Option<NanoDollars>,
 }
 
 impl LiveOptions {
@@ -53,8 +57,65 @@ impl LiveOptions {
             carriage: self.carriage.clone(),
             adapting: self.adapting.clone(),
             record: self.record,
+            most: self.most,
             ..RunOptions::of(format!("{}@{}", suite.name, suite.version))
         }
+    }
+}
+
+/// What runs may cost together, and what they did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LivePurse {
+    /// The most; `None` leaves it to the budgets.
+    most: Option<NanoDollars>,
+    /// What was spent, as far as it is known, and the bound of what is not.
+    booked: u64,
+    /// Runs of which nobody said what they took.
+    unknown: u64,
+}
+
+impl LivePurse {
+    /// One that holds so much.
+    #[must_use]
+    pub const fn of(most: Option<NanoDollars>) -> Self {
+        Self { most, booked: 0, unknown: 0 }
+    }
+
+    /// What was spent since it was like this.
+    #[must_use]
+    pub const fn since(&self, before: &Self) -> Self {
+        Self {
+            most: self.most,
+            booked: self.booked.saturating_sub(before.booked),
+            unknown: self.unknown.saturating_sub(before.unknown),
+        }
+    }
+
+    /// What was spent; `None` where that is not known of every run.
+    #[must_use]
+    pub const fn known(&self) -> Option<NanoDollars> {
+        if self.unknown == 0 { Some(NanoDollars(self.booked)) } else { None }
+    }
+
+    /// What was spent, in words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let dollars = |nanos: u64| format!("${}.{:05}", nanos / 1_000_000_000, nanos % 1_000_000_000 / 10_000);
+        match self.known() {
+            Some(spent) => dollars(spent.0),
+            None => "unknown".to_owned(),
+        }
+    }
+
+    /// Whether a run that takes so much at most may be made.
+    fn has_room(&self, most_of_run: Option<NanoDollars>) -> bool {
+        let Some(most) = self.most else { return true };
+        most_of_run.is_some_and(|run| self.booked.saturating_add(run.0) <= most.0)
+    }
+
+    fn book(&mut self, spent: Option<NanoDollars>, most_of_run: Option<NanoDollars>) {
+        self.booked = self.booked.saturating_add(spent.or(most_of_run).map_or(0, |amount| amount.0));
+        self.unknown = self.unknown.saturating_add(u64::from(spent.is_none()));
     }
 }
 
@@ -99,18 +160,72 @@ impl<'a> Asking<'a> {
     ///
     /// If a request can't be made. An answer that is not as it should be is a problem of its case.
     pub async fn ask(&self, tested: &mut [BookCaseResult], stop: &CancellationToken) -> Result<(), Error> {
-        let mut line = 0_u32;
+        self.ask_within(tested, &mut LivePurse::default(), stop).await.map(|_| ())
+    }
+
+    /// The same as long as `purse` has room for the most that a run can take; how many runs were not made. The most that
+    /// attempts can take is enforced by the records, where they are on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ask`].
+    pub async fn ask_within(
+        &self,
+        tested: &mut [BookCaseResult],
+        purse: &mut LivePurse,
+        stop: &CancellationToken,
+    ) -> Result<u64, Error> {
+        let (mut line, mut unmade) = (0_u32, 0_u64);
         for (case, tested) in self.suite.cases.cases.iter().zip(tested) {
             let (Some(live), Some(inputs)) = (&case.live, &tested.inputs) else { continue };
+            let most_of_run = if purse.most.is_some() { self.most_of_run(inputs)?.1 } else { None };
             let mut answers = LiveAnswers::default();
             for _ in 0..self.times.get() {
                 line = line.saturating_add(1);
+                if !purse.has_room(most_of_run) {
+                    unmade = unmade.saturating_add(1);
+                    continue;
+                }
                 let ran = self.setting.ask(inputs, Some(line), stop).await?;
+                purse.book(self.spent(&ran), most_of_run);
                 answers.take(live, &ran.outcome.attempts, &ran.outcome.ended);
             }
             answers.judge(case, tested);
         }
-        Ok(())
+        Ok(unmade)
+    }
+
+    /// What a run cost; `None` where nobody said so.
+    fn spent(&self, ran: &FinishedRun) -> Option<NanoDollars> {
+        if ran.is_unreported() {
+            return None;
+        }
+        let responses = ran.outcome.attempts.iter().filter_map(|attempt| attempt.response.as_ref());
+        let mut costs = responses.map(|response| self.setting.access.asked.cost(&response.usage));
+        costs.try_fold(0_u64, |sum, cost| Some(sum.saturating_add(cost?.0))).map(NanoDollars)
+    }
+
+    /// The model, the endpoint and the prompt.
+    #[must_use]
+    pub fn names(&self) -> (String, String, String) {
+        let asked = &self.setting.access.asked;
+        (asked.model.name.clone(), asked.endpoint.name.clone(), format!("{}@{}", self.suite.name, self.suite.version))
+    }
+
+    pub(super) fn cases(&self) -> &[Case] {
+        &self.suite.cases.cases
+    }
+
+    pub(super) const fn times(&self) -> NonZeroU32 {
+        self.times
+    }
+
+    pub(super) const fn attempts(&self) -> NonZeroU32 {
+        self.options.limits.attempts
+    }
+
+    pub(super) const fn setting(&self) -> &RunSetting {
+        &self.setting
     }
 
     /// Closes the records, with what there is to say about that.
@@ -155,6 +270,10 @@ impl LiveAnswers {
 
     fn judge(mut self, case: &Case, tested: &mut BookCaseResult) {
         let LiveCounts { times, expected, .. } = self.heard;
+        // Of what was not asked nothing can be said.
+        if times == 0 {
+            return;
+        }
         if expected.saturating_mul(100) < times.saturating_mul(LEAST_EXPECTED) {
             let wanted = case.live.as_ref().map_or(String::new(), |live| json::compact(&live.answer));
             let others: Vec<&str> = self.seen.keys().map(String::as_str).filter(|seen| *seen != wanted).collect();
@@ -164,6 +283,7 @@ impl LiveAnswers {
         self.problems.dedup();
         tested.problems.append(&mut self.problems);
         tested.passed = tested.problems.is_empty();
+        self.heard.answers = self.seen;
         tested.live = Some(self.heard);
     }
 }

@@ -3,6 +3,8 @@
 //! Nothing depends on the machine: the shipped guard, a fixed key and one tokeniser, so
 //! that a case passes everywhere or nowhere.
 
+use std::collections::BTreeMap;
+
 use proem_agents::prompted::{InputAuthor, PromptCall, prepare};
 use proem_agents::risk::investigation;
 use proem_agents::screen::Screening;
@@ -26,22 +28,25 @@ use crate::error::Error;
 #[derive(Debug, Default, Serialize)]
 pub struct LiveCounts {
     /// How often it was asked.
-    pub(super) times: u32,
+    pub times: u32,
     /// How often its first answer was JSON.
-    pub(super) json: u32,
+    pub json: u32,
     /// How often its first answer met the schema.
-    pub(super) schema: u32,
+    pub schema: u32,
     /// How often its answer, the second try included, was as expected.
-    pub(super) expected: u32,
+    pub expected: u32,
     /// How often it gave its most frequent answer, as far as the case speaks of it.
     pub(super) same: u32,
+    /// Each answer as far as the case speaks of it, with how often it came.
+    #[serde(skip)]
+    pub answers: BTreeMap<String, u32>,
 }
 
 impl LiveCounts {
     /// The counts in words.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let Self { times, json, schema, expected, same } = self;
+        let Self { times, json, schema, expected, same, .. } = self;
         format!(
             "of {times} answers: {json} JSON, {schema} matching the schema, {expected} as expected, {same} identical"
         )

@@ -2,20 +2,25 @@
 
 pub(crate) mod args;
 mod copy;
+mod picture;
 mod send;
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use proem_agents::adapt::Lessons;
 use proem_agents::assemble::output::{AssembleOutput, Extra, output};
 use proem_agents::assemble::{Task, text};
 use proem_engine::providers::Provider;
+use proem_guard::show;
+use proem_runtime::files;
 use proem_text::json as text_json;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::args::{Assemble, PromptFormat};
+use self::picture::{PictureSource, svg};
 use super::explain::{Account, SelectionAccount, explain};
 use crate::failure::CommandFailure;
 use crate::hints;
@@ -62,6 +67,9 @@ fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandF
     let mut made = MadeAssembly::new(&options, start, begun?, project)?;
     let out = PromptOutput { format, copy: args.copy };
     out.put(project, &options, &made)?;
+    if let Some(file) = &args.svg {
+        draw(file, &made)?;
+    }
     ui::notes(&runtime.block_on(made.record(&options, project)));
     Ok(if args.explain { Printed::Explained(account(&made, project)) } else { Printed::Short(made.shortfalls()) })
 }
@@ -102,6 +110,14 @@ impl PromptOutput {
             _ => ui::document(&text),
         }
     }
+}
+
+/// Draws the context window into a file.
+fn draw(file: &Path, made: &MadeAssembly) -> Result<(), CommandFailure> {
+    let source = PictureSource { assembled: &made.assembled, model: &made.model, cache: &made.cache };
+    let shown = show::terminal_str(&file.display().to_string());
+    let failed = |error: std::io::Error| CommandFailure::outside(format!("could not write `{shown}`: {error}"));
+    files::create(file).and_then(|mut out| out.write_all(svg(&source).as_bytes())).map_err(failed)
 }
 
 /// The prompt in a format.

@@ -1,6 +1,7 @@
 //! `proem book`
 
 pub(crate) mod args;
+mod diff;
 mod lock;
 mod test;
 
@@ -26,6 +27,7 @@ pub(super) fn run(command: &BookCommand) -> Result<ExitCode, CommandFailure> {
         BookCommand::List(place) => list(place),
         BookCommand::Show { prompt, place } => show_prompt(prompt, place),
         BookCommand::Lock(place) => lock::run(place),
+        BookCommand::Diff { first, second, place } => diff::run(first, second, place),
         BookCommand::Check(place) => check_book(place),
         BookCommand::Test(args) => test::run(args),
     }

@@ -6,8 +6,9 @@ pub(crate) mod ask;
 pub(crate) mod assemble;
 pub(crate) mod book;
 pub(crate) mod catalogue;
-mod completions;
+pub(crate) mod completions;
 pub(crate) mod cost;
+pub(crate) mod doctor;
 pub(crate) mod effects;
 pub(crate) mod escalations;
 mod explain;
@@ -45,6 +46,7 @@ pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
         Command::Book(command) => book::run(&command),
         Command::Catalogue(command) => catalogue::run(&command),
         Command::Cost(args) => cost::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Effects(command) => effects::run(&command),
         Command::Escalations(command) => escalations::run(&command),
         Command::Failures(command) => failures::run(&command),

@@ -8,7 +8,7 @@ use proem_text::json;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use super::{assemble, run};
+use super::{assemble, doctor, run};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::config::Config;
@@ -21,6 +21,8 @@ pub(crate) enum ReferenceDocument {
     Configuration,
     /// The JSON Schema of `assemble --json`
     AssembleSchema,
+    /// The JSON Schema of `doctor --json`
+    DoctorSchema,
     /// The JSON Schema of `risk --json`
     RiskSchema,
     /// The JSON Schema of `run --json`
@@ -41,6 +43,7 @@ pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFail
         ReferenceDocument::AssembleSchema => {
             format!("{}\n", json::pretty(&schema_for!(assemble::WithProfile).to_value()))
         }
+        ReferenceDocument::DoctorSchema => format!("{}\n", json::pretty(&schema_for!(doctor::DoctorOutput).to_value())),
         ReferenceDocument::RiskSchema => {
             format!("{}\n", json::pretty(&schema_for!(proem_agents::risk::report::RiskReport).to_value()))
         }

@@ -331,3 +331,25 @@ fn forty_thousand_changes_are_cut_and_counted() {
     let repository = section(&run, "repository");
     assert_eq!(repository.lines().filter(|line| line.starts_with("- generated/")).count(), 200);
 }
+
+#[test]
+fn a_picture_shows_every_section_with_trust_and_price() {
+    let fixture = Fixture::folder().committed();
+    fixture.write("AGENTS.md", "# Rules\n\nRun the tests.\n");
+    let drawn = |more: &[&str]| {
+        let run = fixture.proem(&[&["assemble", "mend the clock", "--svg", "../window.svg"], more].concat());
+        assert_eq!(run.code(), 0, "{}", run.transcript());
+        std::fs::read_to_string(fixture.base.join("window.svg")).unwrap()
+    };
+    let picture = drawn(&[]);
+    assert_eq!(picture, drawn(&[]));
+    for words in ["constitution", "untrusted, contained", "claude-haiku-4-5", "$0.00", "stable up to here", "</svg>"] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    // Nothing in it is fetched or run: the one address is the name of its language.
+    assert_eq!(picture.matches("http").count(), 1);
+    assert!(!picture.contains("<script") && !picture.contains("href"));
+    assert!(drawn(&["--model", "claude-haiku-4-5", "--json"]).contains("<svg "));
+    fixture.configure("config.toml", "[providers.local]\nbase_url = \"http://127.0.0.1:1/v1\"\n");
+    assert!(drawn(&["--model", "local/x"]).contains("price unknown"));
+}

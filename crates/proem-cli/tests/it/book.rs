@@ -121,7 +121,7 @@ cases:
 ";
 
 /// A user whose book has a prompt with these cases, and a provider that is the server.
-fn sorting(server: &ScriptedServer, cases: &str) -> Fixture {
+pub(crate) fn sorting(server: &ScriptedServer, cases: &str) -> Fixture {
     let mut fixture = Fixture::folder();
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let address = server.address();

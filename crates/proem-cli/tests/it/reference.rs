@@ -76,6 +76,11 @@ fn assemble_schema() {
 }
 
 #[test]
+fn doctor_schema() {
+    check("doctor.schema.json", &proem(&["reference", "doctor-schema"]));
+}
+
+#[test]
 fn run_schema() {
     check("run.schema.json", &proem(&["reference", "run-schema"]));
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::file::PromptFile;
+use super::file::{PromptFile, Section};
 use super::header::TOOL_FILE;
 use super::origin::Origin;
 use super::template::{PartialName, Statement, Template};
@@ -123,6 +123,12 @@ impl Prompt {
             text.push_str(&self.section_literals(&section.template));
         }
         text
+    }
+
+    /// The text of a section as its file has it, with that of its partials: what inputs bring is not among it.
+    #[must_use]
+    pub fn own_text(&self, section: &Section) -> String {
+        self.section_literals(&section.template)
     }
 
     pub(crate) fn section_literals(&self, template: &Template) -> String {

@@ -13,7 +13,7 @@ use crate::codec::body::{BodyBuilder, EndpointPath, sorted};
 use crate::projection::SchemaDialect;
 
 /// The version of the protocol: <https://platform.claude.com/docs/en/api/versioning>.
-const VERSION: &str = "2023-06-01";
+pub(crate) const VERSION: &str = "2023-06-01";
 
 /// The highest temperature, in hundredths.
 const MAX_TEMPERATURE: u16 = 100;

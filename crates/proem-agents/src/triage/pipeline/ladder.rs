@@ -2,7 +2,7 @@
 
 use proem_engine::call::NanoDollars;
 
-use super::stage::ModelMix;
+use proem_engine::ledger::ModelMix;
 
 /// A thousandth of a dollar.
 const MILLI: u64 = 1_000_000;

@@ -117,6 +117,9 @@ pub(crate) struct Assemble {
     /// Explain on standard error where every token comes from
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Also draw the context window, by section, trust and price, into this file
+    #[arg(long, value_name = "FILE", conflicts_with = "send")]
+    pub(crate) svg: Option<PathBuf>,
     /// The model or role whose tokeniser, limits and API format apply, instead of the prompt's own
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,

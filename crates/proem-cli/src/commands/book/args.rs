@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use proem_app::book::live::LiveOptions;
+use proem_app::config::dollars;
 use proem_app::records::learning::{Adapting, CallerWishes};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
+use proem_engine::call::NanoDollars;
 
 use crate::args::models::with_models;
 
@@ -24,6 +26,7 @@ const TEST_EXAMPLES: &str = with_models!(
 Examples:
   proem book test                 # every prompt that has test cases, without a model
   proem book test risk/decision --live --times 5
+  proem book test risk/decision --live --models small,large --times 9 --max-cost 0.50 --html page.html
   proem book test --json"
 );
 
@@ -37,6 +40,18 @@ pub(crate) enum BookCommand {
     Show {
         /// `agent/name`, or `agent/name@version`
         prompt: String,
+        #[command(flatten)]
+        place: BookPlace,
+    },
+    /// Show two versions of a prompt side by side, with the tokens of each section
+    #[command(after_help = "Example:\n  proem book diff assemble/task@1.2.0 @1.3.0")]
+    Diff {
+        /// `agent/name@version`, or `agent/name` for the version that is used
+        #[arg(value_name = "PROMPT")]
+        first: String,
+        /// The same, or `@version` for another version of that prompt
+        #[arg(value_name = "PROMPT")]
+        second: String,
         #[command(flatten)]
         place: BookPlace,
     },
@@ -78,6 +93,20 @@ pub(crate) struct BookTest {
     /// The model or role that is asked, instead of the prompt's own
     #[arg(long, value_name = "MODEL", requires = "live")]
     pub(crate) model: Option<String>,
+    /// The models or roles that are compared: an estimate first, then each test case asked of each; exit code 1 unless
+    /// the interval of every share of expected answers is at or above --least
+    #[arg(long, value_name = "MODELS", value_delimiter = ',', requires_all = ["live", "max_cost"], conflicts_with = "model")]
+    pub(crate) models: Vec<String>,
+    /// Maximum cost of all runs together, in US dollars; a run that could exceed it is not made
+    #[arg(long, value_name = "DOLLARS", requires = "models", value_parser = dollars)]
+    pub(crate) max_cost: Option<NanoDollars>,
+    /// The least share of expected answers that is wanted of each model, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 90, requires = "models",
+          value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) least: u32,
+    /// Also write the comparison to a file, as one page without scripts
+    #[arg(long, value_name = "FILE", requires = "models")]
+    pub(crate) html: Option<PathBuf>,
     /// The provider to ask: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME", requires = "live")]
     pub(crate) provider: Option<String>,
@@ -118,6 +147,7 @@ impl BookTest {
             provider: self.provider.clone(),
             carriage: Carriage::taped(self.record.clone(), self.replay.clone()),
             adapting: Adapting { wishes, is_off: false },
+            most: self.max_cost,
             record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
         }
     }

@@ -1,6 +1,9 @@
 //! `proem book test`: the cases of prompts, without a model and with one.
 
+mod models;
 mod output;
+mod page;
+mod table;
 
 use std::process::ExitCode;
 
@@ -18,6 +21,9 @@ pub(super) fn run(args: &BookTest) -> Result<ExitCode, CommandFailure> {
     let book = if args.live { trusted(args)? } else { super::open(&args.place)? };
     let bench = AssemblyState::new()?;
     let (suites, untested) = suites(&book, args.prompt.as_deref())?;
+    if !args.models.is_empty() && untested.is_empty() {
+        return models::run(args, &suites, &bench);
+    }
     let mut tested = Vec::new();
     for suite in &suites {
         let mut of_suite = suite.test(&bench)?;

@@ -3,7 +3,6 @@
 mod account;
 mod output;
 mod profile;
-mod width;
 
 use std::process::ExitCode;
 

@@ -15,9 +15,9 @@ use proem_store::query::{AttemptRow, CallRow, RunState};
 use proem_store::record::{CallState, Replayable, SectionRow};
 use serde_json::Value as Json;
 
-use super::{RunView, profile, width};
+use super::{RunView, profile};
 use crate::commands::runs::list;
-use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled};
+use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled, width};
 use proem_app::when;
 
 /// The cells of a line. Eighty is the narrowest terminal in common use.

@@ -29,12 +29,12 @@ impl LineWidth {
 }
 
 /// The cells that a text takes on one line.
-pub(super) fn cells(text: &str) -> usize {
+pub(crate) fn cells(text: &str) -> usize {
     text.chars().fold(LineWidth::default(), LineWidth::with).cells
 }
 
 /// A text in pieces of at most `width` cells, each of them cut where it is full.
-pub(super) fn folded(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut line = LineWidth::default();
     for c in text.chars() {
@@ -51,7 +51,7 @@ pub(super) fn folded(text: &str, width: usize) -> Vec<String> {
 }
 
 /// A text in lines of at most `width` cells, cut between words where that is possible.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let Some(last) = lines.last_mut() else { continue };
@@ -70,7 +70,7 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// The beginning of a text, in at most `width` cells; what is cut off is marked.
-pub(super) fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     if cells(text) <= width {
         return text.to_owned();
     }

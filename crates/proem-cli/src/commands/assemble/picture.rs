@@ -1,0 +1,207 @@
+//! `proem assemble --svg`: one picture of a context window, by section, trust and price.
+//!
+//! Invariants: the same assembly, the same bytes; no script, no address, no font that has to be fetched; what is not
+//! known, such as a price, is a dash and never a zero. It is readable on a light and on a dark page.
+
+use proem_agents::assemble::AssemblyAccount;
+use proem_engine::cache::CachePlan;
+use proem_engine::call::NanoDollars;
+use proem_engine::providers::Model;
+use proem_engine::report::{SectionReport, SectionState};
+use proem_engine::section::Trust;
+use proem_guard::{Untrusted, show};
+use proem_text::Label;
+
+use crate::ui::{self, grouped};
+
+/// What a picture is drawn from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PictureSource<'a> {
+    pub(super) assembled: &'a AssemblyAccount,
+    pub(super) model: &'a Model,
+    pub(super) cache: &'a CachePlan,
+}
+
+/// The width of the drawing, in its own units.
+const WIDTH: usize = 880;
+/// The space around it.
+const MARGIN: usize = 24;
+/// Where the window begins, and how tall it is.
+const WINDOW: (usize, usize) = (86, 44);
+/// Where the first row begins, and how far the rows are apart.
+const ROWS: (usize, usize) = (176, 27);
+/// Where the columns of a row begin, or end where they are numbers.
+const COLUMNS: [usize; 5] = [46, 210, 480, 590, 614];
+/// The longest name, in characters.
+const NAME: usize = 26;
+/// The longest bar of a row.
+const BAR: usize = 242;
+
+const STYLE: &str = "\
+<style>
+text { font: 13px ui-sans-serif, system-ui, sans-serif; fill: #1f2328 }
+.title { font-size: 17px; font-weight: 600 }
+.dim { fill: #59636e; font-size: 12px }
+.number { text-anchor: end; font-variant-numeric: tabular-nums }
+.card { fill: #ffffff; stroke: #d1d9e0 }
+.line { stroke: #59636e; stroke-width: 1.5; stroke-dasharray: 4 3; fill: none }
+.constitution { fill: #1a7f4b } .rules { fill: #4fb286 } .trusted { fill: #3b7dd8 }
+.untrusted { fill: #d9822b } .task { fill: #8250df } .empty { fill: #d1d9e0 }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3 } .dim { fill: #9198a1 } .card { fill: #0d1117; stroke: #3d444d } .line { stroke: #9198a1 }
+.constitution { fill: #2ea36a } .rules { fill: #7fd4ad } .trusted { fill: #5c9dff }
+.untrusted { fill: #f0a04b } .task { fill: #a97bff } .empty { fill: #3d444d }
+}
+</style>
+";
+
+/// The picture.
+pub(super) fn svg(source: &PictureSource<'_>) -> String {
+    let report = &source.assembled.report;
+    let rows: Vec<&SectionReport> = report.sections.iter().filter(|section| !is_empty(section)).collect();
+    let height = ROWS.0.saturating_add(rows.len().saturating_mul(ROWS.1)).saturating_add(84);
+    let title = format!("The context window of {}, by section, trust and price", report.prompt.name);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
+         role=\"img\" aria-label=\"{0}\">\n<title>{0}</title>\n{STYLE}",
+        escaped(&title)
+    );
+    out.push_str(&format!(
+        "<rect class=\"card\" x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"10\"/>\n",
+        WIDTH - 1,
+        height.saturating_sub(1)
+    ));
+    head(source, &mut out);
+    window(source, &mut out);
+    for (index, section) in rows.into_iter().enumerate() {
+        row(source, section, ROWS.0.saturating_add(index.saturating_mul(ROWS.1)), &mut out);
+    }
+    foot(source, height, &mut out);
+    out.push_str("</svg>\n");
+    out
+}
+
+fn escaped(text: &str) -> String {
+    show::html(&Untrusted::new(text.to_owned(), Label::trusted())).into_string()
+}
+
+fn text(out: &mut String, class: &str, (x, y): (usize, usize), words: &str) {
+    out.push_str(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escaped(words)));
+}
+
+fn head(source: &PictureSource<'_>, out: &mut String) {
+    let PictureSource { assembled, model, .. } = source;
+    let report = &assembled.report;
+    let name = format!("{} {}", report.prompt.name, report.prompt.version);
+    text(out, "title", (MARGIN, 38), &ui::cut(&name, 60));
+    let tokens = report.totals.tokens;
+    let of = match model.context_tokens.map(std::num::NonZeroUsize::get) {
+        Some(all) => {
+            let tenths = tokens.saturating_mul(1000) / all;
+            format!(" of {} ({}.{} %)", grouped(all), tenths / 10, tenths % 10)
+        }
+        None => String::new(),
+    };
+    let price = price(source, tokens).map_or_else(|| "price unknown".to_owned(), |price| format!("{price} uncached"));
+    text(out, "dim", (MARGIN, 62), &format!("{} tokens{of} · {price} · {}", grouped(tokens), ui::cut(&model.name, 40)));
+}
+
+/// The whole prompt as one bar, with the place up to which it can be cached.
+fn window(source: &PictureSource<'_>, out: &mut String) {
+    let sections = &source.assembled.report.sections;
+    let all = sections.iter().map(|section| section.tokens).sum::<usize>().max(1);
+    let room = WIDTH - 2 * MARGIN;
+    let place = |tokens: usize| MARGIN.saturating_add(tokens.saturating_mul(room) / all);
+    let mut before = 0_usize;
+    for section in sections.iter().filter(|section| section.tokens > 0) {
+        let after = before.saturating_add(section.tokens);
+        let (from, to) = (place(before), place(after));
+        // A gap tells neighbours of one colour apart; what is too small for one stays visible.
+        let width = to.saturating_sub(from).saturating_sub(2).max(1);
+        out.push_str(&format!(
+            "<rect class=\"{}\" x=\"{from}\" y=\"{}\" width=\"{width}\" height=\"{}\" rx=\"2\"><title>{}</title></rect>\n",
+            section.trust.as_str(),
+            WINDOW.0,
+            WINDOW.1,
+            escaped(&format!("{}: {} tokens", section.name, section.tokens))
+        ));
+        before = after;
+    }
+    let stable = source.cache.stable_tokens;
+    let at = place(stable.min(all));
+    let (top, bottom) = (WINDOW.0 - 6, WINDOW.0 + WINDOW.1 + 18);
+    out.push_str(&format!("<path class=\"line\" d=\"M{at} {top}V{bottom}\"/>\n"));
+    let word = if source.cache.breakpoints.is_empty() { "stable up to here" } else { "cached up to here" };
+    let words = format!("{word}: {} tokens", grouped(stable));
+    // On whichever side there is more room.
+    if at > WIDTH / 2 {
+        out.push_str(&format!(
+            "<text class=\"dim\" text-anchor=\"end\" x=\"{}\" y=\"{bottom}\">{}</text>\n",
+            at.saturating_sub(6),
+            escaped(&words)
+        ));
+    } else {
+        text(out, "dim", (at.saturating_add(6), bottom), &words);
+    }
+}
+
+fn row(source: &PictureSource<'_>, section: &SectionReport, top: usize, out: &mut String) {
+    let y = top.saturating_add(15);
+    let class = if section.tokens == 0 { "empty" } else { section.trust.as_str() };
+    out.push_str(&format!(
+        "<rect class=\"{class}\" x=\"{MARGIN}\" y=\"{}\" width=\"13\" height=\"13\" rx=\"3\"/>\n",
+        top.saturating_add(4)
+    ));
+    let [name, trust, tokens, cost, bar] = COLUMNS;
+    text(out, "", (name, y), &ui::cut(&section.name, NAME));
+    let kind = match section.trust {
+        Trust::Untrusted => "untrusted, contained".to_owned(),
+        trust => trust.as_str().to_owned(),
+    };
+    text(out, "dim", (trust, y), &format!("{kind} · cache {}", section.cache.as_str()));
+    let (count, dollars) = match section.state {
+        SectionState::Empty | SectionState::Dropped => ("left out".to_owned(), String::new()),
+        SectionState::Kept | SectionState::Shrunk => {
+            let price = price(source, section.tokens).unwrap_or_else(|| ui::UNKNOWN.to_owned());
+            (grouped(section.tokens), price)
+        }
+    };
+    text(out, "number", (tokens, y), &count);
+    text(out, "number dim", (cost, y), &dollars);
+    let most = source.assembled.report.sections.iter().map(|section| section.tokens).max().unwrap_or(0).max(1);
+    let width = section.tokens.saturating_mul(BAR) / most;
+    if section.tokens > 0 {
+        out.push_str(&format!(
+            "<rect class=\"{class}\" x=\"{bar}\" y=\"{}\" width=\"{}\" height=\"13\" rx=\"2\"/>\n",
+            top.saturating_add(4),
+            width.max(1)
+        ));
+    }
+}
+
+/// Whether there was nothing to say in a section.
+fn is_empty(section: &SectionReport) -> bool {
+    section.state == SectionState::Empty
+}
+
+fn foot(source: &PictureSource<'_>, height: usize, out: &mut String) {
+    let empty = source.assembled.report.sections.iter().filter(|section| is_empty(section));
+    let names: Vec<String> = empty.map(|section| ui::cut(&section.name, NAME)).collect();
+    if !names.is_empty() {
+        let words = ui::cut(&format!("empty here: {}", names.join(", ")), 130);
+        text(out, "dim", (MARGIN, height.saturating_sub(58)), &words);
+    }
+    let sentence = source.cache.sentence();
+    let lines = ui::width::wrapped(&sentence, 130);
+    for (index, line) in lines.iter().take(2).enumerate() {
+        let y = height.saturating_sub(34).saturating_add(index.saturating_mul(16));
+        text(out, "dim", (MARGIN, y), line);
+    }
+}
+
+/// What so many tokens of this prompt cost where nothing is cached.
+fn price(source: &PictureSource<'_>, tokens: usize) -> Option<String> {
+    let prices = source.model.prices_for(source.assembled.report.totals.tokens)?;
+    let nanos = u64::try_from(tokens).ok()?.saturating_mul(prices.input.get());
+    Some(ui::price(NanoDollars(nanos)))
+}

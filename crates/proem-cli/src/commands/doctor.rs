@@ -1,0 +1,234 @@
+//! `proem doctor`: what is set up here, what is missing, and what would mend it.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anstyle::Style;
+use clap::Parser;
+use proem_app::doctor::settings::{ConfigSetting, settings};
+use proem_app::doctor::{Checkup, CheckupLine, CheckupState, CheckupSubject, examine, reach};
+use proem_app::operator::{Consent, Operator};
+use proem_app::{Error, records};
+use proem_llm::endpoint::Endpoint;
+use proem_text::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::failure::CommandFailure;
+use crate::hints;
+use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut, styled, width};
+
+pub(crate) const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  proem doctor
+  proem doctor --connect          # ask each server with a key for the list of its models
+  proem doctor --config           # every setting with its value and where that comes from
+
+On a terminal it asks before it connects to anything. Exit code 1: something is there and can't be used.
+What is only missing, such as a key, is no such thing: what doesn't need it works.";
+
+#[derive(Debug, Parser)]
+pub(crate) struct DoctorArgs {
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// List every setting with its value and where that comes from
+    #[arg(long)]
+    config: bool,
+    /// Connect without asking: one request to each server for the list of its models, which costs nothing
+    #[arg(long)]
+    connect: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `doctor --json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DoctorOutput {
+    /// The version of Proem.
+    version: &'static str,
+    /// Whether nothing is wrong.
+    ok: bool,
+    /// What was looked at, in the order in which it depends on each other.
+    checks: Vec<CheckOutput>,
+    /// Every setting, with `--config`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<Vec<ConfigSetting>>,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CheckOutput {
+    /// What it is about.
+    subject: CheckupSubject,
+    /// How it was found.
+    state: CheckupState,
+    /// What was found.
+    text: String,
+    /// What would mend it, where something would.
+    mend: Option<String>,
+}
+
+/// The exit code when something is wrong.
+const WRONG: u8 = 1;
+
+/// The cells of a line below which a text stands under its head instead of beside it.
+const NARROW: usize = 50;
+/// The cells that the head of a line takes beside its text.
+const HEAD: usize = 24;
+/// The longest line.
+const WIDEST: usize = 110;
+
+pub(super) fn run(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> {
+    let mut checkup = examine(&args.root, &crate::places()?)?;
+    connect(args, &mut checkup)?;
+    checkup.lines.extend(terminal());
+    let settings = match &checkup.project {
+        Some(project) if args.config => Some(settings(project)?),
+        _ => None,
+    };
+    let is_wrong = checkup.lines.iter().any(|line| line.state == CheckupState::Wrong);
+    if args.json {
+        let output = DoctorOutput {
+            version: env!("CARGO_PKG_VERSION"),
+            ok: !is_wrong,
+            checks: checkup.lines.iter().map(CheckOutput::new).collect(),
+            settings,
+        };
+        ui::document(&json::pretty(&json!(output)))?;
+    } else {
+        let room = ui::width().min(WIDEST);
+        let mut page: String = checkup.lines.iter().map(|line| shown(line, room)).collect();
+        if let Some(settings) = settings {
+            page.push('\n');
+            page.extend(settings.iter().map(|setting| set(setting, room)));
+        }
+        page.push_str(&format!("\n{}\n", summary(&checkup.lines)));
+        ui::listing(&page)?;
+    }
+    Ok(if is_wrong { ExitCode::from(WRONG) } else { ExitCode::SUCCESS })
+}
+
+/// Connects to the servers that the person, or the command line, says yes to.
+fn connect(args: &DoctorArgs, checkup: &mut Checkup) -> Result<(), CommandFailure> {
+    // Where a program reads the answer nobody expects a question.
+    let asks = !args.connect && !args.json && std::io::stdout().is_terminal();
+    let mut operator = if asks { Operator::at_terminal().ok() } else { None };
+    for endpoint in std::mem::take(&mut checkup.endpoints) {
+        if !args.connect && !operator.as_mut().is_some_and(|operator| consents(operator, &endpoint)) {
+            continue;
+        }
+        let line = records::blocking(async { Ok::<_, Error>(reach(&endpoint).await) })?;
+        let name = format!("`{}` ", cut(&endpoint.name, 60));
+        let is_same =
+            |known: &CheckupLine| known.subject == CheckupSubject::Provider && known.message.text.starts_with(&name);
+        match checkup.lines.iter_mut().find(|known| is_same(known)) {
+            Some(known) => *known = line,
+            None => checkup.lines.push(line),
+        }
+    }
+    Ok(())
+}
+
+fn consents(operator: &mut Operator, endpoint: &Endpoint) -> bool {
+    let address = cut(&endpoint.base_url, 100);
+    let with = endpoint.key.variable().map_or(String::new(), |name| format!(" with the key in {}", cut(name, 60)));
+    let question = format!("Ask {address} for its list of models{with}? It costs nothing.");
+    operator.confirm(&question).is_ok_and(|consent| consent == Consent::Yes)
+}
+
+/// What can be said of the terminal.
+fn terminal() -> Vec<CheckupLine> {
+    let line = |text: String| CheckupLine::new(CheckupSubject::Terminal, CheckupState::Good, text);
+    let output = match console::Term::stdout().size_checked() {
+        Some((rows, columns)) => format!("output goes to a terminal of {columns} columns and {rows} rows"),
+        None => "output goes to a file or another program".to_owned(),
+    };
+    let colours = match anstream::AutoStream::choice(&std::io::stdout()) {
+        anstream::ColorChoice::Never => "without colours",
+        _ => "with colours",
+    };
+    let asked = match Operator::at_terminal() {
+        Ok(_) => line("what needs a person's word can be asked here".to_owned()),
+        Err(absence) => {
+            let text = format!("nobody can be asked: {absence}");
+            CheckupLine::new(CheckupSubject::Terminal, CheckupState::Missing, text)
+        }
+    };
+    vec![line(format!("{output}, {colours}")), asked]
+}
+
+impl CheckOutput {
+    fn new(line: &CheckupLine) -> Self {
+        Self { subject: line.subject, state: line.state, text: line.message.text.clone(), mend: mend(line) }
+    }
+}
+
+/// What would mend it, as a sentence of its own.
+fn mend(line: &CheckupLine) -> Option<String> {
+    let tail = line.message.hint.as_ref().map(hints::tail)?;
+    let words = tail.trim_start_matches([';', ',', ' ', '\n']).to_owned();
+    (!words.is_empty()).then_some(words)
+}
+
+fn mark(state: CheckupState) -> (Style, &'static str) {
+    match state {
+        CheckupState::Good => (GREEN, "ok"),
+        CheckupState::Missing => (YELLOW, "missing"),
+        CheckupState::Unknown => (DIM, "unknown"),
+        CheckupState::Wrong => (RED, "wrong"),
+    }
+}
+
+/// A line as a person reads it.
+fn shown(line: &CheckupLine, room: usize) -> String {
+    let (style, word) = mark(line.state);
+    let head = format!("{} {}", styled(style, &format!("{word:8}")), styled(BOLD, line.subject.as_str()));
+    let gap = " ".repeat(HEAD.saturating_sub(9 + line.subject.as_str().len()));
+    let mut texts = width::wrapped(&line.message.text.replace('\n', " "), below(room));
+    let mends: Vec<String> = mend(line)
+        .iter()
+        .flat_map(|words| width::wrapped(&words.replace('\n', " "), below(room).saturating_sub(2)))
+        .map(|words| format!("  {}", styled(CYAN, &words)))
+        .collect();
+    let indent = " ".repeat(if room < NARROW { 1 } else { HEAD });
+    let mut out = head;
+    if room >= NARROW && !texts.is_empty() {
+        out.push_str(&format!("{gap}{}", texts.remove(0)));
+    }
+    out.push('\n');
+    for text in texts.iter().chain(&mends) {
+        out.push_str(&format!("{indent}{text}\n"));
+    }
+    out
+}
+
+/// The cells for a text beside or below its head.
+fn below(room: usize) -> usize {
+    room.saturating_sub(if room < NARROW { 1 } else { HEAD }).max(10)
+}
+
+/// A setting as a person reads it.
+fn set(setting: &ConfigSetting, room: usize) -> String {
+    let value = match &setting.value {
+        Some(value) => cut(&json::compact(value), below(room).max(20)),
+        None => styled(DIM, "not set"),
+    };
+    let origin = setting.origin.as_str();
+    let key = cut(&setting.key, 100);
+    let origin = if origin == "default" { styled(DIM, origin) } else { styled(YELLOW, origin) };
+    if room < NARROW { format!("{key}\n {value}\n {origin}\n") } else { format!("{key} = {value}  {origin}\n") }
+}
+
+fn summary(lines: &[CheckupLine]) -> String {
+    let of = |state: CheckupState| lines.iter().filter(|line| line.state == state).count();
+    let (wrong, missing) = (of(CheckupState::Wrong), of(CheckupState::Missing));
+    match (wrong, missing) {
+        (0, 0) => styled(GREEN, "nothing is wrong"),
+        (0, missing) => format!("{}; {missing} missing", styled(GREEN, "nothing is wrong")),
+        (wrong, missing) => format!("{}; {missing} missing", styled(RED, &format!("{wrong} wrong"))),
+    }
+}
