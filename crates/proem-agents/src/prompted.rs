@@ -7,7 +7,7 @@ use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Appendix;
 use proem_engine::cache::{CachePlan, plan_request};
-use proem_engine::call::{AnswerForm, Arrival, Request};
+use proem_engine::call::{AnswerForm, Arrival, CacheInquiry, Request};
 use proem_engine::input::{InputTrust, Inputs};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
@@ -55,6 +55,8 @@ pub struct PromptCall<'a> {
     pub arrival: Arrival,
     /// What was learned and is wished for.
     pub profile: Option<&'a Profile>,
+    /// Whether the provider is asked what its cache makes of the request.
+    pub inquiry: Option<&'a CacheInquiry>,
 }
 
 /// A prompt whose inputs have their labels: whoever made them vouches for what is ours, and had the rest looked at.
@@ -142,7 +144,8 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
     }
     let model = ask.model.name.clone();
     let temperature_percent = ask.prompt.file.header.temperature_percent;
-    let request = Request { model, assembly, answer, temperature_percent, arrival: ask.arrival };
+    let inquiry = ask.inquiry.cloned();
+    let request = Request { model, assembly, answer, temperature_percent, arrival: ask.arrival, inquiry };
     let plan = plan_request(&request, ask.model, counter);
     Ok(PreparedRequest { request, report, plan, noted: Vec::new(), scanned: 0 })
 }

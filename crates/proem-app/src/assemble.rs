@@ -4,6 +4,7 @@
 //! [`MadeAssembly::record`]. What goes to standard output, and when, is the caller's matter.
 
 pub mod agent;
+mod files;
 mod finding;
 pub mod send;
 
@@ -179,7 +180,7 @@ impl Start {
         gathering.limits = gathering.limits.with_git(project.config.git.limits());
         let gathered = gather(&options.root, &gathering)?;
         let depth = options.context.unwrap_or(project.config.assemble.context);
-        let finding = finding::find(options, depth, &gathered, &gathering)?;
+        let finding = finding::find(options, depth, &gathered, &gathering, project)?;
         Ok(Self { prompt, model, role, gathered, finding, depth })
     }
 }

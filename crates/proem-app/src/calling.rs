@@ -53,6 +53,8 @@ pub struct ModelEndpoint {
     pub endpoint: Endpoint,
     /// How its answers arrive.
     pub arrival: Arrival,
+    /// Whether it can be asked what its cache makes of a request.
+    pub diagnoses_cache: bool,
 }
 
 impl ModelEndpoint {
@@ -140,7 +142,10 @@ pub fn ask(
     let file = config.providers.get(&provider).cloned().unwrap_or_default();
     let model = model(providers, name, &provider, endpoint.provider, &file);
     let arrival = if file.stream == Some(false) { Arrival::Whole } else { Arrival::Streamed };
-    Ok(ModelEndpoint { model, endpoint, arrival })
+    // Another server of the same protocol may refuse what it doesn't know.
+    let is_its_own = provider == "anthropic" && file.base_url.is_none();
+    let diagnoses_cache = endpoint.provider == Provider::Anthropic && file.cache_diagnostics.unwrap_or(is_its_own);
+    Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache })
 }
 
 /// The one provider whose configuration lists a model that is otherwise unknown.

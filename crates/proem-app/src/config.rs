@@ -90,6 +90,9 @@ pub struct ProviderFile {
     pub answers: Option<SchemaEnforcement>,
     /// Whether answers come in pieces, so that they can be stopped; they do unless this is `false`.
     pub stream: Option<bool>,
+    /// Whether its cache is asked why it missed, as Anthropic's own API can be; only that one is asked unless
+    /// this is `true`.
+    pub cache_diagnostics: Option<bool>,
     /// The most requests at once.
     pub concurrency: Option<NonZeroUsize>,
     /// The most requests a minute; without it, as many as the server takes.

@@ -3,10 +3,12 @@
 //! Invariants: everything that a model wrote is [`Untrusted`] under the join of the labels of all
 //! sections of its request; what a provider did not report is `None`, never zero.
 
+mod diagnosis;
 mod failure;
 pub mod stored;
 mod usage;
 
+pub use self::diagnosis::{CacheDiagnosis, CacheInquiry, DiagnosedDifference};
 pub use self::failure::{CallFailure, FailureKind};
 pub use self::usage::{CacheWriteUsage, NanoDollars, Usage, cost};
 
@@ -31,6 +33,9 @@ pub struct Request {
     pub temperature_percent: Option<u16>,
     /// Whether the answer comes in pieces, so that it can be stopped.
     pub arrival: Arrival,
+    /// Whether the provider is asked what its cache makes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inquiry: Option<CacheInquiry>,
 }
 
 impl Request {

@@ -116,6 +116,7 @@ fn call(
         answer: answering,
         temperature_percent: None,
         arrival: Arrival::Streamed,
+        inquiry: None,
     };
     let plan = plan_request(&request, model, &OpenAi::O200k);
     let encoded = encode(&request, model, &plan).unwrap();

@@ -76,6 +76,7 @@ fn calls_are_asked_for_as_far_as_a_model_can_be_made_to() {
             input_tokens: None,
             arrival: Arrival::Whole,
             profile: None,
+            inquiry: None,
         };
         prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k)).unwrap().request
     };
@@ -134,6 +135,7 @@ fn ask_with(
         input_tokens: None,
         arrival: Arrival::Whole,
         profile,
+        inquiry: None,
     };
     prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k))
 }

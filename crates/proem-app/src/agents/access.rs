@@ -166,7 +166,7 @@ impl ModelAccess {
     ) -> Result<Self, Error> {
         let row = &record.detail.row;
         let endpoint = unconnected(&row.endpoint, model.provider());
-        let asked = ModelEndpoint { model, endpoint, arrival };
+        let asked = ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false };
         Ok(Self {
             agent: row.prompt.agent.clone(),
             carriage: Carriage::Nobody,

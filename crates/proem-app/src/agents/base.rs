@@ -184,6 +184,7 @@ impl RunBase {
             input_tokens: None,
             arrival: access.asked.arrival,
             profile: asked.profile(),
+            inquiry: None,
         };
         prepare(&call, &mut CachingCounter::new(access.counter.as_ref()))
     }

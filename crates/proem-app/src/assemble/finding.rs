@@ -11,7 +11,9 @@ use proem_runtime::{GatherOptions, task_change};
 use proem_select::mode::{Wording, infer};
 
 use super::AssembleOptions;
+use super::files::add_files;
 use crate::error::Error;
+use crate::project::OpenProject;
 
 /// What was found, and how long it took.
 #[derive(Debug)]
@@ -32,6 +34,7 @@ pub(super) fn find(
     depth: ContextDepth,
     gathered: &PlaceFacts,
     gathering: &GatherOptions,
+    project: &OpenProject,
 ) -> Result<Option<TaskFinding>, Error> {
     if depth == ContextDepth::None {
         return Ok(None);
@@ -43,6 +46,7 @@ pub(super) fn find(
         context.commits.extend(read.as_ref().and_then(|read| read.subject.clone()));
         context.change = read.map(|read| read.change);
     }
+    add_files(options, project, gathering, &mut context)?;
     Ok(Some(TaskFinding { context, took: began.elapsed() }))
 }
 

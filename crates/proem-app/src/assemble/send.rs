@@ -87,6 +87,7 @@ impl MadeAssembly {
             answer: AnswerForm::Text,
             temperature_percent: setting.prompt.file.header.temperature_percent,
             arrival: setting.access.asked.arrival,
+            inquiry: None,
         };
         let plan = plan_request(&request, model, counter);
         let prepared = PreparedRequest {

@@ -259,6 +259,7 @@ impl AssemblyState {
             input_tokens: None,
             arrival: Arrival::Whole,
             profile: None,
+            inquiry: None,
         };
         let request = prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k))?.request;
         let hash = proem_text::hex::encode(Sha256::digest(request.assembly.text()));

@@ -51,7 +51,7 @@ const INTRODUCTION: &str = "\
 const USERS_ALONE: [&str; 1] = ["effects"];
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 77] = [
+const FORMS: [(&str, &str); 78] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("assemble.code_share", "40"),
@@ -115,6 +115,7 @@ const FORMS: [(&str, &str); 77] = [
     ("providers.ollama.answers", "\"schema\""),
     ("providers.ollama.attempts", "4"),
     ("providers.ollama.base_url", "\"http://127.0.0.1:11434/v1\""),
+    ("providers.ollama.cache_diagnostics", "true"),
     ("providers.ollama.call_seconds", "120"),
     ("providers.ollama.concurrency", "8"),
     ("providers.ollama.connect_seconds", "10"),

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use proem_agents::prompted::InputAuthor;
-use proem_engine::call::{Arrival, NanoDollars};
+use proem_engine::call::{Arrival, CacheInquiry, NanoDollars};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::run::ExchangeLimits;
@@ -49,7 +49,13 @@ pub(crate) struct RunSettings {
     seconds: u64,
     /// How the answer arrives.
     arrival: Arrival,
+    /// What the provider is asked of its cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inquiry: Option<CacheInquiry>,
 }
+
+/// The key of the inquiry in a run's settings.
+pub(super) const INQUIRY: &str = "inquiry";
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,6 +97,7 @@ impl RunRecipe {
             most_nano_dollars: self.most.map(|most| most.0),
             seconds: self.seconds,
             arrival: self.arrival,
+            inquiry: None,
         };
         serde_json::to_value(settings).map_err(|error| Error::bug("the settings can't be serialised", error))
     }
@@ -117,6 +124,8 @@ pub struct RunStart {
     pub most: Option<NanoDollars>,
     /// The longest that it may take, in seconds.
     pub seconds: u64,
+    /// What the provider is asked of its cache.
+    pub inquiry: Option<CacheInquiry>,
 }
 
 impl RunStart {
@@ -146,6 +155,7 @@ impl RunStart {
             input_tokens: settings.input_tokens,
             most: settings.most_nano_dollars.map(NanoDollars),
             seconds: settings.seconds,
+            inquiry: settings.inquiry,
         })
     }
 }

@@ -4,24 +4,25 @@
 use std::time::Duration;
 
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
-use proem_engine::call::NanoDollars;
+use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::AnswerContract;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
 use proem_llm::codec::encode;
-use proem_store::query::RunDetail;
+use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
-use super::made::{KIND, RunRecipe, RunStart};
+use super::made::{INQUIRY, KIND, RunRecipe, RunStart};
 use super::named::{ChosenPrompt, chosen};
-use super::options::RunOptions;
+use super::options::{Carriage, RunOptions};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
 use crate::calling;
 use crate::error::Error;
 use crate::message::{Hint, Note, Noted};
 use crate::project::OpenProject;
+use crate::records;
 use crate::records::learning::{PromptLessons, taught};
 use crate::records::writing::OpenRecords;
 
@@ -47,6 +48,8 @@ pub struct RunSetting {
     pub records: Option<OpenRecords>,
     /// What the prompt shows of what was learned and is wished for.
     pub taught: Option<PromptLessons>,
+    /// What the provider is asked of its cache.
+    inquiry: Option<CacheInquiry>,
 }
 
 impl RunSetting {
@@ -89,6 +92,7 @@ impl RunSetting {
             most: options.most,
             records: None,
             taught: None,
+            inquiry: None,
             given: options.given,
             limits: options.limits,
             prompt,
@@ -116,6 +120,7 @@ impl RunSetting {
             most: start.most,
             settings: detail.settings.clone(),
             records: None,
+            inquiry: start.inquiry,
         })
     }
 
@@ -135,6 +140,36 @@ impl RunSetting {
         let history = self.access.history(self.records.as_ref(), options.record, project);
         self.taught = taught(project, &self.prompt, &options.adapting, history).await?.collect(notes);
         notes.extend(self.taught.as_ref().and_then(|taught| taught.said.clone()));
+        self.inquire(options, project).await
+    }
+
+    /// Asks the provider's cache, where that is possible and recorded, how a request differs from the one before of the same
+    /// prompt, as far as that was asked, too. What goes into or comes from cassettes asks nothing, so that it is the
+    /// same the next time.
+    async fn inquire(&mut self, options: &RunOptions, project: &OpenProject) -> Result<(), Error> {
+        if !self.access.asked.diagnoses_cache || options.carriage != Carriage::Network {
+            return Ok(());
+        }
+        let Some(records) = &self.records else { return Ok(()) };
+        let id = &self.prompt.id;
+        let wanted = RunsWanted {
+            project: Some(records::owner(project)),
+            prompt: Some(format!("{}/{}", id.agent, id.name)),
+            limit: Some(1),
+            ..RunsWanted::default()
+        };
+        let store = records.store();
+        let before = match store.runs(&wanted).await?.first() {
+            Some(row) => Some(store.run(&row.id).await?),
+            None => None,
+        };
+        let attempts = before.iter().flat_map(|run| run.calls.iter().flat_map(|call| call.attempts.iter())).rev();
+        let previous = attempts.filter_map(|attempt| attempt.usage.as_ref()?.diagnosis.as_ref()?.answer.clone()).next();
+        let inquiry = CacheInquiry { previous };
+        if let Some(settings) = self.settings.as_object_mut() {
+            settings.insert(INQUIRY.to_owned(), json!(inquiry));
+        }
+        self.inquiry = Some(inquiry);
         Ok(())
     }
 
@@ -160,6 +195,7 @@ impl RunSetting {
             input_tokens: self.input_tokens,
             arrival: self.access.asked.arrival,
             profile: self.taught.as_ref().map(|taught| &taught.adapted.profile),
+            inquiry: self.inquiry.as_ref(),
         };
         let mut counts = CachingCounter::new(self.access.counter.as_ref());
         Ok(prepare(&ask, &mut counts)?)

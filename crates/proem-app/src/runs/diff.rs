@@ -6,6 +6,7 @@
 mod named;
 pub mod seen;
 pub mod texts;
+pub mod theirs;
 
 use std::collections::BTreeSet;
 

@@ -29,6 +29,7 @@ mod book_compared;
 mod catalogue;
 mod completion;
 mod credentials;
+mod diagnosed;
 mod doctor;
 mod effects;
 mod embedding;

@@ -9,6 +9,7 @@ use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use super::diagnosis::CacheDiagnosis;
 use crate::providers::{Model, Prices};
 
 /// The tokens of one call, or of several.
@@ -23,6 +24,9 @@ pub struct Usage {
     pub cache_writes: Vec<CacheWriteUsage>,
     /// The tokens of the answer, thinking included.
     pub output: Option<u64>,
+    /// What the provider says of its cache, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<CacheDiagnosis>,
 }
 
 /// Tokens that were written to the cache.
@@ -66,6 +70,8 @@ impl Usage {
             cache_read: sum(self.cache_read, other.cache_read),
             cache_writes,
             output: sum(self.output, other.output),
+            // It is about one request each.
+            diagnosis: None,
         }
     }
 }
@@ -148,7 +154,13 @@ mod tests {
     }
 
     fn usage(input: u64, read: u64, writes: &[CacheWriteUsage], output: u64) -> Usage {
-        Usage { input: Some(input), cache_read: Some(read), cache_writes: writes.to_vec(), output: Some(output) }
+        Usage {
+            input: Some(input),
+            cache_read: Some(read),
+            cache_writes: writes.to_vec(),
+            output: Some(output),
+            diagnosis: None,
+        }
     }
 
     /// The cost in nano-dollars.
@@ -211,6 +223,7 @@ mod tests {
             cache_read: None,
             cache_writes: vec![written(0, 1), written(300, 6), written(3_600, 1)],
             output: Some(4),
+            diagnosis: None,
         };
         assert_eq!((one.and(&other), other.and(&one)), (sum.clone(), sum));
     }
@@ -223,6 +236,7 @@ mod tests {
             cache_read,
             cache_writes,
             output,
+            diagnosis: None,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Reads answers: <https://platform.claude.com/docs/en/api/messages> in one piece,
 //! <https://platform.claude.com/docs/en/build-with-claude/streaming> in events.
 
-use proem_engine::call::{CallFailure, FailureKind, FinishReason};
+use proem_engine::call::{CacheDiagnosis, CallFailure, DiagnosedDifference, FailureKind, FinishReason};
 use serde_json::Value;
 
 use crate::codec::draft::{AnswerDraft, DraftCall, DraftPiece, StreamContinuation};
@@ -18,6 +18,7 @@ pub(crate) fn whole(draft: &mut AnswerDraft, message: &Value) -> Result<(), Call
         return Err(CallFailure::new(FailureKind::Malformed, text));
     };
     draft.named(message);
+    draft.diagnosis = diagnosis(message);
     draft.counts.take_apart(message.get("usage"), OutputCount::Final);
     draft.comes_whole();
     for block in content {
@@ -34,6 +35,7 @@ pub(crate) fn event(draft: &mut AnswerDraft, name: &str, event: &Value) -> Resul
         "message_start" => {
             if let Some(message) = event.get("message") {
                 draft.named(message);
+                draft.diagnosis = diagnosis(message);
                 draft.counts.take_apart(message.get("usage"), OutputCount::Provisional);
             }
         }
@@ -58,6 +60,28 @@ pub(crate) fn event(draft: &mut AnswerDraft, name: &str, event: &Value) -> Resul
         _ => {}
     }
     Ok(StreamContinuation::More)
+}
+
+/// What the provider says of its cache; `None` where it says nothing, as where it was not asked.
+///
+/// Without a difference all of it is null, and only the reason while the comparison is under way.
+fn diagnosis(message: &Value) -> Option<CacheDiagnosis> {
+    let found = message.get("diagnostics")?;
+    let reason = found.get("cache_miss_reason");
+    let kind = reason.and_then(|reason| reason.get("type").unwrap_or(reason).as_str());
+    let difference = match (found, reason, kind) {
+        (Value::Null, ..) => DiagnosedDifference::None,
+        (_, None | Some(Value::Null), _) => DiagnosedDifference::Pending,
+        (.., Some("model_changed")) => DiagnosedDifference::Model,
+        (.., Some("system_changed")) => DiagnosedDifference::System,
+        (.., Some("tools_changed")) => DiagnosedDifference::Tools,
+        (.., Some("messages_changed")) => DiagnosedDifference::Messages,
+        (.., Some("previous_message_not_found")) => DiagnosedDifference::NotFound,
+        (.., Some("unavailable")) => DiagnosedDifference::Unavailable,
+        _ => DiagnosedDifference::Other,
+    };
+    let missed_tokens = reason.and_then(|reason| reason.get("cache_missed_input_tokens")?.as_u64());
+    Some(CacheDiagnosis { answer: None, difference, missed_tokens })
 }
 
 /// Begins a block, with what it already holds.

@@ -15,6 +15,10 @@ use crate::projection::SchemaDialect;
 /// The version of the protocol: <https://platform.claude.com/docs/en/api/versioning>.
 pub(crate) const VERSION: &str = "2023-06-01";
 
+/// What lets a request ask how it differs from an earlier one:
+/// <https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics>. Those who need it no longer ignore it.
+const CACHE_DIAGNOSIS: &str = "cache-diagnosis-2026-04-07";
+
 /// The highest temperature, in hundredths.
 const MAX_TEMPERATURE: u16 = 100;
 
@@ -43,7 +47,12 @@ pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -
             }
         }
     }
-    ("/v1/messages", vec![("anthropic-version", VERSION.to_owned())])
+    let mut headers = vec![("anthropic-version", VERSION.to_owned())];
+    if let Some(inquiry) = &request.inquiry {
+        body.set("diagnostics", json!({ "previous_message_id": inquiry.previous }));
+        headers.insert(0, ("anthropic-beta", CACHE_DIAGNOSIS.to_owned()));
+    }
+    ("/v1/messages", headers)
 }
 
 fn value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {

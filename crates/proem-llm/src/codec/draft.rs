@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::call::{
-    AnswerForm, CallFailure, FailureKind, FinishReason, Request, Response, ResponsePart, ToolCall,
+    AnswerForm, CacheDiagnosis, CallFailure, FailureKind, FinishReason, Request, Response, ResponsePart, ToolCall,
 };
 use proem_guard::Untrusted;
 use proem_text::Label;
@@ -61,6 +61,8 @@ pub(crate) struct AnswerDraft {
     pub(crate) id: Option<String>,
     pub(crate) finish: Option<FinishReason>,
     pub(crate) counts: UsageReport,
+    /// What the provider says of its cache.
+    pub(crate) diagnosis: Option<CacheDiagnosis>,
 }
 
 /// A piece of an answer in the making.
@@ -105,6 +107,7 @@ impl AnswerDraft {
             id: None,
             finish: None,
             counts: UsageReport::default(),
+            diagnosis: None,
         }
     }
 
@@ -326,6 +329,7 @@ impl AnswerDraft {
         let mut usage = self.counts.usage();
         usage.input = usage.input.filter(|tokens| *tokens > 0 || !self.has_prompt);
         usage.output = usage.output.filter(|tokens| *tokens > 0 || content.is_empty());
+        usage.diagnosis = self.diagnosis.map(|found| CacheDiagnosis { answer: self.id.clone(), ..found });
         Ok(Response { model: self.model, id: self.id, content, finish, usage })
     }
 }

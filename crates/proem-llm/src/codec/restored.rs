@@ -65,6 +65,7 @@ mod tests {
             answer: AnswerForm::Value { tool: Tool { name: "risk".into(), description: String::new(), schema } },
             temperature_percent: None,
             arrival: Arrival::Whole,
+            inquiry: None,
         }
     }
 

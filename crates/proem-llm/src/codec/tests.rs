@@ -3,7 +3,7 @@
 use super::*;
 use crate::projection::{SchemaDialect, project};
 use crate::sample;
-use proem_engine::call::Tool;
+use proem_engine::call::{CacheInquiry, Tool};
 use proem_engine::providers::SchemaEnforcement;
 use proem_text::json;
 
@@ -24,7 +24,14 @@ fn value() -> AnswerForm {
 
 fn request(answer: AnswerForm) -> Request {
     let (assembly, _) = sample::parse("system:role user:task");
-    Request { model: String::from("m"), assembly, answer, temperature_percent: None, arrival: Arrival::Whole }
+    Request {
+        model: String::from("m"),
+        assembly,
+        answer,
+        temperature_percent: None,
+        arrival: Arrival::Whole,
+        inquiry: None,
+    }
 }
 
 /// What is sent beside the text of the prompt, and what is dropped.
@@ -244,4 +251,26 @@ fn what_a_schema_loses_is_listed_by_tool() {
     let expected: Vec<Omission> =
         alone.into_iter().map(|one| Omission { path: format!("/tools/time{}", one.path), ..one }).collect();
     assert_eq!(encoded.dropped, expected);
+}
+
+/// What is asked of Anthropic's cache stands in the body, with the header that goes with it; nobody else is asked.
+#[test]
+fn a_cache_is_asked_for_its_reasons() {
+    let mut request = request(AnswerForm::Text);
+    let anthropic = model("claude-haiku-4-5", SchemaEnforcement::Tool);
+    let openai = model("gpt-4o", SchemaEnforcement::Tool);
+    let (plain, _) = encoded(&request, &anthropic);
+    assert!(plain.wire.body.get("diagnostics").is_none());
+    for (previous, expected) in [(None, json!(null)), (Some("msg_01"), json!("msg_01"))] {
+        request.inquiry = Some(CacheInquiry { previous: previous.map(str::to_owned) });
+        let (asking, _) = encoded(&request, &anthropic);
+        assert_eq!(asking.wire.body["diagnostics"], json!({ "previous_message_id": expected }));
+        assert_eq!(asking.wire.headers[0], ("anthropic-beta", "cache-diagnosis-2026-04-07".to_owned()));
+        // Nothing else of it is another.
+        let mut rest = asking.wire.body.clone();
+        rest.as_object_mut().unwrap().remove("diagnostics");
+        assert_eq!((rest, &asking.wire.headers[1..]), (plain.wire.body.clone(), &plain.wire.headers[..]));
+        let (other, _) = encoded(&request, &openai);
+        assert!(other.wire.body.get("diagnostics").is_none());
+    }
 }

@@ -100,7 +100,7 @@ impl AnthropicUsage {
         let cached = written.and_then(|written| written.checked_add(self.read.unwrap_or(0)));
         let input = unnamed.and(self.input).zip(cached).and_then(|(input, cached)| input.checked_add(cached));
         let writes = [(FIVE_MINUTES, self.five_minutes), (HOUR, self.hour), (None, unnamed)];
-        Usage { input, cache_read: self.read, cache_writes: written_by(writes), output: self.output }
+        Usage { input, cache_read: self.read, cache_writes: written_by(writes), output: self.output, diagnosis: None }
     }
 }
 
@@ -110,7 +110,7 @@ impl OpenAiUsage {
         // More cached than there is: some gateways count apart what should be counted within.
         let input = self.input.filter(|input| cached.is_some_and(|cached| cached <= *input));
         let cache_writes = written_by([(None, self.written)]);
-        Usage { input, cache_read: self.read, cache_writes, output: self.output }
+        Usage { input, cache_read: self.read, cache_writes, output: self.output, diagnosis: None }
     }
 }
 

@@ -50,6 +50,7 @@ impl Asking {
             answer: AnswerForm::Text,
             temperature_percent: None,
             arrival: Arrival::Whole,
+            inquiry: None,
         };
         Self { endpoint, request, model: sample::model(name), plan, slot: CallSlot { run: 1, effect: 0 } }
     }

@@ -47,6 +47,7 @@ fn a_call() -> Effect {
             answer: proem_engine::call::AnswerForm::Text,
             temperature_percent: None,
             arrival: proem_engine::call::Arrival::Whole,
+            inquiry: None,
         }),
     }
 }

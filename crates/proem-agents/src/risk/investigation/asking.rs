@@ -161,6 +161,7 @@ fn request(
         input_tokens: Some(strict.input_budget.map_or(room, |budget| budget.min(room))),
         arrival: Arrival::Whole,
         profile: asked.profile,
+        inquiry: None,
     };
     let prepared = prepare(&ask, &mut CachingCounter::new(terms.counter)).map_err(|error| error.to_string())?;
     for noted in &prepared.noted {

@@ -227,7 +227,13 @@ pub(crate) fn performed(line: &str, effect: &Effect) -> EffectResult {
     match effect {
         Effect::Call { request } => {
             let text = Untrusted::new(line.to_owned(), request.label());
-            let usage = Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5) };
+            let usage = Usage {
+                input: Some(50),
+                cache_read: Some(0),
+                cache_writes: Vec::new(),
+                output: Some(5),
+                diagnosis: None,
+            };
             let content = vec![ResponsePart::Text { text }];
             let response = Response { model: None, id: None, content, finish: FinishReason::Stop, usage };
             EffectResult::Response { response: Box::new(response) }

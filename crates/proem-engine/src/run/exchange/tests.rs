@@ -37,7 +37,7 @@ fn request(terms: &ExchangeTerms<'_>) -> Request {
         AnswerRequirement::Value(contract) => AnswerForm::Value { tool: contract.tool().clone() },
         AnswerRequirement::Calls { tools, .. } => tools.form(CallEnforcement::Demanded),
     };
-    Request { model: "m".into(), assembly, answer, temperature_percent: None, arrival: Arrival::Whole }
+    Request { model: "m".into(), assembly, answer, temperature_percent: None, arrival: Arrival::Whole, inquiry: None }
 }
 
 /// A response in one line: `text …`, `call NAME ARGUMENTS`, `refusal`, `length …`, or a failure as `! KIND`.
@@ -60,7 +60,8 @@ fn performed(line: &str, request: &Request) -> EffectResult {
         }
         word => panic!("{word:?}"),
     };
-    let usage = Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5) };
+    let usage =
+        Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5), diagnosis: None };
     let response = Response { model: None, id: None, content, finish, usage };
     EffectResult::Response { response: Box::new(response) }
 }

@@ -5,10 +5,11 @@ use serde_json::Value as Json;
 use super::{count, known, list, name, number, schema, text, truth};
 
 /// The members of a request.
-const MEMBERS: [&str; 20] = [
+const MEMBERS: [&str; 21] = [
     "cache_control",
     "container",
     "context_management",
+    "diagnostics",
     "inference_geo",
     "max_tokens",
     "mcp_servers",

@@ -1,7 +1,7 @@
 //! Sources: <https://platform.claude.com/docs/en/build-with-claude/streaming>,
 //! <https://platform.claude.com/docs/en/api/messages>.
 
-use proem_engine::call::AnswerForm;
+use proem_engine::call::{AnswerForm, Arrival, DiagnosedDifference};
 use proem_engine::providers::Provider::Anthropic;
 use serde_json::{Value, json};
 
@@ -200,4 +200,50 @@ fn a_value_in_a_text_is_enough() {
 fn a_block_that_never_began_is_malformed() {
     let expected = "malformed: an event of the answer continues a block that never started; try again";
     check(Anthropic, &request(AnswerForm::Text), named(&[start(), text(0, "a")]), expected);
+}
+
+/// What Anthropic says of its cache, in one piece and at the beginning of a stream.
+#[test]
+fn what_is_said_of_the_cache() {
+    for (diagnostics, expected) in [
+        ("", None),
+        (r#""diagnostics":null,"#, Some((DiagnosedDifference::None, None))),
+        (r#""diagnostics":{"cache_miss_reason":null},"#, Some((DiagnosedDifference::Pending, None))),
+        (
+            r#""diagnostics":{"cache_miss_reason":{"type":"system_changed","cache_missed_input_tokens":1210}},"#,
+            Some((DiagnosedDifference::System, Some(1_210))),
+        ),
+        (r#""diagnostics":{"cache_miss_reason":{"type":"tools_changed"}},"#, Some((DiagnosedDifference::Tools, None))),
+        (r#""diagnostics":{"cache_miss_reason":{"type":"model_changed"}},"#, Some((DiagnosedDifference::Model, None))),
+        (r#""diagnostics":{"cache_miss_reason":"messages_changed"},"#, Some((DiagnosedDifference::Messages, None))),
+        (
+            r#""diagnostics":{"cache_miss_reason":{"type":"previous_message_not_found"}},"#,
+            Some((DiagnosedDifference::NotFound, None)),
+        ),
+        (
+            r#""diagnostics":{"cache_miss_reason":{"type":"unavailable"}},"#,
+            Some((DiagnosedDifference::Unavailable, None)),
+        ),
+        (r#""diagnostics":{"cache_miss_reason":{"type":"<b>"}},"#, Some((DiagnosedDifference::Other, None))),
+        (r#""diagnostics":7,"#, Some((DiagnosedDifference::Pending, None))),
+    ] {
+        let whole = format!(
+            r#"{{"id":"msg_02","type":"message",{diagnostics}"content":[{{"type":"text","text":"ok"}}],"stop_reason":"end_turn","usage":{{"input_tokens":5,"output_tokens":1}}}}"#
+        );
+        let streamed = format!(
+            "event: message_start\ndata: {{\"type\":\"message_start\",\"message\":{{\"id\":\"msg_02\",{diagnostics}\"usage\":{{\"input_tokens\":5}}}}}}\n\n\
+             event: content_block_start\ndata: {{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{{\"type\":\"text\",\"text\":\"ok\"}}}}\n\n\
+             event: message_delta\ndata: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"end_turn\"}},\"usage\":{{\"output_tokens\":1}}}}\n\n\
+             event: message_stop\ndata: {{\"type\":\"message_stop\"}}\n\n"
+        );
+        let mut asked = request(AnswerForm::Text);
+        for (arrival, text) in [(Arrival::Whole, &whole), (Arrival::Streamed, &streamed)] {
+            asked.arrival = arrival;
+            let (answer, _) = read(Anthropic, &asked, [text.as_bytes()]);
+            let found = answer.unwrap().usage.diagnosis;
+            let said = found.as_ref().map(|found| (found.difference, found.missed_tokens));
+            assert_eq!(said, expected, "{diagnostics}");
+            assert!(found.is_none_or(|found| found.answer.as_deref() == Some("msg_02")));
+        }
+    }
 }

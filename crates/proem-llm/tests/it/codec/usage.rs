@@ -42,7 +42,7 @@ fn written(seconds: u32, tokens: u64) -> CacheWriteUsage {
 }
 
 fn usage(input: Option<u64>, read: Option<u64>, writes: &[CacheWriteUsage], output: Option<u64>) -> Usage {
-    Usage { input, cache_read: read, cache_writes: writes.to_vec(), output }
+    Usage { input, cache_read: read, cache_writes: writes.to_vec(), output, diagnosis: None }
 }
 
 #[test]

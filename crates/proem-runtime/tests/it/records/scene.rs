@@ -121,7 +121,7 @@ impl Scene {
         assembly.append("rules", Appendix::Ours(&self.rules), &OpenAi::O200k);
         assembly.append("task", Appendix::Ours(&self.text), &OpenAi::O200k);
         let (model, answer, temperature_percent) = (MODEL.to_owned(), AnswerForm::Text, None);
-        Request { model, assembly, answer, temperature_percent, arrival: Arrival::Whole }
+        Request { model, assembly, answer, temperature_percent, arrival: Arrival::Whole, inquiry: None }
     }
 
     /// What one call reserves, found out by one.

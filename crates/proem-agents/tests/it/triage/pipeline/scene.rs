@@ -133,6 +133,7 @@ impl StageAsker for Scene {
             input_tokens: None,
             arrival: Arrival::Whole,
             profile: None,
+            inquiry: None,
         };
         let mut prepared = prepare(&call, &mut CachingCounter::new(&OpenAi::O200k))?;
         prepared.request.answer = self.tools.form(CallEnforcement::Forced);
@@ -197,7 +198,8 @@ fn performed(does: &Does) -> EffectResult {
             return EffectResult::Failed { failure: CallFailure::new(kind, "it went wrong; look at it") };
         }
     };
-    let usage = Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5) };
+    let usage =
+        Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5), diagnosis: None };
     EffectResult::Response { response: Box::new(Response { model: None, id: None, content, finish, usage }) }
 }
 

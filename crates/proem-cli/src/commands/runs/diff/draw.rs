@@ -118,6 +118,9 @@ pub(super) fn page(pair: &Pair<'_>, zone: &TimeZone) -> String {
         out.push_str(&changed(texts));
     }
     out.push_str(&format!("\n{}\n", pair.words()));
+    if let Some(theirs) = pair.diagnosis() {
+        out.push_str(&format!("{}'s own word, {}\n", cut(&pair.second.row.endpoint, 40), theirs.words));
+    }
     out
 }
 

@@ -31,6 +31,7 @@ fn object(pair: &Pair<'_>) -> Result<Json, CommandFailure> {
         fields.insert("first".to_owned(), call(&pair.first));
         fields.insert("second".to_owned(), call(&pair.second));
         fields.insert("words".to_owned(), json!(pair.words()));
+        fields.insert("provider".to_owned(), json!(pair.diagnosis()));
         fields.insert("tools".to_owned(), json!(tools_state(pair).map(|state| state.as_str())));
         fields.insert("sections".to_owned(), rows(pair).iter().map(SectionPair::json).collect());
         fields.insert("texts".to_owned(), json!(texts));

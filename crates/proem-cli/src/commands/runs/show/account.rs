@@ -18,6 +18,7 @@ use serde_json::Value as Json;
 use super::{RunView, profile};
 use crate::commands::runs::list;
 use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled, width};
+use proem_app::runs::diff::theirs;
 use proem_app::when;
 
 /// The cells of a line. Eighty is the narrowest terminal in common use.
@@ -298,6 +299,9 @@ impl RunPage<'_> {
         };
         self.wrapped((Style::new(), &head), &sent, 4);
         self.line(&format!("    {usage}{}", styled(style, &booked)));
+        if let Some(found) = attempt.usage.as_ref().and_then(|usage| usage.diagnosis.as_ref()) {
+            self.wrapped((DIM, "    the cache, in the provider's words: "), &theirs::said(found), 4);
+        }
         if let Some(why) = &attempt.corrected {
             self.wrapped((DIM, "    because: "), &show::terminal_str(why).into_string(), 4);
         }

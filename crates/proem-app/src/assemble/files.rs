@@ -1,0 +1,140 @@
+//! The files, definitions and commits that a task needs, as they go into its prompt.
+//!
+//! What is found is rendered on every rung of its ladder here, without credentials that are told by their shape; the guard
+//! looks at each rendering later, and the budget decides which one is shown.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use proem_agents::assemble::Task;
+use proem_agents::assemble::code::{CodeRenderings, Definition, LineSpan, renderings};
+use proem_agents::assemble::found::{FoundFile, TaskContext};
+use proem_agents::assemble::gathered::Gap;
+use proem_agents::assemble::outline::language;
+use proem_guard::{Untrusted, credential, show};
+use proem_runtime::readers::syntax;
+use proem_runtime::{GatherOptions, folder_rules};
+use proem_select::context::{CodeSymbol, FilePurpose};
+
+use super::AssembleOptions;
+use crate::context::{self, ContextFile, ContextPatience, ContextQuery};
+use crate::error::Error;
+use crate::project::OpenProject;
+
+/// The most files of code that are offered to the budget; tests and documents are a quarter as many.
+const MOST_FILES: usize = 16;
+
+/// How many digits of a commit's id are shown.
+const SHOWN_DIGITS: usize = 8;
+
+/// The most of the evidence that stands beside a path.
+const REASONS: usize = 2;
+
+/// Finds what the task is about, and adds it to `found`. What could not be found out is a gap.
+///
+/// # Errors
+///
+/// If git refuses the repository.
+pub(super) fn add_files(
+    options: &AssembleOptions,
+    project: &OpenProject,
+    gathering: &GatherOptions,
+    found: &mut TaskContext,
+) -> Result<(), Error> {
+    let task = match &options.task {
+        Task::Caller(text) => text.clone(),
+        Task::Outside(text) => exact(text),
+    };
+    let query =
+        ContextQuery { task: &task, root: &options.root, most: MOST_FILES, patience: ContextPatience::Short };
+    let candidates = context::find(&query, project, &|_, _| ())?;
+    let gap = |why: &String| Gap { what: "files for the task".to_owned(), why: why.clone(), about: None };
+    found.gaps.extend(candidates.gaps.iter().map(gap));
+    let mut redacted: usize = 0;
+    let mut files: Vec<&ContextFile> = candidates.all().collect();
+    files.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    found.files.extend(files.iter().map(|file| rendered(file, &task, &mut redacted)));
+    if redacted > 0 {
+        found.gaps.push(gap(&format!(
+            "parts of {redacted} files look like a key, token or private key and are replaced by `[redacted:…]`"
+        )));
+    }
+    let commit = |commit: &context::ContextCommit| {
+        let id: String = commit.id.chars().take(SHOWN_DIGITS).collect();
+        commit.subject.clone().map(|subject| format!("{id} {subject}"))
+    };
+    found.commits.extend(candidates.commits.iter().map(commit));
+    if let Some(root) = &project.root {
+        let folders = folders(&files);
+        let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
+        found.folder_rules.extend(folder_rules(root, &folders, gathering, &mut found.gaps));
+    }
+    Ok(())
+}
+
+/// A text from outside, to be read by code of ours alone.
+fn exact(text: &Untrusted<String>) -> String {
+    show::json(text).as_str().unwrap_or_default().to_owned()
+}
+
+fn rendered(file: &ContextFile, task: &str, redacted: &mut usize) -> FoundFile {
+    let path = exact(&file.path);
+    let mut shown = CodeRenderings::default();
+    if let Some(content) = &file.content {
+        let text = exact(content);
+        let text = credential::redact(&text).map_or(text, |without| {
+            *redacted = redacted.saturating_add(1);
+            without
+        });
+        let symbols = file.symbols.iter().enumerate();
+        let definitions: Vec<Definition> =
+            symbols.map(|(at, symbol)| definition(symbol, file.fitting.contains(&at))).collect();
+        let places: Vec<LineSpan> = file.named_lines.iter().map(|line| span(*line, *line)).collect();
+        shown = renderings(&text, &definitions, &places, task);
+    }
+    let label = file.path.label().clone();
+    let outside = |text: String| Untrusted::new(text, label.clone());
+    let reasons: Vec<&Untrusted<String>> = file.evidence.iter().take(REASONS).collect();
+    FoundFile {
+        path: file.path.clone(),
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a hundred")]
+        likely: (file.probability * 100.0).clamp(0.0, 100.0) as u8,
+        why: Untrusted::join(&reasons, "; ").0,
+        kind: match file.used_for {
+            FilePurpose::Test => "a test",
+            FilePurpose::Configuration => "configuration",
+            _ => language(&path).unwrap_or("text"),
+        },
+        syntax: syntax(Path::new(&path)),
+        full: shown.full.map(outside),
+        parts: shown.parts.map(outside),
+        outline: shown.outline.map(outside),
+    }
+}
+
+fn definition(symbol: &CodeSymbol, is_named: bool) -> Definition {
+    Definition {
+        lines: span(symbol.lines.first, symbol.lines.last),
+        signature: span(symbol.own_line, symbol.signature_line),
+        is_named,
+    }
+}
+
+fn span(first: u32, last: u32) -> LineSpan {
+    let number = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    LineSpan { first: number(first), last: number(last.max(first)) }
+}
+
+/// The folders from the root to the likeliest code, outermost first.
+fn folders(files: &[&ContextFile]) -> BTreeSet<String> {
+    let code = files.iter().filter(|file| file.used_for == FilePurpose::Code).take(MOST_FILES);
+    let mut folders = BTreeSet::new();
+    for path in code.map(|file| exact(&file.path)) {
+        let mut rest = path.as_str();
+        while let Some((folder, _)) = rest.rsplit_once('/') {
+            folders.insert(folder.to_owned());
+            rest = folder;
+        }
+    }
+    folders
+}
