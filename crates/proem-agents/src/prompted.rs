@@ -80,6 +80,8 @@ pub struct LabelledCall<'a> {
     pub arrival: Arrival,
     /// What was learned and is wished for.
     pub profile: Option<&'a Profile>,
+    /// Whether the provider is asked what its cache makes of the request.
+    pub inquiry: Option<&'a CacheInquiry>,
 }
 
 /// A request with its account.
@@ -115,6 +117,7 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
         output_tokens: None,
         arrival: ask.arrival,
         profile: ask.profile,
+        inquiry: ask.inquiry,
     };
     Ok(PreparedRequest { noted, scanned, ..prepare_labelled(&call, counts)? })
 }

@@ -90,6 +90,7 @@ pub fn prepare_stage(
         output_tokens: Some(asked.output_tokens),
         arrival: asked.arrival,
         profile: asked.profile,
+        inquiry: None,
     };
     prepare_labelled(&call, counts)
 }

@@ -236,6 +236,7 @@ impl Scene {
             output_tokens: None,
             arrival: Arrival::Whole,
             profile: None,
+            inquiry: None,
         };
         prepare_labelled(&call, &mut CachingCounter::new(&OpenAi::O200k)).unwrap().request
     }

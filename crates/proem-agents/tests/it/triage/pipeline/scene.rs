@@ -7,8 +7,8 @@ use proem_agents::screen::Screening;
 use proem_agents::triage::answer::DraftRules;
 use proem_agents::triage::charter::ProjectCharter;
 use proem_agents::triage::pipeline::{
-    EarlierAction, Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject,
-    PipelineTerms, StageAsker, StageSubject, SubjectPolicy,
+    EarlierAction, Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms,
+    StageAsker, StageSubject, SubjectPolicy,
 };
 use proem_agents::triage::plan::{ArtefactGate, ArtefactSet};
 use proem_agents::triage::{ProjectSignal, TriageLexicon, contract::contracts};
