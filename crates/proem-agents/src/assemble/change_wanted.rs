@@ -115,21 +115,21 @@ fn is_plain(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn check(task: &str, mode: Mode, is_dirty: IsDirty, expected: Option<ChangeWanted>) {
-        assert_eq!(change_wanted(task, mode, is_dirty), expected, "{task}");
+    fn check(task: &str, mode: Mode, is_dirty: IsDirty, expected: Option<&ChangeWanted>) {
+        assert_eq!(change_wanted(task, mode, is_dirty).as_ref(), expected, "{task}");
     }
 
     #[test]
     fn words_say_which_change() {
         use ChangeWanted::{Between, LastCommit, Revision, Uncommitted};
         use IsDirty::{No, Yes};
-        check("review my changes before I commit", Mode::Review, Yes, Some(Uncommitted));
-        check("review my changes", Mode::Review, No, Some(LastCommit));
-        check("explain the last commit", Mode::Plan, Yes, Some(LastCommit));
-        check("write tests for the uncommitted work", Mode::Act, Yes, Some(Uncommitted));
-        check("what did HEAD~2 break?", Mode::Plan, No, Some(Revision("HEAD~2".into())));
-        check("revert 1a2b3c4d please", Mode::Act, No, Some(Revision("1a2b3c4d".into())));
-        check("review main..feature/x", Mode::Review, No, Some(Between("main".into(), "feature/x".into())));
+        check("review my changes before I commit", Mode::Review, Yes, Some(&Uncommitted));
+        check("review my changes", Mode::Review, No, Some(&LastCommit));
+        check("explain the last commit", Mode::Plan, Yes, Some(&LastCommit));
+        check("write tests for the uncommitted work", Mode::Act, Yes, Some(&Uncommitted));
+        check("what did HEAD~2 break?", Mode::Plan, No, Some(&Revision("HEAD~2".into())));
+        check("revert 1a2b3c4d please", Mode::Act, No, Some(&Revision("1a2b3c4d".into())));
+        check("review main..feature/x", Mode::Review, No, Some(&Between("main".into(), "feature/x".into())));
         check("review the parser", Mode::Review, Yes, None);
         check("fix the flaky test", Mode::Act, Yes, None);
         check("open ../other and lines 3..9", Mode::Act, Yes, None);
