@@ -88,7 +88,7 @@ impl ModelBasis {
             scale(&mut model, percent);
         }
         let endpoint = unconnected(&self.endpoint, model.provider());
-        Ok(ModelEndpoint { model, endpoint, arrival })
+        Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false })
     }
 }
 

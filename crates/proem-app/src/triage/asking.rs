@@ -1,11 +1,12 @@
 //! A cycle's calls: models are asked about the signals that are open, before anything is planned.
 
 use proem_agents::triage::pipeline::{
-    BudgetLadder, EarlierAction, LadderStep, ModelMix, PipelineEnd, PipelineSubject, StageRemark,
+    BudgetLadder, EarlierAction, LadderStep, PipelineEnd, PipelineSubject, StageRemark,
 };
 use proem_engine::call::NanoDollars;
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
+use proem_engine::ledger::ModelMix;
 use proem_engine::run::{Question, QuestionAnswer};
 use proem_store::query::{ActionsWanted, CostsWanted, SpendLine};
 use tokio_util::sync::CancellationToken;

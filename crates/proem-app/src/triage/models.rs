@@ -11,12 +11,13 @@ use proem_agents::prompted::PreparedRequest;
 use proem_agents::triage::TriageLexicon;
 use proem_agents::triage::answer::DraftRules;
 use proem_agents::triage::pipeline::{
-    ModelMix, Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms,
-    StageAsker, StagePrompt, StageSubject, prepare_stage,
+    Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms, StageAsker,
+    StagePrompt, StageSubject, prepare_stage,
 };
 use proem_agents::triage::plan::{ArtefactGate, ArtefactSet};
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{Arrival, NanoDollars};
+use proem_engine::ledger::ModelMix;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profiles;
 use proem_engine::prompt::loaded::Prompt;

@@ -176,29 +176,3 @@ fn said(folder: &Path, args: &[&str]) -> Result<String, String> {
         Err(format!("`git {}`: {}", args.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
     }
 }
-
-/// How often each file has the words of a task, as `git grep` counts lines.
-pub(super) fn grep_counts(clone: &Clone, case: &Case) -> Result<Vec<(String, usize)>, String> {
-    let words: BTreeSet<String> = case
-        .task
-        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .filter(|word| word.len() > 3 && word.is_ascii())
-        .map(str::to_lowercase)
-        .take(24)
-        .collect();
-    let parent = format!("{}^", case.commit);
-    let mut args = vec!["grep", "-c", "-i", "-w", "-F", "-I"];
-    words.iter().for_each(|word| args.extend(["-e", word.as_str()]));
-    args.push(&parent);
-    if words.is_empty() {
-        return Ok(Vec::new());
-    }
-    // No line is an exit code of 1.
-    let found = said(&clone.folder, &args).unwrap_or_default();
-    let count = |line: &str| {
-        let (rest, count) = line.rsplit_once(':')?;
-        let (_, path) = rest.split_once(':')?;
-        Some((path.to_owned(), count.parse().ok()?))
-    };
-    Ok(found.lines().filter_map(count).collect())
-}

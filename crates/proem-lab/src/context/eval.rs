@@ -1,6 +1,6 @@
 //! `proem-lab eval context`: how often the files and functions that a task turned out to be about are among those named.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use proem_select::context::{
 };
 use serde::Deserialize;
 
-use super::cases::{Case, Clone, grep_counts};
+use super::cases::{Case, Clone};
 use super::peers::page_rank;
 use super::train::{eprint_line, weights_of};
 use proem_runtime::context::ContextTree;
@@ -40,7 +40,7 @@ pub(crate) struct EvalContext {
 }
 
 /// The ways to rank, as the table calls them.
-const WAYS: [&str; 5] = ["Proem", "BM25 with path words", "the same without tests", "`git grep` counts", "PageRank"];
+const WAYS: [&str; 5] = ["Proem", "BM25 with path words", "the same without tests", "counts of its words", "PageRank"];
 
 /// How many definitions are named, and of how many files.
 const DEFINITIONS: usize = 10;
@@ -147,10 +147,10 @@ fn measure(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Resul
         let task = ContextTask::new(&case.task);
         let signals = file_signals(&corpus.corpus, &task, weights);
         one(&mut measured, &corpus.corpus, &signals, case, weights);
-        let counts: BTreeMap<String, usize> = grep_counts(clone, case)?.into_iter().collect();
         let grep = by_score(&corpus.corpus, &[FilePurpose::Code, FilePurpose::Test], |place| {
-            let path = corpus.corpus.files.get(place).map_or("", |file| file.path);
-            f64::from(u32::try_from(counts.get(path).copied().unwrap_or(0)).unwrap_or(u32::MAX))
+            let record = corpus.corpus.files.get(place).and_then(|file| file.record);
+            let words = task.terms.iter().filter_map(|query| record?.count(query.term));
+            f64::from(words.map(|count| u32::from(count.code) + u32::from(count.prose)).sum::<u32>())
         });
         measured.ways[3].add(&grep, &case.answers);
         let ranks = page_rank(&corpus.corpus, &task);

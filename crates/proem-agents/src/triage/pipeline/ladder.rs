@@ -1,8 +1,6 @@
 //! Which models there is money for: a ladder over what was spent in a day and a month.
 
-use proem_engine::call::NanoDollars;
-
-use proem_engine::ledger::ModelMix;
+use proem_engine::{call::NanoDollars, ledger::ModelMix};
 
 /// A thousandth of a dollar.
 const MILLI: u64 = 1_000_000;

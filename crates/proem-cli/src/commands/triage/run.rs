@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use proem_agents::triage::artefact::{ArtefactField, ItemChangeKind};
-use proem_agents::triage::pipeline::{LadderStep, ModelMix, PipelineSubject};
+use proem_agents::triage::pipeline::{LadderStep, PipelineSubject};
 use proem_agents::triage::plan::SignalOutcomeKind;
 use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
 use proem_app::effects::escalations;
@@ -16,6 +16,7 @@ use proem_app::triage::output::TriageOutput;
 use proem_app::triage::{CycleModels, CycleReport, IntakeCounts, TriageDesk};
 use proem_app::{records, when};
 use proem_engine::effect::key::SignalRevision;
+use proem_engine::ledger::ModelMix;
 use proem_guard::show;
 use proem_store::StoreAccess;
 use proem_text::json;
