@@ -24,6 +24,9 @@ use crate::project::OpenProject;
 /// The most files of code that are offered to the budget; tests and documents are a quarter as many.
 const MOST_FILES: usize = 16;
 
+/// Files that people write for agents.
+const RULE_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".cursorrules", "copilot-instructions.md"];
+
 /// How many digits of a commit's id are shown.
 const SHOWN_DIGITS: usize = 8;
 
@@ -52,6 +55,8 @@ pub(super) fn add_files(
     let mut redacted: usize = 0;
     let mut files: Vec<&ContextFile> = candidates.all().collect();
     files.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    // Rule files have a section of their own.
+    files.retain(|file| !RULE_NAMES.contains(&exact(&file.path).rsplit('/').next().unwrap_or_default()));
     found.files.extend(files.iter().map(|file| rendered(file, &task, &mut redacted)));
     if redacted > 0 {
         found.gaps.push(gap(&format!(
@@ -60,7 +65,7 @@ pub(super) fn add_files(
     }
     let commit = |commit: &context::ContextCommit| {
         let id: String = commit.id.chars().take(SHOWN_DIGITS).collect();
-        commit.subject.clone().map(|subject| format!("{id} {subject}"))
+        without_credentials(&commit.subject).map(|subject| format!("{id} {subject}"))
     };
     found.commits.extend(candidates.commits.iter().map(commit));
     if let Some(root) = &project.root {
@@ -74,6 +79,11 @@ pub(super) fn add_files(
 /// A text from outside, to be read by code of ours alone.
 fn exact(text: &Untrusted<String>) -> String {
     show::json(text).as_str().unwrap_or_default().to_owned()
+}
+
+/// The text without what is a credential by its shape: nobody asked for that to be sent.
+fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
+    text.clone().map(|text| credential::redact(&text).unwrap_or(text))
 }
 
 fn rendered(file: &ContextFile, task: &str, redacted: &mut usize) -> FoundFile {
@@ -93,9 +103,10 @@ fn rendered(file: &ContextFile, task: &str, redacted: &mut usize) -> FoundFile {
     }
     let label = file.path.label().clone();
     let outside = |text: String| Untrusted::new(text, label.clone());
-    let reasons: Vec<&Untrusted<String>> = file.evidence.iter().take(REASONS).collect();
+    let reasons: Vec<Untrusted<String>> = file.evidence.iter().take(REASONS).map(without_credentials).collect();
+    let reasons: Vec<&Untrusted<String>> = reasons.iter().collect();
     FoundFile {
-        path: file.path.clone(),
+        path: without_credentials(&file.path),
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a hundred")]
         likely: (file.probability * 100.0).clamp(0.0, 100.0) as u8,
         why: Untrusted::join(&reasons, "; ").0,

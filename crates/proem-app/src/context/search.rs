@@ -128,7 +128,14 @@ impl Search {
     fn is_about(&self, file: &RankedFile, task: &ContextTask) -> bool {
         use proem_select::context::FileEvidence as Said;
         let path = self.tree.files.get(file.file).map_or("", |file| file.path.as_str());
-        let telling = |said: &Said| !matches!(said, Said::Recent { .. } | Said::Imports | Said::CoChange { .. });
+        let is_setting = self.tree.files.get(file.file).is_some_and(|file| file.used_for == FilePurpose::Configuration);
+        let telling = |said: &Said| match said {
+            // A word or a commit in common is found in any manifest.
+            Said::Words { matched, .. } => !is_setting || *matched >= 3,
+            Said::Commits { .. } => !is_setting,
+            Said::Named { .. } | Said::Defines { .. } | Said::PathWords => true,
+            Said::Recent { .. } | Said::Imports | Said::CoChange { .. } | Said::Changed => false,
+        };
         file.evidence.iter().any(telling) || task.places.iter().any(|place| is_named_by(path, place))
     }
 

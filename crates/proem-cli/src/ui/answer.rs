@@ -178,8 +178,8 @@ mod tests {
         let secrets = [Secret::new("KEY", "sk-ant-api03-0123456789abcdef")];
         let mut steps = Steps::new(&secrets);
         assert_eq!(steps.push("Hello"), "Hello");
-        assert_eq!(steps.push(", the key is sk-ant-api03-"), ", the key i");
-        assert_eq!(steps.push("0123456789abcdef\u{1b}"), "s [redacted:KEY]\\u{1b}");
+        assert_eq!(steps.push(", the key is sk-ant-api03-"), ", the key is ");
+        assert_eq!(steps.push("0123456789abcdef\u{1b}"), "[redacted:KEY]\\u{1b}");
         assert_eq!(steps.push("[2J and AKIAIOSFODNN7"), "[2J and ");
         assert_eq!(steps.push("ABCDEFG "), "[redacted:aws-key] ");
         assert_eq!(steps.finish(), "\n");

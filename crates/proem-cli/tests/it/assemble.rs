@@ -209,7 +209,10 @@ fn an_untrusted_configuration_only_restricts() {
     let run = fixture.proem(&["assemble", "start", "--json"]);
     let json = run.json();
     assert_eq!(json["tools"], json!(["read", "search"]));
-    assert!(!json["messages"].to_string().contains("EVIL"));
+    let messages = json["messages"].as_array().unwrap().iter();
+    let sections = messages.flat_map(|message| message["sections"].as_array().unwrap());
+    // A file that has the task's words may be shown, contained; nothing of it is a rule, tool or setting.
+    assert!(sections.filter(|section| section["name"] != "code").all(|section| !section.to_string().contains("EVIL")));
     assert_eq!(json["cache"]["model"], "claude-haiku-4-5");
     fixture.write("proem.toml", "[assemble]\nmax_context_tokens = 1\n");
     let starved = fixture.proem(&["assemble", "start"]);

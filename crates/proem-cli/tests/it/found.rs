@@ -39,7 +39,7 @@ fn check(fixture: &Fixture, cases: &[Case<'_>]) {
             assert!(!text.contains(words), "{args:?} has {words:?}:\n{text}");
         }
         let again = fixture.proem(&args);
-        assert_eq!(run.stdout(), again.stdout(), "{args:?}");
+        assert_eq!(run.json()["messages"], again.json()["messages"], "{args:?}");
     }
 }
 
