@@ -128,6 +128,10 @@ impl Search {
     fn is_about(&self, file: &RankedFile, task: &ContextTask) -> bool {
         use proem_select::context::FileEvidence as Said;
         let path = self.tree.files.get(file.file).map_or("", |file| file.path.as_str());
+        // What Proem and its tools are set up with is no part of what the task is about.
+        if path.starts_with(".proem/") || matches!(path, "proem.toml" | ".mcp.json") {
+            return false;
+        }
         let is_setting = self.tree.files.get(file.file).is_some_and(|file| file.used_for == FilePurpose::Configuration);
         let telling = |said: &Said| match said {
             // A word or a commit in common is found in any manifest.

@@ -10,7 +10,7 @@ use proem_text::json;
 use serde_json::{Value, json};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, counted, styled};
+use crate::ui::{self, BOLD, DIM, GOES_ON, LEAD, counted, styled};
 use proem_app::assemble::{TaskAuthor, task as checked};
 use proem_app::context::{ContextFile, ContextPatience, ContextQuery, TaskCandidates, find};
 use proem_app::project::{BookReading, OpenProject};
@@ -109,10 +109,10 @@ fn explained(found: &TaskCandidates) -> String {
     let mut out = String::new();
     for file in found.all() {
         let likely = f64::from(file.probability) * 100.0;
-        let place = format!("  {}:{}", show::terminal(&file.path).into_string(), file.line());
+        let place = format!("{LEAD}{}:{}", show::terminal(&file.path).into_string(), file.line());
         out.push_str(&format!("{}  {} {likely:.0} %\n", styled(BOLD, &place), word(file.used_for)));
         for said in file.evidence.iter().take(4) {
-            out.push_str(&format!("      {}\n", show::terminal(said).into_string()));
+            out.push_str(&format!("    {GOES_ON}{}\n", show::terminal(said).into_string()));
         }
         for symbol in file.fitting.iter().filter_map(|at| file.symbols.get(*at)) {
             let kind = symbol.kind.as_str();

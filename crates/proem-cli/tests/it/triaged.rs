@@ -318,6 +318,8 @@ fn a_file_is_written_shown_and_trusted_at_a_terminal() {
         "Sam <sam@corp.example>",
         "--milestone",
         "Beta=2999-12-24",
+        "--models",
+        "no",
     ];
     let Some((said, code)) = answered(&fixture, &given, "y") else { return };
     assert_eq!(code, 0, "{said}");

@@ -36,6 +36,8 @@ pub(super) fn state(context: &StageContext<'_>, inputs: &mut Inputs) {
         insert("delivery", LabelTree::from(parts));
     }
     insert("blockers", LabelTree::list(all.items(ArtefactItemKind::Blocker).map(|(id, item)| blocker(id, item))));
+    // Before the first version there is nothing critical, which is a list without items.
+    insert("critical", LabelTree::list(Vec::<LabelTree>::new()));
     if let Some((updated, artefact)) = written(all, ArtefactKind::RaidLog) {
         let open = |kind| artefact.open(kind).count();
         let is_critical = |(_, item): &(ArtefactItemId, &ArtefactItem)| severity(item) == "critical";

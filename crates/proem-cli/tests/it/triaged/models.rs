@@ -26,10 +26,12 @@ fn with_models(level: &str, server: &ScriptedServer) -> Option<Fixture> {
 }
 
 fn id(number: u32, fixture: &Fixture) -> String {
-    let written = fixture.proem(&["triage", "normalise", "one.json", "--json"]).json();
-    let all = written.as_array().cloned().unwrap_or_else(|| written["signals"].as_array().cloned().unwrap_or_default());
-    let found = all.iter().find(|signal| signal["ticket"] == format!("TES-{number}"));
-    found.unwrap_or(&Json::Null)["id"].as_str().unwrap().to_owned()
+    let written = fixture.proem(&["triage", "normalise", "one.json", "--json"]);
+    let signals = written.stdout().lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let found = signals.map(|signal| signal["id"].as_str().unwrap().to_owned());
+    let key = format!("TES-{number}");
+    let mut found = found.filter(|_| written.stdout().contains(&key));
+    found.next().unwrap_or_else(|| panic!("{key}: {}", written.stdout()))
 }
 
 fn calls(calls: Vec<(&str, Json)>) -> Reply {
