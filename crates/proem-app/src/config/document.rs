@@ -51,7 +51,7 @@ const INTRODUCTION: &str = "\
 const USERS_ALONE: [&str; 1] = ["effects"];
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 79] = [
+const FORMS: [(&str, &str); 80] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("assemble.code_share", "40"),
@@ -131,6 +131,7 @@ const FORMS: [(&str, &str); 79] = [
     ("providers.ollama.models.\"llama3.1\".output_price", "200"),
     ("providers.ollama.models.\"llama3.1\".output_tokens", "2048"),
     ("triage.models", "true"),
+    ("triage.retries", "2"),
 ];
 
 /// A name for each table whose entries are named by the user, to show its form.
