@@ -26,6 +26,7 @@ mod ask;
 mod assemble;
 mod book;
 mod book_compared;
+mod browser;
 mod catalogue;
 mod completion;
 mod credentials;

@@ -25,7 +25,7 @@ fn used(input: u64) -> Reply {
     Reply { say: ReplyContent::Answer(answer), how: Delivery::default() }
 }
 
-fn late(reply: Reply, delay_ms: u64) -> Reply {
+pub(crate) fn late(reply: Reply, delay_ms: u64) -> Reply {
     Reply { how: Delivery { delay_ms, ..reply.how }, ..reply }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn is_kept(fixture: &Fixture, text: &str) -> bool {
 }
 
 /// Starts the binary and leaves it alone.
-fn spawn(fixture: &Fixture, args: &[&str]) -> Child {
+pub(crate) fn spawn(fixture: &Fixture, args: &[&str]) -> Child {
     let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }

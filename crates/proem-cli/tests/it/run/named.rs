@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use super::{FREE, fixture, settled, start};
 use crate::fixture::Fixture;
+use crate::records::{late, spawn};
 
 const FILE: &str = "---
 model: small
@@ -56,6 +57,23 @@ fn a_prompt_file_is_run() {
     assert_eq!(replayed.code(), 0, "{}", replayed.transcript());
     let shown: Json = serde_json::from_str(fixture.proem(&["runs", "show", "last~1", "--json"]).stdout()).unwrap();
     assert!(shown.to_string().contains("./about"), "{shown}");
+}
+
+#[test]
+fn a_killed_run_of_a_prompt_file_goes_on_with_the_text_that_it_began_with() {
+    let server = start(vec![late(about(), 600_000), about()]);
+    let fixture = fixture(&server, "");
+    put(&fixture);
+    let mut child = spawn(&fixture, &["run", "prompts/about.prompt", "--set", "text=a clock"]);
+    server.await_requests(1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fixture.write("prompts/_tone.prompt", "Be verbose.");
+    std::fs::remove_file(fixture.repo.join("prompts/about.prompt")).unwrap();
+    let run = fixture.proem(&["runs", "resume", "last"]);
+    assert_eq!((run.code(), run.stdout()), (0, "It is about a clock.\n"), "{}", run.transcript());
+    let sent = server.requests();
+    assert_eq!(sent[0].body, sent[1].body);
 }
 
 #[test]
