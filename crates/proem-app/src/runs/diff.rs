@@ -18,6 +18,7 @@ use proem_store::query::{RunDetail, RunScope};
 use self::named::CallReference;
 use self::seen::RunCall;
 use self::texts::FirstDifference;
+use self::theirs::ProviderDiagnosis;
 use super::found;
 use crate::error::Error;
 use crate::message::Note;
@@ -110,6 +111,52 @@ impl<'w> Runs<'w> {
         notes.extend(without_tools(&pairs));
         Ok(pairs)
     }
+}
+
+/// What is found here about the two requests that a provider compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnFinding {
+    /// The earlier request: its run and, where there are several, its number.
+    pub first: String,
+    /// What the cache did, in a sentence.
+    pub words: String,
+    /// What the provider said, and whether that agrees.
+    pub theirs: ProviderDiagnosis,
+}
+
+/// For each call of a run, in their order, our own finding beside its provider's; `None` where no provider was asked,
+/// or the request that it was asked about is in none of: this run, the run before of the same prompt.
+///
+/// # Errors
+///
+/// If the store can't be read.
+pub async fn beside(store: &Store, run: &RunDetail, notes: &mut Vec<Note>) -> Result<Vec<Option<OwnFinding>>, Error> {
+    if run.calls.iter().all(|row| theirs::asked_about(row).is_none()) {
+        return Ok(run.calls.iter().map(|_| None).collect());
+    }
+    let before = match store.before(&run.row.id).await? {
+        Some(id) => Some(store.run(&id).await?),
+        None => None,
+    };
+    let providers = prices(store, run, notes).await?;
+    let mut found = Vec::with_capacity(run.calls.len());
+    for (number, row) in run.calls.iter().enumerate() {
+        let earlier = before.iter().flat_map(calls).chain(calls(run).take(number));
+        let first = theirs::asked_about(row).and_then(|asked| earlier.into_iter().find(|call| call.answered_as(asked)));
+        let Some(first) = first else {
+            found.push(None);
+            continue;
+        };
+        let pair = Pair::of(store, &providers, first, RunCall { run, number, row }).await?;
+        let own = |theirs| OwnFinding { first: first.label(), words: pair.words(), theirs };
+        found.push(pair.diagnosis().map(own));
+    }
+    Ok(found)
+}
+
+/// The calls of a run.
+fn calls(run: &RunDetail) -> impl Iterator<Item = RunCall<'_>> {
+    run.calls.iter().enumerate().map(move |(number, row)| RunCall { run, number, row })
 }
 
 impl<'d> Pair<'d> {

@@ -60,8 +60,22 @@ fn what_the_provider_says_stands_beside_ours() {
         let page = fixture.proem(&["runs", "diff", first, second]);
         assert!(page.answer().contains(&format!("anthropic's own word, {words}")), "{}", page.stdout());
     }
-    let show = fixture.proem(&["runs", "show", "last~2"]);
-    assert!(show.answer().contains("the system text changed"), "{}", show.stdout());
+    // One run says the same of itself and of the one that it was compared with.
+    for (run, theirs, agreement) in [
+        ("last~2", "the system text changed, about 1,234", "agreeing"),
+        ("last~1", "the tools changed", "disagreeing"),
+        ("last", "it had not found out when it answered", "undecided"),
+    ] {
+        let show = fixture.proem(&["runs", "show", run]);
+        let flat = show.answer().split_whitespace().filter(|word| *word != "·").collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(&format!("in the provider's words: {theirs}")), "{flat}");
+        assert!(flat.contains(&format!(", {agreement}: nothing was cached: the prefix has 4 tokens")), "{flat}");
+        let json = fixture.proem(&["runs", "show", run, "--json"]).json();
+        let cache = &json["calls"][0]["cache"];
+        assert!(cache["provider"]["words"].as_str().unwrap().starts_with(&format!("{agreement}: {theirs}")), "{cache}");
+    }
+    let first = fixture.proem(&["runs", "show", "last~3", "--json"]).json();
+    assert!(first["calls"][0]["cache"].is_null() && !first["calls"][0]["attempts"].is_null(), "{first}");
     // What was asked is a part of the request: it is made again byte for byte.
     let replay = fixture.proem(&["runs", "replay", "last~2"]);
     assert_eq!(replay.code(), 0, "{}", replay.transcript());

@@ -2,6 +2,7 @@
 
 use proem_engine::cache::miss::RequestDifference;
 use proem_engine::call::{CacheDiagnosis, DiagnosedDifference};
+use proem_store::query::CallRow;
 use serde::Serialize;
 
 use super::Pair;
@@ -48,8 +49,7 @@ impl Pair<'_> {
     #[must_use]
     pub fn diagnosis(&self) -> Option<ProviderDiagnosis> {
         let found = self.second.usage()?.diagnosis.as_ref()?;
-        let first = self.first.usage().and_then(|usage| usage.diagnosis.as_ref()?.answer.as_deref());
-        let is_about_these = asked(&self.second).is_some_and(|asked| Some(asked) == first);
+        let is_about_these = asked_about(self.second.row).is_some_and(|asked| self.first.answered_as(asked));
         let agreement = if is_about_these { self.agreement(found.difference) } else { DiagnosisAgreement::Undecided };
         let words = match agreement {
             DiagnosisAgreement::Agrees => {
@@ -97,9 +97,17 @@ impl Pair<'_> {
     }
 }
 
-/// The id of the answer that a request was to be compared with.
-fn asked<'d>(call: &RunCall<'d>) -> Option<&'d str> {
-    call.row.pieces.pointer("/diagnostics/previous_message_id")?.as_str()
+impl RunCall<'_> {
+    /// Whether its answer has that id at the provider.
+    pub(super) fn answered_as(&self, id: &str) -> bool {
+        let diagnosis = self.usage().and_then(|usage| usage.diagnosis.as_ref());
+        diagnosis.is_some_and(|diagnosis| diagnosis.answer.as_deref() == Some(id))
+    }
+}
+
+/// The id of the answer whose request a call's was to be compared with.
+pub(super) fn asked_about(call: &CallRow) -> Option<&str> {
+    call.pieces.pointer("/diagnostics/previous_message_id")?.as_str()
 }
 
 const fn difference(found: DiagnosedDifference) -> &'static str {

@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 use super::{CommandFailure, OpenProject, RecordsPlace, RunScope};
 use crate::ui;
 use proem_app::records;
+use proem_app::runs::diff::{OwnFinding, beside};
 use proem_app::runs::{TextsByHash, body, found};
 
 /// What is shown of which run.
@@ -30,6 +31,8 @@ pub(super) struct ShowRequest<'w> {
 struct RunView<'s> {
     run: &'s RunDetail,
     texts: &'s TextsByHash,
+    /// For each call what is found here beside what its provider says of its cache.
+    beside: Vec<Option<OwnFinding>>,
 }
 
 impl RunView<'_> {
@@ -65,7 +68,10 @@ pub(super) async fn run(
         return Ok(ExitCode::SUCCESS);
     }
     let texts = TextsByHash::load(&store, hashes(&run)).await?;
-    let shown = RunView { run: &run, texts: &texts };
+    let mut notes = Vec::new();
+    let beside = beside(&store, &run, &mut notes).await?;
+    let shown = RunView { run: &run, texts: &texts, beside };
+    ui::notes(&notes);
     if place.json {
         ui::document(&json::pretty(&output::output(&shown)))?;
     } else {

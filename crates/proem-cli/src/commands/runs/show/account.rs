@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 use super::{RunView, profile};
 use crate::commands::runs::list;
 use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled, width};
-use proem_app::runs::diff::theirs;
+use proem_app::runs::diff::theirs::{self, DiagnosisAgreement};
 use proem_app::when;
 
 /// The cells of a line. Eighty is the narrowest terminal in common use.
@@ -179,6 +179,14 @@ impl RunPage<'_> {
         });
         for attempt in &call.attempts {
             self.attempt(attempt);
+        }
+        if let Some(Some(found)) = self.shown.beside.get(index) {
+            let agreement = match found.theirs.agreement {
+                DiagnosisAgreement::Agrees => "agreeing",
+                DiagnosisAgreement::Disagrees => "disagreeing",
+                DiagnosisAgreement::Undecided => "undecided",
+            };
+            self.wrapped((DIM, &format!("    ours, beside {}, {agreement}: ", found.first)), &found.words, 4);
         }
         self.answer(call);
         self.listed("repaired", &call.repairs, |one| {

@@ -6,13 +6,15 @@ use serde_json::{Value as Json, json};
 
 use super::RunView;
 use crate::commands::runs::list;
+use proem_app::runs::diff::OwnFinding;
 use proem_app::runs::versions;
 use proem_app::when;
 
 /// The run; texts that are not kept are null.
 pub(super) fn output(shown: &RunView<'_>) -> Json {
     let run = shown.run;
-    let calls: Vec<Json> = run.calls.iter().map(|one| call(shown, one)).collect();
+    let calls: Vec<Json> =
+        run.calls.iter().zip(&shown.beside).map(|(one, found)| call(shown, one, found.as_ref())).collect();
     let steps: Vec<Json> = run
         .steps
         .iter()
@@ -56,7 +58,7 @@ pub(super) fn output(shown: &RunView<'_>) -> Json {
     })
 }
 
-fn call(shown: &RunView<'_>, call: &CallRow) -> Json {
+fn call(shown: &RunView<'_>, call: &CallRow, beside: Option<&OwnFinding>) -> Json {
     let sections: Vec<Json> = call.sections.iter().map(|one| section(shown, one)).collect();
     let attempts: Vec<Json> = call.attempts.iter().map(attempt).collect();
     let sent = !call.body.is_empty();
@@ -82,6 +84,7 @@ fn call(shown: &RunView<'_>, call: &CallRow) -> Json {
         "counter": call.counter,
         "plan": call.plan,
         "attempts": attempts,
+        "cache": beside.map(|found| json!({ "before": found.first, "ours": found.words, "provider": found.theirs })),
     })
 }
 
