@@ -5,6 +5,7 @@
 //! wants the list alone.
 
 mod evidence;
+pub mod output;
 mod search;
 
 use std::collections::BTreeMap;

@@ -7,14 +7,14 @@ use std::time::Duration;
 use clap::Parser;
 use proem_guard::show;
 use proem_text::json;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GOES_ON, LEAD, counted, styled};
 use proem_app::assemble::{TaskAuthor, task as checked};
-use proem_app::context::{ContextFile, ContextPatience, ContextQuery, TaskCandidates, find};
+use proem_app::context::output::{FindOutput, purpose};
+use proem_app::context::{ContextPatience, ContextQuery, TaskCandidates, find};
 use proem_app::project::{BookReading, OpenProject};
-use proem_select::context::FilePurpose;
 
 pub(crate) const FIND_EXAMPLES: &str = "\
 Examples:
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
         ui::note(gap);
     }
     if args.json {
-        ui::document(&json::pretty(&as_json(&found)))?;
+        ui::document(&json::pretty(&json!(FindOutput::new(&found))))?;
     } else if args.explain {
         ui::listing(&explained(&found))?;
     } else {
@@ -95,22 +95,12 @@ fn piped() -> Result<String, CommandFailure> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-fn word(used_for: FilePurpose) -> &'static str {
-    match used_for {
-        FilePurpose::Code => "code",
-        FilePurpose::Test => "test",
-        FilePurpose::Documentation => "document",
-        FilePurpose::Configuration => "configuration",
-        FilePurpose::Foreign => "foreign",
-    }
-}
-
 fn explained(found: &TaskCandidates) -> String {
     let mut out = String::new();
     for file in found.all() {
         let likely = f64::from(file.probability) * 100.0;
         let place = format!("{LEAD}{}:{}", show::terminal(&file.path).into_string(), file.line());
-        out.push_str(&format!("{}  {} {likely:.0} %\n", styled(BOLD, &place), word(file.used_for)));
+        out.push_str(&format!("{}  {} {likely:.0} %\n", styled(BOLD, &place), purpose(file.used_for)));
         for said in file.evidence.iter().take(4) {
             out.push_str(&format!("    {GOES_ON}{}\n", show::terminal(said).into_string()));
         }
@@ -130,31 +120,4 @@ fn explained(found: &TaskCandidates) -> String {
     let line = format!("of {} files, {read} read anew, in {took:?}", found.files);
     out.push_str(&format!("{}\n", styled(DIM, &line)));
     out
-}
-
-fn as_json(found: &TaskCandidates) -> Value {
-    let file = |file: &ContextFile| {
-        let symbols = file.fitting.iter().filter_map(|at| file.symbols.get(*at)).map(|symbol| {
-            json!({
-                "name": symbol.name, "kind": symbol.kind.as_str(),
-                "firstLine": symbol.lines.first, "line": symbol.own_line, "lastLine": symbol.lines.last,
-            })
-        });
-        json!({
-            "path": show::json(&file.path),
-            "line": file.line(),
-            "use": word(file.used_for),
-            "probability": (f64::from(file.probability) * 1e4).round() / 1e4,
-            "evidence": file.evidence.iter().map(show::json).collect::<Vec<_>>(),
-            "symbols": symbols.collect::<Vec<_>>(),
-        })
-    };
-    let commits = found.commits.iter().map(|commit| json!({ "id": commit.id, "subject": show::json(&commit.subject) }));
-    json!({
-        "files": found.all().map(file).collect::<Vec<_>>(),
-        "commits": commits.collect::<Vec<_>>(),
-        "gaps": found.gaps,
-        "listed": found.files,
-        "read": found.read,
-    })
 }

@@ -12,6 +12,7 @@ use super::{assemble, doctor, run};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::config::Config;
+use proem_app::context::output::FindOutput;
 use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageStatusOutput};
 
 /// A reference document that only the binary can write.
@@ -23,6 +24,8 @@ pub(crate) enum ReferenceDocument {
     AssembleSchema,
     /// The JSON Schema of `doctor --json`
     DoctorSchema,
+    /// The JSON Schema of `find --json`
+    FindSchema,
     /// The JSON Schema of `risk --json`
     RiskSchema,
     /// The JSON Schema of `run --json`
@@ -44,6 +47,7 @@ pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFail
             format!("{}\n", json::pretty(&schema_for!(assemble::WithProfile).to_value()))
         }
         ReferenceDocument::DoctorSchema => format!("{}\n", json::pretty(&schema_for!(doctor::DoctorOutput).to_value())),
+        ReferenceDocument::FindSchema => format!("{}\n", json::pretty(&schema_for!(FindOutput).to_value())),
         ReferenceDocument::RiskSchema => {
             format!("{}\n", json::pretty(&schema_for!(proem_agents::risk::report::RiskReport).to_value()))
         }

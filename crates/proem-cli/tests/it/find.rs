@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value as Json;
+
 use crate::fixture::Fixture;
 
 /// A small repository in which each file is about something of its own.
@@ -43,6 +45,21 @@ fn what_fits_comes_first_with_its_line() {
     let listed = lines(&fixture, &["the discount is too high"]);
     assert!(listed.iter().any(|line| line.starts_with("tests/basket_test.rs")), "{listed:?}");
     assert!(!listed.iter().any(|line| line.contains("secret")), "{listed:?}");
+}
+
+#[test]
+fn what_is_printed_for_programs_is_what_its_schema_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/find.schema.json");
+    let schema: Json = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let fixture = shop();
+    for task in ["the discount is too high", "InvoicePrinter prints nothing"] {
+        let found = fixture.proem(&["find", task, "--json"]).json();
+        let problems: Vec<String> = validator.iter_errors(&found).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{task}: {problems:?}");
+        assert!(found["files"][0]["symbols"][0]["line"].is_u64(), "{found}");
+    }
+    assert!(!validator.is_valid(&serde_json::json!({ "files": [] })));
 }
 
 #[test]

@@ -81,6 +81,11 @@ fn doctor_schema() {
 }
 
 #[test]
+fn find_schema() {
+    check("find.schema.json", &proem(&["reference", "find-schema"]));
+}
+
+#[test]
 fn run_schema() {
     check("run.schema.json", &proem(&["reference", "run-schema"]));
 }

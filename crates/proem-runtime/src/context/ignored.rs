@@ -1,9 +1,9 @@
 //! Patterns of paths that stay out, in the syntax of gitignore(5).
 //!
 //! A line is a pattern; `#` begins a comment, `!` takes a path back, a slash at the end means folders, a slash elsewhere
-//! ties the pattern to the root. `*` and `?` stand for anything but a slash, `**` for folders. A path below an ignored
-//! folder can't be taken back, as with git. Character classes are not read: a pattern with one ignores what its signs
-//! match literally.
+//! ties the pattern to the root. `*` and `?` stand for anything but a slash, `[a-z]` and `[!a-z]` for one sign, `**` for
+//! folders, and a backslash takes a sign's meaning away. A path below an ignored folder can't be taken back, as with git.
+//! Invariant: on ASCII patterns the answer is that of `git check-ignore`, which a test asks.
 
 /// The most patterns that are read.
 const MOST: usize = 1_000;
@@ -14,17 +14,39 @@ pub struct IgnorePatterns(Vec<IgnorePattern>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IgnorePattern {
-    /// The parts between slashes.
-    parts: Vec<Vec<u8>>,
+    /// What stands between slashes.
+    parts: Vec<PatternPart>,
     takes_back: bool,
     folders_only: bool,
+}
+
+/// What one part of a path has to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PatternPart {
+    /// `**`: any number of parts.
+    Folders,
+    /// A name.
+    Name(Vec<PatternSign>),
+}
+
+/// What stands for signs of a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PatternSign {
+    /// `*`: any number of them.
+    Star,
+    /// `?`: any one.
+    Any,
+    /// This one.
+    Exactly(u8),
+    /// One of these ranges, or none of them.
+    OneOf { ranges: Vec<(u8, u8)>, negated: bool },
 }
 
 impl IgnorePatterns {
     /// Reads a file of patterns.
     #[must_use]
     pub fn parse(text: &[u8]) -> Self {
-        let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        let lines = text.split(|&byte| byte == b'\n').map(|line| trimmed(line.strip_suffix(b"\r").unwrap_or(line)));
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
         Self(lines.take(MOST).filter_map(IgnorePattern::parse).collect())
     }
@@ -51,9 +73,18 @@ impl IgnorePattern {
         let (folders_only, line) = line.strip_suffix(b"/").map_or((false, line), |rest| (true, rest));
         let is_tied = line.contains(&b'/');
         let line = line.strip_prefix(b"/").unwrap_or(line);
-        let mut parts: Vec<Vec<u8>> = line.split(|&byte| byte == b'/').map(<[u8]>::to_vec).collect();
+        let mut parts: Vec<PatternPart> = Vec::new();
         if !is_tied {
-            parts.insert(0, b"**".to_vec());
+            parts.push(PatternPart::Folders);
+        }
+        let slices: Vec<&[u8]> = line.split(|&byte| byte == b'/').collect();
+        for part in &slices {
+            let is_folders = part.len() > 1 && part.iter().all(|&byte| byte == b'*');
+            parts.push(if is_folders { PatternPart::Folders } else { PatternPart::Name(signs(part)?) });
+        }
+        // `a/**` is what lies in `a`, not `a` itself.
+        if slices.len() > 1 && parts.last() == Some(&PatternPart::Folders) {
+            parts.push(PatternPart::Name(vec![PatternSign::Star]));
         }
         (!line.is_empty()).then_some(Self { parts, takes_back, folders_only })
     }
@@ -63,14 +94,121 @@ impl IgnorePattern {
     }
 }
 
+/// A line without the spaces at its end; one behind a backslash stays.
+fn trimmed(line: &[u8]) -> &[u8] {
+    let mut end = line.len();
+    while end > 0 && line.get(end.saturating_sub(1)) == Some(&b' ') {
+        let backslashes = line.iter().take(end.saturating_sub(1)).rev().take_while(|&&byte| byte == b'\\').count();
+        if backslashes % 2 == 1 {
+            break;
+        }
+        end = end.saturating_sub(1);
+    }
+    line.get(..end).unwrap_or(line)
+}
+
+/// The signs of one part; `None` if it can match nothing: a class that never ends, a backslash at the end.
+fn signs(part: &[u8]) -> Option<Vec<PatternSign>> {
+    let mut found = Vec::new();
+    let mut rest = part;
+    while let Some((&byte, more)) = rest.split_first() {
+        rest = more;
+        found.push(match byte {
+            b'*' => PatternSign::Star,
+            b'?' => PatternSign::Any,
+            b'\\' => {
+                let (&escaped, more) = rest.split_first()?;
+                rest = more;
+                PatternSign::Exactly(escaped)
+            }
+            b'[' => {
+                let (class, more) = class(rest)?;
+                rest = more;
+                class
+            }
+            other => PatternSign::Exactly(other),
+        });
+    }
+    Some(found)
+}
+
+/// What stands behind `[`, and what follows its `]`.
+fn class(text: &[u8]) -> Option<(PatternSign, &[u8])> {
+    let (negated, mut rest) = match text.split_first() {
+        Some((b'!' | b'^', rest)) => (true, rest),
+        _ => (false, text),
+    };
+    let mut ranges: Vec<(u8, u8)> = Vec::new();
+    loop {
+        let (&byte, more) = rest.split_first()?;
+        // A bracket that comes first means itself.
+        if byte == b']' && !ranges.is_empty() {
+            return Some((PatternSign::OneOf { ranges, negated }, more));
+        }
+        if byte == b'['
+            && let Some(named) = more.strip_prefix(b":")
+        {
+            let end = named.windows(2).position(|pair| pair == b":]")?;
+            ranges.extend(named_class(named.get(..end)?)?);
+            rest = named.get(end.saturating_add(2)..)?;
+            continue;
+        }
+        let (first, more) = if byte == b'\\' { more.split_first().map(|(byte, more)| (*byte, more))? } else { (byte, more) };
+        rest = more;
+        if let Some(after) = rest.strip_prefix(b"-")
+            && after.first().is_some_and(|&byte| byte != b']')
+        {
+            let (&byte, more) = after.split_first()?;
+            let (last, more) =
+                if byte == b'\\' { more.split_first().map(|(byte, more)| (*byte, more))? } else { (byte, more) };
+            rest = more;
+            ranges.push((first, last));
+        } else {
+            ranges.push((first, first));
+        }
+    }
+}
+
+/// The ranges of `[:alpha:]` and its like; `None` for a name that isn't known, with which a pattern matches nothing.
+fn named_class(name: &[u8]) -> Option<Vec<(u8, u8)>> {
+    Some(match name {
+        b"alnum" => vec![(b'0', b'9'), (b'A', b'Z'), (b'a', b'z')],
+        b"alpha" => vec![(b'A', b'Z'), (b'a', b'z')],
+        b"blank" => vec![(b' ', b' '), (b'\t', b'\t')],
+        b"cntrl" => vec![(0, 31), (127, 127)],
+        b"digit" => vec![(b'0', b'9')],
+        b"graph" => vec![(33, 126)],
+        b"lower" => vec![(b'a', b'z')],
+        b"print" => vec![(32, 126)],
+        b"punct" => vec![(33, 47), (58, 64), (91, 96), (123, 126)],
+        b"space" => vec![(9, 13), (32, 32)],
+        b"upper" => vec![(b'A', b'Z')],
+        b"xdigit" => vec![(b'0', b'9'), (b'A', b'F'), (b'a', b'f')],
+        _ => return None,
+    })
+}
+
+impl PatternSign {
+    fn matches(&self, byte: u8) -> bool {
+        match self {
+            Self::Star => false,
+            Self::Any => true,
+            Self::Exactly(wanted) => *wanted == byte,
+            Self::OneOf { ranges, negated } => {
+                ranges.iter().any(|(first, last)| (*first..=*last).contains(&byte)) != *negated
+            }
+        }
+    }
+}
+
 /// Whether the parts of a pattern match all parts of a path. `reached` says which parts of the pattern may begin here,
 /// so that any number of `**` takes a time that grows with the product of both lengths alone.
-fn parts_match(pattern: &[Vec<u8>], path: &[&[u8]]) -> bool {
+fn parts_match(pattern: &[PatternPart], path: &[&[u8]]) -> bool {
     let mut reached = vec![false; pattern.len().saturating_add(1)];
     let open = |reached: &mut Vec<bool>| {
         for (at, part) in pattern.iter().enumerate() {
             if reached.get(at) == Some(&true)
-                && part.as_slice() == b"**"
+                && *part == PatternPart::Folders
                 && let Some(slot) = reached.get_mut(at.saturating_add(1))
             {
                 *slot = true;
@@ -84,10 +222,9 @@ fn parts_match(pattern: &[Vec<u8>], path: &[&[u8]]) -> bool {
     for part in path {
         let mut next = vec![false; reached.len()];
         for (at, wanted) in pattern.iter().enumerate().filter(|(at, _)| reached.get(*at) == Some(&true)) {
-            let to = if wanted.as_slice() == b"**" {
-                Some(at)
-            } else {
-                part_matches(wanted, part).then_some(at.saturating_add(1))
+            let to = match wanted {
+                PatternPart::Folders => Some(at),
+                PatternPart::Name(signs) => name_matches(signs, part).then_some(at.saturating_add(1)),
             };
             if let Some(slot) = to.and_then(|to| next.get_mut(to)) {
                 *slot = true;
@@ -99,17 +236,17 @@ fn parts_match(pattern: &[Vec<u8>], path: &[&[u8]]) -> bool {
     reached.last() == Some(&true)
 }
 
-/// Whether `*` and `?` in one part match a name. The last star is tried again from the next letter, never an earlier one.
-fn part_matches(pattern: &[u8], name: &[u8]) -> bool {
+/// Whether signs match a name. The last star is tried again from the next letter, never an earlier one.
+fn name_matches(signs: &[PatternSign], name: &[u8]) -> bool {
     let (mut at, mut place) = (0_usize, 0_usize);
     let mut star: Option<(usize, usize)> = None;
-    while place < name.len() {
-        match (pattern.get(at), name.get(place)) {
-            (Some(b'*'), _) => {
+    while let Some(&byte) = name.get(place) {
+        match signs.get(at) {
+            Some(PatternSign::Star) => {
                 star = Some((at, place));
                 at = at.saturating_add(1);
             }
-            (Some(wanted), Some(found)) if *wanted == b'?' || wanted == found => {
+            Some(sign) if sign.matches(byte) => {
                 at = at.saturating_add(1);
                 place = place.saturating_add(1);
             }
@@ -120,7 +257,7 @@ fn part_matches(pattern: &[u8], name: &[u8]) -> bool {
             }
         }
     }
-    pattern.get(at..).unwrap_or_default().iter().all(|&byte| byte == b'*')
+    signs.get(at..).unwrap_or_default().iter().all(|sign| *sign == PatternSign::Star)
 }
 
 #[cfg(test)]
@@ -146,6 +283,12 @@ mod tests {
         check("docs/**/a", &["docs/a", "docs/x/y/a"], &["a"]);
         check("*\n!keep.rs\n", &["a.rs", "x/keep.rs"], &["keep.rs"]);
         check("# note\n\n?.rs", &["a.rs"], &["ab.rs"]);
+        check("[Ss]ecret/\n", &["Secret/a", "secret/a"], &["xecret/a"]);
+        check("x[!0-9]\n[[:digit:]].log", &["xa", "7.log"], &["x7", "a.log"]);
+        check("a[]-]\n[b\n", &["a]", "a-"], &["ab", "[b"]);
+        check("\\#a\n\\!b\nc\\ \nd  \n", &["#a", "!b", "c ", "d"], &["a", "c", "d  "]);
+        check("in/**\n!in/keep\n", &["in/a"], &["in/keep", "in"]);
+        check("a**b\n", &["ab", "axyb"], &["a/b"]);
         check("", &[], &["a"]);
     }
 
@@ -154,6 +297,6 @@ mod tests {
         let pattern = format!("{}b", "*a".repeat(500));
         assert!(!IgnorePatterns::parse(pattern.as_bytes()).matches("a".repeat(5_000).as_bytes()));
         let deep = "**/a/".repeat(200);
-        assert!(!IgnorePatterns::parse(deep.as_bytes()).matches("a/b/".repeat(200).as_bytes()));
+        assert!(!IgnorePatterns::parse(deep.as_bytes()).matches("a/b/".repeat(199).as_bytes()));
     }
 }

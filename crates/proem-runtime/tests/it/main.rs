@@ -4,6 +4,7 @@ mod catalogue;
 mod change;
 mod fixture;
 mod history;
+mod ignored;
 mod records;
 mod remote_embedder;
 mod runtime;
