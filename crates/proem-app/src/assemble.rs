@@ -35,6 +35,7 @@ pub use self::finding::TaskFinding;
 use crate::agents::basis::of_assembly;
 use crate::calling;
 use crate::catalogue;
+use crate::context::ContextPatience;
 use crate::error::Error;
 use crate::factors::Factors;
 use crate::guarding::{GuardSetup, tools};
@@ -82,6 +83,8 @@ pub struct AssembleOptions {
     pub adapting: Adapting,
     /// How much of the files that the task needs is shown, instead of what the configuration says.
     pub context: Option<ContextDepth>,
+    /// How long files may be read for it.
+    pub patience: ContextPatience,
     /// Whether it is recorded.
     pub record: RecordChoice,
 }

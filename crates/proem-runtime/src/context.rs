@@ -15,7 +15,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proem_imports::SourceLimits;
-use proem_risk::history::{CommitIndex, History, ObjectId};
+use proem_risk::change::FileStatus;
+use proem_risk::history::{CommitIndex, History, ObjectId, Touch};
 use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify};
 use proem_select::context::{Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRecord, MOST_TOUCHED, subject_terms};
 
@@ -383,6 +384,7 @@ impl ContextTree {
         let most = usize::try_from(MOST_COMMITS).unwrap_or(usize::MAX);
         for (index, _) in past.commits().take(most) {
             let touches = history.touches(index);
+            follow_moves(history, touches, &mut places);
             if touches.len() > MOST_TOUCHED {
                 continue;
             }
@@ -395,6 +397,35 @@ impl ContextTree {
             }
         }
         corpus
+    }
+}
+
+/// Lets what is known of a file that a commit added speak for the one of the same name that it deleted: git's exact
+/// renames are one file already, but a file that moves to another package usually changes on the way.
+fn follow_moves(history: &History, touches: &[Touch], places: &mut BTreeMap<u32, u32>) {
+    let is = |status: FileStatus| touches.iter().filter(move |touch| touch.status == status);
+    if is(FileStatus::Added).next().is_none() || is(FileStatus::Deleted).next().is_none() {
+        return;
+    }
+    let name = |touch: &Touch| {
+        let path = history.path(touch.path).as_bytes();
+        path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_vec()
+    };
+    // A name that comes or goes twice says nothing.
+    let once = |status: FileStatus| {
+        let mut found: BTreeMap<Vec<u8>, Option<u32>> = BTreeMap::new();
+        for touch in is(status) {
+            found.entry(name(touch)).and_modify(|file| *file = None).or_insert(Some(touch.file.0));
+        }
+        found
+    };
+    let deleted = once(FileStatus::Deleted);
+    for (name, added) in once(FileStatus::Added) {
+        let from = deleted.get(&name).copied().flatten();
+        let Some((added, from)) = added.zip(from) else { continue };
+        if let Some(place) = places.get(&added).copied() {
+            places.entry(from).or_insert(place);
+        }
     }
 }
 

@@ -17,7 +17,10 @@ mod weights;
 pub mod words;
 
 pub use corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, MOST_TOUCHED, subject_terms};
-pub use definitions::{DefinitionSource, RankedDefinition, rank_definitions};
+pub use definitions::{
+    DEFINITION_SIGNAL_NAMES, DEFINITION_SIGNALS, DefinitionLook, DefinitionSignals, DefinitionSource, RankedDefinition,
+    definition_looks, rank_definitions,
+};
 pub use document::{CommentStyle, FileRecord, MOST_BYTES, TermCount, import_terms};
 pub use place::{PlaceMention, is_named_by, places};
 pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, rank};

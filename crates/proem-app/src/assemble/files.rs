@@ -17,7 +17,7 @@ use proem_runtime::{GatherOptions, folder_rules};
 use proem_select::context::{CodeSymbol, FilePurpose};
 
 use super::AssembleOptions;
-use crate::context::{self, ContextFile, ContextPatience, ContextQuery};
+use crate::context::{self, ContextFile, ContextQuery};
 use crate::error::Error;
 use crate::project::OpenProject;
 
@@ -48,7 +48,7 @@ pub(super) fn add_files(
         Task::Caller(text) => text.clone(),
         Task::Outside(text) => exact(text),
     };
-    let query = ContextQuery { task: &task, root: &options.root, most: MOST_FILES, patience: ContextPatience::Short };
+    let query = ContextQuery { task: &task, root: &options.root, most: MOST_FILES, patience: options.patience };
     let candidates = context::find(&query, project, &|_, _| ())?;
     let gap = |why: &String| Gap { what: "files for the task".to_owned(), why: why.clone(), about: None };
     found.gaps.extend(candidates.gaps.iter().map(gap));

@@ -167,7 +167,7 @@ impl Search {
             })
             .collect();
         let mut seen = BTreeSet::new();
-        let ranked = rank_definitions(&sources, task, usize::MAX).into_iter().enumerate();
+        let ranked = rank_definitions(&sources, task, &self.weights, usize::MAX).into_iter().enumerate();
         // The best of all, and of each other file its best, so that there is a line to begin with.
         let named = ranked.filter(|(rank, ranked)| seen.insert(ranked.file) || *rank < DEFINITIONS);
         named.map(|(_, ranked)| (ranked.file, ranked.symbol)).collect()

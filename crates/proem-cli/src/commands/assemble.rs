@@ -59,7 +59,7 @@ fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandF
     let format = if args.json { PromptFormat::Json } else { args.format };
     let chosen = Chosen::new(&options, project)?;
     speaks(&chosen, format)?;
-    let start = Start::gather(&options, chosen, project)?;
+    let start = gathered(&options, chosen, project)?;
     let runtime = records::runtime()?;
     let mut notes = Vec::new();
     let begun = runtime.block_on(Begun::new(&options, &start, project, &mut notes));
@@ -72,6 +72,14 @@ fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandF
     }
     ui::notes(&runtime.block_on(made.record(&options, project)));
     Ok(if args.explain { Printed::Explained(account(&made, project)) } else { Printed::Short(made.shortfalls()) })
+}
+
+/// Finds out what there is to know, and says on a terminal that it is being read.
+fn gathered(options: &AssembleOptions, chosen: Chosen, project: &OpenProject) -> Result<Start, CommandFailure> {
+    let bar = ui::working("reading the repository");
+    let start = Start::gather(options, chosen, project);
+    bar.finish_and_clear();
+    Ok(start?)
 }
 
 /// Where every token comes from.

@@ -169,6 +169,40 @@ fn totals(account: &Account<'_>, out: &mut String) {
         line(out, &format!("fit: {} of at most {} (priority × share of each section kept)", fit.worth, fit.bound));
     }
     line(out, &format!("cache: {}", account.cache.sentence()));
+    gained(account, out);
+}
+
+/// What the repository's own constant text adds to the stable prefix, and whether that decides about caching.
+fn gained(account: &Account<'_>, out: &mut String) {
+    let assembly = &account.assembled.assembly;
+    let end = assembly.boundaries.last().map_or(0, |last| last.saturating_add(1));
+    let prefix = assembly.sections.get(..end).unwrap_or_default();
+    let found: Vec<_> =
+        prefix.iter().filter(|section| section.trust == Trust::Untrusted && section.tokens > 0).collect();
+    if found.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = found.iter().map(|section| section.name.as_str()).collect();
+    let tokens: usize = found.iter().map(|section| section.tokens).sum();
+    let stable = account.cache.stable_tokens;
+    let before = stable.saturating_sub(tokens);
+    let minimum = account.model.min_prefix_tokens.map(std::num::NonZeroUsize::get);
+    let decides = match minimum {
+        Some(minimum) if before < minimum && stable >= minimum => {
+            format!(", which reaches the {} that are needed to cache anything", grouped(minimum))
+        }
+        _ => String::new(),
+    };
+    line(
+        out,
+        &format!(
+            "  {} of this repository: {} tokens, the stable prefix has {} instead of {}{decides}",
+            names.join(", "),
+            grouped(tokens),
+            grouped(stable),
+            grouped(before)
+        ),
+    );
 }
 
 /// Each candidate with its score, what speaks for it, and why it was left out.

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use proem_app::assemble::{AssembleOptions, Begun, Chosen, MadeAssembly, Start, TaskAuthor, task};
+use proem_app::context::ContextPatience;
 use proem_app::hook::{HookTool, PromptEvent, answer};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
@@ -99,6 +100,7 @@ fn options(prompt: String, cwd: &Path) -> Result<AssembleOptions, CommandFailure
         prompt_version: None,
         adapting: Adapting::default(),
         context: None,
+        patience: ContextPatience::Short,
         record: RecordChoice::AsConfigured,
     })
 }

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proem_select::context::{
-    ContextTask, ContextWeights, Corpus, DefinitionSource, FilePurpose, FileSignals, SIGNAL_NAMES, file_signals,
-    rank_definitions,
+    ContextTask, ContextWeights, Corpus, FilePurpose, FileSignals, SIGNAL_NAMES, file_signals, rank_definitions,
 };
 use serde::Deserialize;
 
 use super::cases::{Case, Clone};
+use super::definitions::{CaseLook, score, with_definitions};
 use super::peers::page_rank;
 use super::train::{eprint_line, weights_of};
-use proem_runtime::context::ContextTree;
 
 /// Measures the ranking of files on clones that nobody tuned on.
 #[derive(Debug, Args)]
@@ -42,12 +41,11 @@ pub(crate) struct EvalContext {
 /// The ways to rank, as the table calls them.
 const WAYS: [&str; 5] = ["Proem", "BM25 with path words", "the same without tests", "counts of its words", "PageRank"];
 
-/// How many definitions are named, and of how many files.
+/// How many definitions are named.
 const DEFINITIONS: usize = 10;
-const DEFINING_FILES: usize = 12;
 
 /// Groups of signals for the ablation, by the beginnings of their names.
-const GROUPS: [(&str, &[&str]); 9] = [
+const GROUPS: [(&str, &[&str]); 10] = [
     ("similar past commits", &["similar commits", "most similar commit"]),
     ("recency and frequency", &["recency", "frequency", "decayed frequency"]),
     ("co-change with the best", &["co-change"]),
@@ -57,6 +55,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
     ("folder", &["folder"]),
     ("words of its tests", &["words of its tests"]),
     ("imports", &["imports"]),
+    ("part of the project in front", &["part of the project"]),
 ];
 
 /// How often the answers were among the first ten, and the first.
@@ -158,14 +157,10 @@ fn measure(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Resul
             ranks.get(place).copied().unwrap_or(0.0)
         });
         measured.ways[4].add(&ranks, &case.answers);
-        let look = CaseLook { tree: &tree, corpus: &corpus.corpus, signals: &signals };
-        functions(&mut measured, clone, case, &look, weights)?;
+        let look = CaseLook { case, tree: &tree, corpus: &corpus.corpus, signals: &signals, weights };
+        functions(&mut measured, clone, &look)?;
     }
     Ok(measured)
-}
-
-fn score(weights: &[f32], signals: &FileSignals) -> f64 {
-    weights.iter().zip(signals).map(|(weight, signal)| f64::from(*weight) * f64::from(*signal)).sum()
 }
 
 /// The paths of the files that count, best first.
@@ -211,59 +206,16 @@ fn one(measured: &mut Measured, corpus: &Corpus<'_>, signals: &[FileSignals], ca
     measured.ways[2].add(&by_score(corpus, &code, words), &case.answers);
 }
 
-/// What is known of one case.
-struct CaseLook<'t> {
-    tree: &'t ContextTree,
-    corpus: &'t Corpus<'t>,
-    signals: &'t [FileSignals],
-}
-
 /// Whether a function that the case changed is among the ten that are named.
-fn functions(
-    measured: &mut Measured,
-    clone: &Clone,
-    case: &Case,
-    look: &CaseLook<'_>,
-    weights: &ContextWeights,
-) -> Result<(), String> {
-    let CaseLook { tree, corpus, signals } = look;
-    // A clone may lack a large file; what its lines are is unknown then, and the case counts for its files alone.
-    let Ok(changed) = clone.changed_lines(case) else { return Ok(()) };
-    let mut wanted: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for (place, file) in corpus.files.iter().enumerate().filter(|(_, file)| case.answers.contains(file.path)) {
-        let symbols = file.record.map(|record| record.symbols.as_slice()).unwrap_or_default();
-        for (_, first, last) in changed.iter().filter(|(path, _, _)| path == file.path) {
-            let inside = symbols
-                .iter()
-                .enumerate()
-                .filter(|(_, symbol)| symbol.kind.runs() && symbol.lines.first <= *last && *first <= symbol.lines.last);
-            wanted.extend(inside.map(|(at, _)| (place, at)));
-        }
+fn functions(measured: &mut Measured, clone: &Clone, look: &CaseLook<'_>) -> Result<(), String> {
+    let named = with_definitions(clone, look, |sources, wanted| {
+        let named = rank_definitions(sources, &ContextTask::new(&look.case.task), look.weights, DEFINITIONS);
+        named.iter().any(|named| wanted.contains(&(named.file, named.symbol)))
+    })?;
+    if let Some(named) = named {
+        measured.functions.0 += 1;
+        measured.functions.1 += usize::from(named);
     }
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let of = |place: usize| signals.get(place).map_or(0.0, |signals| score(&weights.all, signals));
-    let mut places: Vec<usize> = (0..corpus.files.len())
-        .filter(|place| corpus.files.get(*place).is_some_and(|file| file.used_for == FilePurpose::Code))
-        .collect();
-    places.sort_by(|a, b| of(*b).total_cmp(&of(*a)).then(a.cmp(b)));
-    let scores: Vec<f64> = places.iter().map(|place| of(*place)).collect();
-    let most = scores.first().copied().unwrap_or(0.0);
-    let above = most + scores.iter().map(|score| libm::exp(score - most)).sum::<f64>().ln();
-    places.truncate(DEFINING_FILES);
-    let contents = clone.reader.contents(tree, &places).map_err(|error| error.to_string())?;
-    let sources: Vec<DefinitionSource<'_>> = places
-        .iter()
-        .filter_map(|place| {
-            let probability = weights.probability_above(of(*place) - above);
-            let record = corpus.files.get(*place)?.record?;
-            Some(DefinitionSource { file: *place, probability, record, content: contents.get(place)?, lines: &[] })
-        })
-        .collect();
-    let named = rank_definitions(&sources, &ContextTask::new(&case.task), DEFINITIONS);
-    measured.functions.0 += 1;
-    measured.functions.1 += usize::from(named.iter().any(|named| wanted.contains(&(named.file, named.symbol))));
     Ok(())
 }
 

@@ -1,14 +1,12 @@
 //! A conditional logit (McFadden 1974) with several right answers: the weights under which the files that were changed
 //! are the likeliest of all, each an equal share of its case.
 
-use proem_select::context::{FileSignals, SIGNALS};
-
 use crate::selection::fit::solve;
 
 /// One case: the signals of its candidates, and which of them were changed.
 #[derive(Debug)]
-pub(super) struct FileChoice {
-    pub(super) rows: Vec<(FileSignals, bool)>,
+pub(super) struct ContextChoice<const N: usize> {
+    pub(super) rows: Vec<([f32; N], bool)>,
 }
 
 /// The pull of weights towards 0, for the mean of all cases.
@@ -16,7 +14,7 @@ const RIDGE: f64 = 2e-4;
 const STEPS: usize = 40;
 
 /// Fits the weights of the signals in `used`; all others stay 0.
-pub(super) fn fit(choices: &[FileChoice], used: &[usize]) -> Result<Vec<f32>, String> {
+pub(super) fn fit<const N: usize>(choices: &[ContextChoice<N>], used: &[usize]) -> Result<Vec<f32>, String> {
     let mut weights = vec![0.0_f64; used.len()];
     for _ in 0..STEPS {
         let (gradient, hessian) = derivatives(choices, used, &weights);
@@ -28,7 +26,7 @@ pub(super) fn fit(choices: &[FileChoice], used: &[usize]) -> Result<Vec<f32>, St
             break;
         }
     }
-    let mut all = vec![0.0_f32; SIGNALS];
+    let mut all = vec![0.0_f32; N];
     for (weight, signal) in weights.iter().zip(used) {
         if let Some(slot) = all.get_mut(*signal) {
             #[expect(clippy::cast_possible_truncation, reason = "a weight of moderate size")]
@@ -39,13 +37,17 @@ pub(super) fn fit(choices: &[FileChoice], used: &[usize]) -> Result<Vec<f32>, St
     Ok(all)
 }
 
-fn derivatives(choices: &[FileChoice], used: &[usize], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn derivatives<const N: usize>(
+    choices: &[ContextChoice<N>],
+    used: &[usize],
+    weights: &[f64],
+) -> (Vec<f64>, Vec<Vec<f64>>) {
     let n = used.len();
     let (mut gradient, mut hessian) = (vec![0.0; n], vec![vec![0.0; n]; n]);
     #[expect(clippy::cast_precision_loss, reason = "a few thousand cases")]
     let share_of_case = 1.0 / choices.len().max(1) as f64;
     for choice in choices {
-        let row = |signals: &FileSignals| -> Vec<f64> {
+        let row = |signals: &[f32; N]| -> Vec<f64> {
             used.iter().map(|signal| f64::from(signals.get(*signal).copied().unwrap_or(0.0))).collect()
         };
         let rows: Vec<Vec<f64>> = choice.rows.iter().map(|(signals, _)| row(signals)).collect();

@@ -1,6 +1,7 @@
 //! Learning and measuring which files of a repository a task is about.
 
 mod cases;
+mod definitions;
 pub(crate) mod eval;
 mod fit;
 mod peers;

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use proem_score::calibrate::Platt;
 use proem_select::context::{
-    ContextTask, ContextWeights, Corpus, FIRST_LATE, FilePurpose, FileSignals, SIGNALS, file_signals,
+    ContextTask, ContextWeights, Corpus, DEFINITION_SIGNAL_NAMES, DEFINITION_SIGNALS, DefinitionLook, FIRST_LATE,
+    FilePurpose, FileSignals, SIGNALS, definition_looks, file_signals,
 };
 
 use super::cases::{Case, Clone};
-use super::fit::{FileChoice, fit};
+use super::definitions::{CaseLook, with_definitions};
+use super::fit::{ContextChoice, fit};
 
 /// Learns the weights of context.
 #[derive(Debug, Args)]
@@ -42,20 +44,26 @@ pub(crate) fn run(args: &TrainContext) -> Result<String, String> {
     let shipped = weights_of(&args.to)?;
     let learned: Vec<usize> = (0..SIGNALS).filter(|at| BY_HAND.iter().all(|(hand, _)| hand != at)).collect();
     let early: Vec<usize> = learned.iter().copied().filter(|at| *at < FIRST_LATE).collect();
-    let before = choices(args, &shipped)?;
-    let first = with_hand(fit(&before, &early)?);
-    let weights = ContextWeights { first: first.clone(), all: first, slope: 1.0, offset: 0.0 };
+    let first = with_hand(fit(&choices(args, &shipped)?, &early)?);
+    let weights = ContextWeights { first: first.clone(), all: first, slope: 1.0, offset: 0.0, ..shipped };
     let choices = choices(args, &weights)?;
     let all = with_hand(fit(&choices, &learned)?);
     let weights = ContextWeights { all, ..weights };
-    let platt = calibrated(&choices, &weights);
-    let weights = ContextWeights { slope: platt.0, offset: platt.1, ..weights };
+    let (slope, offset) = calibrated(&choices, &weights);
+    let weights = ContextWeights { slope, offset, ..weights };
+    let within = definitions(args, &weights)?;
+    let every: Vec<usize> = (0..DEFINITION_SIGNALS).collect();
+    let weights = ContextWeights { definitions: fit(&within, &every)?, ..weights };
     let path = args.to.join("crates/proem-select/data/context.json");
     let text = serde_json::to_string_pretty(&weights).map_err(|error| error.to_string())?;
     std::fs::write(&path, text + "\n").map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     let names = proem_select::context::SIGNAL_NAMES.iter().zip(weights.first.iter().zip(&weights.all));
     let rows: String = names.map(|(name, (first, all))| format!("{name:30} {first:8.3} {all:8.3}\n")).collect();
-    Ok(format!("{} cases\n{rows}slope {} offset {}\n", choices.len(), weights.slope, weights.offset))
+    let within_rows = DEFINITION_SIGNAL_NAMES.iter().zip(&weights.definitions);
+    let within_rows: String = within_rows.map(|(name, weight)| format!("{name:30} {weight:8.3}\n")).collect();
+    let (files, within) = (choices.len(), within.len());
+    let line = format!("slope {} offset {}", weights.slope, weights.offset);
+    Ok(format!("{files} cases\n{rows}{line}\n{within} cases of definitions\n{within_rows}"))
 }
 
 /// The weights of a workspace, as its file has them: this program may have been built before they were learned.
@@ -74,7 +82,7 @@ fn with_hand(mut weights: Vec<f32>) -> Vec<f32> {
     weights
 }
 
-fn choices(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<FileChoice>, String> {
+fn choices(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<ContextChoice<SIGNALS>>, String> {
     let mut choices = Vec::new();
     for folder in &args.clones {
         let mut clone = Clone::open(folder, &args.cache)?;
@@ -92,6 +100,33 @@ fn choices(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<FileChoi
     Ok(choices)
 }
 
+/// What the best files of each case define, under these weights of files.
+fn definitions(
+    args: &TrainContext,
+    weights: &ContextWeights,
+) -> Result<Vec<ContextChoice<DEFINITION_SIGNALS>>, String> {
+    let mut choices = Vec::new();
+    for folder in &args.clones {
+        let mut clone = Clone::open(folder, &args.cache)?;
+        let cases = clone.cases(args.window, args.cases)?;
+        eprint_line(&format!("{}: definitions of {} cases", clone.name, cases.len()));
+        for case in &cases {
+            let Some(tree) = clone.tree(case)? else { continue };
+            let corpus = clone.corpus(case, &tree)?;
+            let task = ContextTask::new(&case.task);
+            let signals = file_signals(&corpus.corpus, &task, weights);
+            let look = CaseLook { case, tree: &tree, corpus: &corpus.corpus, signals: &signals, weights };
+            let rows = with_definitions(&clone, &look, |sources, wanted| {
+                let row = |look: DefinitionLook| (look.signals, wanted.contains(&(look.file, look.symbol)));
+                definition_looks(sources, &task).into_iter().map(row).collect::<Vec<_>>()
+            })?;
+            let rows = rows.filter(|rows| rows.iter().any(|(_, is_right)| *is_right));
+            choices.extend(rows.map(|rows| ContextChoice { rows }));
+        }
+    }
+    Ok(choices)
+}
+
 /// Says how far it is.
 pub(super) fn eprint_line(text: &str) {
     use std::io::Write as _;
@@ -99,7 +134,7 @@ pub(super) fn eprint_line(text: &str) {
     _ = writeln!(std::io::stderr(), "{text}");
 }
 
-fn choice(corpus: &Corpus<'_>, case: &Case, weights: &ContextWeights) -> Option<FileChoice> {
+fn choice(corpus: &Corpus<'_>, case: &Case, weights: &ContextWeights) -> Option<ContextChoice<SIGNALS>> {
     let signals = file_signals(corpus, &ContextTask::new(&case.task), weights);
     let code: Vec<usize> = (0..signals.len())
         .filter(|at| corpus.files.get(*at).is_some_and(|file| file.used_for == FilePurpose::Code))
@@ -115,11 +150,11 @@ fn choice(corpus: &Corpus<'_>, case: &Case, weights: &ContextWeights) -> Option<
     chosen.extend(code.iter().copied().filter(|file| is_right(*file)));
     let rows: Vec<(FileSignals, bool)> =
         chosen.into_iter().filter_map(|file| Some((*signals.get(file)?, is_right(file)))).collect();
-    rows.iter().any(|(_, is_right)| *is_right).then_some(FileChoice { rows })
+    rows.iter().any(|(_, is_right)| *is_right).then_some(ContextChoice { rows })
 }
 
 /// Slope and offset of Platt's sigmoid over how far a score is above what its list adds up to.
-fn calibrated(choices: &[FileChoice], weights: &ContextWeights) -> (f32, f32) {
+fn calibrated(choices: &[ContextChoice<SIGNALS>], weights: &ContextWeights) -> (f32, f32) {
     let (mut scored, mut labels) = (Vec::new(), Vec::new());
     for choice in choices {
         let score = |signals: &FileSignals| -> f32 { weights.all.iter().zip(signals).map(|(w, s)| w * s).sum() };

@@ -153,7 +153,8 @@ fn class(text: &[u8]) -> Option<(PatternSign, &[u8])> {
             rest = named.get(end.saturating_add(2)..)?;
             continue;
         }
-        let (first, more) = if byte == b'\\' { more.split_first().map(|(byte, more)| (*byte, more))? } else { (byte, more) };
+        let (first, more) =
+            if byte == b'\\' { more.split_first().map(|(byte, more)| (*byte, more))? } else { (byte, more) };
         rest = more;
         if let Some(after) = rest.strip_prefix(b"-")
             && after.first().is_some_and(|&byte| byte != b']')

@@ -1,4 +1,9 @@
 //! Patterns of paths that stay out, beside git's own answer.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
+)]
 
 use std::fs;
 use std::io::Write as _;

@@ -1,12 +1,32 @@
 //! Which definitions of the best files a task is about.
 //!
 //! A definition is scored by the task's words in its name, its documentation and its body, weighed by how telling they
-//! are among the definitions looked at, and by how likely its file is. A name that the task writes comes first.
+//! are among the definitions looked at, by how likely its file is, and by its length, for a long function is changed
+//! more often; how much each counts was learned ([`ContextWeights::definitions`]). A name or line that the task writes
+//! comes first.
 
 use super::document::FileRecord;
 use super::symbol::{CodeSymbol, SymbolKind};
 use super::task::ContextTask;
-use super::words::{Term, each_word};
+use super::weights::ContextWeights;
+use super::words::{Term, WordForm, each_word};
+
+/// How many signals of a definition there are.
+pub const DEFINITION_SIGNALS: usize = 7;
+
+/// Their names, in their order.
+pub const DEFINITION_SIGNAL_NAMES: [&str; DEFINITION_SIGNALS] = [
+    "log of its file's probability",
+    "root of its file's probability",
+    "words for its length",
+    "words of its name",
+    "share of its name",
+    "length",
+    "runs",
+];
+
+/// The signals of one definition, each of the size of 1.
+pub type DefinitionSignals = [f32; DEFINITION_SIGNALS];
 
 /// A file whose definitions are looked at.
 #[derive(Debug, Clone, Copy)]
@@ -38,23 +58,37 @@ pub struct RankedDefinition {
 const IN_NAME: f32 = 3.0;
 /// What it counts in documentation and signature.
 const IN_HEAD: f32 = 1.5;
-/// What a definition has whose name or line the task writes.
-const NAMED: f32 = 20.0;
+/// What a definition has whose name or line the task writes: more than all signals can add up to.
+const NAMED: f32 = 1_000.0;
 
-/// One definition with the words of the task that it has.
-struct Look {
-    ranked: RankedDefinition,
-    probability: f32,
-    /// What each word of the task counts in it.
-    counts: Vec<f32>,
-    length: f32,
-    bonus: f32,
+/// What the logarithm of a probability is divided by, and of a length, to be of the size of 1.
+const LOG_SIZE: f32 = 5.0;
+
+/// A definition with what speaks for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DefinitionLook {
+    /// The place of its file in the corpus.
+    pub file: usize,
+    /// Its place in the file's record.
+    pub symbol: usize,
+    /// What speaks for it.
+    pub signals: DefinitionSignals,
+    /// Whether the task writes its name, or a line of it.
+    pub is_named: bool,
 }
 
-/// The best definitions, at most `most`; containers stand behind their members, which say more.
+/// One definition with the words of the task that it has.
+struct WordLook {
+    look: DefinitionLook,
+    /// What each word of the task counts in all of it, and in its name.
+    counts: Vec<(f32, f32)>,
+    lines: f32,
+}
+
+/// Every definition of the sources that can be shown, in their order.
 #[must_use]
-pub fn rank_definitions(sources: &[DefinitionSource<'_>], task: &ContextTask, most: usize) -> Vec<RankedDefinition> {
-    let mut looks: Vec<Look> = Vec::new();
+pub fn definition_looks(sources: &[DefinitionSource<'_>], task: &ContextTask) -> Vec<DefinitionLook> {
+    let mut looks: Vec<WordLook> = Vec::new();
     for source in sources {
         let lines: Vec<&[u8]> = source.content.split(|&byte| byte == b'\n').collect();
         let symbols = source.record.symbols.iter().enumerate();
@@ -65,20 +99,47 @@ pub fn rank_definitions(sources: &[DefinitionSource<'_>], task: &ContextTask, mo
     let all = looks.len();
     let weights: Vec<f32> = (0..task.terms.len())
         .map(|number| {
-            let with = looks.iter().filter(|look| look.counts.get(number).is_some_and(|count| *count > 0.0)).count();
+            let has = |look: &&WordLook| look.counts.get(number).is_some_and(|(count, _)| *count > 0.0);
+            let with = looks.iter().filter(has).count();
             let telling = libm::logf(1.0 + (real(all.saturating_sub(with)) + 0.5) / (real(with) + 0.5));
             task.terms.get(number).map_or(0.0, |query| query.weight) * telling
         })
         .collect();
-    let mut ranked: Vec<RankedDefinition> = looks
+    let score = |counts: &mut dyn Iterator<Item = f32>| -> f32 {
+        counts.zip(&weights).map(|(count, weight)| weight * count / (count + 1.2)).sum()
+    };
+    for WordLook { look, counts, lines } in &mut looks {
+        let [.., words, name, _, _, _] = &mut look.signals;
+        // A long body has every word; that is no merit.
+        let for_length = 1.0 / (1.0 + 0.12 * libm::logf(1.0 + *lines / 12.0));
+        *words = score(&mut counts.iter().map(|(all, _)| *all)) * for_length;
+        *name = score(&mut counts.iter().map(|(_, name)| *name));
+    }
+    let most = looks.iter().fold((0.0_f32, 0.0_f32), |most, WordLook { look, .. }| {
+        let [.., words, name, _, _, _] = look.signals;
+        (most.0.max(words), most.1.max(name))
+    });
+    for WordLook { look, .. } in &mut looks {
+        let [.., words, name, _, _, _] = &mut look.signals;
+        *words /= most.0.max(f32::MIN_POSITIVE);
+        *name /= most.1.max(f32::MIN_POSITIVE);
+    }
+    looks.into_iter().map(|look| look.look).collect()
+}
+
+/// The best definitions, at most `most`; containers stand behind their members, which say more.
+#[must_use]
+pub fn rank_definitions(
+    sources: &[DefinitionSource<'_>],
+    task: &ContextTask,
+    weights: &ContextWeights,
+    most: usize,
+) -> Vec<RankedDefinition> {
+    let mut ranked: Vec<RankedDefinition> = definition_looks(sources, task)
         .into_iter()
-        .map(|look| {
-            let words: f32 =
-                look.counts.iter().zip(&weights).map(|(count, weight)| weight * count / (count + 1.2)).sum();
-            // A long body has every word; that is no merit.
-            let length = 1.0 / (1.0 + 0.12 * libm::logf(1.0 + look.length / 12.0));
-            let score = look.bonus + (0.3 + words * length) * libm::sqrtf(look.probability.max(1e-3));
-            RankedDefinition { score, ..look.ranked }
+        .map(|DefinitionLook { file, symbol, signals, is_named }| {
+            let learned: f32 = weights.definitions.iter().zip(&signals).map(|(weight, signal)| weight * signal).sum();
+            RankedDefinition { file, symbol, score: if is_named { NAMED + learned } else { learned } }
         })
         .collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then((a.file, a.symbol).cmp(&(b.file, b.symbol))));
@@ -100,31 +161,48 @@ const fn counts(symbol: &CodeSymbol) -> bool {
     }
 }
 
-fn look(source: &DefinitionSource<'_>, at: usize, symbol: &CodeSymbol, lines: &[&[u8]], task: &ContextTask) -> Look {
-    let mut counts = vec![0.0_f32; task.terms.len()];
-    let mut add = |text: &[u8], worth: f32| {
-        each_word(text, &mut |term: Term, _| {
-            if let Ok(number) = task.terms.binary_search_by_key(&term, |query| query.term)
-                && let Some(slot) = counts.get_mut(number)
-            {
-                *slot += worth;
-            }
-        });
-    };
-    add(symbol.name.as_bytes(), IN_NAME);
+fn look(
+    source: &DefinitionSource<'_>,
+    at: usize,
+    symbol: &CodeSymbol,
+    lines: &[&[u8]],
+    task: &ContextTask,
+) -> WordLook {
+    let mut counts = vec![(0.0_f32, 0.0_f32); task.terms.len()];
+    let place = |term: Term| task.terms.binary_search_by_key(&term, |query| query.term).ok();
+    let (mut parts, mut found) = (0_usize, 0_usize);
+    each_word(symbol.name.as_bytes(), &mut |term, form| {
+        let number = place(term);
+        if let Some((all, name)) = number.and_then(|number| counts.get_mut(number)) {
+            *all += IN_NAME;
+            *name += 1.0;
+        }
+        if form == WordForm::Part {
+            parts = parts.saturating_add(1);
+            found = found.saturating_add(usize::from(number.is_some()));
+        }
+    });
     for number in symbol.lines.first..=symbol.lines.last {
         let line = usize::try_from(number.saturating_sub(1)).ok().and_then(|at| lines.get(at));
         let worth = if number <= symbol.signature_line { IN_HEAD } else { 1.0 };
-        add(line.copied().unwrap_or_default(), worth);
+        each_word(line.copied().unwrap_or_default(), &mut |term, _| {
+            if let Some((all, _)) = place(term).and_then(|number| counts.get_mut(number)) {
+                *all += worth;
+            }
+        });
     }
     let is_named = task.names.contains(&symbol.name) || source.lines.iter().any(|line| symbol.lines.holds(*line));
-    Look {
-        ranked: RankedDefinition { file: source.file, symbol: at, score: 0.0 },
-        probability: source.probability,
-        counts,
-        length: real(usize::try_from(symbol.lines.len()).unwrap_or(usize::MAX)),
-        bonus: if is_named { NAMED } else { 0.0 },
-    }
+    let lines = real(usize::try_from(symbol.lines.len()).unwrap_or(usize::MAX));
+    let signals = [
+        libm::logf(source.probability.max(1e-4)) / LOG_SIZE,
+        libm::sqrtf(source.probability.max(0.0)),
+        0.0,
+        0.0,
+        real(found) / real(parts.max(1)),
+        libm::logf(1.0 + lines) / LOG_SIZE,
+        f32::from(u8::from(symbol.kind.runs())),
+    ];
+    WordLook { look: DefinitionLook { file: source.file, symbol: at, signals, is_named }, counts, lines }
 }
 
 #[cfg(test)]
@@ -149,7 +227,8 @@ mod tests {
         };
         let first = |task: &str, lines: &[u32]| {
             let source = DefinitionSource { file: 3, probability: 0.5, record: &record, content, lines };
-            rank_definitions(&[source], &ContextTask::new(task), 10).first().map(|ranked| ranked.symbol)
+            let weights = ContextWeights::shipped().expect("a test of the weights reads them");
+            rank_definitions(&[source], &ContextTask::new(task), &weights, 10).first().map(|ranked| ranked.symbol)
         };
         assert_eq!(first("headers are parsed wrongly", &[]), Some(0));
         assert_eq!(first("the buffer isn't written", &[]), Some(1));

@@ -13,7 +13,7 @@ use super::task::ContextTask;
 use super::words::{Term, WordForm, term_of_name};
 
 /// How many signals there are.
-pub const SIGNALS: usize = 27;
+pub const SIGNALS: usize = 28;
 
 /// Their names, in their order.
 pub const SIGNAL_NAMES: [&str; SIGNALS] = [
@@ -41,13 +41,14 @@ pub const SIGNAL_NAMES: [&str; SIGNALS] = [
     "line in the task",
     "changed in the work tree",
     "words of its tests",
+    "part of the project",
     "folder",
     "co-change",
     "imports",
 ];
 
 /// The first of those that need a first ranking.
-pub const FIRST_LATE: usize = 24;
+pub const FIRST_LATE: usize = 25;
 
 /// The signals of one file.
 pub type FileSignals = [f32; SIGNALS];
@@ -80,6 +81,7 @@ pub(super) enum Signal {
     LineNamed,
     Changed,
     Tests,
+    Scope,
     Folder,
     CoChange,
     Imports,
@@ -206,6 +208,7 @@ impl<'c> Evidence<'c> {
         evidence.habits();
         evidence.places(task);
         evidence.tests();
+        evidence.scope(task);
         evidence
     }
 
@@ -380,6 +383,16 @@ impl<'c> Evidence<'c> {
                 }
             }
         }
+    }
+
+    /// Files below the part of the project that the task names in front, as far as its words are words of paths at all.
+    fn scope(&mut self, task: &ContextTask) {
+        let has = |path: &PathWords, term: Term| path.all.binary_search(&term).is_ok();
+        let of_paths = |term: &&Term| self.paths.iter().any(|path| has(path, **term));
+        let scope: Vec<Term> = task.scope.iter().filter(of_paths).copied().collect();
+        let share = |path: &PathWords| real(scope.iter().filter(|term| has(path, **term)).count());
+        let values: Vec<f32> = self.paths.iter().map(|path| share(path) / real(scope.len().max(1))).collect();
+        self.fill(Signal::Scope, &values);
     }
 
     /// The words of a file's tests say what it does.

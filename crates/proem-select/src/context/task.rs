@@ -39,6 +39,8 @@ pub struct ContextTask {
     pub terms: Vec<QueryTerm>,
     /// Files that it names.
     pub places: Vec<PlaceMention>,
+    /// The words of the part of the project that its first line names in front: `parser: …`, `fix(parser): …`, `[parser] …`.
+    pub scope: Vec<Term>,
     /// Names that it writes as code does, in its order: `only_matching`, `Replacer`, `f()`, whatever stands in backticks.
     pub names: Vec<String>,
 }
@@ -77,7 +79,8 @@ impl ContextTask {
             terms.truncate(MOST_TERMS);
             terms.sort_by_key(|term| term.term);
         }
-        Self { terms, places, names: names(text) }
+        let scope = scope(text).into_iter().filter(|term| !silent.contains(term)).collect();
+        Self { terms, places, scope, names: names(text) }
     }
 
     /// Whether it has a word or place to look for.
@@ -85,6 +88,24 @@ impl ContextTask {
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.places.is_empty()
     }
+}
+
+/// The longest head of a line that names a part of a project, in bytes, and in words.
+const SCOPE: (usize, usize) = (50, 3);
+
+/// The words in front of a first line, sorted and distinct.
+fn scope(text: &str) -> Vec<Term> {
+    let line = text.lines().next().unwrap_or_default();
+    let head = match line.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map(|(head, _)| head),
+        None => line.split_once(": ").map(|(head, _)| head),
+    };
+    let is_scope = |head: &&str| head.len() < SCOPE.0 && head.split_whitespace().count() <= SCOPE.1;
+    let mut terms = Vec::new();
+    each_word(head.filter(is_scope).unwrap_or_default().as_bytes(), &mut |term, _| terms.push(term));
+    terms.sort_unstable();
+    terms.dedup();
+    terms
 }
 
 /// Words that may be one name.
@@ -145,6 +166,20 @@ mod tests {
             ("the `foo bar` case", "foo bar"),
         ] {
             assert_eq!(ContextTask::new(text).names.join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_part_of_the_project_in_front_is_known() {
+        let scope = |text: &str| ContextTask::new(text).scope;
+        let printer = vec![term_of_word("printer")];
+        for text in ["printer: lines come twice", "fix(printer): lines come twice\nprinter: x", "[printer] lines"] {
+            assert_eq!(scope(text), printer, "{text}");
+        }
+        for text in
+            ["lines come twice", "what this is about is the following: lines", "see\nprinter: lines", "a::b fails"]
+        {
+            assert_eq!(scope(text), Vec::<Term>::new(), "{text}");
         }
     }
 

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::definitions::DEFINITION_SIGNALS;
 use super::signals::{FIRST_LATE, FileSignals, SIGNALS};
 use proem_engine::error::{Error, ErrorKind};
 
@@ -14,6 +15,8 @@ pub struct ContextWeights {
     pub first: Vec<f32>,
     /// Of the ranking.
     pub all: Vec<f32>,
+    /// Of a definition within the best files.
+    pub definitions: Vec<f32>,
     /// The probability of a file is `1 / (1 + exp(−(slope · s + offset)))`, where `s` is how far its score is above what
     /// the whole list adds up to.
     pub slope: f32,
@@ -39,8 +42,14 @@ impl ContextWeights {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let weights: Self = serde_json::from_str(text)
             .map_err(|error| Error::new(ErrorKind::InvalidFile, format!("these are no weights of context: {error}")))?;
-        if weights.first.len() != SIGNALS || weights.all.len() != SIGNALS {
-            let problem = format!("weights of context: {SIGNALS} numbers are needed in `first` and in `all`");
+        if weights.first.len() != SIGNALS
+            || weights.all.len() != SIGNALS
+            || weights.definitions.len() != DEFINITION_SIGNALS
+        {
+            let problem = format!(
+                "weights of context: {SIGNALS} numbers are needed in `first` and in `all`, and {DEFINITION_SIGNALS} in \
+                 `definitions`"
+            );
             return Err(Error::new(ErrorKind::InvalidFile, problem));
         }
         Ok(weights)

@@ -6,6 +6,7 @@ use clap::{Parser, ValueEnum};
 use proem_agents::assemble::Task;
 use proem_agents::assemble::settings::ContextDepth;
 use proem_app::assemble::AssembleOptions;
+use proem_app::context::ContextPatience;
 use proem_app::records::writing::RecordChoice;
 use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 
@@ -132,6 +133,9 @@ pub(crate) struct Assemble {
     /// How much of the files that the task needs is put in
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) context: Option<ContextArg>,
+    /// Read all files of the repository however long it takes, instead of what fits into two seconds
+    #[arg(long)]
+    pub(crate) wait: bool,
     /// The version of the prompt, instead of the current one
     #[arg(long, value_name = "VERSION")]
     pub(crate) prompt_version: Option<String>,
@@ -171,6 +175,7 @@ impl Assemble {
             prompt_version: self.prompt_version.clone(),
             adapting: self.wishes.adapting(),
             context: self.context.map(ContextDepth::from),
+            patience: if self.wait { ContextPatience::Whole } else { ContextPatience::Short },
             record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
         }
     }
