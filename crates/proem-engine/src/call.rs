@@ -13,7 +13,7 @@ pub use self::failure::{CallFailure, FailureKind};
 pub use self::usage::{CacheWriteUsage, NanoDollars, Usage, cost};
 
 use proem_guard::Untrusted;
-use proem_text::Label;
+use proem_text::{Label, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -39,12 +39,17 @@ pub struct Request {
 }
 
 impl Request {
-    /// The join of the labels of all sections: what its answer carries.
+    /// What its answer carries: the join of the labels of all sections, and the model's own, since whatever a model
+    /// was shown, it may say something else.
     #[must_use]
     pub fn label(&self) -> Label {
-        self.assembly.sections.iter().fold(Label::trusted(), |label, section| label.join(&section.label))
+        let model = Label::from_source(MODEL);
+        self.assembly.sections.iter().fold(model, |label, section| label.join(&section.label))
     }
 }
+
+/// From whom an answer is, beside everybody whose text the model was shown.
+const MODEL: Source = Source::named("model");
 
 /// How an answer arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -146,7 +146,8 @@ fn the_caller_vouches_for_what_is_declared_trusted_and_for_nothing_else() {
     let prepared = ask(&inputs, InputAuthor::ByCaller, SchemaEnforcement::Tool).unwrap();
     let text = prepared.request.assembly.text();
     assert!(text.contains("Asked by Ann.\n") && text.contains("<UNTRUSTED_CONTEXT"), "{text}");
-    assert_eq!(prepared.request.label(), Label::from_source(Source::named("input/mail")));
+    let [mail, model] = ["input/mail", "model"].map(|source| Label::from_source(Source::named(source)));
+    assert_eq!(prepared.request.label(), mail.join(&model));
     let error = ask(&inputs, InputAuthor::FromOutside, SchemaEnforcement::Tool).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TrustViolation, "{error}");
 }

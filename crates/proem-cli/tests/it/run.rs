@@ -165,7 +165,7 @@ fn json_tells_everything_and_keeps_to_its_schema() {
     assert_eq!(problems, Vec::<String>::new());
     assert_eq!((output["outcome"].as_str(), output["degraded"].as_bool()), (Some("answered"), Some(false)));
     assert_eq!(output["value"]["severity"], "low");
-    assert_eq!(output["label"]["sources"], json!(["input/title"]));
+    assert_eq!(output["label"]["sources"], json!(["input/title", "model"]));
     assert_eq!(output["usage"]["input"], 200);
     assert_eq!(output["attempts"][0]["problems"][0]["rule"], "enum");
     assert_eq!(output["costNanoDollars"], 200 * 1_000 + 20 * 5_000);

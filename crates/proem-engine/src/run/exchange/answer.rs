@@ -65,12 +65,17 @@ fn call(content: &ResponsePart) -> Option<&ToolCall> {
 
 /// Everything that was written as text, under the request's label, whatever the pieces say.
 fn text(response: &Response, request: &Request) -> Untrusted<String> {
-    let empty = Untrusted::new(String::new(), request.label());
     let texts = response.content.iter().filter_map(|content| match content {
         ResponsePart::Text { text } => Some(text),
         _ => None,
     });
-    Untrusted::join(&[&empty].into_iter().chain(texts).collect::<Vec<_>>(), "").0
+    under(&texts.collect::<Vec<_>>(), request)
+}
+
+/// Texts of a response as one, under the request's label.
+fn under(texts: &[&Untrusted<String>], request: &Request) -> Untrusted<String> {
+    let empty = Untrusted::new(String::new(), request.label());
+    Untrusted::join(&[&[&empty], texts].concat(), "").0
 }
 
 /// The one value among calls that should be one.
@@ -84,7 +89,7 @@ fn one_call(calls: &[&ToolCall], contract: &Contract, request: &Request) -> Answ
     if others.iter().any(|other| other.arguments != first.arguments) {
         return AnswerReading::wrong("tool", format!("one call of `{name}`, found {}", calls.len()), None);
     }
-    value(first.arguments.clone().map(or_empty), contract)
+    value(under(&[&first.arguments], request).map(or_empty), contract)
 }
 
 /// The calls in the one object that stands for them.

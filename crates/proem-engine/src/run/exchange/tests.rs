@@ -248,7 +248,36 @@ fn the_value_carries_the_label_of_the_whole_request() {
     let performed = performed(r#"call triage {"severity":"low"}"#, &request(&terms));
     let step = exchange.step(event(EventKind::Performed { results: vec![(EffectId(0), performed)] })).unwrap();
     let Step::Done(Outcome { ended: ExchangeEnd::Answered { value }, .. }) = step else { panic!("{step:?}") };
-    assert_eq!(value.label(), &Label::from_source(Source::named("mail")));
+    assert_eq!(value.label(), &["mail", "model"].map(labelled).iter().fold(Label::trusted(), |all, one| all.join(one)));
+}
+
+fn labelled(source: &'static str) -> Label {
+    Label::from_source(Source::named(source))
+}
+
+/// A model may make things up whatever it read: what it says is from the model, and the gate knows.
+#[test]
+fn a_value_of_trusted_texts_alone_is_the_models_all_the_same() {
+    let (contract, key) = (contract(), InstallationKey::new([7; 32]));
+    let terms = terms(Some(&contract), None, &key, ExchangeLimits::default());
+    let mut request = request(&terms);
+    request.assembly.sections.iter_mut().for_each(|section| section.label = Label::trusted());
+    for answer in [r#"call triage {"severity":"low"}"#, r#"text {"severity":"low"}"#] {
+        let mut exchange = Exchange::new(terms, request.clone());
+        exchange.step(event(EventKind::Started)).unwrap();
+        // Older records have pieces under the label of the sections alone.
+        let mut performed = performed(answer, &request);
+        if let EffectResult::Response { response } = &mut performed {
+            for part in &mut response.content {
+                if let ResponsePart::Call(called) = part {
+                    called.arguments = Untrusted::new(r#"{"severity":"low"}"#.to_owned(), Label::trusted());
+                }
+            }
+        }
+        let step = exchange.step(event(EventKind::Performed { results: vec![(EffectId(0), performed)] })).unwrap();
+        let Step::Done(Outcome { ended: ExchangeEnd::Answered { value }, .. }) = step else { panic!("{step:?}") };
+        assert_eq!(value.label(), &labelled("model"), "{answer}");
+    }
 }
 
 #[test]
