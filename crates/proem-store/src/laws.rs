@@ -17,9 +17,10 @@ mod triage;
 pub use self::actions::LawActions;
 pub use self::course::{ActionMove, actions_keep_their_course, broken_courses};
 pub use self::effects::{
-    a_person_stands_between_two_take_ups, a_quarantine_is_reviewed_once, a_refused_transition_leaves_no_trace,
-    a_stale_epoch_is_refused, an_approval_is_used_once, an_escalation_is_decided_once,
-    eight_writers_propose_one_action, nothing_is_taken_up_while_effects_are_off, the_same_action_is_proposed_once,
+    a_decision_is_written_with_what_follows, a_person_stands_between_two_take_ups, a_quarantine_is_reviewed_once,
+    a_refused_transition_leaves_no_trace, a_stale_epoch_is_refused, an_approval_is_used_once,
+    an_escalation_is_decided_once, eight_writers_propose_one_action, nothing_is_taken_up_while_effects_are_off,
+    the_same_action_is_proposed_once,
 };
 pub use self::given::{Backend, LawSamples};
 pub use self::keeping::{
@@ -32,8 +33,8 @@ pub use self::ledger::{
     the_ledgers_time_never_goes_back, unknown_settles_in_full,
 };
 pub use self::lines::{
-    a_purge_takes_what_belongs_to_its_runs, clearing_and_its_undo, each_prompt_has_its_own_results,
-    events_are_only_added, every_line_has_project_and_actor,
+    a_purge_takes_what_belongs_to_its_runs, clearing_and_its_undo,
+    each_prompt_has_its_own_results, events_are_only_added, every_line_has_project_and_actor,
 };
 pub use self::order::{
     a_correction_counts, a_finished_run_has_no_state, a_fork_leaves_its_parent, a_run_is_taken_over_by_one,

@@ -32,6 +32,6 @@ pub use sqlite::place::FileSystemKind;
 pub use store::Store;
 pub use write::{
     ActionPurge, ActionPurgeCounts, ArtefactAnswer, BookingOutcome, Clearing, ClearingWay, Correction, CycleAnswer,
-    EscalationAnswer, IntakeAnswer, Pause, ProposalAnswer, Purge, PurgeCounts, QuarantineAnswer, TransitionAnswer,
-    TriagePurge, TriagePurgeCounts,
+    DecisionAnswer, EscalationAnswer, IntakeAnswer, Pause, ProposalAnswer, Purge, PurgeCounts, QuarantineAnswer,
+    TransitionAnswer, TriagePurge, TriagePurgeCounts,
 };

@@ -24,8 +24,8 @@ pub use self::journal::{Intent, RunFinish};
 pub use self::names::{Actor, ActorKind, Project, RunId};
 pub use self::person::{NewApproval, NewFeedback};
 pub use self::review::{
-    EscalationId, EscalationOption, EscalationState, EscalationWithdrawal, NewDecision, NewEscalation, NewQuarantine,
-    QuarantineId, QuarantineReview, QuarantineState,
+    DecisionEffect, EscalationId, EscalationOption, EscalationState, EscalationWithdrawal, NewDecision, NewEscalation,
+    NewQuarantine, QuarantineId, QuarantineReview, QuarantineState,
 };
 pub use self::run::{Evaluation, NewRun, NewStep, Numbers, Replayable, RunOutcome, Snapshot};
 pub use self::triage::{

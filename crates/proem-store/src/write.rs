@@ -45,7 +45,7 @@ pub use self::action_purge::{ActionPurge, ActionPurgeCounts};
 pub use self::clearing::{Clearing, ClearingWay};
 pub use self::correction::Correction;
 pub use self::cycle::{ArtefactAnswer, CycleAnswer};
-pub use self::escalation::EscalationAnswer;
+pub use self::escalation::{DecisionAnswer, EscalationAnswer};
 pub use self::intent::BookingOutcome;
 pub use self::pause::Pause;
 pub use self::proposal::ProposalAnswer;

@@ -1,19 +1,29 @@
 //! Questions that people decide, each with two to five options.
 
-use proem_engine::effect::key::SignalRevision;
-use proem_engine::policy::ProposedAction;
+use proem_agents::triage::artefact::ArtefactItemId;
+use proem_engine::effect::key::{EffectKey, SignalRevision};
+use proem_engine::policy::{Decision, ProposedAction};
 use proem_guard::LabelTree;
-use proem_store::EscalationAnswer;
-use proem_store::query::EscalationRow;
-use proem_store::record::{ApprovalBreadth, EscalationId, EscalationState, NewDecision};
+use proem_store::query::{ActionRow, EscalationRow};
+use proem_store::record::{ApprovalBreadth, DecisionEffect, EscalationId, EscalationState, NewDecision};
+use proem_store::{DecisionAnswer, ProposalAnswer};
 
 use super::desk::ActionDesk;
-use super::propose::Proposal;
+use super::propose::{NewProposal, Proposal};
 use super::queue::QueueVerdict;
 use crate::error::Error;
 use crate::message::Hint;
 use crate::operator::Operator;
 use crate::when;
+
+/// A decision that was written.
+#[derive(Debug)]
+pub struct MadeDecision {
+    /// What came of it.
+    pub result: DecisionResult,
+    /// Its item in the decision log; `None` in a project that is not triaged.
+    pub log: Option<ArtefactItemId>,
+}
 
 /// What came of a decision.
 #[derive(Debug)]
@@ -60,20 +70,22 @@ impl ActionDesk<'_> {
         }
     }
 
-    /// Writes what a person decided, with his own words, and lets the option's action go down the corridor.
+    /// Writes what a person decided, with his own words, lets the option's action go down the corridor, and enters it
+    /// into the decision log of a project that is triaged.
     ///
-    /// The decision is written first: whatever becomes of the action, nobody is asked again.
+    /// Decision, action and entry are written together: a process that ends leaves all of them or none, and an action
+    /// that was not settled any more is a proposal, which the next sweep settles.
     ///
     /// # Errors
     ///
-    /// If the option is none of its, somebody decided before, or the action can't be proposed.
+    /// If the option is none of its, somebody decided before, or what follows can't be written.
     pub async fn decide(
         &self,
         operator: &Operator,
         escalation: &EscalationRow,
         option: &str,
         words: &str,
-    ) -> Result<DecisionResult, Error> {
+    ) -> Result<MadeDecision, Error> {
         let chosen = escalation.options.iter().find(|known| known.id == option);
         let Some(chosen) = chosen else {
             let known: Vec<&str> = escalation.options.iter().map(|known| known.id.as_str()).collect();
@@ -83,50 +95,105 @@ impl ActionDesk<'_> {
                 known.join("`, `")
             )));
         };
-        // What can't be read is refused before anything is written.
         let action = chosen.action.as_deref().map(|form| ProposedAction::stored(form, &self.policy)).transpose()?;
-        let decision = NewDecision {
-            escalation: escalation.id.clone(),
-            project: self.owner.clone(),
-            actor: operator.actor().clone(),
-            at: when::now(),
-            option: option.to_owned(),
-            words: words.to_owned(),
-        };
-        if let EscalationAnswer::Stands(_) = self.store.decide(decision).await? {
-            return Err(Error::negative("somebody has decided it before; look at it again"));
+        let (effect, following) = self.following(operator, escalation, action, words).await?;
+        for _ in 0..TRIES {
+            let log = self.decision_log_entry(operator, escalation, option, words).await?;
+            let (item, log) = log.map_or((None, None), |(item, edit)| (Some(item), Some(edit)));
+            let decision = NewDecision {
+                escalation: escalation.id.clone(),
+                project: self.owner.clone(),
+                actor: operator.actor().clone(),
+                at: when::now(),
+                option: option.to_owned(),
+                words: words.to_owned(),
+                effect: effect.clone(),
+                log,
+            };
+            match self.store.decide(decision).await? {
+                DecisionAnswer::Done { proposal } => {
+                    let result = self.follow(following, proposal).await?;
+                    return Ok(MadeDecision { result, log: item });
+                }
+                DecisionAnswer::Stands(_) => {
+                    return Err(Error::negative("somebody has decided it before; look at it again"));
+                }
+                DecisionAnswer::Refused(refused) => {
+                    return Err(Error::negative(format!("nothing was decided: {refused}")));
+                }
+                DecisionAnswer::LogMoved => {}
+            }
         }
-        self.follow(operator, escalation, action, words).await
+        Err(Error::negative("nothing was decided: another process keeps changing the decision log; try again"))
     }
 
-    /// What follows from the option.
-    async fn follow(
+    /// What the option does to an action, and what is left to do once that is written.
+    async fn following(
         &self,
         operator: &Operator,
         escalation: &EscalationRow,
         action: Option<ProposedAction>,
         words: &str,
-    ) -> Result<DecisionResult, Error> {
+    ) -> Result<(DecisionEffect, Following), Error> {
         let about = match &escalation.action {
             Some(key) => Some(self.store.action(&self.owner, key).await?.row),
             None => None,
         };
-        let own = |row: &proem_store::query::ActionRow, action: &ProposedAction| row.content == action.content();
-        match (about, action) {
-            (Some(row), Some(action)) if own(&row, &action) => {
-                self.say(operator, &row, QueueVerdict::Approve, ApprovalBreadth::Single).await?;
-                Ok(DecisionResult::Approved)
+        let says = |row: &ActionRow, verdict: QueueVerdict| {
+            let said = self.spoken_of(operator, row, verdict, ApprovalBreadth::Single)?;
+            Ok::<_, Error>(DecisionEffect::Transition(Box::new(said)))
+        };
+        Ok(match (about, action) {
+            (Some(row), Some(action)) if row.content == action.content() => {
+                (says(&row, QueueVerdict::Approve)?, Following::Said(DecisionResult::Approved))
             }
             (Some(row), None) if !row.state.is_end() => {
-                let verdict = QueueVerdict::Cancel { why: words.to_owned() };
-                self.say(operator, &row, verdict, ApprovalBreadth::Single).await?;
-                Ok(DecisionResult::Cancelled)
+                let cancel = QueueVerdict::Cancel { why: words.to_owned() };
+                (says(&row, cancel)?, Following::Said(DecisionResult::Cancelled))
             }
-            (_, Some(action)) => Ok(DecisionResult::Proposed(Box::new(self.take_in(action).await?))),
-            (_, None) => Ok(DecisionResult::Nothing),
-        }
+            (_, Some(action)) => {
+                let decision = self.first_ruling(&action).await?;
+                let new = self.new_action(&action, &decision)?;
+                let (key, effect) = match new {
+                    NewProposal::Written(new) => (Some(new.key), DecisionEffect::Proposal(new)),
+                    NewProposal::Unwritten(key) => (key, DecisionEffect::Nothing),
+                };
+                (effect, Following::Proposed { key, action: Box::new(action), decision: Box::new(decision) })
+            }
+            (_, None) => (DecisionEffect::Nothing, Following::Said(DecisionResult::Nothing)),
+        })
+    }
+
+    async fn follow(&self, following: Following, proposal: Option<ProposalAnswer>) -> Result<DecisionResult, Error> {
+        let (key, action, decision) = match following {
+            Following::Said(result) => return Ok(result),
+            Following::Proposed { key, action, decision } => (key, *action, *decision),
+        };
+        let proposal = match (key, proposal) {
+            (Some(key), Some(answer)) => self.taken_in(key, action, decision, answer).await?,
+            (key, _) => self.unwritten(key, action, decision).await?,
+        };
+        Ok(DecisionResult::Proposed(Box::new(proposal)))
     }
 }
+
+/// What is left to do once a decision is written.
+enum Following {
+    /// Nothing: this came of it.
+    Said(DecisionResult),
+    /// To settle the action that was proposed.
+    Proposed {
+        /// Its key, if it has one.
+        key: Option<EffectKey>,
+        /// The action.
+        action: Box<ProposedAction>,
+        /// What the policy says of it.
+        decision: Box<Decision>,
+    },
+}
+
+/// How often a decision is tried again because somebody else wrote into the decision log meanwhile.
+const TRIES: usize = 5;
 
 /// How soon something has to be decided, the soonest first.
 const URGENCIES: [&str; 4] = ["immediate", "today", "this_week", "no_deadline"];

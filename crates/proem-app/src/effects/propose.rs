@@ -105,7 +105,7 @@ impl ActionDesk<'_> {
     /// Every problem of the action, or if the records can't be read or written.
     pub async fn propose(&self, json: &Untrusted<Json>) -> Result<Proposal, Error> {
         let action = ProposedAction::read(json, &self.policy)?;
-        self.take_in(action).await
+        self.take_in_by(action, RulingTerms::proposal(self.level())).await
     }
 
     /// The same for an action that so many principals stand behind, as whoever read its signals counted.
@@ -119,29 +119,27 @@ impl ActionDesk<'_> {
         self.take_in_by(action, terms).await
     }
 
-    /// The same for an action that was read.
-    pub(super) async fn take_in(&self, action: ProposedAction) -> Result<Proposal, Error> {
-        self.take_in_by(action, RulingTerms::proposal(self.level())).await
-    }
-
     async fn take_in_by(&self, action: ProposedAction, terms: RulingTerms) -> Result<Proposal, Error> {
         let decision = self.ruling_of(&action, terms).await?;
-        let obstacles = self.obstacles();
-        let key = action.key(&self.owner.0, &self.policy);
-        let (key, claims) = match key {
-            Ok((key, claims)) if keeps_texts(self.project) => (key, claims),
-            key => {
-                let key = key.ok().map(|(key, _)| key);
-                // What no list has gets no key and is not written down; a person hears of it all the same.
-                let is_asked = key.is_none() && keeps_texts(self.project);
-                let escalation = if is_asked { self.escalated(None, &action, &decision).await? } else { None };
-                let fate = ProposalFate::Unwritten;
-                return Ok(Proposal { key, action, decision, fate, obstacles, escalation });
+        match self.new_action(&action, &decision)? {
+            NewProposal::Written(new) => {
+                let key = new.key;
+                let answer = self.store.propose(*new).await?;
+                self.taken_in(key, action, decision, answer).await
             }
+            NewProposal::Unwritten(key) => self.unwritten(key, action, decision).await,
+        }
+    }
+
+    /// What of an action is written down.
+    pub(super) fn new_action(&self, action: &ProposedAction, decision: &Decision) -> Result<NewProposal, Error> {
+        let (key, claims) = match action.key(&self.owner.0, &self.policy) {
+            Ok((key, claims)) if keeps_texts(self.project) => (key, claims),
+            key => return Ok(NewProposal::Unwritten(key.ok().map(|(key, _)| key))),
         };
         let at = when::now();
-        let scope = self.scope(&action);
-        let new = NewAction {
+        let scope = self.scope(action);
+        Ok(NewProposal::Written(Box::new(NewAction {
             key,
             claims,
             project: self.owner.clone(),
@@ -155,8 +153,31 @@ impl ActionDesk<'_> {
             decision: decision.to_json(),
             origin: None,
             texts: Vec::new(),
-        };
-        let answer = self.store.propose(new).await?;
+        })))
+    }
+
+    /// What becomes of an action that is not written down.
+    pub(super) async fn unwritten(
+        &self,
+        key: Option<EffectKey>,
+        action: ProposedAction,
+        decision: Decision,
+    ) -> Result<Proposal, Error> {
+        // What no list has gets no key and is not written down; a person hears of it all the same.
+        let is_asked = key.is_none() && keeps_texts(self.project);
+        let escalation = if is_asked { self.escalated(None, &action, &decision).await? } else { None };
+        let (fate, obstacles) = (ProposalFate::Unwritten, self.obstacles());
+        Ok(Proposal { key, action, decision, fate, obstacles, escalation })
+    }
+
+    /// What becomes of an action that is written down.
+    pub(super) async fn taken_in(
+        &self,
+        key: EffectKey,
+        action: ProposedAction,
+        decision: Decision,
+        answer: ProposalAnswer,
+    ) -> Result<Proposal, Error> {
         // A person is asked before the action is settled: a process that ends in between leaves a proposal, which the
         // next sweep settles. Asking twice is asking once.
         let is_open = match answer {
@@ -173,6 +194,7 @@ impl ActionDesk<'_> {
                 ProposalFate::Written(settled)
             }
         };
+        let obstacles = self.obstacles();
         Ok(Proposal { key: Some(key), action, decision, fate, obstacles, escalation })
     }
 
@@ -273,7 +295,10 @@ impl ActionDesk<'_> {
             actor: self.system(),
             at: when::now(),
             action: key,
-            reason: case(&reasons.join("; "), if key.is_none() { Some(action) } else { None }),
+            reason: case(
+                &reasons.join("; "),
+                if key.is_none() { Some(action) } else { None },
+            ),
             sensitivity: "no_deadline".to_owned(),
             deadline: None,
             options,
@@ -299,6 +324,14 @@ fn case(because: &str, about: Option<&ProposedAction>) -> String {
 /// A text of ours in the written form of texts with labels; one that is too long for it is left out.
 fn written(text: &str) -> String {
     LabelTree::from(text).write().unwrap_or_default()
+}
+
+/// What of a proposal is written down.
+pub(super) enum NewProposal {
+    /// The action.
+    Written(Box<NewAction>),
+    /// Nothing, as nothing is kept or no list has the action; its key, if it has one.
+    Unwritten(Option<EffectKey>),
 }
 
 /// Which version of which action something is decided on.

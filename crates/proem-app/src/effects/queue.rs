@@ -168,9 +168,23 @@ impl ActionDesk<'_> {
         verdict: QueueVerdict,
         breadth: ApprovalBreadth,
     ) -> Result<Transition, Error> {
+        match self.store.transit(self.spoken_of(operator, seen, verdict, breadth)?).await? {
+            TransitionAnswer::Made(transition) => Ok(*transition),
+            TransitionAnswer::Refused(refused) => Err(Error::negative(refused.to_string())),
+        }
+    }
+
+    /// What a person says to an action, as it is written.
+    pub(super) fn spoken_of(
+        &self,
+        operator: &Operator,
+        seen: &ActionRow,
+        verdict: QueueVerdict,
+        breadth: ApprovalBreadth,
+    ) -> Result<NewTransition, Error> {
         let at = when::now();
         let (event, load, details) = self.spoken(seen, verdict, breadth, at)?;
-        let transition = NewTransition {
+        Ok(NewTransition {
             key: seen.key,
             project: self.owner.clone(),
             actor: operator.actor().clone(),
@@ -180,11 +194,7 @@ impl ActionDesk<'_> {
             window: self.policy.release_window(),
             load,
             details,
-        };
-        match self.store.transit(transition).await? {
-            TransitionAnswer::Made(transition) => Ok(*transition),
-            TransitionAnswer::Refused(refused) => Err(Error::negative(refused.to_string())),
-        }
+        })
     }
 
     fn spoken(

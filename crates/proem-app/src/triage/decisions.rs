@@ -1,7 +1,6 @@
 //! What a person decided, in the decision log of a project that is triaged.
 //!
-//! The log is written after the decision: a process that ends in between leaves a decision that the log does not have,
-//! and nobody is asked twice.
+//! Its entry is written with the decision, in one transaction.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,6 @@ use proem_agents::triage::artefact::{
     ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, FieldForm, SignalReferences, apply,
 };
 use proem_guard::LabelTree;
-use proem_store::ArtefactAnswer;
 use proem_store::query::EscalationRow;
 use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
 
@@ -21,23 +19,20 @@ use crate::error::Error;
 use crate::operator::Operator;
 use crate::when;
 
-/// How often it is tried again because somebody else wrote a version meanwhile.
-const TRIES: usize = 5;
-
 impl ActionDesk<'_> {
-    /// Writes what a person decided into the decision log, with the options that there were; the item, or `None` in a
-    /// project that is not triaged.
+    /// The version of the decision log that has what a person decided, with the options that there were, and the item
+    /// that is new in it; `None` in a project that is not triaged.
     ///
     /// # Errors
     ///
-    /// If the records can't be read or written, or somebody keeps changing the log.
-    pub async fn log_decision(
+    /// If the records can't be read, or the log can't have it.
+    pub(crate) async fn decision_log_entry(
         &self,
         operator: &Operator,
         escalation: &EscalationRow,
         option: &str,
         words: &str,
-    ) -> Result<Option<ArtefactItemId>, Error> {
+    ) -> Result<Option<(ArtefactItemId, ArtefactEdit)>, Error> {
         // A project without a file that somebody vouched for has no artefacts.
         let Ok(charter) = charter::read(self.project) else { return Ok(None) };
         let kind = ArtefactKind::DecisionLog;
@@ -46,43 +41,36 @@ impl ActionDesk<'_> {
         let decision = Decided { escalation, option, words, person: &person };
         let causes = escalations::case(escalation).map(|case| case.causes).unwrap_or_default();
         let known = SignalReferences::of_revisions(causes);
-        for _ in 0..TRIES {
-            let row = self.store.artefact(&self.owner, kind.as_str(), None).await?;
-            let artefact = match row.and_then(|row| row.content) {
-                None => Artefact::new(kind, &charter.id),
-                Some(content) => Artefact::read(&content)
-                    .map_err(|error| Error::outside(format!("the decision log can't be read: {error}")))?,
-            };
-            let context = ArtefactContext {
-                now: when::now().max(self.status.last_seen),
-                project: &charter.id,
-                actor: &actor,
-                causes: &[],
-                known: &known,
-                others: &[],
-            };
-            let id = artefact.next_id(ArtefactItemKind::Decision);
-            let change = apply(&artefact, &[decision.operation()], &context).map_err(|violations| {
-                let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
-                Error::invalid(format!("the decision stands, and is not in the decision log: {}", said.join("; ")))
-            })?;
-            let unwritten = |error| Error::bug("a decision can't be written down", error);
-            let version = NewArtefactVersion {
-                kind: kind.as_str().to_owned(),
-                version: change.artefact.version(),
-                content: HashedContent::new(change.artefact.write().map_err(unwritten)?),
-                entry: HashedContent::new(change.entry.write().map_err(unwritten)?),
-                causes: Vec::new(),
-            };
-            let edit =
-                ArtefactEdit { project: self.owner.clone(), actor: operator.actor().clone(), at: when::now(), version };
-            if self.store.edit_artefact(edit).await? == ArtefactAnswer::Written {
-                return Ok(Some(id));
-            }
-        }
-        Err(Error::negative(
-            "the decision stands; another process keeps changing the decision log, so it is not in there",
-        ))
+        let row = self.store.artefact(&self.owner, kind.as_str(), None).await?;
+        let artefact = match row.and_then(|row| row.content) {
+            None => Artefact::new(kind, &charter.id),
+            Some(content) => Artefact::read(&content)
+                .map_err(|error| Error::outside(format!("the decision log can't be read: {error}")))?,
+        };
+        let context = ArtefactContext {
+            now: when::now().max(self.status.last_seen),
+            project: &charter.id,
+            actor: &actor,
+            causes: &[],
+            known: &known,
+            others: &[],
+        };
+        let id = artefact.next_id(ArtefactItemKind::Decision);
+        let change = apply(&artefact, &[decision.operation()], &context).map_err(|violations| {
+            let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
+            Error::invalid(format!("nothing was decided: the decision log can't have it: {}", said.join("; ")))
+        })?;
+        let unwritten = |error| Error::bug("a decision can't be written down", error);
+        let version = NewArtefactVersion {
+            kind: kind.as_str().to_owned(),
+            version: change.artefact.version(),
+            content: HashedContent::new(change.artefact.write().map_err(unwritten)?),
+            entry: HashedContent::new(change.entry.write().map_err(unwritten)?),
+            causes: Vec::new(),
+        };
+        let project = self.owner.clone();
+        let edit = ArtefactEdit { project, actor: operator.actor().clone(), at: when::now(), version };
+        Ok(Some((id, edit)))
     }
 }
 

@@ -218,7 +218,8 @@ async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) ->
     if ui::confirm(&mut operator, &format!("Decide for {}?", cut(option, 8)))? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    let said = match desk.decide(&operator, &row, option, because).await? {
+    let made = desk.decide(&operator, &row, option, because).await?;
+    let said = match made.result {
         DecisionResult::Nothing => "decided; nothing follows from it".to_owned(),
         DecisionResult::Approved => "decided; the action goes with the next sweep".to_owned(),
         DecisionResult::Cancelled => "decided; the action is cancelled".to_owned(),
@@ -227,7 +228,7 @@ async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) ->
         }
     };
     ui::aside(&format!("{said}\n"));
-    if let Some(item) = desk.log_decision(&operator, &row, option, because).await? {
+    if let Some(item) = made.log {
         ui::aside(&format!("written into the decision log as {item}\n"));
     }
     Ok(ExitCode::SUCCESS)

@@ -13,6 +13,7 @@
 )]
 
 mod clock;
+mod decided;
 mod delivery;
 mod forged;
 mod kills;

@@ -10,6 +10,8 @@ use serde_json::{Value as Json, json};
 
 use crate::approvals::scene::answered;
 use crate::fixture::{Fixture, Run};
+use crate::terminal::scene::proem;
+use crate::terminal::screen::{WIDE, start_on};
 
 /// The project's own file at a level.
 fn charter(level: &str) -> String {
@@ -182,6 +184,39 @@ fn a_person_decides_about_the_scope_and_it_is_written_down_as_his() {
     let decision = artefact(&fixture, "decision-log")["content"]["items"][0].clone();
     assert_eq!((&decision["made_by"], count(&decision["options_considered"])), (&json!("user"), 3));
     assert_eq!(decision["rationale"], "Loyalty points can wait");
+}
+
+/// The process ends right behind the decision: its entry in the log and the option's action are there with it, once.
+#[test]
+fn what_follows_from_a_decision_is_there_whenever_the_process_ends() {
+    for (place, follows) in [("before-decision", 0), ("after-decision", 1)] {
+        let Some(mut fixture) = project("monitoring") else { return };
+        let mut critical = flagged(142);
+        critical["issue"]["fields"]["priority"] = json!({ "name": "Blocker" });
+        triaged(&fixture, std::slice::from_ref(&critical));
+        let questions = fixture.proem(&["escalations", "list", "--json"]).json();
+        let acts = |row: &&Json| row["options"].as_array().unwrap().iter().any(|option| option["acts"] == true);
+        let id = questions.as_array().unwrap().iter().find(acts).unwrap()["id"].as_str().unwrap().to_owned();
+        let decide = ["escalations", "decide", &id, "D", "--because", "It is blocked"];
+        fixture.set("PROEM_FAILPOINT", place);
+        let mut terminal = start_on(WIDE, proem(&fixture, &decide)).unwrap();
+        terminal.until("[y/N]");
+        terminal.press("y\n");
+        let left = terminal.end();
+        fixture.set("PROEM_FAILPOINT", "");
+        assert_ne!(left.code, Some(0), "{place}: {}", left.shown);
+        for _ in 0..2 {
+            let status = fixture.proem(&["triage", "status", "--json"]).json();
+            assert_eq!(count(&fixture.proem(&["queue", "list", "--json"]).json()), follows, "{place}: {status}");
+            let logged = fixture.proem(&["artefacts", "show", "decision-log", "--json"]).json();
+            let items = logged["artefacts"][0]["content"]["items"].as_array().map_or(0, Vec::len);
+            assert_eq!(items, follows, "{place}: {logged}");
+            triaged(&fixture, std::slice::from_ref(&critical));
+        }
+        // What was not decided can be; what was is asked no more.
+        let (said, code) = answered(&fixture, &decide, "y").unwrap();
+        assert_eq!(code, i32::from(follows == 1), "{place}: {said}");
+    }
 }
 
 /// Text without what differs from run to run.

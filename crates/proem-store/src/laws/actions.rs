@@ -15,9 +15,9 @@ use serde_json::json;
 
 use super::given::LawSamples;
 use crate::record::{
-    Actor, ActorKind, ApprovalBreadth, CreditScope, EffectsPower, EffectsSwitch, EscalationId, EscalationOption,
-    HashedContent, NewAction, NewDecision, NewEscalation, NewQuarantine, NewTransition, PerformerClaim, QuarantineId,
-    TransitionLoad, digest_of, hash,
+    Actor, ActorKind, ApprovalBreadth, CreditScope, DecisionEffect, EffectsPower, EffectsSwitch, EscalationId,
+    EscalationOption, HashedContent, NewAction, NewDecision, NewEscalation, NewQuarantine, NewTransition,
+    PerformerClaim, QuarantineId, TransitionLoad, digest_of, hash,
 };
 use crate::{ProposalAnswer, Store};
 
@@ -242,6 +242,8 @@ impl LawActions {
             at: Self::NOW,
             option: option.to_owned(),
             words: "they know".to_owned(),
+            effect: DecisionEffect::Nothing,
+            log: None,
         }
     }
 

@@ -9,15 +9,17 @@ use proem_engine::effect::{
     TransitionRequirement as Requirement,
 };
 use proem_engine::run::Time;
+use proem_guard::Verdict;
 
 use super::actions::LawActions;
 use super::given::{Backend, LawSamples, number};
 use crate::query::ActionDetail;
 use crate::record::{
-    EffectsPower, EscalationState, EscalationWithdrawal, NewAction, Project, QuarantineReview, QuarantineState,
+    ArtefactEdit, DecisionEffect, EffectsPower, EscalationId, EscalationState, EscalationWithdrawal, HashedContent,
+    NewAction, NewArtefactVersion, NewDecision, NewQuarantine, Project, QuarantineReview, QuarantineState,
     TransitionLoad,
 };
-use crate::{Error, EscalationAnswer, ProposalAnswer, QuarantineAnswer, Store};
+use crate::{DecisionAnswer, Error, EscalationAnswer, ProposalAnswer, QuarantineAnswer, Store};
 
 /// The same key is one action, a shared claim is a duplicate, and a revision is neither.
 ///
@@ -242,7 +244,7 @@ pub async fn an_escalation_is_decided_once(backend: &impl Backend) {
         store.decide(LawActions.decision("e1", "wait")),
     ])
     .await;
-    let done = answers.iter().filter(|answer| matches!(answer, Ok(EscalationAnswer::Done))).count();
+    let done = answers.iter().filter(|answer| matches!(answer, Ok(DecisionAnswer::Done { .. }))).count();
     assert_eq!(done, 1, "{answers:?}");
     let decision = LawActions.decision("e1", "wait");
     let withdrawal = EscalationWithdrawal {
@@ -257,6 +259,68 @@ pub async fn an_escalation_is_decided_once(backend: &impl Backend) {
     let Ok(row) = row else { panic!("{row:?}") };
     assert!(row.decision.is_some() && row.options.len() == 2, "{row:?}");
     close(stores).await;
+}
+
+/// A decision is written with what follows from it, or not at all.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_decision_is_written_with_what_follows(backend: &impl Backend) {
+    let store = backend.open().await;
+    let (waiting, chosen) = (LawActions.action(1), LawActions.action(2));
+    LawActions.proposed(&store, &waiting).await;
+    let require = LawActions.happens(&waiting, 0, ActionEvent::RequireApproval);
+    let version = LawActions.made(&store, require).await;
+    for id in ["e1", "e2"] {
+        assert!(store.escalate(LawActions.escalation(id)).await.is_ok());
+    }
+    let approves = |version| {
+        let approve = ActionEvent::Approve(LawActions.approval(&waiting));
+        DecisionEffect::Transition(Box::new(LawActions.happens(&waiting, version, approve)))
+    };
+    let log = |version: u64| ArtefactEdit {
+        project: LawSamples.project(),
+        actor: LawSamples.actor(),
+        at: LawActions::NOW,
+        version: NewArtefactVersion {
+            kind: "decision_log".to_owned(),
+            version,
+            content: HashedContent::new(format!("log {version}")),
+            entry: HashedContent::new("somebody decided"),
+            causes: Vec::new(),
+        },
+    };
+    let decision = |id: &str, effect, log| NewDecision { effect, log, ..LawActions.decision(id, "write") };
+    // What does not fit leaves the question open, the action as it was, and the log without an entry.
+    let refused = store.decide(decision("e1", approves(version + 1), Some(log(1)))).await;
+    assert!(
+        matches!(&refused, Ok(DecisionAnswer::Refused(refused)) if refused.rule == RefusalRule::Version),
+        "{refused:?}"
+    );
+    let moved = store.decide(decision("e1", approves(version), Some(log(2)))).await;
+    assert!(matches!(moved, Ok(DecisionAnswer::LogMoved)), "{moved:?}");
+    let mut causeless = chosen.clone();
+    causeless.claims.clear();
+    let causeless = store.decide(decision("e1", DecisionEffect::Proposal(Box::new(causeless)), Some(log(1)))).await;
+    assert!(matches!(causeless, Err(Error::Conflict(_))), "{causeless:?}");
+    let row = store.escalation(&waiting.project, &EscalationId("e1".to_owned())).await;
+    assert!(matches!(&row, Ok(row) if row.state == EscalationState::Open && row.decision.is_none()), "{row:?}");
+    assert_eq!(found(&store, &waiting).await.row.state, ActionState::Waiting);
+    assert_eq!(number(backend, "SELECT count(*) FROM artefact_versions").await, 0);
+
+    let done = store.decide(decision("e1", approves(version), Some(log(1)))).await;
+    assert!(matches!(done, Ok(DecisionAnswer::Done { proposal: None })), "{done:?}");
+    assert_eq!(found(&store, &waiting).await.row.state, ActionState::Approved);
+    let proposes = || DecisionEffect::Proposal(Box::new(chosen.clone()));
+    let done = store.decide(decision("e2", proposes(), Some(log(2)))).await;
+    assert!(matches!(done, Ok(DecisionAnswer::Done { proposal: Some(ProposalAnswer::New) })), "{done:?}");
+    assert_eq!(found(&store, &chosen).await.row.state, ActionState::Proposed);
+    let again = store.decide(decision("e2", proposes(), Some(log(3)))).await;
+    assert!(matches!(again, Ok(DecisionAnswer::Stands(EscalationState::Decided))), "{again:?}");
+    assert_eq!(number(backend, "SELECT count(*) FROM artefact_versions").await, 2);
+    assert_eq!(number(backend, "SELECT count(*) FROM actions").await, 2);
+    store.close().await;
 }
 
 /// What a person said of a field in quarantine stands.
@@ -290,15 +354,31 @@ pub async fn a_quarantine_is_reviewed_once(backend: &impl Backend) {
     assert_eq!(store.quarantine(item.clone()).await.ok(), Some(QuarantineAnswer::Stands), "it is not taken out again");
     let known = SignalRevision { id: item.id.signal.clone(), revision: item.id.revision.clone() };
     let other = SignalRevision { revision: format!("{} again", known.revision), ..known.clone() };
-    for (signals, expected) in
-        [(vec![], None), (vec![other.clone()], None), (vec![other, known.clone()], Some(item.verdict))]
-    {
+    // What a person released was found in all the same; what nobody has looked at, and what was dismissed, stays out.
+    let [waits, dismissed] = [2, 3].map(|signal| LawActions.quarantine(signal));
+    for item in [&waits, &dismissed] {
+        assert_eq!(store.quarantine(item.clone()).await.ok(), Some(QuarantineAnswer::Done));
+    }
+    let dismissal = QuarantineReview { id: dismissed.id.clone(), ..review(QuarantineState::Dismissed) };
+    assert_eq!(store.review_quarantine(dismissal).await.ok(), Some(QuarantineAnswer::Done));
+    let of = |item: &NewQuarantine| SignalRevision { id: item.id.signal.clone(), revision: item.id.revision.clone() };
+    for (signals, expected) in [
+        (vec![], None),
+        (vec![other.clone()], None),
+        (vec![other, known.clone()], Some(Verdict::Flag)),
+        (vec![of(&waits)], Some(waits.verdict)),
+        (vec![of(&dismissed), known.clone()], Some(dismissed.verdict)),
+    ] {
         assert_eq!(store.quarantine_verdict(&item.project, &signals).await.ok(), Some(expected), "{signals:?}");
     }
     let elsewhere = Project("elsewhere".to_owned());
     assert_eq!(store.quarantine_verdict(&elsewhere, &[known]).await.ok(), Some(None));
     let senders = store.quarantined_senders(&item.project).await.unwrap_or_default();
-    assert!(matches!(senders.as_slice(), [one] if (one.quarantined, one.released) == (0, 1)), "{senders:?}");
+    assert!(
+        matches!(senders.as_slice(), [one] if (one.quarantined, one.released, one.dismissed) == (1, 1, 1)),
+        "{senders:?}"
+    );
+    assert_eq!(store.effects(&item.project).await.map(|status| status.quarantined).ok(), Some(1), "one waits");
     store.close().await;
 }
 

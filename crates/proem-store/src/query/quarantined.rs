@@ -76,7 +76,8 @@ impl Store {
     }
 
     /// The worst verdict on any field of these signals in these revisions that is or was in quarantine; `None` if none
-    /// of them ever was.
+    /// of them ever was. What a person released is text from outside in which something was found, which is
+    /// [`Verdict::Flag`] and no more; what was dismissed stays what it was.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl Store {
         self.read(move |reader, _site| {
             let found = all(
                 reader,
-                "SELECT DISTINCT q.verdict AS verdict FROM json_each(?) s CROSS JOIN quarantined q \
+                "SELECT DISTINCT iif(q.state = 'released', 'flag', q.verdict) AS verdict FROM json_each(?) s CROSS JOIN quarantined q \
                  ON (q.project, q.signal, q.revision) = (?, s.value ->> 0, s.value ->> 1)",
                 (&signals, &project.0),
                 verdict,

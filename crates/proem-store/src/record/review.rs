@@ -6,8 +6,10 @@ use proem_guard::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::action::{NewAction, NewTransition};
 use super::content::HashedContent;
 use super::names::{Actor, Project};
+use super::triage::ArtefactEdit;
 
 /// Which escalation, within its project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -55,8 +57,19 @@ impl NewEscalation {
     pub const MOST: usize = 5;
 }
 
-/// What a person decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a decision does to an action, in the transaction that writes the decision.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DecisionEffect {
+    /// Nothing.
+    Nothing,
+    /// Something happens to an action that is there.
+    Transition(Box<NewTransition>),
+    /// An action is proposed.
+    Proposal(Box<NewAction>),
+}
+
+/// What a person decided, with what follows from it: all of it is written, or nothing.
+#[derive(Debug, Clone, PartialEq)]
 pub struct NewDecision {
     /// Which escalation.
     pub escalation: EscalationId,
@@ -70,6 +83,10 @@ pub struct NewDecision {
     pub option: String,
     /// The person's own words; empty if there are none.
     pub words: String,
+    /// What follows from it.
+    pub effect: DecisionEffect,
+    /// The version of the decision log that has it; `None` in a project without one.
+    pub log: Option<ArtefactEdit>,
 }
 
 /// That an escalation needs no decision any more.

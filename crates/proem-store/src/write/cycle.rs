@@ -111,13 +111,20 @@ impl Write for ArtefactEdit {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<ArtefactAnswer, Error> {
         person::must_be(&self.actor, "edits an artefact by hand")?;
-        let newest = newest(to.tables, &self.project, &self.version.kind)?;
-        if newest.saturating_add(1) != self.version.version {
+        if let Some(newest) = self.moved(to.tables)? {
             return Ok(ArtefactAnswer::Moved { newest });
         }
         let at = to.at(self.at);
         add(to.tables, &self.version, &Maker { project: &self.project, actor: &self.actor, at })?;
         Ok(ArtefactAnswer::Written)
+    }
+}
+
+impl ArtefactEdit {
+    /// The version of the newest, if this one does not follow it.
+    pub(super) fn moved(&self, tables: &Tables) -> Result<Option<u64>, Error> {
+        let newest = newest(tables, &self.project, &self.version.kind)?;
+        Ok((newest.saturating_add(1) != self.version.version).then_some(newest))
     }
 }
 

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use proem_engine::effect::TransitionRefused;
 use rusqlite::params;
 
 use super::content::contents;
 use super::person;
+use super::proposal::ProposalAnswer;
+use super::transition::TransitionAnswer;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{
-    EscalationId, EscalationState, EscalationWithdrawal, HashedContent, NewDecision, NewEscalation, Project,
+    DecisionEffect, EscalationId, EscalationState, EscalationWithdrawal, HashedContent, NewDecision, NewEscalation,
+    Project,
 };
 use crate::sqlite::{Tables, Transaction, Write};
 use crate::store::Store;
@@ -21,6 +25,22 @@ pub enum EscalationAnswer {
     Done,
     /// Nothing did, and nothing is written, for it stands there already.
     Stands(EscalationState),
+}
+
+/// What became of a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DecisionAnswer {
+    /// It is written, with everything that follows.
+    Done {
+        /// What became of the action that it proposes, if it proposes one.
+        proposal: Option<ProposalAnswer>,
+    },
+    /// Nothing is written, for it was decided or withdrawn before.
+    Stands(EscalationState),
+    /// Nothing is written, for what it does to an action is refused.
+    Refused(TransitionRefused),
+    /// Nothing is written, for somebody wrote a version of the decision log meanwhile.
+    LogMoved,
 }
 
 impl Store {
@@ -37,13 +57,14 @@ impl Store {
         Ok(answer)
     }
 
-    /// Writes what a person decided, if nobody has before.
+    /// Writes what a person decided and what follows from it, if nobody has decided before: no process can end between
+    /// the two.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] without such an escalation or option, [`Error::Conflict`] unless a person decides,
-    /// [`Error::Unusable`].
-    pub async fn decide(&self, decision: NewDecision) -> Result<EscalationAnswer, Error> {
+    /// [`Error::NotFound`] without such an escalation or option, [`Error::Conflict`] unless a person decides or if what
+    /// follows is not complete, [`Error::Unusable`].
+    pub async fn decide(&self, decision: NewDecision) -> Result<DecisionAnswer, Error> {
         failpoint::beside("before", "decision");
         let answer = self.write(decision).await?;
         failpoint::beside("after", "decision");
@@ -107,15 +128,15 @@ impl Write for NewEscalation {
 }
 
 impl Write for NewDecision {
-    type Answer = EscalationAnswer;
+    type Answer = DecisionAnswer;
     const NAME: &'static str = "decide";
 
-    fn write(&self, to: &mut Transaction<'_>) -> Result<EscalationAnswer, Error> {
+    fn write(&self, to: &mut Transaction<'_>) -> Result<DecisionAnswer, Error> {
         person::must_be(&self.actor, "decides")?;
         match state(to.tables, &self.project, &self.escalation)? {
             None => return Err(missing(&self.escalation)),
             Some(EscalationState::Open) => {}
-            Some(state) => return Ok(EscalationAnswer::Stands(state)),
+            Some(state) => return Ok(DecisionAnswer::Stands(state)),
         }
         let (project, id) = (&self.project.0, &self.escalation.0);
         let option = "SELECT 1 FROM escalation_options WHERE (project, escalation, id) = (?, ?, ?)";
@@ -124,6 +145,17 @@ impl Write for NewDecision {
                 format!("the escalation `{id}` has no option `{}`; look at it and take one that it has", self.option);
             return Err(Error::NotFound(why.into()));
         }
+        // What may be refused comes before anything is set: what is written in the same transaction goes on.
+        if let Some(log) = &self.log
+            && log.moved(to.tables)?.is_some()
+        {
+            return Ok(DecisionAnswer::LogMoved);
+        }
+        if let DecisionEffect::Transition(transition) = &self.effect
+            && let TransitionAnswer::Refused(refused) = transition.write(to)?
+        {
+            return Ok(DecisionAnswer::Refused(refused));
+        }
         let at = to.at(self.at);
         to.tables.execute(
             "INSERT INTO decisions (project, escalation, actor, at, option, words) VALUES (?, ?, ?, ?, ?, ?)",
@@ -131,7 +163,14 @@ impl Write for NewDecision {
         )?;
         let ended = "UPDATE escalations SET state = 'decided', ended = ? WHERE (project, id) = (?, ?)";
         to.tables.execute(ended, (at.0, project, id))?;
-        Ok(EscalationAnswer::Done)
+        let proposal = match &self.effect {
+            DecisionEffect::Proposal(action) => Some(action.write(to)?),
+            DecisionEffect::Nothing | DecisionEffect::Transition(_) => None,
+        };
+        if let Some(log) = &self.log {
+            log.write(to)?;
+        }
+        Ok(DecisionAnswer::Done { proposal })
     }
 }
 

@@ -51,6 +51,7 @@ keep! {
     a_signal_is_taken_in_once,
     a_stale_epoch_is_refused,
     an_approval_is_used_once,
+    a_decision_is_written_with_what_follows,
     an_escalation_is_decided_once,
     clearing_and_its_undo,
     credit_is_for_separate_days,

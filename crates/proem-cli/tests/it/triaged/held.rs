@@ -96,6 +96,25 @@ fn a_mail_for_an_attack_is_a_persons_to_send() {
     };
     assert!(["waiting", "refused"].contains(&state(0).as_str().unwrap()), "{}", state(0));
     assert_eq!(state(1), "held", "a signal beside the attack is held as any other");
+    // What a person lets in is kept out no more, and what rests on it still needs a yes.
+    let explained = |fixture: &Fixture| {
+        let mail = json!({
+            "action": "email_stakeholder", "target": "sam@corp.example", "causes": [causes(&report)[0]],
+            "fields": { "subject": "Login", "body": "The login page is done." },
+        });
+        fixture.write("other.json", mail.to_string());
+        let run = fixture.proem(&["policy", "explain", "other.json", "--json"]).json();
+        (run["ruling"].clone(), run["reasons"].to_string())
+    };
+    let (_, before) = explained(&fixture);
+    assert!(before.contains("blocked") || before.contains("quarantine"), "{before}");
+    while fixture.proem(&["triage", "status", "--json"]).json()["quarantined"] != 0 {
+        let (said, code) = answered(&fixture, &["queue", "quarantine", "1", "--release"], "y").unwrap();
+        assert!(code == 0 && said.contains("it is released"), "{said}");
+    }
+    let (ruling, after) = explained(&fixture);
+    assert!(ruling == "approval" && after.contains("`flag`"), "{ruling} {after}");
+    assert_eq!(fixture.proem(&["effects", "status", "--json"]).json()["quarantined"], 0);
     fixture.write("sponsor.eml", SPONSOR);
     swept(&mut fixture, begun + 31 * MINUTE);
     assert_eq!(sent(&fixture).len(), 1, "only the one that no attack caused");
