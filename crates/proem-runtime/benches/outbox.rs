@@ -56,6 +56,7 @@ fn mail(number: u64) -> (EffectKey, Vec<u8>) {
         to: vec![mailbox],
         subject: format!("Build {number} is red"),
         body: "A line of a mail as people write them.\n".repeat(20),
+        attachments: Vec::new(),
         date: Timestamp::UNIX_EPOCH,
     };
     (key, write(&draft, &key, "corp.example").unwrap())

@@ -12,7 +12,7 @@ use proem_engine::policy::{EffectRoute, Policy, ProposedAction};
 use proem_engine::run::Time;
 use proem_guard::check::{ActionField, FieldRole, Referent};
 use proem_guard::{LabelTree, Untrusted, show};
-use proem_runtime::effects::mail::{MailDraft, MailField, MailRefusal, Mailbox, write as write_mail};
+use proem_runtime::effects::mail::{MailAttachment, MailDraft, MailField, MailRefusal, Mailbox, write as write_mail};
 use proem_runtime::effects::request::{RequestRefusal, RequestTemplate, write as write_request};
 use proem_text::{Label, json};
 use serde_json::Value as Json;
@@ -35,6 +35,8 @@ pub enum DraftWay {
     Mail {
         /// The addresses.
         to: Vec<String>,
+        /// The names of the files that go with it.
+        files: Vec<String>,
     },
     /// As a request to the server of this name.
     Request {
@@ -120,10 +122,13 @@ fn mail(
     };
     let domain = from.rsplit_once('@').map(|(_, domain)| domain.to_owned()).unwrap_or_default();
     let mut fields = values(action.tree());
-    let mut to = vec![recipient(policy, action.target())?];
+    let (mut to, mut attachments) = (vec![recipient(policy, action.target())?], Vec::new());
     for (name, terms) in action.name().and_then(|name| policy.action(name)).into_iter().flat_map(|terms| &terms.fields)
     {
-        if terms.role == FieldRole::Recipient {
+        if let Some(file) = &terms.attachment {
+            let text = fields.remove(name).unwrap_or_default().into_iter().next();
+            attachments.extend(text.map(|text| MailAttachment { name: file.clone(), text }));
+        } else if terms.role == FieldRole::Recipient {
             for text in fields.remove(name).unwrap_or_default() {
                 to.push(recipient(policy, &Untrusted::new(text, Label::trusted()))?);
             }
@@ -135,6 +140,7 @@ fn mail(
         to,
         subject: field("subject"),
         body: field("body"),
+        attachments,
         date: Timestamp::from_millisecond(at.0).map_err(|_| configuration("the clock is out of range; set it"))?,
     };
     let bytes = write_mail(&draft, key, &domain).map_err(|refused| match refused {
@@ -148,7 +154,8 @@ fn mail(
         refused => DraftRefusal::Action(refused.to_string()),
     })?;
     let to = draft.to.into_iter().map(|mailbox| mailbox.address).collect();
-    Ok(ActionDraft { way: DraftWay::Mail { to }, bytes })
+    let files = draft.attachments.into_iter().map(|file| file.name).collect();
+    Ok(ActionDraft { way: DraftWay::Mail { to, files }, bytes })
 }
 
 /// A recipient as the policy writes it, whatever case or spelling the action has.

@@ -109,14 +109,19 @@ fn action(terms: &ActionTerms) -> Json {
 }
 
 fn field(terms: &FieldTerms) -> Json {
-    json!({
+    let mut field = json!({
         "role": role(terms.role),
         "required": terms.is_required,
         "list": terms.is_list,
         "max_bytes": terms.max_bytes,
         "one_of": terms.one_of,
         "templates": terms.templates.iter().map(super::TextTemplate::as_str).collect::<Vec<_>>(),
-    })
+    });
+    // A policy without files has the hash that it had before there were any.
+    if let (Some(name), Some(field)) = (&terms.attachment, field.as_object_mut()) {
+        field.insert("attachment".to_owned(), json!(name));
+    }
+    field
 }
 
 fn role(role: FieldRole) -> Json {

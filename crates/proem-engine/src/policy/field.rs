@@ -15,7 +15,8 @@ use super::{
 /// The most bytes of a value that names something, where the file doesn't say it.
 const NAMED: u32 = 2_048;
 
-const KEYS: [&str; 8] = ["role", "audience", "figures", "required", "list", "max_bytes", "one_of", "templates"];
+const KEYS: [&str; 9] =
+    ["role", "audience", "figures", "required", "list", "max_bytes", "one_of", "templates", "attachment"];
 const ROLES: [&str; 9] = ["recipient", "host", "url", "amount", "id", "folded-id", "number", "text", "plain"];
 const AUDIENCES: [&str; 4] = ["public", "external", "internal", "restricted"];
 
@@ -60,7 +61,7 @@ pub(super) fn read(reader: &mut TomlReader, value: Placed<'_>) -> Option<FieldTe
     }
     let role = role?;
     let is_text = matches!(role, FieldRole::FreeText(_));
-    for key in ["audience", "figures", "templates"] {
+    for key in ["audience", "figures", "templates", "attachment"] {
         if let Some(value) = table.get(key).filter(|_| !is_text) {
             reader.problem(format!("`{key}` is for fields of the role `text`; leave it out"), value.span());
         }
@@ -68,9 +69,32 @@ pub(super) fn read(reader: &mut TomlReader, value: Placed<'_>) -> Option<FieldTe
     if let Some(value) = table.get("one_of").filter(|_| role != FieldRole::Plain) {
         reader.problem("`one_of` is for fields of the role `plain`; leave it out", value.span());
     }
+    let attachment = table.get("attachment").and_then(|value| attachment(reader, value, is_list));
     let bytes = max_bytes.unwrap_or(if is_text { most } else { NAMED });
     let max_bytes = usize::try_from(bytes).unwrap_or(MAX_BODY);
-    Some(FieldTerms { role, is_required, is_list, max_bytes, one_of, templates })
+    Some(FieldTerms { role, is_required, is_list, max_bytes, one_of, templates, attachment })
+}
+
+/// The most characters of a file's name.
+const FILE_NAME: usize = 100;
+
+/// The name of the file as which a field goes with a mail: the policy's word, which no agent can choose.
+fn attachment(reader: &mut TomlReader, value: Placed<'_>, is_list: bool) -> Option<String> {
+    let name = reader.text(value)?;
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ._-".contains(&byte));
+    if name.is_empty() || name.starts_with('.') || !is_plain || name.len() > FILE_NAME {
+        let message = format!(
+            "this is no name of a file that goes with a mail; write at most {FILE_NAME} ASCII letters, digits, spaces, `.`, \
+             `_` and `-`, no path and no `.` at the beginning"
+        );
+        reader.problem(message, value.span());
+        return None;
+    }
+    if is_list {
+        reader.problem("`attachment` is for a field of one text; leave out `list`", value.span());
+        return None;
+    }
+    Some(name.to_owned())
 }
 
 fn role(word: &str, text: FreeText) -> Option<FieldRole> {

@@ -299,10 +299,21 @@ fn action(reader: &mut TomlReader, table: &DeTable<'_>, list: ActionList, place:
             reader.problem(message, value.span());
         }
     }
-    let mut fields = BTreeMap::new();
+    let (mut fields, mut files) = (BTreeMap::new(), BTreeSet::new());
     if let Some(named) = table.get("fields").and_then(|value| reader.table(value)) {
         for (name, value) in named {
-            fields.extend(field::read(reader, value).map(|terms| (name.get_ref().to_string(), terms)));
+            let Some(terms) = field::read(reader, value) else { continue };
+            if let Some(file) = &terms.attachment {
+                let is_carried = matches!(route, Some(EffectRoute::Mail)) && !BODY.contains(&&**name.get_ref());
+                if !is_carried {
+                    let message = "`attachment` is for fields of a mail beside `subject` and `body`; leave it out";
+                    reader.problem(message, value.span());
+                } else if !files.insert(file.to_ascii_lowercase()) {
+                    reader
+                        .problem(format!("another field goes as `{file}`, too; name the file otherwise"), value.span());
+                }
+            }
+            fields.insert(name.get_ref().to_string(), terms);
         }
     }
     Some(ActionTerms {
@@ -314,6 +325,9 @@ fn action(reader: &mut TomlReader, table: &DeTable<'_>, list: ActionList, place:
         fields,
     })
 }
+
+/// The fields of a mail that stand in it themselves.
+const BODY: [&str; 2] = ["subject", "body"];
 
 fn route(word: &str) -> Option<EffectRoute> {
     match word {

@@ -107,5 +107,6 @@ fn narrowed_field(ours: &FieldTerms, theirs: &FieldTerms) -> FieldTerms {
         max_bytes: ours.max_bytes.min(theirs.max_bytes),
         one_of: words,
         templates: ours.templates.intersection(&theirs.templates).cloned().collect(),
+        attachment: ours.attachment.clone(),
     }
 }

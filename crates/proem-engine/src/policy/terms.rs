@@ -94,6 +94,8 @@ pub struct FieldTerms {
     pub one_of: BTreeSet<String>,
     /// The texts that go automatically whatever the request held.
     pub templates: BTreeSet<TextTemplate>,
+    /// The name of the file as which a mail has it; `None` for what is no file.
+    pub attachment: Option<String>,
 }
 
 /// What the policy says about one action.

@@ -162,7 +162,7 @@ fn views(delivery: &DeliveryBytes<'_>) -> Vec<Vec<u8>> {
         OutboxForm::Mail => {
             let Some(message) = MessageParser::new().parse(delivery.bytes) else { return views };
             views.extend(message.subject().map(|subject| subject.as_bytes().to_vec()));
-            views.extend(message.body_text(0).map(|body| body.as_bytes().to_vec()));
+            views.extend(message.parts.iter().map(|part| part.contents().to_vec()));
             let people = [message.from(), message.to()].into_iter().flatten().flat_map(|list| list.iter());
             views.extend(people.filter_map(|person| person.name.as_ref().map(|name| name.as_bytes().to_vec())));
         }

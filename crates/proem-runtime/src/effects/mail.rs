@@ -4,7 +4,7 @@
 //! than [`MAX_LINE`], so that every mail server takes them as they are; what could begin a header or another recipient is
 //! refused and never cleaned, since a cleaned text is not what somebody approved.
 //!
-//! No blind copies and no attachments are written. An attachment's name is checked where an action has one.
+//! No blind copies are written. What goes along is text, in parts of its own behind the body; its names are plain ones.
 
 mod encoding;
 mod envelope;
@@ -12,6 +12,7 @@ mod envelope;
 mod tests;
 
 use core::fmt;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -33,6 +34,11 @@ pub const MAX_ADDRESS: usize = 254;
 /// What ends a line or moves within it, which a body may have.
 const BODY_CONTROLS: &str = "\r\n\t\u{2028}\u{2029}";
 
+/// The most files that go with a mail.
+pub const MAX_ATTACHMENTS: usize = 10;
+/// The most characters of the name of a file that goes with a mail, so that its header is one line.
+pub const MAX_FILE_NAME: usize = 100;
+
 /// An address with the name that is shown for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
@@ -53,8 +59,19 @@ pub struct MailDraft {
     pub subject: String,
     /// Its text.
     pub body: String,
+    /// The files that go with it, in this order.
+    pub attachments: Vec<MailAttachment>,
     /// When it was written.
     pub date: Timestamp,
+}
+
+/// A file that goes with a mail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailAttachment {
+    /// Its name: ASCII letters, digits, spaces, `.`, `_` and `-`.
+    pub name: String,
+    /// What it holds.
+    pub text: String,
 }
 
 /// A field of a mail.
@@ -74,6 +91,8 @@ pub enum MailField {
     Body,
     /// The name of an attachment.
     AttachmentName,
+    /// The text of an attachment.
+    Attachment,
 }
 
 impl fmt::Display for MailField {
@@ -86,6 +105,7 @@ impl fmt::Display for MailField {
             Self::Subject => "the subject",
             Self::Body => "the body",
             Self::AttachmentName => "the name of an attachment",
+            Self::Attachment => "an attachment",
         })
     }
 }
@@ -121,6 +141,21 @@ pub enum MailRefusal {
         /// Which one.
         field: MailField,
     },
+    /// A name that not every reader of mails takes as it is.
+    #[error(
+        "{field} has more than {MAX_FILE_NAME} characters, or others than ASCII letters, digits, spaces, `.`, `_` and \
+         `-`; name the file otherwise"
+    )]
+    FileName {
+        /// Which one.
+        field: MailField,
+    },
+    /// Two files of one name.
+    #[error("two attachments have one name; name each otherwise")]
+    SameName,
+    /// Too many files.
+    #[error("the mail has more than {MAX_ATTACHMENTS} attachments; send fewer")]
+    TooManyAttachments,
     /// Nobody to send it to.
     #[error("the mail has no recipient; name one")]
     NoRecipient,
@@ -150,6 +185,13 @@ pub fn write(draft: &MailDraft, key: &EffectKey, domain: &str) -> Result<Vec<u8>
     let id = key.message_id(domain).ok_or_else(|| MailRefusal::Domain { domain: domain.escape_debug().to_string() })?;
     check(draft)?;
     let date = encoding::date(&draft.date.to_zoned(TimeZone::UTC)).ok_or(MailRefusal::Date)?;
+    // Quoted-printable never has these two characters in a row, so that no text ends its part.
+    let boundary = format!("=_{}", key.to_string().chars().take(32).collect::<String>());
+    let kind = if draft.attachments.is_empty() {
+        vec![("Content-Type", TEXT.to_owned()), ("Content-Transfer-Encoding", ENCODING.to_owned())]
+    } else {
+        vec![("Content-Type", format!("multipart/mixed; boundary=\"{boundary}\""))]
+    };
     let mut mail = String::new();
     let recipients = draft.to.iter().map(encoding::mailbox).collect::<Vec<_>>().join(",\r\n ");
     for (name, value) in [
@@ -159,18 +201,38 @@ pub fn write(draft: &MailDraft, key: &EffectKey, domain: &str) -> Result<Vec<u8>
         ("To", recipients),
         ("Subject", encoding::unstructured("Subject: ".len(), &draft.subject)),
         ("MIME-Version", "1.0".to_owned()),
-        ("Content-Type", "text/plain; charset=utf-8".to_owned()),
-        ("Content-Transfer-Encoding", "quoted-printable".to_owned()),
-    ] {
+    ]
+    .into_iter()
+    .chain(kind)
+    {
         mail.push_str(name);
         mail.push_str(": ");
         mail.push_str(&value);
         mail.push_str("\r\n");
     }
     mail.push_str("\r\n");
-    mail.push_str(&encoding::quoted_printable(&draft.body));
+    if draft.attachments.is_empty() {
+        mail.push_str(&encoding::quoted_printable(&draft.body));
+        return Ok(mail.into_bytes());
+    }
+    let body = [(None, &draft.body)];
+    let files = draft.attachments.iter().map(|MailAttachment { name, text }| (Some(name), text));
+    for (name, text) in body.into_iter().chain(files) {
+        mail.push_str(&format!("--{boundary}\r\nContent-Type: {TEXT}\r\nContent-Transfer-Encoding: {ENCODING}\r\n"));
+        if let Some(name) = name {
+            // Checked to hold nothing that would end the quotes.
+            mail.push_str(&format!("Content-Disposition: attachment;\r\n filename=\"{name}\"\r\n"));
+        }
+        // The end of the line before a boundary belongs to the boundary (RFC 2046, 5.1.1).
+        mail.push_str(&format!("\r\n{}\r\n", encoding::quoted_printable(text)));
+    }
+    mail.push_str(&format!("--{boundary}--\r\n"));
     Ok(mail.into_bytes())
 }
+
+/// What every part of a mail is, and how it is written.
+const TEXT: &str = "text/plain; charset=utf-8";
+const ENCODING: &str = "quoted-printable";
 
 /// Checks the name of a file that goes with a mail.
 ///
@@ -181,7 +243,11 @@ pub fn check_attachment_name(name: &str) -> Result<(), MailRefusal> {
     let field = MailField::AttachmentName;
     check_text(field, name)?;
     let is_path = name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', ':']);
-    if is_path { Err(MailRefusal::Path { field }) } else { Ok(()) }
+    if is_path {
+        return Err(MailRefusal::Path { field });
+    }
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ._-".contains(&byte));
+    if is_plain && name.len() <= MAX_FILE_NAME { Ok(()) } else { Err(MailRefusal::FileName { field }) }
 }
 
 fn check(draft: &MailDraft) -> Result<(), MailRefusal> {
@@ -196,11 +262,28 @@ fn check(draft: &MailDraft) -> Result<(), MailRefusal> {
         check_mailbox(mailbox, MailField::ToName, MailField::To)?;
     }
     check_text(MailField::Subject, &draft.subject)?;
-    if draft.body.len() > MAX_BODY {
-        return Err(MailRefusal::TooLong { field: MailField::Body, most: MAX_BODY });
+    check_body(MailField::Body, &draft.body)?;
+    if draft.attachments.len() > MAX_ATTACHMENTS {
+        return Err(MailRefusal::TooManyAttachments);
     }
-    match draft.body.chars().find_map(|c| if BODY_CONTROLS.contains(c) { None } else { hazard(c) }) {
-        Some(found) => Err(MailRefusal::Injection { field: MailField::Body, found }),
+    let mut names = BTreeSet::new();
+    for MailAttachment { name, text } in &draft.attachments {
+        check_attachment_name(name)?;
+        check_body(MailField::Attachment, text)?;
+        // Many file systems don't tell capitals apart.
+        if !names.insert(name.to_ascii_lowercase()) {
+            return Err(MailRefusal::SameName);
+        }
+    }
+    Ok(())
+}
+
+fn check_body(field: MailField, text: &str) -> Result<(), MailRefusal> {
+    if text.len() > MAX_BODY {
+        return Err(MailRefusal::TooLong { field, most: MAX_BODY });
+    }
+    match text.chars().find_map(|c| if BODY_CONTROLS.contains(c) { None } else { hazard(c) }) {
+        Some(found) => Err(MailRefusal::Injection { field, found }),
         None => Ok(()),
     }
 }

@@ -164,9 +164,11 @@ fn consequence(item: &QueuedAction, action: &ProposedAction, policy: &Policy) ->
             let what = styled(YELLOW, "It can't be performed as it is:");
             return format!("{what} {}\n", plain(&problem.to_string()));
         }
-        Some(Ok(ActionDraft { way: DraftWay::Mail { to }, bytes })) => {
+        Some(Ok(ActionDraft { way: DraftWay::Mail { to, files }, bytes })) => {
             let people: Vec<String> = to.iter().map(|address| person(policy, address)).collect();
-            format!("a mail of {} bytes goes to {}", ui::grouped(bytes.len()), people.join(" and to "))
+            let files: Vec<String> = files.iter().map(|file| format!("`{}`", cut(file, 100))).collect();
+            let files = if files.is_empty() { String::new() } else { format!(" with {}", files.join(" and ")) };
+            format!("a mail of {} bytes{files} goes to {}", ui::grouped(bytes.len()), people.join(" and to "))
         }
         Some(Ok(ActionDraft { way: DraftWay::Request { server, .. }, bytes })) => {
             format!("a request of {} bytes goes to the server `{}`", ui::grouped(bytes.len()), cut(server, 60))

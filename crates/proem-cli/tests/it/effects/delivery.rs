@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpPlace, SmtpReaction, SmtpScript};
 use serde_json::{Value as Json, json};
 
-use super::scene::{KNOWN, LOGIN, MailServer, Office, id_of, plain};
+use super::scene::{KNOWN, LOGIN, MailServer, Office, POLICY, id_of, plain, received};
 
 /// What a server does, and what becomes of the action.
 struct Row {
@@ -71,6 +71,38 @@ fn check(rows: Vec<Row>) {
     }
     assert_eq!(office.listed().into_iter().collect::<BTreeSet<_>>(), need_a_person);
     assert_eq!(office.sweep().json()["changes"], json!([]), "what needs a person waits for one");
+}
+
+/// A file goes as its policy names it: shown before the yes, recorded with the mail, and received with exactly these bytes.
+#[test]
+fn a_file_goes_with_a_mail() {
+    let Some(office) = Office::open() else { return };
+    let server = ScriptedSmtp::start(SmtpScript::new(SmtpEncryption::None)).unwrap();
+    office.to_server(plain(&server));
+    let figures =
+        "fields.figures = { role = \"text\", audience = \"internal\", attachment = \"figures.csv\", max_bytes = 40 }\n";
+    office
+        .fixture
+        .configure("policy.toml", &POLICY.replace("[actions.reminder]", &format!("{figures}\n[actions.reminder]")));
+    let with = |text: &str| {
+        let mut note = office.note();
+        note["fields"]["figures"] = text.into();
+        office.propose(&note)
+    };
+    let id = with("week,points\n12,31\n").json()["id"].as_str().unwrap().to_owned();
+    let shown = office.fixture.proem(&["queue", "show", &id]);
+    assert!(shown.stdout().contains(" bytes with `figures.csv` goes to "), "{}", shown.stdout());
+    office.approve(std::slice::from_ref(&id));
+    assert_eq!(office.sweep().code(), 0);
+    let log = server.log();
+    assert_eq!(received(&log)[&id], 1);
+    let mail = String::from_utf8(log.mails[0].clone()).unwrap();
+    for part in ["multipart/mixed", "filename=\"figures.csv\"\r\n\r\nweek,points\r\n12,31\r\n\r\n--", "The last.\r\n"] {
+        assert!(mail.contains(part), "{part}: {mail}");
+    }
+    let long = with(&"x".repeat(41));
+    assert!(long.code() == 2 && long.stderr().contains("`figures` has more than 40 bytes"), "{}", long.transcript());
+    assert_eq!(office.states().values().filter(|state| *state == "executed").count(), 1);
 }
 
 #[test]

@@ -68,6 +68,41 @@ fields.kind = { role = "id", one_of = ["a"], templates = ["x"] }
     insta::assert_snapshot!(Policy::parse(wrong, "policy.toml").unwrap_err().to_string());
 }
 
+/// A file that goes with a mail has a name that the policy gives it and no agent: what is wrong with it is shown there.
+#[test]
+fn a_file_that_goes_along_is_named_by_the_policy() {
+    let policy = |fields: &str, perform: &str| {
+        let text = format!(
+            "version = 1\n[lists]\napproval = [\"report\"]\n[actions.report]\nperform = \"{perform}\"\n\
+             target = {{ role = \"recipient\" }}\nfields.body = {{ role = \"text\" }}\n{fields}"
+        );
+        Policy::parse(&text, "policy.toml")
+    };
+    let figures = "fields.figures = { role = \"text\", attachment = \"figures.csv\" }\n";
+    let named = policy(figures, "mail").unwrap();
+    assert_eq!(named.action("report").unwrap().fields["figures"].attachment.as_deref(), Some("figures.csv"));
+    assert_ne!(named.hash(), policy(&figures.replace(".csv", ".txt"), "mail").unwrap().hash());
+    let mut said = String::new();
+    for name in ["../figures.csv", ".figures", "", "a\\r\\nBcc: eve@evil.example", "figures.csv; x", &"f".repeat(101)] {
+        let field = format!("fields.figures = {{ role = \"text\", attachment = \"{name}\" }}");
+        said.push_str(&format!("{}\n\n", policy(&field, "mail").unwrap_err()));
+    }
+    for (fields, perform) in [
+        (figures, "inside"),
+        ("fields.subject = { role = \"text\", attachment = \"a.txt\" }", "mail"),
+        ("fields.figures = { role = \"text\", list = true, attachment = \"a.txt\" }", "mail"),
+        ("fields.figures = { role = \"id\", attachment = \"a.txt\" }", "mail"),
+        (
+            "fields.a = { role = \"text\", attachment = \"a.txt\" }\n\
+             fields.b = { role = \"text\", attachment = \"A.txt\" }",
+            "mail",
+        ),
+    ] {
+        said.push_str(&format!("{}\n\n", policy(fields, perform).unwrap_err()));
+    }
+    insta::assert_snapshot!(said);
+}
+
 #[test]
 fn what_is_no_toml_is_shown_alone() {
     insta::assert_snapshot!(Policy::parse("version = \nlevle = 5", "policy.toml").unwrap_err().to_string());

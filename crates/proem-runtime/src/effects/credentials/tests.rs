@@ -81,6 +81,7 @@ fn mail(subject: &str, body: &str) -> Vec<u8> {
         to: vec![mailbox],
         subject: subject.to_owned(),
         body: body.to_owned(),
+        attachments: Vec::new(),
         date: Timestamp::UNIX_EPOCH,
     };
     mail::write(&draft, &EffectKey::of_bytes([1; 32]), "corp.example").unwrap()

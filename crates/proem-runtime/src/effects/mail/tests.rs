@@ -17,6 +17,7 @@ fn draft() -> MailDraft {
         to: vec![mailbox("", "ana@corp.example"), mailbox("Bo \"B\" Lee", "bo@corp.example")],
         subject: "Build is red".to_owned(),
         body: "Hello,\n.the build = red.\nFrom here on €\n".to_owned(),
+        attachments: Vec::new(),
         date: "2026-11-23T18:44:10Z".parse().unwrap(),
     }
 }
@@ -128,6 +129,50 @@ fn attachments_are_named_like_files_of_one_folder() {
     for name in ["", "../a", "..", "a/b", "a\\b", ".hidden", "/etc/passwd", "C:a"] {
         assert_eq!(check_attachment_name(name).unwrap_err().to_string(), expected, "{name}");
     }
+    for name in ["a\";b", "résumé.txt", &"a".repeat(101)] {
+        let said = check_attachment_name(name).unwrap_err().to_string();
+        assert!(said.contains("others than ASCII letters"), "{said}");
+    }
+}
+
+fn file(name: &str, text: &str) -> MailAttachment {
+    MailAttachment { name: name.to_owned(), text: text.to_owned() }
+}
+
+#[test]
+fn files_that_go_along_are_checked_and_stand_behind_the_body() {
+    let attach = |files: Vec<MailAttachment>| move |draft: &mut MailDraft| draft.attachments = files;
+    check(attach(vec![file("a.txt", "x"), file("A.TXT", "y")]), "two attachments have one name; name each otherwise");
+    check(
+        attach(vec![file("a.txt", "\0")]),
+        "an attachment contains a NUL character, which could begin a header of its own; take it out",
+    );
+    check(
+        attach(vec![file("a.txt", &"x".repeat(MAX_BODY + 1))]),
+        "an attachment has more than 262144 bytes; shorten it",
+    );
+    let many = (0..=MAX_ATTACHMENTS).map(|number| file(&format!("{number}.txt"), "")).collect();
+    check(attach(many), "the mail has more than 10 attachments; send fewer");
+    check(
+        attach(vec![file("a.txt\r\nBcc: eve@evil.example", "")]),
+        "the name of an attachment contains a line break, which could begin a header of its own; take it out",
+    );
+
+    let ending = "--=_abababababababababababababababab--";
+    let mut draft = draft();
+    attach(vec![file("figures.csv", &format!("a,b\n{ending}\n.€\n")), file("empty.txt", "")])(&mut draft);
+    let mail = write(&draft, &key(), "corp.example").unwrap();
+    assert_eq!(MailEnvelope::of(&mail).unwrap().to, ["ana@corp.example", "bo@corp.example"]);
+    let message = MessageParser::new().parse(&mail).unwrap();
+    assert_eq!(lines(&message.body_text(0).unwrap()), lines(&draft.body));
+    let files: Vec<_> = message.attachments().collect();
+    let found = files.iter().map(|part| {
+        let text = String::from_utf8(part.contents().to_vec()).unwrap();
+        (mail_parser::MimeHeaders::attachment_name(*part).unwrap().to_owned(), lines(&text))
+    });
+    let expected = draft.attachments.iter().map(|file| (file.name.clone(), lines(&file.text)));
+    assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    assert_eq!(message.text_body_count(), 1);
 }
 
 #[test]

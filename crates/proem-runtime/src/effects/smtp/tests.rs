@@ -24,6 +24,7 @@ fn mail() -> Vec<u8> {
         to: vec![mailbox("ana@corp.example"), mailbox("bo@corp.example")],
         subject: "x".to_owned(),
         body: "one\n.two\nthree\n".to_owned(),
+        attachments: Vec::new(),
         date: Timestamp::UNIX_EPOCH,
     };
     write(&draft, &EffectKey::of_bytes([1; 32]), "corp.example").unwrap()
