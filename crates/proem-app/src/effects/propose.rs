@@ -134,7 +134,8 @@ impl ActionDesk<'_> {
     /// What of an action is written down.
     pub(super) fn new_action(&self, action: &ProposedAction, decision: &Decision) -> Result<NewProposal, Error> {
         let (key, claims) = match action.key(&self.owner.0, &self.policy) {
-            Ok((key, claims)) if keeps_texts(self.project) => (key, claims),
+            // A credential stands in no record, not even in that of a refusal.
+            Ok((key, claims)) if keeps_texts(self.project) && !decision.finds_credential() => (key, claims),
             key => return Ok(NewProposal::Unwritten(key.ok().map(|(key, _)| key))),
         };
         let at = when::now();
@@ -297,7 +298,7 @@ impl ActionDesk<'_> {
             action: key,
             reason: case(
                 &reasons.join("; "),
-                if key.is_none() { Some(action) } else { None },
+                if key.is_none() && !decision.finds_credential() { Some(action) } else { None },
             ),
             sensitivity: "no_deadline".to_owned(),
             deadline: None,

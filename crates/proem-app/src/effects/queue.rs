@@ -168,6 +168,13 @@ impl ActionDesk<'_> {
         verdict: QueueVerdict,
         breadth: ApprovalBreadth,
     ) -> Result<Transition, Error> {
+        if let QueueVerdict::Edit(action) = &verdict {
+            let decision = self.first_ruling(action).await?;
+            if decision.finds_credential() {
+                let reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
+                return Err(Error::negative(format!("nothing was changed: {}", reasons.join("; "))));
+            }
+        }
         match self.store.transit(self.spoken_of(operator, seen, verdict, breadth)?).await? {
             TransitionAnswer::Made(transition) => Ok(*transition),
             TransitionAnswer::Refused(refused) => Err(Error::negative(refused.to_string())),

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use proem_guard::check::{
     ActionField, ApprovalNeed, CaseSensitivity, Confidence, FieldRole, HoldMinutes, Reach, Referent,
 };
-use proem_guard::{LabelMap, LabelScalar, LabelTree, TreeDifference, TreeName, Untrusted, differences, show};
+use proem_guard::{
+    LabelMap, LabelScalar, LabelTree, TreeDifference, TreeName, Untrusted, credential, differences, show,
+};
 use proem_text::{Label, json::compact};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -227,6 +229,21 @@ impl ProposedAction {
         let causes = self.signals();
         let parts = KeyParts { project, action: name, target, causes: &causes };
         Ok((EffectKey::new(&parts)?, SignalClaim::of(&parts)?))
+    }
+
+    /// Whether any text of it has a credential by its shape, wherever it stands.
+    pub(super) fn has_credential(&self) -> bool {
+        fn has(tree: &LabelTree) -> bool {
+            let found = |text: &String| !credential::find(text).is_empty();
+            match tree {
+                LabelTree::Text(text) => found(text),
+                LabelTree::Outside(text) | LabelTree::Flagged(text) => text.measure(found),
+                LabelTree::List(list) => list.iter().any(has),
+                LabelTree::Map(map) => map.iter().any(|(_, field)| has(field)),
+                _ => false,
+            }
+        }
+        has(&self.tree)
     }
 
     /// Every value of every field that the policy knows, with its path.

@@ -8,6 +8,7 @@ use proem_guard::check::{
     Action, ActionCheck, ActionField, ActionRule, ActionViolation, ApprovalNeed, CheckContext, Confidence, FieldRole,
     HoldMinutes, Reach, Referent, ReferentKind, Strictness, TrustedExcerpt, check, tighten,
 };
+use proem_guard::credential;
 use proem_text::{Label, Secrecy};
 
 use super::{
@@ -108,6 +109,9 @@ fn refused(request: &DecisionRequest<'_>, mut grounds: DecisionGrounds) -> Decis
         (AutomaticCondition::Allowlist, DecisionReason::Unknown, RefusalNotice::Escalated)
     };
     grounds.against(condition, Stance::Refusal, reason);
+    if request.action.has_credential() {
+        grounds.add(Stance::Refusal, DecisionReason::Credential("fields".to_owned()));
+    }
     grounds.unmet(HoldCondition::ChecksPass);
     let confidence = ActionConfidence::new(ActionList::Never, is_denied, request.sources, request.past);
     let reach = tighten(request.action.assessment().reach.as_ref(), Reach::Internal);
@@ -130,6 +134,10 @@ fn look<'a>(
             grounds.against(AutomaticCondition::KnownRecipients, Stance::Approval, reason);
             grounds.unmet(HoldCondition::ChecksPass);
         }
+    }
+    for value in values.iter().filter(|value| value.text.measure(|text| !credential::find(text).is_empty())) {
+        grounds.unmet(HoldCondition::ChecksPass);
+        grounds.add(Stance::Refusal, DecisionReason::Credential(value.path.to_string()));
     }
     let reach = tighten(request.action.assessment().reach.as_ref(), computed);
     if reach == Reach::External {

@@ -6,8 +6,15 @@ use proem_text::hex;
 use serde_json::{Value as Json, json};
 
 use super::decision::{Decision, RefusalNotice, Ruling};
+use super::reason::DecisionReason;
 
 impl Decision {
+    /// Whether a text of the action has a credential, so that no record may have it.
+    #[must_use]
+    pub fn finds_credential(&self) -> bool {
+        self.reasons.iter().any(|reason| matches!(reason, DecisionReason::Credential(_)))
+    }
+
     /// The decision as JSON. What it quotes of the action went through `guard::show`; a permit is not part of it.
     #[must_use]
     pub fn to_json(&self) -> Json {

@@ -17,6 +17,8 @@ pub enum DecisionReason {
     Unknown,
     /// It doesn't have the fields that the policy declares.
     Malformed(String),
+    /// The text of this field has a credential by its shape.
+    Credential(String),
     /// A cause of it was blocked.
     Blocked,
     /// It breaks a rule at this field.
@@ -76,6 +78,7 @@ impl DecisionReason {
             Self::Never => "never",
             Self::Unknown => "unknown",
             Self::Malformed(_) => "malformed",
+            Self::Credential(_) => "credential",
             Self::Blocked => "blocked",
             Self::Breach { .. } => "breach",
             Self::ApprovalListed => "approval-listed",
@@ -103,6 +106,12 @@ impl fmt::Display for DecisionReason {
             Self::Never => f.write_str("it is never taken; do it by hand, or change the policy"),
             Self::Unknown => f.write_str("no list of the policy has it; name it on one"),
             Self::Malformed(problem) => f.write_str(problem),
+            Self::Credential(field) => {
+                write!(
+                    f,
+                    "`{field}` has a credential, which no action may hold; take it out, and change it where it is used"
+                )
+            }
             Self::Blocked => f.write_str("a cause of it was blocked; look at the signal"),
             Self::Breach { field, rule } => {
                 write!(f, "`{field}` breaks `{}`; expected {}", rule.as_str(), rule.expectation())

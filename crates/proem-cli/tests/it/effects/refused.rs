@@ -60,6 +60,28 @@ fn recipients_and_fields_that_nobody_knows() {
     assert!(office.in_outbox().is_empty());
 }
 
+/// A credential is refused at every door, and no record has it.
+#[test]
+fn a_credential_in_a_text() {
+    let Some(office) = Office::open() else { return };
+    let key = format!("AKIA{}", "Q3ZK2WD7XV4LM5PB");
+    let run = proposed(&office, |note| note["fields"]["body"] = format!("Use {key} for it.").into());
+    assert!(run.code() == 1 && run.stdout().contains("`body` has a credential"), "{}", run.transcript());
+    let unknown = |note: &mut Json| {
+        note["action"] = "shout".into();
+        note["fields"]["body"] = format!("Use {key} for it.").into();
+    };
+    assert_eq!(proposed(&office, unknown).code(), 1);
+    assert!(office.listed().is_empty());
+    let id = office.noted();
+    let left = office.decide(&["queue", "edit", &id, "--set", &format!("body=Use {key} for it.")], "y\n").unwrap();
+    assert!(left.code == Some(1) && left.shown.contains("nothing was changed: `body` has"), "{}", left.shown);
+    for end in ["", "-wal"] {
+        let records = fs::read(office.fixture.base.join(format!("state/proem/records.db{end}"))).unwrap_or_default();
+        assert!(!records.windows(key.len()).any(|window| window == key.as_bytes()), "records.db{end}");
+    }
+}
+
 #[test]
 fn headers_within_a_text() {
     let Some(office) = Office::open() else { return };

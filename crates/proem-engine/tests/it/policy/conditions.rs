@@ -1,12 +1,15 @@
 //! The seven conditions, what tightens, and the order, case by case.
 
+use proem_engine::assembly::{Appendix, Assembly, PromptId};
+use proem_engine::call::{AnswerForm, Arrival, Request};
 use proem_engine::policy::{
-    ActionPast, AutonomyLevel, CauseVerdict, DecisionMoment, EffectSwitch, Policy, Ruling, SourceAgreement,
-    SourceConflict, VerdictBasis,
+    ActionPast, AutonomyLevel, CauseVerdict, DecisionMoment, EffectSwitch, Policy, ProposedAction, Ruling,
+    SourceAgreement, SourceConflict, VerdictBasis,
 };
-use proem_guard::Verdict;
+use proem_engine::tokens::OpenAi;
 use proem_guard::check::HoldMinutes;
-use proem_text::Audience;
+use proem_guard::{Untrusted, Verdict};
+use proem_text::{Audience, Label};
 use serde_json::{Value as Json, json};
 
 use super::scene::{PROMPT, Scene, causes, comment, line, mail, policy, read, status};
@@ -41,6 +44,53 @@ fn each_condition_breaks_alone() {
         scene.policy = Policy::parse(&text, "policy.toml").unwrap();
         action["fields"]["cc"] = json!([]);
     });
+}
+
+#[test]
+fn a_credential_goes_nowhere_whoever_said_yes() {
+    let key = format!("AKIA{}", "Q3ZK2WD7XV4LM5PB");
+    for (field, moment) in [
+        ("body", DecisionMoment::Proposal),
+        ("subject", DecisionMoment::ApprovedExecution { approved_at: AutonomyLevel::Tactical }),
+    ] {
+        let mut action = mail();
+        action["fields"][field] = format!("The key is {key}.").into();
+        let scene = Scene { moment, ..Scene::new() };
+        let decision = scene.decide(action);
+        assert!(decision.finds_credential());
+        assert_eq!(line(&decision), "refusal: credential", "{field}");
+        let words = decision.reasons[0].to_string();
+        assert!(words.contains(field) && !words.contains(&key), "{words}");
+    }
+}
+
+/// What a model says after it has read trusted texts alone carries the model, so that its free text is foreign: what a
+/// score alone says of it asks for approval, and a hold is not shortened below its least.
+#[test]
+fn a_models_text_is_foreign_whatever_it_read() {
+    let prompt = PromptId { agent: "a".into(), name: "b".into(), version: "1.0.0".into(), closure: String::new() };
+    let mut assembly = Assembly { prompt, sections: Vec::new(), boundaries: Vec::new(), output_tokens: 100 };
+    assembly.append("task", Appendix::Ours("Write to Ada."), &OpenAi::O200k);
+    let request = Request {
+        model: "m".into(),
+        assembly,
+        answer: AnswerForm::Text,
+        temperature_percent: None,
+        arrival: Arrival::Whole,
+        inquiry: None,
+    };
+    let check = |label: Label, expected: [&str; 2]| {
+        let mut scene = Scene { request: label.clone(), ..Scene::new() };
+        let action = ProposedAction::read(&Untrusted::new(mail(), label), &scene.policy).unwrap();
+        scene.past.approvals = 20;
+        let held = line(&scene.decide_read(&action));
+        scene.verdict = CauseVerdict { worst: Verdict::Flag, basis: VerdictBasis::ScoreAlone };
+        let flagged = line(&scene.decide_read(&action));
+        assert_eq!([held.as_str(), flagged.as_str()], expected);
+    };
+    check(request.label(), ["hold 5: shorter-hold, held", "approval: flagged, shorter-hold"]);
+    // The same without the model's part in it.
+    check(Label::trusted(), ["hold 1: shorter-hold, held", "hold 1: shorter-hold, held"]);
 }
 
 #[test]
