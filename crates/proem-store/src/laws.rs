@@ -33,7 +33,7 @@ pub use self::ledger::{
     the_ledgers_time_never_goes_back, unknown_settles_in_full,
 };
 pub use self::lines::{
-    a_purge_takes_what_belongs_to_its_runs, clearing_and_its_undo,
+    a_purge_takes_what_belongs_to_its_runs, an_answer_keeps_what_was_shown_and_said, clearing_and_its_undo,
     each_prompt_has_its_own_results, events_are_only_added, every_line_has_project_and_actor,
 };
 pub use self::order::{

@@ -254,6 +254,8 @@ impl<'k> Recording<'k> {
             question: words(&question.text),
             options: question.options.iter().map(words).collect(),
             answer: answer.option.and_then(|option| u32::try_from(option).ok()),
+            shown: answer.shown.map(|shown| shown.to_string()),
+            words: answer.words.as_ref().map(words),
         };
         self.kept.store.approve(questions.iter().zip(answers).map(approval).collect()).await
     }

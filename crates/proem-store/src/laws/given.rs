@@ -267,6 +267,8 @@ impl LawSamples {
             question: "Send it?".to_owned(),
             options: vec!["yes".to_owned(), "no".to_owned()],
             answer: Some(1),
+            shown: Some("5e".repeat(32)),
+            words: Some("they know".to_owned()),
         }
     }
 }

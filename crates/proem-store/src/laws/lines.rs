@@ -6,7 +6,7 @@ use proem_engine::profile::{Completeness, Issue, Quality};
 use proem_engine::run::Time;
 
 use super::given::{Backend, LawSamples, number};
-use crate::record::{AttemptUsage, Evaluation, NewFeedback, RunFinish};
+use crate::record::{AttemptUsage, Evaluation, NewApproval, NewFeedback, RunFinish};
 use crate::{Clearing, ClearingWay, Correction, Purge, Store};
 
 /// Events are only added, one at least with everything that is written; usage is never changed.
@@ -35,6 +35,24 @@ pub async fn events_are_only_added(backend: &impl Backend) {
     for sql in ["UPDATE events SET what = 'nothing'", "DELETE FROM events", "UPDATE usage SET tokens = 0"] {
         assert!(backend.execute(sql).await.is_err(), "`{sql}` was done");
     }
+    store.close().await;
+}
+
+/// An answer is kept with the hash of what was shown, and with what the person said to it.
+///
+/// # Panics
+///
+/// If it is not.
+pub async fn an_answer_keeps_what_was_shown_and_said(backend: &impl Backend) {
+    let store = backend.open().await;
+    LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
+    let answered = LawSamples.approval(1);
+    let nobody = NewApproval { answer: None, shown: None, words: None, ..answered.clone() };
+    assert!(store.approve(vec![answered.clone(), nobody]).await.is_ok());
+    let kept = store.run(&answered.run).await.map(|run| run.approvals);
+    let kept = kept.unwrap_or_default().into_iter().map(|row| (row.answer, row.shown, row.words));
+    let expected = [(answered.answer, answered.shown, answered.words), (None, None, None)];
+    assert_eq!(kept.collect::<Vec<_>>(), expected);
     store.close().await;
 }
 

@@ -153,6 +153,10 @@ pub struct ApprovalRow {
     pub options: Vec<String>,
     /// Which of them was.
     pub answer: Option<u32>,
+    /// The hash of everything that was shown; `None` if nobody could be asked, and of what an older form has.
+    pub shown: Option<String>,
+    /// What the person said to it.
+    pub words: Option<String>,
 }
 
 impl Store {
@@ -338,7 +342,7 @@ pub(super) fn feedback_row(row: &Row<'_>) -> Result<FeedbackRow, ReadFault> {
 }
 
 fn approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, ReadFault> {
-    let asked = "SELECT at, actor, question, options, answer FROM approvals WHERE run = ? ORDER BY seq";
+    let asked = "SELECT at, actor, question, options, answer, shown, words FROM approvals WHERE run = ? ORDER BY seq";
     all(reader, asked, [&id.0], |row| {
         Ok(ApprovalRow {
             at: Time(get(row, "at")?),
@@ -346,6 +350,8 @@ fn approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, ReadFa
             question: get(row, "question")?,
             options: json(row, "options")?,
             answer: count_or_null(row, "answer")?,
+            shown: get(row, "shown")?,
+            words: get(row, "words")?,
         })
     })
 }

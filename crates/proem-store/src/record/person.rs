@@ -40,4 +40,8 @@ pub struct NewApproval {
     pub options: Vec<String>,
     /// Which of them was; `None` if nobody could be asked.
     pub answer: Option<u32>,
+    /// The hash of everything that was shown, in hexadecimal digits; `None` if nobody could be asked.
+    pub shown: Option<String>,
+    /// What the person said to it.
+    pub words: Option<String>,
 }

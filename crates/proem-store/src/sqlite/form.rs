@@ -12,13 +12,14 @@ use crate::error::{Error, Unusable};
 use crate::failpoint;
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 6] = [
+const FORMS: [&str; 7] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
     include_str!("../../migrations/0004.sql"),
     EFFECTS,
     concat!(include_str!("../../migrations/0006.sql"), include_str!("../../migrations/0006-actions.sql")),
+    include_str!("../../migrations/0007.sql"),
 ];
 
 /// What form 5 adds: tables of its own, and nothing else.
@@ -49,6 +50,13 @@ const READABLE: &str = "CREATE TEMP VIEW calls AS SELECT c.*, \
     WHERE (o.quality, o.completeness, o.risks) = ('high', 'complete', '[]') AND c.state = 'answered';
     CREATE TEMP VIEW failures AS SELECT f.*, 'answer' AS source FROM main.failures f \
     WHERE EXISTS (SELECT 1 FROM outcomes o WHERE o.run = f.run AND o.agent = f.agent)";
+
+/// The form from which on an answer has the hash of what was shown and the person's words.
+const ANSWERS: i64 = 7;
+
+/// Lets a store of a form before [`ANSWERS`] be read as one of the newest.
+const READABLE_ANSWERS: &str =
+    "CREATE TEMP VIEW approvals AS SELECT a.*, NULL AS shown, NULL AS words FROM main.approvals a";
 
 /// The newest form.
 pub(crate) fn newest() -> i64 {
@@ -99,6 +107,9 @@ pub(crate) fn make_readable(tables: &Tables) -> Result<(), Error> {
     let form = check(tables)?;
     if form < RESULTS {
         tables.script(READABLE)?;
+    }
+    if form < ANSWERS {
+        tables.script(READABLE_ANSWERS)?;
     }
     for (_, statements) in ADDED.iter().filter(|(added, _)| form < *added) {
         // Nothing of the kind is in it: empty tables of this connection's stand before those that are missing. An index

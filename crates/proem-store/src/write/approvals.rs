@@ -1,6 +1,7 @@
 //! What a run asked and what was answered.
 
 use proem_text::json::compact;
+use rusqlite::params;
 use serde_json::json;
 
 use super::event::RunEvent;
@@ -36,9 +37,19 @@ fn write(to: &mut Transaction<'_>, approval: &NewApproval) -> Result<(), Error> 
     must_be_there(to.tables, run)?;
     let options = compact(&json!(approval.options));
     to.tables.execute(
-        "INSERT INTO approvals (run, project, actor, at, step, question, options, answer) \
-         SELECT id, project, ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?",
-        (&actor, at.0, approval.step, &approval.question, options, approval.answer, &run.0),
+        "INSERT INTO approvals (run, project, actor, at, step, question, options, answer, shown, words) \
+         SELECT id, project, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?",
+        params![
+            actor,
+            at.0,
+            approval.step,
+            approval.question,
+            options,
+            approval.answer,
+            approval.shown,
+            approval.words,
+            run.0
+        ],
     )?;
     let details = json!({ "step": approval.step, "answer": approval.answer, "actor": actor });
     RunEvent { run, at, what: "answered", details }.write(to.tables)

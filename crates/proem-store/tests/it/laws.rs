@@ -52,6 +52,7 @@ keep! {
     a_stale_epoch_is_refused,
     an_approval_is_used_once,
     a_decision_is_written_with_what_follows,
+    an_answer_keeps_what_was_shown_and_said,
     an_escalation_is_decided_once,
     clearing_and_its_undo,
     credit_is_for_separate_days,

@@ -36,6 +36,9 @@ const OUTCOMES: &str =
     "SELECT run, project, actor, at, agent, kind, quality, completeness, risks FROM outcomes ORDER BY run";
 const FAILURES: &str = "SELECT seq, run, project, actor, at, agent, kind, issue, cleared FROM failures";
 
+/// The columns that answers have in form 1.
+const APPROVALS: &str = "SELECT seq, run, project, actor, at, step, question, options, answer FROM approvals";
+
 /// The columns that calls have in form 1.
 const CALLS: &str = "SELECT run, effect, project, actor, at, model, endpoint, tool, body, pieces, ended, state, \
                      result, finish, repairs, problems, dropped FROM calls";
@@ -58,7 +61,8 @@ fn rows(sqlite: &Sqlite, sql: &str) -> Vec<String> {
 
 /// What reads a table with the columns of form 1 alone.
 fn columns(table: &str) -> String {
-    let named = [("calls", CALLS), ("spend", SPEND), ("outcomes", OUTCOMES), ("failures", FAILURES)];
+    let named =
+        [("calls", CALLS), ("spend", SPEND), ("outcomes", OUTCOMES), ("failures", FAILURES), ("approvals", APPROVALS)];
     let named = named.iter().find(|(name, _)| *name == table).map(|(_, sql)| (*sql).to_owned());
     named.unwrap_or_else(|| format!("SELECT * FROM {table}"))
 }
@@ -125,9 +129,9 @@ async fn an_older_form_is_brought_to_the_newest() {
     let opened = sqlite.opened(StoreAccess::Write).await;
     assert_eq!(
         opened.notes,
-        ["the records were upgraded from format version 1 to 6; older versions of Proem can't open them any more"]
+        ["the records were upgraded from format version 1 to 7; older versions of Proem can't open them any more"]
     );
-    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (6, 6));
+    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (7, 7));
     for (table, before) in before.iter().filter(|(table, _)| table != "epochs") {
         assert_eq!(&rows(&sqlite, &columns(table)), before, "{table}");
     }
@@ -223,7 +227,7 @@ async fn an_older_form_is_read_as_it_is() {
     assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
     // Another process upgrades it meanwhile; who reads goes on.
     let writes = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 6);
+    assert_eq!(form(&sqlite).await, 7);
     assert_eq!(read(&opened.store).await, as_it_was);
     assert_eq!(read(&writes).await, as_it_was);
     writes.close().await;
@@ -243,7 +247,7 @@ async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_ad
     let as_it_was = read(&opened.store).await;
     assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true), "it left no trace");
     opened.store.adopt(LawSamples.actor(), Time(1)).await.unwrap();
-    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (6, true));
+    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (7, true));
     LawSamples.whole(&opened.store, 9, Quality::High).await;
     opened.store.close().await;
     assert_eq!(integrity(&sqlite), "ok");
@@ -259,7 +263,7 @@ async fn many_that_open_it_at_once_do_it_once() {
         LawSamples.whole(&opened.store, run, Quality::High).await;
         opened.store.close().await;
     }
-    assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (6, "ok"));
+    assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (7, "ok"));
     assert_eq!(sqlite.number("SELECT count(*) FROM calls WHERE prompt = 'change'").await, 11);
 }
 
@@ -286,7 +290,7 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
     drop(lock);
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 6);
+    assert_eq!(form(&sqlite).await, 7);
     assert_eq!(sqlite.number("SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
 }
 
@@ -303,7 +307,7 @@ async fn a_process_upgrades() {
         }
     };
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 6);
+    assert_eq!(form(&sqlite).await, 7);
 }
 
 #[tokio::test]
@@ -321,7 +325,7 @@ async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
     assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (1, "ok"));
     assert!(everything(&sqlite) == before, "nothing is lost");
     let store = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 6);
+    assert_eq!(form(&sqlite).await, 7);
     LawSamples.whole(&store, 9, Quality::High).await;
     store.close().await;
     assert_eq!(integrity(&sqlite), "ok");

@@ -386,6 +386,9 @@ impl RunPage<'_> {
             self.out.push('\n');
             self.wrapped((BOLD, "asked: "), &cut(&approval.question, 140), 7);
             self.line(&format!("  {answer} ({})", cut(&approval.actor, 34)));
+            if let Some(words) = approval.words.as_deref().filter(|words| !words.is_empty()) {
+                self.wrapped((DIM, "  because: "), &cut(words, 140), 11);
+            }
         }
         for feedback in &self.shown.run.feedback {
             let style = if feedback.verdict == "good" { GREEN } else { RED };

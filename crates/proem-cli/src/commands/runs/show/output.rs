@@ -31,7 +31,7 @@ pub(super) fn output(shown: &RunView<'_>) -> Json {
         .map(|one| {
             json!({
                 "at": when::rfc3339(one.at), "actor": one.actor, "question": one.question,
-                "options": one.options, "answer": one.answer,
+                "options": one.options, "answer": one.answer, "shown": one.shown, "words": one.words,
             })
         })
         .collect();
