@@ -86,6 +86,32 @@ pub(crate) const fn write(name: &str, path: &std::path::Path) -> Result<(), Erro
     Ok(())
 }
 
+/// The name of a new file, such as an outbox's, for [`full`]; any other is a transition's.
+pub const NEW_FILE: &str = "new-file";
+
+/// Fails as a full disk does if `PROEM_FAILPOINT` is `full:` and a list of names with commas that has this one.
+///
+/// # Errors
+///
+/// `ENOSPC`, if so.
+#[cfg(feature = "failpoints")]
+pub fn full(name: &str) -> std::io::Result<()> {
+    let wanted = std::env::var("PROEM_FAILPOINT").unwrap_or_default();
+    let is_full = wanted.strip_prefix("full:").is_some_and(|names| names.split(',').any(|one| one == name));
+    if is_full { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+}
+
+/// Never fails.
+///
+/// # Errors
+///
+/// None.
+#[cfg(not(feature = "failpoints"))]
+pub const fn full(name: &str) -> std::io::Result<()> {
+    _ = name;
+    Ok(())
+}
+
 /// What the clock says, in milliseconds since 1970: `PROEM_CLOCK` if that is a number, and `system` otherwise.
 #[cfg(feature = "failpoints")]
 #[must_use]

@@ -16,6 +16,7 @@ mod clock;
 mod decided;
 mod delivery;
 mod forged;
+mod full;
 mod kills;
 mod places;
 mod races;

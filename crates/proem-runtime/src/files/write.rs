@@ -153,7 +153,8 @@ impl Temporary {
         let opened = OpenOptions::new().write(true).create_new(true).mode(access.file_mode()).open(&path);
         let mut file = opened.map_err(Error::io("create", &path))?;
         let temporary = Self(path);
-        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        let room = failpoint::full(failpoint::NEW_FILE);
+        let written = room.and_then(|()| file.write_all(bytes)).and_then(|()| file.sync_all());
         written.map_err(Error::io("write", &temporary.0))?;
         Ok(temporary)
     }

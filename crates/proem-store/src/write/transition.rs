@@ -17,7 +17,7 @@ use super::credit::{self, CreditChange};
 use super::effects_switch;
 use super::performer;
 use super::standing::{self, FoundAction};
-use crate::error::Error;
+use crate::error::{Error, Unusable};
 use crate::failpoint;
 use crate::record::{ActorKind, ApprovalBreadth, HashedContent, NewTransition, TransitionLoad, digest_text, hash};
 use crate::sqlite::{Transaction, Write};
@@ -169,6 +169,8 @@ struct MadeTransition<'t> {
 
 impl MadeTransition<'_> {
     fn write(&self, to: &Transaction<'_>) -> Result<(), Error> {
+        failpoint::full(self.new.request.event.kind().as_str())
+            .map_err(|error| Unusable::Unwritable { path: to.tables.path().to_owned(), why: error.to_string() })?;
         contents(to.tables, self.load.form.iter().chain(&self.load.bytes))?;
         self.line(to)?;
         self.approval(to)?;
