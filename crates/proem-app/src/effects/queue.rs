@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use proem_agents::triage::ProjectSignal;
 use proem_engine::effect::key::{EffectKey, SignalRevision};
 use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval, Transition, TransitionRequest};
 use proem_engine::policy::{AutonomyLevel, Decision, Policy, ProposedAction};
@@ -39,6 +40,8 @@ pub struct QueuedAction {
     pub decision: Option<Decision>,
     /// The bytes that would leave now, or why there are none.
     pub draft: Option<Result<ActionDraft, DraftRefusal>>,
+    /// What its signals say, one for each of its causes; `None` for one that was not taken in here, or whose text is gone.
+    pub causes: Vec<Option<LabelTree>>,
 }
 
 /// What a person says to an action.
@@ -138,13 +141,18 @@ impl ActionDesk<'_> {
         let detail = self.store.action(&self.owner, key).await?;
         let action = detail.row.form.as_deref().map(|form| ProposedAction::stored(form, &self.policy)).transpose()?;
         let Some(action) = action else {
-            return Ok(QueuedAction { detail, action: None, decision: None, draft: None });
+            return Ok(QueuedAction { detail, action: None, decision: None, draft: None, causes: Vec::new() });
         };
         let terms = RulingTerms::proposal(self.level());
         let decision = self.ruling(&action, *key, terms).await?;
         let settings = &self.project.config.effects;
         let draft = draft(&action, key, &self.policy, settings, when::now());
-        Ok(QueuedAction { detail, action: Some(action), decision: Some(decision), draft: Some(draft) })
+        let mut causes = Vec::new();
+        for signal in action.signals() {
+            let row = self.store.signal(&self.owner, &signal).await?;
+            causes.push(row.and_then(|row| row.text).and_then(|text| cause(&text)));
+        }
+        Ok(QueuedAction { detail, action: Some(action), decision: Some(decision), draft: Some(draft), causes })
     }
 
     /// The action with fields as a person wants them, and where it then differs.
@@ -284,6 +292,15 @@ impl QueuedAction {
     pub fn approved_at(&self) -> Option<AutonomyLevel> {
         approved_at(&self.detail)
     }
+}
+
+/// What a signal says, of its written form.
+fn cause(written: &str) -> Option<LabelTree> {
+    let signal = ProjectSignal::read(written).ok()?;
+    let texts = [("ticket", signal.ticket), ("summary", signal.summary)];
+    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, LabelTree::Outside(text?))));
+    let fields = Some(("fields", signal.fields)).filter(|(_, fields)| *fields != LabelTree::map::<&str>([]));
+    Some(LabelTree::map(texts.chain(fields)))
 }
 
 /// The level of autonomy at which a person approved an action last.

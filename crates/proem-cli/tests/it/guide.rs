@@ -28,7 +28,36 @@ pub(crate) struct Tried {
 /// the second becomes the first.
 pub(crate) fn run(fixture: &Fixture, name: &str, replaced: &[(&str, &str)]) -> Tried {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(name);
+    run_text(fixture, &fs::read_to_string(path).unwrap(), replaced)
+}
+
+/// Runs the sections of a guide that begin with `## `, each in what `given` makes, with the files before the first one.
+/// `console after=N` moves the clock on by so many seconds. What was tried in each.
+pub(crate) fn run_sections(name: &str, given: impl Fn() -> Fixture) -> Vec<(String, Tried)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(name);
     let guide = fs::read_to_string(path).unwrap();
+    let mut sections = guide.split("\n## ");
+    let before = sections.next().unwrap_or_default().to_owned();
+    let run = |section: &str| {
+        let mut fixture = given();
+        let title = section.lines().next().unwrap_or_default().to_owned();
+        let whole = format!("{before}\n{section}");
+        let mut parts = whole.split("\n```console after=");
+        let mut all = run_text(&fixture, parts.next().unwrap_or_default(), &[]);
+        for part in parts {
+            let (seconds, rest) = part.split_once('\n').unwrap();
+            let later = crate::effects::scene::now() + 1_000 * seconds.parse::<i64>().unwrap();
+            fixture.set("PROEM_CLOCK", later.to_string());
+            let tried = run_text(&fixture, &format!("\n```console\n{rest}"), &[]);
+            all = Tried { files: all.files + tried.files, sessions: all.sessions + tried.sessions };
+        }
+        (title, all)
+    };
+    sections.map(run).collect()
+}
+
+/// Runs the text of a guide.
+fn run_text(fixture: &Fixture, guide: &str, replaced: &[(&str, &str)]) -> Tried {
     let mut tried = Tried { files: 0, sessions: 0 };
     let mut blocks = guide.split("\n```");
     blocks.next();

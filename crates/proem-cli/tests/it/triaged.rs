@@ -469,7 +469,11 @@ fn the_owner_is_told_of_new_questions() {
     let id = listed[0]["id"].as_str().unwrap();
     let shown = fixture.proem(&["queue", "show", id]);
     assert!(shown.stdout().contains("Mobile checkout: a question waits"), "{}", shown.stdout());
-    assert!(!shown.stdout().contains("vouchers"), "nothing of a signal's text: {}", shown.stdout());
+    // What the signal says stands beside it, between bars, and nowhere in what leaves.
+    let (_, says) = shown.stdout().split_once("What it says:").unwrap();
+    assert!(!says.contains("vouchers"), "nothing of a signal's text: {}", shown.stdout());
+    let mut quoted = shown.stdout().lines().filter(|line| line.contains("vouchers"));
+    assert!(quoted.all(|line| line.trim_start().starts_with("│ ")), "{}", shown.stdout());
 }
 
 #[test]
@@ -478,6 +482,22 @@ fn the_guide_says_what_the_binary_does() {
     fixture.set("NO_COLOR", "1");
     let tried = crate::guide::run(&fixture, "triage.md", &[]);
     assert_eq!(tried, crate::guide::Tried { files: 5, sessions: 9 });
+}
+
+/// Golden scenarios 1, 2, 3, 5, 6, 7, 9 and 10 as a person meets them; 4 and 8 take a model.
+#[test]
+fn eight_projects_go_as_their_guide_says() {
+    if project("artefact").is_none() {
+        return;
+    }
+    let tried = crate::guide::run_sections("triage-scenarios.md", || {
+        let mut fixture = Fixture::folder().unborn();
+        fixture.set("NO_COLOR", "1");
+        fixture
+    });
+    let numbers: Vec<&str> = tried.iter().filter_map(|(title, _)| Some(title.split_once('.')?.0)).collect();
+    assert_eq!(numbers, ["1", "2", "3", "5", "6", "7", "9", "10"]);
+    assert!(tried.iter().all(|(_, tried)| tried.files >= 2 && tried.sessions >= 4), "{tried:?}");
 }
 
 /// What is printed for programs is what its published schema says.

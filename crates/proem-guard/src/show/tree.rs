@@ -1,13 +1,14 @@
 //! Trees of labelled values on a screen.
 //!
-//! Each line begins with a sign or a word of ours. Texts from outside stand below the name of their source, each
+//! Each line begins with a sign, a number or a word of ours, or with a remark of ours about what stands there; a list or
+//! map that has no name and came from nowhere has no line of its own. Texts from outside stand below the name of their source, each
 //! line of them behind a bar, and capped; names from outside stand in the brackets of our remarks, which no text from
 //! outside can have. What is secret is not shown.
 
 use super::{ScreenText, escaped, terminal_str};
 use crate::label_tree::{
     DifferenceKind, LabelTree, PlacePart, TreeDifference, TreePlace,
-    outline::{OutlineLine, OutlineName, is_secret, outline},
+    outline::{OutlineName, is_secret},
 };
 use alloc::{
     format,
@@ -42,7 +43,13 @@ const SOURCES: usize = 4;
 /// The tree for a terminal, a line for each value, without a final line break.
 #[must_use]
 pub fn tree(tree: &LabelTree, cap: TreeCap) -> ScreenText {
-    capped(lines(OutlineName::None, tree, 0, cap), cap)
+    let tree = only(tree);
+    if !is_silent(tree) {
+        return capped(lines(OutlineName::None, tree, 0, cap), cap);
+    }
+    let mut shown = Vec::new();
+    below("", "-", tree, cap, &mut shown);
+    capped(shown, cap)
 }
 
 /// The tree for a web page, inside a `pre`: as [`tree()`], with character references.
@@ -121,28 +128,106 @@ fn capped(mut lines: Vec<String>, cap: TreeCap) -> ScreenText {
     ScreenText(lines.join("\n"))
 }
 
+/// The lines of a tree below a name.
 fn lines(name: OutlineName<'_>, tree: &LabelTree, depth: usize, cap: TreeCap) -> Vec<String> {
-    outline(name, tree).into_iter().flat_map(|line| of_line(line, depth, cap)).collect()
+    let mut shown = Vec::new();
+    add(&Lead { indent: "  ".repeat(depth), sign: "-".into(), name: words(name) }, tree, cap, &mut shown);
+    shown
 }
 
-fn of_line(line: OutlineLine<'_>, depth: usize, cap: TreeCap) -> Vec<String> {
-    let indent = "  ".repeat(line.depth.saturating_add(depth));
-    let name = match line.name {
-        OutlineName::None => String::new(),
-        OutlineName::Ours(name) => format!(" {}:", terminal_str(name)),
-        OutlineName::Outside(name, label) => format!(" {}:", outside_name(name, label)),
-        OutlineName::Index(index) => format!(" {index}:"),
+/// What stands before a value: where its line begins, the sign of an item, and its name.
+#[derive(Debug, Clone)]
+struct Lead {
+    indent: String,
+    sign: String,
+    name: String,
+}
+
+impl Lead {
+    fn begin(&self) -> String {
+        let words = [self.sign.as_str(), self.name.as_str()].into_iter().filter(|word| !word.is_empty());
+        format!("{}{}", self.indent, words.collect::<Vec<_>>().join(" "))
+    }
+}
+
+fn words(name: OutlineName<'_>) -> String {
+    match name {
+        OutlineName::None | OutlineName::Index(_) => String::new(),
+        OutlineName::Ours(name) => format!("{}:", terminal_str(name)),
+        OutlineName::Outside(name, label) => format!("{}:", outside_name(name, label)),
+    }
+}
+
+/// Whether the line of a list or map of its own would say nothing: there is more below it, and it came from nowhere.
+fn is_silent(tree: &LabelTree) -> bool {
+    let is_full = match tree {
+        LabelTree::List(list) => list.iter().len() > 0,
+        LabelTree::Map(map) => !map.is_empty(),
+        _ => false,
     };
-    let origin = origin(line.tree).map_or_else(String::new, |origin| format!(" {origin}"));
-    let begin = format!("{indent}-{name}{origin}");
-    if line.tree.own_label().is_some_and(is_secret) {
+    is_full && origin(tree).is_none()
+}
+
+/// The one thing that a list holds, as often as that is so: nobody counts to one.
+fn only(tree: &LabelTree) -> &LabelTree {
+    match tree {
+        LabelTree::List(list) if list.iter().len() == 1 && is_silent(tree) => list.get(0).map_or(tree, only),
+        tree => tree,
+    }
+}
+
+/// Adds a value with all below it.
+fn add(lead: &Lead, tree: &LabelTree, cap: TreeCap, shown: &mut Vec<String>) {
+    let tree = only(tree);
+    if !is_silent(tree) || !lead.name.is_empty() {
+        shown.extend(of_line(lead, tree, cap));
+        return below(&format!("{}  ", lead.indent), "-", tree, cap, shown);
+    }
+    // A number without a name stands before the first of what it counts, and the rest below that.
+    let (first, width) = (shown.len(), lead.sign.chars().count().saturating_add(1));
+    let indent = format!("{}{}", lead.indent, " ".repeat(width));
+    below(&indent, "", tree, cap, shown);
+    if let Some(line) = shown.get_mut(first) {
+        let rest = line.strip_prefix(&indent).unwrap_or_default();
+        *line = format!("{}{} {rest}", lead.indent, lead.sign);
+    }
+}
+
+/// Adds what a list or a map holds: items with their numbers, fields with their names behind `sign`.
+fn below(indent: &str, sign: &str, tree: &LabelTree, cap: TreeCap, shown: &mut Vec<String>) {
+    let lead = |sign: String, name: String| Lead { indent: indent.into(), sign, name };
+    match tree {
+        LabelTree::List(list) => {
+            for (number, item) in (1_usize..).zip(list.iter()) {
+                add(&lead(format!("{number}."), String::new()), item, cap, shown);
+            }
+        }
+        LabelTree::Map(map) => {
+            for (name, field) in map.sorted() {
+                let name = map.outside_label().map_or(OutlineName::Ours(name), |of| OutlineName::Outside(name, of));
+                add(&lead(sign.into(), words(name)), field, cap, shown);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn of_line(lead: &Lead, tree: &LabelTree, cap: TreeCap) -> Vec<String> {
+    let indent = &lead.indent;
+    let begin = lead.begin();
+    let begin = match origin(tree) {
+        Some(origin) if begin.trim().is_empty() => format!("{indent}{origin}"),
+        Some(origin) => format!("{begin} {origin}"),
+        None => begin,
+    };
+    if tree.own_label().is_some_and(is_secret) {
         return vec![begin];
     }
-    if let Some(scalar) = line.tree.scalar() {
+    if let Some(scalar) = tree.scalar() {
         return vec![format!("{begin} {}", compact(&scalar))];
     }
-    let Some(text) = line.tree.text() else {
-        let is_empty = match line.tree {
+    let Some(text) = tree.text() else {
+        let is_empty = match tree {
             LabelTree::List(list) => list.is_empty(),
             LabelTree::Map(map) => map.is_empty(),
             _ => false,
@@ -152,7 +237,7 @@ fn of_line(line: OutlineLine<'_>, depth: usize, cap: TreeCap) -> Vec<String> {
     if text.is_empty() {
         return vec![format!("{begin} (empty)")];
     }
-    let is_ours = matches!(line.tree, LabelTree::Text(_));
+    let is_ours = matches!(tree, LabelTree::Text(_));
     if is_ours && !text.contains('\n') {
         return vec![format!("{begin} {}", terminal_str(text))];
     }

@@ -243,7 +243,7 @@ fn what_a_screen_shows() {
     let shown = show::tree(&tree, cap);
     insta::assert_snapshot!(shown);
     let html = show::tree_html(&LabelTree::from([("a<b", mail("<script>&"))]), cap);
-    assert_eq!(html.as_str(), "-\n  - a&lt;b: ⟨from mail/body⟩\n      │ &lt;script&gt;&amp;");
+    assert_eq!(html.as_str(), "- a&lt;b: ⟨from mail/body⟩\n    │ &lt;script&gt;&amp;");
     let few = show::tree(&tree, show::TreeCap { lines: 2, ..cap });
     assert_eq!(few.as_str().lines().nth(2).unwrap(), format!("⟨{} more lines⟩", shown.as_str().lines().count() - 2));
 }

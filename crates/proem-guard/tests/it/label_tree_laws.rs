@@ -3,8 +3,8 @@
 
 use proem_guard::label_tree::{DifferenceKind, PlacePart};
 use proem_guard::{
-    InstallationKey, LabelList, LabelMap, LabelScalar, LabelTree, Tag, TreePlace, Untrusted, contain_tree, differences,
-    show,
+    InstallationKey, LabelList, LabelMap, LabelScalar, LabelTree, Tag, TreeName, TreePlace, Untrusted, contain_tree,
+    differences, show,
 };
 use proem_text::{Audience, Label, Source};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -74,6 +74,21 @@ fn tree() -> impl Strategy<Value = LabelTree> {
                 .prop_map(|(label, fields)| LabelTree::Map(LabelMap::new(label, fields))),
         ]
     })
+}
+
+/// The names that code gave, as a screen has them.
+fn names_of_ours(tree: &LabelTree) -> Vec<String> {
+    match tree {
+        LabelTree::List(list) => list.iter().flat_map(names_of_ours).collect(),
+        LabelTree::Map(map) => {
+            let own = map.iter().filter_map(|(name, _)| match name {
+                TreeName::Ours(name) => Some(format!("{}:", show::terminal_str(name))),
+                TreeName::Outside(_) => None,
+            });
+            own.chain(map.iter().flat_map(|(_, field)| names_of_ours(field))).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// JSON, with the texts that outsiders write.
@@ -180,9 +195,16 @@ proptest! {
     fn no_line_on_a_screen_begins_with_foreign_text(tree in tree(), other in tree()) {
         let cap = show::TreeCap { characters: 7, lines: 60 };
         let shown = show::tree(&tree, cap).into_string();
+        let names = names_of_ours(&tree);
         for line in shown.lines() {
             let begin = line.trim_start_matches(' ');
-            prop_assert!(begin.starts_with('-') || begin.starts_with("│ ") || begin.starts_with('⟨'), "{:?}", line);
+            // The first of what a number counts stands behind that number.
+            let counted = |c: char| c.is_ascii_digit() || c == '.' || c == ' ';
+            let begin = begin.trim_start_matches(counted);
+            let is_ours = begin.is_empty() || names.iter().any(|name| begin.starts_with(name.trim_start_matches(counted)));
+            let is_value = ["null", "true", "false", "(empty)", "(none)"].iter().any(|word| begin.starts_with(word));
+            let is_signed = begin.starts_with('-') || begin.starts_with("│ ") || begin.starts_with('⟨');
+            prop_assert!(is_signed || is_ours || is_value || line.trim_start().starts_with(|c: char| c.is_ascii_digit()), "{:?}", line);
         }
         prop_assert!(!shown.contains(['\u{1b}', '\u{202e}', '\r', '\0']), "{:?}", shown);
         let all = differences(&tree, &other);

@@ -126,6 +126,13 @@ pub async fn a_signal_is_taken_in_once(backend: &impl Backend) {
     assert_eq!(new, 1, "of two that take it in at once, one does");
     let ids = [(1, 1), (2, 1), (1, 2), (3, 1)].map(|(signal, revision)| LawSignals.id(signal, revision));
     assert_eq!(open_ids(&stores[0]).await, ids, "in the order in which they came");
+    let project = LawSamples.project();
+    let text = async |signal, revision| {
+        let row = stores[1].signal(&project, &LawSignals.id(signal, revision)).await;
+        row.ok().flatten().and_then(|row| row.text)
+    };
+    assert_eq!(text(1, 2).await.as_deref(), Some("words of signal 1 in revision 2"), "each revision has its own");
+    assert_eq!(text(1, 3).await, None, "nobody took it in");
     let mut handled = LawSignals.intake(4, &[(4, 1), (5, 1)]);
     handled.signals.iter_mut().skip(1).for_each(|signal| signal.standing = SignalStanding::Handled);
     let refused = stores[0].take_signals(handled).await;

@@ -107,6 +107,20 @@ impl Store {
         .await
     }
 
+    /// A signal in one of its revisions; `None` if it was never taken in.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn signal(&self, project: &Project, id: &SignalRevision) -> Result<Option<SignalRow>, Error> {
+        let (project, id) = (project.clone(), id.clone());
+        self.read(move |reader, _site| {
+            let sql = format!("{SIGNALS} WHERE (s.project, s.id, s.revision) = (?, ?, ?)");
+            first(reader, &sql, (&project.0, &id.id, &id.revision), signal)
+        })
+        .await
+    }
+
     /// How many signals a project has, by what they stand at. Lines of [`WHOLE_BACKLOG`] are none.
     ///
     /// # Errors

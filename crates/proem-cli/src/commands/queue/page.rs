@@ -20,6 +20,9 @@ use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, cut, styled};
 /// The most characters of the name of a signal.
 const MAX_SIGNAL: usize = 80;
 
+/// How much of a signal is shown beside what came of it.
+const CAUSE: TreeCap = TreeCap { characters: 300, lines: 12 };
+
 /// The most characters of what somebody or something said to it.
 const MAX_WORDS: usize = 240;
 
@@ -109,6 +112,11 @@ pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> Str
         let id = show::terminal_capped(&cause.id, MAX_SIGNAL);
         let revision = show::terminal_capped(&cause.revision, MAX_SIGNAL);
         out.push_str(&format!("{}  signal {id}, revision {revision}\n", styled(DIM, &format!("{head:10}"))));
+        if let Some(said) = item.causes.get(index).and_then(Option::as_ref) {
+            for line in show::tree(said, CAUSE).as_str().lines() {
+                out.push_str(&format!("            {line}\n"));
+            }
+        }
     }
     if let Some(before) = item.before_edit(policy) {
         out.push_str(&format!("\nWhat the last edit changed:\n{}\n", changes(&before, action)));

@@ -71,6 +71,10 @@ fn a_held_mail_goes_once_when_its_time_has_come() {
     assert_eq!(outcomes(&report), ["escalated stakeholder medium"]);
     let mail = proposed(&fixture, &causes(&report));
     assert_eq!(mail["state"], "held", "{mail}");
+    let id = mail["id"].as_str().unwrap();
+    let shown = fixture.proem(&["queue", "show", id]);
+    let cause = shown.stdout().lines().find(|line| line.contains("Could you tell me where the Beta stands?"));
+    assert!(cause.is_some_and(|line| line.trim_start().starts_with("│ ")), "{}", shown.stdout());
     let due = begun + 30 * MINUTE;
     assert_eq!((swept(&mut fixture, due - 1), sent(&fixture).len()), (json!({ "held": 1 }), 0));
     assert_eq!((swept(&mut fixture, due), sent(&fixture).len()), (json!({ "executed": 1 }), 1));
