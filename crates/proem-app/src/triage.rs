@@ -17,11 +17,13 @@ pub mod desk;
 pub mod edit;
 pub mod init;
 pub mod models;
+pub mod monitoring;
 pub mod normalise;
 pub mod output;
+mod past;
 pub mod status;
 pub mod watch;
 
-pub use self::asking::CycleModels;
+pub use self::asking::{AskedCycle, AskingTerms};
 pub use self::cycle::{AskedQuestion, CycleReport, KeptOutCount};
 pub use self::desk::{IntakeCounts, TriageDesk};

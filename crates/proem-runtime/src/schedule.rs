@@ -92,6 +92,13 @@ impl<J: Copy + PartialEq> PeriodicJobs<J> {
         due
     }
 
+    /// A job is not due before this moment of the steady clock, unless the machine sleeps.
+    pub fn put_off(&mut self, job: J, until: Duration) {
+        for known in self.jobs.iter_mut().filter(|known| known.job == job) {
+            known.next = known.next.max(until);
+        }
+    }
+
     /// A job is not under way any more.
     pub fn ended(&mut self, job: J) {
         for known in self.jobs.iter_mut().filter(|known| known.job == job) {
@@ -149,6 +156,17 @@ mod tests {
         assert_eq!(of('c'), [0, 900, 1_800]);
         assert_eq!(of('s'), (0..=30).map(|minute| minute * 60).collect::<Vec<_>>());
         assert!(began.iter().all(|began| began.2 == 0));
+    }
+
+    #[test]
+    fn a_job_that_is_put_off_is_due_then_and_not_later() {
+        let mut jobs = jobs();
+        jobs.begin(both(0));
+        jobs.ended('c');
+        jobs.put_off('c', MINUTE * 20);
+        jobs.put_off('c', MINUTE);
+        assert_eq!(names(&jobs.begin(both(1_199))), "");
+        assert_eq!(jobs.begin(both(1_200)), [DueJob { job: 'c', missed: 0 }]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod effects;
 mod escalations;
 mod judged;
 mod learned;
+mod past;
 mod quarantined;
 mod queue;
 mod runs;

@@ -51,6 +51,22 @@ pub enum StageTool {
 }
 
 impl StageTool {
+    /// Its name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sanitise => "sanitise_signal",
+            Self::Classify => "classify_signal",
+            Self::Escalate => "create_escalation",
+            Self::Draft => "draft_communication",
+            Self::Comment => "jira_comment",
+            Self::Update(ArtefactKind::DeliveryState) => "update_delivery_state",
+            Self::Update(ArtefactKind::RaidLog) => "update_raid_log",
+            Self::Update(ArtefactKind::BacklogSummary) => "update_backlog_summary",
+            Self::Update(ArtefactKind::DecisionLog) => "update_decision_log",
+        }
+    }
+
     /// The tool of a name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {

@@ -24,7 +24,7 @@ use super::{
 };
 
 pub use self::{
-    actions::{RecentAction, RecentActionState, SimilarSituation},
+    actions::{MOST_SITUATIONS, RecentAction, RecentActionState, SimilarSituation},
     signals::{PromptBatch, PromptSignal},
 };
 

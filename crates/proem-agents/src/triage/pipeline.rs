@@ -12,9 +12,11 @@
 mod asking;
 mod batch;
 mod findings;
-mod ladder;
+mod situation;
 mod stage;
 mod terms;
+
+use std::collections::BTreeMap;
 
 use proem_engine::{
     Error, ErrorKind,
@@ -30,12 +32,14 @@ use self::{
     findings::Findings,
     stage::{AfterFailure, after},
 };
+use crate::prompted::PreparedRequest;
+
 use super::{SanitisedSignal, SignalClassification, answer::ModelProposals};
 
 pub use self::{
     asking::{StagePrompt, prepare_stage},
-    findings::{StageExchange, StageRemark, StageTrace},
-    ladder::{BudgetLadder, LadderStep},
+    findings::{StageExchange, StageRemark, StageTrace, ToolTally},
+    situation::{PastSituation, SituationQuery, most_alike},
     stage::{PipelineLimits, PipelineModel, PipelineStage, StageLimits},
     terms::{EarlierAction, PipelineSubject, PipelineTerms, StageAsker, StageSignal, StageSubject, SubjectPolicy},
 };
@@ -53,12 +57,43 @@ pub struct PipelineEnd {
     pub remarks: Vec<StageRemark>,
     /// What became of each signal, stage by stage.
     pub ways: Vec<Vec<StageTrace>>,
+    /// How often each tool was called, by name.
+    pub tools: BTreeMap<&'static str, ToolTally>,
     /// Every call, in order.
     pub exchanges: Vec<StageExchange>,
     /// Why nobody was asked any more, if so.
     pub stopped: Option<FallbackReason>,
     /// What else there is to say, in words of ours.
     pub notes: Vec<String>,
+}
+
+/// A request that would be made.
+#[derive(Debug)]
+pub struct StageForecast {
+    /// The stage.
+    pub stage: PipelineStage,
+    /// The model that would be asked.
+    pub model: PipelineModel,
+    /// How many signals it would be about.
+    pub signals: usize,
+    /// How many requests the stage would make, this one included.
+    pub calls: usize,
+    /// The request.
+    pub prepared: PreparedRequest,
+}
+
+impl StageForecast {
+    /// What is taken for granted of the answers before it, in words of ours; `None` if it needs none.
+    #[must_use]
+    pub const fn assumes(&self) -> Option<&'static str> {
+        match self.stage {
+            PipelineStage::Sanitise => None,
+            PipelineStage::Classify => Some("the sanitising model leaves every text as guard let it through"),
+            PipelineStage::Reasoning | PipelineStage::ArtefactUpdate => {
+                Some("the models before it say of every signal what rules say; other answers make other requests")
+            }
+        }
+    }
 }
 
 /// The stages as a run.
@@ -162,23 +197,31 @@ impl<'t> Pipeline<'t> {
         !self.findings.candidates(PipelineStage::Classify).is_empty()
     }
 
-    /// The first requests of the first stage that asks, as they would be sent.
+    /// The first request of each stage that would ask, as far as that can be known: no answer is there yet, so each but
+    /// the first is made as if models had said what rules say.
     ///
     /// # Errors
     ///
     /// If one can't be made.
-    pub fn first_requests(&self) -> Result<Vec<crate::prompted::PreparedRequest>, Error> {
-        let mut requests = Vec::new();
-        for stage in [PipelineStage::Sanitise, PipelineStage::Classify] {
-            let (batches, _) = batches(&self.findings.candidates(stage), stage, self.terms.limits.of(stage));
+    pub fn forecast(&self) -> Result<Vec<StageForecast>, Error> {
+        let agreed = Self { findings: self.findings.agreed(), exchange: None, state: self.state.clone(), ..*self };
+        let mut forecasts = Vec::new();
+        for stage in PipelineStage::ALL {
+            let (batches, _) = batches(&agreed.findings.candidates(stage), stage, self.terms.limits.of(stage));
             if let Some(batch) = batches.first() {
-                requests.push(self.request(stage, batch)?);
+                forecasts.push(StageForecast {
+                    stage,
+                    model: batch.model,
+                    signals: batch.members.len(),
+                    calls: batches.len(),
+                    prepared: agreed.request(stage, batch)?,
+                });
             }
         }
-        Ok(requests)
+        Ok(forecasts)
     }
 
-    fn request(&self, stage: PipelineStage, batch: &StageBatch) -> Result<crate::prompted::PreparedRequest, Error> {
+    fn request(&self, stage: PipelineStage, batch: &StageBatch) -> Result<PreparedRequest, Error> {
         let signals = self.findings.signals(&batch.members);
         let planned = match stage {
             PipelineStage::ArtefactUpdate => Some(self.findings.artefacts()),
@@ -357,6 +400,7 @@ impl<'t> Pipeline<'t> {
             proposals: self.findings.proposals.clone(),
             remarks: self.findings.remarks.iter().copied().collect(),
             ways: self.findings.ways.clone(),
+            tools: self.findings.tools.clone(),
             exchanges: self.state.exchanges.clone(),
             stopped: self.state.stopped,
             notes: notes.collect(),

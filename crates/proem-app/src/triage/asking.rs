@@ -1,49 +1,55 @@
 //! A cycle's calls: models are asked about the signals that are open, before anything is planned.
 
-use proem_agents::triage::pipeline::{
-    BudgetLadder, EarlierAction, LadderStep, PipelineEnd, PipelineSubject, StageRemark,
-};
-use proem_engine::call::NanoDollars;
-use proem_engine::effect::ActionState;
+use std::any::Any;
+
+use proem_agents::triage::pipeline::{EarlierAction, PipelineEnd, PipelineSubject, StageRemark};
 use proem_engine::effect::key::SignalRevision;
-use proem_engine::ledger::ModelMix;
-use proem_engine::run::{Question, QuestionAnswer};
-use proem_store::query::{ActionsWanted, CostsWanted, SpendLine};
+use proem_engine::ledger::{LadderPlace, ModelMix};
+use proem_engine::run::{CancelReason, FallbackReason, Question, QuestionAnswer, Time};
 use tokio_util::sync::CancellationToken;
 
 use super::charter;
 use super::cycle::{CycleReport, ReadSignal};
 use super::desk::TriageDesk;
-use super::models::TriageRun;
-use crate::agents::running;
+use super::models::{KIND, TriageModelOptions, TriageRun};
+use crate::agents::{AgentRun, RunResult, running};
 use crate::effects::policy;
 use crate::error::Error;
+use crate::message::Note;
 use crate::records;
 use crate::records::writing::OpenRecords;
 use crate::when;
 
 /// A day, in milliseconds.
 const DAY: i64 = 86_400_000;
-/// How the names of this agent's prompts begin.
-const PROMPTS: &str = "triage/";
 /// The most actions of a day that are told.
 const MOST_ACTIONS: u64 = 100;
 
-/// What asks models in a cycle.
+/// What asks models in the cycles of one command.
 #[derive(Debug)]
-pub struct CycleModels<'m> {
+pub struct AskingTerms<'m> {
     /// The run, which is about other signals in each cycle.
     pub run: &'m mut TriageRun,
-    /// Where it is recorded; `None` where nothing is.
-    pub records: Option<&'m OpenRecords>,
+    /// How it asks and is recorded.
+    pub options: &'m TriageModelOptions,
     /// Ends what is under way.
     pub stop: &'m CancellationToken,
+}
+
+/// What asks models in a cycle.
+#[derive(Debug)]
+pub(super) struct CycleModels<'m> {
+    run: &'m mut TriageRun,
+    /// Where it is recorded; `None` where nothing is.
+    records: Option<&'m OpenRecords>,
+    stop: &'m CancellationToken,
     /// Which models there is money for.
-    pub mix: ModelMix,
+    mix: ModelMix,
 }
 
 /// What models said about a cycle.
-pub(super) struct AskedCycle {
+#[derive(Debug)]
+pub struct AskedCycle {
     /// The signals that it is about, in order.
     pub(super) about: Vec<SignalRevision>,
     pub(super) end: PipelineEnd,
@@ -52,9 +58,20 @@ pub(super) struct AskedCycle {
 }
 
 impl AskedCycle {
+    /// What a run that has gone on to its end says about its signals; `None` if it is none of triage.
+    #[must_use]
+    pub fn of_run(run: &dyn AgentRun, ended: RunResult) -> Option<Self> {
+        let run = (run as &dyn Any).downcast_ref::<TriageRun>()?;
+        let about = run.subject().signals.iter().map(SignalRevision::from).collect();
+        let end = ended.output.downcast::<PipelineEnd>().ok()?;
+        let id = ended.run.map(|run| run.short().to_owned());
+        Some(Self { about, end: *end, run: id, trouble: ended.trouble })
+    }
+
     /// Puts into a report what there is to say of it.
     pub(super) fn tell(&self, report: &mut CycleReport) {
         report.runs.extend(self.run.clone());
+        report.tools.clone_from(&self.end.tools);
         let ids = self.about.iter().map(|about| about.id.clone());
         report.ways.extend(ids.zip(self.end.ways.iter().cloned()));
         report.problems.extend(self.end.notes.iter().cloned());
@@ -69,25 +86,13 @@ impl AskedCycle {
 }
 
 impl TriageDesk<'_> {
-    /// Where on the ladder of this agent a project stands: what its prompts took today and this month in this project, and
-    /// what is reserved for calls that are open.
+    /// Where on the ladder of this agent's budget the project stands, with what is reserved for calls that are open.
     ///
     /// # Errors
     ///
-    /// If the records or the zone can't be read.
-    pub async fn ladder(&self) -> Result<LadderStep, Error> {
-        let (zone, now) = (records::zone(&self.desk.project.config.budget)?, when::now());
-        let today = when::date(now, &zone);
-        let month = today.get(..7).unwrap_or_default();
-        let wanted = CostsWanted { project: Some(self.desk.owner.clone()), since: Some(format!("{month}-01")) };
-        let costs = self.desk.store.costs(&wanted).await?;
-        let own = |line: &&SpendLine| line.prompt.starts_with(PROMPTS) && line.day.starts_with(month);
-        let sum = |lines: &mut dyn Iterator<Item = &SpendLine>| {
-            lines.fold(costs.reserved, |sum, line| NanoDollars(sum.0.saturating_add(line.cost.0)))
-        };
-        let of_month = sum(&mut costs.lines.iter().filter(own));
-        let of_day = sum(&mut costs.lines.iter().filter(own).filter(|line| line.day == today));
-        Ok(BudgetLadder::default().step(of_day, of_month))
+    /// If the configured steps are none, or the records can't be read.
+    pub async fn ladder(&self) -> Result<LadderPlace, Error> {
+        records::ladder_place(&self.desk.store, self.desk.project, KIND, when::now()).await
     }
 
     /// What a run is about that works on no signal yet.
@@ -106,26 +111,48 @@ impl TriageDesk<'_> {
             mix,
             policy: policy::texts(self.desk.project)?,
             actions: self.earlier_actions().await?,
+            situations: Vec::new(),
             now: when::now().max(self.desk.status.last_seen),
         })
     }
 
     /// The actions of the last 24 hours, oldest first.
     async fn earlier_actions(&self) -> Result<Vec<EarlierAction>, Error> {
-        let wanted = ActionsWanted {
-            project: Some(self.desk.owner.clone()),
-            states: ActionState::ALL.to_vec(),
-            most: Some(MOST_ACTIONS),
-        };
-        let since = when::now().0.saturating_sub(DAY);
-        let rows = self.desk.store.actions(&wanted).await?;
+        let since = Time(when::now().0.saturating_sub(DAY));
+        let rows = self.desk.store.actions_since(&self.desk.owner, since, MOST_ACTIONS).await?;
         let mut actions: Vec<EarlierAction> = rows
             .into_iter()
-            .filter(|row| row.created.0 >= since)
             .map(|row| EarlierAction { at: row.created, action: row.scope.name.clone(), state: row.state })
             .collect();
         actions.sort_by_key(|action| action.at);
         Ok(actions)
+    }
+
+    /// Works on everything that is open, and asks models as far as there is money for it. What there is to say beside the
+    /// report goes to `notes`, also where it fails.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::work_with`], and if the records that a budget needs can't be kept.
+    pub async fn work_asking(
+        &self,
+        asking: AskingTerms<'_>,
+        notes: &mut Vec<Note>,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<CycleReport, Error> {
+        let AskingTerms { run, options, stop } = asking;
+        let place = self.ladder().await?;
+        if place.stopped.is_some() {
+            let report = self.work_with(None, progress).await?;
+            return Ok(CycleReport { budget: Some(place), ..report });
+        }
+        let records = run.begin(self.desk.project, options, notes).await?;
+        let models = CycleModels { run, records: records.as_ref(), stop, mix: place.models };
+        let report = self.work_with(Some(models), progress).await;
+        if let Some(records) = records {
+            notes.extend(records.end().await);
+        }
+        Ok(CycleReport { budget: Some(place), ..report? })
     }
 
     /// Asks models about signals; `None` if rules alone decide about all of them.
@@ -135,8 +162,9 @@ impl TriageDesk<'_> {
         read: &[ReadSignal],
         about: Vec<SignalRevision>,
     ) -> Result<Option<AskedCycle>, Error> {
+        let situations = self.past_situations(read).await?;
         let signals = read.iter().map(|read| read.signal.clone()).collect();
-        models.run.about(PipelineSubject { signals, ..self.subject(models.mix).await? })?;
+        models.run.about(PipelineSubject { signals, situations, ..self.subject(models.mix).await? })?;
         if !models.run.pipeline().asks() {
             return Ok(None);
         }
@@ -148,6 +176,11 @@ impl TriageDesk<'_> {
         let Ok(end) = done.output.downcast::<PipelineEnd>() else {
             return Err(Error::bug("triage failed", "its output is none of triage"));
         };
+        if end.stopped == Some(FallbackReason::Cancelled(CancelReason::Asked)) {
+            return Err(Error::negative(
+                "the calls were broken off, so nothing was done because of these signals; they stay open for the next cycle",
+            ));
+        }
         let run = done.run.map(|run| run.short().to_owned());
         Ok(Some(AskedCycle { about, end: *end, run, trouble: done.trouble }))
     }

@@ -1,11 +1,11 @@
 //! One cycle: open signals become artefacts, actions and questions, and are handled.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proem_agents::screen::Screening;
 use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
-use proem_agents::triage::pipeline::StageTrace;
+use proem_agents::triage::pipeline::{StageTrace, ToolTally};
 use proem_agents::triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
@@ -15,12 +15,14 @@ use proem_agents::triage::{
 };
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
+use proem_engine::ledger::LadderPlace;
 use proem_engine::policy::{ActionList, ProposedAction};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
+use proem_store::query::SignalRow;
 use proem_store::record::{
     CycleFinish, EscalationId, EscalationOption, EscalationState, HandledSignal, HashedContent, NewArtefactVersion,
-    NewEscalation, NewQuarantine, QuarantineId,
+    NewEscalation, NewQuarantine, QuarantineId, SignalStanding,
 };
 use proem_store::{CycleAnswer, EscalationAnswer, QuarantineAnswer};
 use proem_text::{Label, Source, hex};
@@ -75,6 +77,12 @@ pub struct CycleReport {
     pub runs: Vec<String>,
     /// What became of each signal, stage by stage, where models were asked: its id, and the stages.
     pub ways: Vec<(String, Vec<StageTrace>)>,
+    /// How often models called each tool, and how often that was taken.
+    pub tools: BTreeMap<&'static str, ToolTally>,
+    /// Signals that are suspected, by rules or by a model.
+    pub suspected: u64,
+    /// Where on the ladder of its budget triage stood; `None` where no model may be asked.
+    pub budget: Option<LadderPlace>,
 }
 
 /// A question that was asked.
@@ -121,6 +129,11 @@ impl CycleReport {
         self.problems.dedup();
         self.runs.extend(other.runs);
         self.ways.extend(other.ways);
+        for (tool, tally) in other.tools {
+            let known = self.tools.entry(tool).or_default();
+            *known = known.and(tally);
+        }
+        self.suspected = self.suspected.saturating_add(other.suspected);
     }
 }
 
@@ -147,7 +160,7 @@ impl TriageDesk<'_> {
     /// # Errors
     ///
     /// As [`Self::work`], and if nothing can be sent or recorded; what a call came to is in the report.
-    pub async fn work_with(
+    pub(super) async fn work_with(
         &self,
         mut models: Option<CycleModels<'_>>,
         progress: &mut dyn FnMut(usize),
@@ -163,17 +176,7 @@ impl TriageDesk<'_> {
                 return Ok(report);
             }
             let began = when::now();
-            let mut read = Vec::with_capacity(open.len());
-            for row in open {
-                // What was kept and can't be read any more is nobody's to guess.
-                let text = row.text.unwrap_or_default();
-                let signal = ProjectSignal::read(&text).map_err(|error| {
-                    Error::outside(format!("the signal {} of the records can't be read: {error}", row.id.id))
-                })?;
-                let screening = Screening { guard: &self.desk.guarding.guard, policy: &self.desk.guarding.policy };
-                let sanitised = sanitise(&signal, screening);
-                read.push(ReadSignal { signal, sanitised });
-            }
+            let read = self.read(open)?;
             let about: Vec<SignalRevision> = read.iter().map(|read| SignalRevision::from(&read.signal)).collect();
             if asked.as_ref().is_none_or(|asked| asked.about != about) {
                 asked = match &mut models {
@@ -191,13 +194,54 @@ impl TriageDesk<'_> {
                     }
                 }
                 None if tries < TRIES => tries = tries.saturating_add(1),
-                None => {
-                    return Err(Error::negative(
-                        "another process keeps changing the artefacts; nothing of this cycle was written, try again",
-                    ));
-                }
+                None => return Err(overtaken()),
             }
         }
+    }
+
+    /// The cycle that a run's calls were made for, once that run has gone on to its end. What came meanwhile is for the
+    /// next one.
+    ///
+    /// # Errors
+    ///
+    /// If its signals are no longer open, or the records can't be read or written.
+    pub async fn go_on_with(&self, asked: AskedCycle) -> Result<CycleReport, Error> {
+        for _ in 0..=TRIES {
+            let mut open = if self.is_active() {
+                self.desk.store.signals_named(&self.desk.owner, &asked.about).await?
+            } else {
+                Vec::new()
+            };
+            open.retain(|row| row.standing == SignalStanding::Open);
+            if open.len() != asked.about.len() {
+                return Err(Error::negative(format!(
+                    "the run has ended, and {} of its {} signals are not open any more, so nothing is done because of \
+                     it; `proem triage run` works on what is open",
+                    asked.about.len().saturating_sub(open.len()),
+                    asked.about.len()
+                )));
+            }
+            // The order in which they came is that of the run.
+            if let Some(done) = self.cycle(&self.read(open)?, when::now(), Some(&asked)).await? {
+                return Ok(done);
+            }
+        }
+        Err(overtaken())
+    }
+
+    /// Signals of the records with what of them may go on.
+    fn read(&self, open: Vec<SignalRow>) -> Result<Vec<ReadSignal>, Error> {
+        let screening = Screening { guard: &self.desk.guarding.guard, policy: &self.desk.guarding.policy };
+        let read = |row: SignalRow| {
+            // What was kept and can't be read any more is nobody's to guess.
+            let text = row.text.unwrap_or_default();
+            let signal = ProjectSignal::read(&text).map_err(|error| {
+                Error::outside(format!("the signal {} of the records can't be read: {error}", row.id.id))
+            })?;
+            let sanitised = sanitise(&signal, screening);
+            Ok(ReadSignal { signal, sanitised })
+        };
+        open.into_iter().map(read).collect()
     }
 
     /// One cycle; `None` if somebody was faster.
@@ -213,6 +257,7 @@ impl TriageDesk<'_> {
         let classified = asked.map_or_else(by_rules, |asked| asked.end.classified.clone());
         let suspected = asked.map(|asked| asked.end.sanitised.iter().collect());
         let sanitised: Vec<_> = suspected.unwrap_or_else(|| read.iter().map(|read| &read.sanitised).collect());
+        let suspected = sanitised.iter().filter(|sanitised| sanitised.verdict >= Verdict::Flag).count();
         let members: Vec<CycleMember<'_>> = read
             .iter()
             .zip(sanitised)
@@ -234,7 +279,8 @@ impl TriageDesk<'_> {
             now: when::now().max(self.desk.status.last_seen),
         };
         let plan = plan(&members, &context);
-        let mut report = CycleReport::default();
+        let suspected = u64::try_from(suspected).unwrap_or(u64::MAX);
+        let mut report = CycleReport { suspected, ..CycleReport::default() };
         asked.into_iter().for_each(|asked| asked.tell(&mut report));
         self.keep_out(read, &mut report).await?;
         self.ask(&plan, &mut report).await?;
@@ -471,6 +517,10 @@ impl TriageDesk<'_> {
     }
 }
 
+fn overtaken() -> Error {
+    Error::negative("another process keeps changing the artefacts; nothing of this cycle was written, try again")
+}
+
 /// A signal as it is written down with a question.
 fn cause_tree(cause: &SignalRevision) -> LabelTree {
     LabelTree::map([("id", LabelTree::from(cause.id.as_str())), ("revision", cause.revision.as_str().into())])
@@ -479,6 +529,8 @@ fn cause_tree(cause: &SignalRevision) -> LabelTree {
 /// The line of a cycle: what it counted.
 fn counts(plan: &CyclePlan, report: &CycleReport) -> Json {
     let of = |word: &str| plan.outcomes.iter().filter(|outcome| outcome.kind.as_str() == word).count();
+    let tools = report.tools.iter();
+    let tools = tools.map(|(tool, tally)| (*tool, json!({ "calls": tally.calls, "taken": tally.taken })));
     let changes: usize = plan.changes.iter().map(|change| change.entry.changes.len()).sum();
     json!({
         "signals": plan.outcomes.len(),
@@ -490,6 +542,8 @@ fn counts(plan: &CyclePlan, report: &CycleReport) -> Json {
         "keptOut": of("kept-out"),
         "changes": changes,
         "questions": report.questions.len(),
+        "suspected": report.suspected,
+        "tools": tools.collect::<BTreeMap<_, _>>(),
         "degraded": plan.outcomes.iter().all(|outcome| outcome.is_degraded),
     })
 }

@@ -4,6 +4,7 @@
 //! record alone makes every request anew. What comes of it goes into the plan that rules make; no effect is performed
 //! here.
 
+use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -26,6 +27,7 @@ use proem_engine::run::{
 };
 use proem_engine::tokens::{CachingCounter, TokenCounter};
 use proem_engine::versions::Versions;
+use proem_guard::Verdict;
 use proem_llm::codec::encode;
 use proem_llm::endpoint::EndpointKey;
 use proem_runtime::Environment;
@@ -44,7 +46,8 @@ use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::effects::policy;
 use crate::error::Error;
 use crate::message::{Message, Note};
-use crate::project::OpenProject;
+use crate::places::Places;
+use crate::project::{BookReading, OpenProject};
 use crate::records::learning::{Adapting, profiles, taught};
 use crate::records::writing::{OpenRecords, RecordChoice};
 use crate::run::asking::evaluation;
@@ -52,7 +55,7 @@ use crate::run::options::Carriage;
 use crate::when;
 
 /// The kind of its runs in the records.
-const KIND: &str = "triage";
+pub(super) const KIND: &str = "triage";
 /// The prompts of the stages, in their order.
 const PROMPTS: [&str; 4] = [
     PipelineStage::Sanitise.prompt(),
@@ -93,6 +96,33 @@ pub struct TriageModelOptions {
     pub adapting: Adapting,
     /// Whether runs are recorded.
     pub record: RecordChoice,
+}
+
+/// What asks models in a project, where its user's configuration says so; what there is to say goes to the project's
+/// notes.
+///
+/// # Errors
+///
+/// As [`TriageRun::new`].
+pub fn opened(
+    root: &Path,
+    places: &Places,
+    options: &TriageModelOptions,
+) -> Result<(OpenProject, Option<TriageRun>), Error> {
+    let project = OpenProject::without_book(root, places)?;
+    if project.config.triage.models != Some(true) {
+        return Ok((project, None));
+    }
+    let mut project = OpenProject::open(root, places, BookReading::Trusted)?;
+    let run = TriageRun::new(options, &mut project)?;
+    let needs_keys = matches!(options.carriage, Carriage::Network | Carriage::Recorder(_));
+    match run.missing_key().filter(|_| needs_keys) {
+        Some(variable) => {
+            project.notes.push(format!("no model is asked: {variable} is not set").into());
+            Ok((project, None))
+        }
+        None => Ok((project, Some(run))),
+    }
 }
 
 /// The settings of a run as they are recorded.
@@ -155,6 +185,7 @@ impl TriageRun {
             mix: ModelMix::default(),
             policy: policy::texts(project)?,
             actions: Vec::new(),
+            situations: Vec::new(),
             now: when::now(),
             charter,
         };
@@ -227,6 +258,12 @@ impl TriageRun {
         Ok(())
     }
 
+    /// What it is about.
+    #[must_use]
+    pub const fn subject(&self) -> &PipelineSubject {
+        &self.subject
+    }
+
     /// The stages as they would be asked.
     #[must_use]
     pub fn pipeline(&self) -> Pipeline<'_> {
@@ -243,20 +280,32 @@ impl TriageRun {
         })
     }
 
-    /// The first request of each of the first two stages, as it would be sent.
+    /// The first request of each stage as it would be sent, with what it takes for granted, and the stages that would
+    /// then ask nobody.
     ///
     /// # Errors
     ///
     /// If one can't be made.
-    pub fn first_requests(&self) -> Result<Vec<Json>, Error> {
-        let asked = &self.access.asked;
-        let requests = self.pipeline().first_requests()?;
-        let encoded = requests.iter().map(|prepared| {
-            let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
-            let url = format!("{}{}", asked.endpoint.base_url, encoded.wire.path);
-            Ok(json!({ "method": "POST", "url": url, "key": asked.endpoint.key.variable(), "body": encoded.wire.body }))
+    pub fn forecast(&self) -> Result<(Vec<Json>, Vec<PipelineStage>), Error> {
+        let forecasts = self.pipeline().forecast()?;
+        let encoded = forecasts.iter().map(|forecast| {
+            let asked = self.asked(forecast.model).0;
+            let encoded = encode(&forecast.prepared.request, &asked.model, &forecast.prepared.plan)?;
+            Ok(json!({
+                "stage": forecast.stage.as_str(),
+                "model": forecast.model.as_str(),
+                "signals": forecast.signals,
+                "callsOfStage": forecast.calls,
+                "assumes": forecast.assumes(),
+                "method": "POST",
+                "url": format!("{}{}", asked.endpoint.base_url, encoded.wire.path),
+                "key": asked.endpoint.key.variable(),
+                "body": encoded.wire.body,
+            }))
         });
-        encoded.collect()
+        let encoded = encoded.collect::<Result<_, Error>>()?;
+        let is_silent = |stage: &PipelineStage| forecasts.iter().all(|forecast| forecast.stage != *stage);
+        Ok((encoded, PipelineStage::ALL.into_iter().filter(is_silent).collect()))
     }
 
     async fn recorded(record: &RunRecord<'_>) -> Result<(Self, Option<String>), Message> {
@@ -360,7 +409,7 @@ impl StageAsker for TriageRun {
             model: &asked.model,
             key: &self.access.key,
             arrival: asked.arrival,
-            output_tokens: self.limits.of(stage).output_tokens,
+            output_tokens: self.limits.of(stage).output_tokens(model),
             profile: contracted.profile(),
         };
         prepare_stage(&prompt, stage, subject, &mut CachingCounter::new(counter))
@@ -447,7 +496,18 @@ impl AgentRun for TriageRun {
             if let Some(recording) = recording {
                 let attempts: Vec<&Attempt> = end.outcome.attempts.iter().collect();
                 let degraded = detail.classified.iter().any(|told| told.is_degraded);
-                let numbers = Numbers { degraded, ..numbers(&attempts, began) };
+                let of = |least: Verdict| {
+                    let found = detail.sanitised.iter().filter(|signal| signal.verdict >= least).count();
+                    Some(u64::try_from(found).unwrap_or(u64::MAX))
+                };
+                let numbers = Numbers {
+                    degraded,
+                    scanned: of(Verdict::Allow),
+                    threats: of(Verdict::Flag),
+                    filtered: of(Verdict::Quarantine),
+                    escalated: !detail.proposals.escalations.is_empty(),
+                    ..numbers(&attempts, began)
+                };
                 let (outcome, evaluations) = (end.outcome.clone(), end.evaluations);
                 recording.finish(RunEnd { at: when::now(), outcome, assembly: None, numbers, evaluations }).await;
             }

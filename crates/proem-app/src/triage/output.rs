@@ -40,6 +40,8 @@ pub struct TriageOutput {
     problems: Vec<String>,
     /// The numbers of the cycles that were written.
     cycles: Vec<u64>,
+    /// Which step of its budget triage stands at, in words; null where that narrows nothing, or no model may be asked.
+    budget: Option<String>,
 }
 
 /// How many signals came in.
@@ -179,6 +181,7 @@ impl TriageOutput {
                 .collect(),
             problems: report.problems.clone(),
             cycles: report.cycles.clone(),
+            budget: report.budget.and_then(|place| place.in_words()),
         }
     }
 }
@@ -203,7 +206,7 @@ pub struct TriageStatusOutput {
     project: ProjectOut,
     /// The level of autonomy in force, which may be lower than the project's own.
     level: &'static str,
-    /// Whether no model is asked, which is always so.
+    /// Whether no model may be asked.
     degraded: bool,
     /// How many signals there are, by what they stand at: `open`, `handled`, `set-aside`, `malformed`.
     signals: BTreeMap<&'static str, u64>,
@@ -285,7 +288,7 @@ impl TriageStatusOutput {
         Self {
             project: ProjectOut { id: charter.id.clone(), name: charter.name.clone(), key: charter.key.clone() },
             level: desk.desk.level().as_str(),
-            degraded: true,
+            degraded: desk.desk.project.config.triage.models != Some(true),
             signals: status.signals.iter().map(|(standing, count)| (standing.as_str(), *count)).collect(),
             cycles: cycles.collect(),
             questions: questions.collect(),

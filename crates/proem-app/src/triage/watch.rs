@@ -4,7 +4,7 @@
 //! Each piece of work opens project and records anew, so that a file that nobody vouches for any more, another policy or
 //! another level counts from the next one on, and whatever ends this process leaves nothing half done.
 //!
-//! Invariants: one process watches for a project; no credential is ever read here; a file is read when it has settled,
+//! Invariants: one process watches for a project; no credential of an effect is ever read here; a file is read when it has settled,
 //! and never changed; what could not be taken in is tried again; nothing new is no work but the line of a cycle.
 
 use std::collections::BTreeSet;
@@ -12,6 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use futures_util::future::LocalBoxFuture;
 use proem_agents::triage::{AnswerEnd, MalformedSignal};
 use proem_runtime::lock::{InstanceLock, LockRefusal};
 use proem_runtime::schedule::inbox::{FolderNews, LeftAlone, SettledFile, WatchedFolder};
@@ -21,8 +22,10 @@ use proem_store::StoreAccess;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
+use super::asking::AskingTerms;
 use super::cycle::CycleReport;
 use super::desk::{IntakeCounts, TriageDesk};
+use super::models::{TriageModelOptions, opened};
 use super::normalise::NormaliseOptions;
 use crate::error::Error;
 use crate::message::{Note, Noted};
@@ -54,6 +57,8 @@ pub struct WatchOptions {
     pub cycle: Duration,
     /// The time between two looks at what is due.
     pub sweep: Duration,
+    /// How models are asked, where the user's configuration says that they may be; `None` asks none.
+    pub models: Option<TriageModelOptions>,
     /// What performs what is due, and says so as JSON.
     pub sweeper: OwnProgram,
 }
@@ -168,6 +173,59 @@ struct Watch<'w> {
     last_sweep: SweepAccount,
 }
 
+/// When a cycle began.
+#[derive(Debug, Clone, Copy)]
+struct CycleStart {
+    begun: Instant,
+    steady: Duration,
+    missed: u64,
+}
+
+/// What came of a cycle.
+struct CycleWork {
+    notes: Vec<Note>,
+    report: Result<CycleReport, Error>,
+}
+
+impl CycleWork {
+    async fn done(options: &WatchOptions, places: &Places, stop: &CancellationToken) -> Self {
+        let mut notes = Vec::new();
+        let report = Self::work(options, places, stop, &mut notes).await;
+        Self { notes, report }
+    }
+
+    async fn work(
+        options: &WatchOptions,
+        places: &Places,
+        stop: &CancellationToken,
+        notes: &mut Vec<Note>,
+    ) -> Result<CycleReport, Error> {
+        let (mut project, run) = match &options.models {
+            Some(models) => opened(&options.root, places, models)?,
+            None => (OpenProject::without_book(&options.root, places)?, None),
+        };
+        notes.append(&mut project.notes);
+        let Noted { value: desk, notes: more } = TriageDesk::open(&project, StoreAccess::Write).await?;
+        notes.extend(more);
+        let report = match (run, &options.models) {
+            (Some(mut run), Some(options)) => {
+                desk.work_asking(AskingTerms { run: &mut run, options, stop }, notes, &mut |_| {}).await
+            }
+            _ => desk.work(&mut |_| {}).await,
+        };
+        desk.close().await;
+        report
+    }
+
+    /// The least time from its beginning to the next one's, where the budget wants cycles to come less often. One that asked
+    /// nobody cost nothing, and puts nothing off.
+    fn least_pause(&self) -> Option<Duration> {
+        let report = self.report.as_ref().ok().filter(|report| !report.runs.is_empty())?;
+        let place = report.budget?;
+        place.every_minutes.map(|minutes| Duration::from_mins(u64::from(minutes.get())))
+    }
+}
+
 /// Watches a folder until `stop` is cancelled; a cycle under way is ended first. `tell` hears what happens.
 ///
 /// # Errors
@@ -222,11 +280,18 @@ impl Watch<'_> {
             (WatchWork::Sweep, self.options.sweep, Duration::ZERO),
         ]);
         let mut sweeping: Option<OwnProcess> = None;
+        // A cycle that waits for models keeps nothing else waiting.
+        let mut cycle: Option<(CycleStart, LocalBoxFuture<'_, CycleWork>)> = None;
+        let (options, places) = (self.options, self.places);
         while !stop.is_cancelled() {
             for DueJob { job, missed } in jobs.begin(self.reading()) {
                 match job {
                     WatchWork::Look => self.look().await,
-                    WatchWork::Cycle => self.cycle(missed).await,
+                    WatchWork::Cycle => {
+                        let start = CycleStart { begun: Instant::now(), steady: self.steady(), missed };
+                        cycle = Some((start, Box::pin(CycleWork::done(options, places, stop))));
+                        continue;
+                    }
                     WatchWork::Sweep => {
                         sweeping = self.start_sweep();
                         if sweeping.is_some() {
@@ -243,15 +308,33 @@ impl Watch<'_> {
                     None => std::future::pending().await,
                 }
             };
+            let worked = async {
+                match &mut cycle {
+                    Some((start, work)) => (*start, work.await),
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 () = tokio::time::sleep(rest) => {}
                 () = stop.cancelled() => {}
+                (start, work) = worked => {
+                    cycle = None;
+                    jobs.ended(WatchWork::Cycle);
+                    if let Some(every) = work.least_pause() {
+                        jobs.put_off(WatchWork::Cycle, start.steady.saturating_add(every));
+                    }
+                    self.cycle(start, &work);
+                }
                 end = swept => {
                     sweeping = None;
                     jobs.ended(WatchWork::Sweep);
                     self.swept(end);
                 }
             }
+        }
+        if let Some((start, work)) = cycle {
+            let work = work.await;
+            self.cycle(start, &work);
         }
         let still_performing = match sweeping {
             None => None,
@@ -351,24 +434,15 @@ impl Watch<'_> {
         Ok(())
     }
 
-    async fn cycle(&mut self, missed: u64) {
-        let begun = Instant::now();
-        match self.work().await {
+    fn cycle(&mut self, start: CycleStart, work: &CycleWork) {
+        self.note(&work.notes);
+        match &work.report {
             Ok(report) => {
                 self.well(WatchWork::Cycle);
-                (self.tell)(&WatchEvent::Cycle { report: &report, missed, took: begun.elapsed() });
+                (self.tell)(&WatchEvent::Cycle { report, missed: start.missed, took: start.begun.elapsed() });
             }
-            Err(error) => self.problem(WatchWork::Cycle, &error),
+            Err(error) => self.problem(WatchWork::Cycle, error),
         }
-    }
-
-    async fn work(&mut self) -> Result<CycleReport, Error> {
-        let project = OpenProject::without_book(&self.options.root, self.places)?;
-        let Noted { value: desk, notes } = TriageDesk::open(&project, StoreAccess::Write).await?;
-        self.note(&notes);
-        let report = desk.work(&mut |_| {}).await;
-        desk.close().await;
-        report
     }
 
     fn start_sweep(&mut self) -> Option<OwnProcess> {

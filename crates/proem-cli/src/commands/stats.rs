@@ -4,8 +4,11 @@ use clap::Parser;
 use std::path::Path;
 use std::process::ExitCode;
 
+use proem_app::triage::monitoring::{StageShare, ToolSuccess, TriageMonitoring};
+use proem_guard::show;
 use proem_store::query::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 use proem_text::json;
+use serde_json::Value as Json;
 
 use crate::args::place::RecordsPlace;
 use crate::failure::CommandFailure;
@@ -16,13 +19,17 @@ use proem_app::{records, when};
 pub(crate) const STATS_EXAMPLES: &str = "\
 Examples:
   proem stats
-  proem stats --since 7d --json";
+  proem stats --since 7d --json
+  proem stats --agent triage";
 
 #[derive(Debug, Parser)]
 pub(crate) struct Stats {
     /// Start of the period: a day such as 2026-11-01, or 30d
     #[arg(long, value_name = "WHEN", default_value = "30d")]
     pub(crate) since: String,
+    /// An agent, such as `risk`; of `triage` its stages, tools, threats and escalations are shown as well
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
     #[command(flatten)]
     pub(crate) place: RecordsPlace,
 }
@@ -52,20 +59,34 @@ async fn show(project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFa
     let owner = args.place.whose().owner(project);
     let store = crate::ui::tell(records::look(project).await?);
     let working = ui::working("reading the records");
-    let found = store.statistics(&StatisticsWanted { project: owner, since: Some(since) }).await;
+    let cycles = match args.agent.as_deref() {
+        Some(records::BUDGETED) => Some(store.cycles_since(owner.as_ref(), since).await),
+        _ => None,
+    };
+    let wanted = StatisticsWanted { project: owner, since: Some(since), agent: args.agent.clone() };
+    let found = store.statistics(&wanted).await;
     working.finish_and_clear();
     let found = found?;
+    let triage = cycles.transpose()?.map(|cycles| TriageMonitoring::new(&found, &cycles));
     if args.place.json {
-        let value = serde_json::to_value(&found).map_err(|error| CommandFailure::bug("stats", error))?;
+        let bug = |error| CommandFailure::bug("stats", error);
+        let mut value = serde_json::to_value(&found).map_err(bug)?;
+        if let (Some(triage), Json::Object(fields)) = (triage, &mut value) {
+            fields.insert("triage".to_owned(), serde_json::to_value(&triage).map_err(bug)?);
+        }
         ui::document(&json::pretty(&value))?;
-    } else if found.all.runs == 0 {
+    } else if found.all.runs == 0 && triage.as_ref().is_none_or(|triage| triage.cycles == 0) {
         let whose = if args.place.all { "" } else { " of this project" };
+        let of = args.agent.as_ref().map(|agent| format!(" of the agent `{}`", show::terminal_str(agent)));
+        let of = of.unwrap_or_default();
         ui::aside(&format!(
-            "no run{whose} since then is recorded; `proem run` and `proem assemble` record what they do\n"
+            "no run{of}{whose} since then is recorded; `proem run` and `proem assemble` record what they do\n"
         ));
     } else {
         let whose = if args.place.all { "all runs" } else { "runs of this project" };
-        ui::listing(&page(&found, whose, &when::date(since, &zone), &when::date(now, &zone)))?;
+        let mut page = page(&found, whose, &when::date(since, &zone), &when::date(now, &zone));
+        page.push_str(&triage.as_ref().map(monitoring).unwrap_or_default());
+        ui::listing(&page)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -91,6 +112,29 @@ fn page(found: &Statistics, whose: &str, since: &str, today: &str) -> String {
         }
     }
     out.push_str(&latency(&found.prompts));
+    out
+}
+
+/// What is counted of triage alone.
+fn monitoring(triage: &TriageMonitoring) -> String {
+    let n = |figure: CountedFigure| styled(DIM, &format!("n={}", ui::short(figure.n)));
+    let mut out = format!("\n{}, each beside the share it was planned to have\n", styled(BOLD, "calls by stage"));
+    for StageShare { stage, calls, share, planned } in &triage.stages {
+        let planned = planned * 100.0;
+        out.push_str(&format!("  {stage:16}{calls:>8}{:>10}  planned {planned:.0}% {}\n", percent(*share), n(*share)));
+    }
+    let cost = triage.planned_cost;
+    out.push_str(&format!("  {:16}{:>18} {}\n", "100 as planned", dollars(cost), n(cost)));
+    let (threats, asked) = (triage.threat_rate, triage.escalation_rate);
+    out.push_str(&format!("\n{} of {}\n", styled(BOLD, "signals"), counted(triage.cycles, "cycle")));
+    out.push_str(&format!("  {:16}{:>18} {}\n", "suspected", percent(threats), n(threats)));
+    out.push_str(&format!("  {:16}{:>18} {}\n", "asked a person", percent(asked), n(asked)));
+    if !triage.tools.is_empty() {
+        out.push_str(&format!("\n{}, and what of them was taken\n", styled(BOLD, "tool calls in answers")));
+    }
+    for ToolSuccess { tool, taken } in &triage.tools {
+        out.push_str(&format!("  {tool:24}{:>10} {}\n", percent(*taken), n(*taken)));
+    }
     out
 }
 

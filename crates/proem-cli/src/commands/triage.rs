@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use crate::failure::CommandFailure;
+use proem_app::triage::CycleReport;
 
 pub(crate) const TRIAGE_EXAMPLES: &str = "\
 Examples:
@@ -57,6 +58,11 @@ pub(crate) enum TriageCommand {
         #[arg(long, value_name = "DIR", default_value = ".")]
         root: PathBuf,
     },
+}
+
+/// Prints what came of a cycle whose signals were taken in before.
+pub(super) fn print_cycle(report: &CycleReport, json: bool) -> Result<(), CommandFailure> {
+    run::print(None, report, json)
 }
 
 pub(super) fn run(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {

@@ -258,6 +258,9 @@ pub async fn an_escalation_is_decided_once(backend: &impl Backend) {
     let row = store.escalation(&decision.project, &decision.escalation).await;
     let Ok(row) = row else { panic!("{row:?}") };
     assert!(row.decision.is_some() && row.options.len() == 2, "{row:?}");
+    assert!(matches!(store.escalate(LawActions.escalation("e3")).await, Ok(EscalationAnswer::Done)));
+    let decided = store.decided_escalations(&decision.project, 5).await;
+    assert!(matches!(decided.as_deref(), Ok([only]) if *only == row), "{decided:?}");
     close(stores).await;
 }
 

@@ -51,6 +51,13 @@ pub async fn a_line_of_the_queue_says_what_its_action_says(backend: &impl Backen
             assert_eq!(lines, Some(rows.iter().map(|row| line(row, depth)).collect()), "{wanted:?}");
         }
     }
+    let project = LawSamples.project();
+    let Ok(ended) = store.ended_actions(&project, 1).await else { panic!("actions can be read") };
+    assert_eq!(ended.iter().map(|row| row.state).collect::<Vec<_>>(), [ActionState::Cancelled]);
+    for (since, expected) in [(LawActions::NOW, 6), (Time(LawActions::NOW.0 + 1), 0)] {
+        let Ok(rows) = store.actions_since(&project, since, 100).await else { panic!("actions can be read") };
+        assert_eq!(rows.len(), expected, "whatever they stand at");
+    }
     store.close().await;
 }
 

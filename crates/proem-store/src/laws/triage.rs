@@ -138,6 +138,10 @@ pub async fn a_signal_is_taken_in_once(backend: &impl Backend) {
     let refused = stores[0].take_signals(handled).await;
     assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
     assert_eq!(open_ids(&stores[0]).await, ids, "all of an intake, or nothing");
+    let named = [(3, 1), (9, 1), (1, 2)].map(|(signal, revision)| LawSignals.id(signal, revision));
+    let found = stores[0].signals_named(&LawSamples.project(), &named).await.unwrap_or_default();
+    let found: Vec<_> = found.into_iter().map(|row| row.id).collect();
+    assert_eq!(found, [LawSignals.id(1, 2), LawSignals.id(3, 1)], "in this revision alone");
     for store in stores {
         store.close().await;
     }

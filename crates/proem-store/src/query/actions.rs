@@ -142,7 +142,7 @@ pub struct ActionDetail {
 }
 
 /// The columns of an action.
-const COLUMNS: &str = "a.key, a.project, a.actor, a.name, a.kind, a.target, a.recipient, a.content, \
+pub(super) const COLUMNS: &str = "a.key, a.project, a.actor, a.name, a.kind, a.target, a.recipient, a.content, \
     CAST(c.bytes AS TEXT) AS form, a.state, a.version, a.deadline, a.due, a.performer, a.bytes, a.decision, a.run, \
     a.step, a.created, a.ended, a.corrected, a.purged, a.correction \
     FROM actions a LEFT JOIN contents c ON c.hash = a.form";
@@ -281,7 +281,7 @@ pub(super) fn time(row: &Row<'_>, column: &str) -> Result<Option<Time>, ReadFaul
 }
 
 /// An action's line.
-fn row(row: &Row<'_>) -> Result<ActionRow, ReadFault> {
+pub(super) fn row(row: &Row<'_>) -> Result<ActionRow, ReadFault> {
     let origin = match (get::<Option<String>>(row, "run")?, count_or_null(row, "step")?) {
         (Some(run), Some(step)) => Some(ActionSource { run: RunId(run), step }),
         _ => None,

@@ -51,7 +51,7 @@ pub struct DecisionRow {
     pub words: String,
 }
 
-const COLUMNS: &str =
+pub(super) const COLUMNS: &str =
     "SELECT id, project, actor, at, action, reason, sensitivity, deadline, state, ended FROM escalations";
 
 impl Store {
@@ -94,7 +94,7 @@ impl Store {
 }
 
 /// An escalation's own line.
-fn row(row: &Row<'_>) -> Result<EscalationRow, ReadFault> {
+pub(super) fn row(row: &Row<'_>) -> Result<EscalationRow, ReadFault> {
     Ok(EscalationRow {
         id: EscalationId(get(row, "id")?),
         project: Project(get(row, "project")?),
@@ -112,7 +112,7 @@ fn row(row: &Row<'_>) -> Result<EscalationRow, ReadFault> {
 }
 
 /// The same with its options and its decision.
-fn filled(reader: &Connection, mut row: EscalationRow) -> Result<EscalationRow, ReadFault> {
+pub(super) fn filled(reader: &Connection, mut row: EscalationRow) -> Result<EscalationRow, ReadFault> {
     let of = (&row.project.0, &row.id.0);
     row.options = all(
         reader,

@@ -26,6 +26,8 @@ pub struct StatisticsWanted {
     pub project: Option<Project>,
     /// Started at or after.
     pub since: Option<Time>,
+    /// Of which agent; `None` is all.
+    pub agent: Option<String>,
 }
 
 /// A figure and how many values it was made from; `None` where nothing is known.
@@ -177,17 +179,18 @@ impl Sums<'_> {
         let Sums { by, columns, tables } = self;
         let groups = (1..=by.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
         let by = by.join(", ");
-        let sql = format!(
-            "SELECT {by}, {columns} FROM {tables} WHERE (?1 IS NULL OR r.project = ?1) AND r.started >= ?2 \
-             GROUP BY {groups}"
-        );
+        let sql = format!("SELECT {by}, {columns} FROM {tables} WHERE {WANTED} GROUP BY {groups}");
         all(reader, &sql, bounds(wanted), read).map(drop)
     }
 }
 
-/// The values of the conditions on runs: their project, and the first time.
-fn bounds(wanted: &StatisticsWanted) -> (Option<&str>, i64) {
-    (wanted.project.as_ref().map(|project| project.0.as_str()), wanted.since.map_or(i64::MIN, |since| since.0))
+/// The conditions on runs, `r`.
+const WANTED: &str = "(?1 IS NULL OR r.project = ?1) AND r.started >= ?2 AND (?3 IS NULL OR r.agent = ?3)";
+
+/// Their values: the project, the first time, the agent.
+fn bounds(wanted: &StatisticsWanted) -> (Option<&str>, i64, Option<&str>) {
+    let project = wanted.project.as_ref().map(|project| project.0.as_str());
+    (project, wanted.since.map_or(i64::MIN, |since| since.0), wanted.agent.as_deref())
 }
 
 /// The sums of runs. What was only assembled asked nobody, so that it could neither fall back nor escalate.
@@ -319,8 +322,10 @@ fn sum(row: &Row<'_>, column: &str, n: &str) -> Result<CountedSum, ReadFault> {
 fn days(reader: &Connection, wanted: &StatisticsWanted) -> Result<Vec<(String, u64)>, ReadFault> {
     all(
         reader,
-        "SELECT a.day, count(*) AS calls FROM attempts a JOIN runs r ON r.id = a.run \
-         WHERE a.attempt = 0 AND (?1 IS NULL OR r.project = ?1) AND r.started >= ?2 GROUP BY a.day ORDER BY a.day",
+        &format!(
+            "SELECT a.day, count(*) AS calls FROM attempts a JOIN runs r ON r.id = a.run \
+             WHERE a.attempt = 0 AND {WANTED} GROUP BY a.day ORDER BY a.day"
+        ),
         bounds(wanted),
         |row| Ok((get(row, "day")?, count(row, "calls")?)),
     )

@@ -267,7 +267,7 @@ fn estimates_are_of_first_attempts_that_were_answered() {
 #[test]
 fn every_figure_says_how_many_it_is_of() {
     let memory = memory(ROWS);
-    let wanted = StatisticsWanted { project: Some(project()), since: None };
+    let wanted = StatisticsWanted { project: Some(project()), since: None, agent: None };
     let found = statistics::statistics(&memory, &wanted).unwrap();
     let summary = |value, n| CountedFigure { value: Some(value), n };
     let all = &found.all;
@@ -336,7 +336,7 @@ fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
     let run = detail::detail(&memory, &third(), &|_| false).unwrap();
     let named = |call: &super::CallRow| format!("{}@{}", call.prompt.name, call.prompt.version);
     assert_eq!(run.calls.iter().map(named).collect::<Vec<_>>(), ["triage@1.0.0", "summary@2.0.0"]);
-    let wanted = StatisticsWanted { project: Some(project()), since: None };
+    let wanted = StatisticsWanted { project: Some(project()), since: None, agent: None };
     let found = statistics::statistics(&memory, &wanted).unwrap();
     let of = |name: &str| found.prompts.iter().find(|group| group.name == name).unwrap();
     let summary = |value, n| CountedFigure { value: Some(value), n };

@@ -70,7 +70,7 @@ pub struct CycleRow {
     pub counts: Json,
 }
 
-const SIGNALS: &str = "SELECT s.seq, s.id, s.revision, s.at, s.source, s.kind, s.time, CAST(c.bytes AS TEXT) AS text, \
+pub(super) const SIGNALS: &str = "SELECT s.seq, s.id, s.revision, s.at, s.source, s.kind, s.time, CAST(c.bytes AS TEXT) AS text, \
     s.standing, s.outcome, s.cycle FROM signals s LEFT JOIN contents c ON c.hash = s.text";
 
 const VERSIONS: &str = "SELECT v.kind, v.version, v.at, v.actor, CAST(c.bytes AS TEXT) AS content, \
@@ -139,6 +139,21 @@ impl Store {
         .await
     }
 
+    /// The lines of cycles that ended at or after a time, oldest first; of all projects without one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn cycles_since(&self, project: Option<&Project>, since: Time) -> Result<Vec<CycleRow>, Error> {
+        let project = project.map(|project| project.0.clone());
+        self.read(move |reader, _site| {
+            let sql = "SELECT cycle, began, at, counts FROM triage_cycles \
+                       WHERE (?1 IS NULL OR project = ?1) AND at >= ?2 ORDER BY at, project, cycle";
+            all(reader, sql, (project, since.0), cycle)
+        })
+        .await
+    }
+
     /// A version of an artefact, the newest without a number; `None` where there is none.
     ///
     /// # Errors
@@ -191,20 +206,22 @@ impl Store {
         self.read(move |reader, _site| {
             let sql =
                 "SELECT cycle, began, at, counts FROM triage_cycles WHERE project = ? ORDER BY cycle DESC LIMIT ?";
-            all(reader, sql, (&project.0, limit(Some(most))), |row| {
-                Ok(CycleRow {
-                    cycle: count(row, "cycle")?,
-                    began: Time(get(row, "began")?),
-                    at: Time(get(row, "at")?),
-                    counts: json(row, "counts")?,
-                })
-            })
+            all(reader, sql, (&project.0, limit(Some(most))), cycle)
         })
         .await
     }
 }
 
-fn signal(row: &Row<'_>) -> Result<SignalRow, ReadFault> {
+fn cycle(row: &Row<'_>) -> Result<CycleRow, ReadFault> {
+    Ok(CycleRow {
+        cycle: count(row, "cycle")?,
+        began: Time(get(row, "began")?),
+        at: Time(get(row, "at")?),
+        counts: json(row, "counts")?,
+    })
+}
+
+pub(super) fn signal(row: &Row<'_>) -> Result<SignalRow, ReadFault> {
     let outcome = match get::<Option<String>>(row, "outcome")? {
         Some(_) => json(row, "outcome")?,
         None => Json::Null,

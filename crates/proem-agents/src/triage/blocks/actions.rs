@@ -9,7 +9,7 @@ use crate::triage::date::utc;
 /// A day in milliseconds.
 const DAY: i64 = 86_400_000;
 /// The most situations that are told.
-const MOST_SITUATIONS: usize = 3;
+pub const MOST_SITUATIONS: usize = 3;
 
 /// An action of the last 24 hours.
 #[derive(Debug, Clone, PartialEq)]

@@ -62,6 +62,10 @@ pub fn prepare_stage(
         artefacts: &artefacts,
     });
     let actions: Vec<_> = told.actions.iter().map(super::terms::EarlierAction::told).collect();
+    let situations = match stage {
+        PipelineStage::Reasoning => super::situation::told(&told.situations, subject.signals),
+        _ => Vec::new(),
+    };
     let context = StageContext {
         charter: &told.charter,
         level: told.level,
@@ -69,7 +73,7 @@ pub fn prepare_stage(
         artefacts: subject.artefacts,
         figures: &figures,
         actions: &actions,
-        situations: &[],
+        situations: &situations,
         now: told.now,
     };
     let signals: Vec<PromptSignal<'_>> = subject.signals.iter().map(|signal| shown(signal, stage)).collect();

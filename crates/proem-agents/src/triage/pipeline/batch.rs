@@ -33,14 +33,14 @@ pub(super) fn batches(
     limits: StageLimits,
 ) -> (Vec<StageBatch>, Vec<usize>) {
     // Answers run longer than they are thought to.
-    let room = limits.output_tokens.saturating_mul(4) / 5;
+    let room = |model| limits.output_tokens(model).saturating_mul(4) / 5;
     let (mut done, mut too_long): (Vec<StageBatch>, Vec<usize>) = (Vec::new(), Vec::new());
     // One that is still open for each model, with what its answer takes.
     let mut open: Vec<(StageBatch, usize)> = Vec::new();
     for candidate in candidates {
         let tokens = stage.answer_tokens(candidate.bytes);
         let new = StageBatch { members: vec![candidate.place], model: candidate.model, failures: 0 };
-        if tokens > room {
+        if tokens > room(candidate.model) {
             too_long.push(candidate.place);
             continue;
         }
@@ -49,7 +49,9 @@ pub(super) fn batches(
             continue;
         }
         let fits = open.iter_mut().find(|(batch, taken)| {
-            batch.model == candidate.model && batch.members.len() < limits.batch && taken.saturating_add(tokens) <= room
+            batch.model == candidate.model
+                && batch.members.len() < limits.batch
+                && taken.saturating_add(tokens) <= room(batch.model)
         });
         match fits {
             Some((batch, taken)) => {

@@ -61,6 +61,23 @@ pub struct StageRemark {
     pub remark: AnswerRemark,
 }
 
+/// How often a tool was called in answers that met their contract.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ToolTally {
+    /// How often.
+    pub calls: u64,
+    /// How often what it was called with was taken.
+    pub taken: u64,
+}
+
+impl ToolTally {
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { calls: self.calls.saturating_add(other.calls), taken: self.taken.saturating_add(other.taken) }
+    }
+}
+
 /// What is known of signals.
 #[derive(Debug)]
 pub(super) struct Findings<'t> {
@@ -73,6 +90,7 @@ pub(super) struct Findings<'t> {
     pub(super) proposals: ModelProposals,
     pub(super) remarks: BTreeSet<StageRemark>,
     pub(super) ways: Vec<Vec<StageTrace>>,
+    pub(super) tools: BTreeMap<&'static str, ToolTally>,
 }
 
 impl<'t> Findings<'t> {
@@ -94,7 +112,20 @@ impl<'t> Findings<'t> {
             rules,
             proposals: ModelProposals::default(),
             remarks: BTreeSet::new(),
+            tools: BTreeMap::new(),
         }
+    }
+
+    /// The same as if models had said of every signal that they are asked about what rules say.
+    pub(super) fn agreed(&self) -> Self {
+        let mut agreed = Self::new(self.terms);
+        for candidate in agreed.candidates(PipelineStage::Classify) {
+            let said = agreed.rules.get(candidate.place).cloned();
+            if let Some(told) = agreed.told.get_mut(candidate.place) {
+                *told = said;
+            }
+        }
+        agreed
     }
 
     /// What is known of a signal by now.
@@ -211,6 +242,11 @@ impl<'t> Findings<'t> {
         }
     }
 
+    fn tally(&mut self, tool: StageTool, calls: u64, taken: u64) {
+        let known = self.tools.entry(tool.as_str()).or_default();
+        *known = known.and(ToolTally { calls, taken });
+    }
+
     fn remark(&mut self, stage: PipelineStage, signal: Option<usize>, remark: AnswerRemark) {
         self.remarks.insert(StageRemark { stage, signal, remark });
     }
@@ -225,6 +261,7 @@ impl<'t> Findings<'t> {
         let signals = &self.terms.subject.signals;
         let mut by_place: BTreeMap<Option<usize>, Vec<&StageCall>> = BTreeMap::new();
         for call in calls.iter().filter(|call| call.tool == tool) {
+            self.tally(tool, 1, 0);
             let is_of = |place: &&usize| {
                 let named = signals.get(**place).map(|signal| signal.id.as_str());
                 named.is_some_and(|id| call.names(id))
@@ -255,8 +292,9 @@ impl<'t> Findings<'t> {
                 (None, false, true) => "a model suspects the text".to_owned(),
                 (None, false, false) => "a model let the text pass as it was".to_owned(),
             };
-            if let Some(remark) = sanitation.remark {
-                self.remark(exchange.stage, Some(*place), remark);
+            match sanitation.remark {
+                Some(remark) => self.remark(exchange.stage, Some(*place), remark),
+                None => self.tally(call.tool, 0, 1),
             }
             if let Some(signal) = self.sanitised.get_mut(*place).filter(|_| sanitation.is_suspected) {
                 *signal = signal.clone().suspected();
@@ -299,6 +337,7 @@ impl<'t> Findings<'t> {
             if let Some(known) = self.told.get_mut(*place) {
                 *known = Some(told);
             }
+            self.tally(call.tool, 0, 1);
             self.came(exchange, *place, &came, Some(why));
         }
         if exchange.stage == PipelineStage::Classify {
@@ -318,6 +357,7 @@ impl<'t> Findings<'t> {
             } else {
                 Err(AnswerRemark::NotAsked)
             };
+            self.tally(call.tool, 1, u64::from(taken.is_ok()));
             match &taken {
                 Ok(remarks) => remarks.iter().for_each(|remark| self.remark(stage, None, *remark)),
                 Err(remark) => self.remark(stage, None, *remark),

@@ -84,6 +84,20 @@ pub struct StageLimits {
     pub batch: usize,
 }
 
+/// The most tokens of an answer of the small model.
+const MOST_OF_SMALL: usize = 4_096;
+
+impl StageLimits {
+    /// The most tokens of an answer of one of the models.
+    #[must_use]
+    pub fn output_tokens(&self, model: PipelineModel) -> usize {
+        match model {
+            PipelineModel::Small => self.output_tokens.min(MOST_OF_SMALL),
+            PipelineModel::Large => self.output_tokens,
+        }
+    }
+}
+
 /// The limits of all stages, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PipelineLimits(pub [StageLimits; 4]);

@@ -12,6 +12,7 @@ use proem_guard::{LabelTree, Untrusted};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use super::situation::PastSituation;
 use super::stage::{PipelineLimits, PipelineModel, PipelineStage};
 use crate::{
     prompted::PreparedRequest,
@@ -47,6 +48,8 @@ pub struct PipelineSubject {
     pub policy: SubjectPolicy,
     /// What was done in the last 24 hours, oldest first.
     pub actions: Vec<EarlierAction>,
+    /// What is over and may be like what came.
+    pub situations: Vec<PastSituation>,
     /// The time of the cycle.
     pub now: Time,
 }
@@ -148,6 +151,8 @@ impl PipelineSubject {
         let signals = self.signals.iter().map(|signal| signal.write().map_err(|error| unwritten("a signal", &error)));
         let artefacts =
             self.artefacts.iter().map(|artefact| artefact.write().map_err(|error| unwritten("an artefact", &error)));
+        let situations =
+            self.situations.iter().map(|past| past.tree().write().map_err(|error| unwritten("the past", &error)));
         Ok(json!({
             "artefacts": artefacts.collect::<Result<Vec<_>, _>>()?,
             "charter": self.charter_text,
@@ -157,6 +162,7 @@ impl PipelineSubject {
             "actions": self.actions,
             "now": self.now.0,
             "policy": self.policy.texts,
+            "situations": situations.collect::<Result<Vec<_>, _>>()?,
             "signals": signals.collect::<Result<Vec<_>, _>>()?,
         })
         .into())
@@ -185,6 +191,8 @@ impl PipelineSubject {
         for text in texts("artefacts")? {
             artefacts.set(Artefact::read(text).map_err(|_| wrong("artefacts"))?);
         }
+        let past = |text: &str| LabelTree::read(text).ok().and_then(|tree| PastSituation::of_tree(&tree));
+        let situations = texts("situations")?.into_iter().map(|text| past(text).ok_or_else(|| wrong("situations")));
         let may = inputs.get("gate").and_then(Json::as_bool).ok_or_else(|| wrong("gate"))?;
         let mix = inputs.get("mix").cloned().and_then(|mix| serde_json::from_value(mix).ok());
         Ok(Self {
@@ -201,6 +209,7 @@ impl PipelineSubject {
             },
             actions: serde_json::from_value(inputs.get("actions").cloned().unwrap_or_default())
                 .map_err(|_| wrong("actions"))?,
+            situations: situations.collect::<Result<_, _>>()?,
             now: Time(inputs.get("now").and_then(Json::as_i64).ok_or_else(|| wrong("now"))?),
             charter_text,
         })

@@ -14,14 +14,17 @@ use proem_app::run::agent::PromptRun;
 use proem_app::run::asking::FinishedRun;
 use proem_app::runs::resume::StoppedRun;
 use proem_app::shipped;
+use proem_app::triage::models::TriageRun;
+use proem_app::triage::{AskedCycle, TriageDesk};
 use proem_engine::run::{Outcome, Question};
 use proem_runtime::records::ResumeIdentity as Way;
+use proem_store::StoreAccess;
 use proem_store::query::RunState;
 
 use super::{CommandFailure, OpenProject, RecordsPlace};
-use crate::commands::risk;
 use crate::commands::run::single::waiting;
 use crate::commands::run::{calling, single};
+use crate::commands::{risk, triage};
 use crate::ui;
 
 pub(super) fn run(
@@ -57,12 +60,31 @@ pub(super) fn run(
         let ran: Result<_, CommandFailure> = resuming.to_the_end(project, way, ask, &stop).await;
         waiting.finish_and_clear();
         let done = match ran {
+            Ok(ran) if (resuming.run() as &dyn Any).is::<TriageRun>() => {
+                cycle(project, resuming.run(), ran, place.json).await
+            }
             Ok(ran) => print(resuming.run(), ran, place.json),
             Err(failure) => Err(failure),
         };
         ui::notes(&resuming.end().await);
         done
     })
+}
+
+/// Works on the signals that a run of triage asked about, and prints what came of them.
+async fn cycle(
+    project: &OpenProject,
+    run: &dyn AgentRun,
+    ran: RunResult,
+    json: bool,
+) -> Result<ExitCode, CommandFailure> {
+    let asked = AskedCycle::of_run(run, ran)
+        .ok_or_else(|| CommandFailure::bug("the run can't be gone on with", "its output is none of triage"))?;
+    let desk = ui::tell(TriageDesk::open(project, StoreAccess::Write).await?);
+    let done = desk.go_on_with(asked).await;
+    desk.close().await;
+    triage::print_cycle(&done?, json)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints what came of a run: as its agent's own command does, or its value.

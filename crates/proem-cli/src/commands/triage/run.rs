@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use proem_agents::triage::artefact::{ArtefactField, ItemChangeKind};
-use proem_agents::triage::pipeline::{LadderStep, PipelineSubject};
+use proem_agents::triage::pipeline::PipelineSubject;
 use proem_agents::triage::plan::SignalOutcomeKind;
 use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
 use proem_app::effects::escalations;
@@ -13,7 +13,7 @@ use proem_app::project::OpenProject;
 use proem_app::triage::models::TriageRun;
 use proem_app::triage::normalise::{NormaliseOptions, SignalFile};
 use proem_app::triage::output::TriageOutput;
-use proem_app::triage::{CycleModels, CycleReport, IntakeCounts, TriageDesk};
+use proem_app::triage::{AskingTerms, CycleReport, IntakeCounts, TriageDesk};
 use proem_app::{records, when};
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::ModelMix;
@@ -100,56 +100,29 @@ async fn worked(
     let done = match models {
         None => work(args, &desk, None).await,
         Some((mut run, stop)) => {
-            let step = desk.ladder().await?;
-            let mut options = args.models.options();
-            let mix = match step {
-                LadderStep::Asks { mix, left } => {
-                    options.most = options.most.map_or(Some(left), |most| Some(most.min(left)));
-                    Some(mix)
-                }
-                LadderStep::Spent => None,
-            };
-            ui::note(&ladder_words(step));
-            let mut notes = Vec::new();
-            let opened = run.begin(project, &options, &mut notes).await;
-            ui::notes(&notes);
-            let records = opened?;
-            let models = mix.map(|mix| CycleModels { run: &mut run, records: records.as_ref(), stop: &stop, mix });
-            let done = work(args, &desk, models).await;
-            if let Some(records) = records {
-                ui::notes(records.end().await.as_slice());
-            }
-            done
+            let options = args.models.options();
+            work(args, &desk, Some(AskingTerms { run: &mut run, options: &options, stop: &stop })).await
         }
     };
     desk.close().await;
     let (counts, report, unreadable) = done?;
-    let shown = if args.json {
-        ui::document(&json::pretty(&json!(TriageOutput::new(Some(counts), &report))))
-    } else {
-        ui::listing(&page(counts, &report))
-    };
-    shown?;
+    print(Some(counts), &report, args.json)?;
     if let Some(id) = &args.models.explain {
         ui::aside(&way(id, &report));
     }
     Ok(code(args, counts, &report, unreadable))
 }
 
-/// Where on its budget's ladder triage stands.
-fn ladder_words(step: LadderStep) -> String {
-    let (words, left) = match step {
-        LadderStep::Asks { mix: ModelMix::Both, left } => ("both models are asked", left),
-        LadderStep::Asks { mix: ModelMix::LargeIfDemanded, left } => {
-            ("the large model is asked only where a rule demands it", left)
-        }
-        LadderStep::Asks { mix: ModelMix::SmallOnly, left } => ("only the small model is asked", left),
-        LadderStep::Spent => return "the budget of triage is spent, so no model is asked".to_owned(),
-    };
-    format!("budget of triage: {words}; {left} left")
+/// Prints what came of cycles, and of files if any were taken in.
+pub(super) fn print(counts: Option<IntakeCounts>, report: &CycleReport, json: bool) -> Result<(), CommandFailure> {
+    if json {
+        ui::document(&json::pretty(&json!(TriageOutput::new(counts, report))))
+    } else {
+        ui::listing(&page(counts.unwrap_or_default(), report))
+    }
 }
 
-/// Prints what would be sent first; nothing is taken in.
+/// Prints what each stage would send first, as far as that can be known; nothing is taken in.
 fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Result<ExitCode, CommandFailure> {
     let Some(mut models) = models else {
         return Err(CommandFailure::usage("no model would be asked; nothing would be sent"));
@@ -169,8 +142,12 @@ fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Resu
         let subject = desk.subject(ModelMix::default()).await;
         desk.close().await;
         models.about(PipelineSubject { signals, ..subject? })?;
-        for request in models.first_requests()? {
+        let (requests, silent) = models.forecast()?;
+        for request in requests {
             ui::document(&json::pretty(&request))?;
+        }
+        for stage in silent {
+            ui::note(&format!("{} would ask nobody if models say what rules say", stage.as_str()));
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -195,7 +172,7 @@ fn way(id: &str, report: &CycleReport) -> String {
 async fn work(
     args: &Run,
     desk: &TriageDesk<'_>,
-    models: Option<CycleModels<'_>>,
+    models: Option<AskingTerms<'_>>,
 ) -> Result<(IntakeCounts, CycleReport, bool), CommandFailure> {
     let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
     let mut counts = IntakeCounts::default();
@@ -241,8 +218,14 @@ async fn work(
         ui::note("the project's `status` is not active, so signals are taken in and wait");
     }
     let bar = ui::working("reading signals");
-    let report = desk.work_with(models, &mut |handled| bar.set_message(format!("{handled} signals handled"))).await;
+    let mut progress = |handled| bar.set_message(format!("{handled} signals handled"));
+    let mut notes = Vec::new();
+    let report = match models {
+        None => desk.work(&mut progress).await,
+        Some(models) => desk.work_asking(models, &mut notes, &mut progress).await,
+    };
     bar.finish_and_clear();
+    ui::notes(&notes);
     Ok((counts, report?, unreadable))
 }
 
@@ -308,6 +291,9 @@ fn page(counts: IntakeCounts, report: &CycleReport) -> String {
             format!("models were asked: run {asked}; degraded: rules alone read {}", counted(number(some), "signal"))
         }
     };
+    if let Some(place) = report.budget.and_then(|place| place.in_words()) {
+        out.push_str(&format!("{}  {place}\n", styled(BOLD, "budget  ")));
+    }
     out.push_str(&format!("{}\n", styled(DIM, &note)));
     out
 }

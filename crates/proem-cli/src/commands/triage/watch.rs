@@ -7,10 +7,15 @@ use std::time::Duration;
 
 use clap::Parser;
 use jiff::tz::TimeZone;
+use proem_app::records::learning::Adapting;
+use proem_app::records::writing::RecordChoice;
+use proem_app::run::options::Carriage;
 use proem_app::triage::CycleReport;
+use proem_app::triage::models::TriageModelOptions;
 use proem_app::triage::output::TriageOutput;
 use proem_app::triage::watch::{ENDINGS, SweepAccount, WatchEvent, WatchOptions, WatchWork, watch};
 use proem_app::{records, when};
+use proem_engine::call::NanoDollars;
 use proem_guard::show;
 use proem_runtime::schedule::inbox::LeftAlone;
 use proem_runtime::schedule::own_process::OwnProgram;
@@ -27,7 +32,8 @@ pub(super) const WATCH_EXAMPLES: &str = "\
 Files that end in .json, .jsonl, .ndjson or .eml are taken in once they have stayed as they are for two
 seconds; they are never changed, moved or deleted, and the same signals a second time change nothing. One
 that ends in the middle of a value is waited for, up to a minute. Each cycle works on what came; without
-anything new it is one line. What is due is performed by `proem effects sweep`, a process of its own that
+anything new it is one line. Models are asked as by `proem triage run`, under the same conditions; as the day's
+budget goes, cycles come less often. What is due is performed by `proem effects sweep`, a process of its own that
 takes credentials from files alone. One process watches for a project.
 
 ^C, or `kill`, ends it when the cycle in hand is done; a second ^C ends it at once, and loses nothing.
@@ -50,6 +56,12 @@ pub(crate) struct Watch {
     /// The time between two looks at what is due
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = period)]
     sweep: Duration,
+    /// Ask no model, whatever the configuration says
+    #[arg(long)]
+    no_model: bool,
+    /// Maximum cost of the calls of one cycle, in dollars
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
+    max_cost: Option<NanoDollars>,
     /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: PathBuf,
@@ -82,6 +94,12 @@ pub(super) fn run(args: &Watch) -> Result<ExitCode, CommandFailure> {
         folder: args.folder.clone(),
         cycle: args.cycle,
         sweep: args.sweep,
+        models: (!args.no_model).then(|| TriageModelOptions {
+            carriage: Carriage::Network,
+            most: args.max_cost,
+            adapting: Adapting::default(),
+            record: RecordChoice::AsConfigured,
+        }),
         sweeper: sweeper(&args.root)?,
     };
     let mut failed = None;
@@ -188,6 +206,9 @@ fn cycle(report: &CycleReport, missed: u64, took: Duration) -> String {
     }
     for waits in waiting(report) {
         line.push_str(&format!("\n  {waits}"));
+    }
+    if let Some(place) = report.budget.and_then(|place| place.in_words()) {
+        line.push_str(&format!("\n  {place}"));
     }
     for problem in &report.problems {
         line.push_str(&format!("\n  {}: {problem}", styled(YELLOW, "problem")));

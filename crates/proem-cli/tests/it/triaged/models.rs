@@ -1,17 +1,18 @@
 //! Triage with models: what is sent, what is taken of the answers, and what happens without one.
 
-use proem_llm::scripted::{AnswerBlock, Reply, ScriptedServer};
+use proem_llm::scripted::{AnswerBlock, Reply, ScriptedServer, ScriptedUsage};
 use serde_json::{Value as Json, json};
 
 use super::{comment, project};
+use crate::approvals::scene::answered;
 use crate::fixture::{Fixture, Run};
 use crate::records::sql;
 use crate::run::{set_up, start};
 
 const PROJECT: &str = "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f";
 
-/// A project at a level, with a provider that is the server and models asked for.
-fn with_models(level: &str, server: &ScriptedServer) -> Option<Fixture> {
+/// A project at a level, with a provider that is the server and models asked for; `more` is configured besides.
+pub(super) fn with_models(level: &str, server: &ScriptedServer, more: &str) -> Option<Fixture> {
     let mut fixture = project(level)?;
     set_up(&mut fixture, server, "");
     let address = server.address();
@@ -19,7 +20,7 @@ fn with_models(level: &str, server: &ScriptedServer) -> Option<Fixture> {
         "config.toml",
         &format!(
             "[providers.anthropic]\nbase_url = \"http://{address}\"\nkey = \"ANTHROPIC_API_KEY\"\n\n\
-             [triage]\nmodels = true\nretries = 0\n"
+             [triage]\nmodels = true\nretries = 0\n\n{more}"
         ),
     );
     Some(fixture)
@@ -32,12 +33,12 @@ fn id(number: u32, fixture: &Fixture) -> String {
     signal["id"].as_str().unwrap().to_owned()
 }
 
-fn calls(calls: Vec<(&str, Json)>) -> Reply {
+pub(super) fn calls(calls: Vec<(&str, Json)>) -> Reply {
     let block = |(name, arguments): (&str, Json)| AnswerBlock::Call { name: name.to_owned(), arguments };
     Reply::answer(calls.into_iter().map(block).collect())
 }
 
-fn sanitised(id: &str, content: &str) -> (&'static str, Json) {
+pub(super) fn sanitised(id: &str, content: &str) -> (&'static str, Json) {
     let arguments = json!({
         "signal_id": id, "original_source": "jira", "original_type": "comment_created", "sanitised_content": content,
         "threat_detected": false, "threats_found": [], "content_preserved_ratio": 1.0, "confidence_score": 0.9,
@@ -46,7 +47,7 @@ fn sanitised(id: &str, content: &str) -> (&'static str, Json) {
     ("sanitise_signal", arguments)
 }
 
-fn classified(id: &str, category: &str, action: &str) -> (&'static str, Json) {
+pub(super) fn classified(id: &str, category: &str, action: &str) -> (&'static str, Json) {
     let arguments = json!({
         "signal_id": id, "importance": "medium", "category": category, "recommended_action": action,
         "action_rationale": "a person asks", "requires_sonnet": false, "time_sensitivity": "this_week",
@@ -55,7 +56,7 @@ fn classified(id: &str, category: &str, action: &str) -> (&'static str, Json) {
     ("classify_signal", arguments)
 }
 
-fn drafted(id: &str, to: &str) -> (&'static str, Json) {
+pub(super) fn drafted(id: &str, to: &str) -> (&'static str, Json) {
     let arguments = json!({
         "project_id": PROJECT, "communication_type": "follow_up",
         "recipient": { "email": to, "name": "Sam Okoro", "is_external": false }, "subject": "Refunds",
@@ -65,24 +66,24 @@ fn drafted(id: &str, to: &str) -> (&'static str, Json) {
     ("draft_communication", arguments)
 }
 
-const TEXT: &str = "Sam asks where the refunds stand and when they are released.";
+pub(super) const TEXT: &str = "Sam asks where the refunds stand and when they are released.";
 
-fn run(fixture: &Fixture, args: &[&str]) -> Run {
+pub(super) fn run(fixture: &Fixture, args: &[&str]) -> Run {
     let mut all = vec!["triage", "run", "one.json"];
     all.extend(args);
     fixture.proem(&all)
 }
 
 /// A project with one comment, and its id.
-fn one_comment(level: &str, server: &ScriptedServer) -> Option<(Fixture, String)> {
-    let fixture = with_models(level, server)?;
+pub(super) fn one_comment(level: &str, server: &ScriptedServer) -> Option<(Fixture, String)> {
+    let fixture = with_models(level, server, "")?;
     fixture.write("one.json", comment(1, TEXT).to_string());
     let id = id(1, &fixture);
     Some((fixture, id))
 }
 
 /// What the stages answer about the signal of this id.
-fn answers(id: &str) -> Vec<Reply> {
+pub(super) fn answers(id: &str) -> Vec<Reply> {
     vec![
         calls(vec![sanitised(id, TEXT)]),
         calls(vec![classified(id, "stakeholder", "draft_communication")]),
@@ -121,6 +122,39 @@ fn a_signal_goes_through_the_stages_and_its_record_makes_them_anew() {
 }
 
 #[test]
+fn figures_of_triage_say_how_many_values_they_are_of() {
+    let probe = start(Vec::new());
+    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let server = start(answers(&id));
+    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    let none = fixture.proem(&["stats", "--agent", "triage"]);
+    assert!(none.stderr().contains("no run of the agent `triage` of this project"), "{}", none.transcript());
+    run(&fixture, &[]);
+    let figures = fixture.proem(&["stats", "--agent", "triage", "--json"]).json();
+    let of = |value: &Json| (value["value"].clone(), value["n"].as_u64().unwrap());
+    let third = json!(1.0 / 3.0);
+    for (place, planned, (share, calls)) in
+        [(0, 0.35, (&third, 1)), (1, 0.35, (&third, 1)), (2, 0.15, (&third, 1)), (3, 0.15, (&json!(0.0), 0))]
+    {
+        let stage = &figures["triage"]["stages"][place];
+        assert_eq!((&of(&stage["share"]), &stage["planned"]), (&(share.clone(), 3), &json!(planned)), "{stage}");
+        assert_eq!(stage["calls"], calls, "{stage}");
+    }
+    assert_eq!(of(&figures["triage"]["escalationRate"]), (json!(0.0), 1));
+    assert_eq!(of(&figures["triage"]["threatRate"]).1, 1);
+    let tools: Vec<&str> =
+        figures["triage"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["tool"].as_str()).collect();
+    assert_eq!(tools, ["classify_signal", "draft_communication", "sanitise_signal"]);
+    let prompts: Vec<_> =
+        figures["prompts"].as_array().unwrap().iter().map(|group| of(&group["inputTokens"])).collect();
+    assert_eq!(prompts, [(json!(100.0), 1), (json!(100.0), 1), (json!(100.0), 1)], "{figures}");
+    assert_eq!(of(&figures["all"]["threatRate"]).1, 1, "{}", figures["all"]);
+    let page = fixture.proem(&["stats", "--agent", "triage"]);
+    assert!(page.answer().contains("planned 35% n=3"), "{}", page.transcript());
+    assert_eq!(fixture.proem(&["stats", "--agent", "risk", "--json"]).json()["all"]["runs"], 0);
+}
+
+#[test]
 fn a_provider_that_fails_leaves_everything_to_the_rules_and_says_so() {
     let down = || Reply::raw(400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#);
     let server = start((0..8).map(|_| down()).collect());
@@ -147,13 +181,80 @@ fn nobody_is_asked_without_the_users_word_a_key_or_where_it_is_forbidden() {
 }
 
 #[test]
-fn a_dry_run_shows_what_would_be_sent_and_changes_nothing() {
+fn a_dry_run_shows_what_each_stage_would_send_and_changes_nothing() {
     let server = start(Vec::new());
     let Some((fixture, id)) = one_comment("tactical", &server) else { return };
     let shown = run(&fixture, &["--dry-run"]);
-    let text = shown.answer();
-    assert!(text.contains(&id) && text.contains("sanitise_signal") && text.contains("classify_signal"), "{text:.300}");
+    let requests: Vec<Json> =
+        serde_json::Deserializer::from_str(shown.stdout()).into_iter().collect::<Result<_, _>>().unwrap();
+    let stages: Vec<&str> = requests.iter().filter_map(|request| request["stage"].as_str()).collect();
+    assert_eq!(stages, ["sanitise", "classify", "reasoning"], "{}", shown.transcript());
+    // No answer is there yet, so what stands behind one says what it takes for granted.
+    assert_eq!(requests[0]["assumes"], Json::Null);
+    assert!(requests[2]["assumes"].as_str().unwrap().contains("what rules say"), "{}", requests[2]["assumes"]);
+    assert_ne!(requests[0]["body"]["model"], requests[2]["body"]["model"], "reasoning would ask the large model");
+    for (request, tool) in requests.iter().zip(["sanitise_signal", "classify_signal", "draft_communication"]) {
+        let body = request["body"].to_string();
+        assert!(body.contains(&id) && body.contains(tool) && request["callsOfStage"] == 1, "{body:.300}");
+    }
+    assert!(shown.stderr().contains("artefact-update would ask nobody"), "{}", shown.stderr());
     assert!(server.requests().is_empty());
     let status = fixture.proem(&["triage", "status", "--json"]).json();
     assert_eq!(status["signals"], json!({}), "{status}");
+}
+
+/// Scenario 8: the small model alone weighs, and it is said everywhere.
+#[test]
+fn a_day_that_is_nearly_spent_asks_the_small_model_alone_and_says_so() {
+    let probe = start(Vec::new());
+    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    // 103,500 tokens of the large model are 31 cents.
+    let dear = |reply: Reply, input| reply.using(Some(ScriptedUsage { input, output: 10, ..ScriptedUsage::default() }));
+    let mut replies = answers(&id);
+    replies[2] = dear(replies[2].clone(), 103_500);
+    replies.extend(answers(&second(&probe)));
+    let server = start(replies);
+    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    let first = run(&fixture, &["--json"]).json();
+    assert_eq!(first["budget"], Json::Null, "{first}");
+    fixture.write("one.json", comment(2, TEXT).to_string());
+    let second = run(&fixture, &["--json"]).json();
+    let words = second["budget"].as_str().unwrap_or_default();
+    assert!(words.starts_with("step 3 of 3 of the day's budget: the small model only"), "{second}");
+    assert_eq!(second["signals"][0]["outcome"], "drafted", "{second}");
+    let sent: Vec<Json> = server.requests().iter().map(|request| request.json().unwrap()).collect();
+    assert_eq!(sent[3]["model"], sent[5]["model"], "the small model weighs as well");
+    let inputs = sql(&fixture, "SELECT count(*) || '' FROM contents WHERE CAST(bytes AS TEXT) LIKE '%\"small-only\"%'");
+    assert_eq!(inputs, ["1"], "what was asked with is recorded");
+}
+
+/// The id of the second comment.
+fn second(server: &ScriptedServer) -> String {
+    let fixture = with_models("tactical", server, "").unwrap();
+    fixture.write("one.json", comment(2, TEXT).to_string());
+    id(2, &fixture)
+}
+
+const SIMILAR: &str = "Could you say when the vendor certification will be done?";
+
+#[test]
+fn what_came_of_a_similar_question_is_told_where_there_is_reasoning() {
+    let probe = start(Vec::new());
+    let Some(fixture) = with_models("tactical", &probe, "") else { return };
+    fixture.write("one.json", comment(2, SIMILAR).to_string());
+    let server = start(answers(&id(2, &fixture)));
+    let Some(fixture) = with_models("tactical", &server, "") else { return };
+    fixture.write("one.json", comment(1, "When will the vendor certification be done?").to_string());
+    let asked = run(&fixture, &["--no-model", "--json"]).json();
+    let question = asked["questions"][0]["id"].as_str().unwrap().to_owned();
+    let decide = ["escalations", "decide", &question, "A", "--because", "Olivia calls the sponsor herself"];
+    let Some((said, code)) = answered(&fixture, &decide, "y") else { return };
+    assert_eq!(code, 0, "{said}");
+    fixture.write("one.json", comment(2, SIMILAR).to_string());
+    run(&fixture, &["--json"]).json();
+    let sent: Vec<String> = server.requests().iter().map(|request| request.json().unwrap().to_string()).collect();
+    let is_told = |body: &String| body.contains("Olivia calls the sponsor herself");
+    assert_eq!(sent.iter().map(is_told).collect::<Vec<_>>(), [false, false, true], "{:.3000}", sent[2]);
+    let replayed = fixture.proem(&["runs", "replay", "last"]);
+    assert!(replayed.answer().contains('3'), "{}", replayed.transcript());
 }

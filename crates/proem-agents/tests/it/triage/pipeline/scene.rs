@@ -177,6 +177,7 @@ pub(super) fn subject(signals: Vec<ProjectSignal>) -> PipelineSubject {
             action: "jira_comment".into(),
             state: ActionState::Executed,
         }],
+        situations: Vec::new(),
         now: NOW,
     }
 }

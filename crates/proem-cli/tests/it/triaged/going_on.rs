@@ -1,0 +1,141 @@
+//! Triage with models that goes on: after a kill, and cycle after cycle.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use proem_llm::scripted::{Reply, ScriptedServer};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value as Json, json};
+
+use super::models::{TEXT, answers, one_comment, run, with_models};
+use crate::fixture::Fixture;
+use crate::records::sql;
+use crate::run::start;
+
+/// How long an answer stays away that nobody lives to hear.
+const NEVER: u64 = 120_000;
+
+/// `proem triage run` over one comment, killed while it waits for its second answer. A third answer, and what is behind
+/// it, is for whoever asks next.
+fn killed() -> Option<(Fixture, ScriptedServer)> {
+    let probe = start(Vec::new());
+    let (_, id) = one_comment("tactical", &probe)?;
+    let [sanitised, classified, drafted] = <[Reply; 3]>::try_from(answers(&id)).unwrap();
+    let server = start(vec![sanitised, classified.clone().delayed(NEVER), classified, drafted]);
+    let (fixture, _) = one_comment("tactical", &server)?;
+    let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+    let mut child = command.args(["triage", "run", "one.json"]).stdout(Stdio::null()).spawn().unwrap();
+    assert!(server.arrived(2, Duration::from_secs(60)));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    Some((fixture, server))
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_with_its_cycle() {
+    let Some((fixture, server)) = killed() else { return };
+    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "open": 1 }));
+    let resumed = fixture.proem(&["runs", "resume", "last", "--json"]);
+    let report = resumed.json();
+    assert_eq!(report["signals"][0]["outcome"], "drafted", "{}", resumed.transcript());
+    assert_eq!(report["actions"][0]["action"], "email_stakeholder", "{report}");
+    assert_eq!(server.requests().len(), 4, "what was answered before is not asked again");
+    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": 1 }));
+    let again = fixture.proem(&["runs", "resume", "last"]);
+    assert_ne!(again.code(), 0, "{}", again.transcript());
+    assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions"), ["1"]);
+}
+
+#[test]
+fn a_run_whose_signals_were_handled_meanwhile_does_nothing() {
+    let Some((fixture, _server)) = killed() else { return };
+    let by_rules = run(&fixture, &["--no-model", "--json"]).json();
+    assert_eq!(by_rules["signals"][0]["degraded"], true, "{by_rules}");
+    let resumed = fixture.proem(&["runs", "resume", "last"]);
+    assert_eq!(resumed.code(), 1, "{}", resumed.transcript());
+    assert!(resumed.stderr().contains("1 of its 1 signals are not open any more"), "{}", resumed.stderr());
+    assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions"), ["0"]);
+    assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM triage_cycles"), ["1"]);
+}
+
+/// A process that watches a folder.
+struct Watching {
+    child: Child,
+    heard: Vec<Json>,
+}
+
+impl Watching {
+    fn new(fixture: &Fixture, more: &[&str]) -> Self {
+        let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+        command.args(["triage", "watch", "inbox", "--cycle", "1s", "--sweep", "1h", "--json"]).args(more);
+        Self { child: command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap(), heard: Vec::new() }
+    }
+
+    /// Ends it when a cycle had a signal; that cycle, and what was said on standard error.
+    fn first_work(mut self) -> (Json, String) {
+        let lines = BufReader::new(self.child.stdout.take().unwrap()).lines();
+        let events = lines.map(|line| serde_json::from_str::<Json>(&line.unwrap()).unwrap());
+        let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        let mut work = None;
+        for event in events {
+            self.heard.push(event.clone());
+            if work.is_none() && event["report"]["signals"].as_array().is_some_and(|signals| !signals.is_empty()) {
+                work = Some(event);
+                kill_process(id, Signal::TERM).unwrap();
+            }
+        }
+        let output = self.child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(work.is_some(), "{:#?} {said}", self.heard);
+        (work.unwrap_or_default(), said)
+    }
+}
+
+/// A project with a comment in a folder that is watched; `more` stands in the user's configuration.
+fn inbox(server: &ScriptedServer, more: &str) -> Option<Fixture> {
+    let fixture = with_models("tactical", server, more)?;
+    fixture.write("inbox/one.json", super::comment(1, TEXT).to_string());
+    Some(fixture)
+}
+
+#[test]
+fn a_watcher_asks_models_on_the_same_conditions_and_slows_down_as_the_budget_says() {
+    let probe = start(Vec::new());
+    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let server = start(answers(&id));
+    let steps = "[budget.agent.triage]\nsteps = [{ from = 0.0, models = \"small-only\", every_minutes = 30 }]\n";
+    let Some(mut fixture) = inbox(&server, steps) else { return };
+    let (cycle, said) = Watching::new(&fixture, &[]).first_work();
+    let report = &cycle["report"];
+    assert_eq!(report["signals"][0]["outcome"], "drafted", "{cycle} {said}");
+    let place = "step 1 of 1 of the day's budget: the small model only, a cycle every 30 minutes";
+    assert_eq!(report["budget"], place, "{report}");
+    let sent: Vec<Json> = server.requests().iter().map(|request| request.json().unwrap()).collect();
+    assert_eq!((sent.len(), &sent[0]["model"]), (3, &sent[2]["model"]));
+    assert_eq!(sql(&fixture, "SELECT kind FROM runs"), ["triage"]);
+
+    // Without a key, and with a person's word against it, nobody is asked.
+    fixture.write("inbox/two.json", super::comment(2, TEXT).to_string());
+    let (cycle, _) = Watching::new(&fixture, &["--no-model"]).first_work();
+    assert_eq!((&cycle["report"]["degraded"], &cycle["report"]["budget"]), (&json!(true), &Json::Null), "{cycle}");
+    fixture.write("inbox/three.json", super::comment(3, TEXT).to_string());
+    fixture.set("ANTHROPIC_API_KEY", "");
+    let (cycle, said) = Watching::new(&fixture, &[]).first_work();
+    assert_eq!(cycle["report"]["degraded"], true, "{cycle}");
+    assert_eq!(said.matches("no model is asked: ANTHROPIC_API_KEY is not set").count(), 1, "{said}");
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[test]
+fn a_watcher_that_is_told_to_end_breaks_its_calls_off_and_leaves_their_signals_open() {
+    let server = start(vec![Reply::text("late").delayed(NEVER)]);
+    let Some(fixture) = inbox(&server, "") else { return };
+    let watching = Watching::new(&fixture, &[]);
+    assert!(server.arrived(1, Duration::from_secs(60)));
+    kill_process(Pid::from_raw(i32::try_from(watching.child.id()).unwrap()).unwrap(), Signal::TERM).unwrap();
+    let output = watching.child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("the calls were broken off") && said.contains("\"ended\""), "{said}");
+    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "open": 1 }));
+}
