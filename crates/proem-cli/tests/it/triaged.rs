@@ -5,6 +5,7 @@ mod going_on;
 mod held;
 mod hostile;
 mod input;
+mod killed;
 mod models;
 
 use serde_json::{Value as Json, json};
@@ -477,12 +478,26 @@ fn the_owner_is_told_of_new_questions() {
     assert!(quoted.all(|line| line.trim_start().starts_with("│ ")), "{}", shown.stdout());
 }
 
+/// The id of the signal that the guide asks models about: it is a hash of what came.
+fn guided(fixture: &Fixture) -> String {
+    let guide = include_str!("../../../../docs/guide/triage.md");
+    let (_, mail) = guide.split_once("text title=question.eml\n").unwrap();
+    fixture.write("question.eml", mail.split_once("```").unwrap().0);
+    let written = fixture.proem(&["triage", "normalise", "question.eml", "--json"]);
+    let signal: Json = serde_json::from_str(written.stdout().lines().next().unwrap()).unwrap();
+    signal["id"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn the_guide_says_what_the_binary_does() {
     let mut fixture = Fixture::folder().unborn();
     fixture.set("NO_COLOR", "1");
-    let tried = crate::guide::run(&fixture, "triage.md", &[]);
-    assert_eq!(tried, crate::guide::Tried { files: 5, sessions: 9 });
+    fixture.set("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef");
+    let server = killed::model(&guided(&fixture), "Vouchers\nWhen will the vouchers be ready?");
+    let address = format!("http://{}", server.address());
+    let tried = crate::guide::run(&fixture, "triage.md", &[(&address, "https://api.anthropic.com")]);
+    assert_eq!(tried, crate::guide::Tried { files: 7, sessions: 11 });
+    assert_eq!(server.requests().len(), 3);
 }
 
 /// Golden scenarios 1, 2, 3, 5, 6, 7, 9 and 10 as a person meets them; 4 and 8 take a model.

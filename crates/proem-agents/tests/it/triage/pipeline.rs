@@ -1,5 +1,6 @@
 //! The stages that ask models: what they ask, and what becomes of what goes wrong.
 
+mod bad;
 mod scene;
 
 use proem_agents::triage::answer::AnswerRemark;

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::{comment, project};
 use crate::approvals::scene::answered;
+use crate::effects::scene::number;
 use crate::fixture::{Fixture, Run};
 use crate::records::sql;
 use crate::run::{set_up, start};
@@ -163,6 +164,30 @@ fn a_provider_that_fails_leaves_everything_to_the_rules_and_says_so() {
     assert_eq!((&report["degraded"], &report["signals"][0]["degraded"]), (&json!(true), &json!(true)), "{report}");
     let problems = report["problems"].to_string();
     assert!(problems.contains("sanitise: 1 signal is left to the rules: the call failed"), "{problems}");
+}
+
+/// `PROEM_LONG` comments of 100 kB: no request is longer than its model's prompt may be, and each signal has an end. Fifty have
+/// been worked on by `PROEM_LONG=50 cargo test -p proem-cli --test it triaged::models::long`, in 100 s without optimisation.
+#[test]
+fn long_signals_are_asked_about_within_bounds() {
+    let down = Reply::raw(400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#);
+    let server = start(vec![down]);
+    let Some(fixture) = with_models("tactical", &server, "") else { return };
+    let count = u32::try_from(number("PROEM_LONG", 4)).unwrap();
+    let long = "The certification of the vendor is in review and its tests are green. ".repeat(1_450);
+    let all: Vec<String> = (1..=count).map(|number| comment(number, &long).to_string()).collect();
+    fixture.write("one.json", all.join("\n"));
+    let done = run(&fixture, &["--json"]);
+    let report = done.json();
+    assert_eq!(report["signals"].as_array().unwrap().len(), usize::try_from(count).unwrap(), "{}", done.stderr());
+    assert!(
+        report["problems"].to_string().contains("its text is longer than an answer may be"),
+        "{}",
+        report["problems"]
+    );
+    let sent: Vec<usize> = server.requests().iter().map(|request| request.body.len()).collect();
+    assert!(!sent.is_empty() && sent.iter().all(|bytes| *bytes < 400_000), "{sent:?}");
+    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": count }));
 }
 
 #[test]
