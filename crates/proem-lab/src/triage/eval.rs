@@ -15,11 +15,12 @@ use proem_score::interval::{Z95, wilson};
 use super::baseline::{keywords, majority};
 use super::effects::{ForbiddenEffects, forbidden};
 use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, half, project};
+use super::modelled::modelled;
 
-/// Measures the triage of signals without a model.
+/// Measures the triage of signals without a model, and what becomes of a model's answers.
 #[derive(Debug, Args)]
 pub(crate) struct EvalTriage {
-    /// The workspace's folder, whose `evals/triage/scores.md` is written.
+    /// The workspace's folder, whose `evals/triage/scores.md` and `models.md` are written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
     /// Print the confidences that the fresh signals give, for the lexicon; write nothing.
@@ -31,6 +32,7 @@ pub(crate) struct EvalTriage {
 }
 
 pub(super) const SCORES: &str = "evals/triage/scores.md";
+pub(super) const MODELS: &str = "evals/triage/models.md";
 
 pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
     if args.calibrate {
@@ -39,10 +41,12 @@ pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
     if args.mistakes {
         return mistakes(&args.to);
     }
-    let report = scores(&args.to)?;
-    let path = args.to.join(SCORES);
-    std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
-    Ok(report)
+    let reports = [(SCORES, scores(&args.to)?), (MODELS, modelled()?)];
+    for (name, report) in &reports {
+        let path = args.to.join(name);
+        std::fs::write(&path, report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    }
+    Ok(reports.map(|(_, report)| report).join("\n"))
 }
 
 /// One half with what became of it.

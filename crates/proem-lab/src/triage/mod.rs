@@ -1,8 +1,12 @@
-//! Measuring how signals are classified and sanitised without a model.
+//! Measuring how signals are classified and sanitised without a model, and what becomes of a model's answers.
 
+mod asked;
 mod baseline;
 mod effects;
 pub(crate) mod eval;
 mod labelled;
+mod modelled;
+mod scenarios;
+mod scripts;
 #[cfg(test)]
 mod shipped;

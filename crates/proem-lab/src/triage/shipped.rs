@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::eval::{SCORES, TriagedHalf, calibration, scores};
+use super::eval::{MODELS, SCORES, TriagedHalf, calibration, scores};
+use super::modelled::modelled;
 
 fn workspace() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -12,6 +13,18 @@ fn workspace() -> std::path::PathBuf {
 fn the_committed_scores_are_those_of_a_new_run() {
     let committed = std::fs::read_to_string(workspace().join(SCORES)).unwrap();
     assert_eq!(scores(&workspace()).unwrap(), committed, "run `cargo lab eval triage` and read what changed");
+}
+
+#[test]
+fn the_committed_scores_with_models_are_those_of_a_new_run() {
+    let committed = std::fs::read_to_string(workspace().join(MODELS)).unwrap();
+    let found = modelled().unwrap();
+    assert_eq!(found, committed, "run `cargo lab eval triage` and read what changed");
+    let models = ["good", "sloppy", "compromised", "degraded"];
+    let scored = |line: &&str| line.split('|').nth(2).is_some_and(|model| models.contains(&model.trim()));
+    let scores: Vec<&str> = found.lines().filter(scored).collect();
+    assert_eq!(scores.len(), 17 * models.len(), "fifteen scenarios and two sums");
+    assert!(scores.iter().all(|line| line.ends_with("| 0 |")), "{scores:#?}");
 }
 
 /// The fresh signals have been tuned on since they were scored first, which is what the lexicon still promises; it must
