@@ -15,7 +15,8 @@ const SCHEMA: &str = concat!(
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
-    include_str!("../../migrations/0004.sql")
+    include_str!("../../migrations/0004.sql"),
+    include_str!("../../migrations/0007.sql")
 );
 
 /// Two epochs, one over; five runs of `/p` and one of `/q`; what the third run sent.

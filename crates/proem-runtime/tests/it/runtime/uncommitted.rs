@@ -260,6 +260,9 @@ fn a_broken_index_is_a_gap() {
             "untracked files: `git ls-files` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 \
              git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c \
              log.showSignature=false fsck` finds the damage",
+            "outline of the repository: `git ls-files` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none \
+             GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c \
+             core.hooksPath=/dev/null -c log.showSignature=false fsck` finds the damage",
             "memories and activity: `git ls-files` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none \
              GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c \
              core.hooksPath=/dev/null -c log.showSignature=false fsck` finds the damage",
