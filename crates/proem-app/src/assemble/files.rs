@@ -54,7 +54,7 @@ pub(super) fn add_files(
     found.gaps.extend(candidates.gaps.iter().map(gap));
     let mut redacted: usize = 0;
     let mut files: Vec<&ContextFile> = candidates.all().collect();
-    files.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    files.sort_by(|a, b| need(b).total_cmp(&need(a)));
     // Rule files have a section of their own.
     files.retain(|file| !RULE_NAMES.contains(&exact(&file.path).rsplit('/').next().unwrap_or_default()));
     found.files.extend(files.iter().map(|file| rendered(file, &task, &mut redacted)));
@@ -74,6 +74,18 @@ pub(super) fn add_files(
         found.folder_rules.extend(folder_rules(root, &folders, gathering, &mut found.gaps));
     }
     Ok(())
+}
+
+/// How much a file is needed beside the others, 0 to 1: how likely it is in its own list, and less of it for what stands
+/// beside the code. Whoever mends a function reads the function first; the shares are set by hand, from prompts that were
+/// read for tasks in ripgrep and flask, where a change log pushed the function out.
+fn need(file: &ContextFile) -> f32 {
+    let share = match file.used_for {
+        FilePurpose::Code | FilePurpose::Foreign => 1.0,
+        FilePurpose::Test => 0.5,
+        FilePurpose::Documentation | FilePurpose::Configuration => 0.2,
+    };
+    file.probability * share
 }
 
 /// A text from outside, to be read by code of ours alone.
@@ -108,7 +120,7 @@ fn rendered(file: &ContextFile, task: &str, redacted: &mut usize) -> FoundFile {
     FoundFile {
         path: without_credentials(&file.path),
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a hundred")]
-        likely: (file.probability * 100.0).clamp(0.0, 100.0) as u8,
+        likely: (need(file) * 100.0).clamp(0.0, 100.0) as u8,
         why: Untrusted::join(&reasons, "; ").0,
         kind: match file.used_for {
             FilePurpose::Test => "a test",
