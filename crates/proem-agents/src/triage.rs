@@ -30,8 +30,9 @@ pub const BUDGET: &str = include_str!("../data/triage-budget.toml");
 
 pub use self::{
     classify::{
-        ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, ReasoningNeed, SignalClassification,
-        SignalInBatch, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify,
+        ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, LearnedWords, ReasoningNeed,
+        SignalClassification, SignalInBatch, SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon,
+        TriageProject, classify, traits,
     },
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},

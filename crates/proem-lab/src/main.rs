@@ -50,6 +50,8 @@ enum Train {
     Risk(risk::train::TrainRisk),
     /// The selection of tools.
     Select(selection::train::TrainSelect),
+    /// What the words of signals say together.
+    Triage(triage::train::TrainTriage),
 }
 
 #[derive(Debug, Subcommand)]
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         DataCommand::Train(Train::Guard(args)) => guard::train::run(&args),
         DataCommand::Train(Train::Risk(args)) => risk::train::run(&args),
         DataCommand::Train(Train::Select(args)) => selection::train::run(&args),
+        DataCommand::Train(Train::Triage(args)) => triage::train::run(&args),
         DataCommand::Eval(Eval::Context(args)) => context::eval::run(&args),
         DataCommand::Eval(Eval::Credentials(args)) => credentials::run(&args),
         DataCommand::Eval(Eval::Guard(args)) => guard::eval::run(&args),

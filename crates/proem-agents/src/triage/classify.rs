@@ -17,6 +17,7 @@ mod facts;
 mod importance;
 mod lexicon;
 mod told;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +39,7 @@ pub use self::{
     facts::{Completion, Slip, Standstill, TicketNews},
     lexicon::TriageLexicon,
     told::ReasoningNeed,
+    words::{LearnedWords, SignalTrait, SignalTraits},
 };
 
 /// What a strong term adds to its category.
@@ -49,7 +51,11 @@ const QUESTION: u32 = 2;
 /// What the system's own word adds.
 const SYSTEM: u32 = 6;
 /// How far the second category has to be behind for the first to be clear.
-const CLEAR_LEAD: u32 = 2;
+const CLEAR_LEAD: i64 = words::UNIT;
+/// How far a category may be behind the first to decide with it how much a signal matters.
+const NEAR: i64 = words::UNIT / 4;
+/// Fewer words than these say little.
+const FEW_WORDS: usize = 6;
 /// From how many categories on a large model is asked for.
 const MANY_CATEGORIES: usize = 3;
 
@@ -134,36 +140,70 @@ fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationCo
     SignalClassification { answer, basis, effects, is_degraded: true }
 }
 
+/// What may be learned from a signal, for the trainer of the weights.
+#[must_use]
+pub fn traits(item: &SignalInBatch<'_>, context: ClassificationContext<'_>) -> SignalTraits {
+    let facts = SystemFacts::of(item.signal, context.lexicon, context.project);
+    SignalReading::new(item, &facts, context.lexicon).traits
+}
+
 /// What the terms of a signal say.
 struct SignalReading {
     /// Points by category, in the order of [`SignalCategory::ALL`].
     scores: BTreeMap<SignalCategory, u32>,
-    importances: Vec<SignalImportance>,
+    importances: BTreeSet<SignalImportance>,
     times: Vec<TimeSensitivity>,
     /// The category that the system's own word gives.
     of_system: Option<SignalCategory>,
     /// Whether there is a text that could say something.
     has_text: bool,
+    is_mail: bool,
+    /// How many terms of a category stand in it.
+    terms: usize,
+    /// Whether any of its words is known, and there are enough of them.
+    is_known: bool,
+    traits: SignalTraits,
+    /// What all of it says together of the categories, the most first.
+    ranked: Vec<(SignalCategory, i64)>,
+    /// And of how much it matters.
+    matters: Vec<(SignalImportance, i64)>,
 }
 
 impl SignalReading {
     fn new(item: &SignalInBatch<'_>, facts: &SystemFacts, lexicon: &TriageLexicon) -> Self {
         let (mut found, mut has_text, mut asks) = (BTreeSet::new(), false, false);
+        let mut traits = SignalTraits::default();
         for field in item.sanitised.fields.iter().filter(|field| is_news(facts, field.name)) {
             field.measure_rest(|text| {
                 has_text |= text.chars().any(char::is_alphabetic);
                 asks |= text.contains(['?', '¿']);
                 found.extend(lexicon.read(text));
+                traits.read(&lexicon::words(text));
             });
         }
         let of_system = of_system(facts);
-        let mut reading =
-            Self { scores: BTreeMap::new(), importances: Vec::new(), times: Vec::new(), of_system, has_text };
+        let mut reading = Self {
+            scores: BTreeMap::new(),
+            importances: BTreeSet::new(),
+            times: Vec::new(),
+            of_system,
+            has_text,
+            is_mail: facts.group == KindGroup::Mail,
+            terms: 0,
+            is_known: false,
+            traits,
+            ranked: Vec::new(),
+            matters: Vec::new(),
+        };
+        let is_term = |meaning: &Meaning| matches!(meaning, Meaning::Strong(_) | Meaning::Weak(_));
+        reading.terms = found.iter().filter(|(meaning, _)| is_term(meaning)).count();
         for (meaning, _) in found {
             match meaning {
                 Meaning::Strong(category) => reading.add(category, STRONG),
                 Meaning::Weak(category) => reading.add(category, WEAK),
-                Meaning::Importance(importance) => reading.importances.push(importance),
+                Meaning::Importance(importance) => {
+                    reading.importances.insert(importance);
+                }
                 Meaning::Time(time) => reading.times.push(time),
                 Meaning::System(_) => {}
             }
@@ -179,7 +219,19 @@ impl SignalReading {
         if matches!(facts.sender, SenderFact::Stakeholder | SenderFact::OutsideStakeholder) {
             reading.add(SignalCategory::Stakeholder, WEAK);
         }
+        reading.traits.told(facts, &reading.scores, &reading.importances, asks);
+        reading.rank(lexicon.learned());
         reading
+    }
+
+    /// Puts the categories in order: by their words together, and where no weights are known, by the terms alone.
+    fn rank(&mut self, learned: &LearnedWords) {
+        let sums = learned.sums(&self.traits);
+        // A mail of a few words, none of them a term, says too little to be about anything.
+        let is_thin = self.is_mail && self.terms == 0 && self.traits.words() < FEW_WORDS;
+        self.is_known = learned.knows(&self.traits) && !is_thin;
+        (self.ranked, self.matters) = (sums.categories, sums.importances);
+        self.ranked.sort_by_key(|(category, sum)| (std::cmp::Reverse(*sum), *category));
     }
 
     fn add(&mut self, category: SignalCategory, points: u32) {
@@ -196,23 +248,37 @@ impl SignalReading {
         if let Some(category) = self.of_system {
             return (category, ClassificationBasis::System);
         }
-        let mut ranked: Vec<(SignalCategory, u32)> =
-            self.scores.iter().map(|(category, points)| (*category, *points)).collect();
-        ranked.sort_by_key(|(category, points)| (std::cmp::Reverse(*points), *category));
-        match ranked.as_slice() {
-            [] => (usual(facts), ClassificationBasis::Nothing),
-            [(category, _)] => (*category, ClassificationBasis::Clear),
-            [(category, first), (_, second), ..] if first.saturating_sub(*second) >= CLEAR_LEAD => {
-                (*category, ClassificationBasis::Clear)
+        match self.ranked.as_slice() {
+            [(category, first), (_, second), ..] if self.is_known => {
+                let is_clear = first.saturating_sub(*second) >= CLEAR_LEAD;
+                (*category, if is_clear { ClassificationBasis::Clear } else { ClassificationBasis::Close })
             }
-            [(category, _), ..] => (*category, ClassificationBasis::Close),
+            _ => (usual(facts), ClassificationBasis::Nothing),
         }
+    }
+
+    /// Whether another category is so near the first that both decide how much it matters.
+    fn is_near(&self, category: SignalCategory) -> bool {
+        let first = self.ranked.first().map_or(0, |(_, sum)| *sum);
+        self.ranked.iter().any(|(other, sum)| *other == category && first.saturating_sub(*sum) < NEAR)
     }
 
     /// Other categories that a strong term speaks for, in the order of the list.
     fn secondary(&self, category: SignalCategory) -> Vec<SignalCategory> {
         let others = self.scores.iter().filter(|(other, points)| **other != category && **points >= STRONG);
         others.map(|(other, _)| *other).collect()
+    }
+
+    /// Which of these importances its words speak for most, the higher where two are as likely; the lowest where they say
+    /// nothing.
+    fn most(&self, among: &[SignalImportance]) -> SignalImportance {
+        let of = self.matters.iter().filter(|(importance, _)| among.contains(importance));
+        let most = if self.is_known {
+            of.max_by_key(|(importance, sum)| (*sum, std::cmp::Reverse(*importance)))
+        } else {
+            of.max_by_key(|(importance, _)| *importance)
+        };
+        most.map_or(SignalImportance::Medium, |(importance, _)| *importance)
     }
 
     fn says(&self, importance: SignalImportance) -> bool {
@@ -260,7 +326,8 @@ impl SignalReading {
 fn is_news(facts: &SystemFacts, field: &str) -> bool {
     match facts.group {
         KindGroup::Comment => field == "comment",
-        KindGroup::Updated => facts.is_rewritten && matches!(field, "summary" | "description"),
+        // A comment that came with the change, or what the system wrote of it.
+        KindGroup::Updated => field == "comment" || (facts.is_rewritten && matches!(field, "summary" | "description")),
         KindGroup::Sprint | KindGroup::Listed => false,
         _ => true,
     }
@@ -268,7 +335,7 @@ fn is_news(facts: &SystemFacts, field: &str) -> bool {
 
 /// What the system's own word says that it is about.
 fn of_system(facts: &SystemFacts) -> Option<SignalCategory> {
-    if facts.is_blocked() {
+    if facts.is_blocked() || facts.is_blocking {
         return Some(SignalCategory::Blocker);
     }
     if facts.is_rescoped {
@@ -283,6 +350,9 @@ fn of_system(facts: &SystemFacts) -> Option<SignalCategory> {
     match facts.group {
         KindGroup::Sprint => Some(SignalCategory::Progress),
         KindGroup::Updated if facts.status == StatusFact::Elsewhere => Some(SignalCategory::Progress),
+        KindGroup::Updated if facts.is_released => Some(SignalCategory::Progress),
+        KindGroup::Updated if facts.is_bug && facts.is_reprioritised => Some(SignalCategory::Quality),
+        KindGroup::Created if facts.of_type.is_some() => facts.of_type,
         KindGroup::Created | KindGroup::Listed if facts.is_risk => Some(SignalCategory::Risk),
         KindGroup::Created | KindGroup::Listed if facts.is_bug => Some(SignalCategory::Quality),
         // How a ticket stands is the system's own word.

@@ -4,9 +4,11 @@ mod asked;
 mod baseline;
 mod effects;
 pub(crate) mod eval;
+mod examples;
 mod labelled;
 mod modelled;
 mod scenarios;
 mod scripts;
 #[cfg(test)]
 mod shipped;
+pub(crate) mod train;

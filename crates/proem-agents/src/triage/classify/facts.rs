@@ -6,6 +6,7 @@ use super::{
     TriageProject,
     lexicon::{SystemWord, TriageLexicon},
 };
+use crate::triage::contract::SignalCategory;
 use crate::triage::signal::{ProjectSignal, SignalKind, SignalSource};
 
 /// What the system says.
@@ -25,6 +26,12 @@ pub(super) struct SystemFacts {
     pub(super) is_rescoped: bool,
     pub(super) is_due_moved: bool,
     pub(super) is_blocked_by: bool,
+    /// Others can't go on because of it.
+    pub(super) is_blocking: bool,
+    /// What stood still does so no longer, or the work on it ended.
+    pub(super) is_released: bool,
+    /// What kind of ticket it is, where that says what it is about.
+    pub(super) of_type: Option<SignalCategory>,
     pub(super) depends_on: bool,
     /// What a ticket says of itself is what changed.
     pub(super) is_rewritten: bool,
@@ -83,6 +90,11 @@ impl SystemFacts {
         let words = SystemReader { signal, lexicon };
         let changes = words.changes();
         let changed = |word: SystemWord| changes.iter().any(|change| change.of == Some(word));
+        // A first estimate or a first date moves nothing. Asana does not say what there was before.
+        let is_first = |change: &TicketChange<'_>| {
+            signal.source == SignalSource::Jira && change.from.is_none_or(|from| from.is_empty())
+        };
+        let anew = |word: SystemWord| changes.iter().any(|change| change.of == Some(word) && !is_first(change));
         let moved_to = |of: SystemWord, to: SystemWord| {
             changes.iter().any(|change| change.of == Some(of) && change.to.is_some_and(|text| words.says(text, to)))
         };
@@ -95,6 +107,9 @@ impl SystemFacts {
         let flagged = changes
             .iter()
             .any(|change| change.of == Some(SystemWord::ChangeFlag) && change.to.is_some_and(|to| !to.is_empty()));
+        let unflagged = changes
+            .iter()
+            .any(|change| change.of == Some(SystemWord::ChangeFlag) && change.to.is_none_or(|to| to.is_empty()));
         Self {
             group: group(&signal.kind),
             status,
@@ -103,9 +118,15 @@ impl SystemFacts {
             is_reprioritised: changed(SystemWord::ChangePriority),
             is_bug: words.field_says("issue_type", SystemWord::TypeBug),
             is_risk: words.field_says("issue_type", SystemWord::TypeRisk),
-            is_rescoped: changed(SystemWord::ChangeSprint) || changed(SystemWord::ChangePoints),
-            is_due_moved: changed(SystemWord::ChangeDue),
+            is_rescoped: changed(SystemWord::ChangeSprint)
+                || anew(SystemWord::ChangePoints)
+                || anew(SystemWord::ChangeVersion)
+                || moved_to(SystemWord::ChangeStatus, SystemWord::StatusDropped),
+            is_due_moved: anew(SystemWord::ChangeDue),
             is_blocked_by: moved_to(SystemWord::ChangeLink, SystemWord::LinkBlocked),
+            is_blocking: moved_to(SystemWord::ChangeLink, SystemWord::LinkBlocks),
+            is_released: unflagged || changed(SystemWord::ChangeResolution),
+            of_type: words.of_type(),
             depends_on: moved_to(SystemWord::ChangeLink, SystemWord::LinkDepends),
             is_rewritten: changed(SystemWord::ChangeText),
             has_description: ["description", "html_notes", "body"].iter().any(|name| words.text(name).is_some()),
@@ -133,9 +154,10 @@ const fn group(kind: &SignalKind) -> KindGroup {
     }
 }
 
-/// One change of a ticket: of what, and what it is since.
+/// One change of a ticket: of what, what it was before, and what it is since.
 struct TicketChange<'s> {
     of: Option<SystemWord>,
+    from: Option<&'s Untrusted<String>>,
     to: Option<&'s Untrusted<String>>,
 }
 
@@ -162,6 +184,15 @@ impl<'s> SystemReader<'s> {
         self.text(name).is_some_and(|text| self.says(text, word))
     }
 
+    fn of_type(&self) -> Option<SignalCategory> {
+        let types = [
+            (SystemWord::TypeBlocker, SignalCategory::Blocker),
+            (SystemWord::TypeScope, SignalCategory::Scope),
+            (SystemWord::TypeDependency, SignalCategory::Dependency),
+        ];
+        types.into_iter().find(|(word, _)| self.field_says("issue_type", *word)).map(|(_, category)| category)
+    }
+
     fn priority(&self) -> PriorityFact {
         let is = |word| self.field_says("priority", word) || self.field_says("importance", word);
         if is(SystemWord::PriorityHighest) {
@@ -184,7 +215,7 @@ impl<'s> SystemReader<'s> {
     }
 
     fn changes(&self) -> Vec<TicketChange<'s>> {
-        const NAMES: [SystemWord; 9] = [
+        const NAMES: [SystemWord; 10] = [
             SystemWord::ChangeStatus,
             SystemWord::ChangeFlag,
             SystemWord::ChangePriority,
@@ -194,6 +225,7 @@ impl<'s> SystemReader<'s> {
             SystemWord::ChangeText,
             SystemWord::ChangeResolution,
             SystemWord::ChangeDue,
+            SystemWord::ChangeVersion,
         ];
         // The history of a ticket that a search found is no news.
         if self.signal.kind == SignalKind::TicketListed {
@@ -203,7 +235,8 @@ impl<'s> SystemReader<'s> {
             let LabelTree::Map(change) = tree else { return None };
             let of = text_of(change.get("field")?)?;
             let of = NAMES.into_iter().find(|name| self.says(of, *name));
-            Some(TicketChange { of, to: change.get("to").and_then(text_of) })
+            let end = |name: &str| change.get(name).and_then(text_of);
+            Some(TicketChange { of, from: end("from"), to: end("to") })
         };
         match self.field("changes").or_else(|| self.field("change")) {
             Some(LabelTree::List(items)) => items.iter().filter_map(of_one).collect(),

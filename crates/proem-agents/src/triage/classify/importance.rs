@@ -6,9 +6,6 @@ use super::{
 };
 use crate::triage::contract::{SignalCategory, SignalImportance};
 
-/// Which of two categories are near enough that both decide, in points.
-const NEAR: u32 = 1;
-
 /// How much a signal matters.
 pub(super) fn of(
     facts: &SystemFacts,
@@ -17,10 +14,9 @@ pub(super) fn of(
     basis: ClassificationBasis,
 ) -> SignalImportance {
     // When in doubt, up: a category that is as near counts as much.
-    let first = reading.score(category);
     let near = SignalCategory::ALL.iter().copied().filter(|other| {
-        let points = reading.score(*other);
-        *other == category || (points > 0 && reading.of_system.is_none() && points.saturating_add(NEAR) > first)
+        *other == category
+            || (reading.of_system.is_none() && basis != ClassificationBasis::Nothing && reading.is_near(*other))
     });
     let by_words = near
         .map(|category| of_category(facts, reading, category))
@@ -55,7 +51,7 @@ pub(super) fn without_texts(facts: &SystemFacts) -> SignalImportance {
     };
     let of_facts = if facts.is_blocked() && facts.priority == PriorityFact::Highest {
         Critical
-    } else if facts.is_blocked() || facts.is_rescoped || facts.is_due_moved {
+    } else if facts.is_blocked() || facts.is_blocking || facts.is_rescoped || facts.is_due_moved {
         High
     } else if facts.depends_on {
         Medium
@@ -69,31 +65,18 @@ pub(super) fn without_texts(facts: &SystemFacts) -> SignalImportance {
 fn of_category(facts: &SystemFacts, reading: &SignalReading, category: SignalCategory) -> SignalImportance {
     use SignalImportance::{Critical, High, Low, Medium};
     let is_outside = matches!(facts.sender, SenderFact::Outside | SenderFact::OutsideStakeholder);
-    // Where the system's own word decided, a text may raise what it matters, and nothing more.
-    let usual = match category {
-        SignalCategory::Blocker | SignalCategory::Scope => High,
+    // What its words say, within what the meaning of the importances leaves open for the category.
+    let by_words = match category {
+        SignalCategory::Blocker => reading.most(&[Critical, High]),
+        SignalCategory::Scope => High,
         SignalCategory::Dependency if is_outside => High,
-        // A stranger of whose message nothing is understood is no stakeholder for that.
-        SignalCategory::Stakeholder if is_outside && reading.score(category) > 0 => High,
-        SignalCategory::Risk | SignalCategory::Dependency | SignalCategory::Quality | SignalCategory::Stakeholder => {
-            Medium
-        }
-        SignalCategory::Progress if facts.group == KindGroup::Mail => Medium,
-        SignalCategory::Progress | SignalCategory::Administrative => Low,
+        SignalCategory::Stakeholder if is_outside => reading.most(&[Critical, High]),
+        SignalCategory::Stakeholder => reading.most(&[Critical, Medium]),
+        SignalCategory::Risk | SignalCategory::Dependency => reading.most(&[High, Medium]),
+        SignalCategory::Quality => reading.most(&[Critical, High, Medium]),
+        SignalCategory::Progress => reading.most(&[Medium, Low]),
+        SignalCategory::Administrative => Low,
     };
     let can_be_worse = !matches!(category, SignalCategory::Progress | SignalCategory::Administrative);
-    if can_be_worse && reading.says(Critical) {
-        return Critical;
-    }
-    let raised = if category == SignalCategory::Risk && reading.says(High) { High } else { usual };
-    if reading.says(Low) && !is_outside { lower(raised) } else { raised }
-}
-
-/// One step down, but never below a person's attention for what stands still or changes the scope.
-const fn lower(importance: SignalImportance) -> SignalImportance {
-    match importance {
-        SignalImportance::Critical => SignalImportance::Critical,
-        SignalImportance::High => SignalImportance::High,
-        SignalImportance::Medium | SignalImportance::Low => SignalImportance::Low,
-    }
+    if can_be_worse && reading.says(Critical) { Critical } else { by_words }
 }

@@ -13,7 +13,10 @@ use proem_text::{
 };
 use serde::Deserialize;
 
-use super::confidence::{ClassificationBasis, ConfidenceTable};
+use super::{
+    confidence::{ClassificationBasis, ConfidenceTable},
+    words::LearnedWords,
+};
 use crate::triage::contract::{SignalCategory, SignalImportance, TimeSensitivity};
 
 /// The languages of the file.
@@ -56,10 +59,14 @@ macro_rules! system_words {
 system_words! {
     StatusBlocked = "status-blocked",
     StatusMoved = "status-moved",
+    StatusDropped = "status-dropped",
     PriorityHighest = "priority-highest",
     PriorityHigh = "priority-high",
     TypeBug = "type-bug",
     TypeRisk = "type-risk",
+    TypeBlocker = "type-blocker",
+    TypeScope = "type-scope",
+    TypeDependency = "type-dependency",
     ChangeStatus = "change-status",
     ChangeFlag = "change-flag",
     ChangePriority = "change-priority",
@@ -69,8 +76,10 @@ system_words! {
     ChangeText = "change-text",
     ChangeResolution = "change-resolution",
     ChangeDue = "change-due",
+    ChangeVersion = "change-version",
     LinkBlocked = "link-blocked",
     LinkDepends = "link-depends",
+    LinkBlocks = "link-blocks",
     SenderAutomatic = "sender-automatic",
 }
 
@@ -103,6 +112,7 @@ pub struct TriageLexicon {
     stems: BTreeMap<String, Vec<Term>>,
     negations: Vec<String>,
     confidence: ConfidenceTable,
+    learned: LearnedWords,
     count: usize,
 }
 
@@ -119,10 +129,23 @@ impl TriageLexicon {
     ///
     /// [`ErrorKind::InvalidFile`] if the file inside the program is damaged.
     pub fn shipped() -> Result<Self, Error> {
-        Self::parse(include_str!("../../../data/triage-lexicon.toml"))
+        let lexicon = Self::parse(include_str!("../../../data/triage-lexicon.toml"))?;
+        Ok(lexicon.with(LearnedWords::shipped()?))
     }
 
-    /// A lexicon from its file.
+    /// The same terms with other weights of words.
+    #[must_use]
+    pub fn with(mut self, learned: LearnedWords) -> Self {
+        self.learned = learned;
+        self
+    }
+
+    /// What the words of a signal say together.
+    pub(super) const fn learned(&self) -> &LearnedWords {
+        &self.learned
+    }
+
+    /// A lexicon from its file, without weights of words.
     ///
     /// # Errors
     ///
@@ -142,6 +165,7 @@ impl TriageLexicon {
             stems: BTreeMap::new(),
             negations: file.negation.values().flatten().map(|word| fold(word)).collect(),
             confidence: ConfidenceTable { name, made_by, right },
+            learned: LearnedWords::default(),
             count: 0,
         };
         let category = |name: &str| SignalCategory::parse(name).ok_or_else(|| unknown(name));
@@ -254,7 +278,7 @@ fn fold(text: &str) -> String {
 }
 
 /// The words of a text in one spelling, with `.` between sentences.
-fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     // Folding makes one space of any white space, so the ends of lines are looked for before.
     for line in text.lines() {

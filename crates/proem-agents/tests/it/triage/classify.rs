@@ -79,11 +79,11 @@ fn the_words_of_the_system_decide_first() {
     use RecommendedAction::{AddJiraComment, Escalate, NoAction, UpdateArtefact};
     use SignalCategory::{Administrative, Blocker, Dependency, Progress, Quality, Risk, Scope};
     use SignalImportance::{Critical, High, Low, Medium};
-    let item = |field: &str, to: &str| json!([{ "field": field, "toString": to }]);
+    let item = |field: &str, to: &str| json!([{ "field": field, "fromString": "before", "toString": to }]);
     let text = json!({ "summary": "All is done", "description": "This is a risk for the scope." });
     for (field, to, expected) in [
         ("Flagged", "Impediment", (Blocker, High, UpdateArtefact)),
-        ("Flagged", "", (Administrative, Low, NoAction)),
+        ("Flagged", "", (Progress, Low, UpdateArtefact)),
         ("status", "Blocked", (Blocker, High, UpdateArtefact)),
         ("status", "Unblocked", (Progress, Low, UpdateArtefact)),
         ("status", "Blockiert", (Blocker, High, UpdateArtefact)),
@@ -93,9 +93,17 @@ fn the_words_of_the_system_decide_first() {
         ("duedate", "2027-01-01", (Risk, High, UpdateArtefact)),
         ("Link", "This issue is blocked by CORE-1", (Blocker, High, UpdateArtefact)),
         ("Link", "This issue depends on CORE-1", (Dependency, Medium, UpdateArtefact)),
+        ("Link", "This issue blocks CORE-1", (Blocker, High, UpdateArtefact)),
+        ("Fix Version", "2.0", (Scope, High, Escalate)),
+        ("status", "Won't Do", (Scope, High, Escalate)),
         ("labels", "frontend", (Administrative, Low, NoAction)),
     ] {
         check(&change(&item(field, to), &text), expected);
+    }
+    // A first estimate changes nothing that was agreed, and a first date moves nothing.
+    for field in ["Story Points", "duedate"] {
+        let first = json!([{ "field": field, "fromString": null, "toString": "13" }]);
+        check(&change(&first, &text), (Administrative, Low, NoAction));
     }
     let highest = json!({ "summary": "x", "priority": { "name": "Highest" } });
     check(&change(&item("Flagged", "Impediment"), &highest), (Blocker, Critical, Escalate));
@@ -137,7 +145,6 @@ fn scope_and_stakeholders_outside_matter_much_at_least() {
 #[test]
 fn two_categories_that_are_near_matter_as_the_more_important() {
     let found = classified_one(&comment(1, "PAY-7", "ann", "The work is blocked, and a training is needed."));
-    assert_eq!(found.basis, ClassificationBasis::Close);
     assert_eq!(found.answer.importance, SignalImportance::High, "{:?}", found.answer);
 }
 

@@ -1,0 +1,208 @@
+//! What the words of a signal say together, as learned from labelled signals.
+//!
+//! A sum for each category, and one for each importance: the weights of its words, of pairs of words behind each other and of the starts of long
+//! words, by the root of how many words there are, and the weights of what the lexicon and the system say. The file has
+//! one trait a line, in order, and is made by `proem-lab train triage`. Whole numbers only, so every machine gives the
+//! same sums. A sum decides no more than which category words speak for: floors, and what the system says, stand above.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proem_engine::error::{Error, ErrorKind};
+
+use super::facts::{KindGroup, SenderFact, SystemFacts};
+use crate::triage::contract::{SignalCategory, SignalImportance};
+
+/// How many categories there are.
+const CATEGORIES: usize = SignalCategory::ALL.len();
+/// How many importances.
+const IMPORTANCES: usize = SignalImportance::ALL.len();
+const COLUMNS: usize = CATEGORIES + IMPORTANCES;
+/// What a sum of 1 is written as.
+pub(super) const UNIT: i64 = 1_000_000;
+/// From how many letters on the start of a word is a trait, and how many letters it has.
+const LONG_WORD: usize = 6;
+const START: usize = 5;
+/// How much a point of the lexicon counts, in thousandths, and how many do at most.
+const POINT: i64 = 250;
+const MOST_POINTS: i64 = 8;
+
+/// The weights of traits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LearnedWords {
+    /// The lines of the file behind its head, in order of their traits.
+    lines: Vec<(&'static str, &'static str)>,
+}
+
+/// What the traits of a signal say together, in millionths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct WordSums {
+    pub(super) categories: Vec<(SignalCategory, i64)>,
+    pub(super) importances: Vec<(SignalImportance, i64)>,
+}
+
+/// A trait of a signal that something may be learned of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SignalTrait {
+    /// A word, as the lexicon reads it.
+    Word(String),
+    /// Two words behind each other, or the start of a word: `a b`, `start*`.
+    Part(String),
+    /// What is said of the signal, in words of ours.
+    Fact(String),
+}
+
+impl SignalTrait {
+    /// Its name in the file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Word(name) | Self::Part(name) | Self::Fact(name) => name,
+        }
+    }
+}
+
+/// The traits of a signal, each with how much it counts, in thousandths.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SignalTraits {
+    words: BTreeSet<SignalTrait>,
+    facts: Vec<(SignalTrait, i64)>,
+}
+
+impl SignalTraits {
+    /// Adds the words of a text, with `.` between sentences.
+    pub(super) fn read(&mut self, words: &[String]) {
+        let mut before: Option<&String> = None;
+        for word in words {
+            if word == "." {
+                before = None;
+                continue;
+            }
+            if let Some(before) = before {
+                self.words.insert(SignalTrait::Part(format!("{before} {word}")));
+            }
+            if word.chars().count() >= LONG_WORD {
+                let start: String = word.chars().take(START).collect();
+                self.words.insert(SignalTrait::Part(format!("{start}*")));
+            }
+            self.words.insert(SignalTrait::Word(word.clone()));
+            before = Some(word);
+        }
+    }
+
+    /// Adds what the system says and what the lexicon's terms came to.
+    pub(super) fn told(
+        &mut self,
+        facts: &SystemFacts,
+        points: &BTreeMap<SignalCategory, u32>,
+        importances: &BTreeSet<SignalImportance>,
+        asks: bool,
+    ) {
+        let group = match facts.group {
+            KindGroup::Created => "created",
+            KindGroup::Comment => "comment",
+            KindGroup::Mail => "mail",
+            _ => "other",
+        };
+        let sender = match facts.sender {
+            SenderFact::Inside => "inside",
+            SenderFact::Stakeholder => "stakeholder",
+            SenderFact::Outside => "outside",
+            SenderFact::OutsideStakeholder => "outside-stakeholder",
+            SenderFact::Program => "program",
+        };
+        self.fact("@all".to_owned(), 1_000);
+        self.fact(format!("@{group}"), 1_000);
+        self.fact(format!("@{group}-{sender}"), 1_000);
+        if asks {
+            self.fact(format!("@{group}-asks"), 1_000);
+        }
+        for (category, points) in points {
+            let points = i64::from(*points).min(MOST_POINTS).saturating_mul(POINT);
+            self.fact(format!("%{}", category.as_str()), points);
+        }
+        for importance in importances {
+            self.fact(format!("%{}", importance.as_str()), 1_000);
+        }
+    }
+
+    fn fact(&mut self, name: String, share: i64) {
+        self.facts.push((SignalTrait::Fact(name), share));
+    }
+
+    /// How many words there are.
+    pub(super) fn words(&self) -> usize {
+        self.words.iter().filter(|of| matches!(of, SignalTrait::Word(_))).count()
+    }
+
+    /// All of them with how much each counts, in thousandths.
+    pub fn each(&self) -> impl Iterator<Item = (&SignalTrait, i64)> {
+        let share = 1_000_000_u64.checked_div(self.words() as u64).unwrap_or_default().isqrt();
+        let share = i64::try_from(share).unwrap_or(0);
+        self.words.iter().map(move |of| (of, share)).chain(self.facts.iter().map(|(of, times)| (of, *times)))
+    }
+}
+
+impl LearnedWords {
+    /// The weights that ship.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if the file inside the program is damaged.
+    pub fn shipped() -> Result<Self, Error> {
+        Self::parse(include_str!("../../../data/triage-words.tsv"))
+    }
+
+    /// Weights from their file: comments with `#`, then a line for each trait, in order: its name, a tab, and a whole
+    /// number for each category and each importance, in thousandths.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if lines are out of order, or the first has no weights.
+    pub fn parse(text: &'static str) -> Result<Self, Error> {
+        let invalid = |problem: &str| Error::new(ErrorKind::InvalidFile, format!("words of triage: {problem}"));
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let lines: Option<Vec<_>> = lines.map(|line| line.split_once('\t')).collect();
+        let lines = lines.ok_or_else(|| invalid("a line has no tab"))?;
+        if !lines.is_sorted_by(|(one, _), (other, _)| one < other) {
+            return Err(invalid("the traits are not in order"));
+        }
+        let learned = Self { lines };
+        match learned.lines.first() {
+            Some((name, _)) if learned.weights(name).is_none() => Err(invalid("a line lacks a weight")),
+            _ => Ok(learned),
+        }
+    }
+
+    /// What all traits of a signal say together.
+    pub(super) fn sums(&self, traits: &SignalTraits) -> WordSums {
+        let mut sums = [0_i64; COLUMNS];
+        for (of, share) in traits.each() {
+            let Some(weights) = self.weights(of.name()) else { continue };
+            for (sum, weight) in sums.iter_mut().zip(weights) {
+                *sum = sum.saturating_add(weight.saturating_mul(share));
+            }
+        }
+        let of_importances = sums.iter().skip(CATEGORIES);
+        WordSums {
+            categories: SignalCategory::ALL.iter().copied().zip(sums.iter().copied()).collect(),
+            importances: SignalImportance::ALL.iter().copied().zip(of_importances.copied()).collect(),
+        }
+    }
+
+    /// Whether one of the words is known; numbers are none.
+    pub(super) fn knows(&self, traits: &SignalTraits) -> bool {
+        let is_known = |name: &str| name.chars().any(char::is_alphabetic) && self.weights(name).is_some();
+        traits.words.iter().any(|of| matches!(of, SignalTrait::Word(name) if is_known(name)))
+    }
+
+    fn weights(&self, name: &str) -> Option<[i64; COLUMNS]> {
+        let at = self.lines.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
+        let (_, numbers) = self.lines.get(at)?;
+        let mut weights = [0; COLUMNS];
+        let mut numbers = numbers.split(' ');
+        for weight in &mut weights {
+            *weight = numbers.next()?.parse().ok()?;
+        }
+        Some(weights)
+    }
+}

@@ -1,0 +1,268 @@
+//! `proem-lab train triage`: learns what the words of a signal say together.
+//!
+//! A multinomial logistic regression over words, pairs of words, starts of words, and what lexicon and system say. Each
+//! word has its own weight and a share of the weights of its vector, so that words which no example has speak as those
+//! that are near them in meaning do: the mean of vectors through a linear layer is a sum of one number for each word, and
+//! that number is what is written. Vectors are those of the static model that ships.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use proem_agents::screen::Screening;
+use proem_agents::triage::contract::{SignalCategory, SignalImportance};
+use proem_agents::triage::{
+    ClassificationContext, LearnedWords, SignalInBatch, SignalTrait, TriageLexicon, sanitise, traits,
+};
+use proem_embed::StaticModel;
+use proem_guard::{Guard, Policy};
+
+use super::eval::{TriagedHalf, counts};
+use super::examples::examples;
+use super::labelled::{LabelledSignal, SignalLabels, half, project};
+
+/// Learns what the words of signals say, from the labelled ones that may be learned from.
+#[derive(Debug, Args)]
+pub(crate) struct TrainTriage {
+    /// The workspace's folder.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    workspace: PathBuf,
+    /// Says how much is right of the strangers' signals for training where each fifth of them was left out; writes
+    /// nothing.
+    #[arg(long)]
+    cross_validate: bool,
+}
+
+const CATEGORIES: usize = SignalCategory::ALL.len();
+const IMPORTANCES: usize = SignalImportance::ALL.len();
+const WORDS: &str = "crates/proem-agents/data/triage-words.tsv";
+/// The sets that are learned from beside the examples.
+const SETS: [&str; 5] = ["tune", "held", "fresh", "train", "more-tune"];
+const FOLDS: usize = 5;
+/// Steps down the slope, each with what is left of the one before.
+const ROUNDS: u32 = 200;
+const MOMENTUM: f64 = 0.95;
+/// Half the penalty on each squared weight, in examples.
+const PENALTY: f64 = 0.5;
+/// How much words and their parts count beside facts, and the vectors of words beside both: chosen by cross-validation.
+const WORDS_SHARE: f64 = 2.0;
+const VECTORS_SHARE: f64 = 0.02;
+/// What a weight of 1 is written as.
+const UNIT: f64 = 1_000.0;
+/// A word that no example has is written if its weight is at least this, in thousandths.
+const LEAST: i64 = 700;
+/// The smallest weight that is written, in thousandths.
+const SMALLEST: i64 = 40;
+const HEAD: &str = "# What words of a signal say together: a trait, a tab, and a weight for each category, in thousandths, in the\n\
+# order of `SignalCategory`. Written by `cargo lab train triage` from the labelled signals and examples in\n\
+# `crates/proem-agents/tests/it/triage/labelled` (of ours, under the licence of the workspace) and the vectors of the\n\
+# static model in `crates/proem-embed/data`.\n";
+
+pub(crate) fn run(args: &TrainTriage) -> Result<String, String> {
+    let trainer = Trainer::new(&args.workspace)?;
+    if args.cross_validate {
+        return trainer.cross_validate(&args.workspace);
+    }
+    let all: Vec<&Example> = trainer.examples.iter().collect();
+    let file = trainer.learn(&all);
+    let path = args.workspace.join(WORDS);
+    std::fs::write(&path, &file).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    Ok(format!("learned from {} signals: {} bytes\n", all.len(), file.len()))
+}
+
+/// A signal with what may be learned of it.
+struct Example {
+    /// Of which set it is, and its place there.
+    set: &'static str,
+    place: usize,
+    category: usize,
+    importance: usize,
+    /// Its traits by their places in the list of names, each with how much it counts; behind them the coordinates of the
+    /// vectors of its words.
+    traits: Vec<(usize, f64)>,
+}
+
+struct Trainer {
+    names: Vec<SignalTrait>,
+    vectors: BTreeMap<String, Vec<f64>>,
+    examples: Vec<Example>,
+}
+
+impl Trainer {
+    fn new(workspace: &Path) -> Result<Self, String> {
+        let vectors = vectors()?;
+        let mut sets: Vec<(&'static str, Vec<LabelledSignal>)> = Vec::new();
+        for name in SETS {
+            sets.push((name, half(workspace, name)?));
+        }
+        sets.push(("examples", examples(workspace)?));
+        let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
+        let policy = Policy::shipped().map_err(|error| error.to_string())?;
+        let screening = Screening { guard: &guard, policy: &policy };
+        let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?;
+        let project = project(workspace)?;
+        let context = ClassificationContext { lexicon: &lexicon, project: &project };
+        let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
+        for (set, signals) in &sets {
+            for (place, labelled) in signals.iter().enumerate() {
+                let sanitised = sanitise(&labelled.signal, screening);
+                let found = traits(&SignalInBatch { signal: &labelled.signal, sanitised: &sanitised }, context);
+                let found: Vec<(SignalTrait, f64)> =
+                    found.each().map(|(of, share)| (of.clone(), thousandths(share))).collect();
+                known.extend(found.iter().map(|(of, _)| of.clone()));
+                rows.push((*set, place, labelled.labels, found));
+            }
+        }
+        let names: Vec<SignalTrait> = known.into_iter().collect();
+        let size = vectors.values().next().map_or(0, Vec::len);
+        let example = |(set, place, labels, found): (&'static str, usize, SignalLabels, Vec<(SignalTrait, f64)>)| {
+            let (mut vector, mut traits) = (vec![0.0; size], Vec::new());
+            for (of, share) in &found {
+                let scale = if matches!(of, SignalTrait::Fact(_)) { 1.0 } else { WORDS_SHARE };
+                traits.extend(names.binary_search(of).ok().map(|at| (at, share * scale)));
+                let SignalTrait::Word(word) = of else { continue };
+                let of_word = vectors.get(word).into_iter().flatten();
+                vector.iter_mut().zip(of_word).for_each(|(sum, value)| *sum += value * share * VECTORS_SHARE);
+            }
+            traits.extend((names.len()..).zip(vector));
+            let category = SignalCategory::ALL.iter().position(|of| *of == labels.category).unwrap_or(0);
+            let importance = SignalImportance::ALL.iter().position(|of| *of == labels.importance).unwrap_or(0);
+            Example { set, place, category, importance, traits }
+        };
+        let examples = rows.into_iter().map(example).collect();
+        Ok(Self { names, vectors, examples })
+    }
+
+    /// The file that these examples give.
+    fn learn(&self, of: &[&Example]) -> String {
+        let categories = self.lines(&self.fit::<CATEGORIES>(of, |example| example.category));
+        let importances = self.lines(&self.fit::<IMPORTANCES>(of, |example| example.importance));
+        let mut out = HEAD.to_owned();
+        let known: BTreeSet<&str> = self.names.iter().map(SignalTrait::name).collect();
+        for (name, of_categories) in &categories {
+            let of_importances = importances.get(name).copied().unwrap_or_default();
+            let least = if known.contains(name) { SMALLEST } else { LEAST };
+            if of_categories.iter().chain(&of_importances).any(|weight| weight.abs() >= least) {
+                let numbers: Vec<String> = of_categories.iter().chain(&of_importances).map(i64::to_string).collect();
+                _ = writeln!(out, "{name}\t{}", numbers.join(" "));
+            }
+        }
+        out
+    }
+
+    fn fit<const N: usize>(&self, of: &[&Example], label: fn(&Example) -> usize) -> Vec<[f64; N]> {
+        let size = self.vectors.values().next().map_or(0, Vec::len);
+        fit(of, self.names.len() + size, label)
+    }
+
+    /// The weights of each trait and each word that has a vector, by name.
+    fn lines<const N: usize>(&self, weights: &[[f64; N]]) -> BTreeMap<&str, [i64; N]> {
+        let (of_traits, of_vectors) = weights.split_at(self.names.len().min(weights.len()));
+        let of_word = |vector: Option<&Vec<f64>>| {
+            let mut sums = [0.0; N];
+            for (value, weights) in vector.into_iter().flatten().zip(of_vectors) {
+                sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += value * weight * VECTORS_SHARE);
+            }
+            sums
+        };
+        let mut lines: BTreeMap<&str, [i64; N]> = BTreeMap::new();
+        for (name, own) in self.names.iter().zip(of_traits) {
+            let sums = match name {
+                SignalTrait::Fact(_) => *own,
+                SignalTrait::Part(_) => own.map(|weight| weight * WORDS_SHARE),
+                SignalTrait::Word(word) => {
+                    let mut sums = of_word(self.vectors.get(word));
+                    sums.iter_mut().zip(own).for_each(|(sum, weight)| *sum += weight * WORDS_SHARE);
+                    sums
+                }
+            };
+            lines.insert(name.name(), sums.map(whole));
+        }
+        for (word, vector) in &self.vectors {
+            lines.entry(word).or_insert_with(|| of_word(Some(vector)).map(whole));
+        }
+        lines
+    }
+
+    fn cross_validate(&self, workspace: &Path) -> Result<String, String> {
+        let (mut right, mut all) = ([0; 4], 0);
+        for fold in 0..FOLDS {
+            let is_out = |example: &&Example| example.set == "train" && example.place % FOLDS == fold;
+            let of: Vec<&Example> = self.examples.iter().filter(|example| !is_out(example)).collect();
+            let file: &'static str = Box::leak(self.learn(&of).into_boxed_str());
+            let words = LearnedWords::parse(file).map_err(|error| error.to_string())?;
+            let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?.with(words);
+            let mut out = TriagedHalf::with(workspace, "train", &lexicon)?;
+            out.keep(|place| place % FOLDS == fold);
+            let of_fold = counts(&out.signals, &out.ours());
+            right.iter_mut().zip(of_fold).for_each(|(sum, count)| *sum += count);
+            all += out.signals.len();
+        }
+        let [category, importance, action, time] = right;
+        Ok(format!("of {all}: type {category}, importance {importance}, action {action}, time {time}\n"))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "weights are small")]
+fn whole(weight: f64) -> i64 {
+    (weight * UNIT).round() as i64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shares are small")]
+fn thousandths(share: i64) -> f64 {
+    share as f64 / UNIT
+}
+
+/// The vectors of whole words, by word.
+fn vectors() -> Result<BTreeMap<String, Vec<f64>>, String> {
+    let model = StaticModel::built_in().map_err(|error| error.to_string())?;
+    let mut out = BTreeMap::new();
+    for row in 0..u32::try_from(model.rows()).unwrap_or(u32::MAX) {
+        let Some((token, vector)) = model.token(row).zip(model.row(row)) else { continue };
+        if token.chars().all(char::is_alphabetic) && !token.is_empty() {
+            let scale = f64::from(vector.scale());
+            out.insert(token.to_owned(), vector.integers().map(|value| f64::from(value) * scale).collect());
+        }
+    }
+    Ok(out)
+}
+
+/// The weights at the foot of the slope: all examples in each step, in one fixed order, so the same ones give the same
+/// weights.
+fn fit<const N: usize>(examples: &[&Example], traits: usize, label: fn(&Example) -> usize) -> Vec<[f64; N]> {
+    let mut weights = vec![[0.0; N]; traits];
+    let mut steps = weights.clone();
+    #[expect(clippy::cast_precision_loss, reason = "a count of signals")]
+    let count = examples.len() as f64;
+    for _ in 0..ROUNDS {
+        let mut slopes = vec![[0.0; N]; traits];
+        for example in examples {
+            let mut sums = [0.0; N];
+            for (at, share) in &example.traits {
+                let of = weights.get(*at).into_iter().flatten();
+                sums.iter_mut().zip(of).for_each(|(sum, weight)| *sum += weight * share);
+            }
+            let mut surprise = softmax(sums);
+            surprise.iter_mut().skip(label(example)).take(1).for_each(|share| *share -= 1.0);
+            for (at, share) in &example.traits {
+                let of = slopes.get_mut(*at).into_iter().flatten();
+                of.zip(surprise).for_each(|(slope, surprise)| *slope += surprise * share / count);
+            }
+        }
+        for ((weights, steps), slopes) in weights.iter_mut().zip(&mut steps).zip(&slopes) {
+            for ((weight, step), slope) in weights.iter_mut().zip(steps).zip(slopes) {
+                *step = MOMENTUM * *step - slope - PENALTY / count * *weight;
+                *weight += *step;
+            }
+        }
+    }
+    weights
+}
+
+fn softmax<const N: usize>(sums: [f64; N]) -> [f64; N] {
+    let most = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let powers = sums.map(|sum| libm::exp(sum - most));
+    let all: f64 = powers.iter().sum();
+    powers.map(|power| power / all)
+}
