@@ -115,7 +115,7 @@ impl<'w> Runs<'w> {
 
 /// What is found here about the two requests that a provider compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnFinding {
+pub struct CacheFinding {
     /// The earlier request: its run and, where there are several, its number.
     pub first: String,
     /// What the cache did, in a sentence.
@@ -130,7 +130,7 @@ pub struct OwnFinding {
 /// # Errors
 ///
 /// If the store can't be read.
-pub async fn beside(store: &Store, run: &RunDetail, notes: &mut Vec<Note>) -> Result<Vec<Option<OwnFinding>>, Error> {
+pub async fn beside(store: &Store, run: &RunDetail, notes: &mut Vec<Note>) -> Result<Vec<Option<CacheFinding>>, Error> {
     if run.calls.iter().all(|row| theirs::asked_about(row).is_none()) {
         return Ok(run.calls.iter().map(|_| None).collect());
     }
@@ -148,7 +148,7 @@ pub async fn beside(store: &Store, run: &RunDetail, notes: &mut Vec<Note>) -> Re
             continue;
         };
         let pair = Pair::of(store, &providers, first, RunCall { run, number, row }).await?;
-        let own = |theirs| OwnFinding { first: first.label(), words: pair.words(), theirs };
+        let own = |theirs| CacheFinding { first: first.label(), words: pair.words(), theirs };
         found.push(pair.diagnosis().map(own));
     }
     Ok(found)

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use super::{CommandFailure, OpenProject, RecordsPlace, RunScope};
 use crate::ui;
 use proem_app::records;
-use proem_app::runs::diff::{OwnFinding, beside};
+use proem_app::runs::diff::{CacheFinding, beside};
 use proem_app::runs::{TextsByHash, body, found};
 
 /// What is shown of which run.
@@ -32,7 +32,7 @@ struct RunView<'s> {
     run: &'s RunDetail,
     texts: &'s TextsByHash,
     /// For each call what is found here beside what its provider says of its cache.
-    beside: Vec<Option<OwnFinding>>,
+    beside: Vec<Option<CacheFinding>>,
 }
 
 impl RunView<'_> {

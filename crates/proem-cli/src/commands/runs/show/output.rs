@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::RunView;
 use crate::commands::runs::list;
-use proem_app::runs::diff::OwnFinding;
+use proem_app::runs::diff::CacheFinding;
 use proem_app::runs::versions;
 use proem_app::when;
 
@@ -58,7 +58,7 @@ pub(super) fn output(shown: &RunView<'_>) -> Json {
     })
 }
 
-fn call(shown: &RunView<'_>, call: &CallRow, beside: Option<&OwnFinding>) -> Json {
+fn call(shown: &RunView<'_>, call: &CallRow, beside: Option<&CacheFinding>) -> Json {
     let sections: Vec<Json> = call.sections.iter().map(|one| section(shown, one)).collect();
     let attempts: Vec<Json> = call.attempts.iter().map(attempt).collect();
     let sent = !call.body.is_empty();
