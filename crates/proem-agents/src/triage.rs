@@ -30,7 +30,7 @@ pub const BUDGET: &str = include_str!("../data/triage-budget.toml");
 
 pub use self::{
     classify::{
-        ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, LearnedWords, ReasoningNeed,
+        CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, ReasoningNeed,
         SignalClassification, SignalInBatch, SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon,
         TriageProject, classify, traits,
     },

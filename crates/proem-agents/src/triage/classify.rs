@@ -39,7 +39,7 @@ pub use self::{
     facts::{Completion, Slip, Standstill, TicketNews},
     lexicon::TriageLexicon,
     told::ReasoningNeed,
-    words::{LearnedWords, SignalTrait, SignalTraits},
+    words::{CategoryWeights, SignalTrait, SignalTraits},
 };
 
 /// What a strong term adds to its category.
@@ -225,7 +225,7 @@ impl SignalReading {
     }
 
     /// Puts the categories in order: by their words together, and where no weights are known, by the terms alone.
-    fn rank(&mut self, learned: &LearnedWords) {
+    fn rank(&mut self, learned: &CategoryWeights) {
         let sums = learned.sums(&self.traits);
         // A mail of a few words, none of them a term, says too little to be about anything.
         let is_thin = self.is_mail && self.terms == 0 && self.traits.words() < FEW_WORDS;

@@ -13,7 +13,7 @@ use clap::Args;
 use proem_agents::screen::Screening;
 use proem_agents::triage::contract::{SignalCategory, SignalImportance};
 use proem_agents::triage::{
-    ClassificationContext, LearnedWords, SignalInBatch, SignalTrait, TriageLexicon, sanitise, traits,
+    CategoryWeights, ClassificationContext, SignalInBatch, SignalTrait, TriageLexicon, sanitise, traits,
 };
 use proem_embed::StaticModel;
 use proem_guard::{Guard, Policy};
@@ -191,7 +191,7 @@ impl Trainer {
             let is_out = |example: &&Example| example.set == "train" && example.place % FOLDS == fold;
             let of: Vec<&Example> = self.examples.iter().filter(|example| !is_out(example)).collect();
             let file: &'static str = Box::leak(self.learn(&of).into_boxed_str());
-            let words = LearnedWords::parse(file).map_err(|error| error.to_string())?;
+            let words = CategoryWeights::parse(file).map_err(|error| error.to_string())?;
             let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?.with(words);
             let mut out = TriagedHalf::with(workspace, "train", &lexicon)?;
             out.keep(|place| place % FOLDS == fold);

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::{
     confidence::{ClassificationBasis, ConfidenceTable},
-    words::LearnedWords,
+    words::CategoryWeights,
 };
 use crate::triage::contract::{SignalCategory, SignalImportance, TimeSensitivity};
 
@@ -112,7 +112,7 @@ pub struct TriageLexicon {
     stems: BTreeMap<String, Vec<Term>>,
     negations: Vec<String>,
     confidence: ConfidenceTable,
-    learned: LearnedWords,
+    learned: CategoryWeights,
     count: usize,
 }
 
@@ -130,18 +130,18 @@ impl TriageLexicon {
     /// [`ErrorKind::InvalidFile`] if the file inside the program is damaged.
     pub fn shipped() -> Result<Self, Error> {
         let lexicon = Self::parse(include_str!("../../../data/triage-lexicon.toml"))?;
-        Ok(lexicon.with(LearnedWords::shipped()?))
+        Ok(lexicon.with(CategoryWeights::shipped()?))
     }
 
     /// The same terms with other weights of words.
     #[must_use]
-    pub fn with(mut self, learned: LearnedWords) -> Self {
+    pub fn with(mut self, learned: CategoryWeights) -> Self {
         self.learned = learned;
         self
     }
 
     /// What the words of a signal say together.
-    pub(super) const fn learned(&self) -> &LearnedWords {
+    pub(super) const fn learned(&self) -> &CategoryWeights {
         &self.learned
     }
 
@@ -165,7 +165,7 @@ impl TriageLexicon {
             stems: BTreeMap::new(),
             negations: file.negation.values().flatten().map(|word| fold(word)).collect(),
             confidence: ConfidenceTable { name, made_by, right },
-            learned: LearnedWords::default(),
+            learned: CategoryWeights::default(),
             count: 0,
         };
         let category = |name: &str| SignalCategory::parse(name).ok_or_else(|| unknown(name));

@@ -28,7 +28,7 @@ const MOST_POINTS: i64 = 8;
 
 /// The weights of traits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LearnedWords {
+pub struct CategoryWeights {
     /// The lines of the file behind its head, in order of their traits.
     lines: Vec<(&'static str, &'static str)>,
 }
@@ -142,7 +142,7 @@ impl SignalTraits {
     }
 }
 
-impl LearnedWords {
+impl CategoryWeights {
     /// The weights that ship.
     ///
     /// # Errors
