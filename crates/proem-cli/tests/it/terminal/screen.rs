@@ -62,8 +62,15 @@ pub(crate) fn start_on(columns: NonZeroU16, command: Command) -> Option<Terminal
     let reader = Arc::clone(&pty);
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
-        // When the program is gone a terminal gives an error on some systems, and nothing on others.
-        while let Ok(count @ 1..) = (&*reader).read(&mut bytes) {
+        // When the program is gone a terminal gives an error on some systems, and nothing on others; either may come
+        // before the kernel has handed over the last that was written.
+        let mut ends = 0;
+        while ends < LAST_LOOKS {
+            let Ok(count @ 1..) = (&*reader).read(&mut bytes) else {
+                ends += 1;
+                std::thread::sleep(LAST_PAUSE);
+                continue;
+            };
             let Some(read) = bytes.get(..count) else { return };
             if written.send(read.to_vec()).is_err() {
                 return;
@@ -72,6 +79,10 @@ pub(crate) fn start_on(columns: NonZeroU16, command: Command) -> Option<Terminal
     });
     Some(Terminal { pty, child, output, raw: Vec::new(), screen: Parser::new(ROWS, columns, 0) })
 }
+
+/// How often a terminal is looked at again whose program is gone, and how long between the looks.
+const LAST_LOOKS: usize = 5;
+const LAST_PAUSE: Duration = Duration::from_millis(10);
 
 impl Terminal {
     /// Waits until the screen shows `text`.
