@@ -6,10 +6,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use proem_agents::screen::Screening;
+use proem_engine::assembly::PromptId;
 use proem_engine::call::Arrival;
 use proem_engine::contract::AnswerContract;
 use proem_engine::ledger::Pricing;
-use proem_engine::profile::Profile;
+use proem_engine::ordered::OrderedJson;
+use proem_engine::profile::{Profile, Profiles};
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::{Model, Providers};
@@ -21,9 +23,11 @@ use proem_llm::client::Client;
 use proem_llm::endpoint::{Endpoint, EndpointKey};
 use proem_llm::secret::Secret;
 use proem_runtime::driver::{Directory, ServedModel};
-use proem_runtime::records::Ledger;
+use proem_runtime::records::{Ledger, Start};
 use proem_runtime::{Environment, installation_key};
 use proem_store::query::RunDetail;
+use proem_store::record::RunId;
+use serde_json::Value as Json;
 
 use super::basis::{BasisSource, RecordedTexts, RunBasis, unconnected};
 use super::record::RunRecord;
@@ -91,7 +95,47 @@ pub struct AccessOptions<'o> {
     pub also: &'o [ModelEndpoint],
 }
 
+/// What a run of an agent tells its record, beside what its access to models says.
+#[derive(Debug)]
+pub struct RunTerms<'s> {
+    /// The agent's kind.
+    pub kind: &'s str,
+    /// The run's own prompt.
+    pub prompt: &'s PromptId,
+    /// Its inputs, kept in their order.
+    pub inputs: &'s OrderedJson,
+    /// Everything else that it was started with.
+    pub settings: &'s Json,
+    /// The hash of the rules that it is held to.
+    pub policy: &'s str,
+    /// What its prompts show of what was learned and is wished for.
+    pub profiles: Option<Profiles>,
+}
+
 impl ModelAccess {
+    /// What the record of a run of several requests begins with.
+    pub(crate) fn start<'s>(&'s self, id: RunId, terms: RunTerms<'s>) -> Start<'s> {
+        let RunTerms { kind, prompt, inputs, settings, policy, profiles } = terms;
+        Start {
+            id,
+            parent: None,
+            kind,
+            prompt,
+            role: &self.role,
+            model: &self.asked.model.name,
+            endpoint: &self.asked.endpoint.name,
+            line: None,
+            files: &self.files,
+            inputs,
+            settings,
+            policy,
+            profiles,
+            report: None,
+            monolithic_tokens: None,
+            steps: 0,
+        }
+    }
+
     /// The model that is wanted, and where it is, with what is on the way there left out: to be looked at before
     /// everything else is read.
     ///

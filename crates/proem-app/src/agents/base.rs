@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
-use super::access::{AccessOptions, ContractedPrompt, ModelAccess};
+use super::access::{AccessOptions, ContractedPrompt, ModelAccess, RunTerms};
 use super::basis::{RecordedPrompt, RecordedTexts, RunBasis};
 use super::record::RunRecord;
 use crate::calling::WantedModel;
@@ -204,24 +204,15 @@ impl RunBase {
     /// What the record of a run begins with, whose own prompt is `own`.
     #[must_use]
     pub fn start<'s>(&'s self, kind: &'s str, own: &'s ContractedPrompt, id: RunId) -> Start<'s> {
-        Start {
-            id,
-            parent: None,
+        let terms = RunTerms {
             kind,
             prompt: &own.prompt.id,
-            role: &self.access.role,
-            model: &self.access.asked.model.name,
-            endpoint: &self.access.asked.endpoint.name,
-            line: None,
-            files: &self.access.files,
             inputs: &self.inputs,
             settings: &self.settings,
             policy: &self.access.guarding.rules,
             profiles: self.profiles(),
-            report: None,
-            monolithic_tokens: None,
-            steps: 0,
-        }
+        };
+        self.access.start(id, terms)
     }
 
     /// What the prompts show of what was learned and is wished for, as a record keeps it.

@@ -25,7 +25,7 @@ use super::made::{InvestigationStart, policy};
 use super::prompts::{DECISION, InvestigationPrompts, SYNTHESIS};
 use super::recording::{InvestigationRun, ReportSubject, evaluations, inputs, outcome};
 use super::setting::false_positives;
-use crate::agents::access::ModelAccess;
+use crate::agents::access::{ModelAccess, RunTerms};
 use crate::agents::record::RunRecord;
 use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today};
 use crate::error::Error;
@@ -143,24 +143,15 @@ impl AgentRun for RecordedInvestigation {
     }
 
     fn start(&self, id: RunId) -> Start<'_> {
-        Start {
-            id,
-            parent: None,
+        let terms = RunTerms {
             kind: feedback::KIND,
             prompt: &self.prompts.synthesis.prompt.id,
-            role: &self.access.role,
-            model: &self.access.asked.model.name,
-            endpoint: &self.access.asked.endpoint.name,
-            line: None,
-            files: &self.access.files,
             inputs: &self.inputs,
             settings: &self.settings,
             policy: &self.policy,
             profiles: self.prompts.profiles(),
-            report: None,
-            monolithic_tokens: None,
-            steps: 0,
-        }
+        };
+        self.access.start(id, terms)
     }
 
     fn time(&self) -> Duration {

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::charter;
-use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess};
+use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess, RunTerms};
 use crate::agents::base::numbers;
 use crate::agents::basis::{ModelBasis, RecordedPrompt, RecordedTexts, RunBasis};
 use crate::agents::record::RunRecord;
@@ -438,24 +438,15 @@ impl AgentRun for TriageRun {
     }
 
     fn start(&self, id: RunId) -> Start<'_> {
-        Start {
-            id,
-            parent: None,
+        let terms = RunTerms {
             kind: KIND,
             prompt: &self.own,
-            role: &self.access.role,
-            model: &self.access.asked.model.name,
-            endpoint: &self.access.asked.endpoint.name,
-            line: None,
-            files: &self.access.files,
             inputs: &self.inputs,
             settings: &self.settings,
             policy: &self.access.guarding.rules,
             profiles: self.profiles(),
-            report: None,
-            monolithic_tokens: None,
-            steps: 0,
-        }
+        };
+        self.access.start(id, terms)
     }
 
     fn time(&self) -> Duration {

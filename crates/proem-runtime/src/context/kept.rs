@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use proem_select::context::FileRecord;
 
-use crate::files::{self, FileAccess, FileContent};
-use crate::structure::{StructureCacheKey, parse_entries, written_entries};
+use crate::files::{self, FileContent};
+use crate::structure::{StructureCacheKey, keep_entries, parse_entries};
 
 /// The file's name; another form gets another one.
 const NAME: &str = "context-1.bin";
@@ -56,19 +56,8 @@ impl KeptRecords {
     pub(super) fn save(&mut self) -> Option<String> {
         let folder = self.folder.clone().filter(|_| self.changed)?;
         self.changed = false;
-        let mut spare = self.used.len().saturating_add(SPARE);
-        let used = &self.used;
-        self.entries.retain(|key, _| {
-            used.contains(key) || {
-                let stays = spare > 0;
-                spare = spare.saturating_sub(1);
-                stays
-            }
-        });
-        let bytes = written_entries(&self.entries);
-        let saved = std::fs::create_dir_all(&folder)
-            .map_err(crate::Error::io("create", &folder))
-            .and_then(|()| files::replace(&folder, Path::new(NAME), &bytes, FileAccess::Private));
+        let spare = self.used.len().saturating_add(SPARE);
+        let saved = keep_entries(&folder, NAME, &mut self.entries, (spare, &|key| self.used.contains(key)));
         saved.err().map(|error| format!("what was read of the files could not be kept: {error}"))
     }
 }

@@ -124,21 +124,34 @@ impl StructureCache {
     pub(super) fn save(&mut self) -> Option<String> {
         let folder = self.folder.clone().filter(|_| self.changed)?;
         self.changed = false;
-        let mut spare = self.used.len().saturating_add(SPARE);
-        let used = &self.used;
-        self.entries.retain(|key, _| {
-            used.contains_key(key) || {
-                let stays = spare > 0;
-                spare = spare.saturating_sub(1);
-                stays
-            }
-        });
-        let bytes = written(&self.entries);
-        let saved = std::fs::create_dir_all(&folder)
-            .map_err(crate::Error::io("create", &folder))
-            .and_then(|()| files::replace(&folder, Path::new(NAME), &bytes, FileAccess::Private));
+        let spare = self.used.len().saturating_add(SPARE);
+        let saved = keep(&folder, NAME, &mut self.entries, (spare, &|key| self.used.contains_key(key)));
         saved.err().map(|error| format!("the imports could not be stored: {error}"))
     }
+}
+
+/// Replaces the file `name` in a folder by the entries that were used, and at most `spare` of the others.
+///
+/// # Errors
+///
+/// If the folder or the file can't be written.
+pub(crate) fn keep(
+    folder: &Path,
+    name: &str,
+    entries: &mut BTreeMap<Vec<u8>, Vec<u8>>,
+    (mut spare, is_used): (usize, &dyn Fn(&[u8]) -> bool),
+) -> Result<(), crate::Error> {
+    entries.retain(|key, _| {
+        is_used(key) || {
+            let stays = spare > 0;
+            spare = spare.saturating_sub(1);
+            stays
+        }
+    });
+    let bytes = written(entries);
+    std::fs::create_dir_all(folder)
+        .map_err(crate::Error::io("create", folder))
+        .and_then(|()| files::replace(folder, Path::new(name), &bytes, FileAccess::Private))
 }
 
 /// Entries as the bytes of a file, for [`parse`].
