@@ -20,6 +20,7 @@ use super::AssembleOptions;
 use crate::context::{self, ContextFile, ContextQuery};
 use crate::error::Error;
 use crate::project::OpenProject;
+use crate::words::counted;
 
 /// The most files of code that are offered to the budget; tests and documents are a quarter as many.
 const MOST_FILES: usize = 16;
@@ -52,7 +53,7 @@ pub(super) fn add_files(
     let candidates = context::find(&query, project, &|_, _| ())?;
     let gap = |why: &String| Gap { what: "files for the task".to_owned(), why: why.clone(), about: None };
     found.gaps.extend(candidates.gaps.iter().map(gap));
-    let mut redacted: usize = 0;
+    let mut redacted: u64 = 0;
     let mut files: Vec<&ContextFile> = candidates.all().collect();
     files.sort_by(|a, b| need(b).total_cmp(&need(a)));
     // Rule files have a section of their own.
@@ -60,7 +61,8 @@ pub(super) fn add_files(
     found.files.extend(files.iter().map(|file| rendered(file, &task, &mut redacted)));
     if redacted > 0 {
         found.gaps.push(gap(&format!(
-            "parts of {redacted} files look like a key, token or private key and are replaced by `[redacted:…]`"
+            "parts of {} look like a key, token or private key and are replaced by `[redacted:…]`",
+            counted(redacted, "file")
         )));
     }
     let commit = |commit: &context::ContextCommit| {
@@ -98,7 +100,7 @@ fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
     text.clone().map(|text| credential::redact(&text).unwrap_or(text))
 }
 
-fn rendered(file: &ContextFile, task: &str, redacted: &mut usize) -> FoundFile {
+fn rendered(file: &ContextFile, task: &str, redacted: &mut u64) -> FoundFile {
     let path = exact(&file.path);
     let mut shown = CodeRenderings::default();
     if let Some(content) = &file.content {

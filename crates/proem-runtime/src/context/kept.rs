@@ -57,7 +57,7 @@ impl KeptRecords {
         let folder = self.folder.clone().filter(|_| self.changed)?;
         self.changed = false;
         let spare = self.used.len().saturating_add(SPARE);
-        let saved = keep_entries(&folder, NAME, &mut self.entries, (spare, &|key| self.used.contains(key)));
+        let saved = keep_entries(&folder, NAME, &mut self.entries, spare, |key| self.used.contains(key));
         saved.err().map(|error| format!("what was read of the files could not be kept: {error}"))
     }
 }

@@ -125,7 +125,7 @@ impl StructureCache {
         let folder = self.folder.clone().filter(|_| self.changed)?;
         self.changed = false;
         let spare = self.used.len().saturating_add(SPARE);
-        let saved = keep(&folder, NAME, &mut self.entries, (spare, &|key| self.used.contains_key(key)));
+        let saved = keep(&folder, NAME, &mut self.entries, spare, |key| self.used.contains_key(key));
         saved.err().map(|error| format!("the imports could not be stored: {error}"))
     }
 }
@@ -139,7 +139,8 @@ pub(crate) fn keep(
     folder: &Path,
     name: &str,
     entries: &mut BTreeMap<Vec<u8>, Vec<u8>>,
-    (mut spare, is_used): (usize, &dyn Fn(&[u8]) -> bool),
+    mut spare: usize,
+    is_used: impl Fn(&[u8]) -> bool,
 ) -> Result<(), crate::Error> {
     entries.retain(|key, _| {
         is_used(key) || {
