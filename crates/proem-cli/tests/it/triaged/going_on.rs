@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proem_llm::scripted::{Reply, ScriptedServer};
 use rustix::process::{Pid, Signal, kill_process};
@@ -77,9 +77,13 @@ impl Watching {
         let lines = BufReader::new(self.child.stdout.take().unwrap()).lines();
         let events = lines.map(|line| serde_json::from_str::<Json>(&line.unwrap()).unwrap());
         let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        let mut work = None;
+        let (mut work, began) = (None, Instant::now());
         for event in events {
             self.heard.push(event.clone());
+            if began.elapsed() > Duration::from_mins(2) {
+                // It says something each second, and never what is waited for.
+                kill_process(id, Signal::KILL).unwrap();
+            }
             if work.is_none() && event["report"]["signals"].as_array().is_some_and(|signals| !signals.is_empty()) {
                 work = Some(event);
                 kill_process(id, Signal::TERM).unwrap();
