@@ -25,7 +25,7 @@ use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
 use proem_runtime::records::{Start as RunStart, assembled as recorded_assembly};
-use proem_runtime::{Environment, GatherOptions, gather, installation_key};
+use proem_runtime::{Environment, GatherOptions, installation_key};
 use proem_select::mode::{Hints, ModeBasis};
 use proem_store::record::Numbers;
 use proem_text::{Label, Source};
@@ -181,9 +181,8 @@ impl Start {
         gathering.trusted = project.trusted_rules();
         gathering.set_up = project.set_up();
         gathering.limits = gathering.limits.with_git(project.config.git.limits());
-        let gathered = gather(&options.root, &gathering)?;
         let depth = options.context.unwrap_or(project.config.assemble.context);
-        let finding = finding::find(options, depth, &gathered, &gathering, project)?;
+        let (gathered, finding) = finding::gather_and_find(options, depth, &gathering, project)?;
         Ok(Self { prompt, model, role, gathered, finding, depth })
     }
 }

@@ -7,7 +7,7 @@ use proem_agents::assemble::found::TaskContext;
 use proem_agents::assemble::gathered::PlaceFacts;
 use proem_agents::assemble::settings::ContextDepth;
 use proem_agents::assemble::{Task, keywords, phrases};
-use proem_runtime::{GatherOptions, task_change};
+use proem_runtime::{GatherOptions, gather, task_change};
 use proem_select::mode::{Wording, infer};
 
 use super::AssembleOptions;
@@ -24,30 +24,44 @@ pub struct TaskFinding {
     pub took: Duration,
 }
 
-/// Finds what a task needs, as deep as the settings say; `None` if they say that nothing is looked for.
+/// Finds out what is known about the folder and, as deep as the settings say, what the task needs of it; `None` if they
+/// say that nothing is looked for. Git answers one while the other is read.
 ///
 /// # Errors
 ///
 /// If git refuses the repository. Anything else is a gap.
-pub(super) fn find(
+pub(super) fn gather_and_find(
     options: &AssembleOptions,
     depth: ContextDepth,
-    gathered: &PlaceFacts,
     gathering: &GatherOptions,
     project: &OpenProject,
-) -> Result<Option<TaskFinding>, Error> {
+) -> Result<(PlaceFacts, Option<TaskFinding>), Error> {
     if depth == ContextDepth::None {
-        return Ok(None);
+        return Ok((gather(&options.root, gathering)?, None));
     }
+    let (gathered, files) = std::thread::scope(|scope| {
+        let files = scope.spawn(|| {
+            let began = Instant::now();
+            let mut context = TaskContext::default();
+            add_files(options, project, gathering, &mut context).map(|()| (context, began.elapsed()))
+        });
+        (gather(&options.root, gathering), files.join())
+    });
+    let gathered = gathered?;
+    let (files, took) =
+        files.map_err(|_| Error::bug("looking for files ended early", "a thread panicked")).and_then(|files| files)?;
     let began = Instant::now();
     let mut context = TaskContext::default();
-    if let Some(wanted) = change(options, gathered)? {
+    if let Some(wanted) = change(options, &gathered)? {
         let read = task_change(&options.root, &wanted, gathering, &mut context.gaps)?;
         context.commits.extend(read.as_ref().and_then(|read| read.subject.clone()));
         context.change = read.map(|read| read.change);
     }
-    add_files(options, project, gathering, &mut context)?;
-    Ok(Some(TaskFinding { context, took: began.elapsed() }))
+    context.commits.extend(files.commits);
+    context.gaps.extend(files.gaps);
+    let context = TaskContext { files: files.files, folder_rules: files.folder_rules, ..context };
+    let took = took.saturating_add(began.elapsed());
+    Ok((gathered, Some(TaskFinding { context, took })))
 }
 
 /// The change that the task is about. A task from outside chooses none: nobody else says what is sent.

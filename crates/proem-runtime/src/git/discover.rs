@@ -59,6 +59,8 @@ pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Opti
         "--is-inside-work-tree",
         "--path-format=absolute",
         "--git-common-dir",
+        "--absolute-git-dir",
+        "--show-prefix",
     ];
     let answer = match session.ask_whole(&args, &[0]) {
         Ok(answer) => answer,
@@ -67,16 +69,17 @@ pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Opti
         }
         Err(error) => return Err(error),
     };
-    // The path comes last, since it may contain newlines.
     let mut lines = answer.stdout.splitn(4, |&byte| byte == b'\n');
     let mut next = || lines.next().ok_or(Error::GitAnswer { command: "rev-parse" });
-    let (bare, in_git_dir, in_work_tree, common_dir) = (next()?, next()?, next()?, printed_path(next()?));
+    let (bare, in_git_dir, in_work_tree, paths) = (next()?, next()?, next()?, next()?);
+    let paths = PrintedPaths::of(paths, &session)?;
+    let common_dir = paths.common_dir.clone();
     if !common_dir.is_absolute() {
         // What git doesn't know as an option it prints.
         return Err(Error::GitTooOld);
     }
     let place = match [bare, in_git_dir, in_work_tree].map(|answer| answer == b"true") {
-        [false, _, true] => RepositoryKind::WorkTree(work_tree(&session)?),
+        [false, _, true] => RepositoryKind::WorkTree(work_tree(paths, folder)?),
         [false, false, false] => return Err(Error::ForeignWorkTree { git_dir: common_dir }),
         _ => RepositoryKind::Bare,
     };
@@ -92,14 +95,44 @@ fn broken(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|ancestor| ancestor.join(".git")).find(|path| path.symlink_metadata().is_ok())
 }
 
-/// The root of the work tree, if it is the folder whose `.git` is the repository.
-fn work_tree(session: &Session<'_>) -> Result<PathBuf, Error> {
-    let root = printed_path(&session.ask_whole(&["rev-parse", "--show-toplevel"], &[0])?.stdout);
-    let git_dir = printed_path(&session.ask_whole(&["rev-parse", "--absolute-git-dir"], &[0])?.stdout);
+/// What git prints of where a folder lies.
+struct PrintedPaths {
+    common_dir: PathBuf,
+    git_dir: PathBuf,
+    /// The folder's path below the root of the work tree; empty at the root, and outside a work tree.
+    below: PathBuf,
+}
+
+impl PrintedPaths {
+    /// Reads three lines. A path may contain newlines: then each is asked for alone.
+    fn of(printed: &[u8], session: &Session<'_>) -> Result<Self, Error> {
+        let lines: Vec<&[u8]> = printed.split_inclusive(|&byte| byte == b'\n').collect();
+        if let [common_dir, git_dir, below] = lines.as_slice() {
+            let path = |line: &&[u8]| printed_path(line);
+            return Ok(Self { common_dir: path(common_dir), git_dir: path(git_dir), below: path(below) });
+        }
+        let alone = |args: &[&'static str]| Ok::<_, Error>(printed_path(&session.ask_whole(args, &[0])?.stdout));
+        Ok(Self {
+            common_dir: alone(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?,
+            git_dir: alone(&["rev-parse", "--absolute-git-dir"])?,
+            below: alone(&["rev-parse", "--show-prefix"])?,
+        })
+    }
+}
+
+/// The root of the work tree around `folder`, if it is the folder whose `.git` is the repository.
+fn work_tree(paths: PrintedPaths, folder: &Path) -> Result<PathBuf, Error> {
+    let PrintedPaths { git_dir, below, .. } = paths;
+    let foreign = || Error::ForeignWorkTree { git_dir: git_dir.clone() };
     let real = fs::canonicalize(&git_dir).map_err(Error::io("find", &git_dir))?;
+    let folder = fs::canonicalize(folder).map_err(Error::io("find", folder))?;
+    if !folder.ends_with(&below) {
+        return Err(foreign());
+    }
+    let root = folder.ancestors().nth(below.components().count()).ok_or_else(foreign)?;
     match named_by(&root.join(".git")) {
-        Ok(Some(named)) if named == real => Ok(root),
-        _ => Err(Error::ForeignWorkTree { git_dir }),
+        Ok(Some(named)) if named == real => Ok(root.to_owned()),
+        _ => Err(foreign()),
     }
 }
 

@@ -213,6 +213,10 @@ fn numstat(
         gaps.push(gap(what, "the list of changed files is not complete"));
         return Ok(None);
     }
+    if !status.entries.iter().any(|entry| changes::is_on(side, entry.kind)) {
+        // Nothing is asked of git where there is nothing to count.
+        return Ok(Some(LinesByPath::new()));
+    }
     let args: Vec<&'static str> = DIFF.iter().chain(more).copied().collect();
     let listing = session.ask_whole(&args, &[0]).map(|answer| parse_numstat(&answer.stdout));
     let listing = match listing {
