@@ -23,4 +23,5 @@ mod races;
 mod refused;
 pub(crate) mod scene;
 mod stale;
+mod tickets;
 mod watched;

@@ -1,0 +1,173 @@
+//! A ticket system that is told, moved and given a ticket, and what is then said of the action. What it has read is the
+//! oracle.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::{Value as Json, json};
+
+use super::scene::Office;
+
+/// What an agent may do to tickets, each after a yes.
+const POLICY: &str = r#"version = 1
+level = "tactical"
+
+[allow]
+ids = ["TES"]
+id_prefixes = ["TES-"]
+
+[lists]
+approval = ["comment", "move", "create"]
+
+[actions.comment]
+perform = "request:comment"
+target = { role = "id" }
+fields.body = { role = "text", audience = "internal", required = true }
+
+[actions.move]
+perform = "request:move"
+target = { role = "id" }
+fields.status = { role = "plain", required = true, one_of = ["31", "41"] }
+
+[actions.create]
+perform = "request:create"
+target = { role = "id" }
+fields.summary = { role = "text", audience = "internal", required = true }
+"#;
+
+/// A server that answers each request with what is next, or goes without a word.
+struct Tickets {
+    port: u16,
+    read: Arc<Mutex<Vec<(String, Json)>>>,
+}
+
+impl Tickets {
+    fn start(answers: Vec<Option<&'static str>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let read = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&read);
+        thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut bytes = Vec::new();
+                let (head, body) = loop {
+                    let mut piece = [0; 4096];
+                    let count = stream.read(&mut piece).unwrap();
+                    bytes.extend_from_slice(&piece[..count]);
+                    let text = String::from_utf8_lossy(&bytes).into_owned();
+                    let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+                    let length = head.to_ascii_lowercase();
+                    let length = length.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+                    if body.len() >= length.trim().parse().unwrap() {
+                        break (head.to_owned(), body.to_owned());
+                    }
+                };
+                log.lock().unwrap().push((head, serde_json::from_str(&body).unwrap()));
+                if let Some(status) = answer {
+                    _ = write!(stream, "HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}");
+                }
+            }
+        });
+        Self { port, read }
+    }
+}
+
+/// An office whose actions are requests to this server.
+fn office(server: &Tickets) -> Option<Office> {
+    let mut office = Office::open()?;
+    office.fixture.configure("policy.toml", POLICY);
+    office.fixture.set("TICKETS_TOKEN", "correct-horse-battery");
+    let request = |name: &str, kind: &str, path: &str, body: &str| {
+        format!(
+            "[effects.requests.{name}]\nserver = \"tickets\"\nkind = \"{kind}\"\nmethod = \"POST\"\npath = \"{path}\"\nbody = \
+             {body}\nnot_done = [503]\n\n"
+        )
+    };
+    let requests = [
+        request("comment", "comment", "/rest/api/2/issue/{target}/comment", "{ body = \"{body}\" }"),
+        request(
+            "move",
+            "transition",
+            "/rest/api/2/issue/{target}/transitions",
+            "{ transition = { id = \"{status}\" } }",
+        ),
+        request(
+            "create",
+            "create",
+            "/rest/api/2/issue",
+            "{ fields = { project = { key = \"{target}\" }, summary = \"{summary}\", issuetype = { name = \"Task\" } } }",
+        ),
+    ];
+    office.configure(&format!(
+        "\n[effects.credentials]\ntickets = {{ variable = \"TICKETS_TOKEN\" }}\n\n[effects.servers.tickets]\norigin = \
+         \"http://127.0.0.1:{}\"\nprivate = true\ncredential = \"tickets\"\n\n{}",
+        server.port,
+        requests.concat()
+    ));
+    Some(office)
+}
+
+/// The id of an action that a person said yes to.
+fn approved(office: &Office, action: &str, target: &str, fields: &Json) -> String {
+    let cause = format!("signal-{action}-{target}-{fields}");
+    let action =
+        json!({ "action": action, "target": target, "fields": fields, "causes": [{ "id": cause, "revision": "1" }] });
+    let proposed = office.propose(&action);
+    assert_eq!(proposed.code(), 0, "{} {}", proposed.stdout(), proposed.stderr());
+    let id = proposed.json()["id"].as_str().unwrap().to_owned();
+    office.approve(std::slice::from_ref(&id));
+    id
+}
+
+#[test]
+fn a_ticket_is_commented_moved_and_made() {
+    let server = Tickets::start(vec![Some("201 Created"); 3]);
+    let Some(office) = office(&server) else { return };
+    let ids = [
+        approved(&office, "comment", "TES-7", &json!({ "body": "The refund has \"two\" parts.\n{target}" })),
+        approved(&office, "move", "TES-7", &json!({ "status": "31" })),
+        approved(&office, "create", "TES", &json!({ "summary": "Refunds: the second part" })),
+    ];
+    let swept = office.sweep();
+    assert_eq!(swept.code(), 0, "{}", swept.transcript());
+    assert!(ids.iter().all(|id| office.states()[id] == "executed"), "{}", swept.stdout());
+    let read = server.read.lock().unwrap();
+    let told: Vec<(&str, &Json)> = read.iter().map(|(head, body)| (head.lines().next().unwrap(), body)).collect();
+    // A text of an action fills one place of the template, and no place in it.
+    for expected in [
+        ("POST /rest/api/2/issue/TES-7/comment HTTP/1.1", json!({ "body": "The refund has \"two\" parts.\n{target}" })),
+        ("POST /rest/api/2/issue/TES-7/transitions HTTP/1.1", json!({ "transition": { "id": "31" } })),
+        (
+            "POST /rest/api/2/issue HTTP/1.1",
+            json!({ "fields": { "project": { "key": "TES" }, "summary": "Refunds: the second part", "issuetype": { "name": "Task" } } }),
+        ),
+    ] {
+        assert!(told.contains(&(expected.0, &expected.1)), "{expected:?} {told:?}");
+    }
+    let heads = read.iter().map(|(head, _)| head.to_ascii_lowercase());
+    assert!(heads.into_iter().all(|head| head.contains("authorization: bearer correct-horse-battery")));
+    assert!(!office.fixture.proem(&["effects", "log", "--json"]).stdout().contains("correct-horse"));
+}
+
+/// What a server did not say is not known, and of its failures only the one that is declared says that it did nothing;
+/// nobody makes the same ticket twice by himself.
+#[test]
+fn a_ticket_of_which_nothing_was_heard_is_made_once() {
+    let server = Tickets::start(vec![
+        None,
+        Some("500 Internal Server Error"),
+        Some("503 Service Unavailable"),
+        Some("400 Bad Request"),
+    ]);
+    let Some(office) = office(&server) else { return };
+    for (number, state) in ["unknown", "unknown", "failed", "failed"].into_iter().enumerate() {
+        let id = approved(&office, "create", "TES", &json!({ "summary": format!("Part {number}") }));
+        let swept = office.sweep();
+        assert_eq!((swept.code(), office.states()[&id].as_str()), (1, state), "{}", swept.transcript());
+    }
+    assert_eq!(office.sweep().json()["changes"], json!([]), "what needs a person waits for one");
+    assert_eq!(server.read.lock().unwrap().len(), 4, "each was sent once");
+}
