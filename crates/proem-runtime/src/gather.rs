@@ -196,6 +196,10 @@ fn entries_of(
 ) -> [Vec<RememberedEntry>; 2] {
     let Some(folder) = root.files() else { return [Vec::new(), Vec::new()] };
     let files = entries::FILES;
+    // Git is not asked where there is nothing to read; all of the files lie below this folder.
+    if fs::symlink_metadata(folder.join(".proem")).is_err() {
+        return [Vec::new(), Vec::new()];
+    }
     let shipped = match root {
         Root::Repository(_) => tracked(git, folder, &files.map(|file| file.path), options.limits.repository_time),
         _ => Ok(vec![false; files.len()]),

@@ -45,6 +45,12 @@ enum CharacterClass {
 }
 
 fn class(c: char) -> CharacterClass {
+    match c {
+        '0'..='9' => return CharacterClass::Digit,
+        'A'..='Z' => return CharacterClass::Upper,
+        'a'..='z' => return CharacterClass::Lower,
+        _ => {}
+    }
     if is_mark(c) {
         CharacterClass::Mark
     } else if matches!(c.script(), Script::Han | Script::Hiragana | Script::Katakana | Script::Bopomofo) || c == 'ー' {
@@ -58,8 +64,24 @@ fn class(c: char) -> CharacterClass {
     }
 }
 
-/// The words that one run gives; compatibility characters may hide separators, so it is cut again.
+/// The words that one run gives.
 fn forms(run: &str) -> Vec<String> {
+    if run.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return forms_of_ascii(run);
+    }
+    forms_of_any(run)
+}
+
+/// Most of code is ASCII, which no form of Unicode changes.
+fn forms_of_ascii(run: &str) -> Vec<String> {
+    let parts = parts(run);
+    let whole = (!run.is_empty()).then(|| run.to_ascii_lowercase());
+    let several = parts.iter().filter(|_| parts.len() > 1);
+    whole.into_iter().chain(several.map(|(part, _)| part.to_ascii_lowercase())).collect()
+}
+
+/// Compatibility characters may hide separators, so the run is cut again.
+fn forms_of_any(run: &str) -> Vec<String> {
     let run: String = run.nfkc().filter(|c| !is_invisible(*c)).collect();
     let mut forms = Vec::new();
     for word in run.split(|c| !belongs_to_word(c)) {
@@ -143,6 +165,24 @@ mod tests {
         check("ABc", "abc a bc");
         check("__init__", "init");
         check("v1.2.0", "v1 v 1 2 0");
+    }
+
+    #[test]
+    fn what_is_quick_for_ascii_is_what_any_run_gives() {
+        let letters = ["a", "b", "A", "B", "1", "9", "Z", "z"];
+        let mut runs = alloc::vec![String::new()];
+        for length in 0..5 {
+            let longer: Vec<String> = runs
+                .iter()
+                .filter(|run| run.len() == length)
+                .flat_map(|run| letters.map(|c| run.clone() + c))
+                .collect();
+            runs.extend(longer);
+        }
+        assert_eq!(runs.len(), 1 + 8 + 64 + 512 + 4096 + 32768);
+        for run in runs {
+            assert_eq!(forms_of_ascii(&run), forms_of_any(&run), "{run}");
+        }
     }
 
     #[test]
