@@ -1,7 +1,7 @@
 //! Fits what may shrink into token limits.
 //!
 //! The problem is a multiple-choice knapsack: each [`Unit`] takes one of its rungs, worth its
-//! priority times 1, 0.5, 0.1 or 0. [`fit`] is greedy by worth lost per token saved, ties by
+//! priority times 1, 0.5, 0.1 or 0, and a tenth of its presence while anything of it is shown. [`fit`] is greedy by worth lost per token saved, ties by
 //! order, and reports the linear relaxation's value as an upper bound (Kellerer, Pferschy and
 //! Pisinger, *Knapsack Problems*, 2004, §11.2).
 //!
@@ -29,6 +29,10 @@ pub struct FitUnit {
     pub layer: Layer,
     /// From 0 to 100.
     pub priority: u8,
+    /// From 0 to 100: what it is worth besides that anything of it is shown at all, on whichever rung above
+    /// [`Rung::Count`], times 0.1. Of twenty files one that is hardly likely is worth little in full; that it is there
+    /// is worth as much as of any other.
+    pub presence: u8,
     /// Its highest rung, which is taken while nothing has to shrink.
     pub best: RungCost,
     /// Its other rungs, each lower than the one before.
@@ -37,7 +41,8 @@ pub struct FitUnit {
 
 impl FitUnit {
     fn worth(&self, step: RungCost) -> u64 {
-        u64::from(self.priority).saturating_mul(u64::from(step.rung.tenths()))
+        let presence = if step.rung < Rung::Count { u64::from(self.presence) } else { 0 };
+        u64::from(self.priority).saturating_mul(u64::from(step.rung.tenths())).saturating_add(presence)
     }
 
     fn steps(&self) -> impl Iterator<Item = RungCost> {
@@ -80,7 +85,7 @@ impl FitLimit {
 pub struct Fit {
     /// For each unit, in the order given, the step that it takes.
     pub chosen: Vec<RungCost>,
-    /// Σ priority × tenths of what is kept.
+    /// Σ priority × tenths, and presence, of what is kept.
     pub worth: u64,
     /// What no choice can exceed, in the same measure.
     pub bound: u64,
@@ -266,7 +271,7 @@ mod tests {
 
     fn unit(priority: u8, steps: &[(Rung, u64)]) -> FitUnit {
         let mut steps = steps.iter().map(|(rung, tokens)| RungCost { rung: *rung, tokens: *tokens });
-        FitUnit { layer: Layer::Context, priority, best: steps.next().unwrap(), lower: steps.collect() }
+        FitUnit { layer: Layer::Context, priority, presence: 0, best: steps.next().unwrap(), lower: steps.collect() }
     }
 
     /// `expected` is rungs, worth and bound.
@@ -286,6 +291,15 @@ mod tests {
         check(&units, 100, 0, (&[Rung::Full, Rung::Omitted], 600, 600));
         check(&units, 60, 0, (&[Rung::Brief, Rung::Omitted], 300, 400));
         check(&units, 200, 250, (&[Rung::Omitted, Rung::Omitted], 0, 0));
+    }
+
+    #[test]
+    fn that_something_is_there_is_worth_more_than_a_little_more_of_another() {
+        let likely = unit(90, &[(Rung::Full, 1_000), (Rung::Outline, 300), (Rung::Count, 0)]);
+        let unlikely = unit(2, &[(Rung::Full, 1_000), (Rung::Named, 20), (Rung::Count, 0)]);
+        check(&[likely.clone(), unlikely.clone()], 1_010, 0, (&[Rung::Full, Rung::Count], 902, 903));
+        let there = |unit| FitUnit { presence: 90, ..unit };
+        check(&[there(likely), there(unlikely)], 1_010, 0, (&[Rung::Outline, Rung::Named], 544, 1_077));
     }
 
     #[test]

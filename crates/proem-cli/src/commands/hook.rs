@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use proem_app::assemble::{AssembleOptions, Begun, Chosen, MadeAssembly, Start, TaskAuthor, task};
 use proem_app::context::ContextPatience;
-use proem_app::hook::{HookTool, PromptEvent, answer};
+use proem_app::hook::{HookTool, INPUT_TOKENS, PromptEvent, answer};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::records::learning::Adapting;
@@ -96,7 +96,7 @@ fn options(prompt: String, cwd: &Path) -> Result<AssembleOptions, CommandFailure
         hints: Hints { explicit: None, interaction: Interaction::Unknown, git_changes: GitChanges::Auto },
         model: None,
         provider: None,
-        budget: None,
+        budget: Some(INPUT_TOKENS),
         prompt_version: None,
         adapting: Adapting::default(),
         context: None,

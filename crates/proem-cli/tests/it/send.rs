@@ -99,6 +99,26 @@ fn a_coding_agent_gets_context_in_its_own_form() {
     }
 }
 
+/// More files than a coding agent has room for: the code of the likeliest comes first.
+#[test]
+fn a_coding_agent_gets_code_also_of_a_large_repository() {
+    let (_server, fixture) = scene(&[]);
+    let body: String = (0..60).map(|line| format!("    let hand_{line} = clock.hand({line});\n")).collect();
+    for number in 0..40 {
+        fixture.write(&format!("src/part_{number}/mod.rs"), format!("fn part_{number}(clock: &Clock) {{\n{body}}}\n"));
+    }
+    let quick = "    clock.forward(Duration::from_secs(3600));\n";
+    fixture.write("src/summer_time.rs", format!("fn switch_to_summer_time(clock: &mut Clock) {{\n{quick}}}\n"));
+    let event = json!({
+        "session_id": "s", "transcript_path": null, "cwd": fixture.repo.to_str().unwrap(), "permission_mode": "default",
+        "hook_event_name": "UserPromptSubmit", "prompt": "the clock is wrong after the switch to summer time",
+    });
+    let run = hooked(&fixture, "claude-code", &event);
+    let context = run.json()["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
+    assert!(context.contains(quick.trim_end()), "{context}");
+    assert!(context.contains("src/part_") && context.chars().count() <= 10_000, "{context}");
+}
+
 #[test]
 fn a_prompt_is_put_on_the_clipboard_of_a_terminal() {
     let (_server, mut fixture) = scene(&[]);

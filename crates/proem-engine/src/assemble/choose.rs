@@ -51,6 +51,9 @@ struct Part<'p> {
     item: Option<usize>,
     /// From 0 to 100.
     priority: u8,
+    /// What it is worth that anything of it is shown: of an item a quarter of its section's priority, however little of
+    /// that it has. More would name twenty files in a small budget and show none.
+    presence: u8,
     /// The rungs on which it can stand, best first.
     rungs: Vec<Rung>,
     rung: Rung,
@@ -272,7 +275,10 @@ impl<'p> Choice<'p> {
     fn worth(&self) -> u64 {
         // Nothing is lost where there was nothing to show.
         let parts = self.parts.iter().filter(|_| !self.full.is_empty());
-        let worth = |part: &Part<'_>| u64::from(part.priority).saturating_mul(part.rung.tenths().into());
+        let presence = |part: &Part<'_>| if part.rung < Rung::Count { u64::from(part.presence) } else { 0 };
+        let worth = |part: &Part<'_>| {
+            u64::from(part.priority).saturating_mul(part.rung.tenths().into()).saturating_add(presence(part))
+        };
         parts.fold(0u64, |sum, part| sum.saturating_add(worth(part)))
     }
 
@@ -305,7 +311,9 @@ impl<'p> Choice<'p> {
         }
         let (section, full) = (self.section, Rc::clone(&self.full));
         let layer = section.spec.layer;
-        let unit = |priority: u8, best: RungCost, lower: Vec<RungCost>| Some(FitUnit { layer, priority, best, lower });
+        let unit = |priority: u8, best: RungCost, lower: Vec<RungCost>| {
+            Some(FitUnit { layer, priority, presence: 0, best, lower })
+        };
         let whole = wide(full.tokens);
         if section.spec.ladders.is_empty() {
             self.fixed = if self.parts.is_empty() { whole } else { 0 };
@@ -362,7 +370,8 @@ impl<'p> Choice<'p> {
             let Some((best, lower)) = part.rungs.split_first() else { continue };
             let best = step(best);
             all = all.saturating_add(best.tokens);
-            part.unit = Some(FitUnit { layer, priority: part.priority, best, lower: lower.iter().map(step).collect() });
+            let lower = lower.iter().map(step).collect();
+            part.unit = Some(FitUnit { layer, priority: part.priority, presence: part.presence, best, lower });
         }
         // Ladders of whole inputs in the same section are in `fixed` on their last rung already.
         let around = wide(self.full.tokens).saturating_sub(all);
@@ -391,7 +400,7 @@ impl<'p> Choice<'p> {
 
 impl<'p> Part<'p> {
     fn new(ladder: Option<&'p Ladder>, rungs: Vec<Rung>, priority: u8) -> Self {
-        Self { ladder, item: None, priority, rung: best(&rungs), rungs, unit: None }
+        Self { ladder, item: None, priority, presence: 0, rung: best(&rungs), rungs, unit: None }
     }
 
     /// What stands on a ladder: an input, or each of its items.
@@ -402,7 +411,10 @@ impl<'p> Part<'p> {
         }
         let share = |share: u8| u8::try_from(u16::from(all).saturating_mul(share.into()) / 100).unwrap_or(all);
         let items = renderer.items(ladder).into_iter().enumerate();
-        let part = |(index, (rungs, of))| Self { item: Some(index), ..Self::new(Some(ladder), rungs, share(of)) };
+        let part = |(index, (rungs, of))| {
+            let alone = Self::new(Some(ladder), rungs, share(of));
+            Self { item: Some(index), presence: all / 4, ..alone }
+        };
         items.map(part).collect()
     }
 }

@@ -15,7 +15,8 @@ use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, Contex
 use proem_runtime::git::{GitProgram, Repository, discover};
 use proem_runtime::history::{HistoryWanted, history};
 use proem_runtime::structure::TreeState;
-use proem_select::context::FilePurpose;
+use proem_select::context::words::Term;
+use proem_select::context::{ContextTask, Corpus, FilePurpose};
 
 /// The time for a small question to git.
 const SMALL: Duration = Duration::from_mins(1);
@@ -159,6 +160,71 @@ fn task_of(message: &str) -> String {
         (is_number && is_key) || word.starts_with("http")
     };
     words.split_inclusive(char::is_whitespace).filter(|word| !is_issue(word.trim())).collect()
+}
+
+/// How somebody puts a task who only says what it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ShortForm {
+    /// So many words of the subject: the most telling ones of those that stand in the tree at all, in their order.
+    Telling(usize),
+    /// The name of the first source that was changed, in words.
+    NameOfPart,
+    /// That name, and the most telling word of the subject that isn't in it.
+    NameAndWord,
+}
+
+impl ShortForm {
+    /// The case in this form; `None` if nothing is left of its task.
+    pub(super) fn of(self, case: &Case, corpus: &Corpus<'_>) -> Option<Case> {
+        let name = || case.answers.first().map(|path| name_in_words(path));
+        let task = match self {
+            Self::Telling(most) => telling(&case.task, corpus, most, "").join(" "),
+            Self::NameOfPart => name()?,
+            Self::NameAndWord => {
+                let name = name()?;
+                [telling(&case.task, corpus, 1, &name), vec![name.as_str()]].concat().join(" ")
+            }
+        };
+        (!task.is_empty()).then(|| Case { task, ..case.clone() })
+    }
+}
+
+/// `src/errorHandler.rs` as `error handler`.
+fn name_in_words(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let mut words = String::new();
+    let mut was_lower = false;
+    for letter in stem.chars() {
+        if !letter.is_alphanumeric() || (letter.is_uppercase() && was_lower) {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase().filter(|letter| letter.is_alphanumeric()));
+        was_lower = letter.is_lowercase();
+    }
+    words.trim().to_owned()
+}
+
+/// The words of a subject that the fewest files have, of those that stand in the tree at all and not in `but`.
+fn telling<'t>(task: &'t str, corpus: &Corpus<'_>, most: usize, but: &str) -> Vec<&'t str> {
+    let subject = task.lines().next().unwrap_or_default();
+    let known = ContextTask::new(but).terms;
+    let with = |term: Term| {
+        corpus.files.iter().filter(|file| file.record.is_some_and(|record| record.count(term).is_some())).count()
+    };
+    let mut telling: Vec<(usize, usize, &str)> = Vec::new();
+    for (place, token) in subject.split_whitespace().enumerate() {
+        let word = token.trim_matches(|c: char| !c.is_alphanumeric());
+        // What is silent in a task is no word of it.
+        let terms = ContextTask::new(word).terms;
+        let new = terms.iter().filter(|query| known.iter().all(|known| known.term != query.term));
+        let files = new.map(|query| with(query.term)).filter(|files| *files > 0).min();
+        telling.extend(files.map(|files| (files, place, word)));
+    }
+    telling.sort_unstable();
+    telling.truncate(most);
+    telling.sort_unstable_by_key(|(_, place, _)| *place);
+    telling.into_iter().map(|(_, _, word)| word).collect()
 }
 
 /// What git says.

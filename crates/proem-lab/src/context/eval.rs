@@ -10,7 +10,7 @@ use proem_select::context::{
 };
 use serde::Deserialize;
 
-use super::cases::{Case, Clone};
+use super::cases::{Case, Clone, ShortForm};
 use super::definitions::{CaseLook, score, with_definitions};
 use super::peers::page_rank;
 use super::train::{eprint_line, weights_of};
@@ -95,6 +95,35 @@ struct Measured {
     first: (f64, usize),
 }
 
+/// What was measured, by clone.
+#[derive(Debug, Default)]
+struct Tables {
+    rows: Vec<(String, Measured)>,
+    vague: Vec<(String, Measured)>,
+    /// By the forms in [`SHORT`].
+    short: [Vec<(String, Measured)>; SHORT.len()],
+    /// Vague tasks whose commits are no cases.
+    left_out: usize,
+}
+
+/// Short tasks, with what the report calls them.
+const SHORT: [(&str, ShortForm); 3] = [
+    ("The name of the first source that was changed, in words, and one word of the subject", ShortForm::NameAndWord),
+    ("That name alone", ShortForm::NameOfPart),
+    ("The two words of the subject that the fewest files have", ShortForm::Telling(2)),
+];
+
+/// The cases in few words.
+fn shortened(clone: &mut Clone, cases: &[Case], form: ShortForm) -> Result<Vec<Case>, String> {
+    let mut short = Vec::new();
+    for case in cases {
+        let Some(tree) = clone.tree(case)? else { continue };
+        let corpus = clone.corpus(case, &tree)?;
+        short.extend(form.of(case, &corpus.corpus));
+    }
+    Ok(short)
+}
+
 /// A vague task.
 #[derive(Debug, Deserialize)]
 struct VagueTask {
@@ -106,25 +135,29 @@ struct VagueTask {
 pub(crate) fn run(args: &EvalContext) -> Result<String, String> {
     let weights = weights_of(&args.to)?;
     let vague = vague_tasks(&args.to)?;
-    let (mut rows, mut vaguely, mut left_out) = (Vec::new(), Vec::new(), 0_usize);
+    let mut tables = Tables::default();
     for folder in &args.clones {
         let mut clone = Clone::open(folder, &args.cache)?;
         let cases = clone.cases(args.window, args.cases)?;
         eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
-        rows.push((clone.name.clone(), measure(&mut clone, &cases, &weights)?));
+        tables.rows.push((clone.name.clone(), measure(&mut clone, &cases, &weights)?));
+        for (form, table) in SHORT.into_iter().zip(&mut tables.short) {
+            let short = shortened(&mut clone, &cases, form.1)?;
+            table.push((clone.name.clone(), measure(&mut clone, &short, &weights)?));
+        }
         let mut others = Vec::new();
         for task in vague.iter().filter(|task| task.repo == clone.name) {
             match clone.case_of(&task.commit, &task.task)? {
                 Some(case) => others.push(case),
-                None => left_out += 1,
+                None => tables.left_out += 1,
             }
         }
-        vaguely.push((clone.name.clone(), measure(&mut clone, &others, &weights)?));
+        tables.vague.push((clone.name.clone(), measure(&mut clone, &others, &weights)?));
         if let Some(note) = clone.reader.keep() {
             eprint_line(&note);
         }
     }
-    let report = report(&rows, &vaguely, left_out, args)?;
+    let report = report(&tables, args)?;
     if !args.dry_run {
         let path = args.to.join("evals/context/scores.md");
         std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
@@ -219,12 +252,8 @@ fn functions(measured: &mut Measured, clone: &Clone, look: &CaseLook<'_>) -> Res
     Ok(())
 }
 
-fn report(
-    rows: &[(String, Measured)],
-    vaguely: &[(String, Measured)],
-    left_out: usize,
-    args: &EvalContext,
-) -> Result<String, String> {
+fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
+    let Tables { rows, vague, short, left_out } = tables;
     let mut out = String::new();
     let mut line = |text: &str| writeln!(out, "{text}").map_err(|error| error.to_string());
     line("# Context: which files a task is about\n")?;
@@ -243,7 +272,14 @@ fn report(
     ))?;
     line(&format!("| repository | sources | cases |{head} a changed function among {DEFINITIONS} |"))?;
     line(&format!("|---|---:|---:|{}---:|", "---:|".repeat(WAYS.len())))?;
-    table(vaguely, &mut line)?;
+    table(vague, &mut line)?;
+    line("\n## Short tasks\n")?;
+    line("The cases above in few words, means over the repositories.\n")?;
+    line(&format!("| task |{head} a changed function among {DEFINITIONS} |"))?;
+    line(&format!("|---|{}---:|", "---:|".repeat(WAYS.len())))?;
+    for ((name, _), rows) in SHORT.into_iter().zip(short) {
+        line(&format!("| {name} |{}", means(rows)))?;
+    }
     line("\n## Without a kind of signal\n")?;
     line("Its weights at 0, the others as they are; means over the repositories above.\n")?;
     line("| without | recall@10 | first |")?;
@@ -270,11 +306,16 @@ fn table(rows: &[(String, Measured)], line: &mut impl FnMut(&str) -> Result<(), 
         let cases = measured.ways[0].cases;
         line(&format!("| {name} | {} | {cases} |{cells} {} |", measured.files, share(measured.functions)))?;
     }
+    line(&format!("| mean | | |{}", means(rows)))
+}
+
+/// The means of a table, as the end of a line.
+fn means(rows: &[(String, Measured)]) -> String {
     let cells: String = (0..WAYS.len())
         .map(|way| cell(mean(rows, |measured| measured.ways.get(way).copied().unwrap_or_default())))
         .collect();
     let functions = rows.iter().fold((0, 0), |sum, (_, m)| (sum.0 + m.functions.0, sum.1 + m.functions.1));
-    line(&format!("| mean | | |{cells} {} |", share(functions)))
+    format!("{cells} {} |", share(functions))
 }
 
 fn cell((ten, one): (f64, f64)) -> String {

@@ -9,7 +9,7 @@ use proem_select::context::{
     FilePurpose, FileSignals, SIGNALS, definition_looks, file_signals,
 };
 
-use super::cases::{Case, Clone};
+use super::cases::{Case, Clone, ShortForm};
 use super::definitions::{CaseLook, with_definitions};
 use super::fit::{ContextChoice, fit};
 
@@ -35,6 +35,10 @@ pub(crate) struct TrainContext {
 
 /// The most files of a case that are learned from: the best by each signal.
 const BEST_BY_EACH: usize = 60;
+
+/// People ask in few words as well: each task is learned from in one of these forms besides.
+const SHORT_FORMS: [ShortForm; 4] =
+    [ShortForm::Telling(2), ShortForm::NameOfPart, ShortForm::Telling(4), ShortForm::NameAndWord];
 
 /// The signals that may count: the size is there so that its worth can be seen, and what a task never has in a commit's
 /// message is set by hand.
@@ -88,10 +92,13 @@ fn choices(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<ContextC
         let mut clone = Clone::open(folder, &args.cache)?;
         let cases = clone.cases(args.window, args.cases)?;
         eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
-        for case in &cases {
+        for (number, case) in cases.iter().enumerate() {
             let Some(tree) = clone.tree(case)? else { continue };
             let corpus = clone.corpus(case, &tree)?;
             choices.extend(choice(&corpus.corpus, case, weights));
+            let form = SHORT_FORMS.get(number % SHORT_FORMS.len()).copied().unwrap_or(ShortForm::NameOfPart);
+            let short = form.of(case, &corpus.corpus);
+            choices.extend(short.and_then(|case| choice(&corpus.corpus, &case, weights)));
         }
         if let Some(note) = clone.reader.keep() {
             eprint_line(&note);

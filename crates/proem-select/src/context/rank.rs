@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::corpus::{Corpus, FilePurpose};
-use super::signals::{BEST, Evidence, FileSignals, SIGNALS, Signal};
+use super::signals::{BEST, Evidence, FileSignals, OF_SHORT, SIGNALS, Signal};
 use super::task::ContextTask;
 use super::weights::ContextWeights;
 
@@ -158,9 +158,13 @@ fn said(
 ) -> Vec<FileEvidence> {
     let Some(signals) = evidence.signals.get(file) else { return Vec::new() };
     let Some(about) = evidence.corpus.files.get(file) else { return Vec::new() };
-    let adds = |signal: Signal| {
+    let alone = |signal: Signal| {
         let at = signal as usize;
         weights.all.get(at).copied().unwrap_or(0.0) * signals.get(at).copied().unwrap_or(0.0)
+    };
+    let adds = |signal: Signal| {
+        let of_short = OF_SHORT.iter().filter(|(of, _)| *of == signal);
+        alone(signal) + of_short.map(|(_, short)| alone(*short)).sum::<f32>()
     };
     let has = |signal: Signal| signals.get(signal as usize).is_some_and(|value| *value > 0.0);
     let mut found: Vec<(f32, FileEvidence)> = Vec::new();
@@ -174,7 +178,7 @@ fn said(
         found.push((1.0 + adds(Signal::Defines) + adds(Signal::Definitions), FileEvidence::Defines { symbols }));
     }
     if has(Signal::Path) {
-        let value = adds(Signal::Path) + adds(Signal::Name) + adds(Signal::PathCoverage);
+        let value = adds(Signal::Path) + adds(Signal::Name) + adds(Signal::PathCoverage) + adds(Signal::NameShare);
         found.push((value, FileEvidence::PathWords));
     }
     let matched = evidence.matched(file);

@@ -13,7 +13,7 @@ use super::task::ContextTask;
 use super::words::{Term, WordForm, term_of_name};
 
 /// How many signals there are.
-pub const SIGNALS: usize = 28;
+pub const SIGNALS: usize = 37;
 
 /// Their names, in their order.
 pub const SIGNAL_NAMES: [&str; SIGNALS] = [
@@ -42,13 +42,22 @@ pub const SIGNAL_NAMES: [&str; SIGNALS] = [
     "changed in the work tree",
     "words of its tests",
     "part of the project",
+    "share of the name",
+    "words, of a short task",
+    "words of definitions, of a short task",
+    "words of the path, of a short task",
+    "words of the name, of a short task",
+    "share of the name, of a short task",
+    "similar commits, of a short task",
+    "recency, of a short task",
+    "size, of a short task",
     "folder",
     "co-change",
     "imports",
 ];
 
 /// The first of those that need a first ranking.
-pub const FIRST_LATE: usize = 25;
+pub const FIRST_LATE: usize = 34;
 
 /// The signals of one file.
 pub type FileSignals = [f32; SIGNALS];
@@ -82,10 +91,36 @@ pub(super) enum Signal {
     Changed,
     Tests,
     Scope,
+    NameShare,
+    ShortWords,
+    ShortDefinitions,
+    ShortPath,
+    ShortName,
+    ShortNameShare,
+    ShortCommits,
+    ShortRecency,
+    ShortSize,
     Folder,
     CoChange,
     Imports,
 }
+
+/// Signals that count differently where a task says little, each with what it adds for a short one. Twenty words say
+/// together what a file is about, and what was changed lately settles what they leave open; of two words one may be the
+/// file's name, and then nothing else matters.
+pub(super) const OF_SHORT: [(Signal, Signal); 8] = [
+    (Signal::Words, Signal::ShortWords),
+    (Signal::Definitions, Signal::ShortDefinitions),
+    (Signal::Path, Signal::ShortPath),
+    (Signal::Name, Signal::ShortName),
+    (Signal::NameShare, Signal::ShortNameShare),
+    (Signal::Commits, Signal::ShortCommits),
+    (Signal::Recency, Signal::ShortRecency),
+    (Signal::Size, Signal::ShortSize),
+];
+
+/// A task of so many words is half short.
+const SHORT: f32 = 4.0;
 
 /// BM25's parameters.
 const K1: f32 = 1.2;
@@ -209,6 +244,7 @@ impl<'c> Evidence<'c> {
         evidence.places(task);
         evidence.tests();
         evidence.scope(task);
+        evidence.short(task);
         evidence
     }
 
@@ -393,6 +429,24 @@ impl<'c> Evidence<'c> {
         let share = |path: &PathWords| real(scope.iter().filter(|term| has(path, **term)).count());
         let values: Vec<f32> = self.paths.iter().map(|path| share(path) / real(scope.len().max(1))).collect();
         self.fill(Signal::Scope, &values);
+    }
+
+    /// How much of a file's name the task says, and what counts differently in a short one.
+    fn short(&mut self, task: &ContextTask) {
+        let is_asked = |term: &&Term| task.terms.binary_search_by_key(*term, |query| query.term).is_ok();
+        let said = |path: &PathWords| real(path.name.iter().filter(is_asked).count());
+        let values: Vec<f32> = self.paths.iter().map(|path| said(path) / real(path.name.len().max(1))).collect();
+        self.fill(Signal::NameShare, &values);
+        let words = real(task.terms.iter().filter(|query| query.form == WordForm::Part).count());
+        let short = 1.0 / (1.0 + words / SHORT);
+        for row in &mut self.signals {
+            for (of, to) in OF_SHORT {
+                let value = row.get(of as usize).copied().unwrap_or(0.0);
+                if let Some(slot) = row.get_mut(to as usize) {
+                    *slot = short * value;
+                }
+            }
+        }
     }
 
     /// The words of a file's tests say what it does.

@@ -12,14 +12,15 @@ const MOST_BYTES: usize = 16 * 1024;
 pub const MOST_TERMS: usize = 64;
 
 /// Words of a sentence that say nothing about code.
-const SILENT: &str = "a about add added adding adds after all also an and any are as at avoid be because been before being \
-     between both bug but by can can't cannot change changed changes changing code could did do does doesn doing don done each \
-     ensure etc even fix fixed fixes fixing for from get gets given had has have here how i if in instead into is isn issue it \
-     its just let like make makes making may me more must my need needed needs new no not now of off on once one only or other \
-     our out over please possible problem problems properly really remove removed same see set should shouldn since so some \
-     still such support sure t than that the their them then there these they this those though to too two up update updated \
-     us use used uses using very want was way we were what when where which while who why will with without won work works \
-     would wrong yet you your";
+const SILENT: &str = "a about add added adding adds after all also an and any are as at avoid be because been before \
+     being between both bug but by can can't cannot change changed changes changing code could describe did do does \
+     doesn doing don done each ensure etc even explain fix fixed fixes fixing for from get gets given had has have \
+     here how i if implement implemented implementing improve in instead into investigate is isn issue it its just \
+     let like look looking make makes making may me more must my need needed needs new no not now of off on once one \
+     only or other our out over please possible problem problems properly really refactor remove removed review \
+     rewrite same see set should shouldn since so some still such support sure t than that the their them then there \
+     these they this those though to too two understand up update updated us use used uses using very want was way \
+     we were what when where which while who why will with without won work works would wrong yet you your";
 
 /// A word that is looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
