@@ -11,6 +11,10 @@ pub const MAX_LINES: usize = 28;
 /// The most languages that are named for one folder.
 const MAX_LANGUAGES: usize = 3;
 
+/// The most folders of the root that have lines of their own; the smallest of more are counted with the root, so that
+/// room is left for what is in the largest.
+const MAX_OF_ROOT: usize = 18;
+
 /// A folder with fewer files is not taken apart.
 const FEW: usize = 8;
 
@@ -79,6 +83,7 @@ pub fn outline<'p>(paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
     if tree.count == 0 {
         return Vec::new();
     }
+    let small = tree.take_in_small(MAX_OF_ROOT);
     let mut lines: BTreeMap<String, &Folder> = BTreeMap::from([(String::new(), &tree)]);
     let mut apart: BTreeSet<String> = BTreeSet::new();
     // The largest folder is taken apart first, as long as its parts still have lines.
@@ -105,7 +110,11 @@ pub fn outline<'p>(paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
         let of_itself = apart.contains(path);
         let languages = if of_itself { &folder.own } else { &folder.all };
         let count = if of_itself { folder.own_count } else { folder.count };
-        let name = if path.is_empty() { "./" } else { path.as_str() };
+        let name = match (path.is_empty(), small) {
+            (true, 0) => "./".to_owned(),
+            (true, small) => format!("./ and {small} small folders:"),
+            (false, _) => path.clone(),
+        };
         format!("{name} {}", files(count, languages))
     };
     lines.iter().map(line).collect()
@@ -151,6 +160,23 @@ impl Folder {
         let own = folder.own.entry(language).or_default();
         *own = own.saturating_add(1);
     }
+
+    /// Counts what is below all folders but the `most` largest as its own; how many folders that were.
+    fn take_in_small(&mut self, most: usize) -> usize {
+        let mut names: Vec<(usize, String)> =
+            self.folders.iter().map(|(name, below)| (below.count, name.clone())).collect();
+        names.sort_by(|(a, one), (b, other)| b.cmp(a).then(one.cmp(other)));
+        let small = names.split_off(names.len().min(most));
+        for (_, name) in &small {
+            let Some(below) = self.folders.remove(name) else { continue };
+            self.own_count = self.own_count.saturating_add(below.count);
+            for (language, count) in below.all {
+                let own = self.own.entry(language).or_default();
+                *own = own.saturating_add(count);
+            }
+        }
+        small.len()
+    }
 }
 
 #[cfg(test)]
@@ -183,5 +209,12 @@ mod tests {
         let wide: Vec<String> = (0..300).map(|n| format!("packages/p{n:03}/index.js")).collect();
         assert_eq!(outline(wide.iter().map(String::as_str)), ["packages/ 300 files (300 JavaScript)"]);
         assert_eq!(outline(["a"]), ["./ 1 file"]);
+        let mut many: Vec<String> = (0..40).map(|n| format!("part{n:02}/a.rs")).collect();
+        many.extend((0..30).map(|n| format!("core/src/{n}.rs")));
+        many.extend((0..20).map(|n| format!("core/tests/{n}.rs")));
+        let lines = outline(many.iter().map(String::as_str));
+        assert_eq!(lines.first().map(String::as_str), Some("./ and 23 small folders: 23 files (23 Rust)"));
+        assert!(lines.contains(&"core/src/ 30 files (30 Rust)".to_owned()), "{lines:?}");
+        assert_eq!(lines.len(), 20, "{lines:?}");
     }
 }

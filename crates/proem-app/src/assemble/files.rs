@@ -114,6 +114,8 @@ fn rendered(file: &ContextFile, task: &str, redacted: &mut u64) -> FoundFile {
             symbols.map(|(at, symbol)| definition(symbol, file.fitting.contains(&at))).collect();
         let places: Vec<LineSpan> = file.named_lines.iter().map(|line| span(*line, *line)).collect();
         shown = renderings(&text, &definitions, &places, task);
+        // Without definitions an outline is headings, which comments and texts within code only look like.
+        shown.outline = shown.outline.filter(|_| !definitions.is_empty() || language(&path) == Some("Markdown"));
     }
     let label = file.path.label().clone();
     let outside = |text: String| Untrusted::new(text, label.clone());

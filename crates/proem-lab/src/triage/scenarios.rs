@@ -99,7 +99,7 @@ fn mail(number: u32, subject: &str, text: &str) -> Json {
 #[expect(clippy::too_many_lines, reason = "a list of scenarios")]
 pub(super) fn golden() -> Vec<Scenario> {
     use AutonomyLevel::{Artefact, Monitoring, Tactical};
-    use RecommendedAction::{DraftCommunication, Escalate, NoAction, UpdateArtefact};
+    use RecommendedAction::{DraftCommunication, Escalate, UpdateArtefact};
     use SignalCategory::{Blocker, Progress, Risk, Scope, Stakeholder};
     use SignalImportance::{High, Low};
     let of = |name, level, signals, may, changes| Scenario {
@@ -111,7 +111,7 @@ pub(super) fn golden() -> Vec<Scenario> {
         may,
         changes,
     };
-    let (progress, blocker) = (Meant::Told(Progress, Low, NoAction), Meant::Told(Blocker, High, UpdateArtefact));
+    let (progress, blocker) = (Meant::Told(Progress, Low, UpdateArtefact), Meant::Told(Blocker, High, UpdateArtefact));
     let (scope, asked) = (Meant::Told(Scope, High, Escalate), Meant::Told(Stakeholder, High, DraftCommunication));
     let risk = Meant::Told(Risk, High, UpdateArtefact);
     let slip = "Vendor certification is delayed by two weeks, the Beta date is at risk.";
