@@ -34,6 +34,7 @@ const SIGNALS: [usize; 3] = [100, 1_000, 10_000];
 const PROJECT: &str = "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f";
 const CHARTER: &str = ".proem/triage/project.toml";
 const TEXT: &str = "Sam asks where the refunds stand and when they are released.";
+const SUMMARY: &str = "Vendor certification";
 /// How the ids of these signals begin.
 const ID: &str = "jira:";
 
@@ -52,7 +53,7 @@ fn measure(count: usize) {
         "config.toml",
         &format!(
             "[providers.anthropic]\nbase_url = \"http://127.0.0.1:{}\"\nkey = \"ANTHROPIC_API_KEY\"\n\n[triage]\nmodels = \
-             true\nretries = 0\n\n[budget]\nday = 100000\nrun = 100000\n",
+             true\nretries = 0\n\n[budget.agent.triage]\nday = 100000\nmonth = 100000\nrun = 100000\nsteps = [{{ from = 0.0, models = \"both\", every_minutes = 15 }}]\n",
             server.port
         ),
     );
@@ -119,7 +120,7 @@ fn comment(number: usize) -> Json {
             "created": "2026-11-23T09:00:00.000+0000", "updated": "2026-11-23T09:00:00.000+0000",
         },
         "issue": { "id": format!("10{ticket}"), "key": format!("TES-{ticket}"), "fields": {
-            "project": { "key": "TES" }, "summary": "Vendor certification",
+            "project": { "key": "TES" }, "summary": SUMMARY,
         } },
     })
 }
@@ -165,45 +166,57 @@ fn serve(mut stream: TcpStream, (requests, busy): &(Arc<AtomicU64>, Arc<AtomicU6
         let begun = Instant::now();
         let body: Json = serde_json::from_slice(&bytes[end + 4..end + 4 + length]).unwrap();
         bytes.drain(..end + 4 + length);
-        let answer = answer(&body).to_string();
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json";
+        let answer = answer(&body);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream";
         write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len()).unwrap();
         busy.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap(), Ordering::Relaxed);
         requests.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn answer(body: &Json) -> Json {
-    assert_ne!(body["stream"], json!(true), "an answer in one piece is all that this server knows");
+/// The events of an answer, as Anthropic streams them.
+fn answer(body: &Json) -> String {
+    assert_eq!(body["stream"], json!(true), "a stream is all that this server knows");
     let tools: BTreeSet<&str> =
         body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let last = body["messages"].as_array().unwrap().last().unwrap().to_string();
     let ids: BTreeSet<&str> = last
         .match_indices(ID)
         .filter_map(|(at, _)| last[at..].split(|c: char| !(c.is_alphanumeric() || ":-_.".contains(c))).next())
-        .filter(|id| id.matches(':').count() >= 4)
+        .filter(|id| id.matches(':').count() >= 3)
         .collect();
-    let content: Vec<Json> = if tools.contains("sanitise_signal") {
+    let content = if tools.contains("sanitise_signal") {
         calls(&ids, "sanitise_signal", sanitised)
-    } else if tools.contains("classify_signal") {
-        calls(&ids, "classify_signal", classified)
-    } else {
+    } else if tools.contains("draft_communication") {
         calls(&ids, "draft_communication", drafted)
+    } else {
+        calls(&ids, "classify_signal", classified)
     };
-    json!({
-        "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": content,
-        "stop_reason": "tool_use", "stop_sequence": null, "usage": { "input_tokens": 1_000, "output_tokens": 500 },
-    })
+    let message = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": [], "stop_reason": null,
+        "stop_sequence": null, "usage": { "input_tokens": 1_000, "output_tokens": 1 },
+    });
+    let mut events = vec![json!({ "type": "message_start", "message": message })];
+    for (index, (name, input)) in content.into_iter().enumerate() {
+        let block = json!({ "type": "tool_use", "id": format!("toolu_{index}"), "name": name, "input": {} });
+        let delta = json!({ "type": "input_json_delta", "partial_json": input.to_string() });
+        events.push(json!({ "type": "content_block_start", "index": index, "content_block": block }));
+        events.push(json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+        events.push(json!({ "type": "content_block_stop", "index": index }));
+    }
+    let end = json!({ "stop_reason": "tool_use", "stop_sequence": null });
+    events.push(json!({ "type": "message_delta", "delta": end, "usage": { "output_tokens": 500 } }));
+    events.push(json!({ "type": "message_stop" }));
+    events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())).collect()
 }
 
-fn calls(ids: &BTreeSet<&str>, name: &str, arguments: fn(&str) -> Json) -> Vec<Json> {
-    let call = |(number, id): (usize, &&str)| json!({ "type": "tool_use", "id": format!("toolu_{number}"), "name": name, "input": arguments(id) });
-    ids.iter().enumerate().map(call).collect()
+fn calls(ids: &BTreeSet<&str>, name: &'static str, arguments: fn(&str) -> Json) -> Vec<(&'static str, Json)> {
+    ids.iter().map(|id| (name, arguments(id))).collect()
 }
 
 fn sanitised(id: &str) -> Json {
     json!({
-        "signal_id": id, "original_source": "jira", "original_type": "comment_created", "sanitised_content": TEXT,
+        "signal_id": id, "original_source": "jira", "original_type": "comment_created", "sanitised_content": format!("{SUMMARY}\n{TEXT}"),
         "threat_detected": false, "threats_found": [], "content_preserved_ratio": 1.0, "confidence_score": 0.9,
         "requires_human_review": false,
     })

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::eval::{MODELS, SCORES, TriagedHalf, calibration, scores};
 use super::modelled::modelled;
+use super::train::{WORDS, learned};
 
 fn workspace() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -25,6 +26,16 @@ fn the_committed_scores_with_models_are_those_of_a_new_run() {
     let scores: Vec<&str> = found.lines().filter(scored).collect();
     assert_eq!(scores.len(), 17 * models.len(), "fifteen scenarios and two sums");
     assert!(scores.iter().all(|line| line.ends_with("| 0 |")), "{scores:#?}");
+}
+
+/// Byte by byte: the same sums in the same order.
+#[test]
+fn the_weights_of_words_that_ship_are_those_of_a_new_training() {
+    let committed = std::fs::read_to_string(workspace().join(WORDS)).unwrap();
+    let (new, signals) = learned(&workspace()).unwrap();
+    assert!(signals > 1_000, "{signals}");
+    // A comparison that failed would print two files of 1.6 MB.
+    assert!(new == committed, "run `cargo lab train triage`, and `cargo lab eval triage` behind it");
 }
 
 /// The fresh signals have been tuned on since they were scored first, which is what the lexicon still promises; it must

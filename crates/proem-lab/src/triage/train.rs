@@ -36,7 +36,7 @@ pub(crate) struct TrainTriage {
 
 const CATEGORIES: usize = SignalCategory::ALL.len();
 const IMPORTANCES: usize = SignalImportance::ALL.len();
-const WORDS: &str = "crates/proem-agents/data/triage-words.tsv";
+pub(super) const WORDS: &str = "crates/proem-agents/data/triage-words.tsv";
 /// The sets that are learned from beside the examples.
 const SETS: [&str; 5] = ["tune", "held", "fresh", "train", "more-tune"];
 const FOLDS: usize = 5;
@@ -60,15 +60,20 @@ const HEAD: &str = "# What words of a signal say together: a trait, a tab, and a
 # static model in `crates/proem-embed/data`.\n";
 
 pub(crate) fn run(args: &TrainTriage) -> Result<String, String> {
-    let trainer = Trainer::new(&args.workspace)?;
     if args.cross_validate {
-        return trainer.cross_validate(&args.workspace);
+        return Trainer::new(&args.workspace)?.cross_validate(&args.workspace);
     }
-    let all: Vec<&Example> = trainer.examples.iter().collect();
-    let file = trainer.learn(&all);
+    let (file, count) = learned(&args.workspace)?;
     let path = args.workspace.join(WORDS);
     std::fs::write(&path, &file).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
-    Ok(format!("learned from {} signals: {} bytes\n", all.len(), file.len()))
+    Ok(format!("learned from {count} signals: {} bytes\n", file.len()))
+}
+
+/// What a workspace's signals teach, as it is written, and how many they are.
+pub(super) fn learned(workspace: &Path) -> Result<(String, usize), String> {
+    let trainer = Trainer::new(workspace)?;
+    let all: Vec<&Example> = trainer.examples.iter().collect();
+    Ok((trainer.learn(&all), all.len()))
 }
 
 /// A signal with what may be learned of it.
