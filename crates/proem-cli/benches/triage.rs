@@ -168,7 +168,9 @@ fn serve(mut stream: TcpStream, (requests, busy): &(Arc<AtomicU64>, Arc<AtomicU6
         bytes.drain(..end + 4 + length);
         let answer = answer(&body);
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream";
-        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len()).unwrap();
+        // In one piece: of several the second would wait for word that the first has come.
+        let whole = format!("{head}\r\ncontent-length: {}\r\n\r\n{answer}", answer.len());
+        stream.write_all(whole.as_bytes()).unwrap();
         busy.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap(), Ordering::Relaxed);
         requests.fetch_add(1, Ordering::Relaxed);
     }
@@ -182,7 +184,7 @@ fn answer(body: &Json) -> String {
     let last = body["messages"].as_array().unwrap().last().unwrap().to_string();
     let ids: BTreeSet<&str> = last
         .match_indices(ID)
-        .filter_map(|(at, _)| last[at..].split(|c: char| !(c.is_alphanumeric() || ":-_.".contains(c))).next())
+        .filter_map(|(at, _)| last.get(at..)?.split(|c: char| !(c.is_alphanumeric() || ":-_.".contains(c))).next())
         .filter(|id| id.matches(':').count() >= 3)
         .collect();
     let content = if tools.contains("sanitise_signal") {
