@@ -1,9 +1,10 @@
 //! Fits what may shrink into token limits.
 //!
-//! The problem is a multiple-choice knapsack: each [`Unit`] takes one of its rungs, worth its
-//! priority times 1, 0.5, 0.1 or 0, and a tenth of its presence while anything of it is shown. [`fit`] is greedy by worth lost per token saved, ties by
-//! order, and reports the linear relaxation's value as an upper bound (Kellerer, Pferschy and
-//! Pisinger, *Knapsack Problems*, 2004, §11.2).
+//! The problem is a multiple-choice knapsack: each [`FitUnit`] takes one of its rungs, worth its
+//! priority times 1, 0.5, 0.1 or 0, and a tenth of its presence while anything of it is shown.
+//! [`fit`] is greedy by worth lost per token saved, ties by order, and reports the linear
+//! relaxation's value as an upper bound (Kellerer, Pferschy and Pisinger, *Knapsack Problems*,
+//! 2004, §11.2).
 //!
 //! Invariants: no limit is exceeded while a unit can still shrink; what can't shrink is not
 //! touched; the result depends on nothing but the arguments.
@@ -41,8 +42,7 @@ pub struct FitUnit {
 
 impl FitUnit {
     fn worth(&self, step: RungCost) -> u64 {
-        let presence = if step.rung < Rung::Count { u64::from(self.presence) } else { 0 };
-        u64::from(self.priority).saturating_mul(u64::from(step.rung.tenths())).saturating_add(presence)
+        worth_on(step.rung, self.priority, self.presence)
     }
 
     fn steps(&self) -> impl Iterator<Item = RungCost> {
@@ -54,6 +54,12 @@ impl FitUnit {
     pub fn last(&self) -> RungCost {
         self.lower.last().copied().unwrap_or(self.best)
     }
+}
+
+/// What something of this priority and presence is worth on a rung.
+pub(crate) fn worth_on(rung: Rung, priority: u8, presence: u8) -> u64 {
+    let presence = if rung < Rung::Count { u64::from(presence) } else { 0 };
+    u64::from(priority).saturating_mul(rung.tenths().into()).saturating_add(presence)
 }
 
 /// A limit on the units of one layer, or on all of them.

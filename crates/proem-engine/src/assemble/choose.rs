@@ -22,7 +22,7 @@ const MAX_ROUNDS: usize = 8;
 pub(super) struct RungSelection<'p> {
     /// One for each section of the file, in its order.
     pub(super) choices: Vec<Choice<'p>>,
-    /// Σ priority × tenths of what is shown.
+    /// Σ priority × tenths, and presence, of what is shown.
     pub(super) worth: u64,
     /// What no choice can exceed, in the same measure.
     pub(super) bound: u64,
@@ -275,10 +275,7 @@ impl<'p> Choice<'p> {
     fn worth(&self) -> u64 {
         // Nothing is lost where there was nothing to show.
         let parts = self.parts.iter().filter(|_| !self.full.is_empty());
-        let presence = |part: &Part<'_>| if part.rung < Rung::Count { u64::from(part.presence) } else { 0 };
-        let worth = |part: &Part<'_>| {
-            u64::from(part.priority).saturating_mul(part.rung.tenths().into()).saturating_add(presence(part))
-        };
+        let worth = |part: &Part<'_>| budget::worth_on(part.rung, part.priority, part.presence);
         parts.fold(0u64, |sum, part| sum.saturating_add(worth(part)))
     }
 
