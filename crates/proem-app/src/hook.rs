@@ -6,12 +6,14 @@
 //! prompt and the working directory are read here, and take text for the model from
 //! `hookSpecificOutput.additionalContext` of the one that comes back.
 //!
-//! Invariants: the constitution, the rules and the task are left to the tool, which has its own; text from outside stays
+//! Invariants: the constitution, the rules, the task and where the tool runs are left to it, which has its own; text from outside stays
 //! contained, with a line of ours about what that means; what has no room is named.
 
 use std::path::PathBuf;
 
+use proem_agents::assemble::settings::AssembleSettings;
 use proem_engine::assembly::PlacedSection;
+use proem_engine::providers::Model;
 use proem_engine::section::Trust;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -25,9 +27,12 @@ const EVENT: &str = "UserPromptSubmit";
 /// The most characters of context: Claude Code keeps a longer one in a file and shows its beginning only.
 const MAX_CHARACTERS: usize = 10_000;
 
-/// The most input tokens of an assembly whose context is to fit: what the share of code leaves to files beside commands,
-/// folders and commits is then about two thousand tokens, of three to four characters each.
-pub const INPUT_TOKENS: usize = 8_400;
+/// The most tokens of what a prompt says of a place, so that it fits there, of three to four characters each: files of
+/// code have about two thousand beside commands, folders and commits.
+const CONTEXT_TOKENS: usize = 3_600;
+
+/// The most bytes of a prompt that files are looked for by: what follows is a log, and no budget has to hold it.
+const MAX_TASK: usize = 16 * 1024;
 
 /// Which sections have the first claim on the room: what the task is about before what the repository is like.
 const FIRST: [&str; 8] =
@@ -94,6 +99,29 @@ impl PromptEvent {
     }
 }
 
+impl PromptEvent {
+    /// What files are looked for by: the prompt, or the beginning of a long one.
+    #[must_use]
+    pub fn task(&self) -> &str {
+        self.prompt.get(..self.prompt.floor_char_boundary(MAX_TASK)).unwrap_or_default()
+    }
+}
+
+/// Narrows what an assembly may say of a place to what a coding agent has room for; a narrower cap or share of the user's
+/// stays. Task and rules are not counted: they are the tool's own, and may be of any length.
+pub fn narrow(settings: &mut AssembleSettings, model: &Model) {
+    let share = settings.code_share.take().map(usize::from);
+    let of_window = share.map(|share| {
+        model.context_tokens.map_or(CONTEXT_TOKENS.saturating_mul(share), |window| window.get().saturating_mul(share))
+            / 100
+    });
+    let most = of_window.map_or(CONTEXT_TOKENS, |share| share.min(CONTEXT_TOKENS));
+    settings.max_context_tokens = Some(settings.max_context_tokens.map_or(most, |own| own.min(most)));
+    for mode in settings.modes.values_mut() {
+        mode.max_context_tokens = mode.max_context_tokens.map(|own| own.min(most));
+    }
+}
+
 /// What is answered: the context for a prompt.
 #[must_use]
 pub fn answer(made: &MadeAssembly) -> Json {
@@ -128,7 +156,36 @@ fn context(sections: &[PlacedSection]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proem_agents::assemble::{PROMPT, embedded_book};
+    use proem_engine::prompt::book::Book;
+
     use super::*;
+
+    #[test]
+    fn what_has_a_claim_is_a_section_of_the_prompt() {
+        let prompt = Book::new(vec![embedded_book()]).unwrap().prompt(PROMPT, None).unwrap();
+        let names: Vec<&str> = prompt.file.sections.iter().map(|section| section.spec.name.as_str()).collect();
+        // What was learned has a section of the engine's, which no file names.
+        let known = |name: &&str| *name == "profile" || names.contains(name);
+        assert!(FIRST.iter().chain(&ITS_OWN).all(known), "{names:?}");
+    }
+
+    #[test]
+    fn a_narrower_cap_of_the_users_stays() {
+        let model = proem_engine::providers::Providers::load().unwrap().model("small").cloned().unwrap();
+        for (share, own, expected) in [
+            (None, None, 3_600),
+            (Some(40), None, 3_600),
+            (Some(0), None, 0),
+            (None, Some(900), 900),
+            (Some(1), Some(5_000), 2_000),
+        ] {
+            let mut settings =
+                AssembleSettings { code_share: share, max_context_tokens: own, ..AssembleSettings::default() };
+            narrow(&mut settings, &model);
+            assert_eq!((settings.code_share, settings.max_context_tokens), (None, Some(expected)), "{share:?} {own:?}");
+        }
+    }
 
     #[test]
     fn events_are_read() {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use proem_app::assemble::{AssembleOptions, Begun, Chosen, MadeAssembly, Start, TaskAuthor, task};
 use proem_app::context::ContextPatience;
-use proem_app::hook::{HookTool, INPUT_TOKENS, PromptEvent, answer};
+use proem_app::hook::{HookTool, PromptEvent, answer, narrow};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::records::learning::Adapting;
@@ -74,10 +74,12 @@ fn answered() -> Result<(), CommandFailure> {
     let mut text = String::new();
     let read = stdin().lock().take(MAX_EVENT_BYTES).read_to_string(&mut text);
     _ = read.map_err(|error| CommandFailure::usage(format!("could not read the event: {error}")))?;
-    let PromptEvent { prompt, cwd, .. } = PromptEvent::read(&text)?;
-    let options = options(prompt, &cwd)?;
+    let event = PromptEvent::read(&text)?;
+    let cwd = event.cwd.clone();
+    let options = options(event.task().to_owned(), &cwd)?;
     let mut project = OpenProject::open(&cwd, &crate::places()?, BookReading::Trusted)?;
     let chosen = Chosen::new(&options, &project)?;
+    narrow(&mut project.config.assemble, chosen.model());
     let start = Start::gather(&options, chosen, &project)?;
     let runtime = records::runtime()?;
     let mut notes = Vec::new();
@@ -96,7 +98,7 @@ fn options(prompt: String, cwd: &Path) -> Result<AssembleOptions, CommandFailure
         hints: Hints { explicit: None, interaction: Interaction::Unknown, git_changes: GitChanges::Auto },
         model: None,
         provider: None,
-        budget: Some(INPUT_TOKENS),
+        budget: None,
         prompt_version: None,
         adapting: Adapting::default(),
         context: None,

@@ -109,14 +109,18 @@ fn a_coding_agent_gets_code_also_of_a_large_repository() {
     }
     let quick = "    clock.forward(Duration::from_secs(3600));\n";
     fixture.write("src/summer_time.rs", format!("fn switch_to_summer_time(clock: &mut Clock) {{\n{quick}}}\n"));
-    let event = json!({
-        "session_id": "s", "transcript_path": null, "cwd": fixture.repo.to_str().unwrap(), "permission_mode": "default",
-        "hook_event_name": "UserPromptSubmit", "prompt": "the clock is wrong after the switch to summer time",
-    });
-    let run = hooked(&fixture, "claude-code", &event);
-    let context = run.json()["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
-    assert!(context.contains(quick.trim_end()), "{context}");
-    assert!(context.contains("src/part_") && context.chars().count() <= 10_000, "{context}");
+    // A prompt may be of any length.
+    for more in [String::new(), "\nIt is like that each year.".repeat(3_000)] {
+        let event = json!({
+            "session_id": "s", "transcript_path": null, "cwd": fixture.repo.to_str().unwrap(), "permission_mode": "default",
+            "hook_event_name": "UserPromptSubmit",
+            "prompt": format!("the clock is wrong after the switch to summer time{more}"),
+        });
+        let run = hooked(&fixture, "claude-code", &event);
+        let context = run.json()["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
+        assert!(context.contains(quick.trim_end()), "{context}");
+        assert!(context.contains("src/part_") && context.chars().count() <= 10_000, "{context}");
+    }
 }
 
 #[test]
