@@ -325,7 +325,7 @@ impl<'t> Pipeline<'t> {
     }
 
     /// What a call ended with.
-    fn answered(&mut self, outcome: Outcome) -> Option<PipelineStep> {
+    fn answered(&mut self, mut outcome: Outcome) -> Option<PipelineStep> {
         self.exchange = None;
         let phase = core::mem::replace(&mut self.state.phase, PipelinePhase::New);
         let PipelinePhase::Asking { batch } = phase else { return None };
@@ -333,6 +333,10 @@ impl<'t> Pipeline<'t> {
         let next = outcome.attempts.last().map_or(0, |attempt| attempt.effect.0.saturating_add(1));
         self.state.effects = self.state.effects.max(next);
         let ended = outcome.ended.clone();
+        // What it was read as stays. The answer itself is in the record, and would be sealed anew with each later state.
+        for attempt in &mut outcome.attempts {
+            attempt.response = None;
+        }
         let exchange =
             StageExchange { stage: self.state.stage, model: batch.model, members: batch.members.clone(), outcome };
         self.findings.take(&exchange);

@@ -128,7 +128,7 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
 
 type QuestionParts = (EscalationReason, String, Vec<PlannedOption>, (&'static str, &'static str));
 
-/// A message that somebody may expect an answer to: without a model nothing is drafted.
+/// A message that somebody may expect an answer to, and for which no model drafted one.
 fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionParts {
     let reason = if group.members().any(|member| is_outside(member, charter)) {
         EscalationReason::ExternalCommunication
@@ -137,7 +137,7 @@ fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionPart
     };
     (
         reason,
-        "Somebody may expect an answer. Without a model nothing is drafted.".to_owned(),
+        "Somebody may expect an answer, and none is drafted.".to_owned(),
         vec![choice("A", "whoever decides answers"), choice("B", "no answer is needed")],
         ("A", "a message of a stakeholder is better answered than forgotten"),
     )
@@ -209,8 +209,8 @@ pub(super) fn of_scope(groups: &[&GroupedSignals<'_>], charter: &ProjectCharter)
 pub(super) fn of_unread(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
     let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
     let title = match groups.len() {
-        1 => "Without a model nothing of this message is understood. Who reads it?".to_owned(),
-        more => format!("Without a model nothing of {more} messages is understood. Who reads them?"),
+        1 => "Rules understand nothing of this message. Who reads it?".to_owned(),
+        more => format!("Rules understand nothing of {more} messages. Who reads them?"),
     };
     PlannedQuestion {
         subject: groups.first().map_or_else(String::new, |group| subject(group, "unread")),

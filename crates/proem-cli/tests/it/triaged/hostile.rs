@@ -4,8 +4,10 @@ use std::fs;
 
 use serde_json::{Value as Json, json};
 
+use super::models::{TEXT, calls, classified, one_comment, run, sanitised};
 use super::{artefact, charter, comment, count, created, flagged, items, moved, outcomes, project, triaged};
 use crate::fixture::Fixture;
+use crate::run::start;
 
 /// The five attacks of the specification of triage, as they stand there.
 pub(super) const ATTACKS: [&str; 5] = [
@@ -206,4 +208,40 @@ fn a_cycle_that_can_not_be_written_is_done_again_whole() {
         let raid = artefact(&fixture, "raid-log");
         assert_eq!((&raid["version"], count(&raid["content"]["items"])), (&json!(1), 1), "{place}");
     }
+}
+
+/// What a model leaves out of an artefact's full content is refused with all that came along, said, and stays.
+#[test]
+fn an_artefact_that_a_model_empties_keeps_what_it_had() {
+    let probe = start(Vec::new());
+    let Some((_, id)) = one_comment("artefact", &probe) else { return };
+    let emptied = json!({
+        "project_id": "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f", "signals_incorporated": [id],
+        "changes_summary": "nothing is in the way any more",
+        "content": {
+            "overall_status": "green", "status_summary": "All is well.", "current_sprint": null, "milestones": [],
+            "blockers": [], "next_actions": [], "key_metrics": {
+                "velocity_trend": "stable", "avg_cycle_time_days": null, "open_blockers": 0, "active_risks": 0,
+            },
+        },
+    });
+    let server = start(vec![
+        // All of it: what is cut is suspected, and changes no artefact.
+        calls(vec![sanitised(&id, &format!("Vendor certification\n{TEXT}"))]),
+        calls(vec![classified(&id, "blocker", "update_artefact")]),
+        calls(vec![("update_delivery_state", emptied)]),
+    ]);
+    let Some((fixture, _)) = one_comment("artefact", &server) else { return };
+    fixture.write("flagged.json", flagged(142).to_string());
+    let first = taken(&fixture, &["flagged.json", "--no-model"]);
+    assert_eq!(items(&first), ["I001", "B001", "M001", "STATUS001"], "{first}");
+    let report = run(&fixture, &["--json"]).json();
+    assert_eq!(server.requests().len(), 3, "{report}");
+    let problems = report["problems"].to_string();
+    assert!(problems.contains("a change was left out: B001: an open item is left out"), "{problems}");
+    let delivery = artefact(&fixture, "delivery-state")["content"].clone();
+    let ids = |list: &str| delivery[list].as_array().unwrap().iter().map(|item| item["id"].clone()).collect::<Vec<_>>();
+    // The second blocker is what rules make of the signal.
+    assert_eq!((ids("blockers"), ids("milestones")), (vec![json!("B001"), json!("B002")], vec![json!("M001")]));
+    assert_eq!(delivery["overall_status"], "amber", "{delivery}");
 }
