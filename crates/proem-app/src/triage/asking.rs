@@ -62,10 +62,28 @@ impl AskedCycle {
     #[must_use]
     pub fn of_run(run: &dyn AgentRun, ended: RunResult) -> Option<Self> {
         let run = (run as &dyn Any).downcast_ref::<TriageRun>()?;
-        let about = run.subject().signals.iter().map(SignalRevision::from).collect();
+        Self::new(run.subject().signals.iter().map(SignalRevision::from).collect(), ended)
+    }
+
+    fn new(about: Vec<SignalRevision>, ended: RunResult) -> Option<Self> {
         let end = ended.output.downcast::<PipelineEnd>().ok()?;
-        let id = ended.run.map(|run| run.short().to_owned());
-        Some(Self { about, end: *end, run: id, trouble: ended.trouble })
+        let run = ended.run.map(|run| run.short().to_owned());
+        Some(Self { about, end: *end, run, trouble: ended.trouble })
+    }
+
+    /// The same of a run of which the record alone is read, by its short id.
+    pub(super) const fn recorded(about: Vec<SignalRevision>, end: PipelineEnd, run: String) -> Self {
+        Self { about, end, run: Some(run), trouble: None }
+    }
+
+    /// The same, unless a person broke its calls off.
+    pub(super) fn unless_broken_off(self) -> Result<Self, Error> {
+        if self.end.stopped == Some(FallbackReason::Cancelled(CancelReason::Asked)) {
+            return Err(Error::negative(
+                "the calls were broken off, so nothing was done because of these signals; they stay open for the next cycle",
+            ));
+        }
+        Ok(self)
     }
 
     /// Puts into a report what there is to say of it.
@@ -128,7 +146,8 @@ impl TriageDesk<'_> {
         Ok(actions)
     }
 
-    /// Works on everything that is open, and asks models as far as there is money for it. What there is to say beside the
+    /// Works on everything that is open, and asks models as far as there is money for it; what a cycle was answered that
+    /// broke off comes first. What there is to say beside the
     /// report goes to `notes`, also where it fails.
     ///
     /// # Errors
@@ -140,19 +159,24 @@ impl TriageDesk<'_> {
         notes: &mut Vec<Note>,
         progress: &mut dyn FnMut(usize),
     ) -> Result<CycleReport, Error> {
-        let AskingTerms { run, options, stop } = asking;
         let place = self.ladder().await?;
+        let mut report = CycleReport::default();
+        if let Some(asked) = self.broken_off(&asking, place.stopped.is_none(), notes).await? {
+            report.join(self.cycle_of(&asked).await?.unwrap_or_default());
+        }
+        let AskingTerms { run, options, stop } = asking;
         if place.stopped.is_some() {
-            let report = self.work_with(None, progress).await?;
+            report.join(self.work_with(None, progress).await?);
             return Ok(CycleReport { budget: Some(place), ..report });
         }
         let records = run.begin(self.desk.project, options, notes).await?;
         let models = CycleModels { run, records: records.as_ref(), stop, mix: place.models };
-        let report = self.work_with(Some(models), progress).await;
+        let worked = self.work_with(Some(models), progress).await;
         if let Some(records) = records {
             notes.extend(records.end().await);
         }
-        Ok(CycleReport { budget: Some(place), ..report? })
+        report.join(worked?);
+        Ok(CycleReport { budget: Some(place), ..report })
     }
 
     /// Asks models about signals; `None` if rules alone decide about all of them.
@@ -168,20 +192,17 @@ impl TriageDesk<'_> {
         if !models.run.pipeline().asks() {
             return Ok(None);
         }
-        // No stage asks a person: what a person decides is a question of the cycle.
-        let nobody = async |_: &str, _: &[Question]| -> Result<Vec<QuestionAnswer>, Error> {
-            Err(Error::bug("triage asked a person", "no stage does"))
-        };
         let done = running::start::<Error>(models.run, models.records, nobody, models.stop).await?;
-        let Ok(end) = done.output.downcast::<PipelineEnd>() else {
-            return Err(Error::bug("triage failed", "its output is none of triage"));
-        };
-        if end.stopped == Some(FallbackReason::Cancelled(CancelReason::Asked)) {
-            return Err(Error::negative(
-                "the calls were broken off, so nothing was done because of these signals; they stay open for the next cycle",
-            ));
-        }
-        let run = done.run.map(|run| run.short().to_owned());
-        Ok(Some(AskedCycle { about, end: *end, run, trouble: done.trouble }))
+        let asked = AskedCycle::new(about, done);
+        asked.ok_or_else(|| Error::bug("triage failed", "its output is none of triage"))?.unless_broken_off().map(Some)
     }
+}
+
+/// Who answers what a run of triage asks: no stage asks a person, for what a person decides is a question of the cycle.
+///
+/// # Errors
+///
+/// Always.
+pub(super) async fn nobody(_: &str, _: &[Question]) -> Result<Vec<QuestionAnswer>, Error> {
+    Err(Error::bug("triage asked a person", "no stage does"))
 }

@@ -111,7 +111,7 @@ impl CycleReport {
         !self.questions.is_empty() || self.asked_before > 0 || self.actions.iter().any(|(_, fate)| waits(fate))
     }
 
-    fn join(&mut self, other: Self) {
+    pub(super) fn join(&mut self, other: Self) {
         self.cycles.extend(other.cycles);
         self.outcomes.extend(other.outcomes);
         self.changes.extend(other.changes);
@@ -206,6 +206,17 @@ impl TriageDesk<'_> {
     ///
     /// If its signals are no longer open, or the records can't be read or written.
     pub async fn go_on_with(&self, asked: AskedCycle) -> Result<CycleReport, Error> {
+        let is_late = || {
+            Error::negative(
+                "the run has ended, and its signals are not all open any more, so nothing is done because of it; the \
+                 next cycle works on what is open",
+            )
+        };
+        self.cycle_of(&asked).await?.ok_or_else(is_late)
+    }
+
+    /// The same; `None` if its signals are no longer open.
+    pub(super) async fn cycle_of(&self, asked: &AskedCycle) -> Result<Option<CycleReport>, Error> {
         for _ in 0..=TRIES {
             let mut open = if self.is_active() {
                 self.desk.store.signals_named(&self.desk.owner, &asked.about).await?
@@ -214,16 +225,11 @@ impl TriageDesk<'_> {
             };
             open.retain(|row| row.standing == SignalStanding::Open);
             if open.len() != asked.about.len() {
-                return Err(Error::negative(format!(
-                    "the run has ended, and {} of its {} signals are not open any more, so nothing is done because of \
-                     it; `proem triage run` works on what is open",
-                    asked.about.len().saturating_sub(open.len()),
-                    asked.about.len()
-                )));
+                return Ok(None);
             }
             // The order in which they came is that of the run.
-            if let Some(done) = self.cycle(&self.read(open)?, when::now(), Some(&asked)).await? {
-                return Ok(done);
+            if let Some(done) = self.cycle(&self.read(open)?, when::now(), Some(asked)).await? {
+                return Ok(Some(done));
             }
         }
         Err(overtaken())

@@ -258,6 +258,11 @@ impl TriageRun {
         Ok(())
     }
 
+    /// The same, which may cost no more than this.
+    pub(super) fn costing_at_most(self, most: Option<NanoDollars>) -> Self {
+        Self { most, ..self }
+    }
+
     /// What it is about.
     #[must_use]
     pub const fn subject(&self) -> &PipelineSubject {
@@ -308,7 +313,8 @@ impl TriageRun {
         Ok((encoded, PipelineStage::ALL.into_iter().filter(is_silent).collect()))
     }
 
-    async fn recorded(record: &RunRecord<'_>) -> Result<(Self, Option<String>), Message> {
+    /// A run as it is recorded; the second is what of it was changed since.
+    pub(super) async fn recorded(record: &RunRecord<'_>) -> Result<(Self, Option<String>), Message> {
         let detail = record.detail;
         let settings = TriageSettings::deserialize(&detail.settings)
             .map_err(|error| format!("its settings were written by another version of Proem: {error}"))?;

@@ -48,13 +48,57 @@ fn a_run_that_was_killed_goes_on_with_its_cycle() {
 }
 
 #[test]
+fn the_next_cycle_goes_on_with_a_run_that_was_killed() {
+    let Some((fixture, server)) = killed() else { return };
+    let done = run(&fixture, &["--json"]);
+    let report = done.json();
+    assert_eq!(report["signals"][0]["outcome"], "drafted", "{}", done.transcript());
+    assert!(done.stderr().contains("a cycle broke off behind its calls"), "{}", done.stderr());
+    assert_eq!(server.requests().len(), 4, "what was answered before is not asked again");
+    assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM runs"), ["1"]);
+    assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions"), ["1"]);
+    // Where it may not go on, its signals are asked about anew, and the reason is said.
+    let Some((fixture, _server)) = killed() else { return };
+    let verdicts = include_str!("../../../../proem-guard/data/verdicts.tsv");
+    fixture.configure("guard/verdicts.tsv", &format!("{verdicts}# the same, and other bytes\n"));
+    let done = run(&fixture, &["--json"]);
+    assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM runs"), ["2"]);
+    assert!(done.stderr().contains("its signals are asked about anew"), "{}", done.stderr());
+}
+
+/// The action is written, and the cycle is not: no model may draft to somebody else because of it.
+#[test]
+fn answers_of_a_cycle_that_could_not_be_written_are_used_by_the_next() {
+    let probe = start(Vec::new());
+    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let server = start(answers(&id));
+    let Some((mut fixture, _)) = one_comment("tactical", &server) else { return };
+    fixture.set("PROEM_FAILPOINT", "fail:finish-cycle");
+    let failed = run(&fixture, &["--json"]);
+    assert_eq!(failed.code(), 3, "{}", failed.transcript());
+    assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions"), ["1"]);
+    fixture.set("PROEM_FAILPOINT", "");
+    // What came meanwhile has a cycle of its own, which asks.
+    fixture.write("two.json", super::comment(2, TEXT).to_string());
+    let done = fixture.proem(&["triage", "run", "two.json", "--json"]);
+    let report = done.json();
+    let outcomes: Vec<&str> =
+        report["signals"].as_array().unwrap().iter().filter_map(|signal| signal["outcome"].as_str()).collect();
+    assert_eq!((outcomes.len(), outcomes[0]), (2, "drafted"), "{}", done.transcript());
+    assert!(done.stderr().contains("a cycle broke off behind its calls"), "{}", done.stderr());
+    let sent: Vec<String> = server.requests().iter().map(|request| request.json().unwrap().to_string()).collect();
+    assert_eq!(sent.iter().filter(|body| body.contains(&format!("**ID:** {id}"))).count(), 3);
+    assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions"), ["1"]);
+}
+
+#[test]
 fn a_run_whose_signals_were_handled_meanwhile_does_nothing() {
     let Some((fixture, _server)) = killed() else { return };
     let by_rules = run(&fixture, &["--no-model", "--json"]).json();
     assert_eq!(by_rules["signals"][0]["degraded"], true, "{by_rules}");
     let resumed = fixture.proem(&["runs", "resume", "last"]);
     assert_eq!(resumed.code(), 1, "{}", resumed.transcript());
-    assert!(resumed.stderr().contains("1 of its 1 signals are not open any more"), "{}", resumed.stderr());
+    assert!(resumed.stderr().contains("its signals are not all open any more"), "{}", resumed.stderr());
     assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions"), ["0"]);
     assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM triage_cycles"), ["1"]);
 }
