@@ -89,24 +89,42 @@ impl TokenCounter for ScaledCounter {
     }
 }
 
-/// How many bytes of text [`Counts`] remembers before it starts afresh.
+/// How many bytes of text [`PieceMemory`] holds before it starts afresh.
 const MAX_REMEMBERED_BYTES: usize = 8 * 1024 * 1024;
+
+/// What a [`CachingCounter`] has seen, for the next one of the same counter.
+#[derive(Debug, Default)]
+pub struct PieceMemory {
+    seen: BTreeMap<Box<str>, usize>,
+    bytes: usize,
+    /// Contained pieces, which are as dear to make as to count.
+    pub(crate) contained: ContainmentCache,
+}
 
 /// A counter that remembers the pieces it has seen.
 #[derive(Debug)]
 pub struct CachingCounter<'c> {
     counter: &'c dyn TokenCounter,
-    seen: BTreeMap<Box<str>, usize>,
-    bytes: usize,
-    /// Contained pieces, which are as dear to make as to count.
-    pub(crate) remembered: ContainmentCache,
+    pub(crate) memory: PieceMemory,
 }
 
 impl<'c> CachingCounter<'c> {
     /// Remembers nothing yet.
     #[must_use]
     pub fn new(counter: &'c dyn TokenCounter) -> Self {
-        Self { counter, seen: BTreeMap::new(), bytes: 0, remembered: ContainmentCache::default() }
+        Self::remembering(counter, PieceMemory::default())
+    }
+
+    /// Remembers what another one of the same counter has seen.
+    #[must_use]
+    pub const fn remembering(counter: &'c dyn TokenCounter, memory: PieceMemory) -> Self {
+        Self { counter, memory }
+    }
+
+    /// What it has seen.
+    #[must_use]
+    pub fn into_memory(self) -> PieceMemory {
+        self.memory
     }
 
     /// The counter behind it.
@@ -117,16 +135,17 @@ impl<'c> CachingCounter<'c> {
 
     /// The tokens of one piece.
     pub fn count(&mut self, piece: &str) -> usize {
-        if let Some(tokens) = self.seen.get(piece) {
+        let memory = &mut self.memory;
+        if let Some(tokens) = memory.seen.get(piece) {
             return *tokens;
         }
         let tokens = self.counter.count(piece);
-        if self.bytes.saturating_add(piece.len()) > MAX_REMEMBERED_BYTES {
-            self.seen.clear();
-            self.bytes = 0;
+        if memory.bytes.saturating_add(piece.len()) > MAX_REMEMBERED_BYTES {
+            memory.seen.clear();
+            memory.bytes = 0;
         }
-        self.bytes = self.bytes.saturating_add(piece.len());
-        self.seen.insert(piece.into(), tokens);
+        memory.bytes = memory.bytes.saturating_add(piece.len());
+        memory.seen.insert(piece.into(), tokens);
         tokens
     }
 

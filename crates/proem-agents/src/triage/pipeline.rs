@@ -12,6 +12,7 @@
 mod asking;
 mod batch;
 mod findings;
+mod over;
 mod situation;
 mod stage;
 mod terms;
@@ -30,6 +31,7 @@ use serde_json::{Value as Json, json};
 use self::{
     batch::{StageBatch, batches},
     findings::Findings,
+    over::CallOver,
     stage::{AfterFailure, after},
 };
 use crate::prompted::PreparedRequest;
@@ -117,7 +119,7 @@ struct PipelineState {
     spent_ms: i64,
     /// How many effects were asked for.
     effects: u32,
-    exchanges: Vec<StageExchange>,
+    exchanges: Vec<CallOver>,
     left_to_rules: Vec<LeftToRules>,
     stopped: Option<FallbackReason>,
     /// Where every token of the last request went, as JSON.
@@ -178,7 +180,7 @@ impl<'t> Pipeline<'t> {
         let mut findings = Findings::new(terms);
         for (number, exchange) in inner.exchanges.iter().enumerate() {
             said(&mut findings, &inner.left_to_rules, number);
-            findings.take(exchange);
+            findings.take(&exchange.exchange);
         }
         said(&mut findings, &inner.left_to_rules, inner.exchanges.len());
         let exchange = match &inner.phase {
@@ -340,7 +342,7 @@ impl<'t> Pipeline<'t> {
         let exchange =
             StageExchange { stage: self.state.stage, model: batch.model, members: batch.members.clone(), outcome };
         self.findings.take(&exchange);
-        self.state.exchanges.push(exchange);
+        self.state.exchanges.push(CallOver::new(exchange));
         let (ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because }) = ended else { return None };
         self.failed(batch, because)
     }
@@ -405,7 +407,7 @@ impl<'t> Pipeline<'t> {
             remarks: self.findings.remarks.iter().copied().collect(),
             ways: self.findings.ways.clone(),
             tools: self.findings.tools.clone(),
-            exchanges: self.state.exchanges.clone(),
+            exchanges: self.state.exchanges.iter().map(|over| over.exchange.clone()).collect(),
             stopped: self.state.stopped,
             notes: notes.collect(),
         })

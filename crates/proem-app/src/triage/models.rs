@@ -5,6 +5,7 @@
 //! here.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -25,7 +26,7 @@ use proem_engine::prompt::loaded::Prompt;
 use proem_engine::run::{
     AnswerRequirement, Attempt, CancelReason, ExchangeEnd, ExchangeLimits, ExchangeTerms, FallbackReason, Outcome,
 };
-use proem_engine::tokens::{CachingCounter, TokenCounter};
+use proem_engine::tokens::{CachingCounter, PieceMemory, TokenCounter};
 use proem_engine::versions::Versions;
 use proem_guard::Verdict;
 use proem_llm::codec::encode;
@@ -148,6 +149,8 @@ pub struct TriageRun {
     access: ModelAccess,
     /// Counts the large model's tokens.
     counter: Box<dyn TokenCounter>,
+    /// What was counted and contained for the small and for the large model: most of a request is that of the one before.
+    counted: Mutex<[PieceMemory; 2]>,
     /// In the order of the stages.
     prompts: Vec<ContractedPrompt>,
     /// The one that the run is listed by: nothing happens without it.
@@ -224,7 +227,8 @@ impl TriageRun {
         let counter = large.model.counter();
         let most = options.most;
         let own = own(&prompts)?;
-        Ok(Self { access, counter, prompts, own, lexicon, rules, limits, most, settings, subject, inputs })
+        let counted = Mutex::default();
+        Ok(Self { access, counter, counted, prompts, own, lexicon, rules, limits, most, settings, subject, inputs })
     }
 
     /// Opens the records, and looks up what the prompts learned; `None` if nothing is recorded. What there is to say
@@ -338,7 +342,21 @@ impl TriageRun {
         let (inputs, limits) = (texts.inputs, settings.limits);
         let settings = detail.settings.clone();
         let own = own(&prompts)?;
-        let run = Self { access, counter, prompts, own, lexicon, rules, limits, most: None, settings, subject, inputs };
+        let counted = Mutex::default();
+        let run = Self {
+            access,
+            counter,
+            counted,
+            prompts,
+            own,
+            lexicon,
+            rules,
+            limits,
+            most: None,
+            settings,
+            subject,
+            inputs,
+        };
         Ok((run, changed))
     }
 
@@ -418,7 +436,14 @@ impl StageAsker for TriageRun {
             output_tokens: self.limits.of(stage).output_tokens(model),
             profile: contracted.profile(),
         };
-        prepare_stage(&prompt, stage, subject, &mut CachingCounter::new(counter))
+        // What a panic leaves behind is whole: a memory is put back or is empty.
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let [small, large] = &mut *counted;
+        let memory = if model == PipelineModel::Large { large } else { small };
+        let mut counts = CachingCounter::remembering(counter, std::mem::take(memory));
+        let prepared = prepare_stage(&prompt, stage, subject, &mut counts);
+        *memory = counts.into_memory();
+        prepared
     }
 
     fn terms(&self, stage: PipelineStage, model: PipelineModel) -> ExchangeTerms<'_> {

@@ -116,7 +116,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
         counts: &'r mut CachingCounter<'c>,
         key: &'r InstallationKey,
     ) -> Result<Self, Error> {
-        counts.remembered.under(key);
+        counts.memory.contained.under(key);
         // Trust comes first: of a text that must not be here at all nothing else needs to be said.
         Checker::trust(inputs, &prompt.file.strict.inputs)?;
         let defaults = prompt.file.header.input_default.as_ref();
@@ -206,7 +206,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
         if section.spec.trust == Trust::Untrusted {
             let pieces = self.slots.pieces(&text);
             let (name, tag) = (&section.spec.name, &section.spec.tag);
-            let contained = self.counts.remembered.contain(name, &pieces, tag, self.key);
+            let contained = self.counts.memory.contained.contain(name, &pieces, tag, self.key);
             let text = format!("{}\n", contained.text());
             let tokens = self.counts.count(&text);
             return Ok(Rendered { body: Body::Contained { text, contained }, tokens });
