@@ -75,6 +75,7 @@ fn holder(file: &mut File) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, Instant};
     use tempfile::TempDir;
 
     #[test]
@@ -98,7 +99,15 @@ mod tests {
         let lock = InstanceLock::acquire(&path).unwrap();
         let mut child = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
         drop(lock);
-        let again = InstanceLock::acquire(&path);
+        // A child that another test is about to start has a copy of everything until it has become its program.
+        let began = Instant::now();
+        let again = loop {
+            let again = InstanceLock::acquire(&path);
+            if again.is_ok() || began.elapsed() > Duration::from_secs(30) {
+                break again;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
         drop(child.stdin.take());
         child.wait().unwrap();
         again.unwrap();

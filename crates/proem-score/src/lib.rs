@@ -14,6 +14,7 @@ pub mod error;
 pub mod interval;
 pub mod linear;
 pub mod measure;
+pub mod softmax;
 
 mod matrix;
 

@@ -12,7 +12,12 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{TaskFailure, say, tidy::CrateGraph, toolchain::cargo};
+use crate::{
+    TaskFailure, say,
+    steps::{TEST_THREADS, test_threads},
+    tidy::CrateGraph,
+    toolchain::cargo,
+};
 
 /// A built test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +42,7 @@ pub(crate) fn tests(root: &Path, graph: &CrateGraph) -> Result<(), TaskFailure> 
         let status = Command::new(&binary.program)
             .current_dir(&binary.folder)
             .env("CARGO_MANIFEST_DIR", &binary.folder)
+            .envs(test_threads().map(|threads| (TEST_THREADS, threads)))
             .args(["--quiet"])
             .status()
             .map_err(|error| TaskFailure::Outside(format!("could not run `{}`: {error}", binary.program.display())))?;

@@ -1,8 +1,10 @@
 //! The steps of `cargo xtask check`, in the order in which they fail fastest.
 
 use std::{
+    env,
     path::Path,
     process::Command,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -50,11 +52,28 @@ const REFERENCE: CargoStep = CargoStep {
 /// of comparing them.
 const UPDATE_REFERENCE: &str = "PROEM_UPDATE_REFERENCE";
 
+/// How many tests run at a time, for each processor: many wait for a process, a clock or a lock, and leave it idle.
+const TESTS_PER_PROCESSOR: usize = 3;
+
+/// The variable that says how many tests run at a time.
+pub(crate) const TEST_THREADS: &str = "RUST_TEST_THREADS";
+
+/// How many tests run at a time; `None` where the caller says so.
+pub(crate) fn test_threads() -> Option<String> {
+    if env::var_os(TEST_THREADS).is_some() {
+        return None;
+    }
+    let processors = thread::available_parallelism().ok()?;
+    Some(processors.get().saturating_mul(TESTS_PER_PROCESSOR).to_string())
+}
+
 /// Runs every step and stops at the first that fails.
 pub(crate) fn check(root: &Path) -> Result<(), TaskFailure> {
     let start = Instant::now();
+    let threads = test_threads();
+    let threads: Vec<(&str, &str)> = threads.iter().map(|threads| (TEST_THREADS, threads.as_str())).collect();
     for step in STEPS {
-        run(root, step, &[])?;
+        run(root, step, if step.name == TESTS { &threads } else { &[] })?;
     }
     timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
     say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));

@@ -17,6 +17,7 @@ use proem_agents::triage::{
 };
 use proem_embed::StaticModel;
 use proem_guard::{Guard, Policy};
+use proem_score::softmax::{DescentOptions, SparseExample, fit};
 
 use super::eval::{TriagedHalf, counts};
 use super::examples::examples;
@@ -40,11 +41,7 @@ pub(super) const WORDS: &str = "crates/proem-agents/data/triage-words.tsv";
 /// The sets that are learned from beside the examples.
 const SETS: [&str; 5] = ["tune", "held", "fresh", "train", "more-tune"];
 const FOLDS: usize = 5;
-/// Steps down the slope, each with what is left of the one before.
-const ROUNDS: u32 = 200;
-const MOMENTUM: f64 = 0.95;
-/// Half the penalty on each squared weight, in examples.
-const PENALTY: f64 = 0.5;
+const DESCENT: DescentOptions = DescentOptions { rounds: 200, momentum: 0.95, l2: 0.5 };
 /// How much words and their parts count beside facts, and the vectors of words beside both: chosen by cross-validation.
 const WORDS_SHARE: f64 = 2.0;
 const VECTORS_SHARE: f64 = 0.02;
@@ -73,7 +70,7 @@ pub(crate) fn run(args: &TrainTriage) -> Result<String, String> {
 pub(super) fn learned(workspace: &Path) -> Result<(String, usize), String> {
     let trainer = Trainer::new(workspace)?;
     let all: Vec<&Example> = trainer.examples.iter().collect();
-    Ok((trainer.learn(&all), all.len()))
+    Ok((trainer.learn(&all)?, all.len()))
 }
 
 /// A signal with what may be learned of it.
@@ -140,9 +137,9 @@ impl Trainer {
     }
 
     /// The file that these examples give.
-    fn learn(&self, of: &[&Example]) -> String {
-        let categories = self.lines(&self.fit::<CATEGORIES>(of, |example| example.category));
-        let importances = self.lines(&self.fit::<IMPORTANCES>(of, |example| example.importance));
+    fn learn(&self, of: &[&Example]) -> Result<String, String> {
+        let categories = self.lines(&self.fit::<CATEGORIES>(of, |example| example.category)?);
+        let importances = self.lines(&self.fit::<IMPORTANCES>(of, |example| example.importance)?);
         let mut out = HEAD.to_owned();
         let known: BTreeSet<&str> = self.names.iter().map(SignalTrait::name).collect();
         for (name, of_categories) in &categories {
@@ -153,12 +150,18 @@ impl Trainer {
                 _ = writeln!(out, "{name}\t{}", numbers.join(" "));
             }
         }
-        out
+        Ok(out)
     }
 
-    fn fit<const N: usize>(&self, of: &[&Example], label: fn(&Example) -> usize) -> Vec<[f64; N]> {
+    fn fit<const N: usize>(&self, of: &[&Example], label: fn(&Example) -> usize) -> Result<Vec<[f64; N]>, String> {
         let size = self.vectors.values().next().map_or(0, Vec::len);
-        fit(of, self.names.len() + size, label)
+        let examples: Vec<SparseExample<'_>> = of
+            .iter()
+            .copied()
+            .map(|example| SparseExample { features: &example.traits, class: label(example) })
+            .collect();
+        let weights = fit(&examples, self.names.len() + size, N, DESCENT).map_err(|error| error.to_string())?;
+        Ok(weights.as_chunks().0.to_vec())
     }
 
     /// The weights of each trait and each word that has a vector, by name.
@@ -195,7 +198,7 @@ impl Trainer {
         for fold in 0..FOLDS {
             let is_out = |example: &&Example| example.set == "train" && example.place % FOLDS == fold;
             let of: Vec<&Example> = self.examples.iter().filter(|example| !is_out(example)).collect();
-            let file: &'static str = Box::leak(self.learn(&of).into_boxed_str());
+            let file: &'static str = Box::leak(self.learn(&of)?.into_boxed_str());
             let words = CategoryWeights::parse(file).map_err(|error| error.to_string())?;
             let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?.with(words);
             let mut out = TriagedHalf::with(workspace, "train", &lexicon)?;
@@ -231,43 +234,4 @@ fn vectors() -> Result<BTreeMap<String, Vec<f64>>, String> {
         }
     }
     Ok(out)
-}
-
-/// The weights at the foot of the slope: all examples in each step, in one fixed order, so the same ones give the same
-/// weights.
-fn fit<const N: usize>(examples: &[&Example], traits: usize, label: fn(&Example) -> usize) -> Vec<[f64; N]> {
-    let mut weights = vec![[0.0; N]; traits];
-    let mut steps = weights.clone();
-    #[expect(clippy::cast_precision_loss, reason = "a count of signals")]
-    let count = examples.len() as f64;
-    for _ in 0..ROUNDS {
-        let mut slopes = vec![[0.0; N]; traits];
-        for example in examples {
-            let mut sums = [0.0; N];
-            for (at, share) in &example.traits {
-                let of = weights.get(*at).into_iter().flatten();
-                sums.iter_mut().zip(of).for_each(|(sum, weight)| *sum += weight * share);
-            }
-            let mut surprise = softmax(sums);
-            surprise.iter_mut().skip(label(example)).take(1).for_each(|share| *share -= 1.0);
-            for (at, share) in &example.traits {
-                let of = slopes.get_mut(*at).into_iter().flatten();
-                of.zip(surprise).for_each(|(slope, surprise)| *slope += surprise * share / count);
-            }
-        }
-        for ((weights, steps), slopes) in weights.iter_mut().zip(&mut steps).zip(&slopes) {
-            for ((weight, step), slope) in weights.iter_mut().zip(steps).zip(slopes) {
-                *step = MOMENTUM * *step - slope - PENALTY / count * *weight;
-                *weight += *step;
-            }
-        }
-    }
-    weights
-}
-
-fn softmax<const N: usize>(sums: [f64; N]) -> [f64; N] {
-    let most = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let powers = sums.map(|sum| libm::exp(sum - most));
-    let all: f64 = powers.iter().sum();
-    powers.map(|power| power / all)
 }
