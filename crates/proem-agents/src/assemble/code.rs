@@ -48,6 +48,10 @@ impl LineSpan {
         self.first <= other.last && other.first <= self.last
     }
 
+    const fn holds(self, other: Self) -> bool {
+        self.first <= other.first && other.last <= self.last
+    }
+
     const fn count(self) -> usize {
         self.last.saturating_sub(self.first).saturating_add(1)
     }
@@ -60,8 +64,8 @@ pub struct Definition {
     pub lines: LineSpan,
     /// What says how it is used.
     pub signature: LineSpan,
-    /// Whether the task concerns it.
-    pub is_named: bool,
+    /// How well it fits the task, beside the others of its file: the best has 0; `None` if it doesn't.
+    pub rank: Option<usize>,
 }
 
 /// A file on each of its rungs; `None` where there is nothing of that kind, or too much.
@@ -113,14 +117,14 @@ fn parts(lines: &[&str], definitions: &[Definition], places: &[LineSpan], task: 
     };
     let all = LineSpan { first: 1, last: end };
     let found;
-    let has_named = definitions.iter().any(|definition| definition.is_named);
-    let places = if places.is_empty() && !has_named {
+    let has_fitting = definitions.iter().any(|definition| definition.rank.is_some());
+    let places = if places.is_empty() && !has_fitting {
         found = lines_about(lines, task);
         &found
     } else {
         places
     };
-    // The narrowest definition around each place, then those that the task names.
+    // The narrowest definition around each place, then those that fit the task, the best first.
     let mut wanted: Vec<(usize, Option<LineSpan>)> = Vec::new();
     for place in places {
         let inside = definitions.iter().enumerate().filter(|(_, definition)| definition.lines.overlaps(*place));
@@ -129,8 +133,10 @@ fn parts(lines: &[&str], definitions: &[Definition], places: &[LineSpan], task: 
             None => chosen.push(around(*place, all)),
         }
     }
-    let named = definitions.iter().enumerate().filter(|(_, definition)| definition.is_named);
-    wanted.extend(named.map(|(index, _)| (index, None)));
+    let fitting = definitions.iter().enumerate().filter_map(|(index, definition)| Some((definition.rank?, index)));
+    let mut fitting: Vec<(usize, usize)> = fitting.collect();
+    fitting.sort_unstable();
+    wanted.extend(fitting.into_iter().map(|(_, index)| (index, None)));
     for (index, place) in wanted.into_iter().take(MAX_NAMED) {
         let Some(definition) = definitions.get(index) else { continue };
         if definition.lines.count() <= LONG_LINES {
@@ -144,6 +150,13 @@ fn parts(lines: &[&str], definitions: &[Definition], places: &[LineSpan], task: 
     if chosen.is_empty() {
         return BTreeSet::new();
     }
+    // What they stand in says what they belong to; then what stands nearest to the best.
+    let around: Vec<LineSpan> = chosen
+        .iter()
+        .flat_map(|span| definitions.iter().filter(|outer| outer.lines.holds(*span) && outer.lines != *span))
+        .map(|outer| outer.signature)
+        .collect();
+    chosen.extend(around);
     let first = chosen.first().map_or(1, |span| span.first);
     let mut neighbours: Vec<LineSpan> = definitions.iter().map(|definition| definition.signature).collect();
     neighbours.sort_by_key(|span| (span.first.abs_diff(first), span.first));
@@ -267,7 +280,7 @@ mod tests {
     }
 
     fn definition(first: usize, last: usize) -> Definition {
-        Definition { lines: span(first, last), signature: span(first, first), is_named: false }
+        Definition { lines: span(first, last), signature: span(first, first), rank: None }
     }
 
     /// A file of ten functions of twenty lines each.
@@ -287,7 +300,7 @@ mod tests {
     #[test]
     fn parts_are_definitions_that_matter_with_the_signatures_around_them() {
         let (text, mut definitions) = file();
-        definitions[3].is_named = true;
+        definitions[3].rank = Some(0);
         let parts = renderings(&text, &definitions, &[], "").parts.unwrap();
         assert!(parts.starts_with("1\tfn part_0() {\n[19 lines not shown]\n21\tfn part_1() {\n"), "{parts}");
         assert!(
@@ -298,6 +311,35 @@ mod tests {
         let by_place = renderings(&text, &definitions[..2], &[span(70, 70)], "").parts.unwrap();
         assert!(by_place.contains("56\t") && by_place.contains("84\t") && !by_place.contains("90\t"), "{by_place}");
         assert!(by_place.ends_with("[116 lines not shown]\n"), "{by_place}");
+    }
+
+    /// A file of forty functions in two types: the best of those that fit goes first, and has its neighbours beside it.
+    #[test]
+    fn the_best_goes_before_what_stands_first() {
+        let function = |n: usize| format!("    fn part_{n}() {{\n{}    }}\n", "        work();\n".repeat(58));
+        let types: String = (0..2)
+            .map(|kind| {
+                format!("impl Type{kind} {{\n{}}}\n", (0..20).map(|n| function(kind * 20 + n)).collect::<String>())
+            })
+            .collect();
+        // Each type takes 1,202 lines, and each function 60.
+        let mut definitions = vec![definition(1, 1_202), definition(1_203, 2_404)];
+        definitions.extend((0..40).map(|n| {
+            let first = n * 60 + 2 + n / 20 * 2;
+            definition(first, first + 59)
+        }));
+        for (rank, at) in [2, 4, 6, 8, 39].into_iter().enumerate() {
+            definitions[at].rank = Some(4 - rank);
+        }
+        let parts = renderings(&types, &definitions, &[], "").parts.unwrap();
+        let shown: Vec<&str> =
+            parts.lines().filter(|line| line.contains("fn part_") || line.contains("impl")).collect();
+        assert!(parts.contains("fn part_37() {\n2225\t        work();"), "the best is whole: {shown:#?}");
+        assert!(shown[0].contains("impl Type0") && parts.contains("\timpl Type1 {"), "{shown:#?}");
+        let neighbours =
+            shown.iter().filter(|line| ["part_30", "part_35", "part_39"].iter().any(|name| line.contains(name)));
+        assert_eq!(neighbours.count(), 3, "{shown:#?}");
+        assert!(!parts.contains("fn part_0() {\n3\t        work();"), "the fifth has no room: {shown:#?}");
     }
 
     #[test]

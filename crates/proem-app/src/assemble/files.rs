@@ -110,8 +110,9 @@ fn rendered(file: &ContextFile, task: &str, redacted: &mut u64) -> FoundFile {
             without
         });
         let symbols = file.symbols.iter().enumerate();
-        let definitions: Vec<Definition> =
-            symbols.map(|(at, symbol)| definition(symbol, file.fitting.contains(&at))).collect();
+        let definitions: Vec<Definition> = symbols
+            .map(|(at, symbol)| definition(symbol, file.fitting.iter().position(|place| *place == at)))
+            .collect();
         let places: Vec<LineSpan> = file.named_lines.iter().map(|line| span(*line, *line)).collect();
         shown = renderings(&text, &definitions, &places, task);
         // Without definitions an outline is headings, which comments and texts within code only look like.
@@ -138,11 +139,11 @@ fn rendered(file: &ContextFile, task: &str, redacted: &mut u64) -> FoundFile {
     }
 }
 
-fn definition(symbol: &CodeSymbol, is_named: bool) -> Definition {
+fn definition(symbol: &CodeSymbol, rank: Option<usize>) -> Definition {
     Definition {
         lines: span(symbol.lines.first, symbol.lines.last),
         signature: span(symbol.own_line, symbol.signature_line),
-        is_named,
+        rank,
     }
 }
 

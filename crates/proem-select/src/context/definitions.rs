@@ -3,10 +3,10 @@
 //! A definition is scored by the task's words in its name, its documentation and its body, weighed by how telling they
 //! are among the definitions looked at, by how likely its file is, and by its length, for a long function is changed
 //! more often; how much each counts was learned ([`ContextWeights::definitions`]). A name or line that the task writes
-//! comes first.
+//! comes first, and what stands in tests last: tests have the words of every task, and seldom what it is about.
 
 use super::document::FileRecord;
-use super::symbol::{CodeSymbol, SymbolKind};
+use super::symbol::{CodeSymbol, LineSpan, SymbolKind};
 use super::task::ContextTask;
 use super::weights::ContextWeights;
 use super::words::{Term, WordForm, each_word};
@@ -61,6 +61,13 @@ const IN_HEAD: f32 = 1.5;
 /// What a definition has whose name or line the task writes: more than all signals can add up to.
 const NAMED: f32 = 1_000.0;
 
+/// What a definition loses that stands among the tests of its file, unless the task is about tests: more than all signals.
+const AMONG_TESTS: f32 = 100.0;
+/// Parts of words that say that a task is about tests.
+const TEST_WORDS: [&str; 3] = ["test", "tests", "testing"];
+/// What modules of tests are called.
+const TEST_MODULES: [&str; 2] = ["test", "tests"];
+
 /// What the logarithm of a probability is divided by, and of a length, to be of the size of 1.
 const LOG_SIZE: f32 = 5.0;
 
@@ -75,6 +82,8 @@ pub struct DefinitionLook {
     pub signals: DefinitionSignals,
     /// Whether the task writes its name, or a line of it.
     pub is_named: bool,
+    /// Whether it is a test, or stands among those of its file.
+    pub is_in_tests: bool,
 }
 
 /// One definition with the words of the task that it has.
@@ -91,10 +100,14 @@ pub fn definition_looks(sources: &[DefinitionSource<'_>], task: &ContextTask) ->
     let mut looks: Vec<WordLook> = Vec::new();
     for source in sources {
         let lines: Vec<&[u8]> = source.content.split(|&byte| byte == b'\n').collect();
-        let symbols = source.record.symbols.iter().enumerate();
-        looks.extend(
-            symbols.filter(|(_, symbol)| counts(symbol)).map(|(at, symbol)| look(source, at, symbol, &lines, task)),
-        );
+        let tests = test_modules(&source.record.symbols, &lines);
+        let symbols = source.record.symbols.iter().enumerate().filter(|(_, symbol)| counts(symbol));
+        looks.extend(symbols.map(|(at, symbol)| {
+            let mut found = look(source, at, symbol, &lines, task);
+            found.look.is_in_tests =
+                tests.iter().any(|span| span.holds(symbol.lines.first)) || is_marked_test(symbol, &lines);
+            found
+        }));
     }
     let all = looks.len();
     let weights: Vec<f32> = (0..task.terms.len())
@@ -135,11 +148,22 @@ pub fn rank_definitions(
     weights: &ContextWeights,
     most: usize,
 ) -> Vec<RankedDefinition> {
+    let mut wants_tests = false;
+    for word in TEST_WORDS {
+        each_word(word.as_bytes(), &mut |term, _| {
+            wants_tests |= task.terms.binary_search_by_key(&term, |query| query.term).is_ok();
+        });
+    }
     let mut ranked: Vec<RankedDefinition> = definition_looks(sources, task)
         .into_iter()
-        .map(|DefinitionLook { file, symbol, signals, is_named }| {
+        .map(|DefinitionLook { file, symbol, signals, is_named, is_in_tests }| {
             let learned: f32 = weights.definitions.iter().zip(&signals).map(|(weight, signal)| weight * signal).sum();
-            RankedDefinition { file, symbol, score: if is_named { NAMED + learned } else { learned } }
+            let score = match (is_named, is_in_tests && !wants_tests) {
+                (true, _) => NAMED + learned,
+                (false, true) => learned - AMONG_TESTS,
+                (false, false) => learned,
+            };
+            RankedDefinition { file, symbol, score }
         })
         .collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then((a.file, a.symbol).cmp(&(b.file, b.symbol))));
@@ -150,6 +174,30 @@ pub fn rank_definitions(
 #[expect(clippy::cast_precision_loss, reason = "counts of definitions and lines are far below 2²⁴")]
 fn real(count: usize) -> f32 {
     count as f32
+}
+
+/// The modules of a source that hold tests: they are marked so, or called so.
+fn test_modules(symbols: &[CodeSymbol], lines: &[&[u8]]) -> Vec<LineSpan> {
+    let is_of_tests = |symbol: &&CodeSymbol| {
+        symbol.kind == SymbolKind::Module && (TEST_MODULES.contains(&&*symbol.name) || is_marked_test(symbol, lines))
+    };
+    symbols.iter().filter(is_of_tests).map(|symbol| symbol.lines).collect()
+}
+
+/// Whether an attribute says of a definition that it is a test, or compiled for tests alone: `#[test]`, `#[tokio::test(…)]`,
+/// `#[cfg(test)]`.
+fn is_marked_test(symbol: &CodeSymbol, lines: &[&[u8]]) -> bool {
+    (symbol.lines.first..=symbol.signature_line).filter_map(|number| line_of(lines, number)).any(|line| {
+        let Some(attribute) = line.trim_ascii().strip_prefix(b"#[") else { return false };
+        let end = attribute.iter().position(|byte| matches!(byte, b'(' | b']' | b' ')).unwrap_or(attribute.len());
+        let (path, rest) = attribute.split_at(end);
+        path.ends_with(b"test") || (path == b"cfg" && rest.starts_with(b"(test)"))
+    })
+}
+
+/// A line, counted from 1.
+fn line_of<'c>(lines: &[&'c [u8]], number: u32) -> Option<&'c [u8]> {
+    usize::try_from(number.checked_sub(1)?).ok().and_then(|at| lines.get(at)).copied()
 }
 
 /// What holds others is shown by its members.
@@ -183,9 +231,9 @@ fn look(
         }
     });
     for number in symbol.lines.first..=symbol.lines.last {
-        let line = usize::try_from(number.saturating_sub(1)).ok().and_then(|at| lines.get(at));
+        let line = line_of(lines, number);
         let worth = if number <= symbol.signature_line { IN_HEAD } else { 1.0 };
-        each_word(line.copied().unwrap_or_default(), &mut |term, _| {
+        each_word(line.unwrap_or_default(), &mut |term, _| {
             if let Some((all, _)) = place(term).and_then(|number| counts.get_mut(number)) {
                 *all += worth;
             }
@@ -202,7 +250,11 @@ fn look(
         libm::logf(1.0 + lines) / LOG_SIZE,
         f32::from(u8::from(symbol.kind.runs())),
     ];
-    WordLook { look: DefinitionLook { file: source.file, symbol: at, signals, is_named }, counts, lines }
+    WordLook {
+        look: DefinitionLook { file: source.file, symbol: at, signals, is_named, is_in_tests: false },
+        counts,
+        lines,
+    }
 }
 
 #[cfg(test)]
@@ -234,5 +286,38 @@ mod tests {
         assert_eq!(first("the buffer isn't written", &[]), Some(1));
         assert_eq!(first("headers are parsed wrongly", &[6]), Some(1), "a line that is named decides");
         assert_eq!(first("call `flush` later, header", &[]), Some(1));
+    }
+
+    #[test]
+    fn what_stands_in_tests_comes_last_unless_they_are_asked_for() {
+        let content = b"fn read(text) {\n  parse(text)\n}\n\n#[cfg(test)]\nmod checks {\n  #[tokio::test(flavor = \"one\")]\n  \
+                        fn invalid_json() {\n    invalid json\n  }\n  fn json() {\n  }\n}\n#[testing]\nfn other() {\n}\n";
+        let symbol = |name: &str, kind, depth, span: (u32, u32), signature_line| CodeSymbol {
+            name: name.into(),
+            kind,
+            depth,
+            lines: LineSpan { first: span.0, last: span.1 },
+            own_line: span.0,
+            signature_line,
+        };
+        let symbols = vec![
+            symbol("read", SymbolKind::Function, 0, (1, 3), 1),
+            symbol("checks", SymbolKind::Module, 0, (5, 13), 6),
+            symbol("invalid_json", SymbolKind::Function, 1, (7, 10), 8),
+            symbol("json", SymbolKind::Function, 1, (11, 12), 11),
+            symbol("other", SymbolKind::Function, 0, (14, 16), 15),
+        ];
+        let record = FileRecord { symbols, ..FileRecord::new(content, CommentStyle::Slashes, Vec::new(), Vec::new()) };
+        let ranked = |task: &str| -> Vec<usize> {
+            let source = DefinitionSource { file: 0, probability: 0.5, record: &record, content, lines: &[] };
+            let weights = ContextWeights::shipped().expect("a test of the weights reads them");
+            let ranked = rank_definitions(&[source], &ContextTask::new(task), &weights, 10);
+            ranked.iter().map(|ranked| ranked.symbol).collect()
+        };
+        let plain = ranked("invalid json is accepted");
+        assert_eq!(plain.iter().take(2).copied().max(), Some(4), "{plain:?}: `#[testing]` marks no test");
+        assert_eq!(plain.get(2), Some(&2), "{plain:?}");
+        assert_eq!(ranked("the test of invalid json fails").first(), Some(&2));
+        assert_eq!(ranked("`invalid_json` hangs").first(), Some(&2), "a name that is written decides");
     }
 }
