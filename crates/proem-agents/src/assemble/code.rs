@@ -21,6 +21,8 @@ const WHOLE_BYTES: usize = 64 * 1024;
 const LONG_LINES: usize = 90;
 /// Lines shown on each side of a place in what is longer, or in no definition.
 const AROUND: usize = 14;
+/// The most places that are shown within one long definition.
+const MAX_WITHIN: usize = 2;
 /// The most lines of all parts of one file.
 const MAX_PART_LINES: usize = 260;
 /// The most definitions of which parts are made.
@@ -119,7 +121,7 @@ fn parts(lines: &[&str], definitions: &[Definition], places: &[LineSpan], task: 
     let found;
     let has_fitting = definitions.iter().any(|definition| definition.rank.is_some());
     let places = if places.is_empty() && !has_fitting {
-        found = lines_about(lines, task);
+        found = lines_about(lines, all, task);
         &found
     } else {
         places
@@ -145,7 +147,10 @@ fn parts(lines: &[&str], definitions: &[Definition], places: &[LineSpan], task: 
         }
         chosen.push(definition.signature);
         let begins = LineSpan { first: definition.lines.first, last: definition.lines.first };
-        chosen.push(around(place.unwrap_or(begins), definition.lines));
+        let within = place.map_or_else(|| lines_about(lines, definition.lines, task), |place| vec![place]);
+        // It begins with what it needs; what the task is about may stand hundreds of lines behind that.
+        let within = if within.is_empty() { vec![begins] } else { within };
+        chosen.extend(within.into_iter().take(MAX_WITHIN).map(|place| around(place, definition.lines)));
     }
     if chosen.is_empty() {
         return BTreeSet::new();
@@ -184,15 +189,17 @@ fn merged(chosen: &[LineSpan], end: usize) -> BTreeSet<LineSpan> {
     spans.into_iter().collect()
 }
 
-/// Up to three lines that hold most of the task's words.
-fn lines_about(lines: &[&str], task: &str) -> Vec<LineSpan> {
+/// Up to three of these lines that hold most of the task's words.
+fn lines_about(lines: &[&str], within: LineSpan, task: &str) -> Vec<LineSpan> {
     let wanted: BTreeSet<String> = words(task).filter(|word| word.chars().count() >= SHORTEST_WORD).collect();
     if wanted.is_empty() {
         return Vec::new();
     }
     let score = |line: &&str| words(line).filter(|word| wanted.contains(word)).collect::<BTreeSet<_>>().len();
-    let mut scored: Vec<(usize, usize)> =
-        (1..).zip(lines).map(|(number, line)| (score(line), number)).filter(|(score, _)| *score > 0).collect();
+    let mut scored: Vec<(usize, usize)> = numbered_lines(lines, within)
+        .map(|(number, line)| (score(line), number))
+        .filter(|(score, _)| *score > 0)
+        .collect();
     scored.sort_by(|(a, one), (b, other)| b.cmp(a).then(one.cmp(other)));
     let mut found: Vec<LineSpan> = Vec::new();
     for (_, line) in scored {
@@ -207,14 +214,18 @@ fn lines_about(lines: &[&str], task: &str) -> Vec<LineSpan> {
     found
 }
 
+/// Lines of a span with their numbers.
+fn numbered_lines<'l>(lines: &'l [&'l str], span: LineSpan) -> impl Iterator<Item = (usize, &'l &'l str)> {
+    (span.first..).zip(lines.iter().skip(span.first.saturating_sub(1)).take(span.count()))
+}
+
 /// Lines with their numbers; between them what is not shown.
 fn numbered(lines: &[&str], shown: &BTreeSet<LineSpan>, definitions: &[Definition]) -> String {
     let mut out = String::new();
     let mut next = 1usize;
     for span in shown {
         elision(next, span.first.saturating_sub(1), definitions, &mut out);
-        let inside = lines.iter().skip(span.first.saturating_sub(1)).take(span.count());
-        for (number, line) in (span.first..).zip(inside) {
+        for (number, line) in numbered_lines(lines, *span) {
             out.push_str(&format!("{number}\t"));
             push_line(line, &mut out);
         }
@@ -348,6 +359,24 @@ mod tests {
         let parts = renderings(&text, &[definition(1, 400)], &[span(300, 300)], "").parts.unwrap();
         assert!(parts.starts_with("1\tline 1\n[284 lines not shown]\n286\t"), "{parts}");
         assert!(parts.ends_with("314\tline 314\n[86 lines not shown]\n"), "{parts}");
+    }
+
+    #[test]
+    fn within_a_long_definition_lines_with_the_tasks_words_are_shown() {
+        let text: String =
+            (1..=400).map(|n| if n == 320 { "restart(env)\n".to_owned() } else { format!("line {n}\n") }).collect();
+        let fitting = |task: &str| {
+            let long = Definition { rank: Some(0), ..definition(1, 400) };
+            renderings(&text, &[long], &[], task).parts.unwrap()
+        };
+        let parts = fitting("restart when the env changes");
+        assert!(parts.starts_with("1\tline 1\n[304 lines not shown]\n306\t"), "{parts}");
+        assert!(parts.contains("320\trestart(env)\n") && parts.ends_with("[66 lines not shown]\n"), "{parts}");
+        let begins = fitting("nothing of this");
+        assert!(
+            begins.starts_with("1\tline 1\n2\tline 2\n") && begins.ends_with("[385 lines not shown]\n"),
+            "{begins}"
+        );
     }
 
     #[test]
