@@ -177,7 +177,10 @@ fn a_watcher_asks_models_on_the_same_conditions_and_slows_down_as_the_budget_say
 
 #[test]
 fn a_watcher_that_is_told_to_end_breaks_its_calls_off_and_leaves_their_signals_open() {
-    let server = start(vec![Reply::text("late").delayed(NEVER)]);
+    let probe = start(Vec::new());
+    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let replies = [Reply::text("late").delayed(NEVER)].into_iter().chain(answers(&id)).collect();
+    let server = start(replies);
     let Some(fixture) = inbox(&server, "") else { return };
     let watching = Watching::new(&fixture, &[]);
     assert!(server.arrived(1, Duration::from_secs(60)));
@@ -186,4 +189,9 @@ fn a_watcher_that_is_told_to_end_breaks_its_calls_off_and_leaves_their_signals_o
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("the calls were broken off") && said.contains("\"ended\""), "{said}");
     assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "open": 1 }));
+    // What a person broke off is nobody's answer: models are asked anew.
+    let done = fixture.proem(&["triage", "run", "inbox/one.json", "--json"]);
+    assert_eq!(done.json()["signals"][0]["outcome"], "drafted", "{}", done.transcript());
+    assert!(!done.stderr().contains("a cycle broke off behind its calls"), "{}", done.stderr());
+    assert_eq!((server.requests().len(), sql(&fixture, "SELECT kind FROM runs").len()), (4, 2));
 }
