@@ -156,12 +156,12 @@ fn parts(lines: &[&str], definitions: &[Definition], places: &[LineSpan], task: 
         return BTreeSet::new();
     }
     // What they stand in says what they belong to; then what stands nearest to the best.
-    let around: Vec<LineSpan> = chosen
+    let outer: Vec<LineSpan> = chosen
         .iter()
         .flat_map(|span| definitions.iter().filter(|outer| outer.lines.holds(*span) && outer.lines != *span))
         .map(|outer| outer.signature)
         .collect();
-    chosen.extend(around);
+    chosen.extend(outer);
     let first = chosen.first().map_or(1, |span| span.first);
     let mut neighbours: Vec<LineSpan> = definitions.iter().map(|definition| definition.signature).collect();
     neighbours.sort_by_key(|span| (span.first.abs_diff(first), span.first));

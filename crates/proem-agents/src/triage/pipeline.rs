@@ -40,7 +40,7 @@ use super::{SanitisedSignal, SignalClassification, answer::ModelProposals};
 
 pub use self::{
     asking::{StagePrompt, prepare_stage},
-    findings::{StageExchange, StageRemark, StageTrace, ToolTally},
+    findings::{StageExchange, StageRemark, StageTally, StageTrace, ToolTally},
     situation::{PastSituation, SituationQuery, most_alike},
     stage::{PipelineLimits, PipelineModel, PipelineStage, StageLimits},
     terms::{EarlierAction, PipelineSubject, PipelineTerms, StageAsker, StageSignal, StageSubject, SubjectPolicy},
@@ -61,6 +61,8 @@ pub struct PipelineEnd {
     pub ways: Vec<Vec<StageTrace>>,
     /// How often each tool was called, by name.
     pub tools: BTreeMap<&'static str, ToolTally>,
+    /// What became of the signals that each stage was answered about.
+    pub stages: BTreeMap<PipelineStage, StageTally>,
     /// Every call, in order.
     pub exchanges: Vec<StageExchange>,
     /// Why nobody was asked any more, if so.
@@ -407,6 +409,7 @@ impl<'t> Pipeline<'t> {
             remarks: self.findings.remarks.iter().copied().collect(),
             ways: self.findings.ways.clone(),
             tools: self.findings.tools.clone(),
+            stages: self.findings.stages.clone(),
             exchanges: self.state.exchanges.iter().map(|over| over.exchange.clone()).collect(),
             stopped: self.state.stopped,
             notes: notes.collect(),

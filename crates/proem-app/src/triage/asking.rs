@@ -90,6 +90,7 @@ impl AskedCycle {
     pub(super) fn tell(&self, report: &mut CycleReport) {
         report.runs.extend(self.run.clone());
         report.tools.clone_from(&self.end.tools);
+        report.stages.clone_from(&self.end.stages);
         let ids = self.about.iter().map(|about| about.id.clone());
         report.ways.extend(ids.zip(self.end.ways.iter().cloned()));
         report.problems.extend(self.end.notes.iter().cloned());

@@ -12,7 +12,7 @@ use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::FallbackReason;
 use proem_runtime::records::{ResumeIdentity, replay};
 use proem_store::query::{RunDetail, RunScope, RunState, RunsWanted};
-use proem_store::record::{Replayable, SignalStanding};
+use proem_store::record::Replayable;
 
 use super::asking::{AskedCycle, AskingTerms, nobody};
 use super::desk::TriageDesk;
@@ -61,13 +61,18 @@ impl TriageDesk<'_> {
         // What a record lacks or has of another version is no fault of this cycle's: models are asked anew.
         let Ok((run, None)) = TriageRun::recorded(&record).await else { return Ok(None) };
         let about: Vec<SignalRevision> = run.subject().signals.iter().map(SignalRevision::from).collect();
-        let mut open = store.signals_named(&self.desk.owner, &about).await?;
-        open.retain(|row| row.standing == SignalStanding::Open);
-        if about.is_empty() || open.len() != about.len() {
+        if about.is_empty() || self.still_open(&about).await?.is_none() {
             return Ok(None);
         }
         let id = last.id.short().to_owned();
         let found = match last.state {
+            // One that goes on is held to today's rules by its seal, and to the rest by its agent.
+            RunState::Ended(_)
+                if run.access().guarding.rules != self.desk.guarding.rules || !run.is_held_to_the_same(project)? =>
+            {
+                notes.push(anew(&format!("run {id} was held to other rules")).into());
+                None
+            }
             RunState::Ended(_) => {
                 self.recorded_end(&detail, &run).await?.map(|end| AskedCycle::recorded(about, end, id.clone()))
             }
@@ -112,7 +117,6 @@ impl TriageDesk<'_> {
     ) -> Result<Option<AskedCycle>, Error> {
         let project = self.desk.project;
         let read = ReadBack { run: Box::new(run.costing_at_most(asking.options.most)), changed: None };
-        let anew = |why: &Error| format!("{why}; its signals are asked about anew");
         // Other rules, another endpoint, no key: what a run is held to has changed, and a new one is held to what is.
         let mut resumption =
             match Resumption::new(project, detail, read, project.root.as_deref().unwrap_or(Path::new(".")), &|_| {}) {
@@ -135,4 +139,9 @@ impl TriageDesk<'_> {
         notes.extend(resumption.end().await);
         asked
     }
+}
+
+/// Says why a run is not gone on with.
+fn anew(why: &dyn std::fmt::Display) -> String {
+    format!("{why}; its signals are asked about anew")
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_agents::screen::Screening;
 use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
-use proem_agents::triage::pipeline::{StageTrace, ToolTally};
+use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
 use proem_agents::triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
@@ -79,6 +79,8 @@ pub struct CycleReport {
     pub ways: Vec<(String, Vec<StageTrace>)>,
     /// How often models called each tool, and how often that was taken.
     pub tools: BTreeMap<&'static str, ToolTally>,
+    /// What became of the signals that each stage was answered about.
+    pub stages: BTreeMap<PipelineStage, StageTally>,
     /// Signals that are suspected, by rules or by a model.
     pub suspected: u64,
     /// Where on the ladder of its budget triage stood; `None` where no model may be asked.
@@ -131,6 +133,10 @@ impl CycleReport {
         self.ways.extend(other.ways);
         for (tool, tally) in other.tools {
             let known = self.tools.entry(tool).or_default();
+            *known = known.and(tally);
+        }
+        for (stage, tally) in other.stages {
+            let known = self.stages.entry(stage).or_default();
             *known = known.and(tally);
         }
         self.suspected = self.suspected.saturating_add(other.suspected);
@@ -218,21 +224,23 @@ impl TriageDesk<'_> {
     /// The same; `None` if its signals are no longer open.
     pub(super) async fn cycle_of(&self, asked: &AskedCycle) -> Result<Option<CycleReport>, Error> {
         for _ in 0..=TRIES {
-            let mut open = if self.is_active() {
-                self.desk.store.signals_named(&self.desk.owner, &asked.about).await?
-            } else {
-                Vec::new()
-            };
-            open.retain(|row| row.standing == SignalStanding::Open);
-            if open.len() != asked.about.len() {
-                return Ok(None);
-            }
+            let Some(open) = self.still_open(&asked.about).await? else { return Ok(None) };
             // The order in which they came is that of the run.
             if let Some(done) = self.cycle(&self.read(open)?, when::now(), Some(asked)).await? {
                 return Ok(Some(done));
             }
         }
         Err(overtaken())
+    }
+
+    /// These signals, if all of them are open in this revision and the project is active.
+    pub(super) async fn still_open(&self, about: &[SignalRevision]) -> Result<Option<Vec<SignalRow>>, Error> {
+        if !self.is_active() {
+            return Ok(None);
+        }
+        let mut open = self.desk.store.signals_named(&self.desk.owner, about).await?;
+        open.retain(|row| row.standing == SignalStanding::Open);
+        Ok((open.len() == about.len()).then_some(open))
     }
 
     /// Signals of the records with what of them may go on.
@@ -537,6 +545,7 @@ fn counts(plan: &CyclePlan, report: &CycleReport) -> Json {
     let of = |word: &str| plan.outcomes.iter().filter(|outcome| outcome.kind.as_str() == word).count();
     let tools = report.tools.iter();
     let tools = tools.map(|(tool, tally)| (*tool, json!({ "calls": tally.calls, "taken": tally.taken })));
+    let stages = report.stages.iter().map(|(stage, tally)| (stage.as_str(), stage_counts(*stage, *tally)));
     let changes: usize = plan.changes.iter().map(|change| change.entry.changes.len()).sum();
     json!({
         "signals": plan.outcomes.len(),
@@ -550,6 +559,17 @@ fn counts(plan: &CyclePlan, report: &CycleReport) -> Json {
         "questions": report.questions.len(),
         "suspected": report.suspected,
         "tools": tools.collect::<BTreeMap<_, _>>(),
+        "stages": stages.collect::<BTreeMap<_, _>>(),
         "degraded": plan.outcomes.iter().all(|outcome| outcome.is_degraded),
     })
+}
+
+/// What a stage counted, as far as it can: one alone looks for attacks, and two can ask a person.
+fn stage_counts(stage: PipelineStage, tally: StageTally) -> Json {
+    let StageTally { signals, suspected, escalated } = tally;
+    match stage {
+        PipelineStage::Sanitise => json!({ "signals": signals, "suspected": suspected }),
+        PipelineStage::Classify | PipelineStage::Reasoning => json!({ "signals": signals, "escalated": escalated }),
+        PipelineStage::ArtefactUpdate => json!({ "signals": signals }),
+    }
 }

@@ -267,6 +267,15 @@ impl TriageRun {
         Self { most, ..self }
     }
 
+    /// Whether the project's file and the policy are what they were. What was admitted under others is not acted on.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be read.
+    pub(super) fn is_held_to_the_same(&self, project: &OpenProject) -> Result<bool, Error> {
+        Ok(charter::text(project)? == self.subject.charter_text && policy::texts(project)? == self.subject.policy)
+    }
+
     /// What it is about.
     #[must_use]
     pub const fn subject(&self) -> &PipelineSubject {
@@ -498,6 +507,9 @@ impl AgentRun for TriageRun {
     }
 
     fn renew(&mut self, today: &Today<'_>) -> Result<(), Message> {
+        if !self.is_held_to_the_same(today.project)? {
+            return Err("the project's file or the policy was changed since".to_owned().into());
+        }
         for other in &mut self.access.also {
             let environment = Environment::inherited();
             other.endpoint = calling::located(&today.project.config, &other.endpoint.name, &environment)?;

@@ -49,6 +49,10 @@ pub struct StageShare {
     pub share: CountedFigure,
     /// The share that it was planned to have.
     pub planned: f64,
+    /// Signals that its model suspects, over those that it was answered about; unknown of a stage that looks for no attacks.
+    pub threat_rate: CountedFigure,
+    /// Signals that a person is to decide about by its answers, over the same; unknown of a stage that asks no person.
+    pub escalation_rate: CountedFigure,
 }
 
 /// How often what a tool was called with was taken.
@@ -70,22 +74,27 @@ impl TriageMonitoring {
             own.map(|group| group.calls).sum::<u64>()
         };
         let all: u64 = PLANNED.iter().map(|(stage, _)| calls(*stage)).sum();
-        let stages = PLANNED.iter().map(|(stage, planned)| StageShare {
-            stage: stage.as_str(),
-            calls: calls(*stage),
-            share: share(calls(*stage), all),
-            planned: *planned,
-        });
         let number = |counts: &Json, name: &str| counts.get(name).and_then(Json::as_u64);
         // A cycle of a version that did not count this says nothing about it.
-        let rate = |name: &str| {
-            let known =
-                cycles.iter().filter_map(|cycle| number(&cycle.counts, name).zip(number(&cycle.counts, "signals")));
+        let rate = |place: &str, name: &str| {
+            let counts = cycles.iter().filter_map(|cycle| cycle.counts.pointer(place));
+            let known = counts.filter_map(|counts| number(counts, name).zip(number(counts, "signals")));
             let (part, whole) = known.fold((0_u64, 0_u64), |(part, whole), (some, signals)| {
                 (part.saturating_add(some), whole.saturating_add(signals))
             });
             share(part, whole)
         };
+        let stages = PLANNED.iter().map(|(stage, planned)| {
+            let place = format!("/stages/{}", stage.as_str());
+            StageShare {
+                stage: stage.as_str(),
+                calls: calls(*stage),
+                share: share(calls(*stage), all),
+                planned: *planned,
+                threat_rate: rate(&place, "suspected"),
+                escalation_rate: rate(&place, "escalated"),
+            }
+        });
         let mut tools: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for (tool, counts) in cycles.iter().filter_map(|cycle| cycle.counts.get("tools")?.as_object()).flatten() {
             let known = tools.entry(tool.clone()).or_default();
@@ -114,8 +123,8 @@ impl TriageMonitoring {
                 .collect(),
             planned_cost,
             cycles: u64::try_from(counted).unwrap_or(u64::MAX),
-            threat_rate: rate("suspected"),
-            escalation_rate: rate("questions"),
+            threat_rate: rate("", "suspected"),
+            escalation_rate: rate("", "questions"),
         }
     }
 }
@@ -153,7 +162,8 @@ mod tests {
         ];
         let cycles = [
             cycle(json!({ "signals": 4, "questions": 1, "suspected": 2,
-                "tools": { "classify_signal": { "calls": 4, "taken": 3 } } })),
+                "tools": { "classify_signal": { "calls": 4, "taken": 3 } },
+                "stages": { "sanitise": { "signals": 4, "suspected": 1 }, "classify": { "signals": 4, "escalated": 2 } } })),
             cycle(json!({ "signals": 6, "questions": 1 })),
             cycle(Json::Null),
         ];
@@ -162,6 +172,12 @@ mod tests {
         assert_eq!(shares, [(4, Some(0.5), 8), (4, Some(0.5), 8), (0, Some(0.0), 8), (0, Some(0.0), 8)]);
         let of = |figure: CountedFigure| (figure.value, figure.n);
         assert_eq!((of(found.threat_rate), of(found.escalation_rate)), ((Some(0.5), 4), (Some(0.2), 10)));
+        let rates = found.stages.iter().map(|stage| (of(stage.threat_rate), of(stage.escalation_rate)));
+        let unknown = (None, 0);
+        assert_eq!(
+            rates.take(3).collect::<Vec<_>>(),
+            [((Some(0.25), 4), unknown), (unknown, (Some(0.5), 4)), (unknown, unknown)]
+        );
         assert_eq!((found.cycles, found.planned_cost.value), (2, None));
         assert_eq!(of(found.tools[0].taken), (Some(0.75), 4));
         let dear = |stage: PipelineStage, cost, n| RunGroup {

@@ -119,9 +119,16 @@ fn page(found: &Statistics, whose: &str, since: &str, today: &str) -> String {
 fn monitoring(triage: &TriageMonitoring) -> String {
     let n = |figure: CountedFigure| styled(DIM, &format!("n={}", ui::short(figure.n)));
     let mut out = format!("\n{}, each beside the share it was planned to have\n", styled(BOLD, "calls by stage"));
-    for StageShare { stage, calls, share, planned } in &triage.stages {
+    for StageShare { stage, calls, share, planned, threat_rate, escalation_rate } in &triage.stages {
         let planned = planned * 100.0;
-        out.push_str(&format!("  {stage:16}{calls:>8}{:>10}  planned {planned:.0}% {}\n", percent(*share), n(*share)));
+        out.push_str(&format!("  {stage:16}{calls:>8}{:>10}  planned {planned:.0}% {}", percent(*share), n(*share)));
+        for (words, rate) in [("suspected", threat_rate), ("for a person", escalation_rate)] {
+            // A stage that can't say so has no such figure.
+            if rate.n > 0 {
+                out.push_str(&format!("  {words} {} {}", percent(*rate), n(*rate)));
+            }
+        }
+        out.push('\n');
     }
     let cost = triage.planned_cost;
     out.push_str(&format!("  {:16}{:>18} {}\n", "100 as planned", dollars(cost), n(cost)));

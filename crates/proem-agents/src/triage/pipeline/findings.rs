@@ -78,6 +78,29 @@ impl ToolTally {
     }
 }
 
+/// What became of the signals that a stage was answered about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StageTally {
+    /// Signals of answers that met their contract.
+    pub signals: u64,
+    /// Those that the model suspects.
+    pub suspected: u64,
+    /// Those that a person is to decide about.
+    pub escalated: u64,
+}
+
+impl StageTally {
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            signals: self.signals.saturating_add(other.signals),
+            suspected: self.suspected.saturating_add(other.suspected),
+            escalated: self.escalated.saturating_add(other.escalated),
+        }
+    }
+}
+
 /// What is known of signals.
 #[derive(Debug)]
 pub(super) struct Findings<'t> {
@@ -91,6 +114,9 @@ pub(super) struct Findings<'t> {
     pub(super) remarks: BTreeSet<StageRemark>,
     pub(super) ways: Vec<Vec<StageTrace>>,
     pub(super) tools: BTreeMap<&'static str, ToolTally>,
+    pub(super) stages: BTreeMap<PipelineStage, StageTally>,
+    /// Signals that a person is to decide about, by who says so.
+    escalated: BTreeSet<(PipelineStage, usize)>,
 }
 
 impl<'t> Findings<'t> {
@@ -113,6 +139,8 @@ impl<'t> Findings<'t> {
             proposals: ModelProposals::default(),
             remarks: BTreeSet::new(),
             tools: BTreeMap::new(),
+            stages: BTreeMap::new(),
+            escalated: BTreeSet::new(),
         }
     }
 
@@ -232,6 +260,8 @@ impl<'t> Findings<'t> {
     pub(super) fn take(&mut self, exchange: &StageExchange) {
         let ExchangeEnd::Answered { value } = &exchange.outcome.ended else { return };
         let calls = stage_calls(value);
+        let signals = u64::try_from(exchange.members.len()).unwrap_or(u64::MAX);
+        self.tally_stage(exchange.stage, StageTally { signals, ..StageTally::default() });
         match exchange.stage {
             PipelineStage::Sanitise => self.take_sanitised(exchange, &calls),
             PipelineStage::Classify | PipelineStage::Reasoning => {
@@ -239,6 +269,17 @@ impl<'t> Findings<'t> {
                 self.take_proposals(exchange, &calls);
             }
             PipelineStage::ArtefactUpdate => self.take_proposals(exchange, &calls),
+        }
+    }
+
+    fn tally_stage(&mut self, stage: PipelineStage, more: StageTally) {
+        let known = self.stages.entry(stage).or_default();
+        *known = known.and(more);
+    }
+
+    fn escalated(&mut self, stage: PipelineStage, place: usize) {
+        if self.escalated.insert((stage, place)) {
+            self.tally_stage(stage, StageTally { escalated: 1, ..StageTally::default() });
         }
     }
 
@@ -298,6 +339,7 @@ impl<'t> Findings<'t> {
             }
             if let Some(signal) = self.sanitised.get_mut(*place).filter(|_| sanitation.is_suspected) {
                 *signal = signal.clone().suspected();
+                self.tally_stage(exchange.stage, StageTally { suspected: 1, ..StageTally::default() });
             }
             if let Some(content) = self.contents.get_mut(*place) {
                 *content = sanitation.content;
@@ -333,6 +375,9 @@ impl<'t> Findings<'t> {
                 answer.category.as_str(),
                 answer.recommended_action.as_str()
             );
+            if answer.recommended_action == RecommendedAction::Escalate {
+                self.escalated(exchange.stage, *place);
+            }
             let why = Untrusted::new(said.action_rationale.clone(), call.arguments.label().clone());
             if let Some(known) = self.told.get_mut(*place) {
                 *known = Some(told);
@@ -362,6 +407,7 @@ impl<'t> Findings<'t> {
                 Ok(remarks) => remarks.iter().for_each(|remark| self.remark(stage, None, *remark)),
                 Err(remark) => self.remark(stage, None, *remark),
             }
+            let asks = call.tool == StageTool::Escalate && taken.is_ok();
             let came = match taken {
                 Ok(_) => format!("{} {}", exchange.model.as_str(), taken_words(call.tool)),
                 Err(remark) => format!("an answer was not taken: {}", remark.in_words()),
@@ -369,6 +415,9 @@ impl<'t> Findings<'t> {
             for place in exchange.members.clone() {
                 if self.id(place).is_some_and(|id| call.names_among(&id)) || exchange.members.len() == 1 {
                     self.came(exchange, place, &came, None);
+                    if asks {
+                        self.escalated(stage, place);
+                    }
                 }
             }
         }

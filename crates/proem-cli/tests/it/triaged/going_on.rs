@@ -91,6 +91,36 @@ fn answers_of_a_cycle_that_could_not_be_written_are_used_by_the_next() {
     assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions"), ["1"]);
 }
 
+/// Answers that were admitted under other rules are not acted on, and a run that was killed doesn't go on under them.
+#[test]
+fn answers_under_other_rules_are_asked_for_anew() {
+    let policy = include_str!("../../../../proem-engine/data/policy.toml");
+    let verdicts = include_str!("../../../../proem-guard/data/verdicts.tsv");
+    for (file, text) in [("policy.toml", policy), ("guard/verdicts.tsv", verdicts)] {
+        let probe = start(Vec::new());
+        let Some((_, id)) = one_comment("tactical", &probe) else { return };
+        let server = start(answers(&id).into_iter().chain(answers(&id)).collect());
+        let Some((mut fixture, _)) = one_comment("tactical", &server) else { return };
+        fixture.set("PROEM_FAILPOINT", "fail:finish-cycle");
+        assert_eq!(run(&fixture, &["--json"]).code(), 3);
+        fixture.set("PROEM_FAILPOINT", "");
+        fixture.configure(file, &format!("{text}# the same, and other bytes\n"));
+        let done = run(&fixture, &["--json"]);
+        assert_eq!(done.json()["signals"][0]["outcome"], "drafted", "{}", done.transcript());
+        assert!(
+            done.stderr().contains("was held to other rules; its signals are asked about anew"),
+            "{}",
+            done.stderr()
+        );
+        assert_eq!(server.requests().len(), 6, "{file}");
+    }
+    let Some((fixture, _server)) = killed() else { return };
+    fixture.configure("policy.toml", &format!("{policy}# the same, and other bytes\n"));
+    let resumed = fixture.proem(&["runs", "resume", "last"]);
+    assert_eq!(resumed.code(), 2, "{}", resumed.transcript());
+    assert!(resumed.stderr().contains("the project's file or the policy was changed since"), "{}", resumed.stderr());
+}
+
 #[test]
 fn a_run_whose_signals_were_handled_meanwhile_does_nothing() {
     let Some((fixture, _server)) = killed() else { return };

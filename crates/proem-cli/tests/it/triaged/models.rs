@@ -141,6 +141,13 @@ fn figures_of_triage_say_how_many_values_they_are_of() {
         assert_eq!((&of(&stage["share"]), &stage["planned"]), (&(share.clone(), 3), &json!(planned)), "{stage}");
         assert_eq!(stage["calls"], calls, "{stage}");
     }
+    let rates = |name: &str| {
+        figures["triage"]["stages"].as_array().unwrap().iter().map(|stage| of(&stage[name])).collect::<Vec<_>>()
+    };
+    let unknown = (Json::Null, 0);
+    // The model cut a line, and so suspects the text; it leaves nothing to a person.
+    assert_eq!(rates("threatRate"), [(json!(1.0), 1), unknown.clone(), unknown.clone(), unknown.clone()]);
+    assert_eq!(rates("escalationRate"), [unknown.clone(), (json!(0.0), 1), (json!(0.0), 1), unknown]);
     assert_eq!(of(&figures["triage"]["escalationRate"]), (json!(0.0), 1));
     assert_eq!(of(&figures["triage"]["threatRate"]).1, 1);
     let tools: Vec<&str> =
@@ -151,7 +158,7 @@ fn figures_of_triage_say_how_many_values_they_are_of() {
     assert_eq!(prompts, [(json!(100.0), 1), (json!(100.0), 1), (json!(100.0), 1)], "{figures}");
     assert_eq!(of(&figures["all"]["threatRate"]).1, 1, "{}", figures["all"]);
     let page = fixture.proem(&["stats", "--agent", "triage"]);
-    assert!(page.answer().contains("planned 35% n=3"), "{}", page.transcript());
+    assert!(page.answer().contains("planned 35% n=3  suspected 100.0% n=1"), "{}", page.transcript());
     assert_eq!(fixture.proem(&["stats", "--agent", "risk", "--json"]).json()["all"]["runs"], 0);
 }
 
