@@ -23,6 +23,7 @@ pub mod normalise;
 pub mod output;
 mod past;
 pub mod status;
+mod tape;
 pub mod watch;
 
 pub use self::asking::{AskedCycle, AskingTerms};

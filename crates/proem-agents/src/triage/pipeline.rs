@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::{
     Error, ErrorKind,
-    call::FailureKind,
+    call::{CallFailure, FailureKind},
     report::Report,
     run::{EffectId, Event, EventKind, Exchange, ExchangeEnd, FallbackReason, Machine, Outcome, Step, Time},
 };
@@ -337,6 +337,7 @@ impl<'t> Pipeline<'t> {
         let next = outcome.attempts.last().map_or(0, |attempt| attempt.effect.0.saturating_add(1));
         self.state.effects = self.state.effects.max(next);
         let ended = outcome.ended.clone();
+        let said = outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref()).map(told);
         // What it was read as stays. The answer itself is in the record, and would be sealed anew with each later state.
         for attempt in &mut outcome.attempts {
             attempt.response = None;
@@ -346,11 +347,12 @@ impl<'t> Pipeline<'t> {
         self.findings.take(&exchange);
         self.state.exchanges.push(CallOver::new(exchange));
         let (ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because }) = ended else { return None };
-        self.failed(batch, because)
+        self.failed(batch, because, said)
     }
 
-    /// What follows from a call without an answer.
-    fn failed(&mut self, batch: StageBatch, because: FallbackReason) -> Option<PipelineStep> {
+    /// What follows from a call without an answer; `said` is what is known of its failure.
+    fn failed(&mut self, batch: StageBatch, because: FallbackReason, said: Option<String>) -> Option<PipelineStep> {
+        let why = [Some(because.in_words()), said].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let limits = self.terms.limits.of(self.state.stage);
         let what = match because {
             FallbackReason::Failed(kind) => after(kind),
@@ -371,11 +373,11 @@ impl<'t> Pipeline<'t> {
                 Some(Step::Wait { until })
             }
             AfterFailure::Retry | AfterFailure::Degrade => {
-                self.leave(batch.members, &because.in_words());
+                self.leave(batch.members, &why);
                 None
             }
             AfterFailure::Stop => {
-                self.leave(batch.members, &because.in_words());
+                self.leave(batch.members, &why);
                 self.state.stopped = Some(because);
                 None
             }
@@ -428,6 +430,14 @@ fn said(findings: &mut Findings<'_>, left: &[LeftToRules], number: usize) {
     for left in left.iter().filter(|left| left.after == number) {
         findings.left_to_rules(left.stage, &left.members, &left.why);
     }
+}
+
+/// The most characters of what is known of a failure.
+const MOST_SAID: usize = 300;
+
+/// What is known of a failure in our words, without what the provider said.
+fn told(failure: &CallFailure) -> String {
+    failure.message.chars().take(MOST_SAID).collect()
 }
 
 fn account(report: &Report) -> Option<Json> {

@@ -23,14 +23,15 @@ use crate::records;
 use crate::records::learning::learned_before;
 use crate::records::writing::{NONE_TO_GO_ON_IN, OpenRecords, RecordChoice};
 
-/// Starts a run and drives it to its end; it is recorded where `records` are. What it asks, under the short id that
-/// is given beside, `ask` has a person answer.
+/// Starts a run and drives it to its end; it is recorded where `records` are. `place` is its place among the runs of one
+/// command, from 1. What it asks, under the short id that is given beside, `ask` has a person answer.
 ///
 /// # Errors
 ///
 /// If nothing can be sent or recorded, and those of `ask`. How asking the model went is in what came of it.
 pub async fn start<E>(
     run: &dyn AgentRun,
+    place: u32,
     records: Option<&OpenRecords>,
     mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
     stop: &CancellationToken,
@@ -42,7 +43,7 @@ where
     let from = DriveStart::Event(EventKind::Started);
     let kept = records.map(OpenRecords::kept);
     let Some(kept) = &kept else {
-        let calls = calls(run, 1)?;
+        let calls = calls(run, place)?;
         let end = {
             let world = run.world(&calls)?;
             unrecorded(&mut machine, from, &world, &bounds, async |asked| ask("", asked).await).await?
@@ -51,7 +52,7 @@ where
         return Ok(run.finish(ended, None).await?);
     };
     let recording = Recording::new(kept, &run.start(OpenRecords::id()?));
-    let calls = calls(run, 1)?.through(&recording);
+    let calls = calls(run, place)?.through(&recording);
     let end = {
         let world = run.world(&calls)?;
         let id = recording.id().short().to_owned();

@@ -12,6 +12,8 @@ use super::charter;
 use super::cycle::{CycleReport, ReadSignal};
 use super::desk::TriageDesk;
 use super::models::{KIND, TriageModelOptions, TriageRun};
+use super::tape::{CycleMoment, CycleTape};
+use crate::agents::access::unused;
 use crate::agents::{AgentRun, RunResult, running};
 use crate::effects::policy;
 use crate::error::Error;
@@ -45,6 +47,10 @@ pub(super) struct CycleModels<'m> {
     stop: &'m CancellationToken,
     /// Which models there is money for.
     mix: ModelMix,
+    /// Where moments of cycles are kept, or come from.
+    tape: CycleTape,
+    /// How many cycles have asked.
+    cycles: u32,
 }
 
 /// What models said about a cycle.
@@ -53,6 +59,8 @@ pub struct AskedCycle {
     /// The signals that it is about, in order.
     pub(super) about: Vec<SignalRevision>,
     pub(super) end: PipelineEnd,
+    /// The moment that the cycle is of, where that is not the one at which it is planned.
+    pub(super) now: Option<Time>,
     run: Option<String>,
     trouble: Option<String>,
 }
@@ -68,12 +76,12 @@ impl AskedCycle {
     fn new(about: Vec<SignalRevision>, ended: RunResult) -> Option<Self> {
         let end = ended.output.downcast::<PipelineEnd>().ok()?;
         let run = ended.run.map(|run| run.short().to_owned());
-        Some(Self { about, end: *end, run, trouble: ended.trouble })
+        Some(Self { about, end: *end, now: None, run, trouble: ended.trouble })
     }
 
     /// The same of a run of which the record alone is read, by its short id.
     pub(super) const fn recorded(about: Vec<SignalRevision>, end: PipelineEnd, run: String) -> Self {
-        Self { about, end, run: Some(run), trouble: None }
+        Self { about, end, now: None, run: Some(run), trouble: None }
     }
 
     /// The same, unless a person broke its calls off.
@@ -166,16 +174,20 @@ impl TriageDesk<'_> {
             report.join(self.cycle_of(&asked).await?.unwrap_or_default());
         }
         let AskingTerms { run, options, stop } = asking;
-        if place.stopped.is_some() {
+        let tape = CycleTape::of(&options.carriage);
+        // What was recorded costs nothing, whatever the day has cost.
+        let mix = if tape.is_replayed() { ModelMix::default() } else { place.models };
+        if place.stopped.is_some() && !tape.is_replayed() {
             report.join(self.work_with(None, progress).await?);
             return Ok(CycleReport { budget: Some(place), ..report });
         }
         let records = run.begin(self.desk.project, options, notes).await?;
-        let models = CycleModels { run, records: records.as_ref(), stop, mix: place.models };
+        let models = CycleModels { run, records: records.as_ref(), stop, mix, tape, cycles: 0 };
         let worked = self.work_with(Some(models), progress).await;
         if let Some(records) = records {
             notes.extend(records.end().await);
         }
+        notes.extend(unused(run.access().replayer()));
         report.join(worked?);
         Ok(CycleReport { budget: Some(place), ..report })
     }
@@ -193,9 +205,18 @@ impl TriageDesk<'_> {
         if !models.run.pipeline().asks() {
             return Ok(None);
         }
-        let done = running::start::<Error>(models.run, models.records, nobody, models.stop).await?;
-        let asked = AskedCycle::new(about, done);
-        asked.ok_or_else(|| Error::bug("triage failed", "its output is none of triage"))?.unless_broken_off().map(Some)
+        models.cycles = models.cycles.saturating_add(1);
+        let today = CycleMoment { now: models.run.subject().now, models: models.mix };
+        let moment = models.tape.moment(models.cycles, today)?;
+        if let Some(CycleMoment { now, models: mix }) = moment.filter(|moment| *moment != today) {
+            let subject = models.run.subject().clone();
+            models.run.about(PipelineSubject { now, mix, ..subject })?;
+        }
+        let done = running::start::<Error>(models.run, models.cycles, models.records, nobody, models.stop).await?;
+        let asked = AskedCycle::new(about, done)
+            .ok_or_else(|| Error::bug("triage failed", "its output is none of triage"))?
+            .unless_broken_off()?;
+        Ok(Some(AskedCycle { now: moment.map(|moment| moment.now), ..asked }))
     }
 }
 

@@ -290,7 +290,7 @@ impl TriageDesk<'_> {
             artefacts: &artefacts,
             actor: &actor,
             proposals,
-            now: when::now().max(self.desk.status.last_seen),
+            now: asked.and_then(|asked| asked.now).unwrap_or_else(|| when::now().max(self.desk.status.last_seen)),
         };
         let plan = plan(&members, &context);
         let suspected = u64::try_from(suspected).unwrap_or(u64::MAX);

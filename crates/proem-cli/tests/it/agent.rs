@@ -238,7 +238,7 @@ fn begin(
         let (adapting, mut notes) = (Adapting::default(), Vec::new());
         let records = base.begin(project, &adapting, RecordChoice::Needed, &mut notes).await?;
         let run = DraftAgent.prepare(base)?;
-        start_run(run.as_ref(), records.as_ref(), ask, &CancellationToken::new()).await
+        start_run(run.as_ref(), 1, records.as_ref(), ask, &CancellationToken::new()).await
     })
 }
 

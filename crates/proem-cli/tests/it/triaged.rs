@@ -7,6 +7,7 @@ mod hostile;
 mod input;
 mod killed;
 mod models;
+mod taped;
 
 use serde_json::{Value as Json, json};
 

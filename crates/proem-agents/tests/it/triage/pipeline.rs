@@ -200,7 +200,10 @@ fn a_budget_that_ends_in_the_middle_leaves_the_rest_to_the_rules() {
     assert_eq!(happened, "sanitise small 2, sanitise small 2, classify small 2, classify small 2");
     let degraded: Vec<bool> = end.classified.iter().map(|told| told.is_degraded).collect();
     assert_eq!(degraded, [false, false, true, true]);
-    assert_eq!(end.notes, ["classify: 2 signals are left to the rules: the call failed (not-booked)"]);
+    assert_eq!(
+        end.notes,
+        ["classify: 2 signals are left to the rules: the call failed (not-booked): it went wrong; look at it"]
+    );
     assert!(end.stopped.is_some());
 }
 
