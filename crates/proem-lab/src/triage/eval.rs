@@ -64,7 +64,15 @@ impl TriagedHalf {
 
     /// The same with another lexicon.
     pub(super) fn with(workspace: &Path, name: &str, lexicon: &TriageLexicon) -> Result<Self, String> {
-        let signals = half(workspace, name)?;
+        Self::of_signals(workspace, half(workspace, name)?, lexicon)
+    }
+
+    /// These signals.
+    pub(super) fn of_signals(
+        workspace: &Path,
+        signals: Vec<LabelledSignal>,
+        lexicon: &TriageLexicon,
+    ) -> Result<Self, String> {
         let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
         let policy = Policy::shipped().map_err(|error| error.to_string())?;
         let screening = Screening { guard: &guard, policy: &policy };

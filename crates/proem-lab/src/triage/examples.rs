@@ -13,9 +13,22 @@ use crate::selection::data::text;
 /// Each of so many examples stands there a second time with an attack behind it, so that attacks say nothing.
 const ATTACKED: u32 = 3;
 
-/// The examples as signals of the project.
-pub(super) fn examples(workspace: &Path) -> Result<Vec<LabelledSignal>, String> {
-    let path = workspace.join(FOLDER).join("examples.psv");
+/// The files of those who have seen neither rules nor lexicon.
+pub(super) const WRITERS: [&str; 9] =
+    ["writer-a", "writer-b", "writer-c", "writer-d", "writer-e", "writer-f", "writer-g", "writer-h", "writer-i"];
+
+/// The examples of a file as signals of the project; each of some stands there a second time with an attack behind it.
+pub(super) fn examples(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, String> {
+    read(workspace, name, ATTACKED)
+}
+
+/// The same without attacks.
+pub(super) fn plain_examples(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, String> {
+    read(workspace, name, u32::MAX)
+}
+
+fn read(workspace: &Path, name: &str, attacked: u32) -> Result<Vec<LabelledSignal>, String> {
+    let path = workspace.join(FOLDER).join(format!("{name}.psv"));
     let (file, attacks) = (text(&path)?, text(&workspace.join(FOLDER).join("attacks.txt"))?);
     let mut attacks = attacks.lines().cycle();
     let mut out = Vec::new();
@@ -24,7 +37,7 @@ pub(super) fn examples(workspace: &Path) -> Result<Vec<LabelledSignal>, String> 
             example(number, line).ok_or_else(|| format!("`{}`, line {number}: this is no example", path.display()))
         };
         out.push(read(number, line)?);
-        if let Some(attack) = attacks.next().filter(|_| number % ATTACKED == 0) {
+        if let Some(attack) = attacks.next().filter(|_| number % attacked == 0) {
             out.push(read(number, &format!("{line} {attack}"))?);
         }
     }

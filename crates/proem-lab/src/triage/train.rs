@@ -20,7 +20,7 @@ use proem_guard::{Guard, Policy};
 use proem_score::softmax::{DescentOptions, SparseExample, fit};
 
 use super::eval::{TriagedHalf, counts};
-use super::examples::examples;
+use super::examples::{WRITERS, examples, plain_examples};
 use super::labelled::{LabelledSignal, SignalLabels, half, project};
 
 /// Learns what the words of signals say, from the labelled ones that may be learned from.
@@ -51,6 +51,8 @@ const UNIT: f64 = 1_000.0;
 const LEAST: i64 = 700;
 /// The smallest weight that is written, in thousandths.
 const SMALLEST: i64 = 40;
+/// In how many signals a pair of words or the start of a word stands at least: chosen by leaving out each writer in turn.
+const LEAST_SIGNALS: usize = 3;
 const HEAD: &str = "# What words of a signal say together: a trait, a tab, and a weight for each category, in thousandths, in the\n\
 # order of `SignalCategory`. Written by `cargo lab train triage` from the labelled signals and examples in\n\
 # `crates/proem-agents/tests/it/triage/labelled` (of ours, under the licence of the workspace) and the vectors of the\n\
@@ -98,25 +100,32 @@ impl Trainer {
         for name in SETS {
             sets.push((name, half(workspace, name)?));
         }
-        sets.push(("examples", examples(workspace)?));
+        for name in ["examples"].into_iter().chain(WRITERS) {
+            sets.push((name, examples(workspace, name)?));
+        }
         let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
         let policy = Policy::shipped().map_err(|error| error.to_string())?;
         let screening = Screening { guard: &guard, policy: &policy };
         let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?;
         let project = project(workspace)?;
         let context = ClassificationContext { lexicon: &lexicon, project: &project };
-        let (mut rows, mut known) = (Vec::new(), BTreeSet::new());
+        let (mut rows, mut known) = (Vec::new(), BTreeMap::<SignalTrait, usize>::new());
         for (set, signals) in &sets {
             for (place, labelled) in signals.iter().enumerate() {
                 let sanitised = sanitise(&labelled.signal, screening);
                 let found = traits(&SignalInBatch { signal: &labelled.signal, sanitised: &sanitised }, context);
                 let found: Vec<(SignalTrait, f64)> =
                     found.each().map(|(of, share)| (of.clone(), thousandths(share))).collect();
-                known.extend(found.iter().map(|(of, _)| of.clone()));
+                for (of, _) in &found {
+                    *known.entry(of.clone()).or_default() += 1;
+                }
                 rows.push((*set, place, labelled.labels, found));
             }
         }
-        let names: Vec<SignalTrait> = known.into_iter().collect();
+        // What two signals have by chance says nothing, and there are more such pairs than words.
+        let is_kept = |of: &SignalTrait, count: usize| !matches!(of, SignalTrait::Part(_)) || count >= LEAST_SIGNALS;
+        let kept = known.into_iter().filter(|(of, count)| is_kept(of, *count));
+        let names: Vec<SignalTrait> = kept.map(|(of, _)| of).collect();
         let size = vectors.values().next().map_or(0, Vec::len);
         let example = |(set, place, labels, found): (&'static str, usize, SignalLabels, Vec<(SignalTrait, f64)>)| {
             let (mut vector, mut traits) = (vec![0.0; size], Vec::new());
@@ -193,22 +202,51 @@ impl Trainer {
         lines
     }
 
+    /// How much is right of what each writer wrote where nothing of it was learned from, or nothing of any writer.
+    fn writers(&self, workspace: &Path, are_all_out: bool) -> Result<String, String> {
+        let mut out = String::new();
+        for name in WRITERS {
+            let is_out = |set| if are_all_out { WRITERS.contains(&set) } else { set == name };
+            let of: Vec<&Example> = self.examples.iter().filter(|example| !is_out(example.set)).collect();
+            let lexicon = self.lexicon(&of)?;
+            let told = TriagedHalf::of_signals(workspace, plain_examples(workspace, name)?, &lexicon)?;
+            let [category, importance, ..] = counts(&told.signals, &told.ours());
+            _ = writeln!(out, "{name}: of {}: type {category}, importance {importance}", told.signals.len());
+        }
+        Ok(out)
+    }
+
+    fn lexicon(&self, of: &[&Example]) -> Result<TriageLexicon, String> {
+        let file: &'static str = Box::leak(self.learn(of)?.into_boxed_str());
+        let words = CategoryWeights::parse(file).map_err(|error| error.to_string())?;
+        Ok(TriageLexicon::shipped().map_err(|error| error.to_string())?.with(words))
+    }
+
     fn cross_validate(&self, workspace: &Path) -> Result<String, String> {
-        let (mut right, mut all) = ([0; 4], 0);
+        let (mut right, mut all, mut wrong) = ([0; 4], 0, String::new());
         for fold in 0..FOLDS {
             let is_out = |example: &&Example| example.set == "train" && example.place % FOLDS == fold;
             let of: Vec<&Example> = self.examples.iter().filter(|example| !is_out(example)).collect();
-            let file: &'static str = Box::leak(self.learn(&of)?.into_boxed_str());
-            let words = CategoryWeights::parse(file).map_err(|error| error.to_string())?;
-            let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?.with(words);
+            let lexicon = self.lexicon(&of)?;
             let mut out = TriagedHalf::with(workspace, "train", &lexicon)?;
             out.keep(|place| place % FOLDS == fold);
             let of_fold = counts(&out.signals, &out.ours());
+            for (labelled, told) in out.signals.iter().zip(&out.told) {
+                if labelled.labels.category != told.answer.category {
+                    let (meant, said) = (labelled.labels.category.as_str(), told.answer.category.as_str());
+                    _ = writeln!(wrong, "  {}: {said} for {meant}, by {:?}", labelled.id, told.basis);
+                }
+            }
             right.iter_mut().zip(of_fold).for_each(|(sum, count)| *sum += count);
             all += out.signals.len();
         }
         let [category, importance, action, time] = right;
-        Ok(format!("of {all}: type {category}, importance {importance}, action {action}, time {time}\n"))
+        Ok(format!(
+            "strangers' signals, each fifth left out: of {all}: type {category}, importance {importance}, action \
+             {action}, time {time}\n{wrong}\nwriters, each left out:\n{}\nwriters, all left out:\n{}",
+            self.writers(workspace, false)?,
+            self.writers(workspace, true)?
+        ))
     }
 }
 

@@ -109,7 +109,7 @@ fn the_words_of_the_system_decide_first() {
     check(&change(&item("Flagged", "Impediment"), &highest), (Blocker, Critical, Escalate));
     let bug = json!({ "summary": "Receipt", "description": "Steps to follow.", "issuetype": { "name": "Bug" } });
     check(&created(&bug), (Quality, Medium, UpdateArtefact));
-    check(&created(&json!({ "summary": "Receipt" })), (Progress, Medium, AddJiraComment));
+    check(&created(&json!({ "summary": "Qwertz" })), (Progress, Medium, AddJiraComment));
 }
 
 #[test]
