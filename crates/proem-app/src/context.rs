@@ -58,6 +58,8 @@ pub struct ContextFile {
     pub symbols: Vec<CodeSymbol>,
     /// The definitions that fit the task, best first, by their places in [`Self::symbols`].
     pub fitting: Vec<usize>,
+    /// All definitions that can be shown, best first: those that fit, and those behind them.
+    pub ranked: Vec<usize>,
     /// Lines of it that the task names.
     pub named_lines: Vec<u32>,
     /// Its content; `None` if it is no text, too large or not among those that were looked into.

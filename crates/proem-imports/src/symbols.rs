@@ -71,7 +71,7 @@ pub struct Symbol {
     pub kind: SymbolKind,
     /// The line on which its documentation begins, or it itself where it has none.
     pub first_line: u32,
-    /// The line on which its own text begins, attributes and decorators included.
+    /// The line on which its name stands, behind attributes, decorators and documentation.
     pub own_line: u32,
     /// The last line of its signature: what stands before its body.
     pub signature_line: u32,

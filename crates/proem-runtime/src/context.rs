@@ -367,7 +367,11 @@ impl ContextTree {
     pub fn corpus(&self, past: Option<(&History, CommitIndex)>) -> ContextCorpus<'_> {
         let files = self.files.iter().map(|file| CorpusFile {
             path: &file.path,
-            used_for: file.used_for,
+            used_for: match &file.record {
+                // What a program wrote is changed where that program gets it from.
+                Some(record) if record.is_machine_made && file.used_for == FilePurpose::Code => FilePurpose::Foreign,
+                _ => file.used_for,
+            },
             record: file.record.as_ref(),
             changed: file.changed,
         });

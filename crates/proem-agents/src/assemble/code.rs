@@ -23,12 +23,18 @@ const LONG_LINES: usize = 90;
 const AROUND: usize = 14;
 /// The most places that are shown within one long definition.
 const MAX_WITHIN: usize = 2;
-/// The most lines of all parts of one file.
-const MAX_PART_LINES: usize = 260;
 /// The most definitions of which parts are made.
-const MAX_NAMED: usize = 6;
+const MAX_NAMED: usize = 12;
+/// Of how many of them is looked at what they use.
+const MOST_FOLLOWED: usize = 1;
+/// The most definitions that one is said to use.
+const MOST_USED: usize = 8;
+/// What is used and has at most so many lines is shown whole.
+const SHORT_LINES: usize = 25;
+/// The shortest name that is looked for.
+const SHORTEST_NAME: usize = 3;
 /// The most signatures of neighbours among the parts.
-const MAX_NEIGHBOURS: usize = 14;
+const MAX_NEIGHBOURS: usize = 10;
 /// The most lines of an outline.
 const MAX_OUTLINE: usize = 60;
 /// The longest line that is shown, in characters; longer ones are data.
@@ -62,6 +68,8 @@ impl LineSpan {
 /// A definition in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
+    /// What it is called.
+    pub name: String,
     /// All of it.
     pub lines: LineSpan,
     /// What says how it is used.
@@ -84,9 +92,16 @@ pub struct CodeRenderings {
 /// Renders a file.
 ///
 /// `places` are the lines that speak for it, such as where a stack trace leads; without any, and without a
-/// definition that the task concerns, lines with the task's words stand for them.
+/// definition that the task concerns, lines with the task's words stand for them. `room` is how many lines the parts may
+/// have.
 #[must_use]
-pub fn renderings(text: &str, definitions: &[Definition], places: &[LineSpan], task: &str) -> CodeRenderings {
+pub fn renderings(
+    text: &str,
+    definitions: &[Definition],
+    places: &[LineSpan],
+    task: &str,
+    room: usize,
+) -> CodeRenderings {
     let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() || lines.iter().any(|line| line.chars().count() > LONGEST_LINE.saturating_mul(8)) {
         return CodeRenderings::default();
@@ -97,7 +112,7 @@ pub fn renderings(text: &str, definitions: &[Definition], places: &[LineSpan], t
         return CodeRenderings { full: Some(whole()), parts: Some(whole()), outline };
     }
     let full = (text.len() <= WHOLE_BYTES).then(whole);
-    let shown = parts(&lines, definitions, places, task);
+    let shown = parts(&lines, definitions, places, task, room);
     let covered = shown.iter().fold(0usize, |sum, span| sum.saturating_add(span.count()));
     // Notes on what little is left out would cost as much as it does.
     let is_nearly_all = covered.saturating_mul(10) >= lines.len().saturating_mul(9);
@@ -110,13 +125,15 @@ pub fn renderings(text: &str, definitions: &[Definition], places: &[LineSpan], t
 }
 
 /// The lines that matter, none twice.
-fn parts(lines: &[&str], definitions: &[Definition], places: &[LineSpan], task: &str) -> BTreeSet<LineSpan> {
+fn parts(
+    lines: &[&str],
+    definitions: &[Definition],
+    places: &[LineSpan],
+    task: &str,
+    room: usize,
+) -> BTreeSet<LineSpan> {
     let end = lines.len();
-    let mut chosen: Vec<LineSpan> = Vec::new();
-    let around = |span: LineSpan, within: LineSpan| LineSpan {
-        first: span.first.saturating_sub(AROUND).max(within.first).max(1),
-        last: span.last.min(span.first.saturating_add(AROUND)).saturating_add(AROUND).min(within.last).min(end),
-    };
+    let mut shown = ShownLines { end, room, first: None, lines: BTreeSet::new() };
     let all = LineSpan { first: 1, last: end };
     let found;
     let has_fitting = definitions.iter().any(|definition| definition.rank.is_some());
@@ -132,61 +149,104 @@ fn parts(lines: &[&str], definitions: &[Definition], places: &[LineSpan], task: 
         let inside = definitions.iter().enumerate().filter(|(_, definition)| definition.lines.overlaps(*place));
         match inside.min_by_key(|(_, definition)| definition.lines.count()) {
             Some((index, _)) => wanted.push((index, Some(*place))),
-            None => chosen.push(around(*place, all)),
+            None => shown.add(around(*place, all)),
         }
     }
     let fitting = definitions.iter().enumerate().filter_map(|(index, definition)| Some((definition.rank?, index)));
     let mut fitting: Vec<(usize, usize)> = fitting.collect();
     fitting.sort_unstable();
     wanted.extend(fitting.into_iter().map(|(_, index)| (index, None)));
-    for (index, place) in wanted.into_iter().take(MAX_NAMED) {
+    wanted.truncate(MAX_NAMED);
+    for (rank, (index, place)) in wanted.into_iter().enumerate() {
         let Some(definition) = definitions.get(index) else { continue };
         if definition.lines.count() <= LONG_LINES {
-            chosen.push(definition.lines);
-            continue;
+            shown.add(definition.lines);
+        } else {
+            shown.add(definition.signature);
+            let begins = LineSpan { first: definition.lines.first, last: definition.lines.first };
+            let within = place.map_or_else(|| lines_about(lines, definition.lines, task), |place| vec![place]);
+            // It begins with what it needs; what the task is about may stand hundreds of lines behind that.
+            let within = if within.is_empty() { vec![begins] } else { within };
+            within.into_iter().take(MAX_WITHIN).for_each(|place| shown.add(around(place, definition.lines)));
         }
-        chosen.push(definition.signature);
-        let begins = LineSpan { first: definition.lines.first, last: definition.lines.first };
-        let within = place.map_or_else(|| lines_about(lines, definition.lines, task), |place| vec![place]);
-        // It begins with what it needs; what the task is about may stand hundreds of lines behind that.
-        let within = if within.is_empty() { vec![begins] } else { within };
-        chosen.extend(within.into_iter().take(MAX_WITHIN).map(|place| around(place, definition.lines)));
+        // What it stands in says what it belongs to.
+        for outer in definitions {
+            if outer.lines.holds(definition.lines) && outer.lines != definition.lines {
+                shown.add(outer.signature);
+            }
+        }
+        // Of what the best needs, what is short is shown, and how the rest is called.
+        if rank < MOST_FOLLOWED {
+            for used in used_in(lines, definition.lines, definitions) {
+                shown.add(if used.lines.count() <= SHORT_LINES { used.lines } else { used.signature });
+            }
+        }
     }
-    if chosen.is_empty() {
-        return BTreeSet::new();
-    }
-    // What they stand in says what they belong to; then what stands nearest to the best.
-    let outer: Vec<LineSpan> = chosen
-        .iter()
-        .flat_map(|span| definitions.iter().filter(|outer| outer.lines.holds(*span) && outer.lines != *span))
-        .map(|outer| outer.signature)
-        .collect();
-    chosen.extend(outer);
-    let first = chosen.first().map_or(1, |span| span.first);
+    let Some(first) = shown.first else { return BTreeSet::new() };
     let mut neighbours: Vec<LineSpan> = definitions.iter().map(|definition| definition.signature).collect();
     neighbours.sort_by_key(|span| (span.first.abs_diff(first), span.first));
-    chosen.extend(neighbours.into_iter().take(MAX_NEIGHBOURS));
-    merged(&chosen, end)
+    shown.room = room.saturating_add(MAX_NEIGHBOURS);
+    neighbours.into_iter().take(MAX_NEIGHBOURS).for_each(|span| shown.add(span));
+    shown.spans()
 }
 
-/// Spans in order, those that touch joined, up to the most lines; what comes first in `chosen` goes before.
-fn merged(chosen: &[LineSpan], end: usize) -> BTreeSet<LineSpan> {
-    let mut shown: BTreeSet<usize> = BTreeSet::new();
-    for span in chosen {
-        let inside = (span.first.max(1)..=span.last.min(end)).filter(|line| !shown.contains(line)).count();
-        if shown.len().saturating_add(inside) <= MAX_PART_LINES {
-            shown.extend(span.first.max(1)..=span.last.min(end));
+/// A place with lines on each side, within a span.
+fn around(place: LineSpan, within: LineSpan) -> LineSpan {
+    LineSpan {
+        first: place.first.saturating_sub(AROUND).max(within.first).max(1),
+        last: place.last.min(place.first.saturating_add(AROUND)).saturating_add(AROUND).min(within.last),
+    }
+}
+
+/// The definitions outside of these lines whose names stand in them, in the order of the source.
+fn used_in<'d>(lines: &[&str], span: LineSpan, definitions: &'d [Definition]) -> Vec<&'d Definition> {
+    let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
+    let names: BTreeSet<&str> = numbered_lines(lines, span)
+        .flat_map(|(_, line)| line.split(|c: char| !is_in_name(c)))
+        .filter(|name| name.len() >= SHORTEST_NAME)
+        .collect();
+    definitions
+        .iter()
+        .filter(|definition| names.contains(definition.name.as_str()) && !definition.lines.overlaps(span))
+        .take(MOST_USED)
+        .collect()
+}
+
+/// The lines that are shown, up to the most; what is added first goes before.
+#[derive(Debug)]
+struct ShownLines {
+    /// The last line of the file.
+    end: usize,
+    /// How many lines there may be.
+    room: usize,
+    /// Where the first that was added begins.
+    first: Option<usize>,
+    lines: BTreeSet<usize>,
+}
+
+impl ShownLines {
+    /// Adds lines, if there is room for all of them.
+    fn add(&mut self, span: LineSpan) {
+        let span = span.first.max(1)..=span.last.min(self.end);
+        let inside = span.clone().filter(|line| !self.lines.contains(line)).count();
+        if self.lines.len().saturating_add(inside) <= self.room {
+            self.first = self.first.or(Some(*span.start()));
+            self.lines.extend(span);
         }
     }
-    let mut spans: Vec<LineSpan> = Vec::new();
-    for line in shown {
-        match spans.last_mut() {
-            // Two lines cost less than a note on them.
-            Some(last) if line <= last.last.saturating_add(3) => last.last = line,
-            _ => spans.push(LineSpan { first: line, last: line }),
+
+    /// The lines as spans, in order, those that touch joined.
+    fn spans(self) -> BTreeSet<LineSpan> {
+        let mut spans: Vec<LineSpan> = Vec::new();
+        for line in self.lines {
+            match spans.last_mut() {
+                // Two lines cost less than a note on them.
+                Some(last) if line <= last.last.saturating_add(3) => last.last = line,
+                _ => spans.push(LineSpan { first: line, last: line }),
+            }
         }
+        spans.into_iter().collect()
     }
-    spans.into_iter().collect()
 }
 
 /// Up to three of these lines that hold most of the task's words.
@@ -286,12 +346,14 @@ fn outline(lines: &[&str], definitions: &[Definition]) -> Option<String> {
 mod tests {
     use super::*;
 
+    const ROOM: usize = 260;
+
     const fn span(first: usize, last: usize) -> LineSpan {
         LineSpan { first, last }
     }
 
     fn definition(first: usize, last: usize) -> Definition {
-        Definition { lines: span(first, last), signature: span(first, first), rank: None }
+        Definition { name: String::new(), lines: span(first, last), signature: span(first, first), rank: None }
     }
 
     /// A file of ten functions of twenty lines each.
@@ -302,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_small_file_is_one_part() {
-        let rendered = renderings("fn a() {}\n\nfn b() {}\n", &[definition(1, 1), definition(3, 3)], &[], "");
+        let rendered = renderings("fn a() {}\n\nfn b() {}\n", &[definition(1, 1), definition(3, 3)], &[], "", ROOM);
         assert_eq!(rendered.full.as_deref(), Some("1\tfn a() {}\n2\t\n3\tfn b() {}\n"));
         assert_eq!(rendered.parts, rendered.full);
         assert_eq!(rendered.outline.as_deref(), Some("1\tfn a() {}\n3\tfn b() {}\n"));
@@ -312,14 +374,14 @@ mod tests {
     fn parts_are_definitions_that_matter_with_the_signatures_around_them() {
         let (text, mut definitions) = file();
         definitions[3].rank = Some(0);
-        let parts = renderings(&text, &definitions, &[], "").parts.unwrap();
+        let parts = renderings(&text, &definitions, &[], "", ROOM).parts.unwrap();
         assert!(parts.starts_with("1\tfn part_0() {\n[19 lines not shown]\n21\tfn part_1() {\n"), "{parts}");
         assert!(
             parts.contains("61\tfn part_3() {\n62\t    work();\n") && parts.contains("80\t}\n81\tfn part_4"),
             "{parts}"
         );
         assert!(parts.ends_with("181\tfn part_9() {\n[19 lines not shown]\n"), "{parts}");
-        let by_place = renderings(&text, &definitions[..2], &[span(70, 70)], "").parts.unwrap();
+        let by_place = renderings(&text, &definitions[..2], &[span(70, 70)], "", ROOM).parts.unwrap();
         assert!(by_place.contains("56\t") && by_place.contains("84\t") && !by_place.contains("90\t"), "{by_place}");
         assert!(by_place.ends_with("[116 lines not shown]\n"), "{by_place}");
     }
@@ -342,7 +404,7 @@ mod tests {
         for (rank, at) in [2, 4, 6, 8, 39].into_iter().enumerate() {
             definitions[at].rank = Some(4 - rank);
         }
-        let parts = renderings(&types, &definitions, &[], "").parts.unwrap();
+        let parts = renderings(&types, &definitions, &[], "", ROOM).parts.unwrap();
         let shown: Vec<&str> =
             parts.lines().filter(|line| line.contains("fn part_") || line.contains("impl")).collect();
         assert!(parts.contains("fn part_37() {\n2225\t        work();"), "the best is whole: {shown:#?}");
@@ -356,7 +418,7 @@ mod tests {
     #[test]
     fn a_long_definition_is_shown_around_its_place() {
         let text: String = (1..=400).map(|n| format!("line {n}\n")).collect();
-        let parts = renderings(&text, &[definition(1, 400)], &[span(300, 300)], "").parts.unwrap();
+        let parts = renderings(&text, &[definition(1, 400)], &[span(300, 300)], "", ROOM).parts.unwrap();
         assert!(parts.starts_with("1\tline 1\n[284 lines not shown]\n286\t"), "{parts}");
         assert!(parts.ends_with("314\tline 314\n[86 lines not shown]\n"), "{parts}");
     }
@@ -367,7 +429,7 @@ mod tests {
             (1..=400).map(|n| if n == 320 { "restart(env)\n".to_owned() } else { format!("line {n}\n") }).collect();
         let fitting = |task: &str| {
             let long = Definition { rank: Some(0), ..definition(1, 400) };
-            renderings(&text, &[long], &[], task).parts.unwrap()
+            renderings(&text, &[long], &[], task, ROOM).parts.unwrap()
         };
         let parts = fitting("restart when the env changes");
         assert!(parts.starts_with("1\tline 1\n[304 lines not shown]\n306\t"), "{parts}");
@@ -384,16 +446,16 @@ mod tests {
         let mut text = "nothing here\n".repeat(100);
         text.push_str("the multiline printer\n");
         text.push_str(&"nothing there\n".repeat(100));
-        let parts = renderings(&text, &[], &[], "fix the multiline printer").parts.unwrap();
+        let parts = renderings(&text, &[], &[], "fix the multiline printer", ROOM).parts.unwrap();
         assert!(parts.contains("101\tthe multiline printer\n"), "{parts}");
-        assert_eq!(renderings(&text, &[], &[], "fix it").parts, None);
+        assert_eq!(renderings(&text, &[], &[], "fix it", ROOM).parts, None);
     }
 
     #[test]
     fn documents_have_headings_and_data_has_nothing() {
         let text = format!("# One\n{}## Two\n#no\n", "text\n".repeat(100));
-        assert_eq!(renderings(&text, &[], &[], "").outline.as_deref(), Some("1\t# One\n102\t## Two\n"));
-        assert_eq!(renderings(&"x".repeat(9000), &[], &[], ""), CodeRenderings::default());
-        assert_eq!(renderings("", &[], &[], ""), CodeRenderings::default());
+        assert_eq!(renderings(&text, &[], &[], "", ROOM).outline.as_deref(), Some("1\t# One\n102\t## Two\n"));
+        assert_eq!(renderings(&"x".repeat(9000), &[], &[], "", ROOM), CodeRenderings::default());
+        assert_eq!(renderings("", &[], &[], "", ROOM), CodeRenderings::default());
     }
 }

@@ -211,11 +211,8 @@ impl Offers {
                     true => file.kind.to_owned(),
                     false => format!("{}; {why}", file.kind),
                 });
-                let fields = [
-                    ("path", file.path.clone().into()),
-                    ("about", about.into()),
-                    ("share", u64::from(file.likely).into()),
-                ];
+                let fields =
+                    [("path", file.path.clone().into()), ("about", about.into()), ("share", share(file.likely).into())];
                 (index, LabelTree::map(fields.into_iter().chain(renderings(rungs, of))))
             })
             .collect()
@@ -262,6 +259,12 @@ impl Offers {
         };
         self.files.iter().enumerate().map(account).collect()
     }
+}
+
+/// Which share of the section's priority a file has, in percent, of one that is so likely: what is shown of it helps if
+/// the task needs the file, and if it is what the task needs of it, which is as unsure.
+fn share(likely: u8) -> u64 {
+    u64::from(likely).saturating_mul(u64::from(likely)).div_ceil(100)
 }
 
 fn renderings(

@@ -25,6 +25,12 @@ use crate::words::counted;
 /// The most files of code that are offered to the budget; tests and documents are a quarter as many.
 const MOST_FILES: usize = 16;
 
+/// The most lines that parts of a file have which is hardly likely.
+const LEAST_LINES: usize = 60;
+
+/// How many more those of a file have that is certain.
+const MORE_LINES: f32 = 250.0;
+
 /// Files that people write for agents.
 const RULE_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".cursorrules", "copilot-instructions.md"];
 
@@ -110,11 +116,10 @@ fn rendered(file: &ContextFile, task: &str, redacted: &mut u64) -> FoundFile {
             without
         });
         let symbols = file.symbols.iter().enumerate();
-        let definitions: Vec<Definition> = symbols
-            .map(|(at, symbol)| definition(symbol, file.fitting.iter().position(|place| *place == at)))
-            .collect();
+        let definitions: Vec<Definition> =
+            symbols.map(|(at, symbol)| definition(symbol, file.ranked.iter().position(|place| *place == at))).collect();
         let places: Vec<LineSpan> = file.named_lines.iter().map(|line| span(*line, *line)).collect();
-        shown = renderings(&text, &definitions, &places, task);
+        shown = renderings(&text, &definitions, &places, task, room(file));
         // Without definitions an outline is headings, which comments and texts within code only look like.
         shown.outline = shown.outline.filter(|_| !definitions.is_empty() || language(&path) == Some("Markdown"));
     }
@@ -139,8 +144,16 @@ fn rendered(file: &ContextFile, task: &str, redacted: &mut u64) -> FoundFile {
     }
 }
 
+/// The most lines of parts of a file: the likelier it is, the more.
+fn room(file: &ContextFile) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of some hundred lines")]
+    let more = (need(file).clamp(0.0, 1.0) * MORE_LINES) as usize;
+    LEAST_LINES.saturating_add(more)
+}
+
 fn definition(symbol: &CodeSymbol, rank: Option<usize>) -> Definition {
     Definition {
+        name: symbol.name.clone(),
         lines: span(symbol.lines.first, symbol.lines.last),
         signature: span(symbol.own_line, symbol.signature_line),
         rank,

@@ -40,6 +40,7 @@ pub(super) fn in_words(said: &FileEvidence, words: &EvidenceWords<'_, '_>) -> St
         }
         FileEvidence::Imports => "imports, or is imported by, one of the likeliest".to_owned(),
         FileEvidence::Recent { commits: 0 } => "changed in the last commit".to_owned(),
+        FileEvidence::Recent { commits: 1 } => "changed 1 commit ago".to_owned(),
         FileEvidence::Recent { commits } => format!("changed {commits} commits ago"),
         FileEvidence::Changed => "changed in the work tree".to_owned(),
     }

@@ -21,6 +21,9 @@ use crate::trust::hash;
 /// The most definitions that are named, over all files.
 const DEFINITIONS: usize = 10;
 
+/// The names of how many definitions are looked for in tests.
+const NAMES_FOR_TESTS: usize = 3;
+
 /// Of how many of the best files definitions are looked at.
 const LOOKED_INTO: usize = 12;
 
@@ -108,8 +111,19 @@ impl Search {
         }
         let places: Vec<usize> = [&code, &tests, &documents].into_iter().flatten().map(|file| file.file).collect();
         let contents = self.contents(&places)?;
-        let fitting = self.definitions(&task, &code, &contents);
-        let looked = Looked { search: &self, corpus: &corpus, task: &task, contents: &contents, fitting: &fitting };
+        let mut ranked = self.definitions(&task, &code, &contents);
+        let fitting = fitting(&ranked);
+        // Tests of what the task changes name it.
+        let about = self.with_names(query.task, &fitting);
+        ranked.extend(self.definitions(&about, &tests, &contents));
+        let looked = Looked {
+            search: &self,
+            corpus: &corpus,
+            task: &task,
+            contents: &contents,
+            fitting: &fitting,
+            ranked: &ranked,
+        };
         let mut found = TaskCandidates {
             code: code.iter().map(|file| looked.file(file)).collect(),
             tests: tests.iter().map(|file| looked.file(file)).collect(),
@@ -153,7 +167,17 @@ impl Search {
         }
     }
 
-    /// The definitions that fit, best first: file and place in it.
+    /// The task with the names of the best definitions.
+    fn with_names(&self, task: &str, fitting: &[(usize, usize)]) -> ContextTask {
+        let name = |(file, symbol): &(usize, usize)| {
+            let record = self.tree.files.get(*file)?.record.as_ref()?;
+            record.symbols.get(*symbol).map(|symbol| symbol.name.as_str())
+        };
+        let names = fitting.iter().take(NAMES_FOR_TESTS).filter_map(name);
+        ContextTask::new(&[task].into_iter().chain(names).collect::<Vec<_>>().join(" "))
+    }
+
+    /// The definitions of files, best first: file and place in it.
     fn definitions(&self, task: &ContextTask, code: &[RankedFile], contents: &Contents) -> Vec<(usize, usize)> {
         let lines: Vec<Vec<u32>> = code.iter().map(|file| self.named_lines(file.file, task)).collect();
         let sources: Vec<DefinitionSource<'_>> = code
@@ -166,11 +190,8 @@ impl Search {
                 Some(DefinitionSource { file: file.file, probability: file.probability, record, content, lines })
             })
             .collect();
-        let mut seen = BTreeSet::new();
-        let ranked = rank_definitions(&sources, task, &self.weights, usize::MAX).into_iter().enumerate();
-        // The best of all, and of each other file its best, so that there is a line to begin with.
-        let named = ranked.filter(|(rank, ranked)| seen.insert(ranked.file) || *rank < DEFINITIONS);
-        named.map(|(_, ranked)| (ranked.file, ranked.symbol)).collect()
+        let ranked = rank_definitions(&sources, task, &self.weights, usize::MAX);
+        ranked.into_iter().map(|ranked| (ranked.file, ranked.symbol)).collect()
     }
 
     fn named_lines(&self, file: usize, task: &ContextTask) -> Vec<u32> {
@@ -197,6 +218,20 @@ impl Search {
     }
 }
 
+/// The places of a file's definitions, in their order.
+fn of_file(definitions: &[(usize, usize)], file: usize) -> Vec<usize> {
+    definitions.iter().filter(|(of, _)| *of == file).map(|(_, symbol)| *symbol).collect()
+}
+
+/// Of definitions, best first, those that are named: the best of all, and of each other file its best, so that there is a
+/// line to begin with.
+fn fitting(ranked: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut seen = BTreeSet::new();
+    let places = ranked.iter().enumerate();
+    let named = places.filter(|(rank, (file, _))| seen.insert(*file) || *rank < DEFINITIONS);
+    named.map(|(_, place)| *place).collect()
+}
+
 /// What a file of the result is made from.
 struct Looked<'s, 't> {
     search: &'s Search,
@@ -204,11 +239,12 @@ struct Looked<'s, 't> {
     task: &'s ContextTask,
     contents: &'s Contents,
     fitting: &'s [(usize, usize)],
+    ranked: &'s [(usize, usize)],
 }
 
 impl Looked<'_, '_> {
     fn file(&self, ranked: &RankedFile) -> ContextFile {
-        let Self { search, corpus, task, contents, fitting } = self;
+        let Self { search, corpus, task, contents, fitting, ranked: definitions } = self;
         let file = search.tree.files.get(ranked.file);
         let words = EvidenceWords {
             corpus,
@@ -225,7 +261,8 @@ impl Looked<'_, '_> {
                 .and_then(|file| file.record.as_ref())
                 .map(|record| record.symbols.clone())
                 .unwrap_or_default(),
-            fitting: fitting.iter().filter(|(of, _)| *of == ranked.file).map(|(_, symbol)| *symbol).collect(),
+            fitting: of_file(fitting, ranked.file),
+            ranked: of_file(definitions, ranked.file),
             named_lines: search.named_lines(ranked.file, task),
             content: text.map(outside),
         }

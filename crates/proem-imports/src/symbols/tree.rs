@@ -84,8 +84,13 @@ impl SymbolWalk<'_> {
             other => other,
         };
         let own = leading(definition.whole, self.language, Lead::Attribute);
-        let signature = definition.body.map_or(definition.whole.end_position().row, |body| body.start_position().row);
-        let own_row = own.start_position().row;
+        // Attributes, decorators and annotations stand before the line that a definition is known by.
+        let own_row = definition.name.start_position().row;
+        let signature = definition.body.map_or(definition.whole.end_position().row, |body| {
+            let begins = body.start_position().row;
+            // A block by indentation begins with its first statement, which is no part of what stands before it.
+            if self.language == SourceLanguage::Python { begins.saturating_sub(1) } else { begins }
+        });
         self.found.push(Symbol {
             name,
             kind,

@@ -24,7 +24,7 @@ fn rust() {
         Some(SourceLanguage::Rust),
         source,
         &[
-            "Type Thing 1 2 3 5",
+            "Type Thing 1 3 3 5",
             "Extension Thing 7 7 7 15",
             "  Method new 8 9 11 14",
             "Interface Draw 17 17 17 17",
@@ -41,7 +41,7 @@ fn python() {
     check(
         Some(SourceLanguage::Python),
         source,
-        &["Function help 1 2 5 7", "Type Thing 9 9 10 11", "  Method run 10 10 11 11"],
+        &["Function help 1 3 4 7", "Type Thing 9 9 9 11", "  Method run 10 10 10 11"],
     );
 }
 
@@ -71,7 +71,7 @@ fn go_and_java() {
     let source = "package a\n\n// Thing is one.\ntype Thing struct {\n\ta int\n}\n\nfunc (t *Thing) Draw() {\n}\n\nfunc New() *Thing { return nil }\n";
     check(Some(SourceLanguage::Go), source, &["Type Thing 3 4 4 6", "Method Draw 8 8 8 9", "Function New 11 11 11 11"]);
     let source = "package a;\n/** A thing. */\npublic class Thing {\n    @Override\n    public int size() {\n        return 1;\n    }\n}\n";
-    check(Some(SourceLanguage::Java), source, &["Type Thing 2 3 3 8", "  Method size 4 4 5 7"]);
+    check(Some(SourceLanguage::Java), source, &["Type Thing 2 3 3 8", "  Method size 4 5 5 7"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::files::{self, FileContent};
 use crate::structure::{StructureCacheKey, keep_entries, parse_entries};
 
 /// The file's name; another form gets another one.
-const NAME: &str = "context-1.bin";
+const NAME: &str = "context-2.bin";
 
 /// The largest file that is read, in bytes: a record takes about 3 kB.
 const MOST_BYTES: usize = 512 << 20;

@@ -107,7 +107,7 @@ pub struct CodeSymbol {
     pub depth: u8,
     /// From the first line of its documentation to its last line.
     pub lines: LineSpan,
-    /// The line on which its own text begins.
+    /// The line on which its name stands.
     pub own_line: u32,
     /// The last line of its signature.
     pub signature_line: u32,

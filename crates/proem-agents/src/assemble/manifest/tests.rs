@@ -93,6 +93,25 @@ fn workflows() {
 }
 
 #[test]
+fn what_only_the_service_can_run_is_left_out() {
+    let script = "run: |\n  assert-clean() {\n    go fmt ./...\n    printf 'test failed'\n  }\n  assert-clean go vet\n  go test ./...\n";
+    check(ManifestKind::Workflow, script, &[], &["test 7: go test ./..."]);
+    for odd in [
+        "tox -e ${{ matrix.python }}",
+        "pip3 test",
+        "python -m pip install --upgrade tox",
+        "Invoke-WebRequest https://example.com/test.zip",
+        "mkdir -p build",
+        "\"${MSBUILD_PATH}\\MSBuild.exe\" build -p:Version=\"$version\"",
+        "MSBuild.exe\" build",
+        "printf '\\e[31mtest failed'",
+    ] {
+        check(ManifestKind::Workflow, &format!("run: {odd}\n"), &[], &[]);
+    }
+    check(ManifestKind::Workflow, "run: go test $(go list ./...)\n", &[], &["test 1: go test $(go list ./...)"]);
+}
+
+#[test]
 fn what_is_long_or_twice_is_left_out() {
     let text = format!("run: test {}\nrun: pytest\nrun: pytest\n", "x".repeat(LONGEST));
     check(ManifestKind::Workflow, &text, &[], &["test 2: pytest"]);

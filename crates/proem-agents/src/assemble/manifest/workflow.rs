@@ -1,13 +1,23 @@
 //! What a service runs after each push: `run:` and `script:` of YAML files, by lines and indentation.
 
+use std::collections::BTreeSet;
+
 use super::{CommandPurpose, ManifestCommand};
 
 /// The keys whose values are commands.
 const KEYS: [&str; 5] = ["run", "script", "before_script", "command", "bash"];
 
 /// Words of commands that prepare a machine and say nothing about the project.
-const PREPARING: [&str; 12] =
-    ["apt-get", "apt", "brew", "curl", "echo", "git", "rustup", "pip", "choco", "sudo", "export", "docker"];
+const PREPARING: [&str; 24] = [
+    "apt-get", "apt", "brew", "curl", "echo", "git", "rustup", "pip", "choco", "sudo", "export", "docker", "printf",
+    "mkdir", "mv", "cp", "rm", "cat", "tar", "unzip", "chmod", "wget", "pip3", "return",
+];
+
+/// Words of a shell's own language.
+const SHELL: [&str; 11] = ["if", "then", "else", "fi", "for", "do", "done", "case", "esac", "set", "cd"];
+
+/// Within how many words of a command `install` says that it prepares.
+const INSTALLS_WITHIN: usize = 4;
 
 /// The commands that say what they are for.
 pub(super) fn steps(text: &str) -> Vec<ManifestCommand> {
@@ -15,6 +25,9 @@ pub(super) fn steps(text: &str) -> Vec<ManifestCommand> {
     // The indentation of the key whose value the lines below are.
     let mut block: Option<usize> = None;
     let mut joined: Option<(usize, String)> = None;
+    // Functions that a script defines, which nobody can call outside of it.
+    let mut functions: BTreeSet<&str> = BTreeSet::new();
+    let mut in_function = false;
     for (number, line) in (1..).zip(text.lines()) {
         let indent = line.len().saturating_sub(line.trim_start().len());
         let bare = line.trim();
@@ -38,7 +51,19 @@ pub(super) fn steps(text: &str) -> Vec<ManifestCommand> {
                 None
             }
         };
-        let Some(command) = command else { continue };
+        let Some(command) = command else {
+            in_function = false;
+            continue;
+        };
+        if in_function {
+            in_function = command != "}";
+            continue;
+        }
+        if let Some(name) = function(command) {
+            functions.insert(name);
+            in_function = !command.ends_with('}');
+            continue;
+        }
         // A line that ends with a backslash goes on in the next.
         let (from, mut whole) = joined.take().unwrap_or_else(|| (number, String::new()));
         whole.push_str(command.trim_end_matches('\\').trim_end());
@@ -49,6 +74,8 @@ pub(super) fn steps(text: &str) -> Vec<ManifestCommand> {
         }
         found.extend(named(unquoted(&whole), from));
     }
+    let is_own = |found: &ManifestCommand| found.command.split_whitespace().any(|word| functions.contains(word));
+    found.retain(|found| !is_own(found));
     found
 }
 
@@ -74,12 +101,44 @@ fn unquoted(text: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(text)
 }
 
+/// The name of a function that begins on a line: `name() {`, `function name {`.
+fn function(line: &str) -> Option<&str> {
+    let head = line.split_once('{')?.0.trim();
+    let name = head
+        .strip_suffix("()")
+        .or_else(|| head.strip_prefix("function "))
+        .map(|name| name.trim_end_matches("()").trim())?;
+    (!name.is_empty() && !name.contains(char::is_whitespace)).then_some(name)
+}
+
 fn named(command: &str, line: usize) -> Option<ManifestCommand> {
     let first = command.split_whitespace().next()?;
-    let is_shell = ["if", "then", "else", "fi", "for", "do", "done", "case", "esac", "set", "cd"].contains(&first);
-    if is_shell || PREPARING.contains(&first) || first.contains('=') {
+    let installs = command.split_whitespace().take(INSTALLS_WITHIN).any(|word| word == "install");
+    if SHELL.contains(&first) || PREPARING.contains(&first) || first.contains('=') || is_cmdlet(first) || installs {
+        return None;
+    }
+    if !is_whole(command) {
         return None;
     }
     let purpose = CommandPurpose::of_words(command)?;
     Some(ManifestCommand { purpose, command: command.to_owned(), line })
+}
+
+/// Whether it is one of PowerShell's own: `Invoke-WebRequest`.
+fn is_cmdlet(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(verb, noun)| {
+        let is_capital = |text: &str| text.starts_with(|c: char| c.is_ascii_uppercase());
+        is_capital(verb) && is_capital(noun)
+    })
+}
+
+/// Whether a command can be given elsewhere as it stands: its quotes are closed, and no variable of the service or of the
+/// script is in it.
+fn is_whole(command: &str) -> bool {
+    let closed = ['"', '\''].iter().all(|mark| command.matches(*mark).count().is_multiple_of(2));
+    let variable = command.match_indices('$').any(|(at, _)| {
+        let next = command.get(at.saturating_add(1)..).and_then(|rest| rest.chars().next());
+        next.is_some_and(|c| c == '{' || c.is_ascii_alphanumeric() || c == '_')
+    });
+    closed && !variable
 }
