@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_guard::{Bar, Finding, Guard, LabelTree, LanguageFamily, Policy, Scan, Untrusted, Verdict, cut};
+use proem_guard::{Bar, Finding, Guard, LabelTree, LanguageFamily, Policy, Scan, Severity, Untrusted, Verdict, cut};
 use proem_text::Span;
 
 /// What texts from outside are looked at with.
@@ -109,6 +109,34 @@ pub(crate) struct SourceLook {
     rules: Vec<&'static str>,
 }
 
+/// The most lines that are left out of a file's text for what is suspicious in them.
+const MOST_LINES_OUT: usize = 40;
+
+/// A text without the lines that these spans touch; `None` if that is none of them, or too many.
+fn lines_without(text: &str, out: &[Span]) -> Option<String> {
+    let (mut rest, mut at, mut gap, mut all) = (String::with_capacity(text.len()), 0_usize, 0_usize, 0_usize);
+    let say = |gap: &mut usize, rest: &mut String| {
+        if *gap > 0 {
+            let s = if *gap == 1 { "" } else { "s" };
+            rest.push_str(&format!("[{gap} line{s} kept out as suspicious]\n"));
+            *gap = 0;
+        }
+    };
+    for line in text.split_inclusive('\n') {
+        let end = at.saturating_add(line.len());
+        if out.iter().any(|span| span.start < end && at < span.end) {
+            gap = gap.saturating_add(1);
+            all = all.saturating_add(1);
+        } else {
+            say(&mut gap, &mut rest);
+            rest.push_str(line);
+        }
+        at = end;
+    }
+    say(&mut gap, &mut rest);
+    (1..=MOST_LINES_OUT).contains(&all).then_some(rest)
+}
+
 /// How often all texts are looked at together, each time without those that were at fault.
 const MAX_ROUNDS: usize = 3;
 
@@ -185,6 +213,26 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
             None => guard.scan(text),
         };
         SourceLook { verdict: bar.judge(&scan), rules: rules(bar, &scan) }
+    }
+
+    /// A file's text without the lines in which something is suspicious, each gap said, if what is left is not; `None` if
+    /// more than a few lines would go.
+    pub(crate) fn without_lines(
+        &mut self,
+        place: &P,
+        text: &Untrusted<String>,
+        syntax: Option<LanguageFamily>,
+    ) -> Option<Untrusted<String>> {
+        let scan = match syntax {
+            Some(syntax) => self.screening.guard.scan_source(text, syntax),
+            None => self.screening.guard.scan(text),
+        };
+        let out: Vec<Span> =
+            scan.findings.iter().filter(|found| found.severity > Severity::Low).map(|found| found.span).collect();
+        let rest = text.clone().map(|text| lines_without(&text, &out));
+        let is_text = rest.measure(Option::is_some);
+        let rest = rest.map(Option::unwrap_or_default);
+        (is_text && self.clears(place, &rest, syntax).verdict == Verdict::Allow).then_some(rest)
     }
 
     /// Keeps a text that was cleared, so that it is looked at together with the others.

@@ -93,7 +93,19 @@ pub struct FoundAccount {
 pub(super) struct Offer {
     /// The rungs on which it may stand, best first; empty if not even its path may be named.
     rungs: Vec<Rung>,
+    /// What stands on a rung in the place of its own text: that without the lines in which the guard suspects something.
+    instead: Option<(Rung, Untrusted<String>)>,
     withheld: bool,
+}
+
+impl Offer {
+    /// The text of a rung, as the guard left it.
+    fn text(&self, rung: Rung, own: Option<&Untrusted<String>>) -> Option<Untrusted<String>> {
+        match &self.instead {
+            Some((of, text)) if *of == rung => Some(text.clone()),
+            _ => own.cloned(),
+        }
+    }
 }
 
 /// What may be shown of everything that was found.
@@ -158,11 +170,11 @@ fn offer(
     let name = screen.clears(&named, about, None);
     if name.verdict > Verdict::Allow {
         screen.note_instead(what, name, None);
-        return Offer { rungs: Vec::new(), withheld: true };
+        return Offer { withheld: true, ..Offer::default() };
     }
     screen.keep_cleared(named, what, about);
     let mut rungs = Vec::new();
-    let mut suspicious = None;
+    let (mut suspicious, mut instead) = (None, None);
     for (rung, text) in texts {
         let look = screen.clears(&place, text, syntax);
         if look.verdict == Verdict::Allow {
@@ -170,13 +182,21 @@ fn offer(
                 screen.keep_cleared(place, what, text);
             }
             rungs.push(*rung);
-        } else if suspicious.is_none() {
-            suspicious = Some(look);
+            continue;
         }
+        // A sentence that is like an attack is no reason to hide all of a file; one that is an attack is.
+        let is_doubtful = look.verdict == Verdict::Flag && rungs.is_empty();
+        if let Some(rest) = is_doubtful.then(|| screen.without_lines(&place, text, syntax)).flatten() {
+            screen.keep_cleared(place, what, &rest);
+            rungs.push(*rung);
+            instead = Some((*rung, rest));
+        }
+        suspicious = suspicious.or(Some(look));
     }
     let withheld = suspicious.is_some();
     if let Some(look) = suspicious {
         let instead = match rungs.first() {
+            Some(_) if instead.is_some() => "the rest of it",
             Some(Rung::Outline) => "its outline",
             Some(_) => "another part of it",
             None => "its path",
@@ -184,7 +204,7 @@ fn offer(
         screen.note_instead(what, look, Some(instead));
     }
     rungs.push(Rung::Named);
-    Offer { rungs, withheld }
+    Offer { rungs, instead, withheld }
 }
 
 impl Offers {
@@ -201,12 +221,13 @@ impl Offers {
         shown
             .map(|(index, (file, offer))| {
                 let rungs = self.rungs(offer, &TaskPlace::FoundText(index), screen);
-                let of = |rung: Rung| match rung {
-                    Rung::Full => file.full.clone(),
-                    Rung::Parts => file.parts.clone(),
-                    Rung::Outline => file.outline.clone(),
+                let own = |rung: Rung| match rung {
+                    Rung::Full => file.full.as_ref(),
+                    Rung::Parts => file.parts.as_ref(),
+                    Rung::Outline => file.outline.as_ref(),
                     _ => None,
                 };
+                let of = |rung: Rung| offer.text(rung, own(rung));
                 let about = file.why.clone().map(|why| match why.is_empty() {
                     true => file.kind.to_owned(),
                     false => format!("{}; {why}", file.kind),
@@ -226,11 +247,12 @@ impl Offers {
         shown
             .map(|(index, (file, offer))| {
                 let rungs = self.rungs(offer, &TaskPlace::Difference(index), screen);
-                let of = |rung: Rung| match rung {
-                    Rung::Full => file.difference.clone(),
-                    Rung::Parts => file.begun.clone(),
+                let own = |rung: Rung| match rung {
+                    Rung::Full => file.difference.as_ref(),
+                    Rung::Parts => file.begun.as_ref(),
                     _ => None,
                 };
+                let of = |rung: Rung| offer.text(rung, own(rung));
                 let fields = [("path", file.path.clone().into()), ("size", file.size.as_str().into())];
                 LabelTree::map(fields.into_iter().chain(renderings(rungs, of)))
             })
