@@ -75,6 +75,9 @@ pub struct ChangedFile {
     pub begun: Option<Untrusted<String>>,
 }
 
+/// Why less of a file is shown than was offered: the budget, or its part for files, has no room.
+pub const OVER_BUDGET: &str = "over budget";
+
 /// What became of a file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundAccount {
@@ -275,7 +278,7 @@ impl Offers {
             let reason = match shown {
                 _ if offer.withheld => Some("the guard keeps a part of it out"),
                 Some(rung) if rung == offered => None,
-                _ => Some("over budget"),
+                _ => Some(OVER_BUDGET),
             };
             FoundAccount { index, shown, offered, reason }
         };

@@ -1,6 +1,6 @@
 //! What was found for a task: each file with what speaks for it, how much of it is in the prompt, and why no more.
 
-use proem_agents::assemble::found::FoundAccount;
+use proem_agents::assemble::found::{FoundAccount, OVER_BUDGET};
 use proem_app::assemble::TaskFinding;
 use proem_engine::section::Rung;
 use proem_guard::show;
@@ -31,6 +31,10 @@ pub(super) fn table(accounts: &[FoundAccount], finding: &TaskFinding, out: &mut 
         let semicolon = if file.why.is_empty() { "" } else { "; " };
         let of = styled(style, &format!("{word:7}"));
         line(out, &format!("  {:>3} %  {of}  {path}: {}{semicolon}{why}{reason}", file.likely, file.kind));
+    }
+    if accounts.iter().any(|account| account.reason == Some(OVER_BUDGET)) {
+        let hint = "  files share a part of the prompt, 40 % unless `assemble.code_share` says another, whatever --budget leaves over";
+        line(out, &styled(DIM, hint));
     }
     if let Some(change) = &context.change {
         let files = change.files.len();
