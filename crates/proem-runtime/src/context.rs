@@ -362,6 +362,15 @@ impl ContextTree {
         }
     }
 
+    /// The record of a file that was not read in time, of its content, which was read since; `None` if it has one, or is no
+    /// text.
+    #[must_use]
+    pub fn late_record(&self, place: usize, content: &[u8], limits: &ContextLimits) -> Option<FileRecord> {
+        let file = self.files.get(place).filter(|file| file.record.is_none())?;
+        let want = RecordWant::of_path(&file.raw_path).filter(|_| file.used_for != FilePurpose::Foreign)?;
+        Some(record::of_source(want, content, limits.parse_time))
+    }
+
     /// The tree with the commits before and at `tip`, to be ranked.
     #[must_use]
     pub fn corpus(&self, past: Option<(&History, CommitIndex)>) -> ContextCorpus<'_> {

@@ -1,6 +1,6 @@
 //! Reads, ranks and looks into the best files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proem_risk::history::{CommitIndex, History};
 use proem_runtime::Environment;
@@ -8,7 +8,7 @@ use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, Contex
 use proem_runtime::git::{GitProgram, discover};
 use proem_runtime::structure::TreeState;
 use proem_select::context::{
-    ContextTask, ContextWeights, DefinitionSource, FilePurpose, FileRanking, RankedFile, is_named_by, rank,
+    ContextTask, ContextWeights, DefinitionSource, FilePurpose, FileRanking, FileRecord, RankedFile, is_named_by, rank,
     rank_definitions,
 };
 
@@ -37,6 +37,7 @@ const LEAST: f32 = 0.01;
 pub(super) struct Search {
     tree: ContextTree,
     past: Option<(History, CommitIndex)>,
+    limits: ContextLimits,
     /// What reads more contents; `None` outside a repository, where all are held.
     reader: Option<ContextReader>,
     weights: ContextWeights,
@@ -64,7 +65,7 @@ impl Search {
         let Some((git, repository)) = git.zip(repository) else {
             let tree = read_folder(&environment, query.root, &limits)?;
             let gaps = vec!["the folder is in no git repository, so no history speaks for any file".to_owned()];
-            return Ok(Self { tree, past: None, reader: None, weights, gaps });
+            return Ok(Self { tree, past: None, limits, reader: None, weights, gaps });
         };
         let cache = project.places.cache.join("context").join(hash(project.key.as_bytes()));
         let mut gaps = Vec::new();
@@ -91,7 +92,7 @@ impl Search {
             }
             Err(_) => return Err(Error::bug("reading the history ended early", "a thread panicked")),
         };
-        Ok(Self { tree, past, reader: Some(reader), weights, gaps })
+        Ok(Self { tree, past, limits, reader: Some(reader), weights, gaps })
     }
 
     pub(super) fn candidates(self, query: &ContextQuery<'_>) -> Result<TaskCandidates, Error> {
@@ -111,19 +112,18 @@ impl Search {
         }
         let places: Vec<usize> = [&code, &tests, &documents].into_iter().flatten().map(|file| file.file).collect();
         let contents = self.contents(&places)?;
-        let mut ranked = self.definitions(&task, &code, &contents);
+        // What was cut off by time and is likely all the same is looked into now.
+        let late: BTreeMap<usize, FileRecord> = contents
+            .iter()
+            .filter_map(|(place, content)| Some((*place, self.tree.late_record(*place, content, &self.limits)?)))
+            .collect();
+        let read = ReadFiles { contents: &contents, late: &late };
+        let mut ranked = self.definitions(&task, &code, read);
         let fitting = fitting(&ranked);
         // Tests of what the task changes name it.
-        let about = self.with_names(query.task, &fitting);
-        ranked.extend(self.definitions(&about, &tests, &contents));
-        let looked = Looked {
-            search: &self,
-            corpus: &corpus,
-            task: &task,
-            contents: &contents,
-            fitting: &fitting,
-            ranked: &ranked,
-        };
+        let about = self.with_names(query.task, &fitting, read);
+        ranked.extend(self.definitions(&about, &tests, read));
+        let looked = Looked { search: &self, corpus: &corpus, task: &task, read, fitting: &fitting, ranked: &ranked };
         let mut found = TaskCandidates {
             code: code.iter().map(|file| looked.file(file)).collect(),
             tests: tests.iter().map(|file| looked.file(file)).collect(),
@@ -168,9 +168,9 @@ impl Search {
     }
 
     /// The task with the names of the best definitions.
-    fn with_names(&self, task: &str, fitting: &[(usize, usize)]) -> ContextTask {
+    fn with_names(&self, task: &str, fitting: &[(usize, usize)], read: ReadFiles<'_>) -> ContextTask {
         let name = |(file, symbol): &(usize, usize)| {
-            let record = self.tree.files.get(*file)?.record.as_ref()?;
+            let record = self.record(*file, read)?;
             record.symbols.get(*symbol).map(|symbol| symbol.name.as_str())
         };
         let names = fitting.iter().take(NAMES_FOR_TESTS).filter_map(name);
@@ -178,20 +178,25 @@ impl Search {
     }
 
     /// The definitions of files, best first: file and place in it.
-    fn definitions(&self, task: &ContextTask, code: &[RankedFile], contents: &Contents) -> Vec<(usize, usize)> {
+    fn definitions(&self, task: &ContextTask, code: &[RankedFile], read: ReadFiles<'_>) -> Vec<(usize, usize)> {
         let lines: Vec<Vec<u32>> = code.iter().map(|file| self.named_lines(file.file, task)).collect();
         let sources: Vec<DefinitionSource<'_>> = code
             .iter()
             .zip(&lines)
             .take(LOOKED_INTO)
             .filter_map(|(file, lines)| {
-                let record = self.tree.files.get(file.file)?.record.as_ref()?;
-                let content = contents.get(&file.file)?;
+                let record = self.record(file.file, read)?;
+                let content = read.contents.get(&file.file)?;
                 Some(DefinitionSource { file: file.file, probability: file.probability, record, content, lines })
             })
             .collect();
         let ranked = rank_definitions(&sources, task, &self.weights, usize::MAX);
         ranked.into_iter().map(|ranked| (ranked.file, ranked.symbol)).collect()
+    }
+
+    /// What a file is made of, read in time or since.
+    fn record<'r>(&'r self, file: usize, read: ReadFiles<'r>) -> Option<&'r FileRecord> {
+        self.tree.files.get(file)?.record.as_ref().or_else(|| read.late.get(&file))
     }
 
     fn named_lines(&self, file: usize, task: &ContextTask) -> Vec<u32> {
@@ -232,35 +237,37 @@ fn fitting(ranked: &[(usize, usize)]) -> Vec<(usize, usize)> {
     named.map(|(_, place)| *place).collect()
 }
 
+/// What was read of the best files.
+#[derive(Clone, Copy)]
+struct ReadFiles<'r> {
+    contents: &'r Contents,
+    /// The records of those that were not read in time.
+    late: &'r BTreeMap<usize, FileRecord>,
+}
+
 /// What a file of the result is made from.
 struct Looked<'s, 't> {
     search: &'s Search,
     corpus: &'s ContextCorpus<'t>,
     task: &'s ContextTask,
-    contents: &'s Contents,
+    read: ReadFiles<'s>,
     fitting: &'s [(usize, usize)],
     ranked: &'s [(usize, usize)],
 }
 
 impl Looked<'_, '_> {
     fn file(&self, ranked: &RankedFile) -> ContextFile {
-        let Self { search, corpus, task, contents, fitting, ranked: definitions } = self;
+        let Self { search, corpus, task, read, fitting, ranked: definitions } = self;
         let file = search.tree.files.get(ranked.file);
-        let words = EvidenceWords {
-            corpus,
-            history: search.past.as_ref().map(|(history, _)| history),
-            record: file.and_then(|file| file.record.as_ref()),
-        };
-        let text = contents.get(&ranked.file).and_then(|bytes| String::from_utf8(bytes.clone()).ok());
+        let record = search.record(ranked.file, *read);
+        let words = EvidenceWords { corpus, history: search.past.as_ref().map(|(history, _)| history), record };
+        let text = read.contents.get(&ranked.file).and_then(|bytes| String::from_utf8(bytes.clone()).ok());
         ContextFile {
             path: outside(file.map_or_else(String::new, |file| file.path.clone())),
             used_for: file.map_or(FilePurpose::Foreign, |file| file.used_for),
             probability: ranked.probability,
             evidence: ranked.evidence.iter().map(|said| outside(in_words(said, &words))).collect(),
-            symbols: file
-                .and_then(|file| file.record.as_ref())
-                .map(|record| record.symbols.clone())
-                .unwrap_or_default(),
+            symbols: record.map(|record| record.symbols.clone()).unwrap_or_default(),
             fitting: of_file(fitting, ranked.file),
             ranked: of_file(definitions, ranked.file),
             named_lines: search.named_lines(ranked.file, task),
