@@ -159,7 +159,9 @@ fn parts(
     wanted.truncate(MAX_NAMED);
     for (rank, (index, place)) in wanted.into_iter().enumerate() {
         let Some(definition) = definitions.get(index) else { continue };
-        if definition.lines.count() <= LONG_LINES {
+        // For the best there is always room for some of it; another is shown whole or by its signature.
+        let is_first = shown.first.is_none();
+        if definition.lines.count() <= LONG_LINES && (!is_first || shown.has_room(definition.lines)) {
             shown.add(definition.lines);
         } else {
             shown.add(definition.signature);
@@ -225,14 +227,24 @@ struct ShownLines {
 }
 
 impl ShownLines {
+    /// Whether all of these lines can be added.
+    fn has_room(&self, span: LineSpan) -> bool {
+        let new = self.inside(span).filter(|line| !self.lines.contains(line)).count();
+        self.lines.len().saturating_add(new) <= self.room
+    }
+
     /// Adds lines, if there is room for all of them.
     fn add(&mut self, span: LineSpan) {
-        let span = span.first.max(1)..=span.last.min(self.end);
-        let inside = span.clone().filter(|line| !self.lines.contains(line)).count();
-        if self.lines.len().saturating_add(inside) <= self.room {
+        if self.has_room(span) {
+            let span = self.inside(span);
             self.first = self.first.or(Some(*span.start()));
             self.lines.extend(span);
         }
+    }
+
+    /// The lines of a span that the file has.
+    fn inside(&self, span: LineSpan) -> core::ops::RangeInclusive<usize> {
+        span.first.max(1)..=span.last.min(self.end)
     }
 
     /// The lines as spans, in order, those that touch joined.
@@ -413,6 +425,39 @@ mod tests {
             shown.iter().filter(|line| ["part_30", "part_35", "part_39"].iter().any(|name| line.contains(name)));
         assert_eq!(neighbours.count(), 3, "{shown:#?}");
         assert!(!parts.contains("fn part_0() {\n3\t        work();"), "the fifth has no room: {shown:#?}");
+    }
+
+    #[test]
+    fn a_definition_for_which_there_is_no_room_is_shown_by_the_lines_about_the_task() {
+        let line = |n: usize| if n == 50 { "restart(env)\n".to_owned() } else { format!("line {n}\n") };
+        let text: String = (1..=120).map(line).collect();
+        let best = Definition { rank: Some(0), ..definition(1, 80) };
+        let parts = renderings(&text, &[best], &[], "restart it", 60).parts.unwrap();
+        assert!(parts.starts_with("1\tline 1\n[34 lines not shown]\n36\tline 36\n"), "{parts}");
+        assert!(
+            parts.contains("50\trestart(env)\n") && parts.ends_with("64\tline 64\n[56 lines not shown]\n"),
+            "{parts}"
+        );
+    }
+
+    /// What the best calls is shown whole if it is short, else by its signature; what nothing calls is not.
+    #[test]
+    fn what_the_best_uses_is_shown() {
+        let body = |lines: usize| "    work();\n".repeat(lines);
+        let text = format!(
+            "fn best() {{\n    short();\n    long();\n}}\n{}fn short() {{\n{}}}\nfn long() {{\n{}}}\nfn other() {{\n{}}}\n",
+            "// nothing\n".repeat(200),
+            body(10),
+            body(40),
+            body(10)
+        );
+        let named = |name: &str, first, last| Definition { name: name.to_owned(), ..definition(first, last) };
+        let best = Definition { rank: Some(0), ..named("best", 1, 4) };
+        let all = [best, named("short", 205, 216), named("long", 217, 258), named("other", 259, 270)];
+        let parts = renderings(&text, &all, &[], "", 30).parts.unwrap();
+        assert!(parts.contains("205\tfn short() {\n206\t    work();\n"), "{parts}");
+        assert!(parts.contains("217\tfn long() {\n[41 lines not shown]\n"), "{parts}");
+        assert!(parts.contains("259\tfn other() {\n[11 lines not shown]\n"), "a neighbour by its signature: {parts}");
     }
 
     #[test]
