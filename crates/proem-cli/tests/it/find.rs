@@ -77,10 +77,13 @@ fn the_same_cold_and_warm_and_after_damage() {
     let kept = kept_files(&fixture);
     for file in &kept {
         fs::write(file, b"damaged").unwrap();
+        // What an earlier version kept goes when this one keeps its own.
+        fs::write(file.with_file_name("context-1.bin"), b"older").unwrap();
     }
     assert!(!kept.is_empty(), "nothing is kept");
     let (after, again) = whole(&fixture);
     assert_eq!((after, again), (cold, read));
+    assert!(kept.iter().all(|file| file.exists() && !file.with_file_name("context-1.bin").exists()));
 }
 
 /// The kept files, wherever they are below the user's folders.

@@ -14,6 +14,9 @@ use crate::structure::{StructureCacheKey, keep_entries, parse_entries};
 /// The file's name; another form gets another one.
 const NAME: &str = "context-2.bin";
 
+/// The name of the form before.
+const OLDER: &str = "context-1.bin";
+
 /// The largest file that is read, in bytes: a record takes about 3 kB.
 const MOST_BYTES: usize = 512 << 20;
 
@@ -56,6 +59,8 @@ impl KeptRecords {
     pub(super) fn save(&mut self) -> Option<String> {
         let folder = self.folder.clone().filter(|_| self.changed)?;
         self.changed = false;
+        // What an earlier version kept is of no use to this one; one that is not there needs no removing.
+        let _ = std::fs::remove_file(folder.join(OLDER));
         let spare = self.used.len().saturating_add(SPARE);
         let saved = keep_entries(&folder, NAME, &mut self.entries, spare, |key| self.used.contains(key));
         saved.err().map(|error| format!("what was read of the files could not be kept: {error}"))

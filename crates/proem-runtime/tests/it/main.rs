@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod change;
+mod context;
 mod fixture;
 mod history;
 mod ignored;
