@@ -6,6 +6,7 @@ mod costs;
 mod detail;
 mod effects;
 mod escalations;
+mod evidence;
 mod judged;
 mod learned;
 mod past;
@@ -25,6 +26,7 @@ pub use self::costs::{CapNow, CostReport, CostsWanted, Estimate, SpendLine, Spen
 pub use self::detail::{ApprovalRow, AttemptRow, CallRow, FeedbackRow, RunDetail};
 pub use self::effects::{CreditRow, EffectsStatus, PerformerRow, SwitchRow};
 pub use self::escalations::{DecisionRow, EscalationRow};
+pub use self::evidence::{EvidenceWanted, StoredEvidence};
 pub use self::judged::JudgedRow;
 pub use self::learned::{FailureRow, FailureSource};
 pub use self::quarantined::{QuarantinedItem, SenderRow};

@@ -7,6 +7,7 @@ use proem_engine::policy::{
 };
 use proem_guard::check::{ConfidentialPrompt, TrustedExcerpt};
 use proem_guard::{Bar, FindingKind, LabelTree, Scan, Untrusted, Verdict};
+use proem_store::query::{EvidenceWanted, StoredEvidence};
 use proem_store::record::CreditScope;
 
 use super::desk::{ActionDesk, EffectsObstacle};
@@ -30,11 +31,24 @@ impl RulingTerms {
     }
 }
 
+/// What can be said of an action before the records are asked: it stays so whatever happens meanwhile.
+#[derive(Debug)]
+pub(super) struct ActionReading {
+    /// What a person typed of it.
+    typed: Vec<String>,
+    /// The worst verdict of its own texts.
+    verdict: CauseVerdict,
+}
+
+/// An action with what can be said of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadAction<'a> {
+    pub(super) action: &'a ProposedAction,
+    pub(super) reading: &'a ActionReading,
+}
+
 impl ActionDesk<'_> {
     /// What the policy of this moment says of an action.
-    ///
-    /// Behind this door nobody has looked at the signals that an action names, so its own texts stand for them: they
-    /// are put before the guard, and the worst verdict counts. What of its signals is in quarantine counts, too.
     ///
     /// # Errors
     ///
@@ -45,20 +59,53 @@ impl ActionDesk<'_> {
         key: EffectKey,
         terms: RulingTerms,
     ) -> Result<Decision, Error> {
-        let scope = self.scope(action);
-        let credit = self.store.credit(&self.owner, &scope).await?;
-        let executed = self.store.precedents(&self.owner, &scope).await?;
-        let past = ActionPast { executed: narrow(executed), approvals: narrow(credit.approvals) };
-        let typed = typed_texts(action.tree());
+        let evidence = self.store.evidence(self.evidence_wanted(action)).await?;
+        let read = ReadAction { action, reading: &self.read_action(action) };
+        Ok(self.ruled(read, key, terms, &evidence))
+    }
+
+    /// What the records are asked about an action.
+    pub(super) fn evidence_wanted(&self, action: &ProposedAction) -> EvidenceWanted {
+        EvidenceWanted {
+            project: self.owner.clone(),
+            scope: self.scope(action),
+            signals: action.signals(),
+            most: u64::from(ActionPast::MOST_EXECUTED),
+        }
+    }
+
+    /// Reads an action without the records.
+    ///
+    /// Behind this door nobody has looked at the signals that an action names, so its own texts stand for them: they
+    /// are put before the guard, and the worst verdict counts.
+    pub(super) fn read_action(&self, action: &ProposedAction) -> ActionReading {
+        let bar = self.guarding.policy.bar("action", "text");
+        let texts = outside_texts(action.tree());
+        let judged = texts.into_iter().map(|text| judged(&bar, &self.guarding.guard.scan(text)));
+        let verdict = judged.max_by_key(|found| (found.worst, found.basis)).unwrap_or(CLEAN);
+        ActionReading { typed: typed_texts(action.tree()), verdict }
+    }
+
+    /// What the policy says of an action with this evidence. What of its signals is in quarantine counts, too.
+    pub(super) fn ruled(
+        &self,
+        read: ReadAction<'_>,
+        key: EffectKey,
+        terms: RulingTerms,
+        evidence: &StoredEvidence,
+    ) -> Decision {
+        let ReadAction { action, reading: ActionReading { typed, verdict } } = read;
+        let past = ActionPast { executed: narrow(evidence.precedents), approvals: narrow(evidence.credit.approvals) };
         let trusted: Vec<TrustedExcerpt<'_>> =
             typed.iter().map(|text| TrustedExcerpt::whole("what a person typed", text)).collect();
-        let verdict = self.verdict(action).await?;
+        let quarantined = evidence.quarantine.filter(|worst| *worst > verdict.worst);
+        let verdict = quarantined.map_or(*verdict, |worst| CauseVerdict { worst, basis: VerdictBasis::Rule });
         // An action that stands on two sources says so by two signals of different origin, which only whoever read them
         // can count; without that nobody vouches for more than one.
         let agreeing = terms.agreeing.unwrap_or_else(|| u32::from(!action.causes().is_empty()));
         let sources = SourceAgreement { agreeing, conflict: SourceConflict::Absent };
         let label = action.tree().label();
-        Ok(decide(&DecisionRequest {
+        decide(&DecisionRequest {
             action,
             key,
             policy: &self.policy,
@@ -74,7 +121,7 @@ impl ActionDesk<'_> {
             sources,
             switch: self.switch(),
             moment: terms.moment,
-        }))
+        })
     }
 
     /// What credit and precedents of an action are counted by.
@@ -92,19 +139,6 @@ impl ActionDesk<'_> {
             [EffectsObstacle::SwitchedOff] if self.status.switch.is_some() => EffectSwitch::Killed,
             _ => EffectSwitch::Off,
         }
-    }
-
-    /// The worst verdict of the action's own texts and of what is known of its signals.
-    async fn verdict(&self, action: &ProposedAction) -> Result<CauseVerdict, Error> {
-        let bar = self.guarding.policy.bar("action", "text");
-        let texts = outside_texts(action.tree());
-        let judged = texts.into_iter().map(|text| judged(&bar, &self.guarding.guard.scan(text)));
-        let mut found = judged.max_by_key(|found| (found.worst, found.basis)).unwrap_or(CLEAN);
-        let quarantined = self.store.quarantine_verdict(&self.owner, &action.signals()).await?;
-        if let Some(worst) = quarantined.filter(|worst| *worst > found.worst) {
-            found = CauseVerdict { worst, basis: VerdictBasis::Rule };
-        }
-        Ok(found)
     }
 }
 

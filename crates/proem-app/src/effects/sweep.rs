@@ -9,6 +9,7 @@ mod routes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::future;
 use proem_engine::effect::{
     ActionEvent, ActionState, ActionVersion, Authority, BytesHash, GateRuling, PerformerEpoch, RefusalRule, TakeUp,
     TransitionRefused, TransitionRequest, TransitionRequirement,
@@ -19,7 +20,7 @@ use proem_guard::show;
 use proem_runtime::effects::{DeliveryOutcome, DeliveryTrouble, perform};
 use proem_runtime::lock::{InstanceLock, LockRefusal};
 use proem_store::query::{ActionDetail, ActionRow};
-use proem_store::record::{NewTransition, PerformerClaim, TransitionLoad};
+use proem_store::record::{Actor, NewTransition, PerformerClaim, TransitionLoad};
 use proem_store::{TransitionAnswer, failpoint};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -31,7 +32,7 @@ use super::drafting::{ActionDraft, DraftRefusal, draft};
 use super::policy;
 use super::propose::Standing;
 use super::queue::approved_at;
-use super::ruling::RulingTerms;
+use super::ruling::{ActionReading, ReadAction, RulingTerms};
 use crate::error::Error;
 use crate::when;
 
@@ -96,7 +97,50 @@ struct Performer<'d, 'p> {
     desk: &'d ActionDesk<'p>,
     epoch: PerformerEpoch,
     routes: DeliveryRoutes<'d>,
+    /// Proem itself, as it stands in the records.
+    system: Actor,
+    /// What became of the action that was performed last, which is not written yet.
+    unwritten: Option<PerformedAction>,
     _lock: InstanceLock,
+}
+
+/// What became of an action that was performed.
+struct PerformedAction {
+    /// The action as it was.
+    row: ActionRow,
+    event: ActionEvent,
+    why: String,
+    details: Json,
+    attempt: SweepAttempt,
+}
+
+/// An action that may be performed, as its form says it.
+struct DueReading {
+    action: ProposedAction,
+    reading: ActionReading,
+}
+
+/// Why an action can't be read.
+enum DueProblem {
+    /// Its texts are gone.
+    Gone,
+    /// Its form is none.
+    Unreadable(String),
+}
+
+/// What a sweep did so far.
+struct SweptActions<'s> {
+    progress: &'s mut dyn FnMut(&SweptAction),
+    made: Vec<SweptAction>,
+}
+
+impl SweptActions<'_> {
+    fn add(&mut self, change: Option<SweptAction>) {
+        if let Some(change) = change {
+            (self.progress)(&change);
+            self.made.push(change);
+        }
+    }
 }
 
 impl ActionDesk<'_> {
@@ -124,22 +168,39 @@ impl ActionDesk<'_> {
         let claim = PerformerClaim { project: self.owner.clone(), actor: self.system(), at: when::now(), process };
         let epoch = self.store.take_epoch(claim).await?;
         let routes = DeliveryRoutes::new(self.project, credentials);
-        let mut performer = Performer { desk: self, epoch, routes, _lock: lock };
-        let mut report = SweepReport::default();
+        let system = self.system();
+        let mut performer = Performer { desk: self, epoch, routes, system, unwritten: None, _lock: lock };
+        let mut changes = SweptActions { progress, made: Vec::new() };
         let due = self.store.due_actions(&self.owner, epoch, when::now().max(self.status.last_seen)).await?;
         let policy = policy::files(self.project)?;
+        let mut policy_changed = PolicyCourse::Steady;
         for row in due {
+            // While what became of the last action is written, the next one is read: not more, for what is decided
+            // must not depend on whether that is written already.
+            let (written, reading) = performer.beside_writing(|| self.due_reading(&row)).await;
+            changes.add(written?);
             // What was read when the sweep began is not the policy of this moment any more.
             if policy::files(self.project)? != policy {
-                report.policy_changed = PolicyCourse::Changed;
+                policy_changed = PolicyCourse::Changed;
                 break;
             }
-            if let Some(change) = performer.look_after(&row).await? {
-                progress(&change);
-                report.changes.push(change);
-            }
+            changes.add(performer.look_after(&row, reading).await?);
         }
-        Ok(report)
+        let (written, ()) = performer.beside_writing(|| ()).await;
+        changes.add(written?);
+        Ok(SweepReport { changes: changes.made, policy_changed, ..SweepReport::default() })
+    }
+
+    /// Reads an action that may be performed, without the records; `None` where that is not what becomes of it.
+    fn due_reading(&self, row: &ActionRow) -> Option<Result<DueReading, DueProblem>> {
+        if !matches!(row.state, ActionState::Held | ActionState::Approved | ActionState::Resend) {
+            return None;
+        }
+        Some(match row.form.as_deref().map(|form| ProposedAction::stored(form, &self.policy)) {
+            None => Err(DueProblem::Gone),
+            Some(Err(problem)) => Err(DueProblem::Unreadable(problem.to_string())),
+            Some(Ok(action)) => Ok(DueReading { reading: self.read_action(&action), action }),
+        })
     }
 
     /// The file whose lock keeps a second process from a work on this project.
@@ -151,21 +212,39 @@ impl ActionDesk<'_> {
 }
 
 impl Performer<'_, '_> {
-    /// What this sweep makes of one action; `None` if nothing.
-    async fn look_after(&mut self, row: &ActionRow) -> Result<Option<SweptAction>, Error> {
+    /// Writes what became of the last action, and does something meanwhile that does not concern the records.
+    async fn beside_writing<T>(&mut self, work: impl FnOnce() -> T) -> (Result<Option<SweptAction>, Error>, T) {
+        let Some(PerformedAction { row, event, why, details, attempt }) = self.unwritten.take() else {
+            return (Ok(None), work());
+        };
+        let executing = ActionRow { version: next(&row), ..row.clone() };
+        let writing = self.happens(&executing, event, why, details);
+        // It is on its way when it is asked for the first time, which is before the work begins.
+        let (written, done) = future::join(writing, async { work() }).await;
+        (written.map(|change| Some(SweptAction { row, attempt, ..change })), done)
+    }
+
+    /// What this sweep makes of one action; `None` if nothing, or if what became of it is still to be written.
+    async fn look_after(
+        &mut self,
+        row: &ActionRow,
+        reading: Option<Result<DueReading, DueProblem>>,
+    ) -> Result<Option<SweptAction>, Error> {
         let now = when::now().max(self.desk.status.last_seen);
-        match row.state {
-            ActionState::Executing | ActionState::Resending => {
+        match (row.state, reading) {
+            (ActionState::Executing | ActionState::Resending, _) => {
                 let why = "its performer ended before it could say what became of it";
                 let details = json!({ "epoch": self.epoch.0 });
                 self.happens(row, ActionEvent::Die, why.to_owned(), details).await.map(SweptAction::missed).map(Some)
             }
-            ActionState::Proposed | ActionState::Waiting if row.deadline <= now => {
+            (ActionState::Proposed | ActionState::Waiting, _) if row.deadline <= now => {
                 self.happens(row, ActionEvent::Expire, "nobody decided in time".to_owned(), json!({})).await.map(Some)
             }
-            ActionState::Proposed => self.decide_late(row).await.map(Some),
-            ActionState::Held | ActionState::Approved | ActionState::Resend => self.execute(row).await,
-            _ => Ok(None),
+            (ActionState::Proposed, _) => self.decide_late(row).await.map(Some),
+            (_, Some(Ok(reading))) => self.execute(row, &reading).await,
+            (_, Some(Err(DueProblem::Gone))) => Ok(Some(unreadable(row))),
+            (_, Some(Err(DueProblem::Unreadable(problem)))) => self.put_aside(row, problem).await.map(Some),
+            (_, None) => Ok(None),
         }
     }
 
@@ -180,17 +259,17 @@ impl Performer<'_, '_> {
         Ok(SweptAction { row: row.clone(), state, why: reasons(&decision), attempt: SweepAttempt::Undue })
     }
 
-    /// Takes an action up and performs it, if it may be at this moment.
-    async fn execute(&mut self, row: &ActionRow) -> Result<Option<SweptAction>, Error> {
-        let detail = self.desk.store.action(&self.desk.owner, &row.key).await?;
-        let form = detail.row.form.as_deref();
-        let action = match form.map(|form| ProposedAction::stored(form, &self.desk.policy)) {
-            None => return Ok(Some(unreadable(row))),
-            Some(Err(problem)) => return self.put_aside(row, problem.to_string()).await.map(Some),
-            Some(Ok(action)) => action,
-        };
+    /// Takes an action up and performs it, if it may be at this moment. What became of it is left to be written.
+    async fn execute(&mut self, row: &ActionRow, reading: &DueReading) -> Result<Option<SweptAction>, Error> {
+        let DueReading { action, reading } = reading;
+        let wanted = self.desk.evidence_wanted(action);
+        let (detail, evidence) = self.desk.store.action_with_evidence(row.key, wanted).await?;
+        if detail.row.version != row.version {
+            // Somebody has changed it since this sweep began; the next one looks again.
+            return Ok(None);
+        }
         let terms = RulingTerms { level: self.desk.level(), moment: moment(&detail), agreeing: None };
-        let decision = self.desk.ruling(&action, row.key, terms).await?;
+        let decision = self.desk.ruled(ReadAction { action, reading }, row.key, terms, &evidence);
         let why = reasons(&decision);
         let unmet = decision.unmet.clone();
         let account = decision.to_json();
@@ -202,7 +281,7 @@ impl Performer<'_, '_> {
                 return self.happens(row, ActionEvent::RequireApproval, why, account).await.map(Some);
             }
         };
-        let bytes = self.bytes(&detail, &action);
+        let bytes = self.bytes(&detail, action);
         let ready = bytes.and_then(|bytes| self.routes.ready(&bytes.draft, row.key).map(|()| bytes));
         let bytes = match ready {
             Ok(bytes) => bytes,
@@ -215,7 +294,7 @@ impl Performer<'_, '_> {
         let taken = TakeUp { gate: GateRuling::Permits, unmet, bytes: bytes.hash };
         let load = TransitionLoad::Bytes(Arc::from(bytes.draft.bytes.as_slice()));
         match self.transit(row, ActionEvent::TakeUp(taken), load, account).await? {
-            TransitionAnswer::Made(_) => self.send(row, permit, &bytes).await.map(Some),
+            TransitionAnswer::Made(_) => self.send(row, permit, &bytes).await,
             TransitionAnswer::Refused(refused) => self.not_taken(row, refused).await,
         }
     }
@@ -231,13 +310,18 @@ impl Performer<'_, '_> {
         Ok(ExactBytes { draft, hash })
     }
 
-    /// Hands the bytes over, and writes what became of them.
-    async fn send(&mut self, row: &ActionRow, permit: Permit, bytes: &ExactBytes) -> Result<SweptAction, Error> {
+    /// Hands the bytes over. What became of them is the next thing that is written.
+    async fn send(
+        &mut self,
+        row: &ActionRow,
+        permit: Permit,
+        bytes: &ExactBytes,
+    ) -> Result<Option<SweptAction>, Error> {
         // Between taking up and sending, another performer may have begun: then this one has lost the action.
         let in_force = self.desk.store.performer_in_force(&self.desk.owner).await?;
         if in_force != Some(self.epoch) {
             let why = "another performer has taken over; nothing was sent by this one".to_owned();
-            return Ok(SweptAction::stuck(row, ActionState::Unknown, why));
+            return Ok(Some(SweptAction::stuck(row, ActionState::Unknown, why)));
         }
         failpoint::pass("before-effect");
         let outcome = match bytes.draft.way.form() {
@@ -249,7 +333,6 @@ impl Performer<'_, '_> {
             DeliveryOutcome::Sent { .. } => SweepAttempt::Performed,
             _ => SweepAttempt::Missed,
         };
-        let executing = ActionRow { version: next(row), ..row.clone() };
         let (event, why, details) = match outcome {
             DeliveryOutcome::Sent { answer } => {
                 let answer = answer.as_ref().map(show::json);
@@ -259,8 +342,8 @@ impl Performer<'_, '_> {
             DeliveryOutcome::NotSent(trouble) => told(ActionEvent::NotSent, &trouble),
             DeliveryOutcome::Unknown(trouble) => told(ActionEvent::Lose, &trouble),
         };
-        let change = self.happens(&executing, event, why, details).await?;
-        Ok(SweptAction { row: row.clone(), attempt, ..change })
+        self.unwritten = Some(PerformedAction { row: row.clone(), event, why, details, attempt });
+        Ok(None)
     }
 
     /// What follows if the table refuses to take an action up.
@@ -312,7 +395,7 @@ impl Performer<'_, '_> {
         let transition = NewTransition {
             key: row.key,
             project: self.desk.owner.clone(),
-            actor: self.desk.system(),
+            actor: self.system.clone(),
             at: when::now(),
             request,
             policy: self.desk.policy.hash(),

@@ -15,6 +15,11 @@ pub struct ActionPast {
     pub approvals: u32,
 }
 
+impl ActionPast {
+    /// More executed actions than these say no more.
+    pub const MOST_EXECUTED: u32 = 3;
+}
+
 /// Whether the sources of an action contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceConflict {
@@ -58,7 +63,7 @@ impl ActionConfidence {
                 ActionList::Never => 0,
             },
             schema: if is_valid { FULL } else { 0 },
-            precedent: past.executed.min(3) * FULL / 3,
+            precedent: past.executed.min(ActionPast::MOST_EXECUTED) * FULL / ActionPast::MOST_EXECUTED,
         }
     }
 

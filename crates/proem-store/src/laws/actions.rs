@@ -14,6 +14,7 @@ use proem_text::Label;
 use serde_json::json;
 
 use super::given::LawSamples;
+use crate::query::{EvidenceWanted, StoredEvidence};
 use crate::record::{
     Actor, ActorKind, ApprovalBreadth, CreditScope, DecisionEffect, EffectsPower, EffectsSwitch, EscalationId,
     EscalationOption, HashedContent, NewAction, NewDecision, NewEscalation, NewQuarantine, NewTransition,
@@ -193,6 +194,20 @@ impl LawActions {
     #[must_use]
     pub fn switch(self, power: EffectsPower) -> EffectsSwitch {
         EffectsSwitch { project: LawSamples.project(), actor: LawSamples.actor(), at: Self::NOW, power }
+    }
+
+    /// What the records say for and against an action that stands on no signal.
+    pub async fn evidence(self, store: &Store, action: &NewAction) -> StoredEvidence {
+        let wanted = EvidenceWanted {
+            project: action.project.clone(),
+            scope: action.scope.clone(),
+            signals: Vec::new(),
+            most: u64::MAX,
+        };
+        match store.evidence(wanted).await {
+            Ok(found) => found,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// Switches effects on and begins a performer's life.

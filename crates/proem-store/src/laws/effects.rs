@@ -13,7 +13,7 @@ use proem_guard::Verdict;
 
 use super::actions::LawActions;
 use super::given::{Backend, LawSamples, number};
-use crate::query::ActionDetail;
+use crate::query::{ActionDetail, EvidenceWanted};
 use crate::record::{
     ArtefactEdit, DecisionEffect, EffectsPower, EscalationId, EscalationState, EscalationWithdrawal, HashedContent,
     NewAction, NewArtefactVersion, NewDecision, NewQuarantine, Project, QuarantineReview, QuarantineState,
@@ -364,6 +364,12 @@ pub async fn a_quarantine_is_reviewed_once(backend: &impl Backend) {
     }
     let dismissal = QuarantineReview { id: dismissed.id.clone(), ..review(QuarantineState::Dismissed) };
     assert_eq!(store.review_quarantine(dismissal).await.ok(), Some(QuarantineAnswer::Done));
+    let wanted = |project: &Project, signals| EvidenceWanted {
+        project: project.clone(),
+        scope: LawActions.action(1).scope,
+        signals,
+        most: 0,
+    };
     let of = |item: &NewQuarantine| SignalRevision { id: item.id.signal.clone(), revision: item.id.revision.clone() };
     for (signals, expected) in [
         (vec![], None),
@@ -372,10 +378,11 @@ pub async fn a_quarantine_is_reviewed_once(backend: &impl Backend) {
         (vec![of(&waits)], Some(waits.verdict)),
         (vec![of(&dismissed), known.clone()], Some(dismissed.verdict)),
     ] {
-        assert_eq!(store.quarantine_verdict(&item.project, &signals).await.ok(), Some(expected), "{signals:?}");
+        let found = store.evidence(wanted(&item.project, signals.clone())).await.map(|found| found.quarantine);
+        assert_eq!(found.ok(), Some(expected), "{signals:?}");
     }
-    let elsewhere = Project("elsewhere".to_owned());
-    assert_eq!(store.quarantine_verdict(&elsewhere, &[known]).await.ok(), Some(None));
+    let elsewhere = store.evidence(wanted(&Project("elsewhere".to_owned()), vec![known])).await;
+    assert_eq!(elsewhere.map(|found| found.quarantine).ok(), Some(None));
     let senders = store.quarantined_senders(&item.project).await.unwrap_or_default();
     assert!(
         matches!(senders.as_slice(), [one] if (one.quarantined, one.released, one.dismissed) == (1, 1, 1)),

@@ -8,7 +8,7 @@ use proem_engine::run::Time;
 
 use super::actions::LawActions;
 use super::given::{Backend, LawSamples, number};
-use crate::query::ActionsWanted;
+use crate::query::{ActionsWanted, EvidenceWanted};
 use crate::record::{ActionCorrection, ApprovalBreadth, NewAction, QuarantineReview, QuarantineState, TransitionLoad};
 use crate::{ActionPurge, Error, ProposalAnswer, Purge, Store};
 
@@ -77,8 +77,7 @@ async fn tombstones_hold(store: &Store, ended: &NewAction) {
     let wider = LawActions.caused(&[LawActions.signal(2, 1), LawActions.signal(3, 1)]);
     let wider = store.propose(wider).await;
     assert!(matches!(wider, Ok(ProposalAnswer::Duplicate { of }) if of == ended.key), "{wider:?}");
-    let precedents = store.precedents(&ended.project, &ended.scope).await;
-    assert_eq!(precedents.ok(), Some(1), "it stays a precedent");
+    assert_eq!(LawActions.evidence(store, ended).await.precedents, 1, "it stays a precedent");
 }
 
 /// A clock that goes back releases no hold and takes no time of the ledger back.
@@ -134,8 +133,7 @@ pub async fn credit_is_for_separate_days(backend: &impl Backend) {
         approve.at = Time(LawActions::NOW.0 + day * DAY);
         approve.load = TransitionLoad::Approval(breadth);
         LawActions.made(&store, approve).await;
-        let found = store.credit(&action.project, &action.scope).await.map(|row| row.approvals);
-        assert_eq!(found.ok(), Some(credit), "day {day}");
+        assert_eq!(LawActions.evidence(&store, &action).await.credit.approvals, credit, "day {day}");
         (action, version + 1)
     };
     for (day, breadth, credit) in [
@@ -164,11 +162,23 @@ pub async fn credit_is_for_separate_days(backend: &impl Backend) {
     };
     assert!(matches!(store.correct_action(correction.clone()).await, Err(Error::Conflict(_))), "it has not happened");
     LawActions.made(&store, LawActions.performs(&action, version, ActionEvent::Sent, epoch)).await;
-    assert_eq!(store.precedents(&action.project, &action.scope).await.ok(), Some(1));
+    assert_eq!(LawActions.evidence(&store, &action).await.precedents, 1);
+    let wanted = |most| EvidenceWanted {
+        project: action.project.clone(),
+        scope: action.scope.clone(),
+        signals: Vec::new(),
+        most,
+    };
+    let none = store.evidence(wanted(0)).await.map(|found| found.precedents);
+    assert_eq!(none.ok(), Some(0), "no more are counted than are wanted");
+    let beside = store.action_with_evidence(action.key, wanted(5)).await;
+    assert!(
+        matches!(&beside, Ok((detail, found)) if detail.row.state == ActionState::Executed && found.precedents == 1),
+        "{beside:?}"
+    );
     assert!(store.correct_action(correction).await.is_ok());
-    assert_eq!(store.precedents(&action.project, &action.scope).await.ok(), Some(0));
-    let credit = store.credit(&action.project, &action.scope).await.map(|row| row.approvals);
-    assert_eq!(credit.ok(), Some(0));
+    let corrected = LawActions.evidence(&store, &action).await;
+    assert_eq!((corrected.precedents, corrected.credit.approvals), (0, 0));
     store.close().await;
 }
 

@@ -245,7 +245,7 @@ fn due(reader: &Connection, project: &Project, epoch: PerformerEpoch, now: Time)
     all(reader, &sql, (&project.0, now.0, i64::try_from(epoch.0).unwrap_or(i64::MAX)), row)
 }
 
-fn action(reader: &Connection, project: &Project, key: &EffectKey) -> Result<ActionDetail, ReadFault> {
+pub(super) fn action(reader: &Connection, project: &Project, key: &EffectKey) -> Result<ActionDetail, ReadFault> {
     let name = key.to_string();
     let sql = format!("SELECT {COLUMNS} WHERE a.key = ? AND a.project = ?");
     let found = first(reader, &sql, (&name, &project.0), |found| Ok((row(found)?, get(found, "correction")?)))?;

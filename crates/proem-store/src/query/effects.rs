@@ -10,7 +10,7 @@ use super::values::{ReadFault, all, count, first, get, written};
 use crate::Store;
 use crate::error::Error;
 use crate::opening::StoreCreator;
-use crate::record::{CreditScope, EffectsPower, Project, digest_text};
+use crate::record::{EffectsPower, Project};
 use crate::sqlite::place::{self, FileSystemKind};
 use crate::sqlite::{Site, origin};
 
@@ -102,47 +102,6 @@ impl Store {
     pub async fn performer_in_force(&self, project: &Project) -> Result<Option<PerformerEpoch>, Error> {
         let project = project.clone();
         self.read(move |reader, _site| Ok(performer(reader, &project)?.map(|performer| performer.epoch))).await
-    }
-
-    /// The credit of one kind of action to one recipient.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unusable`].
-    pub async fn credit(&self, project: &Project, scope: &CreditScope) -> Result<CreditRow, Error> {
-        let (project, scope) = (project.clone(), scope.clone());
-        self.read(move |reader, _site| {
-            let recipient = scope.recipient.as_ref().map(digest_text).unwrap_or_default();
-            let found = first(
-                reader,
-                "SELECT approvals, day FROM credits WHERE (project, name, recipient, kind) = (?, ?, ?, ?)",
-                (&project.0, &scope.name, recipient, &scope.kind),
-                |row| Ok(CreditRow { approvals: count(row, "approvals")?, day: get(row, "day")? }),
-            )?;
-            Ok(found.unwrap_or_default())
-        })
-        .await
-    }
-
-    /// How many actions of that name and type were executed and not corrected, to whomever: those whose texts are
-    /// gone count, and what expired is none.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unusable`].
-    pub async fn precedents(&self, project: &Project, scope: &CreditScope) -> Result<u64, Error> {
-        let (project, scope) = (project.clone(), scope.clone());
-        self.read(move |reader, _site| {
-            let found = first(
-                reader,
-                "SELECT count(*) AS precedents FROM actions WHERE project = ? AND name = ? AND kind = ? \
-                 AND state = 'executed' AND corrected IS NULL",
-                (&project.0, &scope.name, &scope.kind),
-                |row| count(row, "precedents"),
-            )?;
-            Ok(found.unwrap_or(0))
-        })
-        .await
     }
 }
 

@@ -1,6 +1,5 @@
 //! Fields in quarantine, and how many there are of each sender.
 
-use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
 use proem_guard::Verdict;
 use rusqlite::Row;
@@ -75,35 +74,6 @@ impl Store {
         .await
     }
 
-    /// The worst verdict on any field of these signals in these revisions that is or was in quarantine; `None` if none
-    /// of them ever was. What a person released is text from outside in which something was found, which is
-    /// [`Verdict::Flag`] and no more; what was dismissed stays what it was.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unusable`].
-    pub async fn quarantine_verdict(
-        &self,
-        project: &Project,
-        signals: &[SignalRevision],
-    ) -> Result<Option<Verdict>, Error> {
-        let project = project.clone();
-        let signals: Vec<[&str; 2]> =
-            signals.iter().map(|signal| [signal.id.as_str(), signal.revision.as_str()]).collect();
-        let signals = serde_json::json!(signals).to_string();
-        self.read(move |reader, _site| {
-            let found = all(
-                reader,
-                "SELECT DISTINCT iif(q.state = 'released', 'flag', q.verdict) AS verdict FROM json_each(?) s CROSS JOIN quarantined q \
-                 ON (q.project, q.signal, q.revision) = (?, s.value ->> 0, s.value ->> 1)",
-                (&signals, &project.0),
-                verdict,
-            )?;
-            Ok(found.into_iter().max())
-        })
-        .await
-    }
-
     /// How much of each sender's is in quarantine, who has most of it first.
     ///
     /// # Errors
@@ -132,7 +102,7 @@ impl Store {
     }
 }
 
-fn verdict(row: &Row<'_>) -> Result<Verdict, ReadFault> {
+pub(super) fn verdict(row: &Row<'_>) -> Result<Verdict, ReadFault> {
     let verdict: String = get(row, "verdict")?;
     Verdict::parse(&verdict).ok_or_else(|| ReadFault::Odd(format!("`verdict` is `{verdict}`")))
 }

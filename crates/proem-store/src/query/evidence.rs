@@ -1,0 +1,96 @@
+//! What the records say around an action, for whoever decides about it: all of it as of one moment.
+
+use proem_engine::effect::key::{EffectKey, SignalRevision};
+use proem_guard::Verdict;
+use rusqlite::Connection;
+use serde_json::json;
+
+use super::actions::{ActionDetail, action, limit};
+use super::effects::CreditRow;
+use super::quarantined::verdict;
+use super::values::{ReadFault, all, count, first, get};
+use crate::Store;
+use crate::error::Error;
+use crate::record::{CreditScope, Project, digest_text};
+
+/// Which evidence is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidenceWanted {
+    /// Of which project.
+    pub project: Project,
+    /// What credit and precedents are counted by.
+    pub scope: CreditScope,
+    /// The signals that the action stands on.
+    pub signals: Vec<SignalRevision>,
+    /// So many precedents are counted at most, for more of them say no more.
+    pub most: u64,
+}
+
+/// What the records say for and against an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEvidence {
+    /// The credit of that kind of action to that recipient.
+    pub credit: CreditRow,
+    /// How many actions of that name and type were executed and not corrected, to whomever: those whose texts are gone
+    /// count, and what expired is none.
+    pub precedents: u64,
+    /// The worst verdict on any field of its signals in their revisions that is or was in quarantine; `None` if none ever
+    /// was. What a person released is text from outside in which something was found, which is [`Verdict::Flag`] and
+    /// no more; what was dismissed stays what it was.
+    pub quarantine: Option<Verdict>,
+}
+
+impl Store {
+    /// What the records say for and against an action.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn evidence(&self, wanted: EvidenceWanted) -> Result<StoredEvidence, Error> {
+        self.read(move |reader, _site| evidence(reader, &wanted)).await
+    }
+
+    /// An action with all that happened to it, and the evidence beside it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] without such an action, [`Error::Unusable`].
+    pub async fn action_with_evidence(
+        &self,
+        key: EffectKey,
+        wanted: EvidenceWanted,
+    ) -> Result<(ActionDetail, StoredEvidence), Error> {
+        self.read(move |reader, _site| Ok((action(reader, &wanted.project, &key)?, evidence(reader, &wanted)?))).await
+    }
+}
+
+fn evidence(reader: &Connection, wanted: &EvidenceWanted) -> Result<StoredEvidence, ReadFault> {
+    let EvidenceWanted { project, scope, signals, most } = wanted;
+    let recipient = scope.recipient.as_ref().map(digest_text).unwrap_or_default();
+    let credit = first(
+        reader,
+        "SELECT approvals, day FROM credits WHERE (project, name, recipient, kind) = (?, ?, ?, ?)",
+        (&project.0, &scope.name, recipient, &scope.kind),
+        |row| Ok(CreditRow { approvals: count(row, "approvals")?, day: get(row, "day")? }),
+    )?;
+    let precedents = first(
+        reader,
+        "SELECT count(*) AS precedents FROM (SELECT 1 FROM actions WHERE project = ? AND name = ? AND kind = ? \
+         AND state = 'executed' AND corrected IS NULL LIMIT ?)",
+        (&project.0, &scope.name, &scope.kind, limit(Some(*most))),
+        |row| count(row, "precedents"),
+    )?;
+    let signals: Vec<[&str; 2]> = signals.iter().map(|signal| [signal.id.as_str(), signal.revision.as_str()]).collect();
+    let quarantine = all(
+        reader,
+        "SELECT DISTINCT iif(q.state = 'released', 'flag', q.verdict) AS verdict FROM json_each(?) s CROSS JOIN quarantined q \
+         ON (q.project, q.signal, q.revision) = (?, s.value ->> 0, s.value ->> 1)",
+        (json!(signals).to_string(), &project.0),
+        verdict,
+    )?;
+    Ok(StoredEvidence {
+        credit: credit.unwrap_or_default(),
+        precedents: precedents.unwrap_or(0),
+        quarantine: quarantine.into_iter().max(),
+    })
+}
