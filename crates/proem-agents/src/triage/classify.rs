@@ -11,6 +11,7 @@
 //!
 //! This is the degraded mode: what a model answers has the same form, and stands as far as `told` lets it.
 
+mod changes;
 mod confidence;
 mod correlation;
 mod facts;
@@ -24,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_guard::{LabelTree, Verdict};
 
 use self::{
-    facts::{KindGroup, SenderFact, StatusFact, SystemFacts},
-    lexicon::Meaning,
+    facts::{DangerFact, KindGroup, LinkFact, SenderFact, StatusFact, SystemFacts},
+    lexicon::{Meaning, SystemWord},
 };
 use super::{
     artefact::ArtefactKind,
@@ -157,6 +158,8 @@ struct SignalReading {
     of_system: Option<SignalCategory>,
     /// Whether there is a text that could say something.
     has_text: bool,
+    /// Whether it names what runs for those who use it.
+    is_live: bool,
     is_mail: bool,
     /// How many terms of a category stand in it.
     terms: usize,
@@ -188,6 +191,7 @@ impl SignalReading {
             times: Vec::new(),
             of_system,
             has_text,
+            is_live: false,
             is_mail: facts.group == KindGroup::Mail,
             terms: 0,
             is_known: false,
@@ -205,7 +209,7 @@ impl SignalReading {
                     reading.importances.insert(importance);
                 }
                 Meaning::Time(time) => reading.times.push(time),
-                Meaning::System(_) => {}
+                Meaning::System(word) => reading.is_live |= word == SystemWord::PlaceLive,
             }
         }
         if let Some(category) = of_system {
@@ -298,7 +302,11 @@ impl SignalReading {
             _ if importance == SignalImportance::Critical => RecommendedAction::Escalate,
             Scope => RecommendedAction::Escalate,
             Stakeholder => RecommendedAction::DraftCommunication,
-            Progress if facts.group == KindGroup::Created && !facts.has_description => {
+            Progress | Quality
+                if facts.group == KindGroup::Created
+                    && !facts.has_description
+                    && !importance.is_at_least(SignalImportance::High) =>
+            {
                 RecommendedAction::AddJiraComment
             }
             Blocker | Risk | Dependency | Quality => RecommendedAction::UpdateArtefact,
@@ -335,23 +343,29 @@ fn is_news(facts: &SystemFacts, field: &str) -> bool {
 
 /// What the system's own word says that it is about.
 fn of_system(facts: &SystemFacts) -> Option<SignalCategory> {
-    if facts.is_blocked() || facts.is_blocking {
+    if facts.is_blocked() {
         return Some(SignalCategory::Blocker);
     }
     if facts.is_rescoped {
         return Some(SignalCategory::Scope);
     }
-    if facts.is_due_moved {
+    if facts.danger != DangerFact::Unsaid || (facts.is_due_moved && facts.is_milestone) {
         return Some(SignalCategory::Risk);
     }
-    if facts.depends_on {
+    if facts.status == StatusFact::Waiting || facts.link == LinkFact::Depends {
         return Some(SignalCategory::Dependency);
     }
     match facts.group {
         KindGroup::Sprint => Some(SignalCategory::Progress),
+        KindGroup::Updated if facts.status == StatusFact::Returned || facts.is_found_faulty => {
+            Some(SignalCategory::Quality)
+        }
+        KindGroup::Updated if facts.is_elsewhere => Some(SignalCategory::Administrative),
+        KindGroup::Updated if facts.is_risk && facts.status == StatusFact::Elsewhere => Some(SignalCategory::Risk),
         KindGroup::Updated if facts.status == StatusFact::Elsewhere => Some(SignalCategory::Progress),
         KindGroup::Updated if facts.is_released => Some(SignalCategory::Progress),
         KindGroup::Updated if facts.is_bug && facts.is_reprioritised => Some(SignalCategory::Quality),
+        KindGroup::Updated if facts.is_replanned => Some(SignalCategory::Progress),
         KindGroup::Created if facts.of_type.is_some() => facts.of_type,
         KindGroup::Created | KindGroup::Listed if facts.is_risk => Some(SignalCategory::Risk),
         KindGroup::Created | KindGroup::Listed if facts.is_bug => Some(SignalCategory::Quality),

@@ -99,14 +99,17 @@ pub(super) fn from_text(text: &str) -> Result<i64, TimeFault> {
     if is_numeric { from_internet(bytes) } else { from_mail(text) }
 }
 
+/// The day that a text begins with, such as `2019-02-15 00:00:00.0`, in days since 1970-01-01; whatever is behind it does
+/// not count.
+pub(super) fn day(text: &str) -> Option<i64> {
+    let date = CivilDate::read(&mut DigitReader(text.trim().as_bytes())).ok()?;
+    date.seconds(0, 0, 0).is_ok().then(|| date.days())
+}
+
 /// `2019-02-15T19:11:18.321-0800`.
 fn from_internet(bytes: &[u8]) -> Result<i64, TimeFault> {
     let mut reader = DigitReader(bytes);
-    let date = CivilDate {
-        year: reader.number(4)?,
-        month: reader.after(b"-")?.number(2)?,
-        day: reader.after(b"-")?.number(2)?,
-    };
+    let date = CivilDate::read(&mut reader)?;
     reader.after(b"Tt ")?;
     let (hour, minute) = (reader.number(2)?, reader.after(b":")?.number(2)?);
     let second = if reader.0.first() == Some(&b':') { reader.after(b":")?.number(2)? } else { 0 };
@@ -226,6 +229,10 @@ struct CivilDate {
 }
 
 impl CivilDate {
+    fn read(reader: &mut DigitReader<'_>) -> Result<Self, TimeFault> {
+        Ok(Self { year: reader.number(4)?, month: reader.after(b"-")?.number(2)?, day: reader.after(b"-")?.number(2)? })
+    }
+
     /// Seconds from 1970 to this time of day, if there is such a day and time. A leap second is the one before it.
     fn seconds(&self, hour: i64, minute: i64, second: i64) -> Result<i64, TimeFault> {
         let is_time = (0..=23).contains(&hour) && (0..=59).contains(&minute) && (0..=60).contains(&second);
@@ -317,6 +324,17 @@ mod tests {
         ] {
             assert_eq!(from_text(text), Err(fault), "{text}");
         }
+    }
+
+    #[test]
+    fn days_are_read_alone() {
+        let check = |text: &str, expected: Option<i64>| assert_eq!(day(text), expected, "{text}");
+        check("1970-01-02", Some(1));
+        check("2026-12-01 00:00:00.0", Some(20_788));
+        check(" 2026-12-01T09:00:00Z", Some(20_788));
+        check("2026-02-30", None);
+        check("01/Dec/26", None);
+        check("", None);
     }
 
     #[test]

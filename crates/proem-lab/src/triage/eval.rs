@@ -15,7 +15,9 @@ use proem_score::interval::{Z95, wilson};
 use super::baseline::{keywords, majority};
 use super::effects::{ForbiddenEffects, forbidden};
 use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, half, project};
+use super::left_out::{self, LEFT_OUT};
 use super::modelled::modelled;
+use crate::selection::data::text;
 
 /// Measures the triage of signals without a model, and what becomes of a model's answers.
 #[derive(Debug, Args)]
@@ -23,7 +25,7 @@ pub(crate) struct EvalTriage {
     /// The workspace's folder, whose `evals/triage/scores.md` and `models.md` are written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
-    /// Print the confidences that the fresh signals give, for the lexicon; write nothing.
+    /// Print the confidences that the lexicon should have; write nothing.
     #[arg(long, conflicts_with = "mistakes")]
     calibrate: bool,
     /// Print what is wrong with the signals for tuning, never with the others; write nothing.
@@ -31,6 +33,8 @@ pub(crate) struct EvalTriage {
     mistakes: bool,
 }
 
+/// The strangers' signals in which systems speak that are scored only.
+const SYSTEMS_TEST: &str = "systems-test";
 pub(super) const SCORES: &str = "evals/triage/scores.md";
 pub(super) const MODELS: &str = "evals/triage/models.md";
 
@@ -148,14 +152,20 @@ pub(super) fn scores(workspace: &Path) -> Result<String, String> {
     let tune = TriagedHalf::new(workspace, "tune")?;
     let [held, older, fresh] = ["more-held", "held", "fresh"].map(|name| TriagedHalf::new(workspace, name));
     let (held, older, fresh) = (held?, older?, fresh?);
+    let [test, systems] = ["test", SYSTEMS_TEST].map(|name| TriagedHalf::new(workspace, name));
+    let (test, systems) = (test?, systems?);
     let mut out = String::from(
         "# Triage: scores\n\nWritten by `cargo lab eval triage`. Nothing is asked of a model. Read the [data card](README.md) first: the \
          signals that are held back are by the author of the rules, and those that were learned from measure nothing but what \
          becomes of attacks.\n\n",
     );
-    for (name, half) in
-        [("Held back", &held), ("Learned from, once held back", &older), ("Learned from, once fresh", &fresh)]
-    {
+    for (name, half) in [
+        ("By strangers, for the test", &test),
+        ("By a stranger, where systems speak, for the test", &systems),
+        ("Held back", &held),
+        ("Learned from, once held back", &older),
+        ("Learned from, once fresh", &fresh),
+    ] {
         _ = writeln!(out, "## {name}: right, by dimension\n");
         methods(&tune, half, &mut out);
         _ = writeln!(out, "\n## {name}: by kind\n");
@@ -172,7 +182,7 @@ pub(super) fn scores(workspace: &Path) -> Result<String, String> {
             actions + ended + trusted
         );
     }
-    confidences([&tune, &held, &fresh], &mut out);
+    confidences([&tune, &held, &test, &systems], &mut out);
     Ok(out)
 }
 
@@ -251,10 +261,12 @@ fn guarding(held: &TriagedHalf, out: &mut String) {
     }
 }
 
-fn confidences(halves: [&TriagedHalf; 3], out: &mut String) {
+fn confidences(halves: [&TriagedHalf; 4], out: &mut String) {
     out.push_str(
-        "## Confidence\n\nThe confidence of a classification is how often the type was right among the fresh signals when they were \
-         scored first, by what decided it, with one right and one wrong more; where the weaker were surer, both are counted together.\n\n| decided by | said | right, for tuning | right, held back | right, fresh |\n|---|---:|---:|---:|---:|\n",
+        "## Confidence\n\nThe confidence of a classification is how often the type is right, by what decided it, with one right and one \
+         wrong more, among messages whose authors' other messages were not learned from: those of each writer who was left out \
+         ([left-out.md](left-out.md)), and the strangers' for the test. Where the weaker were surer, both are counted together.\n\n| decided by | said | right, for tuning | right, held back | right, \
+         strangers' test | right, where systems speak |\n|---|---:|---:|---:|---:|---:|\n",
     );
     let names = ["the system's own word", "words", "words, others near", "nothing"];
     for (basis, name) in ClassificationBasis::ALL.into_iter().zip(names) {
@@ -269,23 +281,29 @@ fn confidences(halves: [&TriagedHalf; 3], out: &mut String) {
 }
 
 /// How many types are right on a basis, of how many.
-fn right_on(half: &TriagedHalf, basis: ClassificationBasis) -> (u64, u64) {
+pub(super) fn right_on(half: &TriagedHalf, basis: ClassificationBasis) -> (u64, u64) {
     let of = half.signals.iter().zip(&half.told).filter(|(_, told)| told.basis == basis);
     of.fold((0, 0), |(right, all), (labelled, told)| {
         (right + u64::from(labelled.labels.category == told.answer.category), all + 1)
     })
 }
 
-/// The section `confidence.right` of the lexicon, as the fresh signals give it: the rules were fitted to the others.
+/// The section `confidence.right` of the lexicon: how often the type is right of messages whose authors' other messages were not
+/// learned from: those of each writer who was left out, and the strangers' signals that are scored only.
 ///
 /// Where a weaker basis were surer than a stronger one, which chance alone makes it, both are counted together
 /// (pool adjacent violators: Ayer et al., *An Empirical Distribution Function for Sampling with Incomplete Information*,
 /// 1955).
 pub(super) fn calibration(workspace: &Path) -> Result<String, String> {
-    let fresh = TriagedHalf::new(workspace, "fresh")?;
+    let left_out = left_out::sums(&text(&workspace.join(LEFT_OUT))?)?;
+    let [test, systems] = ["test", SYSTEMS_TEST].map(|name| TriagedHalf::new(workspace, name));
+    let scored = [test?, systems?];
     let mut pools: Vec<ConfidencePool> = Vec::new();
-    for basis in ClassificationBasis::ALL {
-        let (right, all) = right_on(&fresh, basis);
+    for (basis, of_writers) in ClassificationBasis::ALL.into_iter().zip(left_out) {
+        let (right, all) = scored.iter().fold(of_writers, |(right, all), half| {
+            let (more_right, more) = right_on(half, basis);
+            (right + more_right, all + more)
+        });
         let mut pool = ConfidencePool { bases: vec![basis], right, all };
         while let Some(before) = pools.pop_if(|before| before.share() < pool.share()) {
             let bases = [before.bases, pool.bases].concat();

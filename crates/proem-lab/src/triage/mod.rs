@@ -6,6 +6,7 @@ mod effects;
 pub(crate) mod eval;
 mod examples;
 mod labelled;
+mod left_out;
 mod modelled;
 mod scenarios;
 mod scripts;

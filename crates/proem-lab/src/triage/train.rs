@@ -22,6 +22,8 @@ use proem_score::softmax::{DescentOptions, SparseExample, fit};
 use super::eval::{TriagedHalf, counts};
 use super::examples::{WRITERS, examples, plain_examples};
 use super::labelled::{LabelledSignal, SignalLabels, half, project};
+use super::left_out::{self, LEFT_OUT, WriterLeftOut};
+use crate::selection::data::text;
 
 /// Learns what the words of signals say, from the labelled ones that may be learned from.
 #[derive(Debug, Args)]
@@ -29,8 +31,8 @@ pub(crate) struct TrainTriage {
     /// The workspace's folder.
     #[arg(long, value_name = "DIR", default_value = ".")]
     workspace: PathBuf,
-    /// Says how much is right of the strangers' signals for training where each fifth of them was left out; writes
-    /// nothing.
+    /// Says how much is right of the strangers' signals for training where each fifth of them was left out, and writes
+    /// down in `evals/triage/left-out.md` how much is of what each writer wrote where all of it was left out.
     #[arg(long)]
     cross_validate: bool,
 }
@@ -39,7 +41,7 @@ const CATEGORIES: usize = SignalCategory::ALL.len();
 const IMPORTANCES: usize = SignalImportance::ALL.len();
 pub(super) const WORDS: &str = "crates/proem-agents/data/triage-words.tsv";
 /// The sets that are learned from beside the examples.
-const SETS: [&str; 5] = ["tune", "held", "fresh", "train", "more-tune"];
+const SETS: [&str; 7] = ["tune", "held", "fresh", "train", "more-tune", "systems-a", "systems-b"];
 const FOLDS: usize = 5;
 const DESCENT: DescentOptions = DescentOptions { rounds: 200, momentum: 0.95, l2: 0.5 };
 /// How much words and their parts count beside facts, and the vectors of words beside both: chosen by cross-validation.
@@ -203,15 +205,14 @@ impl Trainer {
     }
 
     /// How much is right of what each writer wrote where nothing of it was learned from, or nothing of any writer.
-    fn writers(&self, workspace: &Path, are_all_out: bool) -> Result<String, String> {
-        let mut out = String::new();
+    fn writers(&self, workspace: &Path, are_all_out: bool) -> Result<Vec<WriterLeftOut>, String> {
+        let mut out = Vec::new();
         for name in WRITERS {
             let is_out = |set| if are_all_out { WRITERS.contains(&set) } else { set == name };
             let of: Vec<&Example> = self.examples.iter().filter(|example| !is_out(example.set)).collect();
             let lexicon = self.lexicon(&of)?;
             let told = TriagedHalf::of_signals(workspace, plain_examples(workspace, name)?, &lexicon)?;
-            let [category, importance, ..] = counts(&told.signals, &told.ours());
-            _ = writeln!(out, "{name}: of {}: type {category}, importance {importance}", told.signals.len());
+            out.push(WriterLeftOut::new(name, &told));
         }
         Ok(out)
     }
@@ -240,12 +241,14 @@ impl Trainer {
             right.iter_mut().zip(of_fold).for_each(|(sum, count)| *sum += count);
             all += out.signals.len();
         }
+        let words = text(&workspace.join(WORDS))?;
+        let report = left_out::report(&words, &self.writers(workspace, false)?, &self.writers(workspace, true)?);
+        let path = workspace.join(LEFT_OUT);
+        std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
         let [category, importance, action, time] = right;
         Ok(format!(
             "strangers' signals, each fifth left out: of {all}: type {category}, importance {importance}, action \
-             {action}, time {time}\n{wrong}\nwriters, each left out:\n{}\nwriters, all left out:\n{}",
-            self.writers(workspace, false)?,
-            self.writers(workspace, true)?
+             {action}, time {time}\n{wrong}\n{report}"
         ))
     }
 }

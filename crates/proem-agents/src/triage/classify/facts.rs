@@ -4,10 +4,15 @@ use proem_guard::{LabelScalar, LabelTree, Untrusted};
 
 use super::{
     TriageProject,
+    changes::{TicketChange, text_of},
     lexicon::{SystemWord, TriageLexicon},
 };
 use crate::triage::contract::SignalCategory;
 use crate::triage::signal::{ProjectSignal, SignalKind, SignalSource};
+
+/// How many words more or less of a summary, and of another text, make that something else is to be made.
+const MORE_OF_SUMMARY: usize = 2;
+const MORE_OF_TEXT: usize = 4;
 
 /// What the system says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,21 +26,33 @@ pub(super) struct SystemFacts {
     /// The priority is what changed.
     pub(super) is_reprioritised: bool,
     pub(super) is_bug: bool,
+    /// A bug that harms those who use what runs.
+    pub(super) is_incident: bool,
     pub(super) is_risk: bool,
-    /// What was agreed changed: the sprint of a ticket, or its size.
+    /// What was agreed changed: what is in a sprint or a version, or that it is made at all.
     pub(super) is_rescoped: bool,
+    /// What the work takes, how far it is, or when it is due changed.
+    pub(super) is_replanned: bool,
+    /// It takes at least twice as long, is due at quite another time, or was not done in its sprint.
+    pub(super) is_replanned_much: bool,
     pub(super) is_due_moved: bool,
-    pub(super) is_blocked_by: bool,
-    /// Others can't go on because of it.
-    pub(super) is_blocking: bool,
+    /// What moves with it is more than a ticket.
+    pub(super) is_milestone: bool,
+    pub(super) danger: DangerFact,
+    pub(super) link: LinkFact,
     /// What stood still does so no longer, or the work on it ended.
     pub(super) is_released: bool,
     /// What kind of ticket it is, where that says what it is about.
     pub(super) of_type: Option<SignalCategory>,
-    pub(super) depends_on: bool,
+    /// Somebody found that it is a bug, or marked it as failed.
+    pub(super) is_found_faulty: bool,
+    /// It is closed because another ticket is the same.
+    pub(super) is_elsewhere: bool,
     /// What a ticket says of itself is what changed.
     pub(super) is_rewritten: bool,
     pub(super) has_description: bool,
+    /// A sprint begins or ends.
+    pub(super) turns_sprint: bool,
     pub(super) sender: SenderFact,
 }
 
@@ -59,7 +76,33 @@ pub(super) enum KindGroup {
 pub(super) enum StatusFact {
     NotMoved,
     Blocked,
+    /// It waits for somebody else.
+    Waiting,
+    /// It comes back: it is open again, or what was done is not good enough.
+    Returned,
     Elsewhere,
+}
+
+/// What a ticket was linked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinkFact {
+    /// Nothing that says anything.
+    None,
+    /// Something that keeps it from going on, while it is worked on.
+    Blocked,
+    /// Something that has to come first, or that has to come behind it.
+    Depends,
+}
+
+/// What is said of a risk, in words that a system has for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DangerFact {
+    /// Nothing.
+    Unsaid,
+    /// It changed.
+    Changed,
+    /// It is there, or higher than it was.
+    Rose,
 }
 
 /// How a system ranks a ticket or a mail.
@@ -91,56 +134,80 @@ impl SystemFacts {
         let changes = words.changes();
         let changed = |word: SystemWord| changes.iter().any(|change| change.of == Some(word));
         // A first estimate or a first date moves nothing. Asana does not say what there was before.
-        let is_first = |change: &TicketChange<'_>| {
-            signal.source == SignalSource::Jira && change.from.is_none_or(|from| from.is_empty())
-        };
+        let is_first = |change: &TicketChange<'_>| signal.source == SignalSource::Jira && change.from.is_none();
         let anew = |word: SystemWord| changes.iter().any(|change| change.of == Some(word) && !is_first(change));
         let moved_to = |of: SystemWord, to: SystemWord| {
             changes.iter().any(|change| change.of == Some(of) && change.to.is_some_and(|text| words.says(text, to)))
         };
-        let is_moved = changed(SystemWord::ChangeStatus) || words.is_completed();
-        let status = match (moved_to(SystemWord::ChangeStatus, SystemWord::StatusBlocked), is_moved) {
-            (true, _) => StatusFact::Blocked,
-            (_, true) => StatusFact::Elsewhere,
-            _ => StatusFact::NotMoved,
+        let ended = |of: SystemWord| {
+            changes.iter().any(|change| change.of == Some(of) && change.from.is_some() && change.to.is_none())
         };
-        let flagged = changes
-            .iter()
-            .any(|change| change.of == Some(SystemWord::ChangeFlag) && change.to.is_some_and(|to| !to.is_empty()));
-        let unflagged = changes
-            .iter()
-            .any(|change| change.of == Some(SystemWord::ChangeFlag) && change.to.is_none_or(|to| to.is_empty()));
+        let is_bug = words.field_says("issue_type", SystemWord::TypeBug);
+        let is_dropped = moved_to(SystemWord::ChangeStatus, SystemWord::StatusDropped)
+            || moved_to(SystemWord::ChangeResolution, SystemWord::StatusDropped);
+        let is_resprinted =
+            changes.iter().any(|change| change.of == Some(SystemWord::ChangeSprint) && !change.is_continued());
+        let is_large = |change: &TicketChange<'_>| match change.of {
+            Some(SystemWord::ChangeDue | SystemWord::ChangeWork) => change.is_moved_far(),
+            Some(SystemWord::ChangePoints) => change.is_doubled(),
+            Some(SystemWord::ChangeSprint) => change.is_continued(),
+            _ => false,
+        };
+        // What nobody works on yet is still being thought out.
+        let is_extended = |change: &TicketChange<'_>| match change.of {
+            Some(SystemWord::ChangeSummary) => change.is_extended(MORE_OF_SUMMARY),
+            Some(SystemWord::ChangeText) => change.is_extended(MORE_OF_TEXT),
+            _ => false,
+        };
+        let is_extended = !is_bug && words.is_begun() && changes.iter().any(is_extended);
         Self {
             group: group(&signal.kind),
-            status,
-            is_flagged: flagged,
+            status: words.status(&changes),
+            is_flagged: changes.iter().any(|change| change.of == Some(SystemWord::ChangeFlag) && change.to.is_some()),
             priority: words.priority(),
             is_reprioritised: changed(SystemWord::ChangePriority),
-            is_bug: words.field_says("issue_type", SystemWord::TypeBug),
+            is_bug,
+            is_incident: words.field_says("issue_type", SystemWord::TypeIncident),
             is_risk: words.field_says("issue_type", SystemWord::TypeRisk),
-            is_rescoped: changed(SystemWord::ChangeSprint)
-                || anew(SystemWord::ChangePoints)
+            is_rescoped: is_resprinted
                 || anew(SystemWord::ChangeVersion)
-                || moved_to(SystemWord::ChangeStatus, SystemWord::StatusDropped),
+                || anew(SystemWord::ChangeGoal)
+                || is_extended
+                || (is_dropped && !is_bug),
+            is_replanned: [
+                SystemWord::ChangePoints,
+                SystemWord::ChangeWork,
+                SystemWord::ChangeDue,
+                SystemWord::ChangeSprint,
+            ]
+            .into_iter()
+            .any(changed),
+            is_replanned_much: changes.iter().any(is_large),
             is_due_moved: anew(SystemWord::ChangeDue),
-            is_blocked_by: moved_to(SystemWord::ChangeLink, SystemWord::LinkBlocked),
-            is_blocking: moved_to(SystemWord::ChangeLink, SystemWord::LinkBlocks),
-            is_released: unflagged || changed(SystemWord::ChangeResolution),
+            is_milestone: words.field_says("issue_type", SystemWord::TypeMilestone),
+            danger: words.danger(&changes),
+            link: words.link(&changes),
+            is_released: ended(SystemWord::ChangeFlag) || changed(SystemWord::ChangeResolution),
             of_type: words.of_type(),
-            depends_on: moved_to(SystemWord::ChangeLink, SystemWord::LinkDepends),
-            is_rewritten: changed(SystemWord::ChangeText),
+            is_found_faulty: moved_to(SystemWord::ChangeType, SystemWord::TypeBug)
+                || changes.iter().any(|change| {
+                    change.of == Some(SystemWord::ChangeLabels) && change.begins(SystemWord::StatusReturned, lexicon)
+                }),
+            is_elsewhere: moved_to(SystemWord::ChangeResolution, SystemWord::ResolvedElsewhere),
+            is_rewritten: changed(SystemWord::ChangeText) || changed(SystemWord::ChangeSummary),
             has_description: ["description", "html_notes", "body"].iter().any(|name| words.text(name).is_some()),
+            turns_sprint: matches!(signal.kind, SignalKind::SprintStarted | SignalKind::SprintClosed),
             sender: project.sender(signal, lexicon),
         }
     }
 
     /// Whether a ticket stands still by what the system says.
     pub(super) const fn is_blocked(&self) -> bool {
-        self.is_flagged || self.is_blocked_by || matches!(self.status, StatusFact::Blocked)
+        self.is_flagged || matches!(self.link, LinkFact::Blocked) || matches!(self.status, StatusFact::Blocked)
     }
 }
 
-const fn group(kind: &SignalKind) -> KindGroup {
+fn group(kind: &SignalKind) -> KindGroup {
     match kind {
         SignalKind::TicketCreated => KindGroup::Created,
         SignalKind::TicketUpdated => KindGroup::Updated,
@@ -150,15 +217,10 @@ const fn group(kind: &SignalKind) -> KindGroup {
         SignalKind::SprintStarted | SignalKind::SprintClosed | SignalKind::SprintUpdated => KindGroup::Sprint,
         SignalKind::EmailReceived => KindGroup::Mail,
         SignalKind::CommentDeleted | SignalKind::EmailAnnounced | SignalKind::EmailDeleted => KindGroup::Notice,
+        // A link between two tickets is news of both of them.
+        SignalKind::Unknown(name) if name.measure(|name| name.starts_with("issuelink")) => KindGroup::Updated,
         SignalKind::Unknown(_) => KindGroup::Unknown,
     }
-}
-
-/// One change of a ticket: of what, what it was before, and what it is since.
-struct TicketChange<'s> {
-    of: Option<SystemWord>,
-    from: Option<&'s Untrusted<String>>,
-    to: Option<&'s Untrusted<String>>,
 }
 
 /// The closed words of a signal.
@@ -189,8 +251,67 @@ impl<'s> SystemReader<'s> {
             (SystemWord::TypeBlocker, SignalCategory::Blocker),
             (SystemWord::TypeScope, SignalCategory::Scope),
             (SystemWord::TypeDependency, SignalCategory::Dependency),
+            (SystemWord::TypeQuestion, SignalCategory::Stakeholder),
         ];
         types.into_iter().find(|(word, _)| self.field_says("issue_type", *word)).map(|(_, category)| category)
+    }
+
+    /// Where a ticket was moved to. A resolution that is taken away opens it again.
+    fn status(&self, changes: &[TicketChange<'_>]) -> StatusFact {
+        let is_reopened = |change: &TicketChange<'_>| {
+            change.of == Some(SystemWord::ChangeResolution) && change.from.is_some() && change.to.is_none()
+        };
+        let moves = || changes.iter().filter(|change| change.of == Some(SystemWord::ChangeStatus));
+        let says = |word| moves().any(|change| change.to.is_some_and(|to| self.says(to, word)));
+        if says(SystemWord::StatusQueued) {
+            StatusFact::Elsewhere
+        } else if says(SystemWord::StatusReturned) || changes.iter().any(is_reopened) {
+            StatusFact::Returned
+        } else if says(SystemWord::StatusWaiting) {
+            StatusFact::Waiting
+        } else if says(SystemWord::StatusBlocked) {
+            StatusFact::Blocked
+        } else if moves().next().is_some() || self.is_completed() {
+            StatusFact::Elsewhere
+        } else {
+            StatusFact::NotMoved
+        }
+    }
+
+    /// What is said of a risk: a label or a level that says so, or that the ticket is one and was moved.
+    fn danger(&self, changes: &[TicketChange<'_>]) -> DangerFact {
+        let is_level = |change: &&TicketChange<'_>| change.is_named(SystemWord::TypeRisk, self.lexicon);
+        let is_high = |to| self.says(to, SystemWord::PriorityHigh) || self.says(to, SystemWord::PriorityHighest);
+        let is_labelled = changes.iter().any(|change| {
+            change.of == Some(SystemWord::ChangeLabels) && change.begins(SystemWord::TypeRisk, self.lexicon)
+        });
+        if is_labelled || changes.iter().filter(is_level).any(|change| change.to.is_some_and(is_high)) {
+            DangerFact::Rose
+        } else if changes.iter().any(|change| is_level(&change)) {
+            DangerFact::Changed
+        } else {
+            DangerFact::Unsaid
+        }
+    }
+
+    /// Whether somebody works on it, by Jira's three categories of statuses.
+    fn is_begun(&self) -> bool {
+        self.text("status_category").is_some_and(|said| said.measure(|said| !said.eq_ignore_ascii_case("new")))
+    }
+
+    /// What it was linked to. What has to come first keeps nobody from working on what is not begun.
+    fn link(&self, changes: &[TicketChange<'_>]) -> LinkFact {
+        let links = || changes.iter().filter(|change| change.of == Some(SystemWord::ChangeLink));
+        let says = |word| links().any(|change| change.to.is_some_and(|to| self.says(to, word)));
+        if says(SystemWord::LinkBlocked) && self.is_begun() {
+            LinkFact::Blocked
+        } else if [SystemWord::LinkBlocked, SystemWord::LinkBlocks, SystemWord::LinkDepends].into_iter().any(says)
+            || changes.iter().any(|change| change.of == Some(SystemWord::ChangeDependency))
+        {
+            LinkFact::Depends
+        } else {
+            LinkFact::None
+        }
     }
 
     fn priority(&self) -> PriorityFact {
@@ -215,42 +336,17 @@ impl<'s> SystemReader<'s> {
     }
 
     fn changes(&self) -> Vec<TicketChange<'s>> {
-        const NAMES: [SystemWord; 10] = [
-            SystemWord::ChangeStatus,
-            SystemWord::ChangeFlag,
-            SystemWord::ChangePriority,
-            SystemWord::ChangeSprint,
-            SystemWord::ChangePoints,
-            SystemWord::ChangeLink,
-            SystemWord::ChangeText,
-            SystemWord::ChangeResolution,
-            SystemWord::ChangeDue,
-            SystemWord::ChangeVersion,
-        ];
         // The history of a ticket that a search found is no news.
         if self.signal.kind == SignalKind::TicketListed {
             return Vec::new();
         }
-        let of_one = |tree: &'s LabelTree| {
-            let LabelTree::Map(change) = tree else { return None };
-            let of = text_of(change.get("field")?)?;
-            let of = NAMES.into_iter().find(|name| self.says(of, *name));
-            let end = |name: &str| change.get(name).and_then(text_of);
-            Some(TicketChange { of, from: end("from"), to: end("to") })
-        };
         match self.field("changes").or_else(|| self.field("change")) {
-            Some(LabelTree::List(items)) => items.iter().filter_map(of_one).collect(),
-            Some(one) => of_one(one).into_iter().collect(),
+            Some(LabelTree::List(items)) => {
+                items.iter().filter_map(|item| TicketChange::of(item, self.lexicon)).collect()
+            }
+            Some(one) => TicketChange::of(one, self.lexicon).into_iter().collect(),
             None => Vec::new(),
         }
-    }
-}
-
-/// A text that is not empty.
-fn text_of(tree: &LabelTree) -> Option<&Untrusted<String>> {
-    match tree {
-        LabelTree::Outside(text) | LabelTree::Flagged(text) if !text.is_empty() => Some(text),
-        _ => None,
     }
 }
 
@@ -339,13 +435,11 @@ impl TicketNews {
     pub fn of(signal: &ProjectSignal, lexicon: &TriageLexicon) -> Self {
         let words = SystemReader { signal, lexicon };
         let facts = SystemFacts::of(signal, lexicon, &TriageProject::default());
-        let is_unflagged = words
-            .changes()
-            .iter()
-            .any(|change| change.of == Some(SystemWord::ChangeFlag) && change.to.is_none_or(|to| to.is_empty()));
+        let is_unflagged =
+            words.changes().iter().any(|change| change.of == Some(SystemWord::ChangeFlag) && change.to.is_none());
         let standstill = if facts.is_blocked() {
             Standstill::Begins
-        } else if is_unflagged || facts.status == StatusFact::Elsewhere {
+        } else if is_unflagged || matches!(facts.status, StatusFact::Elsewhere | StatusFact::Returned) {
             Standstill::Ends
         } else {
             Standstill::Unsaid

@@ -2,7 +2,7 @@
 
 use super::{
     ClassificationBasis, SignalReading,
-    facts::{KindGroup, PriorityFact, SenderFact, SystemFacts},
+    facts::{DangerFact, KindGroup, LinkFact, PriorityFact, SenderFact, StatusFact, SystemFacts},
 };
 use crate::triage::contract::{SignalCategory, SignalImportance};
 
@@ -46,14 +46,26 @@ pub(super) fn without_texts(facts: &SystemFacts) -> SignalImportance {
         PriorityFact::Ordinary => Low,
     };
     let of_kind = match facts.group {
+        KindGroup::Sprint if !facts.turns_sprint => Low,
         KindGroup::Created | KindGroup::Deleted | KindGroup::Unknown | KindGroup::Sprint => Medium,
         _ => Low,
     };
-    let of_facts = if facts.is_blocked() && facts.priority == PriorityFact::Highest {
+    let is_new_standstill = facts.group == KindGroup::Created && facts.of_type == Some(SignalCategory::Blocker);
+    let is_new_incident = facts.group == KindGroup::Created && facts.is_incident;
+    let is_urgent = facts.priority == PriorityFact::Highest;
+    let of_facts = if is_urgent && (facts.is_blocked() || is_new_standstill || is_new_incident) {
         Critical
-    } else if facts.is_blocked() || facts.is_blocking || facts.is_rescoped || facts.is_due_moved {
+    } else if facts.is_blocked()
+        || facts.is_rescoped
+        || facts.danger == DangerFact::Rose
+        || (facts.is_due_moved && facts.is_milestone)
+    {
         High
-    } else if facts.depends_on {
+    } else if facts.link == LinkFact::Depends
+        || matches!(facts.status, StatusFact::Waiting | StatusFact::Returned)
+        || facts.danger == DangerFact::Changed
+        || facts.is_replanned_much
+    {
         Medium
     } else {
         Low
@@ -69,10 +81,14 @@ fn of_category(facts: &SystemFacts, reading: &SignalReading, category: SignalCat
     let by_words = match category {
         SignalCategory::Blocker => reading.most(&[Critical, High]),
         SignalCategory::Scope => High,
-        SignalCategory::Dependency if is_outside => High,
         SignalCategory::Stakeholder if is_outside => reading.most(&[Critical, High]),
         SignalCategory::Stakeholder => reading.most(&[Critical, Medium]),
         SignalCategory::Risk | SignalCategory::Dependency => reading.most(&[High, Medium]),
+        SignalCategory::Quality
+            if reading.is_live && facts.group == KindGroup::Created && facts.priority == PriorityFact::Highest =>
+        {
+            Critical
+        }
         SignalCategory::Quality => reading.most(&[Critical, High, Medium]),
         SignalCategory::Progress => reading.most(&[Medium, Low]),
         SignalCategory::Administrative => Low,

@@ -4,16 +4,20 @@
 //! (<https://developers.asana.com/reference/webhooks>), "Tasks" (<https://developers.asana.com/reference/tasks>) and
 //! "Stories" (<https://developers.asana.com/reference/stories>).
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::{
     recognise::is_name,
     taking::{take, take_text, text_at, text_of},
 };
 use crate::triage::{
+    date,
     draft::{DraftKind, DraftSender, IdPart, SignalDraft},
     signal::{SenderAuthentication, SignalKind, SignalSource},
 };
+
+/// How long the making of a task takes at most, in milliseconds: its own fields are set one after another.
+const MOMENT: u64 = 60_000;
 
 /// What a task or a story lacks.
 pub(super) fn fault(body: &Map<String, Json>) -> Option<&'static str> {
@@ -46,8 +50,16 @@ pub(super) fn event(mut body: Map<String, Json>) -> SignalDraft {
     draft.ticket = if kind == "task" { Some(resource) } else { parent("task") };
     draft.project = parent("project");
     draft.summary = text("/resource/name");
-    for name in ["change", "parent"] {
-        draft.field(name, take(&mut body, name));
+    let change = take(&mut body, "change");
+    let told = text("/resource/resource_subtype").and_then(|subtype| told(&subtype, text("/resource/text").as_deref()));
+    draft.field("change", if change.is_null() { told.unwrap_or_default() } else { change });
+    draft.field("parent", take(&mut body, "parent"));
+    // The names of these two are in the event if it was asked for with them.
+    if let Some(resource) = body.get_mut("resource").and_then(Json::as_object_mut) {
+        draft.field("completed", take(resource, "completed"));
+        if is_comment {
+            draft.field("comment", take(resource, "text"));
+        }
     }
     draft.field("event", Json::from(action));
     draft.field("other", Json::Object(body));
@@ -74,7 +86,8 @@ fn event_kind(kind: &str, action: &str, is_comment: bool) -> DraftKind {
 pub(super) fn task(mut body: Map<String, Json>) -> SignalDraft {
     let gid = body.get("gid").and_then(text_of).unwrap_or_default();
     let identity = vec![IdPart::Word("task"), IdPart::Said(gid.clone())];
-    let mut draft = SignalDraft::new(SignalSource::Asana, DraftKind::Known(SignalKind::TicketListed), identity);
+    let kind = if is_untouched(&body) { SignalKind::TicketCreated } else { SignalKind::TicketListed };
+    let mut draft = SignalDraft::new(SignalSource::Asana, DraftKind::Known(kind), identity);
     draft.time = body.get("modified_at").filter(|time| !time.is_null()).cloned();
     draft.sender = body.get("created_by").and_then(user);
     draft.summary = take_text(&mut body, "name");
@@ -105,6 +118,15 @@ pub(super) fn task(mut body: Map<String, Json>) -> SignalDraft {
     draft
 }
 
+/// Whether nobody has changed an open task since it was made: what it says is new to everybody, for an event that it was
+/// made says nothing of it.
+fn is_untouched(body: &Map<String, Json>) -> bool {
+    let time = |name: &str| body.get(name).and_then(Json::as_str).and_then(|text| date::from_text(text).ok());
+    let age = time("created_at").zip(time("modified_at")).map(|(created, modified)| modified.abs_diff(created));
+    let is_open = body.get("completed").and_then(Json::as_bool) != Some(true);
+    is_open && age.is_some_and(|age| age <= MOMENT)
+}
+
 /// A comment, or what Asana wrote below a task.
 pub(super) fn story(mut body: Map<String, Json>) -> SignalDraft {
     let gid = body.get("gid").and_then(text_of).unwrap_or_default();
@@ -117,12 +139,35 @@ pub(super) fn story(mut body: Map<String, Json>) -> SignalDraft {
     draft.sender = body.get("created_by").and_then(user);
     draft.ticket = body.get("target").and_then(|target| text_at(target, "/gid"));
     draft.summary = body.get("target").and_then(|target| text_at(target, "/name"));
-    draft.field("comment", take(&mut body, "text"));
-    if let Some(html) = take_text(&mut body, "html_text") {
-        draft.field("comments", Json::from(vec![html]));
+    let told_by_asana = body.get("resource_subtype").and_then(Json::as_str).filter(|_| !is_comment);
+    if let Some(subtype) = told_by_asana {
+        let text = body.get("text").and_then(Json::as_str);
+        draft.field("change", told(subtype, text).unwrap_or_default());
+    } else {
+        draft.field("comment", take(&mut body, "text"));
+        if let Some(html) = take_text(&mut body, "html_text") {
+            draft.field("comments", Json::from(vec![html]));
+        }
     }
     draft.field("other", Json::Object(body));
     draft
+}
+
+/// What Asana itself wrote below a task, as the change that it is about. A move names both sections between quotes, whatever
+/// the language.
+fn told(subtype: &str, text: Option<&str>) -> Option<Json> {
+    let field = match subtype {
+        "section_changed" => "section",
+        "marked_complete" | "marked_incomplete" => "completed",
+        "due_date_changed" => "due_on",
+        "dependency_added" => "dependencies",
+        _ => return None,
+    };
+    let quoted: Vec<&str> = text.unwrap_or_default().split('"').skip(1).step_by(2).collect();
+    match quoted.as_slice() {
+        [from, to] if field == "section" => Some(json!({ "field": field, "from": from, "to": to })),
+        _ => Some(json!({ "field": field })),
+    }
 }
 
 fn user(user: &Json) -> Option<DraftSender> {

@@ -3,7 +3,7 @@
 //! Sources: Atlassian, "Webhooks" (<https://developer.atlassian.com/cloud/jira/platform/webhooks/>) and "Issue search"
 //! (<https://developer.atlassian.com/cloud/jira/platform/rest/v3/api-group-issue-search/>).
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::taking::{take, take_object, take_text, text_at, text_of};
 use crate::triage::{
@@ -56,7 +56,11 @@ pub(super) fn webhook(mut body: Map<String, Json>) -> SignalDraft {
         draft.field("comment", readable(take(comment, "body")));
         draft.field("comment_id", comment.get("id").cloned().unwrap_or_default());
     }
-    draft.field("changes", changes(&mut body));
+    let changes = match changes(&mut body) {
+        Json::Null => changes_beside(&body),
+        found => found,
+    };
+    draft.field("changes", changes);
     if let Some(sprint) = body.get("sprint").and_then(|sprint| sprint.get("name")).and_then(text_of) {
         draft.summary.get_or_insert(sprint);
     }
@@ -212,6 +216,27 @@ fn changes(body: &mut Map<String, Json>) -> Json {
     let items = body.get_mut("changelog").and_then(|changelog| changelog.get_mut("items"));
     let Some(Json::Array(items)) = items.map(Json::take) else { return Json::Null };
     items.into_iter().map(change).collect()
+}
+
+/// What changed where an event has no log of it: a link that was made, or a sprint that is no more what it was.
+fn changes_beside(body: &Map<String, Json>) -> Json {
+    let whole = Json::Object(body.clone());
+    let text = |place: &str| text_at(&whole, place).map_or(Json::Null, Json::from);
+    let one = |field: &str, from: Json, to: Json| json!([{ "field": field, "from": from, "to": to }]);
+    if body.contains_key("issueLink") {
+        let kind = ["/issueLink/issueLinkType/outwardName", "/issueLink/issueLinkType/name"];
+        let kind = kind.into_iter().map(text).find(|name| !name.is_null());
+        return one("Link", Json::Null, kind.unwrap_or_default());
+    }
+    let ends = |name: &str| (text(&format!("/oldValue/{name}")), text(&format!("/sprint/{name}")));
+    let ((goal_before, goal), (end_before, end)) = (ends("goal"), ends("endDate"));
+    if !goal_before.is_null() && goal_before != goal {
+        one("Sprint goal", goal_before, goal)
+    } else if !end_before.is_null() && end_before != end {
+        one("Sprint end", end_before, end)
+    } else {
+        Json::Null
+    }
 }
 
 /// The changes of an issue that was asked for with its history, with the time of each.

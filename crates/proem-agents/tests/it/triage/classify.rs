@@ -76,8 +76,8 @@ fn check(signal: &ProjectSignal, expected: (SignalCategory, SignalImportance, Re
 
 #[test]
 fn the_words_of_the_system_decide_first() {
-    use RecommendedAction::{AddJiraComment, Escalate, NoAction, UpdateArtefact};
-    use SignalCategory::{Administrative, Blocker, Dependency, Progress, Quality, Risk, Scope};
+    use RecommendedAction::{AddJiraComment, DraftCommunication, Escalate, NoAction, UpdateArtefact};
+    use SignalCategory::{Administrative, Blocker, Dependency, Progress, Quality, Risk, Scope, Stakeholder};
     use SignalImportance::{Critical, High, Low, Medium};
     let item = |field: &str, to: &str| json!([{ "field": field, "fromString": "before", "toString": to }]);
     let text = json!({ "summary": "All is done", "description": "This is a risk for the scope." });
@@ -88,28 +88,114 @@ fn the_words_of_the_system_decide_first() {
         ("status", "Unblocked", (Progress, Low, UpdateArtefact)),
         ("status", "Blockiert", (Blocker, High, UpdateArtefact)),
         ("status", "Done", (Progress, Low, UpdateArtefact)),
+        ("status", "Waiting for vendor", (Dependency, Medium, UpdateArtefact)),
+        ("status", "Warten auf anderes Team", (Dependency, Medium, UpdateArtefact)),
+        ("status", "Waiting for code review", (Progress, Low, UpdateArtefact)),
+        ("status", "On Hold", (Blocker, High, UpdateArtefact)),
+        ("status", "Reopened", (Quality, Medium, UpdateArtefact)),
+        ("status", "QA Failed", (Quality, Medium, UpdateArtefact)),
+        ("resolution", "", (Quality, Medium, UpdateArtefact)),
+        ("resolution", "Won't Do", (Scope, High, Escalate)),
+        ("resolution", "Duplicate", (Administrative, Low, NoAction)),
+        ("issuetype", "Bug", (Quality, Medium, UpdateArtefact)),
         ("Sprint", "Sprint 13", (Scope, High, Escalate)),
-        ("Story Points", "13", (Scope, High, Escalate)),
-        ("duedate", "2027-01-01", (Risk, High, UpdateArtefact)),
-        ("Link", "This issue is blocked by CORE-1", (Blocker, High, UpdateArtefact)),
+        ("Sprint", "before, Sprint 13", (Progress, Medium, UpdateArtefact)),
+        ("Story Points", "13", (Progress, Low, UpdateArtefact)),
+        ("timespent", "7200", (Progress, Low, UpdateArtefact)),
+        ("duedate", "2027-01-01", (Progress, Low, UpdateArtefact)),
+        ("Link", "This issue is blocked by CORE-1", (Dependency, Medium, UpdateArtefact)),
         ("Link", "This issue depends on CORE-1", (Dependency, Medium, UpdateArtefact)),
-        ("Link", "This issue blocks CORE-1", (Blocker, High, UpdateArtefact)),
+        ("Link", "This issue blocks CORE-1", (Dependency, Medium, UpdateArtefact)),
+        ("Link", "This issue relates to CORE-1", (Administrative, Low, NoAction)),
         ("Fix Version", "2.0", (Scope, High, Escalate)),
         ("status", "Won't Do", (Scope, High, Escalate)),
         ("labels", "frontend", (Administrative, Low, NoAction)),
+        ("labels", "before at-risk", (Risk, High, UpdateArtefact)),
+        ("labels", "qa-failed", (Quality, Medium, UpdateArtefact)),
+        ("Nível de risco", "Alto", (Risk, High, UpdateArtefact)),
+        ("Risk level", "Low", (Risk, Medium, UpdateArtefact)),
     ] {
         check(&change(&item(field, to), &text), expected);
     }
-    // A first estimate changes nothing that was agreed, and a first date moves nothing.
+    // A first estimate and a first date are the plan.
     for field in ["Story Points", "duedate"] {
         let first = json!([{ "field": field, "fromString": null, "toString": "13" }]);
-        check(&change(&first, &text), (Administrative, Low, NoAction));
+        check(&change(&first, &text), (Progress, Low, UpdateArtefact));
     }
+    let doubled = json!([{ "field": "Story Points", "fromString": "5", "toString": "13" }]);
+    check(&change(&doubled, &text), (Progress, Medium, UpdateArtefact));
+    let put_off =
+        json!([{ "field": "duedate", "fromString": "2026-12-01 00:00:00.0", "toString": "2026-12-22 00:00:00.0" }]);
+    check(&change(&put_off, &text), (Progress, Medium, UpdateArtefact));
+    let epic = json!({ "summary": "Launch", "issuetype": { "name": "Epic" } });
+    check(&change(&put_off, &epic), (Risk, High, UpdateArtefact));
+    // What is worked on stands still because of a link, and is more if it is to do more.
+    let begun =
+        json!({ "summary": "Form", "status": { "name": "In Dev", "statusCategory": { "key": "indeterminate" } } });
+    let linked = item("Link", "This issue is blocked by CORE-1");
+    check(&change(&linked, &begun), (Blocker, High, UpdateArtefact));
+    let extended = item("summary", "before with photo and video upload");
+    check(&change(&extended, &begun), (Scope, High, Escalate));
     let highest = json!({ "summary": "x", "priority": { "name": "Highest" } });
     check(&change(&item("Flagged", "Impediment"), &highest), (Blocker, Critical, Escalate));
     let bug = json!({ "summary": "Receipt", "description": "Steps to follow.", "issuetype": { "name": "Bug" } });
     check(&created(&bug), (Quality, Medium, UpdateArtefact));
     check(&created(&json!({ "summary": "Qwertz" })), (Progress, Medium, AddJiraComment));
+    let of_type = |kind: &str, priority: &str, summary: &str| {
+        created(&json!({
+            "summary": summary, "description": "Steps to follow.", "issuetype": { "name": kind },
+            "priority": { "name": priority }
+        }))
+    };
+    check(&of_type("Impediment", "Highest", "Agents"), (Blocker, Critical, Escalate));
+    check(&of_type("Bug", "Highest", "PROD: wrong receipts"), (Quality, Critical, Escalate));
+    check(&of_type("Bug", "Highest", "Staging: receipts"), (Quality, High, UpdateArtefact));
+    check(&of_type("Question", "Medium", "Version"), (Stakeholder, Medium, DraftCommunication));
+}
+
+#[test]
+fn events_without_a_log_of_changes_say_what_changed() {
+    use RecommendedAction::{Escalate, NoAction, UpdateArtefact};
+    use SignalCategory::{Administrative, Blocker, Dependency, Progress, Scope};
+    use SignalImportance::{High, Low, Medium};
+    let link = |name: &str, outward: &str| {
+        one(&json!({
+            "timestamp": 1_795_300_000_000_u64, "webhookEvent": "issuelink_created",
+            "issueLink": {
+                "id": 20_418, "sourceIssueId": 1, "destinationIssueId": 2,
+                "issueLinkType": { "id": 10_000, "name": name, "outwardName": outward, "inwardName": "x" }
+            }
+        }))
+    };
+    check(&link("Blocks", "blocks"), (Dependency, Medium, UpdateArtefact));
+    check(&link("Relates", "relates to"), (Administrative, Low, NoAction));
+    let sprint = |event: &str, goal: &str, end: &str| {
+        let of = |goal: &str, end: &str| json!({ "id": 5, "state": "active", "name": "Sprint 9", "goal": goal, "endDate": end });
+        one(&json!({
+            "timestamp": 1_795_300_000_000_u64, "webhookEvent": event, "sprint": of(goal, end),
+            "oldValue": of("Refunds", "2026-11-27T17:00:00.000Z")
+        }))
+    };
+    let updated = "sprint_updated";
+    check(&sprint(updated, "Refunds without cards", "2026-11-27T17:00:00.000Z"), (Scope, High, Escalate));
+    check(&sprint(updated, "Refunds", "2026-12-04T17:00:00.000Z"), (Progress, Medium, UpdateArtefact));
+    check(&sprint(updated, "Refunds", "2026-11-27T17:00:00.000Z"), (Progress, Low, UpdateArtefact));
+    check(&sprint("sprint_started", "Refunds", "2026-11-27T17:00:00.000Z"), (Progress, Medium, UpdateArtefact));
+    let told = |subtype: &str, text: &str| {
+        one(&json!({
+            "gid": "77", "resource_type": "story", "resource_subtype": subtype, "type": "system",
+            "created_at": "2026-11-12T14:59:49.102Z", "created_by": { "gid": "1", "name": "Ann" }, "text": text,
+            "target": { "gid": "5", "resource_type": "task", "name": "Dry run" }
+        }))
+    };
+    check(&told("section_changed", "moved this from \"Doing\" to \"Blocked\""), (Blocker, High, UpdateArtefact));
+    check(
+        &told("section_changed", "moveu esta tarefa de \"A fazer\" para \"Em curso\""),
+        (Progress, Low, UpdateArtefact),
+    );
+    check(&told("dependency_added", "marked this task as blocked by Boxes"), (Dependency, Medium, UpdateArtefact));
+    check(&told("marked_complete", "marked this task complete"), (Progress, Low, UpdateArtefact));
+    check(&told("assigned", "assigned to Bob"), (Administrative, Low, NoAction));
 }
 
 #[test]
