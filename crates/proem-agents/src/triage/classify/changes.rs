@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proem_guard::{LabelTree, Untrusted};
 
-use super::lexicon::{self, SystemWord, TriageLexicon};
+use super::lexicon::{self, SystemWord, SystemWords, TriageLexicon};
 use crate::triage::date;
 
 /// From how many days on a date moved far.
@@ -16,69 +16,79 @@ const LARGE_GROWTH: f64 = 2.0;
 
 /// One change of a ticket: of what, what it was before, and what it is since.
 pub(super) struct TicketChange<'s> {
-    /// What it is named in the source.
-    name: &'s Untrusted<String>,
-    /// The closed word for that.
+    /// The closed word for what changed.
     pub(super) of: Option<SystemWord>,
-    pub(super) from: Option<&'s Untrusted<String>>,
-    pub(super) to: Option<&'s Untrusted<String>>,
+    /// What its name in the source says.
+    pub(super) name: SystemWords,
+    pub(super) from: Option<ChangeEnd<'s>>,
+    pub(super) to: Option<ChangeEnd<'s>>,
+}
+
+/// What was, or what is since.
+#[derive(Clone, Copy)]
+pub(super) struct ChangeEnd<'s> {
+    text: &'s Untrusted<String>,
+    words: SystemWords,
 }
 
 impl<'s> TicketChange<'s> {
     /// A change as a signal holds it; `None` if that names nothing.
     pub(super) fn of(tree: &'s LabelTree, lexicon: &TriageLexicon) -> Option<Self> {
         let LabelTree::Map(change) = tree else { return None };
-        let name = text_of(change.get("field")?)?;
-        let of = NAMES.into_iter().find(|word| name.measure(|name| lexicon.says(name, *word)));
-        let end = |end: &str| change.get(end).and_then(text_of);
-        Some(Self { name, of, from: end("from"), to: end("to") })
+        let name = lexicon.system_words(text_of(change.get("field")?)?);
+        let of = NAMES.into_iter().find(|word| name.has(*word));
+        let end = |end: &str| {
+            let text = change.get(end).and_then(text_of)?;
+            Some(ChangeEnd { text, words: lexicon.system_words(text) })
+        };
+        Some(Self { of, name, from: end("from"), to: end("to") })
     }
 
-    /// Whether what it is named says this.
-    pub(super) fn is_named(&self, word: SystemWord, lexicon: &TriageLexicon) -> bool {
-        self.name.measure(|name| lexicon.says(name, word))
+    /// Whether it says this since.
+    pub(super) fn says(&self, word: SystemWord) -> bool {
+        self.to.is_some_and(|to| to.words.has(word))
     }
 
     /// Whether it says this since, and did not before.
-    pub(super) fn begins(&self, word: SystemWord, lexicon: &TriageLexicon) -> bool {
-        let says =
-            |text: Option<&Untrusted<String>>| text.is_some_and(|text| text.measure(|text| lexicon.says(text, word)));
-        says(self.to) && !says(self.from)
+    pub(super) fn begins(&self, word: SystemWord) -> bool {
+        self.says(word) && !self.from.is_some_and(|from| from.words.has(word))
     }
 
     /// Whether what was there is there still, with more behind it, as Jira writes the sprints of a ticket that was not
     /// finished in the first.
     pub(super) fn is_continued(&self) -> bool {
-        let both = self.from.zip(self.to);
-        both.is_some_and(|(from, to)| from.measure(|from| to.measure(|to| to.starts_with(from.as_str()))))
+        self.both(|from, to| to.starts_with(from))
     }
 
     /// Whether a date moved by more than can be made up for within a week, to whichever side.
     pub(super) fn is_moved_far(&self) -> bool {
-        let day = |text: Option<&Untrusted<String>>| text.and_then(|text| text.measure(|text| date::day(text)));
-        day(self.from).zip(day(self.to)).is_some_and(|(from, to)| to.abs_diff(from) >= LONG_MOVE)
+        let is_far = |(from, to): (i64, i64)| to.abs_diff(from) >= LONG_MOVE;
+        self.both(|from, to| date::day(from).zip(date::day(to)).is_some_and(is_far))
     }
 
     /// Whether a text says the same as before and so many words more, or all but so many of them: what is made is more
     /// or less. What is only said in another way, or corrected, both lacks words and has others.
     pub(super) fn is_extended(&self, least: usize) -> bool {
-        let both = self.from.zip(self.to);
         let words = |text: &str| -> BTreeSet<String> {
             lexicon::words(text).into_iter().filter(|word| word.chars().count() >= LONG_WORD).collect()
         };
-        let is_extended = |from: &str, to: &str| {
+        self.both(|from, to| {
             let (from, to) = (words(from), words(to));
             (from.is_subset(&to) || to.is_subset(&from)) && from.len().abs_diff(to.len()) >= least
-        };
-        both.is_some_and(|(from, to)| from.measure(|from| to.measure(|to| is_extended(from, to))))
+        })
     }
 
     /// Whether a number is at least twice what it was.
     pub(super) fn is_doubled(&self) -> bool {
         let number = |text: &str| text.trim().parse::<f64>().unwrap_or_default();
         let is_large = |from: f64, to: f64| from > 0.0 && to >= from * LARGE_GROWTH;
+        self.both(|from, to| is_large(number(from), number(to)))
+    }
+
+    /// Whether something is so of what was and what is since; not if one of them is nothing.
+    fn both(&self, is_so: impl Fn(&str, &str) -> bool) -> bool {
         let both = self.from.zip(self.to);
-        both.is_some_and(|(from, to)| from.measure(|from| to.measure(|to| is_large(number(from), number(to)))))
+        both.is_some_and(|(from, to)| from.text.measure(|from| to.text.measure(|to| is_so(from, to))))
     }
 }
 
@@ -117,19 +127,19 @@ mod tests {
 
     use super::*;
 
-    fn with<T>(of: &str, from: &str, to: &str, read: impl FnOnce(&TicketChange<'_>, &TriageLexicon) -> T) -> T {
+    fn with<T>(of: &str, from: &str, to: &str, read: impl FnOnce(&TicketChange<'_>) -> T) -> T {
         let lexicon = TriageLexicon::shipped().unwrap();
         let said =
             Untrusted::new(json!({ "field": of, "from": from, "to": to }), Label::from_source(Source::named("signal")));
         let tree = LabelTree::from_outside(&said).unwrap();
         let change = TicketChange::of(&tree, &lexicon).unwrap();
-        read(&change, &lexicon)
+        read(&change)
     }
 
     #[test]
     fn a_date_moves_far_by_a_week_or_more() {
         let check = |from: &str, to: &str, expected: bool| {
-            assert_eq!(with("duedate", from, to, |change, _| change.is_moved_far()), expected, "{from} to {to}");
+            assert_eq!(with("duedate", from, to, |change| change.is_moved_far()), expected, "{from} to {to}");
         };
         check("2026-12-01 00:00:00.0", "2026-12-22 00:00:00.0", true);
         check("2026-12-01", "2026-12-08", true);
@@ -142,7 +152,7 @@ mod tests {
     #[test]
     fn a_text_is_extended_or_cut() {
         let check = |from: &str, to: &str, expected: bool| {
-            assert_eq!(with("summary", from, to, |change, _| change.is_extended(2)), expected, "{from} to {to}");
+            assert_eq!(with("summary", from, to, |change| change.is_extended(2)), expected, "{from} to {to}");
         };
         check("Repair form", "Repair form with photo and video upload", true);
         check("Planner: autocarro, metro e comboio", "Planner: autocarro", true);
@@ -155,7 +165,7 @@ mod tests {
     #[test]
     fn an_estimate_doubles() {
         let check = |from: &str, to: &str, expected: bool| {
-            assert_eq!(with("Story Points", from, to, |change, _| change.is_doubled()), expected, "{from} to {to}");
+            assert_eq!(with("Story Points", from, to, |change| change.is_doubled()), expected, "{from} to {to}");
         };
         check("3", "13", true);
         check("2.5", "5.0", true);
@@ -168,7 +178,7 @@ mod tests {
     #[test]
     fn a_ticket_that_goes_on_in_the_next_sprint_is_carried_over() {
         let check = |from: &str, to: &str, expected: bool| {
-            assert_eq!(with("Sprint", from, to, |change, _| change.is_continued()), expected, "{from} to {to}");
+            assert_eq!(with("Sprint", from, to, |change| change.is_continued()), expected, "{from} to {to}");
         };
         check("Sprint 12", "Sprint 12, Sprint 13", true);
         check("Sprint 12", "Sprint 13", false);
@@ -178,7 +188,7 @@ mod tests {
     #[test]
     fn only_what_is_new_begins() {
         let check = |from: &str, to: &str, expected: bool| {
-            let begins = with("labels", from, to, |change, lexicon| change.begins(SystemWord::TypeRisk, lexicon));
+            let begins = with("labels", from, to, |change| change.begins(SystemWord::TypeRisk));
             assert_eq!(begins, expected, "{from} to {to}");
         };
         check("performance", "at-risk performance", true);

@@ -5,7 +5,7 @@ use proem_guard::{LabelScalar, LabelTree, Untrusted};
 use super::{
     TriageProject,
     changes::{TicketChange, text_of},
-    lexicon::{SystemWord, TriageLexicon},
+    lexicon::{SystemWord, SystemWords, TriageLexicon},
 };
 use crate::triage::contract::SignalCategory;
 use crate::triage::signal::{ProjectSignal, SignalKind, SignalSource};
@@ -136,13 +136,13 @@ impl SystemFacts {
         // A first estimate or a first date moves nothing. Asana does not say what there was before.
         let is_first = |change: &TicketChange<'_>| signal.source == SignalSource::Jira && change.from.is_none();
         let anew = |word: SystemWord| changes.iter().any(|change| change.of == Some(word) && !is_first(change));
-        let moved_to = |of: SystemWord, to: SystemWord| {
-            changes.iter().any(|change| change.of == Some(of) && change.to.is_some_and(|text| words.says(text, to)))
-        };
+        let moved_to =
+            |of: SystemWord, to: SystemWord| changes.iter().any(|change| change.of == Some(of) && change.says(to));
         let ended = |of: SystemWord| {
             changes.iter().any(|change| change.of == Some(of) && change.from.is_some() && change.to.is_none())
         };
-        let is_bug = words.field_says("issue_type", SystemWord::TypeBug);
+        let of_type = words.closed("issue_type");
+        let is_bug = of_type.has(SystemWord::TypeBug);
         let is_dropped = moved_to(SystemWord::ChangeStatus, SystemWord::StatusDropped)
             || moved_to(SystemWord::ChangeResolution, SystemWord::StatusDropped);
         let is_resprinted =
@@ -167,8 +167,8 @@ impl SystemFacts {
             priority: words.priority(),
             is_reprioritised: changed(SystemWord::ChangePriority),
             is_bug,
-            is_incident: words.field_says("issue_type", SystemWord::TypeIncident),
-            is_risk: words.field_says("issue_type", SystemWord::TypeRisk),
+            is_incident: of_type.has(SystemWord::TypeIncident),
+            is_risk: of_type.has(SystemWord::TypeRisk),
             is_rescoped: is_resprinted
                 || anew(SystemWord::ChangeVersion)
                 || anew(SystemWord::ChangeGoal)
@@ -184,14 +184,14 @@ impl SystemFacts {
             .any(changed),
             is_replanned_much: changes.iter().any(is_large),
             is_due_moved: anew(SystemWord::ChangeDue),
-            is_milestone: words.field_says("issue_type", SystemWord::TypeMilestone),
-            danger: words.danger(&changes),
+            is_milestone: of_type.has(SystemWord::TypeMilestone),
+            danger: danger(&changes),
             link: words.link(&changes),
             is_released: ended(SystemWord::ChangeFlag) || changed(SystemWord::ChangeResolution),
-            of_type: words.of_type(),
+            of_type: category_of(of_type),
             is_found_faulty: moved_to(SystemWord::ChangeType, SystemWord::TypeBug)
                 || changes.iter().any(|change| {
-                    change.of == Some(SystemWord::ChangeLabels) && change.begins(SystemWord::StatusReturned, lexicon)
+                    change.of == Some(SystemWord::ChangeLabels) && change.begins(SystemWord::StatusReturned)
                 }),
             is_elsewhere: moved_to(SystemWord::ChangeResolution, SystemWord::ResolvedElsewhere),
             is_rewritten: changed(SystemWord::ChangeText) || changed(SystemWord::ChangeSummary),
@@ -223,6 +223,32 @@ fn group(kind: &SignalKind) -> KindGroup {
     }
 }
 
+/// What is said of a risk: by a label, or by a level.
+fn danger(changes: &[TicketChange<'_>]) -> DangerFact {
+    let levels = || changes.iter().filter(|change| change.name.has(SystemWord::TypeRisk));
+    let is_high =
+        |level: &TicketChange<'_>| level.says(SystemWord::PriorityHigh) || level.says(SystemWord::PriorityHighest);
+    let mut labels = changes.iter().filter(|change| change.of == Some(SystemWord::ChangeLabels));
+    if labels.any(|change| change.begins(SystemWord::TypeRisk)) || levels().any(is_high) {
+        DangerFact::Rose
+    } else if levels().next().is_some() {
+        DangerFact::Changed
+    } else {
+        DangerFact::Unsaid
+    }
+}
+
+/// What a ticket of such a type is about, where that says it.
+fn category_of(of_type: SystemWords) -> Option<SignalCategory> {
+    let types = [
+        (SystemWord::TypeBlocker, SignalCategory::Blocker),
+        (SystemWord::TypeScope, SignalCategory::Scope),
+        (SystemWord::TypeDependency, SignalCategory::Dependency),
+        (SystemWord::TypeQuestion, SignalCategory::Stakeholder),
+    ];
+    types.into_iter().find(|(word, _)| of_type.has(*word)).map(|(_, category)| category)
+}
+
 /// The closed words of a signal.
 struct SystemReader<'s> {
     signal: &'s ProjectSignal,
@@ -238,22 +264,9 @@ impl<'s> SystemReader<'s> {
         text_of(self.field(name)?)
     }
 
-    fn says(&self, text: &Untrusted<String>, word: SystemWord) -> bool {
-        text.measure(|text| self.lexicon.says(text, word))
-    }
-
-    fn field_says(&self, name: &str, word: SystemWord) -> bool {
-        self.text(name).is_some_and(|text| self.says(text, word))
-    }
-
-    fn of_type(&self) -> Option<SignalCategory> {
-        let types = [
-            (SystemWord::TypeBlocker, SignalCategory::Blocker),
-            (SystemWord::TypeScope, SignalCategory::Scope),
-            (SystemWord::TypeDependency, SignalCategory::Dependency),
-            (SystemWord::TypeQuestion, SignalCategory::Stakeholder),
-        ];
-        types.into_iter().find(|(word, _)| self.field_says("issue_type", *word)).map(|(_, category)| category)
+    /// The closed words in a field.
+    fn closed(&self, name: &str) -> SystemWords {
+        self.text(name).map(|text| self.lexicon.system_words(text)).unwrap_or_default()
     }
 
     /// Where a ticket was moved to. A resolution that is taken away opens it again.
@@ -262,7 +275,7 @@ impl<'s> SystemReader<'s> {
             change.of == Some(SystemWord::ChangeResolution) && change.from.is_some() && change.to.is_none()
         };
         let moves = || changes.iter().filter(|change| change.of == Some(SystemWord::ChangeStatus));
-        let says = |word| moves().any(|change| change.to.is_some_and(|to| self.says(to, word)));
+        let says = |word| moves().any(|change| change.says(word));
         if says(SystemWord::StatusQueued) {
             StatusFact::Elsewhere
         } else if says(SystemWord::StatusReturned) || changes.iter().any(is_reopened) {
@@ -278,22 +291,6 @@ impl<'s> SystemReader<'s> {
         }
     }
 
-    /// What is said of a risk: a label or a level that says so, or that the ticket is one and was moved.
-    fn danger(&self, changes: &[TicketChange<'_>]) -> DangerFact {
-        let is_level = |change: &&TicketChange<'_>| change.is_named(SystemWord::TypeRisk, self.lexicon);
-        let is_high = |to| self.says(to, SystemWord::PriorityHigh) || self.says(to, SystemWord::PriorityHighest);
-        let is_labelled = changes.iter().any(|change| {
-            change.of == Some(SystemWord::ChangeLabels) && change.begins(SystemWord::TypeRisk, self.lexicon)
-        });
-        if is_labelled || changes.iter().filter(is_level).any(|change| change.to.is_some_and(is_high)) {
-            DangerFact::Rose
-        } else if changes.iter().any(|change| is_level(&change)) {
-            DangerFact::Changed
-        } else {
-            DangerFact::Unsaid
-        }
-    }
-
     /// Whether somebody works on it, by Jira's three categories of statuses.
     fn is_begun(&self) -> bool {
         self.text("status_category").is_some_and(|said| said.measure(|said| !said.eq_ignore_ascii_case("new")))
@@ -302,7 +299,7 @@ impl<'s> SystemReader<'s> {
     /// What it was linked to. What has to come first keeps nobody from working on what is not begun.
     fn link(&self, changes: &[TicketChange<'_>]) -> LinkFact {
         let links = || changes.iter().filter(|change| change.of == Some(SystemWord::ChangeLink));
-        let says = |word| links().any(|change| change.to.is_some_and(|to| self.says(to, word)));
+        let says = |word| links().any(|change| change.says(word));
         if says(SystemWord::LinkBlocked) && self.is_begun() {
             LinkFact::Blocked
         } else if [SystemWord::LinkBlocked, SystemWord::LinkBlocks, SystemWord::LinkDepends].into_iter().any(says)
@@ -315,7 +312,8 @@ impl<'s> SystemReader<'s> {
     }
 
     fn priority(&self) -> PriorityFact {
-        let is = |word| self.field_says("priority", word) || self.field_says("importance", word);
+        let said = ["priority", "importance"].map(|name| self.closed(name));
+        let is = |word| said.iter().any(|said| said.has(word));
         if is(SystemWord::PriorityHighest) {
             PriorityFact::Highest
         } else if is(SystemWord::PriorityHigh) {
@@ -364,7 +362,7 @@ impl TriageProject {
             (true, false) => SenderFact::Stakeholder,
             _ if address.measure(|address| {
                 let name = address.rsplit_once('@').map_or(address.as_str(), |(name, _)| name);
-                lexicon.says(name, SystemWord::SenderAutomatic)
+                lexicon.system_words_of(name).has(SystemWord::SenderAutomatic)
             }) =>
             {
                 SenderFact::Program

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::error::{Error, ErrorKind};
+use proem_guard::Untrusted;
 use proem_text::{
     character::is_mark,
     normalise::{normalise, without_marks},
@@ -49,9 +50,17 @@ macro_rules! system_words {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub(super) enum SystemWord { $($(#[$about])* $variant,)+ }
 
+        // One bit for each.
+        const _: () = assert!([$($name),+].len() <= u64::BITS as usize);
+
         impl SystemWord {
             fn parse(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)+ _ => None }
+            }
+
+            /// Its place among all of them, as a bit.
+            const fn bit(self) -> u64 {
+                1 << (self as u8)
             }
         }
     };
@@ -115,6 +124,17 @@ struct ConfidenceSection {
     name: String,
     made_by: String,
     right: BTreeMap<String, f64>,
+}
+
+/// Closed words of a system.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct SystemWords(u64);
+
+impl SystemWords {
+    /// Whether this one is among them.
+    pub(super) const fn has(self, word: SystemWord) -> bool {
+        self.0 & word.bit() != 0
+    }
 }
 
 /// The terms with what they mean.
@@ -255,9 +275,15 @@ impl TriageLexicon {
         found
     }
 
-    /// Whether a closed word of a system stands in a text.
-    pub(super) fn says(&self, text: &str, word: SystemWord) -> bool {
-        self.read(text).iter().any(|(meaning, _)| *meaning == Meaning::System(word))
+    /// The closed words of a system that stand in a text from outside.
+    pub(super) fn system_words(&self, text: &Untrusted<String>) -> SystemWords {
+        SystemWords(text.measure(|text| self.system_words_of(text).0))
+    }
+
+    /// The closed words of a system that stand in a text.
+    pub(super) fn system_words_of(&self, text: &str) -> SystemWords {
+        let bit = |meaning: &Meaning| if let Meaning::System(word) = meaning { word.bit() } else { 0 };
+        SystemWords(self.read(text).iter().fold(0, |found, (meaning, _)| found | bit(meaning)))
     }
 
     fn is_negated(&self, words: &[String], at: usize) -> bool {
