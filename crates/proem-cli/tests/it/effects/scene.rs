@@ -178,7 +178,7 @@ impl Office {
         let mut command = self.fixture.command(&self.fixture.binary);
         command.args(args);
         let mut terminal = start(command)?;
-        terminal.until("[y/N] ");
+        terminal.until_asked();
         Some(terminal)
     }
 

@@ -99,6 +99,19 @@ impl Terminal {
         }
     }
 
+    /// Waits until the last line asks for a yes or a no. What is shown above may look like it, behind a bar; keys that are
+    /// pressed before the question are no answer to it.
+    #[track_caller]
+    pub(crate) fn until_asked(&mut self) {
+        let is_asked = |contents: String| {
+            let last = contents.trim_end().lines().last();
+            last.is_some_and(|line| line.ends_with("[y/N]") && !line.contains('│'))
+        };
+        while !is_asked(self.screen.screen().contents()) {
+            assert!(self.read(), "it ended without a question:\n{}", self.screen.screen().contents());
+        }
+    }
+
     /// Presses keys.
     pub(crate) fn press(&self, keys: &str) {
         (&*self.pty).write_all(keys.as_bytes()).unwrap();
