@@ -68,6 +68,8 @@ enum Eval {
     Handlebars(handlebars::eval::EvalHandlebars),
     /// The mode in which a task is to be done.
     Mode(mode::eval::EvalMode),
+    /// The prompts for past commits.
+    Prompts(context::prompts::EvalPrompts),
     /// The score of a change's risk.
     Risk(risk::eval::EvalRisk),
     /// The levels of the commits of real clones.
@@ -100,6 +102,7 @@ fn main() -> ExitCode {
         DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),
         DataCommand::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
         DataCommand::Eval(Eval::Mode(args)) => mode::eval::run(&args),
+        DataCommand::Eval(Eval::Prompts(args)) => context::prompts::run(&args),
         DataCommand::Eval(Eval::Risk(args)) => risk::eval::run(&args),
         DataCommand::Eval(Eval::RiskLevels(args)) => risk::levels::run(&args),
         DataCommand::Eval(Eval::Selection(args)) => selection::eval::run(&args),

@@ -15,6 +15,9 @@ use proem_text::words::words;
 const SMALL_LINES: usize = 80;
 /// The same in bytes.
 const SMALL_BYTES: usize = 4 * 1024;
+/// A file that is no longer than so many times what its parts may be is shown whole: what parts would save is less than what
+/// their gaps cost.
+const NEARLY_WHOLE: usize = 2;
 /// The largest file that is offered whole, in bytes.
 const WHOLE_BYTES: usize = 64 * 1024;
 /// The most lines of one definition that are shown whole.
@@ -109,6 +112,9 @@ pub fn renderings(
     let outline = outline(&lines, definitions);
     let whole = || numbered(&lines, &BTreeSet::from([LineSpan { first: 1, last: lines.len() }]), definitions);
     if lines.len() <= SMALL_LINES && text.len() <= SMALL_BYTES {
+        return CodeRenderings { full: Some(whole()), parts: Some(whole()), outline };
+    }
+    if lines.len() <= room.saturating_mul(NEARLY_WHOLE) && text.len() <= WHOLE_BYTES {
         return CodeRenderings { full: Some(whole()), parts: Some(whole()), outline };
     }
     let full = (text.len() <= WHOLE_BYTES).then(whole);
@@ -358,7 +364,7 @@ fn outline(lines: &[&str], definitions: &[Definition]) -> Option<String> {
 mod tests {
     use super::*;
 
-    const ROOM: usize = 260;
+    const ROOM: usize = 90;
 
     const fn span(first: usize, last: usize) -> LineSpan {
         LineSpan { first, last }
@@ -380,6 +386,17 @@ mod tests {
         assert_eq!(rendered.full.as_deref(), Some("1\tfn a() {}\n2\t\n3\tfn b() {}\n"));
         assert_eq!(rendered.parts, rendered.full);
         assert_eq!(rendered.outline.as_deref(), Some("1\tfn a() {}\n3\tfn b() {}\n"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_much_longer_than_its_parts_may_be_is_whole() {
+        let (text, mut definitions) = file();
+        definitions[3].rank = Some(0);
+        let whole = renderings(&text, &definitions, &[], "", 100);
+        assert_eq!(whole.parts, whole.full);
+        assert!(whole.full.is_some_and(|full| full.lines().count() == 200));
+        let parts = renderings(&text, &definitions, &[], "", 99);
+        assert_ne!(parts.parts, parts.full);
     }
 
     #[test]
@@ -416,7 +433,7 @@ mod tests {
         for (rank, at) in [2, 4, 6, 8, 39].into_iter().enumerate() {
             definitions[at].rank = Some(4 - rank);
         }
-        let parts = renderings(&types, &definitions, &[], "", ROOM).parts.unwrap();
+        let parts = renderings(&types, &definitions, &[], "", 260).parts.unwrap();
         let shown: Vec<&str> =
             parts.lines().filter(|line| line.contains("fn part_") || line.contains("impl")).collect();
         assert!(parts.contains("fn part_37() {\n2225\t        work();"), "the best is whole: {shown:#?}");
@@ -432,7 +449,7 @@ mod tests {
         let line = |n: usize| if n == 50 { "restart(env)\n".to_owned() } else { format!("line {n}\n") };
         let text: String = (1..=120).map(line).collect();
         let best = Definition { rank: Some(0), ..definition(1, 80) };
-        let parts = renderings(&text, &[best], &[], "restart it", 60).parts.unwrap();
+        let parts = renderings(&text, &[best], &[], "restart it", 50).parts.unwrap();
         assert!(parts.starts_with("1\tline 1\n[34 lines not shown]\n36\tline 36\n"), "{parts}");
         assert!(
             parts.contains("50\trestart(env)\n") && parts.ends_with("64\tline 64\n[56 lines not shown]\n"),

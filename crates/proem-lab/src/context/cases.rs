@@ -228,7 +228,7 @@ fn telling<'t>(task: &'t str, corpus: &Corpus<'_>, most: usize, but: &str) -> Ve
 }
 
 /// What git says.
-fn said(folder: &Path, args: &[&str]) -> Result<String, String> {
+pub(super) fn said(folder: &Path, args: &[&str]) -> Result<String, String> {
     let output = Command::new("git")
         .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .arg("-C")

@@ -197,7 +197,7 @@ fn measure(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Resul
 }
 
 /// The paths of the files that count, best first.
-fn by_score<'c>(corpus: &Corpus<'c>, uses: &[FilePurpose], score: impl Fn(usize) -> f64) -> Vec<&'c str> {
+pub(super) fn by_score<'c>(corpus: &Corpus<'c>, uses: &[FilePurpose], score: impl Fn(usize) -> f64) -> Vec<&'c str> {
     let mut order: Vec<(usize, f64)> = corpus
         .files
         .iter()

@@ -5,4 +5,5 @@ mod definitions;
 pub(crate) mod eval;
 mod fit;
 mod peers;
+pub(crate) mod prompts;
 pub(crate) mod train;

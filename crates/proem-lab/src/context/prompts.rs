@@ -1,0 +1,268 @@
+//! `proem-lab eval prompts`: how much of what a commit changed stands in the prompt that `proem assemble` makes for it.
+//!
+//! The whole command is run as its user runs it, on the parent of a past commit and its past alone. Beside it stand
+//! whole files, best first, until they have as many bytes as the prompt's section with code: by Proem's own order, which
+//! says what choosing parts is worth, and by BM25 with path words without tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+use proem_select::context::{ContextTask, ContextWeights, FilePurpose, FileSignals, file_signals};
+use serde::Deserialize;
+
+use super::cases::{Case, Clone, said};
+use super::definitions::score;
+use super::eval::by_score;
+use super::train::{eprint_line, weights_of};
+
+/// Measures the prompts for past commits of clones that nobody tuned on.
+#[derive(Debug, Args)]
+pub(crate) struct EvalPrompts {
+    /// A clone, in a folder that is or lies in `OWNER+NAME`; give it once for each.
+    #[arg(long = "clone", value_name = "DIR", required = true)]
+    clones: Vec<PathBuf>,
+    /// Where what was read of the clones is kept.
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    /// How many cases of each clone.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    cases: usize,
+    /// Among how many of its newest commits.
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    window: usize,
+    /// The program that makes the prompts.
+    #[arg(long, value_name = "FILE", default_value = "target/release/proem")]
+    proem: PathBuf,
+    /// The workspace's folder, whose `evals/context/prompts.md` is written.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    to: PathBuf,
+}
+
+const WAYS: [&str; 3] = ["Proem", "whole files in its order", "whole files by BM25 without tests"];
+
+/// What of the changed places was shown, by the ways in [`WAYS`].
+#[derive(Debug, Default)]
+struct Shown {
+    cases: usize,
+    /// Sums over cases of the share of places that were shown, and in how many cases one was.
+    ways: [(f64, usize); WAYS.len()],
+    bytes: usize,
+}
+
+/// The answer of `proem assemble --json`, as far as it is needed.
+#[derive(Debug, Deserialize)]
+struct AssembleAnswer {
+    messages: Vec<AnswerMessage>,
+}
+
+#[derive(Debug, Deserialize)]
+struct AnswerMessage {
+    sections: Vec<AnswerSection>,
+}
+
+#[derive(Debug, Deserialize)]
+struct AnswerSection {
+    name: String,
+    text: String,
+}
+
+pub(crate) fn run(args: &EvalPrompts) -> Result<String, String> {
+    let weights = weights_of(&args.to)?;
+    let proem = args.proem.canonicalize().map_err(|error| {
+        format!("`{}`: {error}; build it with `cargo build --release -p proem-cli`, or name it", args.proem.display())
+    })?;
+    let mut rows = Vec::new();
+    for folder in &args.clones {
+        let mut clone = Clone::open(folder, &args.cache)?;
+        let cases = clone.cases(args.window, args.cases)?;
+        eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
+        let past = PastRepository::new(folder, &args.cache, &clone.name)?;
+        let mut shown = Shown::default();
+        for case in &cases {
+            one(&mut shown, &mut clone, case, &PromptMaker { proem: &proem, past: &past, weights: &weights })?;
+        }
+        if let Some(note) = clone.reader.keep() {
+            eprint_line(&note);
+        }
+        rows.push((clone.name, shown));
+    }
+    let report = report(&rows, args);
+    let path = args.to.join("evals/context/prompts.md");
+    std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    Ok(report)
+}
+
+/// What makes a prompt for a case, and what it is compared with.
+struct PromptMaker<'m> {
+    proem: &'m Path,
+    past: &'m PastRepository,
+    weights: &'m ContextWeights,
+}
+
+/// A bare repository with the objects of a clone, whose head can be any of its commits: nothing behind it is read.
+struct PastRepository {
+    folder: PathBuf,
+    home: PathBuf,
+}
+
+impl PastRepository {
+    fn new(clone: &Path, cache: &Path, name: &str) -> Result<Self, String> {
+        let home = std::path::absolute(cache).map_err(|error| error.to_string())?.join("prompts");
+        let folder = home.join(name.replace('/', "+"));
+        let objects = said(clone, &["rev-parse", "--path-format=absolute", "--git-path", "objects"])?;
+        let info = folder.join("objects/info");
+        std::fs::create_dir_all(&info).map_err(|error| format!("`{}`: {error}", info.display()))?;
+        said(&folder, &["init", "--quiet", "--bare"])?;
+        let alternates = info.join("alternates");
+        std::fs::write(&alternates, objects).map_err(|error| format!("`{}`: {error}", alternates.display()))?;
+        Ok(Self { folder, home })
+    }
+
+    /// Sets its head to a commit.
+    fn at(&self, commit: &str) -> Result<(), String> {
+        said(&self.folder, &["update-ref", "--no-deref", "HEAD", commit]).map(drop)
+    }
+
+    /// The section with code of the prompt for a task; empty if there is none.
+    fn code(&self, proem: &Path, task: &str) -> Result<String, String> {
+        let mut command = Command::new(proem);
+        for (name, folder) in [("CONFIG", "config"), ("STATE", "state"), ("CACHE", "cache")] {
+            command.env(format!("XDG_{name}_HOME"), self.home.join(folder));
+        }
+        let output = command
+            .env("HOME", &self.home)
+            .args(["assemble", "--json", "--wait", "--root"])
+            .arg(&self.folder)
+            .args(["--", task])
+            .output()
+            .map_err(|error| format!("`{}`: {error}", proem.display()))?;
+        if !output.status.success() {
+            return Err(format!("`proem assemble`: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        }
+        let answer: AssembleAnswer = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+        let mut sections = answer.messages.into_iter().flat_map(|message| message.sections);
+        Ok(sections.find(|section| section.name == "code").map(|section| section.text).unwrap_or_default())
+    }
+}
+
+fn one(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &PromptMaker<'_>) -> Result<(), String> {
+    let Some(tree) = clone.tree(case)? else { return Ok(()) };
+    let mut changed = clone.changed_lines(case)?;
+    changed.retain(|(path, ..)| case.answers.contains(path));
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let parent = said(&clone.folder, &["rev-parse", &format!("{}^", case.commit)])?.trim().to_owned();
+    maker.past.at(&parent)?;
+    let code = maker.past.code(maker.proem, &case.task)?;
+    let corpus = clone.corpus(case, &tree)?;
+    let signals = file_signals(&corpus.corpus, &ContextTask::new(&case.task), maker.weights);
+    let of = |place: usize| signals.get(place);
+    let ours = |signals: Option<&FileSignals>| signals.map_or(0.0, |signals| score(&maker.weights.all, signals));
+    let words = |signals: Option<&FileSignals>| signals.and_then(|of| of.first()).map_or(0.0, |of| f64::from(*of));
+    let uses = [FilePurpose::Code];
+    let orders =
+        [by_score(&corpus.corpus, &uses, |at| ours(of(at))), by_score(&corpus.corpus, &uses, |at| words(of(at)))];
+    let [by_ours, by_words] = orders.map(|order| whole(clone, &parent, &order, code.len()));
+    shown.cases += 1;
+    shown.bytes += code.len();
+    for (way, lines) in shown.ways.iter_mut().zip([lines_of(&code), by_ours?, by_words?]) {
+        let found = changed.iter().filter(|place| is_shown(place, &lines)).count();
+        #[expect(clippy::cast_precision_loss, reason = "places of one commit")]
+        let share = found as f64 / changed.len() as f64;
+        way.0 += share;
+        way.1 += usize::from(found > 0);
+    }
+    Ok(())
+}
+
+/// Whether a line of a place is shown.
+fn is_shown((path, first, last): &(String, u32, u32), lines: &BTreeMap<String, BTreeSet<u32>>) -> bool {
+    lines.get(path).is_some_and(|lines| lines.range(*first..=(*last).max(*first)).next().is_some())
+}
+
+/// The lines of files that a section with code shows.
+fn lines_of(code: &str) -> BTreeMap<String, BTreeSet<u32>> {
+    let (mut found, mut file) = (BTreeMap::<String, BTreeSet<u32>>::new(), String::new());
+    for line in code.lines() {
+        let number = line.split_once('\t').and_then(|(number, _)| number.parse().ok());
+        if let Some(number) = number {
+            found.entry(file.clone()).or_default().insert(number);
+        } else if let Some((path, _)) = line.split_once(" (").filter(|_| line.ends_with(')')) {
+            path.clone_into(&mut file);
+        }
+    }
+    found
+}
+
+/// The lines of the first files in an order that have so many bytes together; of the last, its head.
+fn whole(clone: &Clone, parent: &str, order: &[&str], bytes: usize) -> Result<BTreeMap<String, BTreeSet<u32>>, String> {
+    let (mut found, mut left) = (BTreeMap::new(), bytes);
+    for path in order {
+        let text = said(&clone.folder, &["show", &format!("{parent}:{path}")])?;
+        let mut lines = BTreeSet::new();
+        for (number, line) in (1_u32..).zip(text.split_inclusive('\n')) {
+            let Some(rest) = left.checked_sub(line.len()) else {
+                left = 0;
+                break;
+            };
+            left = rest;
+            lines.insert(number);
+        }
+        found.insert((*path).to_owned(), lines);
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn report(rows: &[(String, Shown)], args: &EvalPrompts) -> String {
+    let mut out = String::from(
+        "# Context: what of a change stands in its prompt\n\nWritten by `cargo lab eval prompts`; which cases, and of what, says the \
+         [data card](README.md). Of the places that a commit changed in sources, the share that the prompt for its message shows, \
+         the mean over cases, and in brackets the cases in which it shows one; in per cent. Whole files have as many bytes as \
+         the prompt's own section with code.\n\n",
+    );
+    _ = writeln!(out, "| repository | cases | {} | kB of code |", WAYS.join(" | "));
+    out.push_str("|---|---:|---:|---:|---:|---:|\n");
+    let mut sums = [(0.0, 0.0); WAYS.len()];
+    for (name, shown) in rows {
+        #[expect(clippy::cast_precision_loss, reason = "a few hundred cases, and some megabytes")]
+        let (cases, kilobytes) = (shown.cases.max(1) as f64, shown.bytes as f64 / 1_000.0);
+        let mut cells = Vec::new();
+        for (sum, (share, one)) in sums.iter_mut().zip(shown.ways) {
+            #[expect(clippy::cast_precision_loss, reason = "a few hundred cases")]
+            let (share, one) = (100.0 * share / cases, 100.0 * one as f64 / cases);
+            *sum = (sum.0 + share, sum.1 + one);
+            cells.push(format!("{share:.1} ({one:.1})"));
+        }
+        _ = writeln!(out, "| {name} | {} | {} | {:.1} |", shown.cases, cells.join(" | "), kilobytes / cases);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a few repositories")]
+    let all = rows.len().max(1) as f64;
+    let means = sums.map(|(share, one)| format!("{:.1} ({:.1})", share / all, one / all));
+    _ = writeln!(out, "| mean | | {} | |", means.join(" | "));
+    _ = writeln!(out, "\nCases: at most {} of the newest {} commits of each clone.", args.cases, args.window);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_belong_to_the_file_above_them() {
+        let code = "Files.\n\nsrc/a.rs (Rust; changed)\n3\tfn a() {\n[2 lines not shown]\n6\t    b() (c)\n\nsrc/b.rs (Rust)\n1\tx\n";
+        let lines = lines_of(code);
+        assert_eq!(lines["src/a.rs"], BTreeSet::from([3, 6]));
+        assert_eq!(lines["src/b.rs"], BTreeSet::from([1]));
+        assert!(is_shown(&("src/a.rs".to_owned(), 5, 7), &lines));
+        assert!(is_shown(&("src/a.rs".to_owned(), 3, 3), &lines));
+        assert!(!is_shown(&("src/a.rs".to_owned(), 4, 5), &lines));
+        assert!(!is_shown(&("src/c.rs".to_owned(), 1, 9), &lines));
+    }
+}
