@@ -13,11 +13,11 @@ use proem_text::words::words;
 
 /// A file of at most so many lines is one part.
 const SMALL_LINES: usize = 80;
-/// The same in bytes.
-const SMALL_BYTES: usize = 4 * 1024;
-/// A file that is no longer than so many times what its parts may be is shown whole: what parts would save is less than what
-/// their gaps cost.
+/// So is one that is no longer than so many times what its parts may be: what parts would save is less than what their gaps
+/// cost.
 const NEARLY_WHOLE: usize = 2;
+/// So many bytes each of those lines may have, the mean over the file: code has about forty, and data more.
+const LINE_BYTES: usize = 64;
 /// The largest file that is offered whole, in bytes.
 const WHOLE_BYTES: usize = 64 * 1024;
 /// The most lines of one definition that are shown whole.
@@ -111,10 +111,8 @@ pub fn renderings(
     }
     let outline = outline(&lines, definitions);
     let whole = || numbered(&lines, &BTreeSet::from([LineSpan { first: 1, last: lines.len() }]), definitions);
-    if lines.len() <= SMALL_LINES && text.len() <= SMALL_BYTES {
-        return CodeRenderings { full: Some(whole()), parts: Some(whole()), outline };
-    }
-    if lines.len() <= room.saturating_mul(NEARLY_WHOLE) && text.len() <= WHOLE_BYTES {
+    let most = room.saturating_mul(NEARLY_WHOLE).max(SMALL_LINES);
+    if lines.len() <= most && text.len() <= most.saturating_mul(LINE_BYTES).min(WHOLE_BYTES) {
         return CodeRenderings { full: Some(whole()), parts: Some(whole()), outline };
     }
     let full = (text.len() <= WHOLE_BYTES).then(whole);
@@ -396,6 +394,10 @@ mod tests {
         assert_eq!(whole.parts, whole.full);
         assert!(whole.full.is_some_and(|full| full.lines().count() == 200));
         let parts = renderings(&text, &definitions, &[], "", 99);
+        assert_ne!(parts.parts, parts.full);
+        // Long lines take the room of more.
+        let wide = text.replace("work();", &format!("work({:?});", "x".repeat(80)));
+        let parts = renderings(&wide, &definitions, &[], "", 100);
         assert_ne!(parts.parts, parts.full);
     }
 

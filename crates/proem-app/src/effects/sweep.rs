@@ -1,8 +1,9 @@
 //! Performs what is due: the one place that holds the performer's lock, loads credentials and sends.
 //!
 //! Invariants: nothing is sent before its exact bytes are on the disk with the intent; every permit is made right before
-//! it is used, under the policy, the level and the switch of that moment; whatever an earlier performer left is unknown
-//! before anything new begins; one action that can't be performed keeps no other from it.
+//! it is used, under the policy, the level and the switch of that moment; what became of an action is the next thing that
+//! is written; whatever an earlier performer left is unknown before anything new begins; one action that can't be
+//! performed keeps no other from it.
 
 mod routes;
 
@@ -165,10 +166,10 @@ impl ActionDesk<'_> {
             LockRefusal::Io { .. } => Error::outside(refused.to_string()),
         })?;
         let process = format!("{} since {}", std::process::id(), when::rfc3339(when::now()));
-        let claim = PerformerClaim { project: self.owner.clone(), actor: self.system(), at: when::now(), process };
+        let system = self.system();
+        let claim = PerformerClaim { project: self.owner.clone(), actor: system.clone(), at: when::now(), process };
         let epoch = self.store.take_epoch(claim).await?;
         let routes = DeliveryRoutes::new(self.project, credentials);
-        let system = self.system();
         let mut performer = Performer { desk: self, epoch, routes, system, unwritten: None, _lock: lock };
         let mut changes = SweptActions { progress, made: Vec::new() };
         let due = self.store.due_actions(&self.owner, epoch, when::now().max(self.status.last_seen)).await?;
