@@ -15,8 +15,10 @@ const STYLES: [CommentStyle; 4] =
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&choice, rest)) = bytes.split_first() else { return };
-    if let Some(record) = FileRecord::from_bytes(rest) {
-        assert_eq!(record.to_bytes(), rest);
+    if let Some(record) = FileRecord::from_bytes(rest.to_vec().into()) {
+        assert_eq!(record.as_bytes(), rest);
+        assert!(record.terms().count() + record.imports().count() + record.symbols().len() <= rest.len());
+        assert!(record.count(7).is_none_or(|count| count.term == 7));
     }
     let (head, source) = rest.split_at(rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len() / 2));
     let text = String::from_utf8_lossy(head);
@@ -24,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(task.terms.len() <= MOST_TERMS && task.places.len() <= 64);
     assert!(task.terms.is_sorted_by(|a, b| a.term < b.term) && task.terms.iter().all(|term| term.weight > 0.0));
     let record = FileRecord::new(source, STYLES[usize::from(choice) % STYLES.len()], Vec::new(), Vec::new());
-    assert_eq!(FileRecord::from_bytes(&record.to_bytes()), Some(record.clone()));
+    assert_eq!(FileRecord::from_bytes(record.as_bytes().to_vec().into()), Some(record.clone()));
     let paths = ["a/printer.rs", "a/printer_test.rs", "docs/printer.md"];
     let purposes = [FilePurpose::Code, FilePurpose::Test, FilePurpose::Documentation];
     let file = |(path, used_for)| CorpusFile { path, used_for, record: Some(&record), changed: choice & 8 > 0 };

@@ -11,13 +11,13 @@ mod kept;
 mod record;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use proem_imports::SourceLimits;
 use proem_risk::change::FileStatus;
 use proem_risk::history::{CommitIndex, History, ObjectId, Touch};
-use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify};
+use proem_risk::path::{GitAttributes, PathRules, RepoPath, role_of};
 use proem_select::context::{Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRecord, MOST_TOUCHED, subject_terms};
 
 use self::kept::KeptRecords;
@@ -27,6 +27,7 @@ use crate::files::{self, FileContent, read_beneath};
 use crate::folder::{self, EntryKind};
 use crate::git::{GitProgram, Repository, RepositoryKind, Session};
 use crate::history::{HistoryWanted, history};
+use crate::parallel::map_on_all;
 use crate::process::Deadline;
 use crate::structure::{
     ContentReading, ListedContent, ReadingBounds, ReadingJob, SourceGap, StructureCacheKey, StructureLimits, TreeState,
@@ -109,7 +110,10 @@ pub struct ContextReader {
     git: GitProgram,
     repository: Repository,
     limits: ContextLimits,
-    kept: KeptRecords,
+    /// Where records are kept.
+    cache: Option<PathBuf>,
+    /// What is kept there, once it was read.
+    kept: Option<KeptRecords>,
     rules: PathRules,
 }
 
@@ -126,7 +130,8 @@ impl ContextReader {
         limits: ContextLimits,
     ) -> Result<Self, Error> {
         let rules = PathRules::shipped().map_err(Error::Assessment)?;
-        Ok(Self { git: git.clone(), repository: repository.clone(), limits, kept: KeptRecords::open(cache), rules })
+        let cache = cache.map(Path::to_path_buf);
+        Ok(Self { git: git.clone(), repository: repository.clone(), limits, cache, kept: None, rules })
     }
 
     /// Reads the files of one state. `progress` hears how many of how many contents were read.
@@ -148,23 +153,35 @@ impl ContextReader {
         };
         let patterns = self.patterns(&session, at)?;
         let wanted = |path: &[u8]| RecordWant::of_path(path).is_some();
-        let (entries, gaps) = listed_files(&mut session, at, root, &limits, &wanted)?;
+        let (cache, known) = (self.cache.as_deref(), self.kept.take());
+        // What is kept is read while git lists.
+        let (listed, kept) = std::thread::scope(|scope| {
+            let kept = scope.spawn(|| known.unwrap_or_else(|| KeptRecords::open(cache)));
+            (listed_files(&mut session, at, root, &limits, &wanted), kept.join())
+        });
+        // A reading that broke off is made anew, as one that can't be read is.
+        let mut kept = kept.unwrap_or_default();
+        let (entries, gaps) = listed?;
         let mut tree = ContextTree { gaps, ..ContextTree::default() };
-        for (raw_path, content) in entries {
-            if patterns.matches(&raw_path) {
-                tree.ignored = tree.ignored.saturating_add(1);
-                continue;
+        // By its path alone.
+        let purposes = map_on_all(&entries, |(raw_path, _)| {
+            (!patterns.matches(raw_path)).then(|| use_of_path(raw_path, &self.rules))
+        });
+        for ((raw_path, content), used_for) in entries.into_iter().zip(purposes) {
+            match used_for {
+                Some(used_for) => tree.files.push(file(raw_path, content, used_for)),
+                None => tree.ignored = tree.ignored.saturating_add(1),
             }
-            tree.files.push(self.file(raw_path, content));
         }
-        self.fill(&mut tree, &limits, progress)?;
-        Ok(tree)
+        let filled = self.fill(&mut tree, &mut kept, &limits, progress);
+        self.kept = Some(kept);
+        filled.map(|()| tree)
     }
 
     /// Keeps what was read for the next reader; why that was not possible, in our words.
     #[must_use]
     pub fn keep(&mut self) -> Option<String> {
-        self.kept.save()
+        self.kept.as_mut()?.save()
     }
 
     /// The contents of files of a tree, by their places; what is gone or too large is left out.
@@ -219,17 +236,11 @@ impl ContextReader {
         }
     }
 
-    fn file(&self, raw_path: Vec<u8>, content: ListedContent) -> TreeFile {
-        let used_for = use_of_path(&raw_path, &self.rules);
-        let changed = matches!(content, ListedContent::Bytes(_));
-        let path = String::from_utf8_lossy(&raw_path).into_owned();
-        TreeFile { path, used_for, raw_path, record: None, changed, content }
-    }
-
     /// Looks records up, and reads what isn't kept.
     fn fill(
-        &mut self,
+        &self,
         tree: &mut ContextTree,
+        kept: &mut KeptRecords,
         limits: &StructureLimits,
         progress: &dyn Fn(usize, usize),
     ) -> Result<(), Error> {
@@ -243,7 +254,7 @@ impl ContextReader {
                 continue;
             }
             let key = StructureCacheKey::new(Want::Record(want), &file.content, None);
-            match self.kept.get(&key) {
+            match kept.get(&key) {
                 Some(record) => file.record = Some(record),
                 None => missing.entry(key).or_default().push(place),
             }
@@ -265,7 +276,7 @@ impl ContextReader {
         for (number, key, result) in results {
             unread = unread.saturating_sub(1);
             let Ok(ContentReading::Record(record)) = result else { continue };
-            self.kept.put(&key, &record);
+            kept.put(&key, &record);
             for place in first.get(number).map(|(_, places)| places.as_slice()).unwrap_or_default() {
                 if let Some(file) = tree.files.get_mut(*place) {
                     file.record = Some((*record).clone());
@@ -282,10 +293,16 @@ impl ContextReader {
     }
 }
 
+fn file(raw_path: Vec<u8>, content: ListedContent, used_for: FilePurpose) -> TreeFile {
+    let changed = matches!(content, ListedContent::Bytes(_));
+    let path = String::from_utf8_lossy(&raw_path).into_owned();
+    TreeFile { path, used_for, raw_path, record: None, changed, content }
+}
+
 /// What the file at a path is for, by the rules of paths.
 #[must_use]
 pub fn use_of_path(path: &[u8], rules: &PathRules) -> FilePurpose {
-    use_of(&classify(&RepoPath::new(path), &GitAttributes::default(), rules), path)
+    use_of(role_of(&RepoPath::new(path), &GitAttributes::default(), rules), path)
 }
 
 fn job(number: usize, want: Want, content: &ListedContent) -> ReadingJob<'_> {
@@ -378,7 +395,7 @@ impl ContextTree {
             path: &file.path,
             used_for: match &file.record {
                 // What a program wrote is changed where that program gets it from.
-                Some(record) if record.is_machine_made && file.used_for == FilePurpose::Code => FilePurpose::Foreign,
+                Some(record) if record.is_machine_made() && file.used_for == FilePurpose::Code => FilePurpose::Foreign,
                 _ => file.used_for,
             },
             record: file.record.as_ref(),

@@ -13,6 +13,7 @@
 //! - [`context`] reads what ranking the files of a repository for a task needs.
 //! - [`schedule`] says when what is done again and again is due, and which files of a folder are new and complete;
 //!   [`lock`] keeps a second process from doing it as well.
+//! - [`map_on_all`] does the same to many things on all processors.
 //! - [`remote_embedder`] asks a server for vectors.
 //! - [`task_vectors`] keeps what an embedding model said about the last tasks.
 //! - [`installation_key`] is the secret that this installation seals with.
@@ -35,6 +36,7 @@ mod gather;
 pub mod git;
 pub mod history;
 pub mod lock;
+mod parallel;
 mod process;
 pub mod readers;
 pub mod records;
@@ -53,5 +55,6 @@ pub use gather::{
     rules::folder_rules,
     task_change::{ReadChange, task_change},
 };
+pub use parallel::map_on_all;
 pub use process::Extent;
 pub use seal::installation_key;

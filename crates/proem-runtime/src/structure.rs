@@ -39,7 +39,7 @@ use crate::{
 };
 
 // What another reading of the same contents is made of.
-pub(crate) use self::cache::{StructureCacheKey, keep as keep_entries, parse as parse_entries};
+pub(crate) use self::cache::{EntryPlace, StructureCacheKey, keep as keep_entries, places as entry_places};
 pub(crate) use self::languages::without_parser;
 pub(crate) use self::listing::SourceContent as ListedContent;
 pub(crate) use self::reading::{ContentReading, ReadingBounds, ReadingJob, read as read_contents};

@@ -10,6 +10,7 @@ mod definitions;
 mod document;
 mod place;
 mod rank;
+mod record;
 mod signals;
 mod symbol;
 mod task;
@@ -21,9 +22,10 @@ pub use definitions::{
     DEFINITION_SIGNAL_NAMES, DEFINITION_SIGNALS, DefinitionLook, DefinitionSignals, DefinitionSource, RankedDefinition,
     definition_looks, rank_definitions,
 };
-pub use document::{CommentStyle, FileRecord, MOST_BYTES, TermCount, import_terms};
+pub use document::{CommentStyle, MOST_BYTES, TermCount, import_terms};
 pub use place::{PlaceMention, is_named_by, places};
 pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, rank};
+pub use record::{FileRecord, SharedSlice};
 pub use signals::{FIRST_LATE, FileSignals, SIGNAL_NAMES, SIGNALS};
 pub use symbol::{CodeSymbol, LineSpan, SymbolKind};
 pub use task::{ContextTask, MOST_TERMS, QueryTerm};

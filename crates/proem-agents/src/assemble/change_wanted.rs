@@ -37,7 +37,38 @@ const UNCOMMITTED: [&str; 14] = [
 ];
 
 /// Phrases about the last commit.
-const LAST: [&str; 5] = ["last commit", "latest commit", "previous commit", "most recent commit", "this commit"];
+const LAST: [&str; 4] = ["last commit", "latest commit", "previous commit", "most recent commit"];
+
+/// One more, unless it says what a commit does that is still to be made, as its message would.
+const THIS: &str = "this commit";
+
+/// What such a message goes on with.
+const TO_BE_MADE: [&str; 24] = [
+    "adds",
+    "allows",
+    "changes",
+    "cleans",
+    "converts",
+    "drops",
+    "enables",
+    "ensures",
+    "extends",
+    "fixes",
+    "implements",
+    "improves",
+    "introduces",
+    "makes",
+    "moves",
+    "refactors",
+    "removes",
+    "renames",
+    "replaces",
+    "rewrites",
+    "splits",
+    "switches",
+    "updates",
+    "uses",
+];
 
 /// The fewest digits of an abbreviated id.
 const ID_DIGITS: usize = 7;
@@ -57,7 +88,11 @@ pub fn change_wanted(task: &str, mode: Mode, is_dirty: IsDirty) -> Option<Change
     if says(&UNCOMMITTED) && dirty {
         return Some(ChangeWanted::Uncommitted);
     }
-    if says(&LAST) {
+    let is_this = said.split(&format!(" {THIS}")).skip(1).any(|rest| {
+        let next = rest.split(' ').nth(1).unwrap_or_default();
+        rest.starts_with(' ') && !TO_BE_MADE.contains(&next)
+    });
+    if says(&LAST) || is_this {
         return Some(ChangeWanted::LastCommit);
     }
     // Who asks for a review of changes without saying which means those at hand.
@@ -126,6 +161,11 @@ mod tests {
         check("review my changes before I commit", Mode::Review, Yes, Some(&Uncommitted));
         check("review my changes", Mode::Review, No, Some(&LastCommit));
         check("explain the last commit", Mode::Plan, Yes, Some(&LastCommit));
+        check("what does this commit break?", Mode::Plan, No, Some(&LastCommit));
+        check("review this commit", Mode::Review, No, Some(&LastCommit));
+        check("this commit breaks the build", Mode::Act, No, Some(&LastCommit));
+        check("Faster sums. This commit adds a table of them", Mode::Act, No, None);
+        check("this commitment holds", Mode::Act, No, None);
         check("write tests for the uncommitted work", Mode::Act, Yes, Some(&Uncommitted));
         check("what did HEAD~2 break?", Mode::Plan, No, Some(&Revision("HEAD~2".into())));
         check("revert 1a2b3c4d please", Mode::Act, No, Some(&Revision("1a2b3c4d".into())));

@@ -271,7 +271,10 @@ fn lines_about(lines: &[&str], within: LineSpan, task: &str) -> Vec<LineSpan> {
     if wanted.is_empty() {
         return Vec::new();
     }
-    let score = |line: &&str| words(line).filter(|word| wanted.contains(word)).collect::<BTreeSet<_>>().len();
+    let score = |line: &&str| match may_have(line, &wanted) {
+        true => words(line).filter(|word| wanted.contains(word)).collect::<BTreeSet<_>>().len(),
+        false => 0,
+    };
     let mut scored: Vec<(usize, usize)> = numbered_lines(lines, within)
         .map(|(number, line)| (score(line), number))
         .filter(|(score, _)| *score > 0)
@@ -288,6 +291,15 @@ fn lines_about(lines: &[&str], within: LineSpan, task: &str) -> Vec<LineSpan> {
         }
     }
     found
+}
+
+/// Whether a line may have one of these words, which are in lower case: in plain letters each stands there as it is, so
+/// that most lines need not be taken apart.
+fn may_have(line: &str, wanted: &BTreeSet<String>) -> bool {
+    !line.is_ascii() || {
+        let lower = line.to_ascii_lowercase();
+        wanted.iter().any(|word| lower.contains(word.as_str()))
+    }
 }
 
 /// Lines of a span with their numbers.
@@ -513,6 +525,24 @@ mod tests {
         let parts = renderings(&text, &[], &[], "fix the multiline printer", ROOM).parts.unwrap();
         assert!(parts.contains("101\tthe multiline printer\n"), "{parts}");
         assert_eq!(renderings(&text, &[], &[], "fix it", ROOM).parts, None);
+    }
+
+    #[test]
+    fn no_line_with_a_word_is_passed_over() {
+        let wanted: BTreeSet<String> = ["restart", "http", "größe"].map(str::to_owned).into();
+        for line in [
+            "let x = httpServer.restart();",
+            "HTTPServer2",
+            "RESTART_ALL",
+            "die Größe",
+            "ｒｅｓｔａｒｔ",
+            "re-start",
+            "x",
+        ] {
+            let has = words(line).any(|word| wanted.contains(&word));
+            assert!(!has || may_have(line, &wanted), "{line}");
+        }
+        assert!(!may_have("re-start", &wanted) && may_have("HTTPServer2", &wanted));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use proem_agents::assemble::gathered::Gap;
 use proem_agents::assemble::outline::language;
 use proem_guard::{Untrusted, credential, show};
 use proem_runtime::readers::syntax;
-use proem_runtime::{GatherOptions, folder_rules};
+use proem_runtime::{GatherOptions, folder_rules, map_on_all};
 use proem_select::context::{CodeSymbol, FilePurpose};
 
 use super::AssembleOptions;
@@ -64,7 +64,10 @@ pub(super) fn add_files(
     files.sort_by(|a, b| need(b).total_cmp(&need(a)));
     // Rule files have a section of their own.
     files.retain(|file| !RULE_NAMES.contains(&exact(&file.path).rsplit('/').next().unwrap_or_default()));
-    found.files.extend(files.iter().map(|file| rendered(file, &task, &mut redacted)));
+    for (file, is_redacted) in map_on_all(&files, |file| rendered(file, &task)) {
+        found.files.push(file);
+        redacted = redacted.saturating_add(u64::from(is_redacted));
+    }
     if redacted > 0 {
         found.gaps.push(gap(&format!(
             "parts of {} look like a key, token or private key and are replaced by `[redacted:…]`",
@@ -106,13 +109,15 @@ fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
     text.clone().map(|text| credential::redact(&text).unwrap_or(text))
 }
 
-fn rendered(file: &ContextFile, task: &str, redacted: &mut u64) -> FoundFile {
+/// A file on its rungs, and whether a credential stood in it.
+fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
+    let mut is_redacted = false;
     let path = exact(&file.path);
     let mut shown = CodeRenderings::default();
     if let Some(content) = &file.content {
         let text = exact(content);
         let text = credential::redact(&text).map_or(text, |without| {
-            *redacted = redacted.saturating_add(1);
+            is_redacted = true;
             without
         });
         let symbols = file.symbols.iter().enumerate();
@@ -127,7 +132,7 @@ fn rendered(file: &ContextFile, task: &str, redacted: &mut u64) -> FoundFile {
     let outside = |text: String| Untrusted::new(text, label.clone());
     let reasons: Vec<Untrusted<String>> = file.evidence.iter().take(REASONS).map(without_credentials).collect();
     let reasons: Vec<&Untrusted<String>> = reasons.iter().collect();
-    FoundFile {
+    let found = FoundFile {
         path: without_credentials(&file.path),
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a hundred")]
         likely: (need(file) * 100.0).clamp(0.0, 100.0) as u8,
@@ -141,7 +146,8 @@ fn rendered(file: &ContextFile, task: &str, redacted: &mut u64) -> FoundFile {
         full: shown.full.map(outside),
         parts: shown.parts.map(outside),
         outline: shown.outline.map(outside),
-    }
+    };
+    (found, is_redacted)
 }
 
 /// The most lines of parts of a file: the likelier it is, the more.

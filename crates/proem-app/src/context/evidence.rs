@@ -23,7 +23,8 @@ pub(super) fn in_words(said: &FileEvidence, words: &EvidenceWords<'_, '_>) -> St
         FileEvidence::Named { line: Some(line) } => format!("named in the task at line {line}"),
         FileEvidence::Named { line: None } => "named in the task".to_owned(),
         FileEvidence::Defines { symbols } => {
-            let symbols = symbols.iter().filter_map(|at| words.record?.symbols.get(*at));
+            let defined = words.record.map(FileRecord::symbols).unwrap_or_default();
+            let symbols = symbols.iter().filter_map(|at| defined.get(*at));
             let mut names: Vec<String> = symbols.map(|symbol| format!("`{}`", symbol.name)).collect();
             names.dedup();
             format!("defines {}, named in the task", names.join(", "))

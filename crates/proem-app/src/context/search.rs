@@ -170,11 +170,10 @@ impl Search {
     /// The task with the names of the best definitions.
     fn with_names(&self, task: &str, fitting: &[(usize, usize)], read: ReadFiles<'_>) -> ContextTask {
         let name = |(file, symbol): &(usize, usize)| {
-            let record = self.record(*file, read)?;
-            record.symbols.get(*symbol).map(|symbol| symbol.name.as_str())
+            self.record(*file, read)?.symbols().get(*symbol).map(|symbol| symbol.name.clone())
         };
         let names = fitting.iter().take(NAMES_FOR_TESTS).filter_map(name);
-        ContextTask::new(&[task].into_iter().chain(names).collect::<Vec<_>>().join(" "))
+        ContextTask::new(&[task.to_owned()].into_iter().chain(names).collect::<Vec<_>>().join(" "))
     }
 
     /// The definitions of files, best first: file and place in it.
@@ -267,7 +266,7 @@ impl Looked<'_, '_> {
             used_for: file.map_or(FilePurpose::Foreign, |file| file.used_for),
             probability: ranked.probability,
             evidence: ranked.evidence.iter().map(|said| outside(in_words(said, &words))).collect(),
-            symbols: record.map(|record| record.symbols.clone()).unwrap_or_default(),
+            symbols: record.map(FileRecord::symbols).unwrap_or_default(),
             fitting: of_file(fitting, ranked.file),
             ranked: of_file(definitions, ranked.file),
             named_lines: search.named_lines(ranked.file, task),

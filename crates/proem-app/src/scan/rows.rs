@@ -4,10 +4,9 @@
 //! more than a batch of rows is held. A line of white space is no row.
 
 use std::io::{self, BufRead as _, BufReader, Read};
-use std::num::NonZeroUsize;
-use std::thread;
 
 use proem_guard::{Untrusted, Verdict};
+use proem_runtime::map_on_all;
 use proem_runtime::readers::{DocumentGap, DocumentKind, DocumentOptions, UnreadTail, extract};
 use proem_text::{Label, Source, json};
 use serde::{Deserialize, Serialize};
@@ -160,20 +159,7 @@ impl<R: Read> RowLines<R> {
 
 /// Scores rows on all processors; the answers are in the order of the rows.
 fn answers(guarding: &GuardSetup, rows: &[Numbered], source: &Source) -> Result<Vec<RowAnswer>, Error> {
-    let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let share = rows.len().div_ceil(workers).max(1);
-    thread::scope(|scope| {
-        let work =
-            |rows: &[Numbered]| rows.iter().map(|row| answer(guarding, row, source)).collect::<Result<Vec<_>, _>>();
-        let workers: Vec<_> = rows.chunks(share).map(|rows| scope.spawn(move || work(rows))).collect();
-        let mut all = Vec::with_capacity(rows.len());
-        for worker in workers {
-            // A worker that panicked is a bug, and its rows must not be lost silently.
-            let answers = worker.join().map_err(|_| Error::bug("scanning rows", "a worker stopped"))?;
-            all.extend(answers?);
-        }
-        Ok(all)
-    })
+    map_on_all(rows, |row| answer(guarding, row, source)).into_iter().collect()
 }
 
 fn answer(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<RowAnswer, Error> {

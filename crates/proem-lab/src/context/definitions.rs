@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proem_runtime::context::ContextTree;
-use proem_select::context::{ContextWeights, Corpus, DefinitionSource, FilePurpose, FileSignals};
+use proem_select::context::{ContextWeights, Corpus, DefinitionSource, FilePurpose, FileRecord, FileSignals};
 
 use super::cases::{Case, Clone};
 
@@ -39,7 +39,7 @@ pub(super) fn with_definitions<T>(
     let Ok(changed) = clone.changed_lines(case) else { return Ok(None) };
     let mut wanted: BTreeSet<DefinitionPlace> = BTreeSet::new();
     for (place, file) in corpus.files.iter().enumerate().filter(|(_, file)| case.answers.contains(file.path)) {
-        let symbols = file.record.map(|record| record.symbols.as_slice()).unwrap_or_default();
+        let symbols = file.record.map(FileRecord::symbols).unwrap_or_default();
         for (_, first, last) in changed.iter().filter(|(path, _, _)| path == file.path) {
             let inside = symbols
                 .iter()

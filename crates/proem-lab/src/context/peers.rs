@@ -18,7 +18,7 @@ pub(super) fn page_rank(corpus: &Corpus<'_>, task: &ContextTask) -> Vec<f64> {
     let files = corpus.files.len();
     let mut definers: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (place, file) in corpus.files.iter().enumerate().filter(|(_, file)| file.used_for == FilePurpose::Code) {
-        for symbol in file.record.iter().flat_map(|record| &record.symbols) {
+        for symbol in file.record.iter().flat_map(|record| record.symbols()) {
             if let Some(term) = term_of_name(&symbol.name) {
                 let list = definers.entry(term).or_default();
                 if list.last() != Some(&place) {
@@ -31,7 +31,7 @@ pub(super) fn page_rank(corpus: &Corpus<'_>, task: &ContextTask) -> Vec<f64> {
     let asked = |term: u32| task.terms.binary_search_by_key(&term, |query| query.term).is_ok();
     let mut edges: Vec<Vec<(usize, f64)>> = vec![Vec::new(); files];
     for (list, file) in edges.iter_mut().zip(&corpus.files) {
-        for count in file.record.iter().flat_map(|record| &record.terms).filter(|count| count.code > 0) {
+        for count in file.record.iter().flat_map(|record| record.terms()).filter(|count| count.code > 0) {
             let Some(to) = definers.get(&count.term) else { continue };
             let weight = f64::from(count.code).sqrt() * if asked(count.term) { 10.0 } else { 1.0 };
             list.extend(to.iter().map(|to| (*to, weight)));

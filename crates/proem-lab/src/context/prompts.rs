@@ -41,7 +41,8 @@ pub(crate) struct EvalPrompts {
     to: PathBuf,
 }
 
-const WAYS: [&str; 3] = ["Proem", "whole files in its order", "whole files by BM25 without tests"];
+const WAYS: [&str; 4] =
+    ["Proem", "whole files in its order", "the same, in the room of its sources", "whole files by BM25 without tests"];
 
 /// What of the changed places was shown, by the ways in [`WAYS`].
 #[derive(Debug, Default)]
@@ -166,10 +167,18 @@ fn one(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &PromptMaker<'_
     let uses = [FilePurpose::Code];
     let orders =
         [by_score(&corpus.corpus, &uses, |at| ours(of(at))), by_score(&corpus.corpus, &uses, |at| words(of(at)))];
-    let [by_ours, by_words] = orders.map(|order| whole(clone, &parent, &order, code.len()));
+    let [by_ours, by_words] = orders;
+    let sources = bytes_of(&code, |path| by_ours.contains(&path));
+    let whole = |order: &[&str], room| whole(clone, &parent, order, room);
+    let ways = [
+        lines_of(&code),
+        whole(&by_ours, WholeRoom { bytes: code.len(), numbers: 0 })?,
+        whole(&by_ours, WholeRoom { bytes: sources, numbers: NUMBER_BYTES })?,
+        whole(&by_words, WholeRoom { bytes: code.len(), numbers: 0 })?,
+    ];
     shown.cases += 1;
     shown.bytes += code.len();
-    for (way, lines) in shown.ways.iter_mut().zip([lines_of(&code), by_ours?, by_words?]) {
+    for (way, lines) in shown.ways.iter_mut().zip(ways) {
         let found = changed.iter().filter(|place| is_shown(place, &lines)).count();
         #[expect(clippy::cast_precision_loss, reason = "places of one commit")]
         let share = found as f64 / changed.len() as f64;
@@ -184,28 +193,58 @@ fn is_shown((path, first, last): &(String, u32, u32), lines: &BTreeMap<String, B
     lines.get(path).is_some_and(|lines| lines.range(*first..=(*last).max(*first)).next().is_some())
 }
 
+/// Each line of a section with code behind the path of its file, with its number if it is one of the file's.
+fn by_file(code: &str) -> impl Iterator<Item = (&str, &str, Option<u32>)> {
+    let mut file = "";
+    code.lines().map(move |line| {
+        let number = line.split_once('\t').and_then(|(number, _)| number.parse().ok());
+        if let Some((path, _)) = line.split_once(" (").filter(|_| number.is_none() && line.ends_with(')')) {
+            file = path;
+        }
+        (file, line, number)
+    })
+}
+
 /// The lines of files that a section with code shows.
 fn lines_of(code: &str) -> BTreeMap<String, BTreeSet<u32>> {
-    let (mut found, mut file) = (BTreeMap::<String, BTreeSet<u32>>::new(), String::new());
-    for line in code.lines() {
-        let number = line.split_once('\t').and_then(|(number, _)| number.parse().ok());
+    let mut found = BTreeMap::<String, BTreeSet<u32>>::new();
+    for (file, _, number) in by_file(code) {
         if let Some(number) = number {
-            found.entry(file.clone()).or_default().insert(number);
-        } else if let Some((path, _)) = line.split_once(" (").filter(|_| line.ends_with(')')) {
-            path.clone_into(&mut file);
+            found.entry(file.to_owned()).or_default().insert(number);
         }
     }
     found
 }
 
-/// The lines of the first files in an order that have so many bytes together; of the last, its head.
-fn whole(clone: &Clone, parent: &str, order: &[&str], bytes: usize) -> Result<BTreeMap<String, BTreeSet<u32>>, String> {
-    let (mut found, mut left) = (BTreeMap::new(), bytes);
+/// How many bytes of a section with code are about files that count, with what is said of them and the numbers of lines.
+fn bytes_of(code: &str, counts: impl Fn(&str) -> bool) -> usize {
+    by_file(code).filter(|(file, ..)| counts(file)).map(|(_, line, _)| line.len() + 1).sum()
+}
+
+/// How much there may be of whole files.
+#[derive(Debug, Clone, Copy)]
+struct WholeRoom {
+    bytes: usize,
+    /// What the number of a line takes of it.
+    numbers: usize,
+}
+
+/// Three digits, or four, and a tab.
+const NUMBER_BYTES: usize = 4;
+
+/// The lines of the first files in an order that have room together; of the last, its head.
+fn whole(
+    clone: &Clone,
+    parent: &str,
+    order: &[&str],
+    room: WholeRoom,
+) -> Result<BTreeMap<String, BTreeSet<u32>>, String> {
+    let (mut found, mut left) = (BTreeMap::new(), room.bytes);
     for path in order {
         let text = said(&clone.folder, &["show", &format!("{parent}:{path}")])?;
         let mut lines = BTreeSet::new();
         for (number, line) in (1_u32..).zip(text.split_inclusive('\n')) {
-            let Some(rest) = left.checked_sub(line.len()) else {
+            let Some(rest) = left.checked_sub(line.len() + room.numbers) else {
                 left = 0;
                 break;
             };
@@ -225,10 +264,11 @@ fn report(rows: &[(String, Shown)], args: &EvalPrompts) -> String {
         "# Context: what of a change stands in its prompt\n\nWritten by `cargo lab eval prompts`; which cases, and of what, says the \
          [data card](README.md). Of the places that a commit changed in sources, the share that the prompt for its message shows, \
          the mean over cases, and in brackets the cases in which it shows one; in per cent. Whole files have as many bytes as \
-         the prompt's own section with code.\n\n",
+         the prompt's own section with code, which has tests, documents, reasons and numbers of lines as well; in the room of \
+         its sources they have what is left without tests and documents, and their lines are numbered too.\n\n",
     );
     _ = writeln!(out, "| repository | cases | {} | kB of code |", WAYS.join(" | "));
-    out.push_str("|---|---:|---:|---:|---:|---:|\n");
+    out.push_str("|---|---:|---:|---:|---:|---:|---:|\n");
     let mut sums = [(0.0, 0.0); WAYS.len()];
     for (name, shown) in rows {
         #[expect(clippy::cast_precision_loss, reason = "a few hundred cases, and some megabytes")]
@@ -260,6 +300,7 @@ mod tests {
         let lines = lines_of(code);
         assert_eq!(lines["src/a.rs"], BTreeSet::from([3, 6]));
         assert_eq!(lines["src/b.rs"], BTreeSet::from([1]));
+        assert_eq!(bytes_of(code, |path| path == "src/b.rs"), "src/b.rs (Rust)\n1\tx\n".len());
         assert!(is_shown(&("src/a.rs".to_owned(), 5, 7), &lines));
         assert!(is_shown(&("src/a.rs".to_owned(), 3, 3), &lines));
         assert!(!is_shown(&("src/a.rs".to_owned(), 4, 5), &lines));

@@ -43,6 +43,12 @@ pub fn classify(path: &RepoPath, attributes: &GitAttributes, rules: &PathRules) 
     }
 }
 
+/// What the file at `path` is for: the role of [`classify`], without the rest.
+#[must_use]
+pub fn role_of(path: &RepoPath, attributes: &GitAttributes, rules: &PathRules) -> FileRole {
+    role(attributes.of(path), &rules.of(path))
+}
+
 fn role(found: PathAttributes, matches: &Matches<'_>) -> FileRole {
     let set = [
         (found.vendored, FileRole::Vendored),

@@ -1,21 +1,22 @@
 //! Records of contents, kept from one run to the next.
 //!
 //! One file of the form that cached imports have, under a name of its own: it is replaced as a whole, and whatever is not
-//! exactly what was written is read anew.
+//! exactly what was written is read anew. Records are read where they lie in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use proem_select::context::FileRecord;
+use proem_select::context::{FileRecord, SharedSlice};
 
 use crate::files::{self, FileContent};
-use crate::structure::{StructureCacheKey, keep_entries, parse_entries};
+use crate::structure::{EntryPlace, StructureCacheKey, entry_places, keep_entries};
 
 /// The file's name; another form gets another one.
-const NAME: &str = "context-2.bin";
+const NAME: &str = "context-3.bin";
 
-/// The name of the form before.
-const OLDER: &str = "context-1.bin";
+/// The names of the forms before.
+const OLDER: [&str; 2] = ["context-1.bin", "context-2.bin"];
 
 /// The largest file that is read, in bytes: a record takes about 3 kB.
 const MOST_BYTES: usize = 512 << 20;
@@ -27,8 +28,13 @@ const SPARE: usize = 5_000;
 #[derive(Debug, Default)]
 pub(super) struct KeptRecords {
     folder: Option<PathBuf>,
-    entries: BTreeMap<Vec<u8>, Vec<u8>>,
-    used: BTreeSet<Vec<u8>>,
+    /// What an earlier run kept: the file's bytes, and the places of its entries, by their keys.
+    bytes: Arc<Vec<u8>>,
+    places: Vec<EntryPlace>,
+    /// What this run read.
+    new: BTreeMap<Vec<u8>, FileRecord>,
+    /// What this run had use for of what was kept, by its place.
+    used: BTreeSet<usize>,
     changed: bool,
 }
 
@@ -36,22 +42,30 @@ impl KeptRecords {
     /// Opens what is kept in `folder`; without one it holds what this run reads. What can't be read is made anew.
     pub(super) fn open(folder: Option<&Path>) -> Self {
         let Some(folder) = folder else { return Self::default() };
-        let kept = match files::read_regular(&folder.join(NAME), MOST_BYTES) {
-            Ok(Some(FileContent::Whole(bytes))) => parse_entries(&bytes),
-            Ok(_) | Err(_) => None,
-        };
-        Self { folder: Some(folder.to_path_buf()), entries: kept.unwrap_or_default(), ..Self::default() }
+        let empty = Self { folder: Some(folder.to_path_buf()), ..Self::default() };
+        match files::read_regular(&folder.join(NAME), MOST_BYTES) {
+            Ok(Some(FileContent::Whole(bytes))) => {
+                let places = entry_places(&bytes).unwrap_or_default();
+                Self { places, bytes: Arc::new(bytes), ..empty }
+            }
+            Ok(_) | Err(_) => empty,
+        }
     }
 
     pub(super) fn get(&mut self, key: &StructureCacheKey) -> Option<FileRecord> {
-        let record = FileRecord::from_bytes(self.entries.get(key.as_bytes())?)?;
-        self.used.insert(key.as_bytes().to_vec());
+        let key = key.as_bytes();
+        if let Some(record) = self.new.get(key) {
+            return Some(record.clone());
+        }
+        let at = self.places.binary_search_by(|place| self.key(place).cmp(key)).ok()?;
+        let range = self.places.get(at)?.value.clone();
+        let record = FileRecord::from_bytes(SharedSlice::within(&self.bytes, range)?)?;
+        self.used.insert(at);
         Some(record)
     }
 
     pub(super) fn put(&mut self, key: &StructureCacheKey, record: &FileRecord) {
-        self.used.insert(key.as_bytes().to_vec());
-        self.entries.insert(key.as_bytes().to_vec(), record.to_bytes());
+        self.new.insert(key.as_bytes().to_vec(), record.clone());
         self.changed = true;
     }
 
@@ -60,9 +74,20 @@ impl KeptRecords {
         let folder = self.folder.clone().filter(|_| self.changed)?;
         self.changed = false;
         // What an earlier version kept is of no use to this one; one that is not there needs no removing.
-        let _ = std::fs::remove_file(folder.join(OLDER));
-        let spare = self.used.len().saturating_add(SPARE);
-        let saved = keep_entries(&folder, NAME, &mut self.entries, spare, |key| self.used.contains(key));
+        OLDER.iter().for_each(|older| drop(std::fs::remove_file(folder.join(older))));
+        let value = |place: &EntryPlace| self.bytes.get(place.value.clone()).unwrap_or_default();
+        let kept = self.places.iter().map(|place| (self.key(place), value(place)));
+        let new = self.new.iter().map(|(key, record)| (key.as_slice(), record.as_bytes()));
+        let mut entries: BTreeMap<&[u8], &[u8]> = kept.chain(new).collect();
+        let used: BTreeSet<&[u8]> =
+            self.used.iter().filter_map(|at| self.places.get(*at)).map(|place| self.key(place)).collect();
+        let is_used = |key: &[u8]| used.contains(key) || self.new.contains_key(key);
+        let spare = used.len().saturating_add(self.new.len()).saturating_add(SPARE);
+        let saved = keep_entries(&folder, NAME, &mut entries, spare, is_used);
         saved.err().map(|error| format!("what was read of the files could not be kept: {error}"))
+    }
+
+    fn key(&self, place: &EntryPlace) -> &[u8] {
+        self.bytes.get(place.key.clone()).unwrap_or_default()
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use proem_imports::{SourceLanguage, SourceLimits, extract, symbols};
-use proem_risk::path::{FileRole, PathClass};
+use proem_risk::path::FileRole;
 use proem_select::context::{CodeSymbol, CommentStyle, FilePurpose, FileRecord, LineSpan, SymbolKind, import_terms};
 
 use crate::structure::without_parser;
@@ -105,9 +105,9 @@ fn style_of(language: &str) -> CommentStyle {
 
 /// What a file is for. Code is what a language can be told of: the rules take any unknown file for code, which suits a
 /// judgement of risk.
-pub(super) fn use_of(class: &PathClass, path: &[u8]) -> FilePurpose {
+pub(super) fn use_of(role: FileRole, path: &[u8]) -> FilePurpose {
     let is_source = || SourceLanguage::of_path(path).is_some() || without_parser(path).is_some();
-    match class.role {
+    match role {
         FileRole::Code if is_source() => FilePurpose::Code,
         FileRole::Code | FileRole::Configuration => FilePurpose::Configuration,
         FileRole::Test => FilePurpose::Test,

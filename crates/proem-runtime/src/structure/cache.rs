@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeMap,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -135,15 +136,15 @@ impl StructureCache {
 /// # Errors
 ///
 /// If the folder or the file can't be written.
-pub(crate) fn keep(
+pub(crate) fn keep<K: AsRef<[u8]> + Ord, V: AsRef<[u8]>>(
     folder: &Path,
     name: &str,
-    entries: &mut BTreeMap<Vec<u8>, Vec<u8>>,
+    entries: &mut BTreeMap<K, V>,
     mut spare: usize,
     is_used: impl Fn(&[u8]) -> bool,
 ) -> Result<(), crate::Error> {
     entries.retain(|key, _| {
-        is_used(key) || {
+        is_used(key.as_ref()) || {
             let stays = spare > 0;
             spare = spare.saturating_sub(1);
             stays
@@ -156,15 +157,15 @@ pub(crate) fn keep(
 }
 
 /// Entries as the bytes of a file, for [`parse`].
-pub(crate) fn written(entries: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
+pub(crate) fn written<K: AsRef<[u8]>, V: AsRef<[u8]>>(entries: &BTreeMap<K, V>) -> Vec<u8> {
     let mut bytes = MARK.to_vec();
     let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
     bytes.extend(length(entries.len()));
     for (key, value) in entries {
-        bytes.extend(length(key.len()));
-        bytes.extend_from_slice(key);
-        bytes.extend(length(value.len()));
-        bytes.extend_from_slice(value);
+        for piece in [key.as_ref(), value.as_ref()] {
+            bytes.extend(length(piece.len()));
+            bytes.extend_from_slice(piece);
+        }
     }
     let hash = Sha256::digest(&bytes);
     bytes.extend_from_slice(&hash);
@@ -173,30 +174,41 @@ pub(crate) fn written(entries: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<u8> {
 
 /// The entries of such a file; `None` for any other bytes.
 pub(crate) fn parse(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
+    let piece = |range: Range<usize>| bytes.get(range).unwrap_or_default().to_vec();
+    Some(places(bytes)?.into_iter().map(|place| (piece(place.key), piece(place.value))).collect())
+}
+
+/// Where an entry lies in the bytes of its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EntryPlace {
+    pub(crate) key: Range<usize>,
+    pub(crate) value: Range<usize>,
+}
+
+/// Where the entries of such a file lie, by their keys; `None` for any other bytes.
+pub(crate) fn places(bytes: &[u8]) -> Option<Vec<EntryPlace>> {
     let (body, hash) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
     if Sha256::digest(body).as_slice() != hash {
         return None;
     }
     let mut rest = body.strip_prefix(MARK)?;
-    let mut entries = BTreeMap::new();
-    for _ in 0..number(&mut rest)? {
-        let key = piece(&mut rest)?;
-        entries.insert(key, piece(&mut rest)?);
-    }
-    rest.is_empty().then_some(entries)
+    let count = number(&mut rest)?;
+    let mut piece = || {
+        let length = number(&mut rest)?;
+        let (_, after) = rest.split_at_checked(length)?;
+        rest = after;
+        let end = body.len().saturating_sub(after.len());
+        Some(end.saturating_sub(length)..end)
+    };
+    let places = (0..count).map(|_| Some(EntryPlace { key: piece()?, value: piece()? })).collect::<Option<Vec<_>>>()?;
+    let key = |place: &EntryPlace| body.get(place.key.clone()).unwrap_or_default();
+    (rest.is_empty() && places.is_sorted_by(|a, b| key(a) < key(b))).then_some(places)
 }
 
 fn number(rest: &mut &[u8]) -> Option<usize> {
     let (number, after) = rest.split_first_chunk()?;
     *rest = after;
     usize::try_from(u32::from_le_bytes(*number)).ok()
-}
-
-fn piece(rest: &mut &[u8]) -> Option<Vec<u8>> {
-    let length = number(rest)?;
-    let (piece, after) = rest.split_at_checked(length)?;
-    *rest = after;
-    Some(piece.to_vec())
 }
 
 #[cfg(test)]
@@ -214,6 +226,6 @@ mod tests {
             assert_eq!(parse(&damaged), None, "byte {at}");
             assert_eq!(parse(&bytes[..at]), None, "cut at {at}");
         }
-        assert_eq!(parse(&written(&BTreeMap::new())), Some(BTreeMap::new()));
+        assert_eq!(parse(&written(&BTreeMap::<Vec<u8>, Vec<u8>>::new())), Some(BTreeMap::new()));
     }
 }

@@ -119,22 +119,26 @@ pub(super) fn of_work_tree(
     wanted: &dyn Fn(&[u8]) -> bool,
 ) -> Result<SourceListing, Error> {
     filters::overrides(session)?;
+    let session = &*session;
+    let ask = |args: &[&'static str]| session.ask_whole(args, &[0]).map(|answer| answer.stdout);
+    // Git looks at every file for each of the last two, so they are asked side by side.
+    let (recorded_list, lists) = std::thread::scope(|scope| {
+        let modified = scope.spawn(|| ask(&["ls-files", "-m", "-z"]));
+        let others = scope.spawn(|| ask(&["ls-files", "-o", "--exclude-standard", "-z"]));
+        (ask(&["ls-files", "-s", "-z", "--full-name"]), [modified, others].map(std::thread::ScopedJoinHandle::join))
+    });
+    let recorded_list = recorded_list?;
     let mut recorded = BTreeMap::new();
     let mut changed: BTreeSet<Vec<u8>> = BTreeSet::new();
-    for line in session
-        .ask_whole(&["ls-files", "-s", "-z", "--full-name"], &[0])?
-        .stdout
-        .split(|&byte| byte == 0)
-        .filter(|l| !l.is_empty())
-    {
+    for line in recorded_list.split(|&byte| byte == 0).filter(|l| !l.is_empty()) {
         let (path, [mode, id, stage]) = fields(line).ok_or(Error::GitAnswer { command: "ls-files" })?;
         if stage != b"0" {
             changed.insert(path.clone());
         }
         recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-files" })?);
     }
-    for args in [&["ls-files", "-m", "-z"][..], &["ls-files", "-o", "--exclude-standard", "-z"]] {
-        let listed = session.ask_whole(args, &[0])?.stdout;
+    for listed in lists {
+        let listed = listed.map_err(|_| Error::GitAnswer { command: "ls-files" })??;
         changed.extend(listed.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec));
     }
     let mut listing = SourceListing::new(

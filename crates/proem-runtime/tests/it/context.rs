@@ -21,7 +21,7 @@ fn what_was_cut_off_by_time_is_read_since() {
     assert!(cut.files[code].record.is_none() && cut.gaps[0].contains("were not read in time"), "{:?}", cut.gaps);
     let late = cut.late_record(code, source.as_bytes(), &none);
     assert_eq!(late, whole.files[code].record);
-    assert_eq!(late.map(|record| record.symbols[0].name.clone()).as_deref(), Some("fit"));
+    assert_eq!(late.map(|record| record.symbols()[0].name.clone()).as_deref(), Some("fit"));
     assert_eq!(whole.late_record(code, source.as_bytes(), &none), None, "what was read in time stays as it is");
     assert_eq!(cut.late_record(image, b"\x89PNG", &none), None);
 }

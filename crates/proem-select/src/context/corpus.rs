@@ -1,6 +1,6 @@
 //! What is ranked: the files of a repository, and the commits that touched them.
 
-use super::document::FileRecord;
+use super::record::FileRecord;
 use super::words::{Term, WordForm, each_word};
 
 /// What a file is for.

@@ -5,7 +5,7 @@
 //! more often; how much each counts was learned ([`ContextWeights::definitions`]). A name or line that the task writes
 //! comes first, and what stands in tests last: tests have the words of every task, and seldom what it is about.
 
-use super::document::FileRecord;
+use super::record::FileRecord;
 use super::symbol::{CodeSymbol, LineSpan, SymbolKind};
 use super::task::ContextTask;
 use super::weights::ContextWeights;
@@ -100,8 +100,9 @@ pub fn definition_looks(sources: &[DefinitionSource<'_>], task: &ContextTask) ->
     let mut looks: Vec<WordLook> = Vec::new();
     for source in sources {
         let lines: Vec<&[u8]> = source.content.split(|&byte| byte == b'\n').collect();
-        let tests = test_modules(&source.record.symbols, &lines);
-        let symbols = source.record.symbols.iter().enumerate().filter(|(_, symbol)| counts(symbol));
+        let symbols = source.record.symbols();
+        let tests = test_modules(&symbols, &lines);
+        let symbols = symbols.iter().enumerate().filter(|(_, symbol)| counts(symbol));
         looks.extend(symbols.map(|(at, symbol)| {
             let mut found = look(source, at, symbol, &lines, task);
             found.look.is_in_tests =
@@ -273,10 +274,8 @@ mod tests {
             own_line: first,
             signature_line: first,
         };
-        let record = FileRecord {
-            symbols: vec![symbol("parse_header", 1), symbol("flush", 5)],
-            ..FileRecord::new(content, CommentStyle::Slashes, Vec::new(), Vec::new())
-        };
+        let symbols = vec![symbol("parse_header", 1), symbol("flush", 5)];
+        let record = FileRecord::new(content, CommentStyle::Slashes, symbols, Vec::new());
         let first = |task: &str, lines: &[u32]| {
             let source = DefinitionSource { file: 3, probability: 0.5, record: &record, content, lines };
             let weights = ContextWeights::shipped().expect("a test of the weights reads them");
@@ -307,7 +306,7 @@ mod tests {
             symbol("json", SymbolKind::Function, 1, (11, 12), 11),
             symbol("other", SymbolKind::Function, 0, (14, 16), 15),
         ];
-        let record = FileRecord { symbols, ..FileRecord::new(content, CommentStyle::Slashes, Vec::new(), Vec::new()) };
+        let record = FileRecord::new(content, CommentStyle::Slashes, symbols, Vec::new());
         let ranked = |task: &str| -> Vec<usize> {
             let source = DefinitionSource { file: 0, probability: 0.5, record: &record, content, lines: &[] };
             let weights = ContextWeights::shipped().expect("a test of the weights reads them");

@@ -214,10 +214,11 @@ fn said(
 }
 
 /// The definitions whose names the task writes, by their places.
-fn defined(task: &ContextTask, record: Option<&super::document::FileRecord>) -> Vec<usize> {
+fn defined(task: &ContextTask, record: Option<&super::record::FileRecord>) -> Vec<usize> {
     let Some(record) = record else { return Vec::new() };
     let wanted = |name: &str| task.names.iter().any(|wanted| wanted == name);
-    let symbols = record.symbols.iter().enumerate();
+    let symbols = record.symbols();
+    let symbols = symbols.iter().enumerate();
     symbols.filter(|(_, symbol)| wanted(&symbol.name)).map(|(at, _)| at).take(8).collect()
 }
 

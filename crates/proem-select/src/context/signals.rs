@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::corpus::{Corpus, FilePurpose, PathWords};
 use super::place::is_named_by;
+use super::record::FileRecord;
 use super::task::ContextTask;
 use super::words::{Term, WordForm, term_of_name};
 
@@ -202,6 +203,34 @@ fn reciprocal_ranks(values: &[f32]) -> Vec<f32> {
     ranks
 }
 
+/// Where one word of the task stands in one file.
+#[derive(Debug, Clone, Copy, Default)]
+struct TermPlaces {
+    /// How often in code, and in prose.
+    code: u8,
+    prose: u8,
+    is_in_path: bool,
+    is_in_name: bool,
+    is_defined: bool,
+}
+
+impl TermPlaces {
+    fn of(term: Term, record: Option<&FileRecord>, path: &PathWords) -> Self {
+        let count = record.and_then(|record| record.count(term));
+        Self {
+            code: count.map_or(0, |count| count.code),
+            prose: count.map_or(0, |count| count.prose),
+            is_in_path: path.all.binary_search(&term).is_ok(),
+            is_in_name: path.name.binary_search(&term).is_ok(),
+            is_defined: record.is_some_and(|record| record.is_defined(term)),
+        }
+    }
+
+    const fn is_in_text(self) -> bool {
+        self.code > 0 || self.prose > 0
+    }
+}
+
 /// One word of the task in one field of all files.
 struct FieldCounts {
     counts: Vec<f32>,
@@ -262,42 +291,36 @@ impl<'c> Evidence<'c> {
     fn words(&mut self, task: &ContextTask) {
         let files = &self.corpus.files;
         let count = task.terms.len();
-        // Code and prose of each word in each file, file by file.
-        let mut table: Vec<(f32, f32)> = vec![(0.0, 0.0); files.len().saturating_mul(count)];
-        let mut defined: Vec<Vec<Term>> = Vec::with_capacity(files.len());
+        // Each word in each file, file by file.
+        let mut table = vec![TermPlaces::default(); files.len().saturating_mul(count)];
+        let mut defined_lengths: Vec<f32> = Vec::with_capacity(files.len());
         let (mut code, mut prose) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
-        for ((file, row), matched) in files.iter().zip(table.chunks_mut(count.max(1))).zip(&mut self.matched) {
-            let Some(record) = file.record else {
-                code.push(0.0);
-                prose.push(0.0);
-                defined.push(Vec::new());
-                continue;
-            };
+        let rows = table.chunks_mut(count.max(1)).zip(&mut self.matched);
+        for ((file, path), (row, matched)) in files.iter().zip(&self.paths).zip(rows) {
+            let (words, text) = file.record.map_or((0, 0), FileRecord::length);
+            code.push(real_count(words));
+            prose.push(real_count(text));
+            defined_lengths.push(real(file.record.map_or(0, FileRecord::defined)));
             for ((number, query), slot) in (0_u32..).zip(&task.terms).zip(row) {
-                if let Some(found) = record.count(query.term) {
-                    *slot = (f32::from(found.code), f32::from(found.prose));
+                *slot = TermPlaces::of(query.term, file.record, path);
+                if slot.is_in_text() {
                     *matched |= 1_u64.checked_shl(number).unwrap_or(0);
                 }
             }
-            let (words, text) = record.length();
-            code.push(real_count(words));
-            prose.push(real_count(text));
-            defined.push(defined_terms(record));
         }
+        let places = |file: usize, number: usize| {
+            table.get(file.saturating_mul(count).saturating_add(number)).copied().unwrap_or_default()
+        };
         let at = |file: usize, number: usize| {
-            table.get(file.saturating_mul(count).saturating_add(number)).copied().unwrap_or((0.0, 0.0))
+            let TermPlaces { code, prose, .. } = places(file, number);
+            (f32::from(code), f32::from(prose))
         };
-        let has = |terms: &[Term], number: usize| {
-            let query = task.terms.get(number).map(|query| query.term);
-            f32::from(u8::from(query.is_some_and(|term| terms.binary_search(&term).is_ok())))
-        };
-        let path = |file: usize, number: usize| self.paths.get(file).map_or(0.0, |path| has(&path.all, number));
-        let name = |file: usize, number: usize| self.paths.get(file).map_or(0.0, |path| has(&path.name, number));
-        let defines = |file: usize, number: usize| defined.get(file).map_or(0.0, |terms| has(terms, number));
+        let path = |file: usize, number: usize| f32::from(u8::from(places(file, number).is_in_path));
+        let name = |file: usize, number: usize| f32::from(u8::from(places(file, number).is_in_name));
+        let defines = |file: usize, number: usize| f32::from(u8::from(places(file, number).is_defined));
         let lengths: Vec<f32> = code.iter().zip(&prose).map(|(code, prose)| code + prose + 4.0).collect();
         let path_lengths: Vec<f32> = self.paths.iter().map(|path| real(path.all.len())).collect();
         let name_lengths: Vec<f32> = self.paths.iter().map(|path| real(path.name.len())).collect();
-        let defined_lengths: Vec<f32> = defined.iter().map(|terms| real(terms.len())).collect();
         let all = field_scores(task, &lengths, |file, number| {
             let (code, prose) = at(file, number);
             // A word of the path counts as if it stood in the file a few times more.
@@ -310,10 +333,7 @@ impl<'c> Evidence<'c> {
             (Signal::Path, field_scores(task, &path_lengths, path)),
             (Signal::Name, field_scores(task, &name_lengths, name)),
         ];
-        let is_there = |file: usize, number: usize| {
-            let (code, prose) = at(file, number);
-            code + prose > 0.0
-        };
+        let is_there = |file: usize, number: usize| places(file, number).is_in_text();
         let coverage =
             shares(task, files.len(), |_| true, |file, number| is_there(file, number) || path(file, number) > 0.0);
         let path_coverage = shares(task, files.len(), |_| true, |file, number| path(file, number) > 0.0);
@@ -401,7 +421,7 @@ impl<'c> Evidence<'c> {
         for (number, file) in self.corpus.files.iter().enumerate() {
             let share = endings.get(ending(file.path)).copied().unwrap_or(0.0) / sum;
             set(&mut self.signals, number, Signal::Ending, libm::sqrtf(share));
-            let lines = file.record.map_or(0, |record| record.lines);
+            let lines = file.record.map_or(0, FileRecord::lines);
             let size = libm::logf(1.0 + real_count(lines)) / 10.0;
             set(&mut self.signals, number, Signal::Size, size);
             set(&mut self.signals, number, Signal::Changed, f32::from(u8::from(file.changed)));
@@ -523,32 +543,17 @@ impl<'c> Evidence<'c> {
     fn imports(&mut self, best: &[(usize, BTreeMap<usize, usize>)]) {
         let record = |file: usize| self.corpus.files.get(file).and_then(|file| file.record);
         let subject = |file: usize| self.paths.get(file).and_then(|path| path.subject);
-        let wanted: BTreeSet<Term> = best
-            .iter()
-            .filter_map(|(file, _)| record(*file))
-            .flat_map(|record| record.imports.iter().copied())
-            .collect();
+        let wanted: BTreeSet<Term> =
+            best.iter().filter_map(|(file, _)| record(*file)).flat_map(FileRecord::imports).collect();
         let names: BTreeSet<Term> = best.iter().filter_map(|(file, _)| subject(*file)).collect();
         let mut values = vec![0.0_f32; self.corpus.files.len()];
         for (number, value) in values.iter_mut().enumerate() {
             let is_imported = subject(number).is_some_and(|subject| wanted.contains(&subject));
-            let imports = record(number)
-                .is_some_and(|record| names.iter().any(|name| record.imports.binary_search(name).is_ok()));
+            let imports = record(number).is_some_and(|record| names.iter().any(|name| record.has_import(*name)));
             *value = 0.5 * f32::from(u8::from(is_imported)) + 0.5 * f32::from(u8::from(imports));
         }
         self.fill(Signal::Imports, &values);
     }
-}
-
-/// The words of a file's definitions, sorted and distinct.
-fn defined_terms(record: &super::document::FileRecord) -> Vec<Term> {
-    let mut terms = Vec::new();
-    for symbol in &record.symbols {
-        super::words::each_word(symbol.name.as_bytes(), &mut |term, _| terms.push(term));
-    }
-    terms.sort_unstable();
-    terms.dedup();
-    terms
 }
 
 /// Which share of the task's telling words each file has.
