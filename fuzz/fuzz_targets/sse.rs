@@ -44,6 +44,7 @@ fn request(answer: AnswerForm) -> Request {
         answer,
         temperature_percent: None,
         arrival: Arrival::Streamed,
+        inquiry: None,
     }
 }
 
