@@ -27,7 +27,7 @@ use crate::files::{self, FileContent, read_beneath};
 use crate::folder::{self, EntryKind};
 use crate::git::{GitProgram, Repository, RepositoryKind, Session};
 use crate::history::{HistoryWanted, history};
-use crate::parallel::map_on_all;
+use crate::parallel::{joined, map_on_all};
 use crate::process::Deadline;
 use crate::structure::{
     ContentReading, ListedContent, ReadingBounds, ReadingJob, SourceGap, StructureCacheKey, StructureLimits, TreeState,
@@ -155,12 +155,10 @@ impl ContextReader {
         let wanted = |path: &[u8]| RecordWant::of_path(path).is_some();
         let (cache, known) = (self.cache.as_deref(), self.kept.take());
         // What is kept is read while git lists.
-        let (listed, kept) = std::thread::scope(|scope| {
+        let (listed, mut kept) = std::thread::scope(|scope| {
             let kept = scope.spawn(|| known.unwrap_or_else(|| KeptRecords::open(cache)));
-            (listed_files(&mut session, at, root, &limits, &wanted), kept.join())
+            (listed_files(&mut session, at, root, &limits, &wanted), joined(kept))
         });
-        // A reading that broke off is made anew, as one that can't be read is.
-        let mut kept = kept.unwrap_or_default();
         let (entries, gaps) = listed?;
         let mut tree = ContextTree { gaps, ..ContextTree::default() };
         // By its path alone.

@@ -4,7 +4,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 /// How many pieces each thread takes of what there is: the first of a list may take longer than all others.
 const PIECES: usize = 8;
@@ -28,16 +28,16 @@ pub fn map_on_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) 
     let mut done = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(take)).collect();
         let mut done = take();
-        for other in others {
-            match other.join() {
-                Ok(more) => done.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
+        done.extend(others.into_iter().flat_map(joined));
         done
     });
     done.sort_unstable_by_key(|(number, _)| *number);
     done.into_iter().flat_map(|(_, answers)| answers).collect()
+}
+
+/// What a thread answers. What panics there panics here.
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::{
     Error,
     files::{self, read_beneath},
     git::{Session, filters},
+    parallel::joined,
     structure::{SourceGap, StructureLimits},
 };
 
@@ -125,7 +126,7 @@ pub(super) fn of_work_tree(
     let (recorded_list, lists) = std::thread::scope(|scope| {
         let modified = scope.spawn(|| ask(&["ls-files", "-m", "-z"]));
         let others = scope.spawn(|| ask(&["ls-files", "-o", "--exclude-standard", "-z"]));
-        (ask(&["ls-files", "-s", "-z", "--full-name"]), [modified, others].map(std::thread::ScopedJoinHandle::join))
+        (ask(&["ls-files", "-s", "-z", "--full-name"]), [modified, others].map(joined))
     });
     let recorded_list = recorded_list?;
     let mut recorded = BTreeMap::new();
@@ -138,8 +139,7 @@ pub(super) fn of_work_tree(
         recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-files" })?);
     }
     for listed in lists {
-        let listed = listed.map_err(|_| Error::GitAnswer { command: "ls-files" })??;
-        changed.extend(listed.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec));
+        changed.extend(listed?.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec));
     }
     let mut listing = SourceListing::new(
         recorded
