@@ -54,7 +54,7 @@ const MOST_FILES: usize = 200_000;
 pub struct ContextLimits {
     /// Time for reading contents that are not kept; `None` reads all of them.
     pub time: Option<Duration>,
-    /// Time for parsing one source.
+    /// Time of the processor for parsing one source.
     pub parse_time: Duration,
     /// The longest source that is read, in bytes.
     pub source_bytes: usize,

@@ -1,10 +1,12 @@
 //! Makes the record of a source: its words by tree-sitter's and our own reading of it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use proem_imports::{SourceLanguage, SourceLimits, extract, symbols};
 use proem_risk::path::FileRole;
 use proem_select::context::{CodeSymbol, CommentStyle, FilePurpose, FileRecord, LineSpan, SymbolKind, import_terms};
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::structure::without_parser;
 
@@ -116,11 +118,17 @@ pub(super) fn use_of(role: FileRole, path: &[u8]) -> FilePurpose {
     }
 }
 
+/// The time of the processor that this thread has taken. A record is kept, so that a machine that is busy for once must not
+/// leave a source without its definitions for good.
+fn spent() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
 /// The record of a source. What can't be parsed in time has its words, and no definitions.
 pub(crate) fn of_source(want: RecordWant, source: &[u8], parse_time: Duration) -> FileRecord {
-    let now = Instant::now();
-    let end = now.checked_add(parse_time).unwrap_or(now);
-    let mut give_up = || Instant::now() >= end;
+    let end = spent().saturating_add(parse_time);
+    let mut give_up = || spent() >= end;
     let limits = SourceLimits { bytes: usize::MAX, ..SourceLimits::default() };
     // What is not text has no words that anybody looks for.
     if source.iter().take(8000).any(|&byte| byte == 0) {
@@ -165,6 +173,17 @@ fn symbol(found: proem_imports::Symbol) -> CodeSymbol {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waiting_takes_no_time_of_the_processor() {
+        let before = spent();
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(spent().saturating_sub(before) < Duration::from_millis(50));
+        let source = b"fn a() {}\n".repeat(10_000);
+        let rust = RecordWant::Parsed(SourceLanguage::Rust);
+        assert!(of_source(rust, &source, Duration::ZERO).symbols().is_empty());
+        assert_eq!(of_source(rust, b"fn a() {}\n", Duration::from_secs(9)).symbols().len(), 1);
+    }
 
     #[test]
     fn endings_are_sorted_and_found() {
