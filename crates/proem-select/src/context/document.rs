@@ -39,7 +39,7 @@ pub struct TermCount {
     pub prose: u8,
 }
 
-/// Counts the words of `source`, and writes the record of it; see [`FileRecord::new`].
+/// Counts the words of `source`, and puts what is to be recorded in order.
 pub(super) fn parts_of(
     source: &[u8],
     style: CommentStyle,
