@@ -204,15 +204,19 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
     }
 
     /// Looks at a file's text, of which marks would leave nothing to read: whether nothing in it is suspicious. What
-    /// people write in a language that is known is told from its code.
-    pub(crate) fn clears(&mut self, place: &P, text: &Untrusted<String>, syntax: Option<LanguageFamily>) -> SourceLook {
-        self.scanned = self.scanned.saturating_add(1);
+    /// people write in a language that is known is told from its code. Who takes the answer [counts](Self::looked) it.
+    pub(crate) fn clears(&self, place: &P, text: &Untrusted<String>, syntax: Option<LanguageFamily>) -> SourceLook {
         let (guard, bar) = (self.screening.guard, self.bar(place));
         let scan = match syntax {
             Some(syntax) => guard.scan_source(text, syntax),
             None => guard.scan(text),
         };
         SourceLook { verdict: bar.judge(&scan), rules: rules(bar, &scan) }
+    }
+
+    /// Counts texts that were looked at.
+    pub(crate) const fn looked(&mut self, texts: usize) {
+        self.scanned = self.scanned.saturating_add(texts);
     }
 
     /// A file's text without the lines in which something is suspicious, each gap said, if what is left is not; `None` if
@@ -232,6 +236,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         let rest = text.clone().map(|text| lines_without(&text, &out));
         let is_text = rest.measure(Option::is_some);
         let rest = rest.map(Option::unwrap_or_default);
+        self.looked(usize::from(is_text));
         (is_text && self.clears(place, &rest, syntax).verdict == Verdict::Allow).then_some(rest)
     }
 

@@ -24,13 +24,15 @@ use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
+use proem_runtime::git::GitAnswers;
 use proem_runtime::records::{Start as RunStart, assembled as recorded_assembly};
-use proem_runtime::{Environment, GatherOptions, installation_key};
+use proem_runtime::{AllProcessors, Environment, GatherOptions, installation_key};
 use proem_select::mode::{Hints, ModeBasis};
 use proem_store::record::Numbers;
 use proem_text::{Label, Source};
 use serde_json::{Value as Json, json};
 
+use self::finding::Gathering;
 pub use self::finding::TaskFinding;
 use crate::agents::basis::of_assembly;
 use crate::calling;
@@ -166,6 +168,23 @@ pub struct Start {
     gathered: PlaceFacts,
     finding: Option<TaskFinding>,
     depth: ContextDepth,
+    /// What is loaded already.
+    tools: Option<AssemblyTools>,
+}
+
+/// What chooses capabilities, and what looks at texts from outside.
+#[derive(Debug)]
+struct AssemblyTools {
+    prepared: SelectionInputs,
+    guarding: GuardSetup,
+}
+
+impl AssemblyTools {
+    fn load(options: &AssembleOptions, gathered: &PlaceFacts, project: &OpenProject) -> Result<Self, Error> {
+        let prepared = SelectionInputs::new(project, &options.task, &options.hints, gathered)?;
+        let guarding = GuardSetup::load(&project.places, &tools(prepared.catalogue()))?;
+        Ok(Self { prepared, guarding })
+    }
 }
 
 impl Start {
@@ -180,10 +199,16 @@ impl Start {
         let mut gathering = GatherOptions::new(Environment::inherited());
         gathering.trusted = project.trusted_rules();
         gathering.set_up = project.set_up();
+        gathering.answers = Some(GitAnswers::default());
         gathering.limits = gathering.limits.with_git(project.config.git.limits());
         let depth = options.context.unwrap_or(project.config.assemble.context);
-        let (gathered, finding) = finding::gather_and_find(options, depth, &gathering, project)?;
-        Ok(Self { prompt, model, role, gathered, finding, depth })
+        // A provider that embeds is asked when the records are open, and no earlier.
+        let is_local = project.config.embedding.provider.is_none();
+        let beside =
+            |gathered: &PlaceFacts| is_local.then(|| AssemblyTools::load(options, gathered, project)).transpose();
+        let Gathering { gathered, finding, beside } =
+            finding::gather_and_find(options, depth, &gathering, project, beside)?;
+        Ok(Self { prompt, model, role, gathered, finding, depth, tools: beside? })
     }
 }
 
@@ -252,7 +277,7 @@ impl MadeAssembly {
         begun: Begun,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
-        let Start { prompt, model, role, gathered, finding, depth } = start;
+        let Start { prompt, model, role, gathered, finding, depth, tools } = start;
         project.config.assemble.context = depth;
         let Begun { records, taught } = begun;
         let task = &options.task;
@@ -261,9 +286,9 @@ impl MadeAssembly {
         let key = installation_key(&project.places.key())?;
         let counter = model.counter();
         let mut counts = CachingCounter::new(counter.as_ref());
-        let prepared = SelectionInputs::new(project, task, &options.hints, &gathered)?;
+        let tools = tools.map_or_else(|| AssemblyTools::load(options, &gathered, project), Ok)?;
+        let AssemblyTools { prepared, guarding } = tools;
         project.notes.extend(prepared.notes.iter().cloned());
-        let guarding = GuardSetup::load(&project.places, &tools(prepared.catalogue()))?;
         project.notes.extend(guarding.notes.iter().cloned());
         let (selecting, entries) = (prepared.selecting(), prepared.entries());
         let monolithic = project.baseline.as_deref().map(|baseline| counts.count(baseline));
@@ -282,6 +307,7 @@ impl MadeAssembly {
             screening: Screening { guard: &guarding.guard, policy: &guarding.policy },
             mode_examples: prepared.mode_examples(),
             context: finding.as_ref().map(|finding| &finding.context),
+            workers: &AllProcessors,
         };
         let began = Instant::now();
         let assembled = assemble(&request, &mut counts)?;

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use proem_guard::Untrusted;
 use proem_runtime::context::ContextLimits;
+use proem_runtime::git::GitAnswers;
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
 use proem_text::{Label, Source};
 
@@ -41,6 +42,8 @@ pub struct ContextQuery<'q> {
     pub most: usize,
     /// How long it may take.
     pub patience: ContextPatience,
+    /// What git answered to others that do the same piece of work, if there are any.
+    pub answers: Option<&'q GitAnswers>,
 }
 
 /// A file that the task may be about.

@@ -29,5 +29,6 @@ pub mod schema;
 pub mod section;
 pub mod tokens;
 pub mod versions;
+pub mod workers;
 
 pub use error::{Error, ErrorKind};

@@ -26,7 +26,7 @@ use crate::{
     Environment, Error,
     files::TrustedFile,
     gaps::{gap, gap_of},
-    git::{GitLimits, GitProgram, Repository, RepositoryKind, StateLimits, discover, state, tracked},
+    git::{GitAnswers, GitLimits, GitProgram, Repository, RepositoryKind, StateLimits, discover, state, tracked},
 };
 
 /// How to gather.
@@ -40,13 +40,27 @@ pub struct GatherOptions {
     pub set_up: BTreeSet<TrustedFile>,
     /// Bounds on the work.
     pub limits: GatherLimits,
+    /// What git answers to all that do one piece of work; `None` if nobody else does it.
+    pub answers: Option<GitAnswers>,
 }
 
 impl GatherOptions {
-    /// Nothing approved, and the default limits.
+    /// Nothing approved, the default limits, and nobody to share answers with.
     #[must_use]
     pub fn new(environment: Environment) -> Self {
-        Self { environment, trusted: BTreeSet::new(), set_up: BTreeSet::new(), limits: GatherLimits::default() }
+        Self {
+            environment,
+            trusted: BTreeSet::new(),
+            set_up: BTreeSet::new(),
+            limits: GatherLimits::default(),
+            answers: None,
+        }
+    }
+
+    /// The git that is asked.
+    fn git(&self) -> Result<GitProgram, Error> {
+        let answers = self.answers.clone().unwrap_or_default();
+        Ok(GitProgram::find(&self.environment)?.within(self.limits.git).remembering(&answers))
     }
 }
 
@@ -105,7 +119,7 @@ impl Default for GatherLimits {
 /// else that goes wrong is a gap.
 pub fn gather(folder: &Path, options: &GatherOptions) -> Result<PlaceFacts, Error> {
     let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
-    let git = GitProgram::find(&options.environment)?.within(options.limits.git);
+    let git = options.git()?;
     let mut gaps = Vec::new();
     let root = match discover(&git, &folder, options.limits.repository_time) {
         Ok(Some(repository)) => Root::Repository(Repository { set_up: options.set_up.clone(), ..repository }),

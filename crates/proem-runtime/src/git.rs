@@ -12,6 +12,7 @@
 //!
 //! The exit code is always looked at, output is capped, and every command has a deadline.
 
+mod answers;
 pub(crate) mod by_hand;
 mod discover;
 pub(crate) mod filters;
@@ -41,11 +42,14 @@ use crate::{
     process::{self, ChildBounds, ChildFailure, Deadline},
 };
 
+pub use answers::GitAnswers;
 pub use discover::{Repository, RepositoryKind, discover};
 pub use limits::GitLimits;
+pub(crate) use listed::{INDEX_ENTRIES, UNTRACKED_PATHS};
 pub use listed::{TrackedKind, listed, untracked};
 pub use numstat::{NumstatEntry, NumstatListing, parse_numstat};
 pub(crate) use set_up::SetUp;
+pub(crate) use state::STATUS;
 pub use state::{RepositoryState, StateLimits, state};
 pub use status::{StatusEntry, StatusKind, StatusListing, Upstream, parse_status};
 pub use tracked::tracked;
@@ -105,6 +109,8 @@ pub struct GitProgram {
     path: PathBuf,
     environment: Environment,
     limits: GitLimits,
+    /// What it answered before; `None` if it is asked each time.
+    answers: Option<GitAnswers>,
 }
 
 impl GitProgram {
@@ -119,6 +125,7 @@ impl GitProgram {
             path: path.ok_or(Error::GitMissing)?,
             environment: environment.clone(),
             limits: GitLimits::default(),
+            answers: None,
         })
     }
 
@@ -126,6 +133,13 @@ impl GitProgram {
     #[must_use]
     pub const fn within(mut self, limits: GitLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// It with what it answered to others that do the same piece of work, and what it answers them from now on.
+    #[must_use]
+    pub fn remembering(mut self, answers: &GitAnswers) -> Self {
+        self.answers = Some(answers.clone());
         self
     }
 
@@ -203,6 +217,11 @@ impl<'a> Session<'a> {
         self
     }
 
+    /// Another in the same folder, which nothing was taken out of force for.
+    pub(crate) fn without_overrides(&self) -> Self {
+        Self::new(self.program, self.folder, self.deadline, self.cap)
+    }
+
     /// How long the ids of this repository are.
     pub(crate) fn id_length(&self) -> Result<IdLength, Error> {
         let answer = self.ask_whole(&["rev-parse", "--show-object-format"], &[0])?;
@@ -215,6 +234,13 @@ impl<'a> Session<'a> {
 
     /// Runs the command whose name and arguments are `args`; any exit code but those in `accepted` is an error.
     pub(crate) fn ask(&self, args: &[&'static str], accepted: &[i32]) -> Result<GitOutput, Error> {
+        match &self.program.answers {
+            Some(answers) => answers.or_ask(self, args, accepted, || self.ask_now(args, accepted)),
+            None => self.ask_now(args, accepted),
+        }
+    }
+
+    fn ask_now(&self, args: &[&'static str], accepted: &[i32]) -> Result<GitOutput, Error> {
         let name = args.first().copied().unwrap_or_default();
         let finished = process::run(&mut self.command(args), &self.bounds(&|| self.is_stuck()), self.cap);
         let finished = finished.map_err(|failure| self.explain(name, failure))?;

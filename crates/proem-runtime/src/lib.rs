@@ -55,6 +55,6 @@ pub use gather::{
     rules::folder_rules,
     task_change::{ReadChange, task_change},
 };
-pub use parallel::map_on_all;
+pub use parallel::{AllProcessors, map_on_all};
 pub use process::Extent;
 pub use seal::installation_key;

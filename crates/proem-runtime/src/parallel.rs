@@ -1,38 +1,40 @@
-//! Does the same to many things on all processors.
-//!
-//! Invariant: the answers are in the order of the things, whichever thread made them.
+//! The processors of this machine, lent to what only computes.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
-/// How many pieces each thread takes of what there is: the first of a list may take longer than all others.
-const PIECES: usize = 8;
+use proem_engine::workers::{self, Workers};
 
-/// What `work` makes of each item, in their order. What panics there panics here.
-pub fn map_on_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
-    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(items.len());
-    if threads < 2 {
-        return items.iter().map(work).collect();
+/// All processors of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AllProcessors;
+
+impl Workers for AllProcessors {
+    /// What panics in a piece panics here.
+    fn each(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
+        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(pieces);
+        let next = AtomicUsize::new(0);
+        let take = || {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= pieces {
+                    break;
+                }
+                work(number);
+            }
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(take)).collect();
+            take();
+            others.into_iter().for_each(joined);
+        });
     }
-    let piece = items.len().div_ceil(threads.saturating_mul(PIECES)).max(1);
-    let pieces: Vec<(usize, &[I])> = items.chunks(piece).enumerate().collect();
-    let next = AtomicUsize::new(0);
-    let take = || {
-        let mut done = Vec::new();
-        while let Some((number, items)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
-            done.push((*number, items.iter().map(&work).collect::<Vec<T>>()));
-        }
-        done
-    };
-    let mut done = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(take)).collect();
-        let mut done = take();
-        done.extend(others.into_iter().flat_map(joined));
-        done
-    });
-    done.sort_unstable_by_key(|(number, _)| *number);
-    done.into_iter().flat_map(|(_, answers)| answers).collect()
+}
+
+/// What `work` makes of each item, in their order, on all processors. What panics there panics here.
+pub fn map_on_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    workers::map(&AllProcessors, items, work)
 }
 
 /// What a thread answers. What panics there panics here.

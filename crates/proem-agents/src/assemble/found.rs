@@ -9,13 +9,15 @@
 
 use proem_engine::report::Report;
 use proem_engine::section::Rung;
+use proem_engine::workers;
 use proem_guard::{LabelTree, LanguageFamily, Untrusted, Verdict};
 
+use super::AssemblyRequest;
 use super::gathered::{Gap, RuleFile, RuleText};
 use super::places::TaskPlace;
 use super::rule_text;
 use super::settings::ContextDepth;
-use crate::screen::Screen;
+use crate::screen::{Screen, SourceLook};
 
 /// Everything that was found for one task.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -118,28 +120,78 @@ pub(super) struct Offers {
     changed: Vec<Offer>,
 }
 
-/// Puts everything that was found before the guard.
-pub(super) fn admit(context: &TaskContext, depth: ContextDepth, screen: &mut Screen<'_, TaskPlace>) -> Offers {
-    let mut offers = Offers::default();
-    for (index, file) in context.files.iter().enumerate() {
-        let what = format!("found file {}", index.saturating_add(1));
-        let named = TaskPlace::FoundFile(index);
-        let about = Untrusted::join(&[&file.path, &file.why], " ").0;
+/// A file, or its difference, that may be shown.
+struct Candidate<'c> {
+    what: String,
+    named: TaskPlace,
+    /// What names it.
+    about: Untrusted<String>,
+    place: TaskPlace,
+    /// Its renderings, the largest first.
+    texts: Vec<(Rung, &'c Untrusted<String>)>,
+    syntax: Option<LanguageFamily>,
+}
+
+/// What the guard says of a candidate: of what names it, and unless that is suspicious, of each rendering.
+struct CandidateLooks {
+    name: SourceLook,
+    texts: Vec<SourceLook>,
+}
+
+impl Candidate<'_> {
+    fn looks(&self, screen: &Screen<'_, TaskPlace>) -> CandidateLooks {
+        let name = screen.clears(&self.named, &self.about, None);
+        let texts = if name.verdict > Verdict::Allow { &[][..] } else { &self.texts };
+        let texts = texts.iter().map(|(_, text)| screen.clears(&self.place, text, self.syntax)).collect();
+        CandidateLooks { name, texts }
+    }
+}
+
+fn files(context: &TaskContext, depth: ContextDepth) -> Vec<Candidate<'_>> {
+    let candidates = context.files.iter().enumerate().map(|(index, file)| {
         let of = [(Rung::Full, &file.full), (Rung::Parts, &file.parts), (Rung::Outline, &file.outline)];
         let of = of.into_iter().filter(|(rung, _)| allows(depth, *rung));
-        let texts = of.filter_map(|(rung, text)| Some((rung, text.as_ref()?))).collect::<Vec<_>>();
-        let place = TaskPlace::FoundText(index);
-        let offer = offer(&what, (named, &about), (place, &texts), file.syntax, screen);
-        offers.files.push(offer);
-    }
-    for (index, file) in context.change.iter().flat_map(|change| &change.files).enumerate() {
-        let what = format!("difference {}", index.saturating_add(1));
+        Candidate {
+            what: format!("found file {}", index.saturating_add(1)),
+            named: TaskPlace::FoundFile(index),
+            about: Untrusted::join(&[&file.path, &file.why], " ").0,
+            place: TaskPlace::FoundText(index),
+            texts: of.filter_map(|(rung, text)| Some((rung, text.as_ref()?))).collect(),
+            syntax: file.syntax,
+        }
+    });
+    candidates.collect()
+}
+
+fn differences(context: &TaskContext) -> Vec<Candidate<'_>> {
+    let files = context.change.iter().flat_map(|change| &change.files);
+    let candidates = files.enumerate().map(|(index, file)| {
         let of = [(Rung::Full, &file.difference), (Rung::Parts, &file.begun)];
-        let texts = of.into_iter().filter_map(|(rung, text)| Some((rung, text.as_ref()?))).collect::<Vec<_>>();
-        let places = (TaskPlace::ChangedFile(index), &file.path);
-        let offer = offer(&what, places, (TaskPlace::Difference(index), &texts), Some(LanguageFamily::Plain), screen);
-        offers.changed.push(offer);
-    }
+        Candidate {
+            what: format!("difference {}", index.saturating_add(1)),
+            named: TaskPlace::ChangedFile(index),
+            about: file.path.clone(),
+            place: TaskPlace::Difference(index),
+            texts: of.into_iter().filter_map(|(rung, text)| Some((rung, text.as_ref()?))).collect(),
+            syntax: Some(LanguageFamily::Plain),
+        }
+    });
+    candidates.collect()
+}
+
+/// Puts everything that was found before the guard.
+pub(super) fn admit(
+    context: &TaskContext,
+    request: &AssemblyRequest<'_>,
+    screen: &mut Screen<'_, TaskPlace>,
+) -> Offers {
+    let (depth, workers) = (request.settings.context, request.workers);
+    let mut offered = |candidates: &[Candidate<'_>]| -> Vec<Offer> {
+        let looker = &*screen;
+        let looks = workers::map(workers, candidates, |candidate| candidate.looks(looker));
+        candidates.iter().zip(looks).map(|(candidate, looks)| offer(candidate, looks, screen)).collect()
+    };
+    let offers = Offers { files: offered(&files(context, depth)), changed: offered(&differences(context)) };
     for (index, commit) in context.commits.iter().enumerate() {
         screen.admit(TaskPlace::Commit(index), &format!("commit {}", index.saturating_add(1)), commit, None);
     }
@@ -163,34 +215,28 @@ const fn allows(depth: ContextDepth, rung: Rung) -> bool {
 }
 
 /// What of a file may be shown: the renderings that the guard clears, and its name.
-fn offer(
-    what: &str,
-    (named, about): (TaskPlace, &Untrusted<String>),
-    (place, texts): (TaskPlace, &[(Rung, &Untrusted<String>)]),
-    syntax: Option<LanguageFamily>,
-    screen: &mut Screen<'_, TaskPlace>,
-) -> Offer {
-    let name = screen.clears(&named, about, None);
-    if name.verdict > Verdict::Allow {
-        screen.note_instead(what, name, None);
+fn offer(candidate: &Candidate<'_>, looks: CandidateLooks, screen: &mut Screen<'_, TaskPlace>) -> Offer {
+    let Candidate { what, named, about, place, texts, syntax } = candidate;
+    screen.looked(looks.texts.len().saturating_add(1));
+    if looks.name.verdict > Verdict::Allow {
+        screen.note_instead(what, looks.name, None);
         return Offer { withheld: true, ..Offer::default() };
     }
-    screen.keep_cleared(named, what, about);
+    screen.keep_cleared(*named, what, about);
     let mut rungs = Vec::new();
     let (mut suspicious, mut instead) = (None, None);
-    for (rung, text) in texts {
-        let look = screen.clears(&place, text, syntax);
+    for ((rung, text), look) in texts.iter().zip(looks.texts) {
         if look.verdict == Verdict::Allow {
             if rungs.is_empty() {
-                screen.keep_cleared(place, what, text);
+                screen.keep_cleared(*place, what, text);
             }
             rungs.push(*rung);
             continue;
         }
         // A sentence that is like an attack is no reason to hide all of a file; one that is an attack is.
         let is_doubtful = look.verdict == Verdict::Flag && rungs.is_empty();
-        if let Some(rest) = is_doubtful.then(|| screen.without_lines(&place, text, syntax)).flatten() {
-            screen.keep_cleared(place, what, &rest);
+        if let Some(rest) = is_doubtful.then(|| screen.without_lines(place, text, *syntax)).flatten() {
+            screen.keep_cleared(*place, what, &rest);
             rungs.push(*rung);
             instead = Some((*rung, rest));
         }

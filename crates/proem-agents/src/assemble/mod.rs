@@ -32,6 +32,7 @@ use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::Trust;
 use proem_engine::tokens::CachingCounter;
+use proem_engine::workers::Workers;
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{InstallationKey, Untrusted};
 use proem_select::mode::{Hints, Keywords, Mode, ModeBasis, ModeExamples, ModeInference, Phrases, Wording, infer};
@@ -243,6 +244,8 @@ pub struct AssemblyRequest<'r> {
     pub mode_examples: Option<&'r ModeExamples>,
     /// What was found for the task in its repository; `None` if nothing was looked for.
     pub context: Option<&'r TaskContext>,
+    /// Who looks at what was found; it doesn't change what comes of it.
+    pub workers: &'r dyn Workers,
 }
 
 /// A request with its account.
@@ -296,8 +299,7 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     inputs::admit_all(request, selected.as_ref(), &mut screen);
     let knows_context = inputs::knows_context(request.prompt);
     let context = request.context.filter(|_| knows_context);
-    let offers =
-        context.map(|context| found::admit(context, request.settings.context, &mut screen)).unwrap_or_default();
+    let offers = context.map(|context| found::admit(context, request, &mut screen)).unwrap_or_default();
     let rule_sections = inputs::admit_rule_sections(request, wanted, &mut screen);
     let least = request.settings.injection_min_score;
     let mut pick = |entries: &[RememberedEntry], file: &str, place: fn(usize) -> TaskPlace| -> Result<_, Error> {

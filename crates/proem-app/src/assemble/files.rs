@@ -55,7 +55,13 @@ pub(super) fn add_files(
         Task::Caller(text) => text.clone(),
         Task::Outside(text) => exact(text),
     };
-    let query = ContextQuery { task: &task, root: &options.root, most: MOST_FILES, patience: options.patience };
+    let query = ContextQuery {
+        task: &task,
+        root: &options.root,
+        most: MOST_FILES,
+        patience: options.patience,
+        answers: gathering.answers.as_ref(),
+    };
     let candidates = context::find(&query, project, &|_, _| ())?;
     let gap = |why: &String| Gap { what: "files for the task".to_owned(), why: why.clone(), about: None };
     found.gaps.extend(candidates.gaps.iter().map(gap));

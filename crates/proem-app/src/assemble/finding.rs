@@ -24,30 +24,43 @@ pub struct TaskFinding {
     pub took: Duration,
 }
 
-/// Finds out what is known about the folder and, as deep as the settings say, what the task needs of it; `None` if they
-/// say that nothing is looked for. Git answers one while the other is read.
+/// What was found out at once.
+pub(super) struct Gathering<T> {
+    /// What is known about the folder.
+    pub(super) gathered: PlaceFacts,
+    /// What the task needs of it; `None` if the settings say that nothing is looked for.
+    pub(super) finding: Option<TaskFinding>,
+    /// What was made of the facts meanwhile.
+    pub(super) beside: T,
+}
+
+/// Finds out what is known about the folder and, as deep as the settings say, what the task needs of it. Git answers one
+/// while the other is read, and when the first is known, `beside` is made of it.
 ///
 /// # Errors
 ///
 /// If git refuses the repository. Anything else is a gap.
-pub(super) fn gather_and_find(
+pub(super) fn gather_and_find<T>(
     options: &AssembleOptions,
     depth: ContextDepth,
     gathering: &GatherOptions,
     project: &OpenProject,
-) -> Result<(PlaceFacts, Option<TaskFinding>), Error> {
+    beside: impl FnOnce(&PlaceFacts) -> T,
+) -> Result<Gathering<T>, Error> {
     if depth == ContextDepth::None {
-        return Ok((gather(&options.root, gathering)?, None));
+        let gathered = gather(&options.root, gathering)?;
+        return Ok(Gathering { beside: beside(&gathered), gathered, finding: None });
     }
-    let (gathered, files) = std::thread::scope(|scope| {
+    let (known, files) = std::thread::scope(|scope| {
         let files = scope.spawn(|| {
             let began = Instant::now();
             let mut context = TaskContext::default();
             add_files(options, project, gathering, &mut context).map(|()| (context, began.elapsed()))
         });
-        (gather(&options.root, gathering), files.join())
+        let known = gather(&options.root, gathering).map(|gathered| (beside(&gathered), gathered));
+        (known, files.join())
     });
-    let gathered = gathered?;
+    let (beside, gathered) = known?;
     let (files, took) =
         files.map_err(|_| Error::bug("looking for files ended early", "a thread panicked")).and_then(|files| files)?;
     let began = Instant::now();
@@ -61,7 +74,7 @@ pub(super) fn gather_and_find(
     context.gaps.extend(files.gaps);
     let context = TaskContext { files: files.files, folder_rules: files.folder_rules, ..context };
     let took = took.saturating_add(began.elapsed());
-    Ok((gathered, Some(TaskFinding { context, took })))
+    Ok(Gathering { gathered, finding: Some(TaskFinding { context, took }), beside })
 }
 
 /// The change that the task is about. A task from outside chooses none: nobody else says what is sent.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_risk::history::{CommitIndex, History};
-use proem_runtime::Environment;
 use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, ContextTree, context_history, read_folder};
 use proem_runtime::git::{GitProgram, discover};
 use proem_runtime::structure::TreeState;
+use proem_runtime::{AllProcessors, Environment};
 use proem_select::context::{
     ContextTask, ContextWeights, DefinitionSource, FilePurpose, FileRanking, FileRecord, RankedFile, is_named_by, rank,
     rank_definitions,
@@ -53,8 +53,9 @@ impl Search {
     ) -> Result<Self, Error> {
         let weights = ContextWeights::shipped()?;
         let environment = Environment::inherited();
+        let answers = query.answers.cloned().unwrap_or_default();
         let git = match GitProgram::find(&environment) {
-            Ok(git) => Some(git.within(project.config.git.limits())),
+            Ok(git) => Some(git.within(project.config.git.limits()).remembering(&answers)),
             Err(proem_runtime::Error::GitMissing) => None,
             Err(error) => return Err(error.into()),
         };
@@ -100,7 +101,8 @@ impl Search {
         let past = self.past.as_ref().map(|(history, tip)| (history, *tip));
         let corpus = self.tree.corpus(past);
         let few = query.most.div_ceil(4);
-        let FileRanking { code, tests, documents } = rank(&corpus.corpus, &task, &self.weights, query.most);
+        let FileRanking { code, tests, documents } =
+            rank(&corpus.corpus, &task, &self.weights, query.most, &AllProcessors);
         let worth = |files: Vec<RankedFile>, most: usize| {
             let fits = files.into_iter().filter(|file| file.probability >= LEAST && !file.evidence.is_empty());
             fits.filter(|file| self.is_about(file, &task)).take(most).collect::<Vec<_>>()
@@ -189,7 +191,7 @@ impl Search {
                 Some(DefinitionSource { file: file.file, probability: file.probability, record, content, lines })
             })
             .collect();
-        let ranked = rank_definitions(&sources, task, &self.weights, usize::MAX);
+        let ranked = rank_definitions(&sources, task, &self.weights, usize::MAX, &AllProcessors);
         ranked.into_iter().map(|ranked| (ranked.file, ranked.symbol)).collect()
     }
 

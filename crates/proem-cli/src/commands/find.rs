@@ -59,6 +59,7 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
         root: &args.root,
         most: usize::from(args.top),
         patience: if args.wait { ContextPatience::Whole } else { ContextPatience::Short },
+        answers: None,
     };
     let found = find(&query, &project, &|done, of| {
         bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));

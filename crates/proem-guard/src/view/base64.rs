@@ -40,9 +40,12 @@ pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
         if !source.is_fresh(Span::new(first.start, end)) {
             continue;
         }
-        let ways = [CharacterIntegrity::Whole, CharacterIntegrity::Broken].into_iter();
-        let found = ways.map(|quality| decode_all(source.text, &lines, quality)).find(|found| !found.is_empty());
-        for (place, text) in found.unwrap_or_default() {
+        let mut broken = BrokenText::None;
+        let mut found = decode_all(source.text, &lines, CharacterIntegrity::Whole, &mut broken);
+        if found.is_empty() && broken == BrokenText::Refused {
+            found = decode_all(source.text, &lines, CharacterIntegrity::Broken, &mut broken);
+        }
+        for (place, text) in found {
             let padding = source.text.get(place.end..).unwrap_or_default().bytes().take(2);
             let padding = padding.take_while(|byte| *byte == b'=').count();
             gathered.decoded(&text, Span::new(place.start, place.end.saturating_add(padding)));
@@ -58,9 +61,19 @@ enum CharacterIntegrity {
     Broken,
 }
 
+/// Whether a text was refused for a broken character, so that looking again with broken ones finds more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BrokenText {
+    None,
+    Refused,
+}
+
 /// The text of all lines together, or else the texts of their parts.
-fn decode_all(text: &str, lines: &[Span], quality: CharacterIntegrity) -> Vec<(Span, String)> {
-    decode(text, lines, quality).map_or_else(|| decode_apart(text, lines, quality), |found| Vec::from([found]))
+fn decode_all(text: &str, lines: &[Span], quality: CharacterIntegrity, broken: &mut BrokenText) -> Vec<(Span, String)> {
+    match decode(text, lines, quality, broken) {
+        Some(found) => Vec::from([found]),
+        None => decode_apart(text, lines, quality, broken),
+    }
 }
 
 /// The next run of enough digits, without hyphens at its start, which are those of a comment or a
@@ -103,7 +116,7 @@ fn with_following_lines(text: &str, first: Span) -> Vec<Span> {
 }
 
 /// The text of all lines together, at the first alignment that gives one.
-fn decode(text: &str, lines: &[Span], quality: CharacterIntegrity) -> Option<(Span, String)> {
+fn decode(text: &str, lines: &[Span], quality: CharacterIntegrity, broken: &mut BrokenText) -> Option<(Span, String)> {
     let digits = || lines.iter().flat_map(|line| text.as_bytes().get(line.start..line.end).unwrap_or_default());
     let (first, last) = (lines.first()?, lines.last()?);
     (0..4).find_map(|skipped| {
@@ -115,17 +128,25 @@ fn decode(text: &str, lines: &[Span], quality: CharacterIntegrity) -> Option<(Sp
         let place = Span::new(first.start.saturating_add(skipped), last.end);
         let decoded = (decoded.len() >= SHORTEST / 4 * 3).then(|| payload::text(&decoded)).flatten()?;
         let is_taken = quality == CharacterIntegrity::Broken || !decoded.contains(char::REPLACEMENT_CHARACTER);
+        if !is_taken {
+            *broken = BrokenText::Refused;
+        }
         is_taken.then_some((place, decoded))
     })
 }
 
 /// The texts of single lines; where one has none, of the parts between the digits that are no
 /// letters and no numbers, which separate folders and words just as well.
-fn decode_apart(text: &str, lines: &[Span], quality: CharacterIntegrity) -> Vec<(Span, String)> {
+fn decode_apart(
+    text: &str,
+    lines: &[Span],
+    quality: CharacterIntegrity,
+    broken: &mut BrokenText,
+) -> Vec<(Span, String)> {
     let mut found = Vec::new();
     for line in lines {
         if lines.len() > 1
-            && let Some(whole) = decode(text, &[*line], quality)
+            && let Some(whole) = decode(text, &[*line], quality, broken)
         {
             found.push(whole);
             continue;
@@ -135,7 +156,7 @@ fn decode_apart(text: &str, lines: &[Span], quality: CharacterIntegrity) -> Vec<
             let span = Span::new(start, start.saturating_add(part.len()));
             start = span.end.saturating_add(1);
             if part.len() >= SHORTEST && span != *line {
-                found.extend(decode(text, &[span], quality));
+                found.extend(decode(text, &[span], quality, broken));
             }
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use proem_engine::workers::Sequential;
 use proem_select::context::{
     ContextTask, ContextWeights, Corpus, FilePurpose, FileSignals, SIGNAL_NAMES, file_signals, rank_definitions,
 };
@@ -242,7 +243,8 @@ fn one(measured: &mut Measured, corpus: &Corpus<'_>, signals: &[FileSignals], ca
 /// Whether a function that the case changed is among the ten that are named.
 fn functions(measured: &mut Measured, clone: &Clone, look: &CaseLook<'_>) -> Result<(), String> {
     let named = with_definitions(clone, look, |sources, wanted| {
-        let named = rank_definitions(sources, &ContextTask::new(&look.case.task), look.weights, DEFINITIONS);
+        let named =
+            rank_definitions(sources, &ContextTask::new(&look.case.task), look.weights, DEFINITIONS, &Sequential);
         named.iter().any(|named| wanted.contains(&(named.file, named.symbol)))
     })?;
     if let Some(named) = named {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use proem_engine::workers::Sequential;
 use proem_score::calibrate::Platt;
 use proem_select::context::{
     ContextTask, ContextWeights, Corpus, DEFINITION_SIGNAL_NAMES, DEFINITION_SIGNALS, DefinitionLook, FIRST_LATE,
@@ -125,7 +126,7 @@ fn definitions(
             let look = CaseLook { case, tree: &tree, corpus: &corpus.corpus, signals: &signals, weights };
             let rows = with_definitions(&clone, &look, |sources, wanted| {
                 let row = |look: DefinitionLook| (look.signals, wanted.contains(&(look.file, look.symbol)));
-                definition_looks(sources, &task).into_iter().map(row).collect::<Vec<_>>()
+                definition_looks(sources, &task, &Sequential).into_iter().map(row).collect::<Vec<_>>()
             })?;
             let rows = rows.filter(|rows| rows.iter().any(|(_, is_right)| *is_right));
             choices.extend(rows.map(|rows| ContextChoice { rows }));

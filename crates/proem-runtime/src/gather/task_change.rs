@@ -18,7 +18,7 @@ use crate::{
     Error, Extent,
     gaps::{gap, gap_of},
     gather::GatherOptions,
-    git::{GitProgram, Session, discover, filters},
+    git::{Session, discover, filters},
     process::Deadline,
 };
 
@@ -67,7 +67,7 @@ pub fn task_change(
     options: &GatherOptions,
     gaps: &mut Vec<Gap>,
 ) -> Result<Option<ReadChange>, Error> {
-    let git = GitProgram::find(&options.environment)?.within(options.limits.git);
+    let git = options.git()?;
     let Some(repository) = discover(&git, folder, options.limits.repository_time)? else {
         gaps.push(gap("the change that the task is about", "the folder is in no repository"));
         return Ok(None);

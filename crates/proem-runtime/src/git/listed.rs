@@ -17,6 +17,12 @@ use crate::{
 /// More than the paths of the largest public repositories, in bytes.
 const PATHS: usize = 256 * 1024 * 1024;
 
+/// What the index has below the folder: modes, ids, stages and paths from there.
+pub(crate) const INDEX_ENTRIES: [&str; 3] = ["ls-files", "-s", "-z"];
+
+/// What is neither tracked nor ignored below the folder: paths from there.
+pub(crate) const UNTRACKED_PATHS: [&str; 4] = ["ls-files", "-o", "-z", "--exclude-standard"];
+
 /// What a tracked path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrackedKind {
@@ -35,7 +41,7 @@ pub enum TrackedKind {
 /// Whatever kept git from answering.
 pub fn listed(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Vec<(PathBuf, TrackedKind)>, Error> {
     let session = Session::new(git, folder, Deadline::after(limit), PATHS);
-    let listing = session.ask_whole(&["ls-files", "-z", "--stage"], &[0])?;
+    let listing = session.ask_whole(&INDEX_ENTRIES, &[0])?;
     // A path in conflict is listed once for each side.
     let mut paths = BTreeMap::new();
     for record in listing.stdout.split(|&byte| byte == 0).filter(|record| !record.is_empty()) {
@@ -52,7 +58,7 @@ pub fn listed(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Vec<(P
 /// Whatever kept git from answering.
 pub fn untracked(git: &GitProgram, folder: &Path, limit: Duration) -> Result<usize, Error> {
     let session = Session::new(git, folder, Deadline::after(limit), PATHS);
-    let listing = session.ask_whole(&["ls-files", "-z", "--others", "--exclude-standard"], &[0])?;
+    let listing = session.ask_whole(&UNTRACKED_PATHS, &[0])?;
     Ok(listing.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty()).count())
 }
 

@@ -12,7 +12,7 @@ use crate::{
     Error, Extent,
     gaps::{gap, gap_of},
     git::{
-        GitProgram, Repository, RepositoryKind, Session, SetUp, StatusListing, Upstream,
+        GitProgram, Repository, RepositoryKind, Session, SetUp, StatusListing, UNTRACKED_PATHS, Upstream,
         by_hand::{Errand, by_hand},
         filters, parse_numstat, parse_status,
         state::changes::{LinesByPath, changes, diff_stat},
@@ -87,7 +87,8 @@ fn object_id(line: &[u8]) -> Option<String> {
     (hexadecimal && matches!(id.len(), 40 | 64)).then(|| id.to_owned())
 }
 
-const STATUS: [&str; 8] = [
+/// What changed between HEAD, the index and the work tree, and how far the branch is from its upstream.
+pub(crate) const STATUS: [&str; 8] = [
     "status",
     "--porcelain=v2",
     "-z",
@@ -97,8 +98,6 @@ const STATUS: [&str; 8] = [
     "--ignore-submodules=dirty",
     "--find-renames",
 ];
-
-const UNTRACKED: [&str; 4] = ["ls-files", "-z", "--others", "--exclude-standard"];
 
 const DIFF: [&str; 10] = [
     "diff",
@@ -248,7 +247,7 @@ impl UntrackedPaths {
 }
 
 fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> Result<Option<UntrackedPaths>, Error> {
-    match session.ask(&UNTRACKED, &[0]) {
+    match session.ask(&UNTRACKED_PATHS, &[0]) {
         Ok(answer) => {
             let mut paths: Vec<Vec<u8>> = answer.stdout.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect();
             // What follows the last NUL is empty, or a path that was cut.

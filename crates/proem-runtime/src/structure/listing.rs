@@ -8,9 +8,9 @@ use std::{
 };
 
 use crate::{
-    Error,
+    Error, Extent,
     files::{self, read_beneath},
-    git::{Session, filters},
+    git::{INDEX_ENTRIES, STATUS, Session, StatusKind, UNTRACKED_PATHS, filters, parse_status},
     parallel::joined,
     structure::{SourceGap, StructureLimits},
 };
@@ -119,16 +119,22 @@ pub(super) fn of_work_tree(
     limits: &StructureLimits,
     wanted: &dyn Fn(&[u8]) -> bool,
 ) -> Result<SourceListing, Error> {
+    // For what is in the index no filter runs.
+    let plain = session.without_overrides();
     filters::overrides(session)?;
     let session = &*session;
-    let ask = |args: &[&'static str]| session.ask_whole(args, &[0]).map(|answer| answer.stdout);
-    // Git looks at every file for each of the last two, so they are asked side by side.
-    let (recorded_list, lists) = std::thread::scope(|scope| {
-        let modified = scope.spawn(|| ask(&["ls-files", "-m", "-z"]));
-        let others = scope.spawn(|| ask(&["ls-files", "-o", "--exclude-standard", "-z"]));
-        (ask(&["ls-files", "-s", "-z", "--full-name"]), [modified, others].map(joined))
+    let of = |session: &Session<'_>, args: &[&'static str]| session.ask_whole(args, &[0]).map(|answer| answer.stdout);
+    // Git looks at every file for each of the last two, so they are asked side by side; and in the words in which the
+    // state of a repository is asked for, which may be known.
+    let (recorded_list, status, others) = std::thread::scope(|scope| {
+        let status = scope.spawn(|| of(session, &STATUS));
+        let others = scope.spawn(|| of(session, &UNTRACKED_PATHS));
+        (of(&plain, &INDEX_ENTRIES), joined(status), joined(others))
     });
-    let recorded_list = recorded_list?;
+    let (recorded_list, status, others) = (recorded_list?, parse_status(&status?), others?);
+    if status.extent == Extent::Cut {
+        return Err(Error::GitAnswer { command: "status" });
+    }
     let mut recorded = BTreeMap::new();
     let mut changed: BTreeSet<Vec<u8>> = BTreeSet::new();
     for line in recorded_list.split(|&byte| byte == 0).filter(|l| !l.is_empty()) {
@@ -138,9 +144,9 @@ pub(super) fn of_work_tree(
         }
         recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-files" })?);
     }
-    for listed in lists {
-        changed.extend(listed?.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec));
-    }
+    let is_modified = |kind| matches!(kind, StatusKind::Tracked { unstaged, .. } if unstaged != b'.');
+    changed.extend(status.entries.into_iter().filter(|entry| is_modified(entry.kind)).map(|entry| entry.path));
+    changed.extend(others.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec));
     let mut listing = SourceListing::new(
         recorded
             .into_iter()

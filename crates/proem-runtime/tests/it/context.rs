@@ -1,11 +1,19 @@
 //! What is read of a tree's files, and what is left of it where time is short.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
 
-use proem_runtime::Environment;
-use proem_runtime::context::{ContextLimits, read_folder};
+use proem_runtime::context::{ContextLimits, ContextReader, read_folder};
+use proem_runtime::git::{GitAnswers, discover};
+use proem_runtime::structure::TreeState;
+use proem_runtime::{Environment, gather};
 use tempfile::TempDir;
+
+use crate::fixture::{Fixture, program};
 
 #[test]
 fn what_was_cut_off_by_time_is_read_since() {
@@ -24,4 +32,53 @@ fn what_was_cut_off_by_time_is_read_since() {
     assert_eq!(late.map(|record| record.symbols()[0].name.clone()).as_deref(), Some("fit"));
     assert_eq!(whole.late_record(code, source.as_bytes(), &none), None, "what was read in time stays as it is");
     assert_eq!(cut.late_record(image, b"\x89PNG", &none), None);
+}
+
+/// What git was asked, by the command and its first option behind the settings, which are always the same; with how often.
+fn questions(fixture: &Fixture) -> BTreeMap<String, usize> {
+    let mut asked = BTreeMap::new();
+    for line in fs::read_to_string(fixture.base.join("asked")).unwrap().lines() {
+        let (_, command) = line.split_once("submodule.recurse=false ").unwrap();
+        let question: Vec<&str> = command.split(' ').take(2).collect();
+        *asked.entry(question.join(" ")).or_default() += 1;
+    }
+    fs::remove_file(fixture.base.join("asked")).unwrap();
+    asked
+}
+
+#[test]
+fn one_piece_of_work_asks_git_each_question_once() {
+    let mut fixture = Fixture::of_files(&[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n"), ("c.rs", "fn c() {}\n")]);
+    fixture.write("b.rs", "fn changed() {}\n");
+    fixture.write("d.rs", "fn added() {}\n");
+    fs::remove_file(fixture.repo.join("c.rs")).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let git = program("git", &BTreeMap::from([(OsString::from("PATH"), path)]));
+    let asked = fixture.base.join("asked");
+    fixture.replace_git(&format!("echo \"$*\" >>'{}'\nexec '{}' \"$@\"", asked.display(), git.display()));
+    let read = |answers: [&GitAnswers; 2]| {
+        let mut options = fixture.options();
+        options.answers = Some(answers[0].clone());
+        let facts = gather(&fixture.repo, &options).unwrap();
+        let git = fixture.program().remembering(answers[1]);
+        let repository = discover(&git, &fixture.repo, Duration::from_mins(1)).unwrap().unwrap();
+        let limits = ContextLimits { time: None, ..ContextLimits::default() };
+        let mut reader = ContextReader::open(&git, &repository, None, limits).unwrap();
+        let tree = reader.read(TreeState::WorkTree, &|_, _| ()).unwrap();
+        let files: Vec<_> = tree.files.iter().map(|file| (file.path.clone(), file.changed)).collect();
+        (facts, files)
+    };
+    let apart = read([&GitAnswers::default(), &GitAnswers::default()]);
+    let asked_apart = questions(&fixture);
+    let shared = GitAnswers::default();
+    let together = read([&shared, &shared]);
+    let asked_together = questions(&fixture);
+    assert_eq!(together, apart);
+    let files = [("a.rs", false), ("b.rs", true), ("d.rs", true)].map(|(path, changed)| (path.to_owned(), changed));
+    assert_eq!(together.1, files);
+    for question in
+        ["rev-parse --is-bare-repository", "config --list", "status --porcelain=v2", "ls-files -o", "ls-files -s"]
+    {
+        assert_eq!((asked_apart[question], asked_together[question]), (2, 1), "{question}");
+    }
 }

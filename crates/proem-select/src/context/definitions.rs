@@ -5,6 +5,8 @@
 //! more often; how much each counts was learned ([`ContextWeights::definitions`]). A name or line that the task writes
 //! comes first, and what stands in tests last: tests have the words of every task, and seldom what it is about.
 
+use proem_engine::workers::{self, Workers};
+
 use super::record::FileRecord;
 use super::symbol::{CodeSymbol, LineSpan, SymbolKind};
 use super::task::ContextTask;
@@ -96,20 +98,25 @@ struct WordLook {
 
 /// Every definition of the sources that can be shown, in their order.
 #[must_use]
-pub fn definition_looks(sources: &[DefinitionSource<'_>], task: &ContextTask) -> Vec<DefinitionLook> {
-    let mut looks: Vec<WordLook> = Vec::new();
-    for source in sources {
+pub fn definition_looks(
+    sources: &[DefinitionSource<'_>],
+    task: &ContextTask,
+    workers: &dyn Workers,
+) -> Vec<DefinitionLook> {
+    let of_source = |source: &DefinitionSource<'_>| {
         let lines: Vec<&[u8]> = source.content.split(|&byte| byte == b'\n').collect();
         let symbols = source.record.symbols();
         let tests = test_modules(&symbols, &lines);
         let symbols = symbols.iter().enumerate().filter(|(_, symbol)| counts(symbol));
-        looks.extend(symbols.map(|(at, symbol)| {
+        let look = |(at, symbol): (usize, &CodeSymbol)| {
             let mut found = look(source, at, symbol, &lines, task);
             found.look.is_in_tests =
                 tests.iter().any(|span| span.holds(symbol.lines.first)) || is_marked_test(symbol, &lines);
             found
-        }));
-    }
+        };
+        symbols.map(look).collect::<Vec<_>>()
+    };
+    let mut looks: Vec<WordLook> = workers::map(workers, sources, of_source).into_iter().flatten().collect();
     let all = looks.len();
     let weights: Vec<f32> = (0..task.terms.len())
         .map(|number| {
@@ -148,6 +155,7 @@ pub fn rank_definitions(
     task: &ContextTask,
     weights: &ContextWeights,
     most: usize,
+    workers: &dyn Workers,
 ) -> Vec<RankedDefinition> {
     let mut wants_tests = false;
     for word in TEST_WORDS {
@@ -155,7 +163,7 @@ pub fn rank_definitions(
             wants_tests |= task.terms.binary_search_by_key(&term, |query| query.term).is_ok();
         });
     }
-    let mut ranked: Vec<RankedDefinition> = definition_looks(sources, task)
+    let mut ranked: Vec<RankedDefinition> = definition_looks(sources, task, workers)
         .into_iter()
         .map(|DefinitionLook { file, symbol, signals, is_named, is_in_tests }| {
             let learned: f32 = weights.definitions.iter().zip(&signals).map(|(weight, signal)| weight * signal).sum();
@@ -260,6 +268,8 @@ fn look(
 
 #[cfg(test)]
 mod tests {
+    use proem_engine::workers::Sequential;
+
     use super::*;
     use crate::context::{CommentStyle, LineSpan};
 
@@ -279,7 +289,9 @@ mod tests {
         let first = |task: &str, lines: &[u32]| {
             let source = DefinitionSource { file: 3, probability: 0.5, record: &record, content, lines };
             let weights = ContextWeights::shipped().expect("a test of the weights reads them");
-            rank_definitions(&[source], &ContextTask::new(task), &weights, 10).first().map(|ranked| ranked.symbol)
+            rank_definitions(&[source], &ContextTask::new(task), &weights, 10, &Sequential)
+                .first()
+                .map(|ranked| ranked.symbol)
         };
         assert_eq!(first("headers are parsed wrongly", &[]), Some(0));
         assert_eq!(first("the buffer isn't written", &[]), Some(1));
@@ -310,7 +322,7 @@ mod tests {
         let ranked = |task: &str| -> Vec<usize> {
             let source = DefinitionSource { file: 0, probability: 0.5, record: &record, content, lines: &[] };
             let weights = ContextWeights::shipped().expect("a test of the weights reads them");
-            let ranked = rank_definitions(&[source], &ContextTask::new(task), &weights, 10);
+            let ranked = rank_definitions(&[source], &ContextTask::new(task), &weights, 10, &Sequential);
             ranked.iter().map(|ranked| ranked.symbol).collect()
         };
         let plain = ranked("invalid json is accepted");

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use proem_engine::workers::{Sequential, Workers};
+
 use super::corpus::{Corpus, FilePurpose};
 use super::signals::{BEST, Evidence, FileSignals, OF_SHORT, SIGNALS, Signal};
 use super::task::ContextTask;
@@ -83,7 +85,7 @@ pub struct FileRanking {
 /// The signals of every file, in the corpus' order; empty for a task without words.
 #[must_use]
 pub fn file_signals(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> Vec<FileSignals> {
-    weighed(corpus, task, weights).map_or_else(Vec::new, |weighed| weighed.evidence.signals)
+    weighed(corpus, task, weights, &Sequential).map_or_else(Vec::new, |weighed| weighed.evidence.signals)
 }
 
 /// Evidence with its late signals.
@@ -93,11 +95,16 @@ struct Weighed<'c> {
     best: Vec<(usize, BTreeMap<usize, usize>)>,
 }
 
-fn weighed<'c>(corpus: &'c Corpus<'c>, task: &ContextTask, weights: &ContextWeights) -> Option<Weighed<'c>> {
+fn weighed<'c>(
+    corpus: &'c Corpus<'c>,
+    task: &ContextTask,
+    weights: &ContextWeights,
+    workers: &dyn Workers,
+) -> Option<Weighed<'c>> {
     if task.is_empty() || corpus.files.is_empty() {
         return None;
     }
-    let mut evidence = Evidence::new(corpus, task);
+    let mut evidence = Evidence::new(corpus, task, workers);
     let is_code = |file: usize| corpus.files.get(file).is_some_and(|file| file.used_for == FilePurpose::Code);
     let first: Vec<f32> = evidence.signals.iter().map(|signals| weights.first_score(signals)).collect();
     let best = ordered(&first, is_code, BEST);
@@ -108,8 +115,16 @@ fn weighed<'c>(corpus: &'c Corpus<'c>, task: &ContextTask, weights: &ContextWeig
 
 /// Ranks all files; at most `most` of each use are returned. Foreign files are code that comes last.
 #[must_use]
-pub fn rank(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights, most: usize) -> FileRanking {
-    let Some(Weighed { evidence, best }) = weighed(corpus, task, weights) else { return FileRanking::default() };
+pub fn rank(
+    corpus: &Corpus<'_>,
+    task: &ContextTask,
+    weights: &ContextWeights,
+    most: usize,
+    workers: &dyn Workers,
+) -> FileRanking {
+    let Some(Weighed { evidence, best }) = weighed(corpus, task, weights, workers) else {
+        return FileRanking::default();
+    };
     let is =
         |file: usize, uses: &[FilePurpose]| corpus.files.get(file).is_some_and(|file| uses.contains(&file.used_for));
     let scores: Vec<f32> = evidence.signals.iter().map(|signals| weights.score(signals)).collect();

@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::corpus::{Corpus, FilePurpose, PathWords};
+use proem_engine::workers::{self, Workers};
+
+use super::corpus::{Corpus, CorpusFile, FilePurpose, PathWords};
 use super::place::is_named_by;
 use super::record::FileRecord;
 use super::task::ContextTask;
@@ -254,9 +256,9 @@ fn field_scores(task: &ContextTask, lengths: &[f32], counts: impl Fn(usize, usiz
 }
 
 impl<'c> Evidence<'c> {
-    pub(super) fn new(corpus: &'c Corpus<'c>, task: &ContextTask) -> Self {
+    pub(super) fn new(corpus: &'c Corpus<'c>, task: &ContextTask, workers: &dyn Workers) -> Self {
         let files = corpus.files.len();
-        let paths: Vec<PathWords> = corpus.files.iter().map(|file| PathWords::new(file.path)).collect();
+        let paths = workers::map(workers, &corpus.files, |file| PathWords::new(file.path));
         let mut touched_by: Vec<Vec<u32>> = vec![Vec::new(); files];
         for (commit, touched) in (0_u32..).zip(&corpus.commits) {
             for file in &touched.files {
@@ -267,7 +269,7 @@ impl<'c> Evidence<'c> {
         }
         let signals = vec![[0.0; SIGNALS]; files];
         let mut evidence = Self { corpus, paths, signals, touched_by, similar: Vec::new(), matched: vec![0; files] };
-        evidence.words(task);
+        evidence.words(task, workers);
         evidence.commits(task);
         evidence.habits();
         evidence.places(task);
@@ -288,29 +290,26 @@ impl<'c> Evidence<'c> {
         self.matched.get(file).map_or(0, |bits| bits.count_ones())
     }
 
-    fn words(&mut self, task: &ContextTask) {
+    fn words(&mut self, task: &ContextTask, workers: &dyn Workers) {
         let files = &self.corpus.files;
-        let count = task.terms.len();
         // Each word in each file, file by file.
-        let mut table = vec![TermPlaces::default(); files.len().saturating_mul(count)];
+        let of: Vec<(&CorpusFile<'_>, &PathWords)> = files.iter().zip(&self.paths).collect();
+        let table: Vec<Vec<TermPlaces>> = workers::map(workers, &of, |(file, path)| {
+            task.terms.iter().map(|query| TermPlaces::of(query.term, file.record, path)).collect()
+        });
         let mut defined_lengths: Vec<f32> = Vec::with_capacity(files.len());
         let (mut code, mut prose) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
-        let rows = table.chunks_mut(count.max(1)).zip(&mut self.matched);
-        for ((file, path), (row, matched)) in files.iter().zip(&self.paths).zip(rows) {
+        for (file, (row, matched)) in files.iter().zip(table.iter().zip(&mut self.matched)) {
             let (words, text) = file.record.map_or((0, 0), FileRecord::length);
             code.push(real_count(words));
             prose.push(real_count(text));
             defined_lengths.push(real(file.record.map_or(0, FileRecord::defined)));
-            for ((number, query), slot) in (0_u32..).zip(&task.terms).zip(row) {
-                *slot = TermPlaces::of(query.term, file.record, path);
-                if slot.is_in_text() {
-                    *matched |= 1_u64.checked_shl(number).unwrap_or(0);
-                }
+            for (number, _) in (0_u32..).zip(row).filter(|(_, places)| places.is_in_text()) {
+                *matched |= 1_u64.checked_shl(number).unwrap_or(0);
             }
         }
-        let places = |file: usize, number: usize| {
-            table.get(file.saturating_mul(count).saturating_add(number)).copied().unwrap_or_default()
-        };
+        let places =
+            |file: usize, number: usize| table.get(file).and_then(|row| row.get(number)).copied().unwrap_or_default();
         let at = |file: usize, number: usize| {
             let TermPlaces { code, prose, .. } = places(file, number);
             (f32::from(code), f32::from(prose))

@@ -4,6 +4,7 @@
     reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
 )]
 
+use proem_engine::workers::Sequential;
 use proem_select::context::{
     CommentStyle, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRanking, FileRecord,
     rank, subject_terms,
@@ -84,7 +85,7 @@ proptest! {
     fn a_ranking_is_a_sorted_choice(files in files(), past in past(), task in words(), most in 0_usize..20) {
         let corpus = corpus(&files, &past);
         let weights = ContextWeights::shipped().unwrap();
-        let ranking = rank(&corpus, &ContextTask::new(&task), &weights, most);
+        let ranking = rank(&corpus, &ContextTask::new(&task), &weights, most, &Sequential);
         for (list, uses) in [
             (&ranking.code, &[FilePurpose::Code][..]),
             (&ranking.tests, &[FilePurpose::Test]),
@@ -106,9 +107,9 @@ proptest! {
     fn a_longer_list_begins_like_a_shorter_one(files in files(), past in past(), task in words(), most in 0_usize..9) {
         let corpus = corpus(&files, &past);
         let (task, weights) = (ContextTask::new(&task), ContextWeights::shipped().unwrap());
-        let (short, long) = (rank(&corpus, &task, &weights, most), rank(&corpus, &task, &weights, most + 5));
+        let (short, long) = (rank(&corpus, &task, &weights, most, &Sequential), rank(&corpus, &task, &weights, most + 5, &Sequential));
         prop_assert_eq!(&short.code[..], &long.code[..short.code.len()]);
-        prop_assert_eq!(rank(&corpus, &task, &weights, most), short);
+        prop_assert_eq!(rank(&corpus, &task, &weights, most, &Sequential), short);
     }
 
     /// A file that the task names with its path comes first.
@@ -119,7 +120,7 @@ proptest! {
         let named = code[chosen.index(code.len())];
         let corpus = corpus(&files, &past);
         let task = ContextTask::new(&format!("{words}\n  --> {}:3:1", files[named].path));
-        let ranking = rank(&corpus, &task, &ContextWeights::shipped().unwrap(), 3);
+        let ranking = rank(&corpus, &task, &ContextWeights::shipped().unwrap(), 3, &Sequential);
         prop_assert_eq!(ranking.code[0].file, named);
     }
 }

@@ -19,6 +19,7 @@ use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::{CachingCounter, OpenAi};
+use proem_engine::workers::Sequential;
 use proem_guard::{Guard, InstallationKey, Policy, Untrusted};
 use proem_select::catalogue::Catalogue;
 use proem_select::mode::{Hints, Mode};
@@ -157,6 +158,7 @@ impl Scene {
             screening: Screening { guard: &GUARD, policy },
             mode_examples: None,
             context: self.context.as_ref(),
+            workers: &Sequential,
         };
         assemble(&request, &mut CachingCounter::new(&OpenAi::O200k))
     }

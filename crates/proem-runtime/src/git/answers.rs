@@ -1,0 +1,79 @@
+//! Remembers what git answered, so that one piece of work asks each question once.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{
+    Error, Extent,
+    git::{GitOutput, Session},
+};
+
+/// The most bytes of one answer that is remembered.
+const LONGEST: usize = 64 << 20;
+
+/// What git answered during one piece of work, shared by all that ask for it, in any thread.
+///
+/// Who asks what is being asked already waits for that answer. What changes in a repository meanwhile isn't seen, so
+/// that everything that was read belongs to one moment; memories are made for one answer of Proem's and dropped with it.
+/// Only whole answers are remembered, and no refusal.
+#[derive(Debug, Clone, Default)]
+pub struct GitAnswers(Arc<Mutex<BTreeMap<Question, Slot>>>);
+
+/// What is asked, where, and under which overrides of the configuration.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Question {
+    folder: PathBuf,
+    args: Vec<&'static str>,
+    overrides: Vec<(OsString, OsString)>,
+    attributes: Option<&'static str>,
+}
+
+/// The place of one answer; locked while it is asked for.
+type Slot = Arc<Mutex<Option<Remembered>>>;
+
+#[derive(Debug, Clone)]
+struct Remembered {
+    code: i32,
+    stdout: Vec<u8>,
+}
+
+impl GitAnswers {
+    /// What is remembered of a question of `session`, or what `ask` answers to it now.
+    ///
+    /// # Errors
+    ///
+    /// What `ask` reports.
+    pub(super) fn or_ask(
+        &self,
+        session: &Session<'_>,
+        args: &[&'static str],
+        accepted: &[i32],
+        ask: impl FnOnce() -> Result<GitOutput, Error>,
+    ) -> Result<GitOutput, Error> {
+        let question = Question {
+            // One folder has many names.
+            folder: fs::canonicalize(session.folder).unwrap_or_else(|_| session.folder.to_path_buf()),
+            args: args.to_vec(),
+            overrides: session.overrides.clone(),
+            attributes: session.attributes,
+        };
+        let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(question).or_default().clone();
+        let mut remembered = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Remembered { code, stdout }) = remembered.as_ref()
+            && accepted.contains(code)
+            && stdout.len() <= session.cap
+        {
+            return Ok(GitOutput { code: *code, stdout: stdout.clone(), extent: Extent::Whole });
+        }
+        let answer = ask()?;
+        if answer.extent == Extent::Whole && answer.stdout.len() <= LONGEST {
+            *remembered = Some(Remembered { code: answer.code, stdout: answer.stdout.clone() });
+        }
+        Ok(answer)
+    }
+}
