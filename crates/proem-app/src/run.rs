@@ -1,6 +1,6 @@
 //! Any prompt of the book assembled, sent, read and checked, once or for each line of a file.
 //!
-//! [`setting::Setting`] is what all runs of one call share. It is made from [`options::RunOptions`], begun with the
+//! [`setting::RunSetting`] is what all runs of one call share. It is made from [`options::RunOptions`], begun with the
 //! records, asked as often as there are inputs, and ended.
 
 pub mod agent;

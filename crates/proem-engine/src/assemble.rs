@@ -54,8 +54,9 @@ const DEFAULT_OUTPUT_TOKENS: usize = 4096;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidInput`] with every problem and its path, [`ErrorKind::TrustViolation`],
-/// [`ErrorKind::BudgetTooSmall`] naming what can't shrink, or [`ErrorKind::Render`].
+/// [`InvalidInput`](crate::ErrorKind::InvalidInput) with every problem and its path,
+/// [`TrustViolation`](crate::ErrorKind::TrustViolation), [`BudgetTooSmall`](crate::ErrorKind::BudgetTooSmall) naming what
+/// can't shrink, or [`Render`](crate::ErrorKind::Render).
 pub fn assemble(
     prompt: &Prompt,
     inputs: &Inputs,

@@ -68,7 +68,7 @@ pub enum AnswerForm {
     /// Any text.
     Text,
     /// One JSON value. How the model is held to it is its provider's business
-    /// ([`crate::providers::Answers`]).
+    /// ([`crate::providers::SchemaEnforcement`]).
     Value {
         /// The value's name, description and schema.
         tool: Tool,

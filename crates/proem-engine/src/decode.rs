@@ -64,7 +64,7 @@ pub struct Repair {
 ///
 /// # Errors
 ///
-/// [`Unreadable`] if there is none.
+/// [`DecodeFailure`] if there is none.
 pub fn decode(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
     let body = around::trimmed(text);
     let strict = strict::read(text.get(body.start..body.end).unwrap_or_default());

@@ -1,6 +1,6 @@
 //! JSON whose objects keep the order in which they were written.
 //!
-//! What a prompt is given is read, recorded and replayed as [`Ordered`], so that `each` and `json` in a
+//! What a prompt is given is read, recorded and replayed as [`OrderedJson`], so that `each` and `json` in a
 //! template go through an object as its author wrote it. Whatever is hashed or compared is
 //! [canonical](proem_text::json) instead, where keys are sorted.
 

@@ -120,11 +120,11 @@ pub enum EffectResult {
 /// What should happen next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step<T> {
-    /// These effects, at the same time if possible; then [`What::Performed`].
+    /// These effects, at the same time if possible; then [`EventKind::Performed`].
     Do(Vec<(EffectId, Effect)>),
-    /// A person should answer these; then [`What::Answered`].
+    /// A person should answer these; then [`EventKind::Answered`].
     Ask(Vec<Question>),
-    /// Nothing before `until`; then [`What::Woken`].
+    /// Nothing before `until`; then [`EventKind::Woken`].
     Wait {
         /// When to go on.
         until: Time,

@@ -51,7 +51,7 @@ impl ValueKind {
     }
 }
 
-/// The kind of value that `schema` describes; what can't be told is [`Kind::Unknown`].
+/// The kind of value that `schema` describes; what can't be told is [`ValueKind::Unknown`].
 pub(crate) fn kind(schema: &Json) -> ValueKind {
     if let Some(Json::Array(values)) = schema.get("enum") {
         let scalars = values.iter().all(|value| !value.is_array() && !value.is_object());

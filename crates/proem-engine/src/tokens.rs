@@ -1,6 +1,6 @@
 //! Counting tokens, exactly where a provider publishes its tokeniser.
 //!
-//! [`Counts`] remembers pieces of text that were counted before. Pieces add up exactly when they
+//! [`CachingCounter`] remembers pieces of text that were counted before. Pieces add up exactly when they
 //! are cut where both of OpenAI's pre-tokenisers always cut: after a line break that is followed
 //! by neither white space nor `/` (see [`splits_cleanly`]).
 

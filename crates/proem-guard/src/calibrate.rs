@@ -88,7 +88,7 @@ impl core::error::Error for CalibrationRefusal {}
 ///
 /// # Errors
 ///
-/// [`Refused`] says why not.
+/// [`CalibrationRefusal`] says why not.
 pub fn calibrate(guard: &Guard, benign: &[Scan]) -> Result<Calibration, CalibrationRefusal> {
     if benign.len() < MIN_TEXTS {
         return Err(CalibrationRefusal::TooFew { texts: benign.len() });

@@ -69,7 +69,7 @@ pub struct Neutralisation {
 /// What containment inserted (`\`, `[removed]`) is in no range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceRange {
-    /// Where, in [`Contained::text`].
+    /// Where, in [`ContainedText::text`].
     pub output: Span,
     /// The index of the part, among all parts that were given.
     pub part: usize,

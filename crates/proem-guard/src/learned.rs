@@ -67,7 +67,7 @@ impl<'a> SentenceScorer<'a> {
     ///
     /// # Errors
     ///
-    /// [`ModelError`] for a file that is damaged or of another version.
+    /// [`SentenceScorerError`] for a file that is damaged or of another version.
     pub fn read(bytes: &'a [u8]) -> Result<Self, SentenceScorerError> {
         let (parts, bits, digest) = file::read(bytes)?;
         Ok(Self { parts, bits, digest })
@@ -123,7 +123,7 @@ impl SentenceScorer<'static> {
     ///
     /// # Errors
     ///
-    /// [`ModelError`] if the file inside the program is damaged.
+    /// [`SentenceScorerError`] if the file inside the program is damaged.
     pub fn shipped() -> Result<Self, SentenceScorerError> {
         Self::read(SHIPPED)
     }

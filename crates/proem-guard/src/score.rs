@@ -169,7 +169,7 @@ impl TextScorer {
     ///
     /// # Errors
     ///
-    /// [`StageError`] if the file inside the program is damaged.
+    /// [`TextScorerError`] if the file inside the program is damaged.
     pub fn shipped() -> Result<Self, TextScorerError> {
         Self::read(include_str!("../data/score.json"))
     }
@@ -178,7 +178,7 @@ impl TextScorer {
     ///
     /// # Errors
     ///
-    /// [`StageError`] if a feature is missing or unknown, or something isn't a finite number.
+    /// [`TextScorerError`] if a feature is missing or unknown, or something isn't a finite number.
     pub fn read(text: &str) -> Result<Self, TextScorerError> {
         let file: Value = serde_json::from_str(text).map_err(|_| TextScorerError::new("the file", "is not JSON"))?;
         let number = |value: Option<&Value>, name: &str| {

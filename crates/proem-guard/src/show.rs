@@ -2,7 +2,7 @@
 //!
 //! What is shown can be read back: an escape stands for exactly one character, a backslash of the
 //! text's own is doubled wherever it would look like the start of one, and a remark of ours stands
-//! in brackets `⟨…⟩` that are escaped in the text. A whole [`report`] has nothing in it that a CI
+//! in brackets `⟨…⟩` that are escaped in the text. A whole [`report`](fn@report) has nothing in it that a CI
 //! runner would obey.
 
 mod host;

@@ -1,4 +1,4 @@
-//! A compact form of [`Extracted`], for a cache.
+//! A compact form of [`SourceFacts`], for a cache.
 //!
 //! A version byte, the language's code, flags, and then the fields in order. Numbers are LEB128
 //! (seven bits a byte, least significant first); texts and lists are preceded by their length.
@@ -78,7 +78,7 @@ impl SourceFacts {
     ///
     /// # Errors
     ///
-    /// [`Corrupt`] for anything else.
+    /// [`FactsDecodeError`] for anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FactsDecodeError> {
         let mut from = FactsReader(bytes);
         let extracted = from.extracted().ok_or(FactsDecodeError)?;

@@ -41,7 +41,7 @@ impl Default for SourceLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExtractError {
-    /// It is longer than [`Limits::bytes`].
+    /// It is longer than [`SourceLimits::bytes`].
     TooLarge,
     /// The caller gave up before it was read.
     TimedOut,
@@ -80,7 +80,7 @@ pub(crate) const NODES: u32 = 1024;
 ///
 /// # Errors
 ///
-/// [`Unread`] if it is too long, or if `give_up` said so.
+/// [`ExtractError`] if it is too long, or if `give_up` said so.
 pub fn extract(
     language: SourceLanguage,
     source: &[u8],

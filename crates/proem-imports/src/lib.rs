@@ -1,6 +1,6 @@
 //! Import and call edges of source files, by tree-sitter; of C and C++, what their preprocessor includes.
 //!
-//! - [`extract`](fn@extract) reads one source: what it imports, defines and calls ([`Extracted`]).
+//! - [`extract`](fn@extract) reads one source: what it imports, defines and calls ([`SourceFacts`]).
 //! - [`symbols`](fn@symbols) lists what one source defines, and where ([`Symbol`]).
 //! - [`resolve`](fn@resolve) takes the facts of all files of a repository and the project files of
 //!   its languages ([`Manifests`]), and says which file imports which ([`Resolution`]).

@@ -4,7 +4,7 @@
 //! can enforce or show to the model. It only ever loosens: what the full schema accepts, the
 //! projection accepts too, with two exceptions that strict mode forces. There, a name that the
 //! schema doesn't declare is refused, and null stands for an optional value that is left out;
-//! [`restore`] leaves it out again.
+//! [`restore`](fn@restore) leaves it out again.
 //!
 //! What each provider takes:
 //!

@@ -15,7 +15,7 @@
 //!
 //! - the score's: (1 − e) · (1 − w) · k, with e the model's expected calibration error, w the width of the
 //!   percentile's 95 % interval as a share, and k the share of what usually decides that was known
-//!   ([`Scored::known`]); 0 without a signal of the score;
+//!   ([`RiskScore::known`](crate::score::RiskScore::known)); 0 without a signal of the score;
 //! - the signals': known signals over all measured ones, of the files that count.
 //!
 //! A change without files that count has the score's part alone. Where nothing is known at all there is no

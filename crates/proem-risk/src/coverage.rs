@@ -31,7 +31,7 @@ pub struct Tests {
     /// Their lines, and those inside the file; lines that several files share count for each. Files that
     /// could not be read add nothing, so that it is the least there is.
     pub lines: u32,
-    /// How they were found: of several ways the first in the order of [`Found`].
+    /// How they were found: of several ways the first in the order of [`TestLink`].
     pub found: TestLink,
 }
 

@@ -77,7 +77,7 @@ impl LevelRules {
     }
 }
 
-/// Why something has its level, in the order of weight. Each has words of ours through [`Reason::in_words`].
+/// Why something has its level, in the order of weight. Each has words of ours through [`LevelReason::in_words`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LevelReason {

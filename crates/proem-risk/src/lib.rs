@@ -1,7 +1,7 @@
 //! How risky a change is: bytes and facts in, metrics, a calibrated score and a level out.
 //!
 //! One change walks through it like this: [`history`] is what git said, read by the caller and put
-//! in order by [`history::Builder`]; [`identity`] says who is who; [`path`] what a file is;
+//! in order by [`history::HistoryBuilder`]; [`identity`] says who is who; [`path`] what a file is;
 //! [`change`] is what is assessed, [`tree`] the files around it with their import [`graph`],
 //! [`incident`] what went wrong before, [`coverage`] what tests reach. [`metrics`] turns these into
 //! [`metric::Metric`]s, [`score`] into one probability, and [`assess`](fn@assess::assess) into a

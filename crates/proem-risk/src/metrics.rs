@@ -1,6 +1,6 @@
 //! The metrics, one file each.
 //!
-//! Every metric counts over the past strictly before the change, in the window of [`Facts::window_days`]
+//! Every metric counts over the past strictly before the change, in the window of [`AssessmentFacts::window_days`]
 //! where it has one, and leaves out merges, commits of programs, ignored commits and, where files are
 //! counted together, commits of more than [`WIDE`] files. What can't be measured is unknown, with the
 //! reason as its evidence.

@@ -1,7 +1,7 @@
 //! Finds out what a change is: which files, how many lines, by whom.
 //!
-//! [`parse`] reads what a person asks for, [`resolve`] finds the commits that are meant, and [`change`] reads
-//! the change itself. [`commits_since`] lists commits for many assessments at once, [`drawn`] reads the lines
+//! [`parse`] reads what a person asks for, [`resolve`](fn@resolve) finds the commits that are meant, and [`change`] reads
+//! the change itself. [`commits_since`] lists commits for many assessments at once, [`drawn`](fn@drawn) reads the lines
 //! of past commits that a change is compared with, and [`attributes`] what the base says of its files.
 //!
 //! Commits are compared as trees, without the work tree. Only the change of a work tree reads files of it,

@@ -7,7 +7,7 @@
 //!
 //! Invariants: the result doesn't depend on the order of the files; names are unique and match
 //! `[A-Za-z0-9_-]{1,64}`; an entry that nobody vouched for never takes the name of one that
-//! somebody did; nothing is left out without a [`Problem`]; a definition leaves its `Untrusted`
+//! somebody did; nothing is left out without a [`CatalogueProblem`]; a definition leaves its `Untrusted`
 //! only by [`Capability::approved`], and only if it is approved. What commands, arguments,
 //! environments and headers an MCP configuration holds is never read.
 

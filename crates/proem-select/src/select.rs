@@ -1,7 +1,7 @@
 //! Which capabilities a task needs.
 //!
-//! [`Index`] prepares a catalogue, [`Query`] a task; [`Selector::rank`] gives every entry a
-//! probability with its evidence, and [`choose`] applies modes, caps and thresholds. A ranking may
+//! [`CatalogueIndex`] prepares a catalogue, [`Query`] a task; [`Selector::rank`] gives every entry a
+//! probability with its evidence, and [`choose`](fn@choose) applies modes, caps and thresholds. A ranking may
 //! abstain: nothing fits. Where vectors are missing or of no use, words alone decide, by weights
 //! of their own, and the ranking says so.
 //!

@@ -2,7 +2,7 @@
 //!
 //! A text has one of three ends: it goes on, some of it goes on, or it stays out and a person may look at it. Which,
 //! says the guard's table of verdicts, under the name that the text has as a source, such as `jira/comment`. What the
-//! system itself says (kind, status, priority, transitions) is no text and goes on by [`super::classify`] whatever the
+//! system itself says (kind, status, priority, transitions) is no text and goes on by [`classify`](fn@super::classify) whatever the
 //! texts say.
 //!
 //! Invariants: what passes holds no formatting (see `formatting`) and was looked at as it passes; what is out

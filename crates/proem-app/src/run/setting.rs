@@ -205,7 +205,7 @@ impl RunSetting {
     ///
     /// # Errors
     ///
-    /// Those of [`Setting::prepare`], and if the model can't be asked for that.
+    /// Those of [`RunSetting::prepare`], and if the model can't be asked for that.
     pub fn request(&self, inputs: &OrderedJson) -> Result<Noted<Json>, Error> {
         let prepared = self.prepare(inputs)?;
         let endpoint = &self.access.asked.endpoint;

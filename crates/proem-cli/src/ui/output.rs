@@ -1,7 +1,7 @@
 //! What reaches a screen, a pipe or a log of a text.
 //!
 //! Everything that is printed goes through here once, as a whole, so that no command can forget it:
-//! - a loaded secret is printed nowhere, in no form that [`Finder`] knows;
+//! - a loaded secret is printed nowhere, in no form that [`SecretFinder`] knows;
 //! - a credential that is told by its shape is on no terminal and not on standard error, but stays in
 //!   what was asked for on a pipe or as JSON;
 //! - a CI runner obeys no text in a report ([`show::report`]).

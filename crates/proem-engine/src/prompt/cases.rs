@@ -1,7 +1,7 @@
 //! The case file of a prompt: inputs, what the request must look like, and what an answer should be.
 //!
 //! It is YAML beside the prompt, named by `proem.cases`. Reading it makes no request: `proem book test`
-//! assembles each case's inputs and holds the result against [`Expect`]; a `kind` names the agent whose
+//! assembles each case's inputs and holds the result against [`RequestExpectation`] or [`AnswerExpectation`]; a `kind` names the agent whose
 //! rules make the inputs from [`Case::given`].
 
 mod read;

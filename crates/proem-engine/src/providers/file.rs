@@ -22,7 +22,7 @@ impl Providers {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidFile`] with the key and line of every problem.
+    /// [`InvalidFile`](crate::ErrorKind::InvalidFile) with the key and line of every problem.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let file: ProvidersToml = toml::from_str(text).map_err(|error| {
             let problem = problem(error.message().trim_end().to_owned(), error.span().unwrap_or_default());

@@ -2,7 +2,7 @@
 //!
 //! Invariants: a value is never made up — it is the model's and meets the contract, or it is the
 //! prompt's own fallback and says so; a refusal, an answer that was cut off and a call that failed
-//! are not asked again; no more is asked than [`Limits`] allow, by the most that each attempt can
+//! are not asked again; no more is asked than [`ExchangeLimits`] allow, by the most that each attempt can
 //! take, the first one included.
 
 mod answer;
@@ -128,7 +128,7 @@ impl Outcome {
 pub enum ExchangeEnd {
     /// The model's value, which meets the contract, under the request's label.
     Answered {
-        /// It; [`Owed`] says what it looks like.
+        /// It; [`AnswerRequirement`] says what it looks like.
         #[serde(with = "outside_json")]
         value: Untrusted<Json>,
     },

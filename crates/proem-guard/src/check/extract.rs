@@ -1,7 +1,7 @@
 //! The addresses, hosts and web addresses that a reader of a text could follow, and the amounts and
 //! numbers in it.
 //!
-//! Generous on purpose: it finds too much rather than too little, and [`super::Kind`]'s canonical
+//! Generous on purpose: it finds too much rather than too little, and [`FieldRole`](super::FieldRole)'s canonical
 //! forms decide strictly what each find is worth. Linear: what was read isn't read again, and what
 //! is looked at ahead has a bound.
 

@@ -30,7 +30,7 @@ impl InstallationKey {
 
     /// HMAC-SHA256 of `text` for one `purpose`: keys and seals that only this installation can make.
     ///
-    /// Purposes are apart from each other, from [`Key::id`] and from the ids of delimiters: what is
+    /// Purposes are apart from each other, from [`InstallationKey::id`] and from the ids of delimiters: what is
     /// hashed begins with `proem seal`, a zero byte, and the purpose's length in eight bytes.
     #[must_use]
     pub fn seal(&self, purpose: &str, text: &[u8]) -> [u8; 32] {

@@ -125,8 +125,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<(ScorerWeights<'_>, u32, [u8; 32]), S
 ///
 /// # Errors
 ///
-/// [`ModelErrorKind::Size`] if the number of weights is no power of two from 2⁸ to 2¹⁹, and
-/// [`ModelErrorKind::Content`] if slope or bias can't be.
+/// [`SentenceScorerErrorKind::Size`] if the number of weights is no power of two from 2⁸ to 2¹⁹, and
+/// [`SentenceScorerErrorKind::Content`] if slope or bias can't be.
 pub fn pack(parts: &ScorerWeights<'_>) -> Result<Vec<u8>, SentenceScorerError> {
     let bits = parts.weights.len().checked_ilog2().unwrap_or_default();
     let mut file = Vec::with_capacity(parts.weights.len().saturating_add(HEADER_BYTES));

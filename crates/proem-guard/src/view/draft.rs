@@ -36,7 +36,7 @@ impl ReadingSource<'_> {
     }
 }
 
-/// A reading of a [`Source`].
+/// A reading of a [`ReadingSource`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DerivedReading {
     /// The map leads to the source's text.
@@ -59,7 +59,7 @@ pub(super) struct ReadingDraft<'a> {
 struct Replacement {
     /// In the source.
     place: Span,
-    /// What stands for it, in [`Draft::written`].
+    /// What stands for it, in [`ReadingDraft::written`].
     text: Span,
 }
 

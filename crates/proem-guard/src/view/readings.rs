@@ -46,14 +46,14 @@ pub struct Readings {
 
 /// Reads a text in every way known here.
 ///
-/// A step that changes only some places of a long text ([`Step::Skeleton`], [`Step::Percent`] …)
+/// A step that changes only some places of a long text ([`ReadingStep::Skeleton`], [`ReadingStep::Percent`] …)
 /// gives these places with a few hundred bytes around each, an empty line between two of them.
-/// What was hidden as a whole ([`Step::Base64`], [`Step::Comment`] …) stands alone, all of a kind
+/// What was hidden as a whole ([`ReadingStep::Base64`], [`ReadingStep::Comment`] …) stands alone, all of a kind
 /// in one reading, an empty line between two. Readings other than the clean view are cleaned too.
 ///
 /// Not seen: encodings with a key, a picture or a table of their own, base64 cut by spaces, fewer
 /// than 12 bytes of base64 or 8 of hexadecimal digits, and what a style sheet hides by class. What
-/// a limit stops is told in [`Readings::undecoded`], but for guesses ([`Step::Leet`] …) about what
+/// a limit stops is told in [`Readings::undecoded`], but for guesses ([`ReadingStep::Leet`] …) about what
 /// was decoded as deep as is allowed.
 #[must_use]
 pub fn readings(text: &str, limits: &DecodingLimits) -> Readings {

@@ -40,7 +40,7 @@ pub struct CommitListing {
 ///
 /// # Errors
 ///
-/// What [`super::resolve`] reports of a revision; what git refuses.
+/// What [`resolve`](fn@super::resolve) reports of a revision; what git refuses.
 pub fn commits_since(
     git: &GitProgram,
     repository: &Repository,

@@ -91,7 +91,7 @@ pub fn rarity(with: usize, all: usize) -> f32 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SelectionWeights {
-    /// A weight for each of [`FEATURE_NAMES`].
+    /// A weight for each of [`FEATURE_NAMES`](super::kinds::FEATURE_NAMES).
     pub weights: [f32; FEATURES],
     /// From a candidate's sum, and its logarithm of the share among all candidates, to log-odds.
     pub slope: [f32; 2],

@@ -19,7 +19,7 @@ pub(crate) trait Write: Send + 'static {
     /// With whom it shares its transaction.
     const COMPANY: Company = Company::Any;
 
-    /// Whose store it can be written to; [`Origin::Foreign`] is anybody's.
+    /// Whose store it can be written to; [`StoreCreator::Foreign`] is anybody's.
     const ORIGIN: StoreCreator = StoreCreator::Own;
 
     /// Writes it. This may happen twice: what fails in company is tried again alone.

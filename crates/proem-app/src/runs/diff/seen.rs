@@ -29,7 +29,7 @@ pub fn prompt(call: &CallRow) -> String {
     format!("{}/{}", call.prompt.agent, call.prompt.name)
 }
 
-/// What [`Seen`] borrows of a call.
+/// What [`RunCall`] borrows of a call.
 #[derive(Debug)]
 pub struct CallTexts<'d> {
     sections: Vec<CacheSection<'d>>,

@@ -1,7 +1,7 @@
 //! What a model is told of an answer that broke its contract.
 //!
 //! The rule, the place and what is expected there are ours and trusted; what stood there is the
-//! model's own and goes back contained, cut to [`Problem::MAX_FOUND_BYTES`].
+//! model's own and goes back contained, cut to [`crate::contract::Problem::MAX_FOUND_BYTES`].
 
 use proem_guard::{ContainmentPart, InstallationKey, Tag, Untrusted, contain};
 
