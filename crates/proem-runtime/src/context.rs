@@ -8,6 +8,7 @@
 
 mod ignored;
 mod kept;
+mod on_disk;
 mod record;
 
 use std::collections::BTreeMap;
@@ -21,11 +22,12 @@ use proem_risk::path::{GitAttributes, PathRules, RepoPath, role_of};
 use proem_select::context::{Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRecord, MOST_TOUCHED, subject_terms};
 
 use self::kept::KeptRecords;
+use self::on_disk::from_disk;
 use self::record::use_of;
 use crate::Error;
 use crate::files::{self, FileContent, read_beneath};
 use crate::folder::{self, EntryKind};
-use crate::git::{GitProgram, Repository, RepositoryKind, Session};
+use crate::git::{GitProgram, Repository, Session};
 use crate::history::{HistoryWanted, history};
 use crate::parallel::{joined, map_on_all};
 use crate::process::Deadline;
@@ -143,10 +145,7 @@ impl ContextReader {
         let limits = self.structure_limits();
         let deadline = Deadline::after(self.git.limits().history);
         let mut session = Session::new(&self.git, self.repository.folder(), deadline, limits.listing);
-        let root = match &self.repository.place {
-            RepositoryKind::WorkTree(root) => Some(root.as_path()),
-            RepositoryKind::Bare => None,
-        };
+        let root = self.repository.root();
         let at = match (at, root) {
             (TreeState::WorkTree | TreeState::Index, None) => TreeState::Commit("HEAD"),
             (at, _) => at,
@@ -192,12 +191,22 @@ impl ContextReader {
         let session = Session::new(&self.git, self.repository.folder(), Deadline::after(limits.time), usize::MAX);
         let mut found = BTreeMap::new();
         let mut jobs = Vec::new();
-        for (number, place) in places.iter().enumerate() {
-            match tree.files.get(*place).map(|file| &file.content) {
-                Some(ListedContent::Bytes(bytes)) => drop(found.insert(*place, bytes.clone())),
-                Some(content @ ListedContent::Blob(_)) => jobs.push(job(number, Want::Manifest, content)),
-                Some(ListedContent::Unread(_)) | None => {}
+        // Most of a work tree is what git has, and nearer.
+        let on_disk = map_on_all(places, |place| {
+            let (file, root) = tree.files.get(*place).zip(self.repository.root())?;
+            let ListedContent::Blob(id) = &file.content else { return None };
+            from_disk(root, &file.raw_path, id, limits.source.bytes)
+        });
+        for (number, (place, on_disk)) in places.iter().zip(on_disk).enumerate() {
+            match (tree.files.get(*place).map(|file| &file.content), on_disk) {
+                (_, Some(bytes)) => drop(found.insert(*place, bytes)),
+                (Some(ListedContent::Bytes(bytes)), _) => drop(found.insert(*place, bytes.clone())),
+                (Some(content @ ListedContent::Blob(_)), _) => jobs.push(job(number, Want::Manifest, content)),
+                (Some(ListedContent::Unread(_)) | None, _) => {}
             }
+        }
+        if jobs.is_empty() {
+            return Ok(found);
         }
         let bounds = ReadingBounds { limits: &limits, until: end_of(Some(limits.time)) };
         for finished in read_contents(&session, jobs, bounds, &|_, _| ())? {
@@ -243,18 +252,20 @@ impl ContextReader {
         progress: &dyn Fn(usize, usize),
     ) -> Result<(), Error> {
         let mut missing: BTreeMap<StructureCacheKey, Vec<usize>> = BTreeMap::new();
-        for (place, file) in tree.files.iter_mut().enumerate() {
-            let Some(want) = RecordWant::of_path(&file.raw_path).filter(|_| file.used_for != FilePurpose::Foreign)
-            else {
-                continue;
-            };
+        let looked_up = map_on_all(&tree.files, |file| {
+            let want = RecordWant::of_path(&file.raw_path).filter(|_| file.used_for != FilePurpose::Foreign)?;
             if matches!(file.content, ListedContent::Unread(_)) {
-                continue;
+                return None;
             }
             let key = StructureCacheKey::new(Want::Record(want), &file.content, None);
-            match kept.get(&key) {
-                Some(record) => file.record = Some(record),
-                None => missing.entry(key).or_default().push(place),
+            let found = kept.find(&key);
+            Some((key, found))
+        });
+        for ((place, file), looked_up) in tree.files.iter_mut().enumerate().zip(looked_up) {
+            match looked_up {
+                Some((_, Some(found))) => file.record = Some(kept.take_up(found)),
+                Some((key, None)) => missing.entry(key).or_default().push(place),
+                None => {}
             }
         }
         let mut first: Vec<(usize, Vec<usize>)> =
@@ -404,13 +415,16 @@ impl ContextTree {
         let Some((history, tip)) = past else { return corpus };
         let past = history.past(tip);
         let mut places: BTreeMap<u32, u32> = BTreeMap::new();
-        for (place, file) in (0_u32..).zip(&self.files) {
-            if let Some(id) = past.file(&RepoPath::new(file.raw_path.clone())) {
+        let known = map_on_all(&self.files, |file| past.file(&RepoPath::new(file.raw_path.clone())));
+        for (place, id) in (0_u32..).zip(known) {
+            if let Some(id) = id {
                 places.insert(id.0, place);
             }
         }
         let most = usize::try_from(MOST_COMMITS).unwrap_or(usize::MAX);
-        for (index, _) in past.commits().take(most) {
+        let commits: Vec<CommitIndex> = past.commits().take(most).map(|(index, _)| index).collect();
+        let subjects = map_on_all(&commits, |index| subject_terms(history.subject(*index)));
+        for (index, terms) in commits.into_iter().zip(subjects) {
             let touches = history.touches(index);
             follow_moves(history, touches, &mut places);
             if touches.len() > MOST_TOUCHED {
@@ -420,7 +434,7 @@ impl ContextTree {
             files.sort_unstable();
             files.dedup();
             if !files.is_empty() {
-                corpus.corpus.commits.push(CorpusCommit { terms: subject_terms(history.subject(index)), files });
+                corpus.corpus.commits.push(CorpusCommit { terms, files });
                 corpus.ids.push(index);
             }
         }

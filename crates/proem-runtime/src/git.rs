@@ -380,6 +380,14 @@ impl Repository {
         }
     }
 
+    /// The root of its work tree, if it has one.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        match &self.place {
+            RepositoryKind::WorkTree(root) => Some(root),
+            RepositoryKind::Bare => None,
+        }
+    }
+
     /// What Proem wrote into its work tree.
     pub(crate) fn set_up(&self) -> SetUp<'_> {
         SetUp::new(self.folder(), &self.set_up)

@@ -38,6 +38,14 @@ pub(super) struct KeptRecords {
     changed: bool,
 }
 
+/// A record that is there.
+#[derive(Debug)]
+pub(super) struct FoundRecord {
+    record: FileRecord,
+    /// Its place in what an earlier run kept.
+    kept_at: Option<usize>,
+}
+
 impl KeptRecords {
     /// Opens what is kept in `folder`; without one it holds what this run reads. What can't be read is made anew.
     pub(super) fn open(folder: Option<&Path>) -> Self {
@@ -52,16 +60,22 @@ impl KeptRecords {
         }
     }
 
-    pub(super) fn get(&mut self, key: &StructureCacheKey) -> Option<FileRecord> {
+    /// What there is of a content.
+    pub(super) fn find(&self, key: &StructureCacheKey) -> Option<FoundRecord> {
         let key = key.as_bytes();
         if let Some(record) = self.new.get(key) {
-            return Some(record.clone());
+            return Some(FoundRecord { record: record.clone(), kept_at: None });
         }
         let at = self.places.binary_search_by(|place| self.key(place).cmp(key)).ok()?;
         let range = self.places.get(at)?.value.clone();
         let record = FileRecord::from_bytes(SharedSlice::within(&self.bytes, range)?)?;
-        self.used.insert(at);
-        Some(record)
+        Some(FoundRecord { record, kept_at: Some(at) })
+    }
+
+    /// The record, of which this run has use.
+    pub(super) fn take_up(&mut self, found: FoundRecord) -> FileRecord {
+        self.used.extend(found.kept_at);
+        found.record
     }
 
     pub(super) fn put(&mut self, key: &StructureCacheKey, record: &FileRecord) {

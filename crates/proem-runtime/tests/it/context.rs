@@ -82,3 +82,27 @@ fn one_piece_of_work_asks_git_each_question_once() {
         assert_eq!((asked_apart[question], asked_together[question]), (2, 1), "{question}");
     }
 }
+
+#[test]
+fn contents_are_those_that_git_has_whatever_lies_in_the_work_tree() {
+    for fixture in [Fixture::unborn(), Fixture::unborn_sha256()] {
+        fixture.write(".gitattributes", "windows.rs text eol=crlf\n");
+        for name in ["same.rs", "windows.rs", "edited.rs"] {
+            fixture.write(name, "fn a() {}\nfn b() {}\n");
+        }
+        fixture.commit("first");
+        fs::remove_file(fixture.repo.join("windows.rs")).unwrap();
+        fixture.git(&["checkout", "-q", "--", "windows.rs"]);
+        assert!(fs::read_to_string(fixture.repo.join("windows.rs")).unwrap().contains("\r\n"));
+        let (git, repository) = (fixture.program(), fixture.repository());
+        let limits = ContextLimits { time: None, ..ContextLimits::default() };
+        let mut reader = ContextReader::open(&git, &repository, None, limits).unwrap();
+        let tree = reader.read(TreeState::WorkTree, &|_, _| ()).unwrap();
+        // What changes behind the listing is not what was listed.
+        fixture.write("edited.rs", "fn edited() {}\n");
+        let places: Vec<usize> = (0..tree.files.len()).filter(|at| tree.files[*at].path.ends_with(".rs")).collect();
+        let contents = reader.contents(&tree, &places).unwrap();
+        assert_eq!(contents.len(), 3);
+        assert!(contents.values().all(|content| content == b"fn a() {}\nfn b() {}\n"), "{contents:?}");
+    }
+}
