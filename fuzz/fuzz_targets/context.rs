@@ -4,6 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use proem_engine::workers::Sequential;
 use proem_runtime::context::IgnorePatterns;
 use proem_select::context::{
     CommentStyle, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRecord, MOST_TERMS,
@@ -37,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
     for place in &task.places {
         assert!(paths.into_iter().all(|path| !is_named_by(path, place) || place.path.contains('.')));
     }
-    let ranking = rank(&corpus, &task, &ContextWeights::shipped().unwrap(), 10);
+    let ranking = rank(&corpus, &task, &ContextWeights::shipped().unwrap(), 10, &Sequential);
     let ranked = ranking.code.iter().chain(&ranking.tests).chain(&ranking.documents);
     let ranked: Vec<_> = ranked.collect();
     assert!(ranked.iter().all(|file| file.score.is_finite() && (0.0..=1.0).contains(&file.probability)));
