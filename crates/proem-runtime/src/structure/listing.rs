@@ -124,17 +124,13 @@ pub(super) fn of_work_tree(
     filters::overrides(session)?;
     let session = &*session;
     let of = |session: &Session<'_>, args: &[&'static str]| session.ask_whole(args, &[0]).map(|answer| answer.stdout);
-    // Git looks at every file for each of the last two, so they are asked side by side; and in the words in which the
-    // state of a repository is asked for, which may be known.
-    let (recorded_list, status, others) = std::thread::scope(|scope| {
-        let status = scope.spawn(|| of(session, &STATUS));
+    // Git looks at every file for each of the last two, so they are asked side by side.
+    let (recorded_list, modified, others) = std::thread::scope(|scope| {
+        let modified = scope.spawn(|| modified(session));
         let others = scope.spawn(|| of(session, &UNTRACKED_PATHS));
-        (of(&plain, &INDEX_ENTRIES), joined(status), joined(others))
+        (of(&plain, &INDEX_ENTRIES), joined(modified), joined(others))
     });
-    let (recorded_list, status, others) = (recorded_list?, parse_status(&status?), others?);
-    if status.extent == Extent::Cut {
-        return Err(Error::GitAnswer { command: "status" });
-    }
+    let (recorded_list, modified, others) = (recorded_list?, modified?, others?);
     let mut recorded = BTreeMap::new();
     let mut changed: BTreeSet<Vec<u8>> = BTreeSet::new();
     for line in recorded_list.split(|&byte| byte == 0).filter(|l| !l.is_empty()) {
@@ -144,9 +140,8 @@ pub(super) fn of_work_tree(
         }
         recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-files" })?);
     }
-    let is_modified = |kind| matches!(kind, StatusKind::Tracked { unstaged, .. } if unstaged != b'.');
-    changed.extend(status.entries.into_iter().filter(|entry| is_modified(entry.kind)).map(|entry| entry.path));
-    changed.extend(others.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec));
+    changed.extend(modified);
+    changed.extend(paths(&others));
     let mut listing = SourceListing::new(
         recorded
             .into_iter()
@@ -161,6 +156,27 @@ pub(super) fn of_work_tree(
     }
     listing.entries.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(listing)
+}
+
+/// The paths of the index that are not in the work tree as they are there.
+fn modified(session: &Session<'_>) -> Result<Vec<Vec<u8>>, Error> {
+    // In the words in which the state of a repository is asked for, which may be known.
+    match session.ask_whole(&STATUS, &[0]).map(|answer| parse_status(&answer.stdout)) {
+        Ok(status) if status.extent == Extent::Whole => {
+            let is_modified = |kind| matches!(kind, StatusKind::Tracked { unstaged, .. } if unstaged != b'.');
+            Ok(status.entries.into_iter().filter(|entry| is_modified(entry.kind)).map(|entry| entry.path).collect())
+        }
+        // What is asked here needs no commit, and that may be what git misses.
+        Ok(_) | Err(Error::GitFailed { .. }) => {
+            Ok(paths(&session.ask_whole(&["ls-files", "-m", "-z"], &[0])?.stdout).collect())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Paths that a zero byte follows each.
+fn paths(listed: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    listed.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec)
 }
 
 /// The content of a file in the work tree, of at most `longest` bytes; `None` if there is none, or something else.

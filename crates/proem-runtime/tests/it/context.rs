@@ -106,3 +106,17 @@ fn contents_are_those_that_git_has_whatever_lies_in_the_work_tree() {
         assert!(contents.values().all(|content| content == b"fn a() {}\nfn b() {}\n"), "{contents:?}");
     }
 }
+
+#[test]
+fn a_work_tree_is_read_without_its_commit() {
+    let fixture = Fixture::of_files(&[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
+    fixture.write("b.rs", "fn changed() {}\n");
+    fixture.write(".git/refs/heads/main", "1234567890123456789012345678901234567890\n");
+    assert!(!fixture.try_git(&["status"]).status.success());
+    let (git, repository) = (fixture.program(), fixture.repository());
+    let limits = ContextLimits { time: None, ..ContextLimits::default() };
+    let mut reader = ContextReader::open(&git, &repository, None, limits).unwrap();
+    let tree = reader.read(TreeState::WorkTree, &|_, _| ()).unwrap();
+    let files: Vec<_> = tree.files.iter().map(|file| (file.path.as_str(), file.changed)).collect();
+    assert_eq!(files, [("a.rs", false), ("b.rs", true)]);
+}
