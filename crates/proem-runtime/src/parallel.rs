@@ -1,10 +1,12 @@
-//! The processors of this machine, lent to what only computes.
+//! The processors of this machine, lent to what only computes, and the time that they take.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
 
 use proem_engine::workers::{self, Workers};
+use rustix::time::{ClockId, clock_gettime};
 
 /// All processors of this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,6 +39,12 @@ pub fn map_on_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) 
     workers::map(&AllProcessors, items, work)
 }
 
+/// The time of the processor that this thread has taken.
+pub(crate) fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
 /// What a thread answers. What panics there panics here.
 pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -53,6 +61,13 @@ mod tests {
             let doubled: Vec<usize> = items.iter().map(|item| item * 2).collect();
             assert_eq!(map_on_all(&items, |item| item * 2), doubled, "{count}");
         }
+    }
+
+    #[test]
+    fn waiting_takes_no_time_of_the_processor() {
+        let before = thread_time();
+        thread::sleep(Duration::from_millis(100));
+        assert!(thread_time().saturating_sub(before) < Duration::from_millis(50));
     }
 
     #[test]

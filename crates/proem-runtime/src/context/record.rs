@@ -6,8 +6,7 @@ use proem_imports::{SourceLanguage, SourceLimits, extract, symbols};
 use proem_risk::path::FileRole;
 use proem_select::context::{CodeSymbol, CommentStyle, FilePurpose, FileRecord, LineSpan, SymbolKind, import_terms};
 
-use rustix::time::{ClockId, clock_gettime};
-
+use crate::parallel::thread_time;
 use crate::structure::without_parser;
 
 /// How a file is read.
@@ -118,17 +117,11 @@ pub(super) fn use_of(role: FileRole, path: &[u8]) -> FilePurpose {
     }
 }
 
-/// The time of the processor that this thread has taken. A record is kept, so that a machine that is busy for once must not
-/// leave a source without its definitions for good.
-fn spent() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
-}
-
-/// The record of a source. What can't be parsed in time has its words, and no definitions.
+/// The record of a source. What can't be parsed in time has its words, and no definitions. The time is the processor's: a
+/// record is kept, so that a machine that is busy for once must not leave a source without its definitions for good.
 pub(crate) fn of_source(want: RecordWant, source: &[u8], parse_time: Duration) -> FileRecord {
-    let end = spent().saturating_add(parse_time);
-    let mut give_up = || spent() >= end;
+    let end = thread_time().saturating_add(parse_time);
+    let mut give_up = || thread_time() >= end;
     let limits = SourceLimits { bytes: usize::MAX, ..SourceLimits::default() };
     // What is not text has no words that anybody looks for.
     if source.iter().take(8000).any(|&byte| byte == 0) {
@@ -175,10 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_takes_no_time_of_the_processor() {
-        let before = spent();
-        std::thread::sleep(Duration::from_millis(100));
-        assert!(spent().saturating_sub(before) < Duration::from_millis(50));
+    fn what_has_no_time_to_be_parsed_has_no_definitions() {
         let source = b"fn a() {}\n".repeat(10_000);
         let rust = RecordWant::Parsed(SourceLanguage::Rust);
         assert!(of_source(rust, &source, Duration::ZERO).symbols().is_empty());

@@ -19,6 +19,7 @@ use crate::{
     Error,
     context::of_source,
     git::Session,
+    parallel::thread_time,
     structure::{
         SourceGap, SourceResult, StructureLimits,
         batch::{Object, ObjectCutter},
@@ -229,12 +230,12 @@ fn parse<'a>(bounds: ReadingBounds<'_>, waiting: &Mutex<Receiver<FetchedJob<'a>>
 
 fn facts(language: SourceLanguage, bytes: &[u8], bounds: ReadingBounds<'_>) -> Result<ContentReading, SourceGap> {
     let ReadingBounds { limits, until } = bounds;
-    let now = Instant::now();
-    let end = now.checked_add(limits.parse_time).unwrap_or(until);
-    let mut give_up = || Instant::now() >= end.min(until);
+    // The processor's time: whether a source is too slow must not depend on what else the machine does.
+    let end = thread_time().saturating_add(limits.parse_time);
+    let mut give_up = || thread_time() >= end || Instant::now() >= until;
     extract(language, bytes, &limits.source, &mut give_up).map(ContentReading::Facts).map_err(|unread| match unread {
         proem_imports::ExtractError::TooLarge => SourceGap::TooLarge,
-        proem_imports::ExtractError::TimedOut if end < until => SourceGap::TimedOut,
+        proem_imports::ExtractError::TimedOut if thread_time() >= end => SourceGap::TimedOut,
         proem_imports::ExtractError::TimedOut => SourceGap::NotReached,
         _ => SourceGap::NoParser,
     })
