@@ -18,9 +18,9 @@ const LONGEST: usize = 64 << 20;
 
 /// What git answered during one piece of work, shared by all that ask for it, in any thread.
 ///
-/// Who asks what is being asked already waits for that answer. What changes in a repository meanwhile isn't seen, so
-/// that everything that was read belongs to one moment; memories are made for one answer of Proem's and dropped with it.
-/// Only whole answers are remembered, and no refusal.
+/// Who asks what is being asked already waits for that answer, as long as the one that asks may wait. What changes in a
+/// repository meanwhile isn't seen, so that everything that was read belongs to one moment; memories are made for one
+/// answer of Proem's and dropped with it. Only whole answers are remembered, and no refusal.
 #[derive(Debug, Clone, Default)]
 pub struct GitAnswers(Arc<Mutex<BTreeMap<Question, Slot>>>);
 
