@@ -1,8 +1,8 @@
 //! What a whole sweep of actions to the outbox takes, beside the syncs that it needs and nothing else.
 //!
-//! A sweep writes each action's intent with its exact bytes, the file, and what became of it. The loop beside it does
-//! on the same disk what of that has to reach the disk: a page added to a log and synced, a file written, synced,
-//! linked and its folder synced, another page added and synced.
+//! A sweep writes what became of an action with the next one's intent and exact bytes, and then the file. The loop
+//! beside it does on the same disk what of that has to reach the disk: two pages added to a log and synced, a file
+//! written, synced, linked and its folder synced.
 //!
 //! What an agent wrote is held for five minutes at least, which the bench waits for. `cargo bench -p proem-app --bench sweep`
 #![expect(
@@ -151,10 +151,10 @@ fn syncs(base: &Path, count: usize) -> Duration {
     let folder = base.join("plain");
     fs::create_dir(&folder).unwrap();
     let mut log = OpenOptions::new().create(true).append(true).open(base.join("plain.log")).unwrap();
-    let page = [7; PAGE];
+    let pages = [7; 2 * PAGE];
     let begun = Instant::now();
     for number in 0..count {
-        log.write_all(&page).unwrap();
+        log.write_all(&pages).unwrap();
         log.sync_data().unwrap();
         let (beside, name) = (folder.join(format!(".{number}")), folder.join(format!("{number}.eml")));
         let mut file = File::create(&beside).unwrap();
@@ -163,8 +163,8 @@ fn syncs(base: &Path, count: usize) -> Duration {
         fs::hard_link(&beside, &name).unwrap();
         fs::remove_file(&beside).unwrap();
         File::open(&folder).unwrap().sync_all().unwrap();
-        log.write_all(&page).unwrap();
-        log.sync_data().unwrap();
     }
+    log.write_all(&pages).unwrap();
+    log.sync_data().unwrap();
     begun.elapsed()
 }

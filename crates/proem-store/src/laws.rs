@@ -19,8 +19,8 @@ pub use self::course::{ActionMove, actions_keep_their_course, broken_courses};
 pub use self::effects::{
     a_decision_is_written_with_what_follows, a_person_stands_between_two_take_ups, a_quarantine_is_reviewed_once,
     a_refused_transition_leaves_no_trace, a_stale_epoch_is_refused, an_approval_is_used_once,
-    an_escalation_is_decided_once, eight_writers_propose_one_action, nothing_is_taken_up_while_effects_are_off,
-    the_same_action_is_proposed_once,
+    an_escalation_is_decided_once, an_outcome_is_written_with_the_next_intent, eight_writers_propose_one_action,
+    nothing_is_taken_up_while_effects_are_off, the_same_action_is_proposed_once,
 };
 pub use self::given::{Backend, LawSamples};
 pub use self::keeping::{

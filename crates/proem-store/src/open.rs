@@ -90,7 +90,7 @@ fn look(
     key: proem_guard::InstallationKey,
 ) -> Result<(Site, StoreCreator), Error> {
     let site = Site::read(path, zone, key)?;
-    let tables = site.connect()?;
+    let tables = site.connect()?.tables;
     let origin = if site.is_empty() { StoreCreator::Own } else { origin::of(&tables, &site.key)? };
     tables.close()?;
     Ok((site, origin))

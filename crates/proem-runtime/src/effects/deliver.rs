@@ -62,7 +62,7 @@ pub(crate) async fn deliver(
         return DeliveryOutcome::NotSent(DeliveryTrouble::new(message));
     }
     let outcome = match (route, delivery.form) {
-        (DeliveryRoute::Outbox(folder), _) => outbox::put(delivery, folder),
+        (DeliveryRoute::Outbox(folder), _) => outbox::put(delivery, folder).await,
         (DeliveryRoute::Smtp(route), OutboxForm::Mail) => smtp::transact(delivery.bytes, route).await,
         (DeliveryRoute::Request(route), OutboxForm::Request) => request::send(delivery, route).await,
         (DeliveryRoute::Smtp(_), OutboxForm::Request) => wrong("a request can't go to a mail server"),

@@ -14,11 +14,22 @@ use crate::files::{
 
 use super::{DeliveryBytes, DeliveryOutcome, DeliveryTrouble};
 
-/// Puts a delivery's bytes into the folder `outbox`, which is there already.
+/// Puts a delivery's bytes into the folder `outbox`, which is there already, on a thread that may wait for the disk.
 ///
 /// A file of the same bytes that is there already is the action's own, from an attempt whose end nobody wrote down.
 /// One of other bytes is not, and what became of the action is then for a person to find out.
-pub(super) fn put(delivery: &DeliveryBytes<'_>, outbox: &Path) -> DeliveryOutcome {
+pub(super) async fn put(delivery: &DeliveryBytes<'_>, outbox: &Path) -> DeliveryOutcome {
+    let DeliveryBytes { key, form, bytes } = *delivery;
+    let (bytes, outbox) = (bytes.to_vec(), outbox.to_path_buf());
+    let put = move || put_here(&DeliveryBytes { key, form, bytes: &bytes }, &outbox);
+    tokio::task::spawn_blocking(put).await.unwrap_or_else(|gone| {
+        let message = format!("the thread that puts it into the outbox is gone ({gone}); look whether it is there");
+        DeliveryOutcome::Unknown(DeliveryTrouble::new(message))
+    })
+}
+
+/// As [`put`], on this thread.
+fn put_here(delivery: &DeliveryBytes<'_>, outbox: &Path) -> DeliveryOutcome {
     if let Err(error) = check_folder(outbox) {
         return DeliveryOutcome::NotSent(DeliveryTrouble::new(error));
     }
@@ -92,7 +103,7 @@ mod tests {
         fs::set_permissions(&outbox, fs::Permissions::from_mode(0o700)).unwrap();
         arrange(&outbox);
         let delivery = DeliveryBytes { key: EffectKey::of_bytes([7; 32]), form: OutboxForm::Mail, bytes: BYTES };
-        let found = match put(&delivery, &outbox) {
+        let found = match put_here(&delivery, &outbox) {
             DeliveryOutcome::Sent { .. } => {
                 assert_eq!(fs::read(outbox.join(NAME)).unwrap(), BYTES);
                 assert_eq!(fs::read_dir(&outbox).unwrap().count(), 1);
@@ -162,7 +173,7 @@ mod tests {
         // The system's own folder of this process is ours, and nobody can write into it.
         let folder = std::path::PathBuf::from(format!("/proc/{}", std::process::id()));
         let delivery = DeliveryBytes { key: EffectKey::of_bytes([7; 32]), form: OutboxForm::Mail, bytes: BYTES };
-        let outcome = put(&delivery, &folder);
+        let outcome = put_here(&delivery, &folder);
         let DeliveryOutcome::NotSent(trouble) = outcome else { panic!("{outcome:?}") };
         assert!(
             trouble.message.starts_with("nothing was put into the outbox: could not create `/proc/"),

@@ -19,7 +19,7 @@ use crate::record::{
     NewAction, NewArtefactVersion, NewDecision, NewQuarantine, Project, QuarantineReview, QuarantineState,
     TransitionLoad,
 };
-use crate::{DecisionAnswer, Error, EscalationAnswer, ProposalAnswer, QuarantineAnswer, Store};
+use crate::{DecisionAnswer, Error, EscalationAnswer, ProposalAnswer, QuarantineAnswer, Store, TransitionAnswer};
 
 /// The same key is one action, a shared claim is a duplicate, and a revision is neither.
 ///
@@ -131,6 +131,40 @@ pub async fn a_person_stands_between_two_take_ups(backend: &impl Backend) {
     assert_eq!(detail.row.state, ActionState::Resending);
     assert_eq!(detail.bytes.as_deref(), Some(LawActions.bytes(&action).as_bytes()));
     close(stores).await;
+}
+
+/// What became of an action and the intent of the next one stand in one transaction: an error undoes both, and what is
+/// refused of them leaves the other.
+///
+/// # Panics
+///
+/// If not.
+pub async fn an_outcome_is_written_with_the_next_intent(backend: &impl Backend) {
+    let store = backend.open().await;
+    let [first, second] = [LawActions.action(1), LawActions.action(2)];
+    let versions = [LawActions.approved(&store, &first).await, LawActions.approved(&store, &second).await];
+    let epoch = LawActions.performer(&store).await;
+    let taken = LawActions.performs(&first, versions[0], LawActions.take_up(&first), epoch);
+    let taken = LawActions.made(&store, taken).await;
+    let sent = LawActions.performs(&first, taken, ActionEvent::Sent, epoch);
+    let intent = LawActions.performs(&second, versions[1], LawActions.take_up(&second), epoch);
+    let states = async || [found(&store, &first).await.row.state, found(&store, &second).await.row.state];
+
+    let mut unloaded = intent.clone();
+    unloaded.load = TransitionLoad::Nothing;
+    let failed = store.transit_both([sent.clone(), unloaded]).await;
+    assert!(matches!(failed, Err(Error::Conflict(_))), "{failed:?}");
+    assert_eq!(states().await, [ActionState::Executing, ActionState::Approved], "an error undoes both");
+
+    let stale = LawActions.performs(&second, versions[1] + 1, LawActions.take_up(&second), epoch);
+    let answers = store.transit_both([sent.clone(), stale]).await;
+    assert!(matches!(answers, Ok([TransitionAnswer::Made(_), TransitionAnswer::Refused(_)])), "{answers:?}");
+    assert_eq!(states().await, [ActionState::Executed, ActionState::Approved], "a refusal undoes nothing");
+
+    let answers = store.transit_both([sent, intent]).await;
+    assert!(matches!(answers, Ok([TransitionAnswer::Refused(_), TransitionAnswer::Made(_)])), "{answers:?}");
+    assert_eq!(states().await, [ActionState::Executed, ActionState::Executing]);
+    store.close().await;
 }
 
 /// A performer that another has taken over from says nothing more.

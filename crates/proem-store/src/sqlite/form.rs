@@ -12,7 +12,7 @@ use crate::error::{Error, Unusable};
 use crate::failpoint;
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 7] = [
+const FORMS: [&str; 8] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
@@ -20,6 +20,7 @@ const FORMS: [&str; 7] = [
     EFFECTS,
     concat!(include_str!("../../migrations/0006.sql"), include_str!("../../migrations/0006-actions.sql")),
     include_str!("../../migrations/0007.sql"),
+    include_str!("../../migrations/0008.sql"),
 ];
 
 /// What form 5 adds: tables of its own, and nothing else.
@@ -102,8 +103,8 @@ pub(crate) fn make(tables: &Tables, key: Option<&InstallationKey>) -> Result<(),
     Ok(())
 }
 
-/// Lets what is of an older form be read as if it were of the newest.
-pub(crate) fn make_readable(tables: &Tables) -> Result<(), Error> {
+/// Lets what is of an older form be read as if it were of the newest; says which form it is.
+pub(crate) fn make_readable(tables: &Tables) -> Result<i64, Error> {
     let form = check(tables)?;
     if form < RESULTS {
         tables.script(READABLE)?;
@@ -116,7 +117,7 @@ pub(crate) fn make_readable(tables: &Tables) -> Result<(), Error> {
         // or a trigger goes where its table is.
         tables.script(&statements.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
-    Ok(())
+    Ok(form)
 }
 
 /// Brings an older form to the newest, in a transaction of its own.

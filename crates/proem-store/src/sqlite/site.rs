@@ -33,6 +33,14 @@ pub(crate) struct Site {
     idle: Mutex<Option<Vec<Tables>>>,
 }
 
+/// A connection that reads.
+#[derive(Debug)]
+pub(crate) struct SiteConnection {
+    pub(crate) tables: Tables,
+    /// The form that the file had when it was connected to.
+    form: i64,
+}
+
 /// Where what is read comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
@@ -69,14 +77,14 @@ impl Site {
     /// One that a read failed on is left to nobody, nor one for which an older form is dressed up as the newest: the
     /// file may become the newest meanwhile.
     pub(crate) fn reading<T>(&self, read: impl FnOnce(&Tables) -> Result<T, Error>) -> Result<T, Error> {
-        let tables = match self.idle().as_mut().and_then(Vec::pop) {
-            Some(tables) => tables,
+        let kept = self.idle().as_mut().and_then(Vec::pop);
+        let SiteConnection { tables, form } = match kept {
+            Some(tables) => SiteConnection { tables, form: form::newest() },
             None => self.connect()?,
         };
         let found = read(&tables)?;
-        let is_dressed = tables.row("SELECT 1 FROM temp.sqlite_schema LIMIT 1", [], |_| Ok(()))?.is_some();
         if let Some(idle) = self.idle().as_mut()
-            && !is_dressed
+            && form == form::newest()
         {
             idle.push(tables);
         }
@@ -95,7 +103,7 @@ impl Site {
     }
 
     /// A connection that only reads, and finds the newest form.
-    pub(crate) fn connect(&self) -> Result<Tables, Error> {
+    pub(crate) fn connect(&self) -> Result<SiteConnection, Error> {
         let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = match self.sight {
             Sight::Shared => Connection::open_with_flags(&self.path, read_only),
@@ -105,11 +113,11 @@ impl Site {
             Sight::Nothing => Connection::open_in_memory(),
         };
         let tables = connected(opened, &self.path)?;
-        match self.sight {
-            Sight::Nothing => form::make(&tables, None)?,
+        let form = match self.sight {
+            Sight::Nothing => form::make(&tables, None).map(|()| form::newest())?,
             Sight::Shared | Sight::Immutable => form::make_readable(&tables)?,
-        }
-        Ok(tables)
+        };
+        Ok(SiteConnection { tables, form })
     }
 }
 

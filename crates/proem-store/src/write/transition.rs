@@ -61,6 +61,20 @@ impl Store {
         failpoint::beside("after", what);
         Ok(answer)
     }
+
+    /// Lets one thing happen and then another, both as [`Self::transit`] has it and in one transaction: what is refused
+    /// of them leaves no trace, and of an error both are undone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::transit`].
+    pub async fn transit_both(&self, transitions: [NewTransition; 2]) -> Result<[TransitionAnswer; 2], Error> {
+        let what = transitions.each_ref().map(|transition| transition.request.event.kind().as_str());
+        what.iter().for_each(|what| failpoint::beside("before", what));
+        let answers = self.write(transitions).await?;
+        what.iter().for_each(|what| failpoint::beside("after", what));
+        Ok(answers)
+    }
 }
 
 /// What is kept with the transition.
@@ -99,6 +113,16 @@ impl Write for NewTransition {
             }
             Err(refused) => Ok(TransitionAnswer::Refused(refused)),
         }
+    }
+}
+
+impl Write for [NewTransition; 2] {
+    type Answer = [TransitionAnswer; 2];
+    const NAME: &'static str = NewTransition::NAME;
+
+    fn write(&self, to: &mut Transaction<'_>) -> Result<[TransitionAnswer; 2], Error> {
+        let [first, second] = self;
+        Ok([first.write(to)?, second.write(to)?])
     }
 }
 

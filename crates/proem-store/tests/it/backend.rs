@@ -115,10 +115,15 @@ pub(crate) fn integrity(sqlite: &Sqlite) -> String {
 /// Makes a store of form 1 that this installation created: empty, or with what a store of the newest form
 /// keeps, as far as form 1 has a column for it.
 pub(crate) fn older(sqlite: &Sqlite, newest: Option<&Sqlite>) {
+    of_forms(sqlite, newest, &[include_str!("../../migrations/0001.sql")]);
+}
+
+/// Makes a store of an older form, by the statements of its forms.
+pub(crate) fn of_forms(sqlite: &Sqlite, newest: Option<&Sqlite>, forms: &[&str]) {
     std::fs::create_dir_all(sqlite.path.parent().unwrap()).unwrap();
     let connection = sqlite.connection();
     connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
-    connection.execute_batch(include_str!("../../migrations/0001.sql")).unwrap();
+    forms.iter().for_each(|form| connection.execute_batch(form).unwrap());
     match newest {
         None => {
             let seal = InstallationKey::new([7; 32]).seal("proem store", b"0123456789abcdef");
@@ -131,7 +136,7 @@ pub(crate) fn older(sqlite: &Sqlite, newest: Option<&Sqlite>) {
         }
         Some(newest) => copy(&connection, newest),
     }
-    connection.execute_batch("PRAGMA user_version = 1").unwrap();
+    connection.execute_batch(&format!("PRAGMA user_version = {}", forms.len())).unwrap();
 }
 
 /// Copies what another store keeps, as far as there is a column for it.

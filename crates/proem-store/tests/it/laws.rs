@@ -41,6 +41,7 @@ keep! {
     a_line_of_the_queue_says_what_its_action_says,
     a_live_epoch_is_left_alone,
     a_person_stands_between_two_take_ups,
+    an_outcome_is_written_with_the_next_intent,
     a_purge_leaves_open_actions,
     a_purge_of_triage_leaves_what_is_open,
     a_purge_takes_what_belongs_to_its_runs,

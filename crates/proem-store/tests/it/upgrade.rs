@@ -8,12 +8,12 @@ use std::process::Stdio;
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 use proem_guard::InstallationKey;
-use proem_store::laws::{Backend as _, LawSamples};
+use proem_store::laws::{Backend as _, LawActions, LawSamples};
 use proem_store::query::{CostsWanted, RunDetail, RunsWanted, StatisticsWanted};
 use proem_store::record::AttemptUsage;
 use proem_store::{Error, Store, StoreAccess, StoreCreator, StoreOptions, Unusable, failpoint};
 
-use crate::backend::{Sqlite, again, given, integrity, older};
+use crate::backend::{Sqlite, again, given, integrity, of_forms, older};
 
 /// Every table that has the columns of form 1 in every form.
 const TABLES: [&str; 12] = [
@@ -129,9 +129,9 @@ async fn an_older_form_is_brought_to_the_newest() {
     let opened = sqlite.opened(StoreAccess::Write).await;
     assert_eq!(
         opened.notes,
-        ["the records were upgraded from format version 1 to 7; older versions of Proem can't open them any more"]
+        ["the records were upgraded from format version 1 to 8; older versions of Proem can't open them any more"]
     );
-    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (7, 7));
+    assert_eq!((form(&sqlite).await, opened.store.status().await.unwrap().form), (8, 8));
     for (table, before) in before.iter().filter(|(table, _)| table != "epochs") {
         assert_eq!(&rows(&sqlite, &columns(table)), before, "{table}");
     }
@@ -157,6 +157,58 @@ async fn an_older_form_is_brought_to_the_newest() {
     opened.store.close().await;
     assert_eq!(integrity(&sqlite), "ok");
     assert_eq!(sqlite.opened(StoreAccess::Write).await.notes, Vec::<String>::new(), "it is done once");
+}
+
+/// The statements of forms 1 to 7; form 6 has two files.
+const SEVEN: [&str; 7] = [
+    include_str!("../../migrations/0001.sql"),
+    include_str!("../../migrations/0002.sql"),
+    include_str!("../../migrations/0003.sql"),
+    include_str!("../../migrations/0004.sql"),
+    include_str!("../../migrations/0005.sql"),
+    concat!(include_str!("../../migrations/0006.sql"), include_str!("../../migrations/0006-actions.sql")),
+    include_str!("../../migrations/0007.sql"),
+];
+
+/// Form 8 keeps actions in a table of another kind.
+#[tokio::test]
+async fn actions_are_the_same_in_a_table_that_is_searched_by_short_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let newest = Sqlite::new(&folder.path().join("newest"));
+    let store = newest.open().await;
+    for number in 1..=3 {
+        LawActions.approved(&store, &LawActions.action(number)).await;
+    }
+    LawActions.proposed(&store, &LawActions.action(4)).await;
+    store.close().await;
+    let sqlite = Sqlite::new(folder.path());
+    of_forms(&sqlite, Some(&newest), &SEVEN);
+
+    let all = "SELECT * FROM actions ORDER BY key";
+    let parts = "SELECT name, sql FROM sqlite_schema WHERE tbl_name = 'actions' AND type = 'index' ORDER BY name";
+    let before = rows(&sqlite, all);
+    assert_eq!(before.len(), 4);
+    let seen = async |store: &Store| {
+        let mut found = Vec::new();
+        for number in 1..=4 {
+            let action = LawActions.action(number);
+            found.push(format!("{:?}", store.action(&action.project, &action.key).await.unwrap()));
+        }
+        found
+    };
+    let as_it_was = seen(&sqlite.opened(StoreAccess::Read).await.store).await;
+    assert_eq!(form(&sqlite).await, 7, "who reads changes nothing");
+    let store = sqlite.open().await;
+    assert_eq!((form(&sqlite).await, seen(&store).await), (8, as_it_was));
+    assert_eq!(rows(&sqlite, all), before);
+    assert_eq!(rows(&sqlite, parts), rows(&newest, parts));
+    // They go on from where they stood.
+    let action = LawActions.action(1);
+    let epoch = LawActions.performer(&store).await;
+    let version = store.action(&action.project, &action.key).await.unwrap().row.version.0;
+    LawActions.made(&store, LawActions.performs(&action, version, LawActions.take_up(&action), epoch)).await;
+    store.close().await;
+    assert_eq!(integrity(&sqlite), "ok");
 }
 
 #[tokio::test]
@@ -227,7 +279,7 @@ async fn an_older_form_is_read_as_it_is() {
     assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
     // Another process upgrades it meanwhile; who reads goes on.
     let writes = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 7);
+    assert_eq!(form(&sqlite).await, 8);
     assert_eq!(read(&opened.store).await, as_it_was);
     assert_eq!(read(&writes).await, as_it_was);
     writes.close().await;
@@ -247,7 +299,7 @@ async fn another_installations_store_is_brought_to_the_newest_form_when_it_is_ad
     let as_it_was = read(&opened.store).await;
     assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true), "it left no trace");
     opened.store.adopt(LawSamples.actor(), Time(1)).await.unwrap();
-    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (7, true));
+    assert_eq!((form(&sqlite).await, read(&opened.store).await == as_it_was), (8, true));
     LawSamples.whole(&opened.store, 9, Quality::High).await;
     opened.store.close().await;
     assert_eq!(integrity(&sqlite), "ok");
@@ -263,7 +315,7 @@ async fn many_that_open_it_at_once_do_it_once() {
         LawSamples.whole(&opened.store, run, Quality::High).await;
         opened.store.close().await;
     }
-    assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (7, "ok"));
+    assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (8, "ok"));
     assert_eq!(sqlite.number("SELECT count(*) FROM calls WHERE prompt = 'change'").await, 11);
 }
 
@@ -290,7 +342,7 @@ async fn who_writes_the_older_form_is_not_disturbed() {
     assert_eq!((form(&sqlite).await, everything(&sqlite) == before), (1, true));
     drop(lock);
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 7);
+    assert_eq!(form(&sqlite).await, 8);
     assert_eq!(sqlite.number("SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
 }
 
@@ -307,7 +359,7 @@ async fn a_process_upgrades() {
         }
     };
     sqlite.open().await.close().await;
-    assert_eq!(form(&sqlite).await, 7);
+    assert_eq!(form(&sqlite).await, 8);
 }
 
 #[tokio::test]
@@ -325,7 +377,7 @@ async fn a_crash_amid_an_upgrade_leaves_the_older_form() {
     assert_eq!((form(&sqlite).await, integrity(&sqlite).as_str()), (1, "ok"));
     assert!(everything(&sqlite) == before, "nothing is lost");
     let store = sqlite.open().await;
-    assert_eq!(form(&sqlite).await, 7);
+    assert_eq!(form(&sqlite).await, 8);
     LawSamples.whole(&store, 9, Quality::High).await;
     store.close().await;
     assert_eq!(integrity(&sqlite), "ok");

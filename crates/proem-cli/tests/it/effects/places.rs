@@ -69,6 +69,40 @@ fn a_sweep_to_an_outbox_is_stopped_at_every_place() {
     check(&office, &[&BEFORE[..], &WITHIN_OUTBOX, &BEHIND].concat(), || office.in_outbox());
 }
 
+/// What became of one action is written with the intent of the next: a stop on either side of that leaves one of the two
+/// in doubt and no more.
+#[test]
+fn a_sweep_is_stopped_between_two_actions() {
+    let Some(office) = Office::open() else { return };
+    for (place, stands, then, came) in [
+        ("before-sent", [["approved", "executing"]; 2], [["executed", "unknown"]; 2], [1, 2]),
+        // Behind an effect that took long, which a disk decides, the two are written one after the other.
+        (
+            "after-sent",
+            [["executed", "executing"], ["approved", "executed"]],
+            [["executed", "unknown"], ["executed", "executed"]],
+            [1, 1],
+        ),
+    ] {
+        let (ids, before) = (office.approved(2), office.in_outbox().len());
+        let stand = || {
+            let states = office.agree(&office.in_outbox());
+            let mut found: Vec<String> = ids.iter().map(|id| states[id].clone()).collect();
+            found.sort_unstable();
+            (found, office.in_outbox().len() - before)
+        };
+        stop(&office, place);
+        let (found, arrived) = stand();
+        let Some(row) = stands.iter().position(|expected| *expected == *found) else { panic!("{place}: {found:?}") };
+        assert_eq!(arrived, came[0], "{place}");
+        office.sweep();
+        let (found, arrived) = stand();
+        assert_eq!(found, then[row], "{place}");
+        assert_eq!(arrived, if then[row] == ["executed"; 2] { 2 } else { came[1] }, "{place}");
+        assert_eq!(office.sweep().json()["changes"], json!([]), "{place}");
+    }
+}
+
 #[test]
 fn a_sweep_to_a_mail_server_is_stopped_at_every_place() {
     let Some(office) = Office::open() else { return };

@@ -1,0 +1,366 @@
+//! The performer: takes actions up one after the other, hands them over, and writes down what became of each.
+//!
+//! Invariant: what became of an action is written before the next intent, or in one transaction with it; so a crash leaves
+//! one action at the most of which nobody knows what became of it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future;
+use proem_engine::effect::{
+    ActionEvent, ActionState, ActionVersion, Authority, GateRuling, PerformerEpoch, RefusalRule, TakeUp,
+    TransitionRefused, TransitionRequest, TransitionRequirement,
+};
+use proem_engine::policy::Permit;
+use proem_guard::show;
+use proem_runtime::effects::{DeliveryOutcome, DeliveryTrouble, perform};
+use proem_runtime::lock::InstanceLock;
+use proem_store::query::ActionRow;
+use proem_store::record::{Actor, NewTransition, TransitionLoad};
+use proem_store::{TransitionAnswer, failpoint};
+use serde_json::{Value as Json, json};
+
+use super::super::desk::ActionDesk;
+use super::super::drafting::DraftRefusal;
+use super::super::propose::Standing;
+use super::gate::{DueProblem, DueReading, ExactBytes, GateAnswer, OpenGate, reasons};
+use super::routes::DeliveryRoutes;
+use super::{SweepAttempt, SweptAction};
+use crate::error::Error;
+use crate::when;
+
+/// How long an effect may take if what the gate said of the next action meanwhile is to count: a file is there sooner.
+/// Behind one that takes longer the gate is asked again, and what became of it is not left unwritten so long.
+const GATE_KEEPS: Duration = Duration::from_millis(50);
+
+/// The performer of a project's effects, as long as it holds the lock.
+pub(super) struct Performer<'d, 'p> {
+    pub(super) desk: &'d ActionDesk<'p>,
+    pub(super) epoch: PerformerEpoch,
+    pub(super) routes: DeliveryRoutes<'d>,
+    /// Proem itself, as it stands in the records.
+    pub(super) system: Actor,
+    /// What it did so far.
+    pub(super) changes: SweptActions<'d>,
+    /// What is known of the next action ahead of its turn.
+    pub(super) ahead: Ahead,
+    pub(super) _lock: InstanceLock,
+}
+
+/// What a sweep did so far.
+pub(super) struct SweptActions<'s> {
+    pub(super) progress: &'s mut dyn FnMut(&SweptAction),
+    pub(super) made: Vec<SweptAction>,
+}
+
+impl SweptActions<'_> {
+    fn add(&mut self, change: SweptAction) {
+        (self.progress)(&change);
+        self.made.push(change);
+    }
+}
+
+/// What is known of the next action ahead of its turn.
+#[derive(Default)]
+pub(super) struct Ahead {
+    /// The action as its form says it, if it may be performed.
+    reading: Option<Result<DueReading, DueProblem>>,
+    /// That it may be taken up, and with it what became of the one before it, which is not written yet.
+    open: Option<(PerformedAction, Box<OpenGate>)>,
+}
+
+/// What became of an action that was performed.
+struct PerformedAction {
+    /// The action as it was.
+    row: ActionRow,
+    event: ActionEvent,
+    why: String,
+    details: Json,
+    attempt: SweepAttempt,
+}
+
+impl Performer<'_, '_> {
+    /// What this sweep makes of one action, and reads of the one behind it.
+    pub(super) async fn look_after(&mut self, row: &ActionRow, next: Option<&ActionRow>) -> Result<(), Error> {
+        let now = when::now().max(self.desk.status.last_seen);
+        let Ahead { reading, open } = std::mem::take(&mut self.ahead);
+        if let Some((before, open)) = open {
+            return self.take_up(row, Some(before), *open, next).await;
+        }
+        match (row.state, reading.or_else(|| self.desk.due_reading(row))) {
+            (ActionState::Executing | ActionState::Resending, _) => {
+                let why = "its performer ended before it could say what became of it";
+                let details = json!({ "epoch": self.epoch.0 });
+                self.happens(row, ActionEvent::Die, why.to_owned(), details).await.map(SweptAction::missed)
+            }
+            (ActionState::Proposed | ActionState::Waiting, _) if row.deadline <= now => {
+                self.happens(row, ActionEvent::Expire, "nobody decided in time".to_owned(), json!({})).await
+            }
+            (ActionState::Proposed, _) => self.decide_late(row).await,
+            (_, Some(Ok(reading))) => return self.execute(row, &reading, next).await,
+            (_, Some(Err(DueProblem::Gone))) => Ok(unreadable(row)),
+            (_, Some(Err(DueProblem::Unreadable(problem)))) => self.put_aside(row, problem).await,
+            (_, None) => return Ok(()),
+        }
+        .map(|change| self.changes.add(change))
+    }
+
+    /// Writes what is not written yet.
+    pub(super) async fn end(&mut self) -> Result<(), Error> {
+        match self.ahead.open.take() {
+            Some((before, _open)) => self.write(before).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Decides about what was proposed while effects were off.
+    async fn decide_late(&self, row: &ActionRow) -> Result<SweptAction, Error> {
+        let item = self.desk.item(&row.key).await?;
+        let (Some(action), Some(decision)) = (item.action, item.decision) else { return Ok(unreadable(row)) };
+        let standing = Standing { key: row.key, version: row.version };
+        // Asked first: a sweep that ends in between leaves a proposal, which the next one settles.
+        self.desk.escalated(Some(row.key), &action, &decision).await?;
+        let state = self.desk.settle(&standing, &decision).await?;
+        Ok(SweptAction { row: row.clone(), state, why: reasons(&decision), attempt: SweepAttempt::Undue })
+    }
+
+    /// Asks the gate about an action, and performs it if it may be at this moment.
+    async fn execute(&mut self, row: &ActionRow, reading: &DueReading, next: Option<&ActionRow>) -> Result<(), Error> {
+        let change = match self.desk.gate(row, reading, None).await? {
+            GateAnswer::Open(open) => return self.take_up(row, None, *open, next).await,
+            GateAnswer::Undue => return Ok(()),
+            GateAnswer::Undrafted(refusal) => self.undrafted(row, refusal).await?,
+            GateAnswer::Happens(event, why, account) => self.happens(row, event, why, account).await?,
+        };
+        self.changes.add(change);
+        Ok(())
+    }
+
+    /// What follows if an action can't leave as it is.
+    async fn undrafted(&self, row: &ActionRow, refusal: DraftRefusal) -> Result<SweptAction, Error> {
+        match refusal {
+            // It is the configuration that has to be mended; a person's yes stays good meanwhile.
+            DraftRefusal::Configuration(why) => Ok(SweptAction::stuck(row, row.state, why)),
+            DraftRefusal::Action(problem) => self.put_aside(row, problem).await,
+        }
+    }
+
+    /// Takes an action up, writing what became of the one before it, and performs it.
+    async fn take_up(
+        &mut self,
+        row: &ActionRow,
+        before: Option<PerformedAction>,
+        open: OpenGate,
+        next: Option<&ActionRow>,
+    ) -> Result<(), Error> {
+        let OpenGate { permit, unmet, account, bytes } = open;
+        if let Err(refusal) = self.routes.ready(&bytes.draft, row.key) {
+            if let Some(before) = before {
+                self.write(before).await?;
+            }
+            let change = self.undrafted(row, refusal).await?;
+            self.changes.add(change);
+            return Ok(());
+        }
+        let taken = TakeUp { gate: GateRuling::Permits, unmet, bytes: bytes.hash };
+        let load = TransitionLoad::Bytes(Arc::from(bytes.draft.bytes.as_slice()));
+        let intent = self.transition(row, ActionEvent::TakeUp(taken), load, account);
+        match self.written(before, intent, next).await? {
+            TransitionAnswer::Made(_) => self.send(row, permit, &bytes, next).await,
+            TransitionAnswer::Refused(refused) => {
+                let change = self.not_taken(row, refused).await?;
+                change.into_iter().for_each(|change| self.changes.add(change));
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes what became of an action and the intent of the one behind it in one transaction, and reads a third
+    /// meanwhile: no more than its form, for what is decided must not depend on whether that is written already.
+    async fn written(
+        &mut self,
+        before: Option<PerformedAction>,
+        intent: NewTransition,
+        next: Option<&ActionRow>,
+    ) -> Result<TransitionAnswer, Error> {
+        let desk = self.desk;
+        // What is written is on its way when it is asked for the first time, which is before this begins.
+        let reading = async { next.and_then(|row| desk.due_reading(row)) };
+        let Some(before) = before else {
+            let (answer, reading) = future::join(desk.store.transit(intent), reading).await;
+            self.ahead.reading = reading;
+            return Ok(answer?);
+        };
+        let both = desk.store.transit_both([self.outcome(&before), intent.clone()]);
+        let (answers, reading) = future::join(both, reading).await;
+        self.ahead.reading = reading;
+        let Ok([written, taken]) = answers else {
+            // Whichever of them was the reason: the first must not be lost for the second, nor the second begin
+            // without the first. What is wrong is met again.
+            self.write(before).await?;
+            return Ok(desk.store.transit(intent).await?);
+        };
+        self.tell(before, written);
+        Ok(taken)
+    }
+
+    /// Writes what became of an action.
+    async fn write(&mut self, performed: PerformedAction) -> Result<(), Error> {
+        let answer = self.desk.store.transit(self.outcome(&performed)).await?;
+        self.tell(performed, answer);
+        Ok(())
+    }
+
+    /// What became of an action, to be written.
+    fn outcome(&self, performed: &PerformedAction) -> NewTransition {
+        let PerformedAction { row, event, details, .. } = performed;
+        let executing = ActionRow { version: ActionVersion(row.version.0.saturating_add(1)), ..row.clone() };
+        self.transition(&executing, event.clone(), TransitionLoad::Nothing, details.clone())
+    }
+
+    /// Tells what became of an action, now that it is written.
+    fn tell(&mut self, performed: PerformedAction, answer: TransitionAnswer) {
+        let PerformedAction { row, why, attempt, .. } = performed;
+        let change = swept(&row, answer, why);
+        self.changes.add(SweptAction { attempt, ..change });
+    }
+
+    /// Hands the bytes over, and asks the gate about the next action meanwhile.
+    async fn send(
+        &mut self,
+        row: &ActionRow,
+        permit: Permit,
+        bytes: &ExactBytes,
+        next: Option<&ActionRow>,
+    ) -> Result<(), Error> {
+        // Between taking up and sending, another performer may have begun: then this one has lost the action.
+        let in_force = self.desk.store.performer_in_force(&self.desk.owner).await?;
+        if in_force != Some(self.epoch) {
+            let why = "another performer has taken over; nothing was sent by this one".to_owned();
+            self.changes.add(SweptAction::stuck(row, ActionState::Unknown, why));
+            return Ok(());
+        }
+        failpoint::pass("before-effect");
+        let began = Instant::now();
+        let effect = async {
+            let outcome = match bytes.draft.way.form() {
+                None => perform::inside(permit, row.key),
+                Some(form) => self.routes.deliver(permit, row.key, form, &bytes.draft).await,
+            };
+            (outcome, began.elapsed())
+        };
+        let (desk, reading) = (self.desk, self.ahead.reading.as_ref());
+        let gate = async {
+            match (next, reading) {
+                (Some(next), Some(Ok(reading))) => desk.gate(next, reading, Some(&row.scope)).await.ok(),
+                _ => None,
+            }
+        };
+        let ((outcome, took), gate) = future::join(effect, gate).await;
+        failpoint::pass("after-effect");
+        let performed = PerformedAction::new(row, outcome);
+        match gate {
+            // The gate was told that it was executed.
+            Some(GateAnswer::Open(open)) if performed.is_executed() && took <= GATE_KEEPS => {
+                self.ahead.open = Some((performed, open));
+                Ok(())
+            }
+            // Whatever else the gate found, an error too, it finds again when it is asked behind this.
+            _ => self.write(performed).await,
+        }
+    }
+
+    /// What follows if the table refuses to take an action up.
+    async fn not_taken(&self, row: &ActionRow, refused: TransitionRefused) -> Result<Option<SweptAction>, Error> {
+        let RefusalRule::Requirement(requirement) = refused.rule else { return Ok(None) };
+        let why = refused.to_string();
+        match requirement {
+            TransitionRequirement::ReleaseWindow | TransitionRequirement::HoldConditions => {
+                self.happens(row, ActionEvent::RequireApproval, why, json!({})).await.map(Some)
+            }
+            TransitionRequirement::ApprovalContent
+            | TransitionRequirement::ApprovalPolicy
+            | TransitionRequirement::ApprovalTime => {
+                self.happens(row, ActionEvent::LapseApproval, why, json!({})).await.map(Some)
+            }
+            // The clock went back, its hold is not over by the ledger, or effects went off: the next sweep looks again.
+            _ => Ok(None),
+        }
+    }
+
+    /// Has a person look at what can't be performed.
+    async fn put_aside(&self, row: &ActionRow, problem: String) -> Result<SweptAction, Error> {
+        let details = json!({ "problem": problem });
+        self.happens(row, ActionEvent::RequireApproval, problem, details).await.map(SweptAction::missed)
+    }
+
+    async fn happens(
+        &self,
+        row: &ActionRow,
+        event: ActionEvent,
+        why: String,
+        details: Json,
+    ) -> Result<SweptAction, Error> {
+        let transition = self.transition(row, event, TransitionLoad::Nothing, details);
+        Ok(swept(row, self.desk.store.transit(transition).await?, why))
+    }
+
+    fn transition(&self, row: &ActionRow, event: ActionEvent, load: TransitionLoad, details: Json) -> NewTransition {
+        let request = TransitionRequest { event, by: Authority::System, version: row.version, epoch: Some(self.epoch) };
+        NewTransition {
+            key: row.key,
+            project: self.desk.owner.clone(),
+            actor: self.system.clone(),
+            at: when::now(),
+            request,
+            policy: self.desk.policy.hash(),
+            window: self.desk.policy.release_window(),
+            load,
+            details,
+        }
+    }
+}
+
+impl PerformedAction {
+    fn new(row: &ActionRow, outcome: DeliveryOutcome) -> Self {
+        let attempt = match outcome {
+            DeliveryOutcome::Sent { .. } => SweepAttempt::Performed,
+            _ => SweepAttempt::Missed,
+        };
+        let (event, why, details) = match outcome {
+            DeliveryOutcome::Sent { answer } => {
+                let answer = answer.as_ref().map(show::json);
+                (ActionEvent::Sent, String::new(), json!({ "answer": answer }))
+            }
+            DeliveryOutcome::Failed(trouble) => told(ActionEvent::Fail, &trouble),
+            DeliveryOutcome::NotSent(trouble) => told(ActionEvent::NotSent, &trouble),
+            DeliveryOutcome::Unknown(trouble) => told(ActionEvent::Lose, &trouble),
+        };
+        Self { row: row.clone(), event, why, details, attempt }
+    }
+
+    fn is_executed(&self) -> bool {
+        self.attempt == SweepAttempt::Performed
+    }
+}
+
+/// What an action stands at behind something that was to happen to it.
+fn swept(row: &ActionRow, answer: TransitionAnswer, why: String) -> SweptAction {
+    let (state, why) = match answer {
+        TransitionAnswer::Made(made) => (made.after.state, why),
+        TransitionAnswer::Refused(refused) => (refused.state, refused.to_string()),
+    };
+    SweptAction { row: row.clone(), state, why, attempt: SweepAttempt::Undue }
+}
+
+fn unreadable(row: &ActionRow) -> SweptAction {
+    SweptAction::stuck(row, row.state, "its texts are gone".to_owned())
+}
+
+/// A receiver's trouble as an event, in words, and as it is kept.
+fn told(event: ActionEvent, trouble: &DeliveryTrouble) -> (ActionEvent, String, Json) {
+    let said = trouble.answer.as_ref();
+    let words = said.map_or_else(String::new, |said| format!("; it said: {}", show::terminal_capped(said, 200)));
+    let details = json!({ "problem": trouble.message, "answer": said.map(show::json) });
+    (event, format!("{}{words}", trouble.message), details)
+}
