@@ -150,6 +150,22 @@ pub(crate) struct Screen<'r, P> {
     scanned: usize,
 }
 
+/// What is an attack only together.
+#[derive(Debug)]
+pub(crate) struct JoinedAttack<P> {
+    /// Where its parts stand; none if there is no such attack.
+    places: BTreeSet<P>,
+    /// The rules that decided, sorted.
+    rules: Vec<&'static str>,
+}
+
+impl<P> JoinedAttack<P> {
+    /// Whether there is none.
+    pub(crate) fn is_none(&self) -> bool {
+        self.places.is_empty()
+    }
+}
+
 impl<'r, P: PromptPlace> Screen<'r, P> {
     pub(crate) const fn new(screening: Screening<'r>) -> Self {
         Self { screening, kept: BTreeMap::new(), noted: Vec::new(), scanned: 0 }
@@ -258,49 +274,62 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
 
     /// Looks at everything that stays as one text, and takes out what is an attack only together.
     pub(crate) fn rejoin(&mut self) {
-        for round in 0..=MAX_ROUNDS {
-            let mut kept: Vec<(P, &ScreenedText)> =
-                self.kept.iter().map(|(place, kept)| (place.clone(), kept)).collect();
-            kept.sort_by_key(|(place, kept)| (place.section(), kept.order));
-            let places: Vec<P> = kept.iter().map(|(place, _)| place.clone()).collect();
-            let texts: Vec<&Untrusted<String>> = kept.iter().map(|(_, kept)| &kept.text).collect();
-            if texts.len() < 2 {
+        let found = self.joined(0);
+        self.take_out(found);
+    }
+
+    /// What is an attack only together, among everything that stays.
+    pub(crate) fn joined(&self, round: usize) -> JoinedAttack<P> {
+        let nothing = JoinedAttack { places: BTreeSet::new(), rules: Vec::new() };
+        let mut kept: Vec<(P, &ScreenedText)> = self.kept.iter().map(|(place, kept)| (place.clone(), kept)).collect();
+        kept.sort_by_key(|(place, kept)| (place.section(), kept.order));
+        let places: Vec<P> = kept.iter().map(|(place, _)| place.clone()).collect();
+        let texts: Vec<&Untrusted<String>> = kept.iter().map(|(_, kept)| &kept.text).collect();
+        if texts.len() < 2 {
+            return nothing;
+        }
+        let (joined, spans) = Untrusted::join(&texts, "\n");
+        let scan = self.screening.guard.scan(&joined);
+        let bar = self.screening.policy.bar("joined", "text");
+        let across: Vec<&Finding> = scan.findings.iter().filter(|found| bar.of(found) >= Verdict::Quarantine).collect();
+        let broken = scan.unread.iter().any(|_| bar.judge(&scan) >= Verdict::Quarantine);
+        // What stands in one text alone was judged by that text's own bar.
+        let touched = |found: &&Finding| -> Vec<P> {
+            let touches = |span: &Span| span.overlaps(found.span);
+            places.iter().zip(&spans).filter(|(_, span)| touches(span)).map(|(place, _)| place.clone()).collect()
+        };
+        let at_fault: BTreeSet<P> = across.iter().map(touched).filter(|places| places.len() > 1).flatten().collect();
+        let at_fault = if broken || (round == MAX_ROUNDS && !at_fault.is_empty()) {
+            places.iter().cloned().collect()
+        } else {
+            at_fault
+        };
+        JoinedAttack { rules: if at_fault.is_empty() { Vec::new() } else { rules(bar, &scan) }, places: at_fault }
+    }
+
+    /// Takes out what [`Self::joined`] found at first, and goes on until nothing more is found.
+    pub(crate) fn take_out(&mut self, first: JoinedAttack<P>) {
+        let mut found = first;
+        for round in 1..=MAX_ROUNDS.saturating_add(1) {
+            if found.is_none() {
                 return;
             }
-            let (joined, spans) = Untrusted::join(&texts, "\n");
-            let scan = self.screening.guard.scan(&joined);
-            let bar = self.screening.policy.bar("joined", "text");
-            let across: Vec<&Finding> =
-                scan.findings.iter().filter(|found| bar.of(found) >= Verdict::Quarantine).collect();
-            let broken = scan.unread.iter().any(|_| bar.judge(&scan) >= Verdict::Quarantine);
-            // What stands in one text alone was judged by that text's own bar.
-            let touched = |found: &&Finding| -> Vec<P> {
-                let touches = |span: &Span| span.overlaps(found.span);
-                places.iter().zip(&spans).filter(|(_, span)| touches(span)).map(|(place, _)| place.clone()).collect()
-            };
-            let at_fault: BTreeSet<P> =
-                across.iter().map(touched).filter(|places| places.len() > 1).flatten().collect();
-            let at_fault = if broken || (round == MAX_ROUNDS && !at_fault.is_empty()) {
-                places.iter().cloned().collect()
-            } else {
-                at_fault
-            };
-            if at_fault.is_empty() {
-                return;
-            }
-            let rules = rules(bar, &scan);
-            for place in at_fault {
+            for place in found.places {
                 if let Some(kept) = self.kept.remove(&place) {
                     let what = format!("{}, together with other texts", kept.what);
                     self.noted.push(ScreeningNote {
                         what,
                         verdict: Verdict::Quarantine,
-                        rules: rules.clone(),
+                        rules: found.rules.clone(),
                         preserved: None,
                         instead: None,
                     });
                 }
             }
+            if round > MAX_ROUNDS {
+                return;
+            }
+            found = self.joined(round);
         }
     }
 

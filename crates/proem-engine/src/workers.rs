@@ -47,6 +47,38 @@ pub fn map<I: Sync, T: Send>(workers: &dyn Workers, items: &[I], work: impl Fn(&
         .collect()
 }
 
+/// What two pieces of work make, which may be done at once.
+pub fn both<A: Send, B: Send>(
+    workers: &dyn Workers,
+    first: impl FnMut() -> A + Send,
+    second: impl FnMut() -> B + Send,
+) -> (A, B) {
+    let (first, second) = (Errand::new(first), Errand::new(second));
+    workers.each(2, &|number| if number == 0 { first.run() } else { second.run() });
+    (first.answer(), second.answer())
+}
+
+/// Something to be done once, and what comes of it.
+struct Errand<F, T>(Mutex<(F, Option<T>)>);
+
+impl<F: FnMut() -> T, T> Errand<F, T> {
+    const fn new(work: F) -> Self {
+        Self(Mutex::new((work, None)))
+    }
+
+    fn run(&self) {
+        let mut errand = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (work, answer) = &mut *errand;
+        answer.get_or_insert_with(work);
+    }
+
+    /// What came of it; what the workers left undone is done now.
+    fn answer(self) -> T {
+        let (work, answer) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        answer.unwrap_or_else(work)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +90,25 @@ mod tests {
     impl Workers for Careless {
         fn each(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
             (1..pieces).rev().chain([1]).for_each(work);
+        }
+    }
+
+    #[test]
+    fn both_pieces_are_done_once() {
+        for workers in [&Sequential as &dyn Workers, &Careless] {
+            let (mut first, mut second) = (0, String::new());
+            let made = both(
+                workers,
+                || {
+                    first += 1;
+                    first
+                },
+                || {
+                    second.push('x');
+                    second.len()
+                },
+            );
+            assert_eq!((made, first, second.as_str()), ((1, 1), 1, "x"), "{workers:?}");
         }
     }
 

@@ -414,7 +414,7 @@ impl ContextTree {
             ContextCorpus { corpus: Corpus { files: files.collect(), commits: Vec::new() }, ids: Vec::new() };
         let Some((history, tip)) = past else { return corpus };
         let past = history.past(tip);
-        let mut places: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut places = FilePlaces::default();
         let known = map_on_all(&self.files, |file| past.file(&RepoPath::new(file.raw_path.clone())));
         for (place, id) in (0_u32..).zip(known) {
             if let Some(id) = id {
@@ -430,7 +430,7 @@ impl ContextTree {
             if touches.len() > MOST_TOUCHED {
                 continue;
             }
-            let mut files: Vec<u32> = touches.iter().filter_map(|touch| places.get(&touch.file.0).copied()).collect();
+            let mut files: Vec<u32> = touches.iter().filter_map(|touch| places.get(touch.file.0)).collect();
             files.sort_unstable();
             files.dedup();
             if !files.is_empty() {
@@ -444,7 +444,7 @@ impl ContextTree {
 
 /// Lets what is known of a file that a commit added speak for the one of the same name that it deleted: git's exact
 /// renames are one file already, but a file that moves to another package usually changes on the way.
-fn follow_moves(history: &History, touches: &[Touch], places: &mut BTreeMap<u32, u32>) {
+fn follow_moves(history: &History, touches: &[Touch], places: &mut FilePlaces) {
     let is = |status: FileStatus| touches.iter().filter(move |touch| touch.status == status);
     if is(FileStatus::Added).next().is_none() || is(FileStatus::Deleted).next().is_none() {
         return;
@@ -465,8 +465,30 @@ fn follow_moves(history: &History, touches: &[Touch], places: &mut BTreeMap<u32,
     for (name, added) in once(FileStatus::Added) {
         let from = deleted.get(&name).copied().flatten();
         let Some((added, from)) = added.zip(from) else { continue };
-        if let Some(place) = places.get(&added).copied() {
-            places.entry(from).or_insert(place);
+        if let Some(place) = places.get(added)
+            && places.get(from).is_none()
+        {
+            places.insert(from, place);
+        }
+    }
+}
+
+/// The places of a history's files in the tree: a list, for their numbers are those of a list.
+#[derive(Debug, Default)]
+struct FilePlaces(Vec<Option<u32>>);
+
+impl FilePlaces {
+    fn get(&self, file: u32) -> Option<u32> {
+        self.0.get(usize::try_from(file).ok()?).copied().flatten()
+    }
+
+    fn insert(&mut self, file: u32, place: u32) {
+        let Ok(file) = usize::try_from(file) else { return };
+        if self.0.len() <= file {
+            self.0.resize(file.saturating_add(1), None);
+        }
+        if let Some(slot) = self.0.get_mut(file) {
+            *slot = Some(place);
         }
     }
 }

@@ -161,7 +161,7 @@ pub fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Option<Vecto
 ///
 /// They allow late interaction: each piece of a task is compared with each piece of a description
 /// (Khattab and Zaharia, *ColBERT*, 2020), where one vector for each text would blur them.
-pub trait PieceVocabulary {
+pub trait PieceVocabulary: Sync {
     /// The pieces of a text in order; what the model doesn't know has none.
     fn cut(&self, text: &str) -> Vec<u32>;
 

@@ -32,13 +32,13 @@ use proem_engine::prompt::origin::Origin;
 use proem_engine::report::Report;
 use proem_engine::section::Trust;
 use proem_engine::tokens::CachingCounter;
-use proem_engine::workers::Workers;
+use proem_engine::workers::{Workers, both};
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{InstallationKey, Untrusted};
 use proem_select::mode::{Hints, Keywords, Mode, ModeBasis, ModeExamples, ModeInference, Phrases, Wording, infer};
 use proem_select::select::BaseNames;
 
-use found::{FoundAccount, TaskContext};
+use found::{FoundAccount, Offers, TaskContext};
 use gathered::{PlaceFacts, RememberedEntry};
 use inputs::{PromptCapabilities, PromptContext, PromptMemories};
 use memory::EntryMeaning;
@@ -325,29 +325,31 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     };
     let mut memories = pick(&request.gathered.memories, "memory", TaskPlace::Memory)?;
     let mut activity = pick(&request.gathered.activity, "activity", TaskPlace::Event)?;
-    screen.rejoin();
-    if matches!(request.task, Task::Outside(_)) {
-        needs_request(&screen)?;
-    }
+    let needs = |screen: &Screen<'_, TaskPlace>| match request.task {
+        Task::Outside(_) => needs_request(screen),
+        Task::Caller(_) => Ok(()),
+    };
+    let named = PromptCapabilities { tools: &tools, skills: &skills, selected: selected.as_ref() };
+    let admitted =
+        Admitted { request, mode: mode.mode, named: &named, context, offers: &offers, rule_sections: &rule_sections };
+    needs(&screen)?;
     memories.withhold(|kept| screen.keeps(&TaskPlace::Memory(kept.line)));
     activity.withhold(|kept| screen.keeps(&TaskPlace::Event(kept.line)));
-    let named = PromptCapabilities { tools: &tools, skills: &skills, selected: selected.as_ref() };
-    let remembered = PromptMemories { memories: &memories, activity: &activity };
-    let files = context.map(|context| offers.files(context, &screen)).unwrap_or_default();
-    let (items, files): (Vec<usize>, Vec<_>) = files.into_iter().unzip();
-    let shown = PromptContext { found: context, offers: &offers, rule_sections: &rule_sections, files };
-    let values = inputs::inputs(request, mode.mode, &named, (&remembered, shown), &screen);
-    let whole = [request.prompt.file.strict.input_budget, request.input_tokens].into_iter().flatten().min();
-    let options = AssemblyOptions {
-        key: request.key,
-        layers: &request.settings.layers(mode.mode, whole),
-        context_and_code: request.settings.context_and_code(mode.mode).filter(|_| knows_context),
-        input_tokens: request.input_tokens,
-        output_tokens: request.settings.output_tokens,
-        monolithic: request.monolithic,
-        profile: request.profile,
+    let (attack, made) = {
+        let remembered = PromptMemories { memories: &memories, activity: &activity };
+        // Hardly ever something is an attack only together, so that the prompt is assembled meanwhile.
+        both(request.workers, || screen.joined(0), || admitted.assembled(&remembered, &screen, counts))
     };
-    let (assembly, report) = assemble_prompt(request.prompt, &values, counts, &options)?;
+    let made = if attack.is_none() {
+        made
+    } else {
+        screen.take_out(attack);
+        needs(&screen)?;
+        memories.withhold(|kept| screen.keeps(&TaskPlace::Memory(kept.line)));
+        activity.withhold(|kept| screen.keeps(&TaskPlace::Event(kept.line)));
+        admitted.assembled(&PromptMemories { memories: &memories, activity: &activity }, &screen, counts)
+    };
+    let TaskAssembly { assembly, report, items } = made?;
     states_both_rules(&assembly)?;
     let left_out = left_out(request, selected.as_ref(), more_tools, more_skills);
     Ok(AssemblyAccount {
@@ -364,6 +366,51 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
         noted: screen.into_noted(),
         left_out,
     })
+}
+
+/// What goes into the prompt, as far as the screen keeps it.
+struct Admitted<'a> {
+    request: &'a AssemblyRequest<'a>,
+    mode: Mode,
+    named: &'a PromptCapabilities<'a>,
+    context: Option<&'a TaskContext>,
+    offers: &'a Offers,
+    rule_sections: &'a [usize],
+}
+
+/// The prompt, and which of the found files its section `code` has.
+struct TaskAssembly {
+    assembly: Assembly,
+    report: Report,
+    items: Vec<usize>,
+}
+
+impl Admitted<'_> {
+    fn assembled(
+        &self,
+        remembered: &PromptMemories<'_>,
+        screen: &Screen<'_, TaskPlace>,
+        counts: &mut CachingCounter<'_>,
+    ) -> Result<TaskAssembly, Error> {
+        let Self { request, mode, named, context, offers, rule_sections } = *self;
+        let files = context.map(|context| offers.files(context, screen)).unwrap_or_default();
+        let (items, files): (Vec<usize>, Vec<_>) = files.into_iter().unzip();
+        let shown = PromptContext { found: context, offers, rule_sections, files };
+        let values = inputs::inputs(request, mode, named, (remembered, shown), screen);
+        let whole = [request.prompt.file.strict.input_budget, request.input_tokens].into_iter().flatten().min();
+        let knows_context = inputs::knows_context(request.prompt);
+        let options = AssemblyOptions {
+            key: request.key,
+            layers: &request.settings.layers(mode, whole),
+            context_and_code: request.settings.context_and_code(mode).filter(|_| knows_context),
+            input_tokens: request.input_tokens,
+            output_tokens: request.settings.output_tokens,
+            monolithic: request.monolithic,
+            profile: request.profile,
+        };
+        let (assembly, report) = assemble_prompt(request.prompt, &values, counts, &options)?;
+        Ok(TaskAssembly { assembly, report, items })
+    }
 }
 
 /// What is not named because of a cap, or not as it is configured.

@@ -40,6 +40,12 @@ enum GlobToken {
     },
 }
 
+impl GlobToken {
+    const fn literal(&self) -> Option<u8> {
+        if let Self::Literal(byte) = self { Some(*byte) } else { None }
+    }
+}
+
 impl Glob {
     /// Reads a pattern; `None` if it can match nothing: an open bracket, a backslash at its end, a part
     /// without characters.
@@ -66,6 +72,16 @@ impl Glob {
     /// The literal bytes that everything it matches ends with.
     pub(super) fn tail(&self) -> &[u8] {
         &self.tail
+    }
+
+    /// The rarest part of a path that it spells out, as far as its length tells; `None` for a pattern of names alone, or
+    /// one that spells none.
+    pub(super) fn spelled_part(&self) -> Option<Vec<u8>> {
+        let spelled = |part: &GlobPart| match part {
+            GlobPart::Tokens(tokens) => tokens.iter().map(GlobToken::literal).collect::<Option<Vec<u8>>>(),
+            GlobPart::Parts => None,
+        };
+        self.parts.iter().filter(|_| self.is_path).filter_map(spelled).max_by_key(Vec::len)
     }
 
     /// Whether the first byte of a file's name lets it match; cheap, to pass over most patterns.
@@ -176,8 +192,7 @@ impl GlobToken {
 /// The literal bytes at the end of a part.
 fn tail(part: &GlobPart) -> Vec<u8> {
     let GlobPart::Tokens(tokens) = part else { return vec![] };
-    let literal = |token: &GlobToken| if let GlobToken::Literal(byte) = token { Some(*byte) } else { None };
-    let mut tail: Vec<u8> = tokens.iter().rev().map_while(literal).collect();
+    let mut tail: Vec<u8> = tokens.iter().rev().map_while(GlobToken::literal).collect();
     tail.reverse();
     tail
 }

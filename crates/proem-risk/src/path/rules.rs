@@ -50,9 +50,11 @@ enum PathClaim {
     Framework(String),
 }
 
-/// Patterns, by the extension that they end with if they end with one.
+/// Patterns, by what a path has to have so that they can match it: a part that they spell out, else the extension that
+/// they end with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Globs {
+    by_part: BTreeMap<Vec<u8>, Vec<(Glob, usize)>>,
     by_extension: BTreeMap<Vec<u8>, Vec<(Glob, usize)>>,
     others: Vec<(Glob, usize)>,
 }
@@ -212,16 +214,19 @@ fn extension(name: &[u8]) -> Option<&[u8]> {
 
 impl Globs {
     fn add(&mut self, glob: Glob, rule: usize) {
-        match extension(glob.tail()) {
-            Some(extension) => self.by_extension.entry(extension.to_vec()).or_default().push((glob, rule)),
-            None => self.others.push((glob, rule)),
+        match (glob.spelled_part(), extension(glob.tail())) {
+            (Some(part), _) => self.by_part.entry(part).or_default().push((glob, rule)),
+            (None, Some(extension)) => self.by_extension.entry(extension.to_vec()).or_default().push((glob, rule)),
+            (None, None) => self.others.push((glob, rule)),
         }
     }
 
     fn find(&self, path: &[u8], extension: &[u8], found: &mut Vec<usize>) {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        // A part that a path has twice finds its patterns twice, which says no more than once.
+        let by_part = path.split(|&byte| byte == b'/').filter_map(|part| self.by_part.get(part)).flatten();
         let globs = self.by_extension.get(extension).into_iter().flatten().chain(&self.others);
-        let globs = globs.filter(|(glob, _)| glob.may_match(name));
+        let globs = by_part.chain(globs.filter(|(glob, _)| glob.may_match(name)));
         found.extend(globs.filter(|(glob, _)| glob.matches(path)).map(|(_, rule)| *rule));
     }
 }
@@ -289,6 +294,32 @@ fn sensitive(says: &PathClaim) -> Option<Sensitive> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    proptest! {
+        #[test]
+        fn a_path_finds_all_patterns_that_match_it(
+            parts in prop::collection::vec(
+                select(vec![
+                    "db", "migrate", "migrations", "Migrations", "gradle", "wrapper", ".github", "workflows", "test.yml",
+                    "0001_a.py", "V1__a.sql", "x.rb", "routes.rb", "schema.rb", "config", "production.yml", "README.md",
+                    "FooTest.java", "x_test.go", "a.sql", "prisma", "client", ".env.local", "my_web", "router.ex", "src",
+                ]),
+                1..6,
+            ),
+        ) {
+            let rules = PathRules::shipped().unwrap();
+            let path = parts.join("/");
+            let mut found = Vec::new();
+            let name = parts.last().unwrap().as_bytes();
+            rules.globs.find(path.as_bytes(), extension(name).unwrap_or_default(), &mut found);
+            let Globs { by_part, by_extension, others } = &rules.globs;
+            let all = by_part.values().chain(by_extension.values()).flatten().chain(others);
+            let matching = all.filter(|(glob, _)| glob.matches(path.as_bytes())).map(|(_, rule)| *rule);
+            prop_assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), matching.collect::<BTreeSet<_>>(), "{}", path);
+        }
+    }
 
     #[test]
     fn the_shipped_rules_are_rules() {

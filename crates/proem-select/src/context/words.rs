@@ -25,11 +25,23 @@ pub enum WordForm {
 /// The longest run of letters that is taken for a name, in bytes; a longer one is data.
 const LONGEST: usize = 64;
 
+/// The fewest bytes of a word of ASCII letters.
+const SHORTEST: usize = 2;
+
 /// Hands every word of `text` to `take`, in order: a name first as a whole, then in its parts.
 pub fn each_word(text: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
-    for run in text.split(|&byte| !is_of_word(byte)) {
-        if !run.is_empty() && run.len() <= LONGEST {
-            each_of_run(run, take);
+    for run in text.split(|&byte| !OF_WORD.get(usize::from(byte)).copied().unwrap_or_default()) {
+        if run.is_empty() || run.len() > LONGEST {
+            continue;
+        }
+        // Most are plain words, of which nothing has to be cut.
+        match core::str::from_utf8(run) {
+            Ok(word) if run.iter().all(u8::is_ascii_lowercase) => {
+                if word.len() >= SHORTEST {
+                    take(number(stem(word).as_bytes()), WordForm::Part);
+                }
+            }
+            _ => each_of_run(run, take),
         }
     }
 }
@@ -61,10 +73,21 @@ pub(super) fn number(bytes: &[u8]) -> Term {
     term
 }
 
-/// Letters, digits, what joins names, and whatever isn't ASCII.
-const fn is_of_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
+/// Which bytes a word has: letters, digits, what joins names, and whatever isn't ASCII.
+const OF_WORD: [bool; 256] = {
+    let mut all = [false; 256];
+    let mut byte = 0_u8;
+    loop {
+        #[expect(clippy::indexing_slicing, reason = "there is a place for each byte; it is made when it is compiled")]
+        {
+            all[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+        }
+        match byte.checked_add(1) {
+            Some(next) => byte = next,
+            None => break all,
+        }
+    }
+};
 
 fn each_of_run(run: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
     if !run.is_ascii() {
@@ -85,7 +108,7 @@ fn each_of_run(run: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
     for (start, end) in parts {
         let part = run.get(*start..*end).unwrap_or_default();
         // A digit or a letter alone tells nothing.
-        if part.len() < 2 || part.iter().all(u8::is_ascii_digit) {
+        if part.len() < SHORTEST || part.iter().all(u8::is_ascii_digit) {
             continue;
         }
         let mut lower = Buffer::new();
@@ -163,6 +186,7 @@ fn cut(run: &[u8], parts: &mut [(usize, usize); MOST_PARTS]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn parts_of(name: &str) -> Vec<&str> {
         let mut parts = [(0, 0); MOST_PARTS];
@@ -196,6 +220,18 @@ mod tests {
         assert_ne!(term_of_name("matching_only"), whole);
         assert_eq!(term_of_name("Replacer"), Some(term_of_word("replacers")));
         assert_eq!(term_of_name("__"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn plain_words_are_read_as_any_name_is(text in "[a-z]{1,70}( [a-z]{1,5}){0,3}") {
+            let (mut all, mut each) = (Vec::new(), Vec::new());
+            each_word(text.as_bytes(), &mut |term, form| all.push((term, form)));
+            for run in text.split(' ').filter(|run| run.len() <= LONGEST) {
+                each_of_run(run.as_bytes(), &mut |term, form| each.push((term, form)));
+            }
+            prop_assert_eq!(all, each);
+        }
     }
 
     #[test]
