@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -93,6 +94,8 @@ pub enum SmtpReaction {
     Hang,
     /// Says this, with its ends of lines, instead of what it should.
     Say(String),
+    /// Says what it should, so much later.
+    Late(Duration),
 }
 
 impl SmtpScript {

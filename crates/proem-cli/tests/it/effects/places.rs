@@ -4,6 +4,7 @@
 //! [`failpoint::SWEEP`] around and within an effect.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpPlace, SmtpReaction, SmtpScript};
 use proem_store::failpoint;
@@ -101,6 +102,27 @@ fn a_sweep_is_stopped_between_two_actions() {
         assert_eq!(arrived, if then[row] == ["executed"; 2] { 2 } else { came[1] }, "{place}");
         assert_eq!(office.sweep().json()["changes"], json!([]), "{place}");
     }
+}
+
+/// Behind an effect that took long, what became of it is written at once: a stop behind that leaves nothing in doubt.
+#[test]
+fn a_sweep_is_stopped_behind_a_slow_mail_server() {
+    let Some(office) = Office::open() else { return };
+    let late = SmtpReaction::Late(Duration::from_millis(100));
+    let script = SmtpScript::new(SmtpEncryption::None).with(SmtpPlace::Dot, late);
+    let server = ScriptedSmtp::start(script).unwrap();
+    office.to_server(plain(&server));
+    let ids = office.approved(2);
+    let states = || {
+        let states = office.agree(&received(&server.log()));
+        let mut found: Vec<String> = ids.iter().map(|id| states[id].clone()).collect();
+        found.sort_unstable();
+        found
+    };
+    stop(&office, "after-sent");
+    assert_eq!((states(), received(&server.log()).len()), (["approved", "executed"].map(str::to_owned).into(), 1));
+    office.sweep();
+    assert_eq!((states(), received(&server.log()).len()), (["executed", "executed"].map(str::to_owned).into(), 2));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::thread;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -93,6 +94,10 @@ impl Session<'_> {
         match self.shared.script.reaction(at) {
             None => self.say(text),
             Some(SmtpReaction::Say(other)) => self.say(other),
+            Some(SmtpReaction::Late(wait)) => {
+                thread::sleep(*wait);
+                self.say(text)
+            }
             Some(SmtpReaction::Drop) => Err(over()),
             Some(SmtpReaction::Hang) => {
                 // The end of what the client says is the end of its patience.
@@ -143,9 +148,12 @@ impl Session<'_> {
         self.answer(SmtpPlace::Dot, "250 queued as 1\r\n")?;
         let is_yes = |text: &str| text.starts_with('2') && text.get(3..4) == Some(" ");
         let said = self.shared.script.reaction(SmtpPlace::Dot);
-        if said.is_none_or(|said| matches!(said, SmtpReaction::Say(text) if is_yes(text))) {
-            self.shared.log().accepted += 1;
-        }
+        let is_taken = match said {
+            None | Some(SmtpReaction::Late(_)) => true,
+            Some(SmtpReaction::Say(text)) => is_yes(text),
+            Some(SmtpReaction::Drop | SmtpReaction::Hang) => false,
+        };
+        self.shared.log().accepted += usize::from(is_taken);
         if self.shared.script.reaction(SmtpPlace::Answered).is_some() {
             return Err(over());
         }
