@@ -17,7 +17,7 @@ mod rust;
 
 use core::{fmt, ops::ControlFlow};
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{Language, Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::{SourceFacts, SourceLanguage, extract::facts::FactsBuilder};
 
@@ -61,7 +61,7 @@ impl fmt::Display for ExtractError {
 
 /// Whether the walk goes on below a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WalkStep {
+pub(crate) enum WalkStep {
     Into,
     Over,
 }
@@ -87,38 +87,69 @@ pub fn extract(
     limits: &SourceLimits,
     give_up: &mut dyn FnMut() -> bool,
 ) -> Result<SourceFacts, ExtractError> {
-    if source.len() > limits.bytes {
-        return Err(ExtractError::TooLarge);
-    }
-    let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
-    let mut facts = FactsBuilder::new(language, source, limits);
-    let mut visitor: Box<dyn Visitor> = match language {
-        SourceLanguage::C | SourceLanguage::Cpp => {
-            c::read(source, &mut facts, give_up)?;
-            return Ok(facts.finish());
-        }
-        SourceLanguage::Go => Box::new(go::Go),
-        SourceLanguage::Java => Box::new(java::Java::default()),
-        SourceLanguage::JavaScript | SourceLanguage::Tsx | SourceLanguage::TypeScript => {
-            Box::new(javascript::JavaScript::default())
-        }
-        SourceLanguage::Python => Box::new(python::Python::default()),
-        SourceLanguage::Rust => Box::new(rust::Rust::default()),
-    };
-    let tree = parse(language, source, give_up)?;
-    facts.errors = tree.root_node().has_error();
-    walk(&tree, visitor.as_mut(), &mut facts, give_up)?;
-    Ok(facts.finish())
+    ParsedSource::new(language, source, limits, give_up)?.facts(limits, give_up)
 }
 
-pub(crate) fn parse(
-    language: SourceLanguage,
-    source: &[u8],
-    give_up: &mut dyn FnMut() -> bool,
-) -> Result<Tree, ExtractError> {
+/// A source with its syntax, for whoever asks more than one thing about it: to parse it is most of the work.
+#[derive(Debug)]
+pub struct ParsedSource<'s> {
+    pub(crate) language: SourceLanguage,
+    /// Without a byte order mark.
+    pub(crate) source: &'s [u8],
+    /// `None` for a language without a grammar here, which is read line by line.
+    pub(crate) tree: Option<Tree>,
+}
+
+impl<'s> ParsedSource<'s> {
+    /// Parses `source`; `give_up` is asked now and then, and ends the work by answering true.
+    ///
+    /// # Errors
+    ///
+    /// [`ExtractError`] if it is too long, or if `give_up` said so.
+    pub fn new(
+        language: SourceLanguage,
+        source: &'s [u8],
+        limits: &SourceLimits,
+        give_up: &mut dyn FnMut() -> bool,
+    ) -> Result<Self, ExtractError> {
+        if source.len() > limits.bytes {
+            return Err(ExtractError::TooLarge);
+        }
+        let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
+        let tree = language.grammar().map(|grammar| parse(&grammar, source, give_up)).transpose()?;
+        Ok(Self { language, source, tree })
+    }
+
+    /// What it imports, defines and calls; as far as it could be read, if it has syntax errors.
+    ///
+    /// # Errors
+    ///
+    /// [`ExtractError::TimedOut`] if `give_up` said so.
+    pub fn facts(&self, limits: &SourceLimits, give_up: &mut dyn FnMut() -> bool) -> Result<SourceFacts, ExtractError> {
+        let mut facts = FactsBuilder::new(self.language, self.source, limits);
+        let mut visitor: Box<dyn Visitor> = match self.language {
+            SourceLanguage::C | SourceLanguage::Cpp => {
+                c::read(self.source, &mut facts, give_up)?;
+                return Ok(facts.finish());
+            }
+            SourceLanguage::Go => Box::new(go::Go),
+            SourceLanguage::Java => Box::new(java::Java::default()),
+            SourceLanguage::JavaScript | SourceLanguage::Tsx | SourceLanguage::TypeScript => {
+                Box::new(javascript::JavaScript::default())
+            }
+            SourceLanguage::Python => Box::new(python::Python::default()),
+            SourceLanguage::Rust => Box::new(rust::Rust::default()),
+        };
+        let tree = self.tree.as_ref().ok_or(ExtractError::NoParser)?;
+        facts.errors = tree.root_node().has_error();
+        walk(tree, visitor.as_mut(), &mut facts, give_up)?;
+        Ok(facts.finish())
+    }
+}
+
+fn parse(grammar: &Language, source: &[u8], give_up: &mut dyn FnMut() -> bool) -> Result<Tree, ExtractError> {
     let mut parser = Parser::new();
-    let grammar = language.grammar().ok_or(ExtractError::NoParser)?;
-    parser.set_language(&grammar).map_err(|_| ExtractError::NoParser)?;
+    parser.set_language(grammar).map_err(|_| ExtractError::NoParser)?;
     let mut progress = |_: &ParseState| if give_up() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let mut input = |offset: usize, _| source.get(offset..).unwrap_or_default();

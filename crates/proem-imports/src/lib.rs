@@ -21,7 +21,7 @@ pub mod resolve;
 pub mod symbols;
 
 pub use encode::FactsDecodeError;
-pub use extract::{ExtractError, SourceLimits, extract};
+pub use extract::{ExtractError, ParsedSource, SourceLimits, extract};
 pub use extracted::SourceFacts;
 pub use language::SourceLanguage;
 pub use resolve::{Manifests, Resolution, resolve};

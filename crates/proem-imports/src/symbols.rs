@@ -7,7 +7,10 @@
 mod lines;
 mod tree;
 
-use crate::{SourceLanguage, extract::ExtractError, extract::SourceLimits};
+use crate::{
+    SourceLanguage,
+    extract::{ExtractError, ParsedSource, SourceLimits},
+};
 
 /// The most symbols that are kept of one source.
 pub const MOST: usize = 4_000;
@@ -97,9 +100,23 @@ pub fn symbols(
     if source.len() > limits.bytes {
         return Err(ExtractError::TooLarge);
     }
-    match language.filter(|language| language.grammar().is_some()) {
-        Some(language) => tree::read(language, source, give_up),
+    match language {
+        Some(language) => ParsedSource::new(language, source, limits, give_up)?.symbols(give_up),
         None => Ok(lines::read(source)),
+    }
+}
+
+impl ParsedSource<'_> {
+    /// The definitions; `give_up` is asked now and then, and ends the work by answering true.
+    ///
+    /// # Errors
+    ///
+    /// [`ExtractError::TimedOut`] if `give_up` said so.
+    pub fn symbols(&self, give_up: &mut dyn FnMut() -> bool) -> Result<Vec<Symbol>, ExtractError> {
+        match &self.tree {
+            Some(tree) => tree::read((self.language, self.source), tree, give_up),
+            None => Ok(lines::read(self.source)),
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Symbols by tree-sitter.
 
-use tree_sitter::{Node, TreeCursor};
+use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::{MOST, Symbol, SymbolKind, name_of};
 use crate::{
     SourceLanguage,
-    extract::{ExtractError, NODES, field, parse},
+    extract::{ExtractError, NODES, WalkStep, field},
 };
 
 /// Where the walk is.
@@ -27,11 +27,10 @@ struct Definition<'t> {
 }
 
 pub(super) fn read(
-    language: SourceLanguage,
-    source: &[u8],
+    (language, source): (SourceLanguage, &[u8]),
+    tree: &Tree,
     give_up: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<Symbol>, ExtractError> {
-    let tree = parse(language, source, give_up)?;
     let mut walk = SymbolWalk { language, source, found: Vec::new(), around: Vec::new() };
     let mut cursor = tree.walk();
     let mut seen: u32 = 0;
@@ -40,16 +39,16 @@ pub(super) fn read(
         if seen.is_multiple_of(NODES) && give_up() {
             return Err(ExtractError::TimedOut);
         }
-        walk.visit(cursor.node());
-        if walk.found.len() >= MOST || !next(&mut cursor) {
+        let step = walk.visit(cursor.node());
+        if walk.found.len() >= MOST || !next(&mut cursor, step) {
             return Ok(walk.found);
         }
     }
 }
 
 /// Goes to the next node, parents first; false at the end.
-fn next(cursor: &mut TreeCursor<'_>) -> bool {
-    if cursor.goto_first_child() {
+fn next(cursor: &mut TreeCursor<'_>, step: WalkStep) -> bool {
+    if step == WalkStep::Into && cursor.goto_first_child() {
         return true;
     }
     while !cursor.goto_next_sibling() {
@@ -61,20 +60,17 @@ fn next(cursor: &mut TreeCursor<'_>) -> bool {
 }
 
 impl SymbolWalk<'_> {
-    fn visit(&mut self, node: Node<'_>) {
+    fn visit(&mut self, node: Node<'_>) -> WalkStep {
         if !node.is_named() {
-            return;
+            return WalkStep::Into;
         }
         let start = node.start_byte();
         while self.around.last().is_some_and(|(_, end)| start >= *end) {
             self.around.pop();
         }
-        let Some(definition) = self.definition(node) else { return };
-        let Some(name) = self.source.get(definition.name.byte_range()).and_then(name_of) else { return };
-        // What a function defines for itself is its own business.
-        if self.around.iter().any(|(kind, _)| kind.runs()) {
-            return;
-        }
+        let Some(definition) = self.definition(node) else { return WalkStep::Into };
+        let name = self.source.get(definition.name.byte_range()).and_then(name_of);
+        let Some(name) = name else { return WalkStep::Into };
         let in_type = self
             .around
             .last()
@@ -101,6 +97,8 @@ impl SymbolWalk<'_> {
             depth: u8::try_from(self.around.len()).unwrap_or(u8::MAX),
         });
         self.around.push((kind, node.end_byte()));
+        // What a function defines for itself is its own business.
+        if kind.runs() { WalkStep::Over } else { WalkStep::Into }
     }
 
     fn definition<'t>(&self, node: Node<'t>) -> Option<Definition<'t>> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use proem_imports::{SourceLanguage, SourceLimits, extract, symbols};
+use proem_imports::{ParsedSource, SourceLanguage, SourceLimits, symbols};
 use proem_risk::path::FileRole;
 use proem_select::context::{CodeSymbol, CommentStyle, FilePurpose, FileRecord, LineSpan, SymbolKind, import_terms};
 
@@ -132,12 +132,17 @@ pub(crate) fn of_source(want: RecordWant, source: &[u8], parse_time: Duration) -
         RecordWant::Parsed(language) => (Some(language), CommentStyle::Slashes),
         RecordWant::Text(style) => (None, style),
     };
-    let found = match style {
-        CommentStyle::Prose => Vec::new(),
-        _ => symbols(language, source, &limits, &mut give_up).unwrap_or_default(),
+    // Parsed once for both questions.
+    let parsed = language.and_then(|language| ParsedSource::new(language, source, &limits, &mut give_up).ok());
+    let found = match (&parsed, language) {
+        (Some(parsed), _) => parsed.symbols(&mut give_up).unwrap_or_default(),
+        (None, None) if style != CommentStyle::Prose => {
+            symbols(None, source, &limits, &mut give_up).unwrap_or_default()
+        }
+        (None, _) => Vec::new(),
     };
-    let imports = language.and_then(|language| extract(language, source, &limits, &mut give_up).ok());
-    let imports = imports.map(|facts| import_terms(facts.imports.iter().map(|import| import.path.as_str())));
+    let facts = parsed.and_then(|parsed| parsed.facts(&limits, &mut give_up).ok());
+    let imports = facts.map(|facts| import_terms(facts.imports.iter().map(|import| import.path.as_str())));
     FileRecord::new(source, style, found.into_iter().map(symbol).collect(), imports.unwrap_or_default())
 }
 
