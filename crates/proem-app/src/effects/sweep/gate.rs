@@ -86,12 +86,14 @@ impl ActionDesk<'_> {
     ) -> Result<GateAnswer, Error> {
         let DueReading { action, reading } = reading;
         let wanted = self.evidence_wanted(action);
-        let (detail, evidence) = self.store.action_with_evidence(row.key, wanted.clone()).await?;
+        let (detail, mut evidence) = self.store.action_with_evidence(row.key, wanted.clone()).await?;
         if detail.row.version != row.version {
             // Somebody has changed it since this sweep began; the next one looks again.
             return Ok(GateAnswer::Undue);
         }
-        let evidence = executed.map_or(evidence.clone(), |executed| counted(&evidence, &wanted, executed));
+        if let Some(executed) = executed {
+            count(&mut evidence, &wanted, executed);
+        }
         let terms = RulingTerms { level: self.level(), moment: moment(&detail), agreeing: None };
         let decision = self.ruled(ReadAction { action, reading }, row.key, terms, &evidence);
         let why = reasons(&decision);
@@ -122,11 +124,11 @@ impl ActionDesk<'_> {
     }
 }
 
-/// The evidence as it is once an action of this scope is written down as executed.
-fn counted(evidence: &StoredEvidence, wanted: &EvidenceWanted, executed: &CreditScope) -> StoredEvidence {
-    let is_precedent = (&executed.name, &executed.kind) == (&wanted.scope.name, &wanted.scope.kind);
-    let precedents = evidence.precedents.saturating_add(u64::from(is_precedent)).min(wanted.most);
-    StoredEvidence { precedents, ..evidence.clone() }
+/// Makes the evidence what it is once an action of this scope is written down as executed.
+fn count(evidence: &mut StoredEvidence, wanted: &EvidenceWanted, executed: &CreditScope) {
+    if (&executed.name, &executed.kind) == (&wanted.scope.name, &wanted.scope.kind) {
+        evidence.precedents = evidence.precedents.saturating_add(1).min(wanted.most);
+    }
 }
 
 /// Which decision is to be taken about an action that is due.
@@ -169,8 +171,10 @@ mod tests {
             most: 3,
         };
         let check = |precedents: u64, executed: CreditScope, expected: u64| {
-            let evidence = StoredEvidence { credit: CreditRow::default(), precedents, quarantine: None };
-            assert_eq!(counted(&evidence, &wanted, &executed), StoredEvidence { precedents: expected, ..evidence });
+            let mut evidence = StoredEvidence { credit: CreditRow::default(), precedents, quarantine: None };
+            let counted = StoredEvidence { precedents: expected, ..evidence.clone() };
+            count(&mut evidence, &wanted, &executed);
+            assert_eq!(evidence, counted);
         };
         check(0, scope("note", "status"), 1);
         check(2, CreditScope { recipient: None, ..scope("note", "status") }, 3);
