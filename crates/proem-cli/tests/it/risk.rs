@@ -10,7 +10,7 @@ use std::process::Stdio;
 use proem_llm::scripted::{Delivery, Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
-use self::scene::{Past, code, shop};
+use self::scene::{AFTER_THE_SHOP, Past, code, shop};
 use crate::fixture::{Fixture, Run};
 use crate::guide;
 use crate::run::{start, without_ids};
@@ -380,6 +380,7 @@ fn hook(fixture: &Fixture, id: &str) -> (i32, String) {
 #[test]
 fn the_hooks_run_as_they_are_shipped() {
     let mut fixture = shop().repository();
+    fixture.set("PROEM_CLOCK", AFTER_THE_SHOP.to_string());
     for from in ["HEAD~2", "0000000000000000000000000000000000000000"] {
         fixture.set("PRE_COMMIT_FROM_REF", from);
         let (code, printed) = hook(&fixture, "proem-risk-push");

@@ -479,6 +479,10 @@ fn the_owner_is_told_of_new_questions() {
     assert!(quoted.all(|line| line.trim_start().starts_with("│ ")), "{}", shown.stdout());
 }
 
+/// The evening of 24 November 2026, the day of the guide's newest signal, in milliseconds since 1970: a week later
+/// its tickets would stand still.
+const GUIDED_AT: &str = "1795543200000";
+
 /// The id of the signal that the guide asks models about: it is a hash of what came.
 fn guided(fixture: &Fixture) -> String {
     let guide = include_str!("../../../../docs/guide/triage.md");
@@ -493,6 +497,7 @@ fn guided(fixture: &Fixture) -> String {
 fn the_guide_says_what_the_binary_does() {
     let mut fixture = Fixture::folder().unborn();
     fixture.set("NO_COLOR", "1");
+    fixture.set("PROEM_CLOCK", GUIDED_AT);
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef");
     let server = killed::model(&guided(&fixture), "Vouchers\nWhen will the vouchers be ready?");
     let address = format!("http://{}", server.address());

@@ -8,6 +8,8 @@ use crate::fixture::Fixture;
 const START: i64 = 1_767_571_200;
 /// A day in seconds.
 const DAY: i64 = 86_400;
+/// The day after the shop's last commit, in milliseconds since 1970: a year of history ends there, whatever today is.
+pub(crate) const AFTER_THE_SHOP: i64 = (START + 301 * DAY) * 1_000;
 
 /// A stream for `git fast-import`.
 #[derive(Debug, Default)]
