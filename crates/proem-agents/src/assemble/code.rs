@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 
+use proem_select::context::LineSpan;
 use proem_text::words::words;
 
 /// A file of at most so many lines is one part.
@@ -23,7 +24,7 @@ const WHOLE_BYTES: usize = 64 * 1024;
 /// The most lines of one definition that are shown whole.
 const LONG_LINES: usize = 90;
 /// Lines shown on each side of a place in what is longer, or in no definition.
-const AROUND: usize = 14;
+const AROUND: u32 = 14;
 /// The most places that are shown within one long definition.
 const MAX_WITHIN: usize = 2;
 /// The most definitions of which parts are made.
@@ -44,29 +45,6 @@ const MAX_OUTLINE: usize = 60;
 const LONGEST_LINE: usize = 400;
 /// The shortest word of a task that a line is looked at for.
 const SHORTEST_WORD: usize = 4;
-
-/// Lines of a file, from 1, both ends among them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LineSpan {
-    /// The first.
-    pub first: usize,
-    /// The last.
-    pub last: usize,
-}
-
-impl LineSpan {
-    const fn overlaps(self, other: Self) -> bool {
-        self.first <= other.last && other.first <= self.last
-    }
-
-    const fn holds(self, other: Self) -> bool {
-        self.first <= other.first && other.last <= self.last
-    }
-
-    const fn count(self) -> usize {
-        self.last.saturating_sub(self.first).saturating_add(1)
-    }
-}
 
 /// A definition in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,14 +88,14 @@ pub fn renderings(
         return CodeRenderings::default();
     }
     let outline = outline(&lines, definitions);
-    let whole = || numbered(&lines, &BTreeSet::from([LineSpan { first: 1, last: lines.len() }]), definitions);
+    let whole = || numbered(&lines, &BTreeSet::from([LineSpan { first: 1, last: last_line(&lines) }]), definitions);
     let most = room.saturating_mul(NEARLY_WHOLE).max(SMALL_LINES);
     if lines.len() <= most && text.len() <= most.saturating_mul(LINE_BYTES).min(WHOLE_BYTES) {
         return CodeRenderings { full: Some(whole()), parts: Some(whole()), outline };
     }
     let full = (text.len() <= WHOLE_BYTES).then(whole);
     let shown = parts(&lines, definitions, places, task, room);
-    let covered = shown.iter().fold(0usize, |sum, span| sum.saturating_add(span.count()));
+    let covered = shown.iter().fold(0usize, |sum, span| sum.saturating_add(lines_of(*span)));
     // Notes on what little is left out would cost as much as it does.
     let is_nearly_all = covered.saturating_mul(10) >= lines.len().saturating_mul(9);
     let parts = match (shown.is_empty(), &full) {
@@ -136,7 +114,7 @@ fn parts(
     task: &str,
     room: usize,
 ) -> BTreeSet<LineSpan> {
-    let end = lines.len();
+    let end = last_line(lines);
     let mut shown = ShownLines { end, room, first: None, lines: BTreeSet::new() };
     let all = LineSpan { first: 1, last: end };
     let found;
@@ -151,7 +129,7 @@ fn parts(
     let mut wanted: Vec<(usize, Option<LineSpan>)> = Vec::new();
     for place in places {
         let inside = definitions.iter().enumerate().filter(|(_, definition)| definition.lines.overlaps(*place));
-        match inside.min_by_key(|(_, definition)| definition.lines.count()) {
+        match inside.min_by_key(|(_, definition)| definition.lines.len()) {
             Some((index, _)) => wanted.push((index, Some(*place))),
             None => shown.add(around(*place, all)),
         }
@@ -165,7 +143,7 @@ fn parts(
         let Some(definition) = definitions.get(index) else { continue };
         // For the best there is always room for some of it; another is shown whole or by its signature.
         let is_first = shown.first.is_none();
-        if definition.lines.count() <= LONG_LINES && (!is_first || shown.has_room(definition.lines)) {
+        if lines_of(definition.lines) <= LONG_LINES && (!is_first || shown.has_room(definition.lines)) {
             shown.add(definition.lines);
         } else {
             shown.add(definition.signature);
@@ -177,14 +155,14 @@ fn parts(
         }
         // What it stands in says what it belongs to.
         for outer in definitions {
-            if outer.lines.holds(definition.lines) && outer.lines != definition.lines {
+            if outer.lines.contains(definition.lines) && outer.lines != definition.lines {
                 shown.add(outer.signature);
             }
         }
         // Of what the best needs, what is short is shown, and how the rest is called.
         if rank < MOST_FOLLOWED {
             for used in used_in(lines, definition.lines, definitions) {
-                shown.add(if used.lines.count() <= SHORT_LINES { used.lines } else { used.signature });
+                shown.add(if lines_of(used.lines) <= SHORT_LINES { used.lines } else { used.signature });
             }
         }
     }
@@ -222,12 +200,12 @@ fn used_in<'d>(lines: &[&str], span: LineSpan, definitions: &'d [Definition]) ->
 #[derive(Debug)]
 struct ShownLines {
     /// The last line of the file.
-    end: usize,
+    end: u32,
     /// How many lines there may be.
     room: usize,
     /// Where the first that was added begins.
-    first: Option<usize>,
-    lines: BTreeSet<usize>,
+    first: Option<u32>,
+    lines: BTreeSet<u32>,
 }
 
 impl ShownLines {
@@ -247,7 +225,7 @@ impl ShownLines {
     }
 
     /// The lines of a span that the file has.
-    fn inside(&self, span: LineSpan) -> core::ops::RangeInclusive<usize> {
+    fn inside(&self, span: LineSpan) -> core::ops::RangeInclusive<u32> {
         span.first.max(1)..=span.last.min(self.end)
     }
 
@@ -275,7 +253,7 @@ fn lines_about(lines: &[&str], within: LineSpan, task: &str) -> Vec<LineSpan> {
         true => words(line).filter(|word| wanted.contains(word)).collect::<BTreeSet<_>>().len(),
         false => 0,
     };
-    let mut scored: Vec<(usize, usize)> = numbered_lines(lines, within)
+    let mut scored: Vec<(usize, u32)> = numbered_lines(lines, within)
         .map(|(number, line)| (score(line), number))
         .filter(|(score, _)| *score > 0)
         .collect();
@@ -303,14 +281,29 @@ fn may_have(line: &str, wanted: &BTreeSet<String>) -> bool {
 }
 
 /// Lines of a span with their numbers.
-fn numbered_lines<'l>(lines: &'l [&'l str], span: LineSpan) -> impl Iterator<Item = (usize, &'l &'l str)> {
-    (span.first..).zip(lines.iter().skip(span.first.saturating_sub(1)).take(span.count()))
+fn numbered_lines<'l>(lines: &'l [&'l str], span: LineSpan) -> impl Iterator<Item = (u32, &'l &'l str)> {
+    (span.first..).zip(lines.iter().skip(place_of(span.first)).take(lines_of(span)))
+}
+
+/// The number of the last line; 0 of none.
+fn last_line(lines: &[&str]) -> u32 {
+    u32::try_from(lines.len()).unwrap_or(u32::MAX)
+}
+
+/// How many lines a span has.
+fn lines_of(span: LineSpan) -> usize {
+    usize::try_from(span.len()).unwrap_or(usize::MAX)
+}
+
+/// Where a line stands in the list of all.
+fn place_of(line: u32) -> usize {
+    usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX)
 }
 
 /// Lines with their numbers; between them what is not shown.
 fn numbered(lines: &[&str], shown: &BTreeSet<LineSpan>, definitions: &[Definition]) -> String {
     let mut out = String::new();
-    let mut next = 1usize;
+    let mut next = 1;
     for span in shown {
         elision(next, span.first.saturating_sub(1), definitions, &mut out);
         for (number, line) in numbered_lines(lines, *span) {
@@ -319,21 +312,21 @@ fn numbered(lines: &[&str], shown: &BTreeSet<LineSpan>, definitions: &[Definitio
         }
         next = span.last.saturating_add(1);
     }
-    elision(next, lines.len(), definitions, &mut out);
+    elision(next, last_line(lines), definitions, &mut out);
     out
 }
 
 /// Says what stands between two lines and is not shown.
-fn elision(first: usize, last: usize, definitions: &[Definition], out: &mut String) {
+fn elision(first: u32, last: u32, definitions: &[Definition], out: &mut String) {
     if first > last {
         return;
     }
     let lines = last.saturating_sub(first).saturating_add(1);
     let inside = |definition: &&Definition| (first..=last).contains(&definition.lines.first);
-    let s = |n: usize| if n == 1 { "" } else { "s" };
+    let s = |is_one: bool| if is_one { "" } else { "s" };
     let defined = definitions.iter().filter(inside).count();
-    let defined = if defined == 0 { String::new() } else { format!(", {defined} definition{}", s(defined)) };
-    out.push_str(&format!("[{lines} line{}{defined} not shown]\n", s(lines)));
+    let defined = if defined == 0 { String::new() } else { format!(", {defined} definition{}", s(defined == 1)) };
+    out.push_str(&format!("[{lines} line{}{defined} not shown]\n", s(lines == 1)));
 }
 
 fn push_line(line: &str, out: &mut String) {
@@ -347,7 +340,7 @@ fn push_line(line: &str, out: &mut String) {
 
 /// The signatures of a file's definitions, or a document's headings.
 fn outline(lines: &[&str], definitions: &[Definition]) -> Option<String> {
-    let mut starts: Vec<usize> = definitions.iter().map(|definition| definition.signature.first).collect();
+    let mut starts: Vec<u32> = definitions.iter().map(|definition| definition.signature.first).collect();
     if starts.is_empty() {
         let is_heading = |line: &&str| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
         starts = (1..).zip(lines).filter(|(_, line)| is_heading(line)).map(|(number, _)| number).collect();
@@ -359,7 +352,7 @@ fn outline(lines: &[&str], definitions: &[Definition]) -> Option<String> {
     }
     let mut out = String::new();
     for start in starts.iter().take(MAX_OUTLINE) {
-        let Some(line) = lines.get(start.saturating_sub(1)) else { continue };
+        let Some(line) = lines.get(place_of(*start)) else { continue };
         out.push_str(&format!("{start}\t"));
         push_line(line.trim_end_matches(['{', ' ']), &mut out);
     }
@@ -376,11 +369,11 @@ mod tests {
 
     const ROOM: usize = 90;
 
-    const fn span(first: usize, last: usize) -> LineSpan {
+    const fn span(first: u32, last: u32) -> LineSpan {
         LineSpan { first, last }
     }
 
-    fn definition(first: usize, last: usize) -> Definition {
+    fn definition(first: u32, last: u32) -> Definition {
         Definition { name: String::new(), lines: span(first, last), signature: span(first, first), rank: None }
     }
 

@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use proem_agents::assemble::Task;
-use proem_agents::assemble::code::{CodeRenderings, Definition, LineSpan, renderings};
+use proem_agents::assemble::code::{CodeRenderings, Definition, renderings};
 use proem_agents::assemble::found::{FoundFile, TaskContext};
 use proem_agents::assemble::gathered::Gap;
 use proem_agents::assemble::outline::language;
 use proem_guard::{Untrusted, credential, show};
 use proem_runtime::readers::syntax;
 use proem_runtime::{GatherOptions, folder_rules, map_on_all};
-use proem_select::context::{CodeSymbol, FilePurpose};
+use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
 
 use super::AssembleOptions;
 use crate::context::{self, ContextFile, ContextQuery};
@@ -129,7 +129,8 @@ fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
         let symbols = file.symbols.iter().enumerate();
         let definitions: Vec<Definition> =
             symbols.map(|(at, symbol)| definition(symbol, file.ranked.iter().position(|place| *place == at))).collect();
-        let places: Vec<LineSpan> = file.named_lines.iter().map(|line| span(*line, *line)).collect();
+        let places: Vec<LineSpan> =
+            file.named_lines.iter().map(|line| LineSpan { first: *line, last: *line }).collect();
         shown = renderings(&text, &definitions, &places, task, room(file));
         // Without definitions an outline is headings, which comments and texts within code only look like.
         shown.outline = shown.outline.filter(|_| !definitions.is_empty() || language(&path) == Some("Markdown"));
@@ -166,15 +167,10 @@ fn room(file: &ContextFile) -> usize {
 fn definition(symbol: &CodeSymbol, rank: Option<usize>) -> Definition {
     Definition {
         name: symbol.name.clone(),
-        lines: span(symbol.lines.first, symbol.lines.last),
-        signature: span(symbol.own_line, symbol.signature_line),
+        lines: symbol.lines,
+        signature: LineSpan { first: symbol.own_line, last: symbol.signature_line.max(symbol.own_line) },
         rank,
     }
-}
-
-fn span(first: u32, last: u32) -> LineSpan {
-    let number = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    LineSpan { first: number(first), last: number(last.max(first)) }
 }
 
 /// The folders from the root to the likeliest code, outermost first.

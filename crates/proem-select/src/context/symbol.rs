@@ -16,6 +16,18 @@ impl LineSpan {
         self.first <= line && line <= self.last
     }
 
+    /// Whether all lines of another are among them.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.first <= other.first && other.last <= self.last
+    }
+
+    /// Whether they share a line with another.
+    #[must_use]
+    pub const fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
     /// How many lines they are.
     #[must_use]
     pub const fn len(self) -> u32 {
