@@ -19,7 +19,8 @@ use proem_imports::SourceLimits;
 use proem_risk::change::FileStatus;
 use proem_risk::history::{CommitIndex, History, ObjectId, Touch};
 use proem_risk::path::{GitAttributes, PathRules, RepoPath, role_of};
-use proem_select::context::{Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRecord, MOST_TOUCHED, subject_terms};
+use proem_select::context::words::distinct_words;
+use proem_select::context::{Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRecord, MOST_TOUCHED};
 
 use self::kept::KeptRecords;
 use self::on_disk::from_disk;
@@ -423,7 +424,7 @@ impl ContextTree {
         }
         let most = usize::try_from(MOST_COMMITS).unwrap_or(usize::MAX);
         let commits: Vec<CommitIndex> = past.commits().take(most).map(|(index, _)| index).collect();
-        let subjects = map_on_all(&commits, |index| subject_terms(history.subject(*index)));
+        let subjects = map_on_all(&commits, |index| distinct_words(history.subject(*index)));
         for (index, terms) in commits.into_iter().zip(subjects) {
             let touches = history.touches(index);
             follow_moves(history, touches, &mut places);

@@ -11,13 +11,14 @@ mod document;
 mod place;
 mod rank;
 mod record;
+mod scores;
 mod signals;
 mod symbol;
 mod task;
 mod weights;
 pub mod words;
 
-pub use corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, MOST_TOUCHED, subject_terms};
+pub use corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, MOST_TOUCHED};
 pub use definitions::{
     DEFINITION_SIGNAL_NAMES, DEFINITION_SIGNALS, DefinitionLook, DefinitionSignals, DefinitionSource, RankedDefinition,
     definition_looks, rank_definitions,

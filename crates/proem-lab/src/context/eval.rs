@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use proem_engine::workers::Sequential;
 use proem_select::context::{
-    ContextTask, ContextWeights, Corpus, FilePurpose, FileSignals, SIGNAL_NAMES, file_signals, rank_definitions,
+    ContextTask, ContextWeights, Corpus, FilePurpose, FileSignals, file_signals, rank_definitions,
 };
 use serde::Deserialize;
 
@@ -45,20 +45,6 @@ const WAYS: [&str; 5] = ["Proem", "BM25 with path words", "the same without test
 /// How many definitions are named.
 const DEFINITIONS: usize = 10;
 
-/// Groups of signals for the ablation, by the beginnings of their names.
-const GROUPS: [(&str, &[&str]); 10] = [
-    ("similar past commits", &["similar commits", "most similar commit"]),
-    ("recency and frequency", &["recency", "frequency", "decayed frequency"]),
-    ("co-change with the best", &["co-change"]),
-    ("words of path and name", &["words of the path", "words of the name", "coverage of the path"]),
-    ("comments and texts apart", &["words of comments"]),
-    ("definitions", &["words of definitions", "names that it defines", "whole names"]),
-    ("folder", &["folder"]),
-    ("words of its tests", &["words of its tests"]),
-    ("imports", &["imports"]),
-    ("part of the project in front", &["part of the project"]),
-];
-
 /// How often the answers were among the first ten, and the first.
 #[derive(Debug, Clone, Copy, Default)]
 struct Recall {
@@ -88,7 +74,6 @@ impl Recall {
 #[derive(Debug, Default)]
 struct Measured {
     ways: [Recall; WAYS.len()],
-    without: [Recall; GROUPS.len()],
     /// Cases that changed a function, and those where one was named.
     functions: (usize, usize),
     files: usize,
@@ -210,7 +195,7 @@ pub(super) fn by_score<'c>(corpus: &Corpus<'c>, uses: &[FilePurpose], score: imp
     order.into_iter().filter_map(|(place, _)| corpus.files.get(place).map(|file| file.path)).collect()
 }
 
-/// Proem, its ablations, and BM25.
+/// Proem and BM25.
 fn one(measured: &mut Measured, corpus: &Corpus<'_>, signals: &[FileSignals], case: &Case, weights: &ContextWeights) {
     let of = |place: usize, weights: &[f32]| signals.get(place).map_or(0.0, |signals| score(weights, signals));
     let code = [FilePurpose::Code];
@@ -225,15 +210,6 @@ fn one(measured: &mut Measured, corpus: &Corpus<'_>, signals: &[FileSignals], ca
     let above = -scores.iter().map(|score| libm::exp(score - most)).sum::<f64>().ln();
     measured.first.0 += 1.0 / (1.0 + libm::exp(-(f64::from(weights.slope) * above + f64::from(weights.offset))));
     measured.first.1 += usize::from(order.first().is_some_and(|path| case.answers.contains(*path)));
-    for (recall, (_, names)) in measured.without.iter_mut().zip(GROUPS) {
-        let mut fewer = weights.all.clone();
-        for (weight, name) in fewer.iter_mut().zip(SIGNAL_NAMES) {
-            if names.iter().any(|beginning| name.starts_with(beginning)) {
-                *weight = 0.0;
-            }
-        }
-        recall.add(&by_score(corpus, &code, |place| of(place, &fewer)), &case.answers);
-    }
     let words =
         |place: usize| signals.get(place).and_then(|signals| signals.first()).map_or(0.0, |value| f64::from(*value));
     measured.ways[1].add(&by_score(corpus, &[FilePurpose::Code, FilePurpose::Test], words), &case.answers);
@@ -281,16 +257,6 @@ fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
     line(&format!("|---|{}---:|", "---:|".repeat(WAYS.len())))?;
     for ((name, _), rows) in SHORT.into_iter().zip(short) {
         line(&format!("| {name} |{}", means(rows)))?;
-    }
-    line("\n## Without a kind of signal\n")?;
-    line("Its weights at 0, the others as they are; means over the repositories above.\n")?;
-    line("| without | recall@10 | first |")?;
-    line("|---|---:|---:|")?;
-    let (ten, one) = mean(rows, |measured| measured.ways[0]);
-    line(&format!("| nothing | {ten:.1} | {one:.1} |"))?;
-    for (number, (name, _)) in GROUPS.iter().enumerate() {
-        let (ten, one) = mean(rows, |measured| measured.without.get(number).copied().unwrap_or_default());
-        line(&format!("| {name} | {ten:.1} | {one:.1} |"))?;
     }
     line("\n## Probability\n")?;
     let cases: usize = rows.iter().map(|(_, measured)| measured.ways[0].cases).sum();

@@ -1,5 +1,6 @@
 //! Learning and measuring which files of a repository a task is about.
 
+mod ablation;
 mod cases;
 mod definitions;
 pub(crate) mod eval;

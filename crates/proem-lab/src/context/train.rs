@@ -10,6 +10,7 @@ use proem_select::context::{
     FilePurpose, FileSignals, SIGNALS, definition_looks, file_signals,
 };
 
+use super::ablation;
 use super::cases::{Case, Clone, ShortForm};
 use super::definitions::{CaseLook, with_definitions};
 use super::fit::{ContextChoice, fit};
@@ -32,6 +33,25 @@ pub(crate) struct TrainContext {
     /// The workspace's folder, whose `crates/proem-select/data/context.json` is written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
+    /// Measure besides what each kind of signal is worth, and write `evals/context/ablation.md`.
+    #[arg(long)]
+    ablation: bool,
+}
+
+/// What is learned from one clone.
+pub(super) struct Lessons {
+    /// `OWNER/NAME`.
+    pub(super) clone: String,
+    pub(super) cases: Vec<Lesson>,
+}
+
+/// A case that is learned from.
+pub(super) struct Lesson {
+    pub(super) choice: ContextChoice<SIGNALS>,
+    /// How many files the case changed; one that was not read is no candidate.
+    pub(super) answers: usize,
+    /// Whether its task is put in few words.
+    pub(super) is_short: bool,
 }
 
 /// The most files of a case that are learned from: the best by each signal.
@@ -43,25 +63,33 @@ const SHORT_FORMS: [ShortForm; 4] =
 
 /// The signals that may count: the size is there so that its worth can be seen, and what a task never has in a commit's
 /// message is set by hand.
-const BY_HAND: [(usize, f32); 4] = [(19, 4.0), (20, 3.0), (21, 6.0), (22, 1.0)];
+pub(super) const BY_HAND: [(usize, f32); 4] = [(19, 4.0), (20, 3.0), (21, 6.0), (22, 1.0)];
 
 pub(crate) fn run(args: &TrainContext) -> Result<String, String> {
     let shipped = weights_of(&args.to)?;
     let learned: Vec<usize> = (0..SIGNALS).filter(|at| BY_HAND.iter().all(|(hand, _)| hand != at)).collect();
     let early: Vec<usize> = learned.iter().copied().filter(|at| *at < FIRST_LATE).collect();
-    let first = with_hand(fit(&choices(args, &shipped)?, &early)?);
+    let lessons = lessons(args, &shipped)?;
+    let first = with_hand(fit(&choices_of(&lessons), &early, &[])?);
     let weights = ContextWeights { first: first.clone(), all: first, slope: 1.0, offset: 0.0, ..shipped };
-    let choices = choices(args, &weights)?;
-    let all = with_hand(fit(&choices, &learned)?);
+    let lessons = self::lessons(args, &weights)?;
+    let choices = choices_of(&lessons);
+    let all = with_hand(fit(&choices, &learned, &[])?);
     let weights = ContextWeights { all, ..weights };
     let (slope, offset) = calibrated(&choices, &weights);
     let weights = ContextWeights { slope, offset, ..weights };
     let within = definitions(args, &weights)?;
     let every: Vec<usize> = (0..DEFINITION_SIGNALS).collect();
-    let weights = ContextWeights { definitions: fit(&within, &every)?, ..weights };
+    let of_definitions: Vec<&ContextChoice<DEFINITION_SIGNALS>> = within.iter().collect();
+    let weights = ContextWeights { definitions: fit(&of_definitions, &every, &[])?, ..weights };
     let path = args.to.join("crates/proem-select/data/context.json");
     let text = serde_json::to_string_pretty(&weights).map_err(|error| error.to_string())?;
     std::fs::write(&path, text + "\n").map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    if args.ablation {
+        let path = args.to.join("evals/context/ablation.md");
+        let table = ablation::table(&lessons, &learned, &weights.all)?;
+        std::fs::write(&path, table).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    }
     let names = proem_select::context::SIGNAL_NAMES.iter().zip(weights.first.iter().zip(&weights.all));
     let rows: String = names.map(|(name, (first, all))| format!("{name:30} {first:8.3} {all:8.3}\n")).collect();
     let within_rows = DEFINITION_SIGNAL_NAMES.iter().zip(&weights.definitions);
@@ -78,7 +106,12 @@ pub(super) fn weights_of(workspace: &std::path::Path) -> Result<ContextWeights, 
     ContextWeights::parse(&text).map_err(|error| error.to_string())
 }
 
-fn with_hand(mut weights: Vec<f32>) -> Vec<f32> {
+/// The choices of all clones.
+pub(super) fn choices_of(lessons: &[Lessons]) -> Vec<&ContextChoice<SIGNALS>> {
+    lessons.iter().flat_map(|of| &of.cases).map(|lesson| &lesson.choice).collect()
+}
+
+pub(super) fn with_hand(mut weights: Vec<f32>) -> Vec<f32> {
     for (at, weight) in BY_HAND {
         if let Some(slot) = weights.get_mut(at) {
             *slot = weight;
@@ -87,25 +120,27 @@ fn with_hand(mut weights: Vec<f32>) -> Vec<f32> {
     weights
 }
 
-fn choices(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<ContextChoice<SIGNALS>>, String> {
-    let mut choices = Vec::new();
+fn lessons(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<Lessons>, String> {
+    let mut all = Vec::new();
     for folder in &args.clones {
         let mut clone = Clone::open(folder, &args.cache)?;
         let cases = clone.cases(args.window, args.cases)?;
         eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
+        let mut lessons = Lessons { clone: clone.name.clone(), cases: Vec::new() };
         for (number, case) in cases.iter().enumerate() {
             let Some(tree) = clone.tree(case)? else { continue };
             let corpus = clone.corpus(case, &tree)?;
-            choices.extend(choice(&corpus.corpus, case, weights));
+            lessons.cases.extend(lesson(&corpus.corpus, case, weights, false));
             let form = SHORT_FORMS.get(number % SHORT_FORMS.len()).copied().unwrap_or(ShortForm::NameOfPart);
             let short = form.of(case, &corpus.corpus);
-            choices.extend(short.and_then(|case| choice(&corpus.corpus, &case, weights)));
+            lessons.cases.extend(short.and_then(|case| lesson(&corpus.corpus, &case, weights, true)));
         }
         if let Some(note) = clone.reader.keep() {
             eprint_line(&note);
         }
+        all.push(lessons);
     }
-    Ok(choices)
+    Ok(all)
 }
 
 /// What the best files of each case define, under these weights of files.
@@ -142,7 +177,7 @@ pub(super) fn eprint_line(text: &str) {
     _ = writeln!(std::io::stderr(), "{text}");
 }
 
-fn choice(corpus: &Corpus<'_>, case: &Case, weights: &ContextWeights) -> Option<ContextChoice<SIGNALS>> {
+fn lesson(corpus: &Corpus<'_>, case: &Case, weights: &ContextWeights, is_short: bool) -> Option<Lesson> {
     let signals = file_signals(corpus, &ContextTask::new(&case.task), weights);
     let code: Vec<usize> = (0..signals.len())
         .filter(|at| corpus.files.get(*at).is_some_and(|file| file.used_for == FilePurpose::Code))
@@ -158,11 +193,12 @@ fn choice(corpus: &Corpus<'_>, case: &Case, weights: &ContextWeights) -> Option<
     chosen.extend(code.iter().copied().filter(|file| is_right(*file)));
     let rows: Vec<(FileSignals, bool)> =
         chosen.into_iter().filter_map(|file| Some((*signals.get(file)?, is_right(file)))).collect();
-    rows.iter().any(|(_, is_right)| *is_right).then_some(ContextChoice { rows })
+    let is_learned_from = rows.iter().any(|(_, is_right)| *is_right);
+    is_learned_from.then_some(Lesson { choice: ContextChoice { rows }, answers: case.answers.len(), is_short })
 }
 
 /// Slope and offset of Platt's sigmoid over how far a score is above what its list adds up to.
-fn calibrated(choices: &[ContextChoice<SIGNALS>], weights: &ContextWeights) -> (f32, f32) {
+fn calibrated(choices: &[&ContextChoice<SIGNALS>], weights: &ContextWeights) -> (f32, f32) {
     let (mut scored, mut labels) = (Vec::new(), Vec::new());
     for choice in choices {
         let score = |signals: &FileSignals| -> f32 { weights.all.iter().zip(signals).map(|(w, s)| w * s).sum() };

@@ -1,7 +1,7 @@
 //! What is ranked: the files of a repository, and the commits that touched them.
 
 use super::record::FileRecord;
-use super::words::{Term, WordForm, each_word};
+use super::words::{Term, WordForm, distinct_words, each_word};
 
 /// What a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,16 +52,6 @@ pub struct Corpus<'c> {
     pub commits: Vec<CorpusCommit>,
 }
 
-/// The words of a commit's subject.
-#[must_use]
-pub fn subject_terms(subject: &str) -> Vec<Term> {
-    let mut terms = Vec::new();
-    each_word(subject.as_bytes(), &mut |term, _| terms.push(term));
-    terms.sort_unstable();
-    terms.dedup();
-    terms
-}
-
 /// A path in words.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathWords {
@@ -77,15 +67,8 @@ impl PathWords {
     pub(super) fn new(path: &str) -> Self {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let stem = file.split_once('.').map_or(file, |(stem, _)| if stem.is_empty() { file } else { stem });
-        let of = |text: &str| {
-            let mut terms = Vec::new();
-            each_word(text.as_bytes(), &mut |term, _| terms.push(term));
-            terms.sort_unstable();
-            terms.dedup();
-            terms
-        };
-        let name = of(stem);
-        let mut all = of(folder);
+        let name = distinct_words(stem);
+        let mut all = distinct_words(folder);
         all.extend_from_slice(&name);
         all.sort_unstable();
         all.dedup();

@@ -109,7 +109,7 @@ fn weighed<'c>(
     let first: Vec<f32> = evidence.signals.iter().map(|signals| weights.first_score(signals)).collect();
     let best = ordered(&first, is_code, BEST);
     let best: Vec<_> = best.into_iter().map(|file| (file, evidence.together(file))).collect();
-    evidence.late(&best);
+    evidence.late(&first, &best);
     Some(Weighed { evidence, best })
 }
 
@@ -198,8 +198,15 @@ fn said(
     }
     let matched = evidence.matched(file);
     if matched > 0 {
-        let words =
-            [Signal::Words, Signal::WordsRank, Signal::Code, Signal::Prose, Signal::Coverage, Signal::WholeNames];
+        let words = [
+            Signal::Words,
+            Signal::WordsRank,
+            Signal::FirstLine,
+            Signal::Code,
+            Signal::Prose,
+            Signal::Coverage,
+            Signal::WholeNames,
+        ];
         let of = u32::try_from(task.terms.len()).unwrap_or(u32::MAX);
         found.push((words.into_iter().map(adds).sum(), FileEvidence::Words { matched, of }));
     }

@@ -2,8 +2,8 @@
 //!
 //! Words are scored by BM25 (`proem-score` has its formula) by the field that they stand in; only the task's words are
 //! looked up, in each file's sorted list, so that no inverted index has to be loaded. What a commit says counts for the
-//! files that it touched. Two signals need a first ranking: what changes together with the best files, and what they
-//! import or are imported by.
+//! files that it touched. Three signals need a first ranking: what changes together with the best files, what they import
+//! or are imported by, and how much of a folder's files fits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,12 @@ use proem_engine::workers::{self, Workers};
 use super::corpus::{Corpus, CorpusFile, FilePurpose, PathWords};
 use super::place::is_named_by;
 use super::record::FileRecord;
-use super::task::ContextTask;
+use super::scores::{field_scores, log_of_next, real, real_count, reciprocal_ranks, relative, shares};
+use super::task::{ContextTask, QueryTerm};
 use super::words::{Term, WordForm, term_of_name};
 
 /// How many signals there are.
-pub const SIGNALS: usize = 37;
+pub const SIGNALS: usize = 39;
 
 /// Their names, in their order.
 pub const SIGNAL_NAMES: [&str; SIGNALS] = [
@@ -54,13 +55,15 @@ pub const SIGNAL_NAMES: [&str; SIGNALS] = [
     "similar commits, of a short task",
     "recency, of a short task",
     "size, of a short task",
+    "folder recency",
+    "words of the first line",
     "folder",
     "co-change",
     "imports",
 ];
 
 /// The first of those that need a first ranking.
-pub const FIRST_LATE: usize = 34;
+pub const FIRST_LATE: usize = 36;
 
 /// The signals of one file.
 pub type FileSignals = [f32; SIGNALS];
@@ -103,6 +106,8 @@ pub(super) enum Signal {
     ShortCommits,
     ShortRecency,
     ShortSize,
+    FolderRecency,
+    FirstLine,
     Folder,
     CoChange,
     Imports,
@@ -124,10 +129,6 @@ pub(super) const OF_SHORT: [(Signal, Signal); 8] = [
 
 /// A task of so many words is half short.
 const SHORT: f32 = 4.0;
-
-/// BM25's parameters.
-const K1: f32 = 1.2;
-const B: f32 = 0.75;
 
 /// How many of the most similar commits count.
 const SIMILAR: usize = 150;
@@ -163,46 +164,9 @@ fn set(signals: &mut [FileSignals], file: usize, signal: Signal, value: f32) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of files and words are far below 2²⁴")]
-fn real(count: usize) -> f32 {
-    count as f32
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a source has far fewer than 2²⁴ words or lines")]
-fn real_count(count: u32) -> f32 {
-    count as f32
-}
-
-/// How telling a word is that `with` of `all` have.
-fn idf(all: usize, with: usize) -> f32 {
-    libm::logf(1.0 + (real(all.saturating_sub(with)) + 0.5) / (real(with) + 0.5))
-}
-
-fn saturated(count: f32, length: f32, mean: f32) -> f32 {
-    if count <= 0.0 { 0.0 } else { count / (count + K1 * (1.0 - B + B * length / mean.max(1.0))) }
-}
-
-/// Each value as a part of the greatest.
-fn relative(values: &mut [f32]) {
-    let most = values.iter().copied().fold(0.0_f32, f32::max);
-    if most > 0.0 {
-        values.iter_mut().for_each(|value| *value /= most);
-    }
-}
-
-/// 1 for the best, 1/2 for the next; 0 for what has nothing.
-fn reciprocal_ranks(values: &[f32]) -> Vec<f32> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    let value = |at: usize| values.get(at).copied().unwrap_or(0.0);
-    order.retain(|at| value(*at) > 0.0);
-    order.sort_by(|a, b| value(*b).total_cmp(&value(*a)).then(a.cmp(b)));
-    let mut ranks = vec![0.0; values.len()];
-    for (rank, at) in order.into_iter().enumerate() {
-        if let Some(slot) = ranks.get_mut(at) {
-            *slot = 1.0 / real(rank.saturating_add(1));
-        }
-    }
-    ranks
+/// The folder that a file lies in; empty for the root.
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Where one word of the task stands in one file.
@@ -231,28 +195,6 @@ impl TermPlaces {
     const fn is_in_text(self) -> bool {
         self.code > 0 || self.prose > 0
     }
-}
-
-/// One word of the task in one field of all files.
-struct FieldCounts {
-    counts: Vec<f32>,
-    with: usize,
-}
-
-/// The BM25 scores of one field.
-fn field_scores(task: &ContextTask, lengths: &[f32], counts: impl Fn(usize, usize) -> f32) -> Vec<f32> {
-    let mean = lengths.iter().sum::<f32>() / real(lengths.len().max(1));
-    let mut scores = vec![0.0_f32; lengths.len()];
-    for (number, query) in task.terms.iter().enumerate() {
-        let column: Vec<f32> = (0..lengths.len()).map(|file| counts(file, number)).collect();
-        let with = column.iter().filter(|count| **count > 0.0).count();
-        let field = FieldCounts { counts: column, with };
-        let weight = query.weight * idf(lengths.len(), field.with);
-        for ((score, count), length) in scores.iter_mut().zip(&field.counts).zip(lengths) {
-            *score += weight * saturated(*count, *length, mean);
-        }
-    }
-    scores
 }
 
 impl<'c> Evidence<'c> {
@@ -320,26 +262,33 @@ impl<'c> Evidence<'c> {
         let lengths: Vec<f32> = code.iter().zip(&prose).map(|(code, prose)| code + prose + 4.0).collect();
         let path_lengths: Vec<f32> = self.paths.iter().map(|path| real(path.all.len())).collect();
         let name_lengths: Vec<f32> = self.paths.iter().map(|path| real(path.name.len())).collect();
-        let all = field_scores(task, &lengths, |file, number| {
+        let anywhere = |file: usize, number: usize| {
             let (code, prose) = at(file, number);
             // A word of the path counts as if it stood in the file a few times more.
             code + prose + 4.0 * path(file, number)
-        });
+        };
+        let all = field_scores(&task.terms, &lengths, anywhere);
+        let first_line = |query: &QueryTerm| {
+            let weight = if task.first_line.binary_search(&query.term).is_ok() { query.weight } else { 0.0 };
+            QueryTerm { weight, ..*query }
+        };
+        let first_line: Vec<QueryTerm> = task.terms.iter().map(first_line).collect();
         let fields = [
-            (Signal::Code, field_scores(task, &code, |file, number| at(file, number).0)),
-            (Signal::Prose, field_scores(task, &prose, |file, number| at(file, number).1)),
-            (Signal::Definitions, field_scores(task, &defined_lengths, defines)),
-            (Signal::Path, field_scores(task, &path_lengths, path)),
-            (Signal::Name, field_scores(task, &name_lengths, name)),
+            (Signal::Code, field_scores(&task.terms, &code, |file, number| at(file, number).0)),
+            (Signal::Prose, field_scores(&task.terms, &prose, |file, number| at(file, number).1)),
+            (Signal::Definitions, field_scores(&task.terms, &defined_lengths, defines)),
+            (Signal::Path, field_scores(&task.terms, &path_lengths, path)),
+            (Signal::Name, field_scores(&task.terms, &name_lengths, name)),
+            (Signal::FirstLine, field_scores(&first_line, &lengths, anywhere)),
         ];
         let is_there = |file: usize, number: usize| places(file, number).is_in_text();
         let coverage =
             shares(task, files.len(), |_| true, |file, number| is_there(file, number) || path(file, number) > 0.0);
         let path_coverage = shares(task, files.len(), |_| true, |file, number| path(file, number) > 0.0);
-        let is_whole = |query: &super::task::QueryTerm| query.form == WordForm::Whole;
+        let is_whole = |query: &QueryTerm| query.form == WordForm::Whole;
         let whole = shares(task, files.len(), is_whole, is_there);
         let names: BTreeSet<Term> = task.names.iter().filter_map(|name| term_of_name(name)).collect();
-        let is_named = |query: &super::task::QueryTerm| query.form == WordForm::Whole || names.contains(&query.term);
+        let is_named = |query: &QueryTerm| query.form == WordForm::Whole || names.contains(&query.term);
         let defining = shares(task, files.len(), is_named, |file, number| defines(file, number) > 0.0);
         drop(table);
         let ranks = reciprocal_ranks(&all);
@@ -362,7 +311,7 @@ impl<'c> Evidence<'c> {
         let commits = &self.corpus.commits;
         let lengths: Vec<f32> = commits.iter().map(|commit| real(commit.terms.len())).collect();
         let terms: Vec<Term> = task.terms.iter().map(|query| query.term).collect();
-        let scores = field_scores(task, &lengths, |commit, number| {
+        let scores = field_scores(&task.terms, &lengths, |commit, number| {
             let term = terms.get(number).copied().unwrap_or_default();
             let has = commits.get(commit).is_some_and(|commit| commit.terms.binary_search(&term).is_ok());
             f32::from(u8::from(has))
@@ -399,10 +348,16 @@ impl<'c> Evidence<'c> {
         let all = real(self.corpus.commits.len().max(2));
         let most = self.touched_by.iter().map(Vec::len).max().unwrap_or(0);
         let mut decayed: Vec<f32> = Vec::with_capacity(self.touched_by.len());
+        let recency = |newest: Option<&u32>| newest.map_or(0.0, |age| 1.0 - log_of_next(*age) / libm::logf(1.0 + all));
+        let mut folders: BTreeMap<&str, u32> = BTreeMap::new();
+        for (commits, file) in self.touched_by.iter().zip(&self.corpus.files) {
+            if let Some(newest) = commits.first() {
+                let slot = folders.entry(folder_of(file.path)).or_insert(*newest);
+                *slot = (*slot).min(*newest);
+            }
+        }
         for (file, commits) in self.touched_by.iter().enumerate() {
-            let age = commits.first().map(|commit| real(usize::try_from(*commit).unwrap_or(usize::MAX)));
-            let recency = age.map_or(0.0, |age| 1.0 - libm::logf(1.0 + age) / libm::logf(1.0 + all));
-            set(&mut self.signals, file, Signal::Recency, recency);
+            set(&mut self.signals, file, Signal::Recency, recency(commits.first()));
             let frequency = libm::logf(1.0 + real(commits.len())) / libm::logf(2.0 + real(most));
             set(&mut self.signals, file, Signal::Frequency, frequency);
             let weight = |commit: &u32| libm::exp2f(-real(usize::try_from(*commit).unwrap_or(0)) / HALF_LIFE);
@@ -423,6 +378,7 @@ impl<'c> Evidence<'c> {
             let lines = file.record.map_or(0, FileRecord::lines);
             let size = libm::logf(1.0 + real_count(lines)) / 10.0;
             set(&mut self.signals, number, Signal::Size, size);
+            set(&mut self.signals, number, Signal::FolderRecency, recency(folders.get(folder_of(file.path))));
             set(&mut self.signals, number, Signal::Changed, f32::from(u8::from(file.changed)));
         }
     }
@@ -487,27 +443,36 @@ impl<'c> Evidence<'c> {
     }
 
     /// The signals that need the best files of a first ranking.
-    pub(super) fn late(&mut self, best: &[(usize, BTreeMap<usize, usize>)]) {
-        self.folders();
+    pub(super) fn late(&mut self, first: &[f32], best: &[(usize, BTreeMap<usize, usize>)]) {
+        self.folders(first);
         self.co_change(best);
         self.imports(best);
     }
 
-    /// A folder whose other files fit speaks for a file.
-    fn folders(&mut self) {
-        let folder = |path: &'c str| path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let mut sums: BTreeMap<&str, (f32, f32)> = BTreeMap::new();
-        let words: Vec<f32> = self.signals.iter().map(words_of).collect();
-        for (file, words) in self.corpus.files.iter().zip(&words) {
-            let slot = sums.entry(folder(file.path)).or_default();
-            // The best two: a file must not speak for itself.
-            *slot = if *words > slot.0 { (*words, slot.0) } else { (slot.0, slot.1.max(*words)) };
+    /// A folder whose other files fit speaks for a file: how likely the task is about one of them, by the first ranking.
+    fn folders(&mut self, first: &[f32]) {
+        let files = &self.corpus.files;
+        let is_code = |file: usize| files.get(file).is_some_and(|file| file.used_for == FilePurpose::Code);
+        let code = || first.iter().copied().enumerate().filter(|(file, _)| is_code(*file));
+        let most = code().map(|(_, score)| score).fold(f32::MIN, f32::max);
+        let mut odds = vec![0.0_f32; files.len()];
+        for (file, score) in code() {
+            if let Some(slot) = odds.get_mut(file) {
+                *slot = libm::expf(score - most);
+            }
         }
-        for (number, (file, own)) in self.corpus.files.iter().zip(&words).enumerate() {
-            let (first, second) = sums.get(folder(file.path)).copied().unwrap_or_default();
-            let others = if *own >= first { second } else { first };
-            set(&mut self.signals, number, Signal::Folder, others);
+        let whole = odds.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+        let mut sums: BTreeMap<&str, f32> = BTreeMap::new();
+        for (file, odds) in files.iter().zip(&odds) {
+            *sums.entry(folder_of(file.path)).or_default() += *odds;
         }
+        let others = |(file, own): (&CorpusFile<'_>, &f32)| {
+            let folder = sums.get(folder_of(file.path)).copied().unwrap_or_default();
+            // A file must not speak for itself.
+            libm::sqrtf((folder - own).max(0.0) / whole)
+        };
+        let values: Vec<f32> = files.iter().zip(&odds).map(others).collect();
+        self.fill(Signal::Folder, &values);
     }
 
     fn co_change(&mut self, best: &[(usize, BTreeMap<usize, usize>)]) {
@@ -553,32 +518,4 @@ impl<'c> Evidence<'c> {
         }
         self.fill(Signal::Imports, &values);
     }
-}
-
-/// Which share of the task's telling words each file has.
-fn shares(
-    task: &ContextTask,
-    files: usize,
-    counts: impl Fn(&super::task::QueryTerm) -> bool,
-    has: impl Fn(usize, usize) -> bool,
-) -> Vec<f32> {
-    let (mut sums, mut whole) = (vec![0.0_f32; files], 0.0_f32);
-    for (number, query) in task.terms.iter().enumerate().filter(|(_, query)| counts(query)) {
-        let with: Vec<usize> = (0..files).filter(|file| has(*file, number)).collect();
-        // A word that no file has says nothing of any.
-        if with.is_empty() {
-            continue;
-        }
-        let weight = query.weight * idf(files, with.len());
-        whole += weight;
-        for file in with {
-            if let Some(slot) = sums.get_mut(file) {
-                *slot += weight;
-            }
-        }
-    }
-    if whole > 0.0 {
-        sums.iter_mut().for_each(|sum| *sum /= whole);
-    }
-    sums
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::place::{PlaceMention, places};
-use super::words::{Term, WordForm, each_word, term_of_name, term_of_word};
+use super::words::{Term, WordForm, distinct_words, each_word, term_of_name, term_of_word};
 
 /// The most bytes of a task whose words are looked for; what follows is a log.
 const MOST_BYTES: usize = 16 * 1024;
@@ -44,6 +44,8 @@ pub struct ContextTask {
     pub scope: Vec<Term>,
     /// Names that it writes as code does, in its order: `only_matching`, `Replacer`, `f()`, whatever stands in backticks.
     pub names: Vec<String>,
+    /// The words of its first line, sorted and distinct: the line says what it is about, and what follows explains.
+    pub first_line: Vec<Term>,
 }
 
 impl ContextTask {
@@ -81,7 +83,8 @@ impl ContextTask {
             terms.sort_by_key(|term| term.term);
         }
         let scope = scope(text).into_iter().filter(|term| !silent.contains(term)).collect();
-        Self { terms, places, scope, names: names(text) }
+        let first_line = distinct_words(text.lines().next().unwrap_or_default());
+        Self { terms, places, scope, names: names(text), first_line }
     }
 
     /// Whether it has a word or place to look for.
@@ -102,11 +105,7 @@ fn scope(text: &str) -> Vec<Term> {
         None => line.split_once(": ").map(|(head, _)| head),
     };
     let is_scope = |head: &&str| head.len() < SCOPE.0 && head.split_whitespace().count() <= SCOPE.1;
-    let mut terms = Vec::new();
-    each_word(head.filter(is_scope).unwrap_or_default().as_bytes(), &mut |term, _| terms.push(term));
-    terms.sort_unstable();
-    terms.dedup();
-    terms
+    distinct_words(head.filter(is_scope).unwrap_or_default())
 }
 
 /// Words that may be one name.

@@ -46,6 +46,16 @@ pub fn each_word(text: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
     }
 }
 
+/// The words of a text, sorted and distinct.
+#[must_use]
+pub fn distinct_words(text: &str) -> Vec<Term> {
+    let mut terms = Vec::new();
+    each_word(text.as_bytes(), &mut |term, _| terms.push(term));
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
 /// The number of one word, whatever its case, stemmed.
 #[must_use]
 pub fn term_of_word(word: &str) -> Term {

@@ -5,9 +5,10 @@
 )]
 
 use proem_engine::workers::Sequential;
+use proem_select::context::words::distinct_words;
 use proem_select::context::{
     CommentStyle, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRanking, FileRecord,
-    rank, subject_terms,
+    rank,
 };
 use proptest::prelude::*;
 
@@ -66,7 +67,7 @@ fn corpus<'c>(files: &'c [MadeFile], commits: &[(String, Vec<usize>)]) -> Corpus
             touched.iter().filter(|at| **at < files.len()).map(|at| u32::try_from(*at).unwrap()).collect();
         touched.sort_unstable();
         touched.dedup();
-        CorpusCommit { terms: subject_terms(subject), files: touched }
+        CorpusCommit { terms: distinct_words(subject), files: touched }
     };
     Corpus { files: files.iter().map(file).collect(), commits: commits.iter().map(commit).collect() }
 }
