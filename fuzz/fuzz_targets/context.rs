@@ -6,9 +6,10 @@
 use libfuzzer_sys::fuzz_target;
 use proem_engine::workers::Sequential;
 use proem_runtime::context::IgnorePatterns;
+use proem_select::context::words::distinct_words;
 use proem_select::context::{
     CommentStyle, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRecord, MOST_TERMS,
-    is_named_by, rank, subject_terms,
+    is_named_by, rank,
 };
 
 const STYLES: [CommentStyle; 4] =
@@ -33,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
     let file = |(path, used_for)| CorpusFile { path, used_for, record: Some(&record), changed: choice & 8 > 0 };
     let corpus = Corpus {
         files: paths.into_iter().zip(purposes).map(file).collect(),
-        commits: vec![CorpusCommit { terms: subject_terms(&text), files: vec![0, 2] }],
+        commits: vec![CorpusCommit { terms: distinct_words(&text), files: vec![0, 2] }],
     };
     for place in &task.places {
         assert!(paths.into_iter().all(|path| !is_named_by(path, place) || place.path.contains('.')));
