@@ -13,7 +13,7 @@ pub(super) struct ContextChoice<const N: usize> {
 const RIDGE: f64 = 2e-4;
 const STEPS: usize = 40;
 
-/// A candidate that is less likely than this is left out of the second derivatives.
+/// A candidate whose odds beside the likeliest are less than this is left out of the sums of signals.
 const LEAST: f64 = 1e-7;
 
 /// Fits the weights of the signals in `used`, beginning with those of `from`; all others stay 0.
