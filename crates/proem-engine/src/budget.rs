@@ -1,7 +1,7 @@
 //! Fits what may shrink into token limits.
 //!
 //! The problem is a multiple-choice knapsack: each [`FitUnit`] takes one of its rungs, worth its
-//! priority times 1, 0.5, 0.1 or 0, and a tenth of its presence while anything of it is shown.
+//! share of its priority times 1, 0.5, 0.1 or 0, and a tenth of its presence while anything of it is shown.
 //! [`fit`] is greedy by worth lost per token saved, ties by order, and reports the linear
 //! relaxation's value as an upper bound (Kellerer, Pferschy and Pisinger, *Knapsack Problems*,
 //! 2004, §11.2).
@@ -30,6 +30,8 @@ pub struct FitUnit {
     pub layer: Layer,
     /// From 0 to 100.
     pub priority: u8,
+    /// How much of that priority it has, from 0 to 100 per cent: an item of a list may have little of its section's.
+    pub share: u8,
     /// From 0 to 100: what it is worth besides that anything of it is shown at all, on whichever rung above
     /// [`Rung::Count`], times 0.1. Of twenty files one that is hardly likely is worth little in full; that it is there
     /// is worth as much as of any other.
@@ -41,8 +43,12 @@ pub struct FitUnit {
 }
 
 impl FitUnit {
+    const fn value(&self) -> UnitValue {
+        UnitValue { priority: self.priority, share: self.share, presence: self.presence }
+    }
+
     fn worth(&self, step: RungCost) -> u64 {
-        worth_on(step.rung, self.priority, self.presence)
+        self.value().on(step.rung)
     }
 
     fn steps(&self) -> impl Iterator<Item = RungCost> {
@@ -56,10 +62,22 @@ impl FitUnit {
     }
 }
 
-/// What something of this priority and presence is worth on a rung.
-pub(crate) fn worth_on(rung: Rung, priority: u8, presence: u8) -> u64 {
-    let presence = if rung < Rung::Count { u64::from(presence) } else { 0 };
-    u64::from(priority).saturating_mul(rung.tenths().into()).saturating_add(presence)
+/// What something is worth, by the fields of [`FitUnit`] that are called so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UnitValue {
+    pub(crate) priority: u8,
+    pub(crate) share: u8,
+    pub(crate) presence: u8,
+}
+
+impl UnitValue {
+    /// Its worth on a rung, in tenths of a priority. The share counts last: rounded before, a file with 1 % of a priority
+    /// of 90 would be worth as little as one with none.
+    pub(crate) fn on(self, rung: Rung) -> u64 {
+        let presence = if rung < Rung::Count { u64::from(self.presence) } else { 0 };
+        let all = u64::from(self.priority).saturating_mul(rung.tenths().into());
+        (all.saturating_mul(self.share.into()) / 100).saturating_add(presence)
+    }
 }
 
 /// A limit on the units of one layer, or on all of them.
@@ -277,7 +295,8 @@ mod tests {
 
     fn unit(priority: u8, steps: &[(Rung, u64)]) -> FitUnit {
         let mut steps = steps.iter().map(|(rung, tokens)| RungCost { rung: *rung, tokens: *tokens });
-        FitUnit { layer: Layer::Context, priority, presence: 0, best: steps.next().unwrap(), lower: steps.collect() }
+        let best = steps.next().unwrap();
+        FitUnit { layer: Layer::Context, priority, share: 100, presence: 0, best, lower: steps.collect() }
     }
 
     /// `expected` is rungs, worth and bound.
@@ -306,6 +325,14 @@ mod tests {
         check(&[likely.clone(), unlikely.clone()], 1_010, 0, (&[Rung::Full, Rung::Count], 902, 903));
         let there = |unit| FitUnit { presence: 90, ..unit };
         check(&[there(likely), there(unlikely)], 1_010, 0, (&[Rung::Outline, Rung::Named], 544, 1_077));
+    }
+
+    #[test]
+    fn a_small_share_is_told_from_a_smaller_one() {
+        let steps = [(Rung::Full, 100), (Rung::Outline, 40), (Rung::Count, 0)];
+        let of = |share| FitUnit { share, ..unit(90, &steps) };
+        check(&[of(1), of(2)], 140, 0, (&[Rung::Outline, Rung::Full], 21, 22));
+        check(&[of(2), of(1)], 140, 0, (&[Rung::Full, Rung::Outline], 21, 22));
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub(crate) struct ShrunkValue {
 pub(crate) fn shrink(name: &str, value: &LabelTree, rung: Rung) -> ShrunkValue {
     let kept = |value: LabelTree, note: Option<String>| ShrunkValue { value, note };
     match (value, rung) {
-        // The last three are for items that bring them themselves; a file that asks for one here is refused.
-        (_, Rung::Full | Rung::Parts | Rung::Outline | Rung::Named)
+        // The last four are for items that bring them themselves; a file that asks for one here is refused.
+        (_, Rung::Full | Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named)
         | (LabelTree::Null | LabelTree::Bool(_) | LabelTree::Number(_) | LabelTree::Scalar(_) | LabelTree::Map(_), _) => {
             kept(value.clone(), None)
         }
@@ -69,7 +69,7 @@ pub(crate) fn shrink(name: &str, value: &LabelTree, rung: Rung) -> ShrunkValue {
 
 fn shrink_text(name: &str, text: &str, rung: Rung) -> (String, Option<String>) {
     let short = match rung {
-        Rung::Full | Rung::Parts | Rung::Outline | Rung::Named => text.to_owned(),
+        Rung::Full | Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named => text.to_owned(),
         Rung::Brief => first_line(text),
         Rung::Count | Rung::Omitted => String::new(),
     };
@@ -79,7 +79,7 @@ fn shrink_text(name: &str, text: &str, rung: Rung) -> (String, Option<String>) {
 
 fn note(name: &str, rung: Rung, lines: usize, bytes: usize) -> Option<String> {
     match rung {
-        Rung::Full | Rung::Parts | Rung::Outline | Rung::Named | Rung::Omitted => None,
+        Rung::Full | Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named | Rung::Omitted => None,
         Rung::Brief => Some(format!("[{name}: the first of {lines} lines]")),
         Rung::Count => Some(format!("[{name}: {lines} lines, {bytes} bytes, not shown]")),
     }

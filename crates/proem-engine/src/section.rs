@@ -129,6 +129,8 @@ pub enum Rung {
     Parts,
     /// Head and tail of a list, the first line of each text.
     Brief,
+    /// The little of an item that matters most, as the item itself brings it.
+    Excerpt,
     /// An item's outline, as it brings it itself.
     Outline,
     /// An item's name, with a line about it.
@@ -140,10 +142,11 @@ pub enum Rung {
 }
 
 impl Rung {
-    pub(crate) const WORDS: [(&'static str, Self); 7] = [
+    pub(crate) const WORDS: [(&'static str, Self); 8] = [
         ("full", Self::Full),
         ("parts", Self::Parts),
         ("brief", Self::Brief),
+        ("excerpt", Self::Excerpt),
         ("outline", Self::Outline),
         ("named", Self::Named),
         ("count", Self::Count),
@@ -157,6 +160,7 @@ impl Rung {
             Self::Full => "full",
             Self::Parts => "parts",
             Self::Brief => "brief",
+            Self::Excerpt => "excerpt",
             Self::Outline => "outline",
             Self::Named => "named",
             Self::Count => "count",
@@ -170,7 +174,7 @@ impl Rung {
         match self {
             Self::Full => 10,
             Self::Parts => 9,
-            Self::Brief => 5,
+            Self::Brief | Self::Excerpt => 5,
             Self::Outline => 4,
             Self::Named => 2,
             Self::Count => 1,

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::render::{LadderState, Rendered, Renderer};
 use super::wide;
-use crate::budget::{self, Feasibility, FitLimit, FitUnit, RungCost};
+use crate::budget::{self, Feasibility, FitLimit, FitUnit, RungCost, UnitValue};
 use crate::error::{Error, ErrorKind};
 use crate::prompt::file::Section;
 use crate::report::ShrunkReport;
@@ -51,6 +51,8 @@ struct Part<'p> {
     item: Option<usize>,
     /// From 0 to 100.
     priority: u8,
+    /// How much of that it has, in per cent; of an item, what the item says.
+    share: u8,
     /// What it is worth that anything of it is shown: of an item a quarter of its section's priority, however little of
     /// that it has. More would name twenty files in a small budget and show none.
     presence: u8,
@@ -275,8 +277,7 @@ impl<'p> Choice<'p> {
     fn worth(&self) -> u64 {
         // Nothing is lost where there was nothing to show.
         let parts = self.parts.iter().filter(|_| !self.full.is_empty());
-        let worth = |part: &Part<'_>| budget::worth_on(part.rung, part.priority, part.presence);
-        parts.fold(0u64, |sum, part| sum.saturating_add(worth(part)))
+        parts.fold(0u64, |sum, part| sum.saturating_add(part.value().on(part.rung)))
     }
 
     /// Renders the section as it is chosen.
@@ -308,15 +309,12 @@ impl<'p> Choice<'p> {
         }
         let (section, full) = (self.section, Rc::clone(&self.full));
         let layer = section.spec.layer;
-        let unit = |priority: u8, best: RungCost, lower: Vec<RungCost>| {
-            Some(FitUnit { layer, priority, presence: 0, best, lower })
-        };
         let whole = wide(full.tokens);
         if section.spec.ladders.is_empty() {
             self.fixed = if self.parts.is_empty() { whole } else { 0 };
             for part in &mut self.parts {
                 let best = RungCost { rung: Rung::Full, tokens: whole };
-                part.unit = unit(part.priority, best, vec![RungCost { rung: Rung::Omitted, tokens: 0 }]);
+                part.unit = Some(part.as_unit(layer, best, vec![RungCost { rung: Rung::Omitted, tokens: 0 }]));
             }
             return Ok(());
         }
@@ -344,7 +342,8 @@ impl<'p> Choice<'p> {
                 Ok(RungCost { rung: *rung, tokens: tokens.saturating_sub(base) })
             };
             let Some((best, lower)) = part.rungs.split_first() else { continue };
-            units.push(unit(part.priority, step(best)?, lower.iter().map(step).collect::<Result<_, Error>>()?));
+            let best = step(best)?;
+            units.push(Some(part.as_unit(layer, best, lower.iter().map(step).collect::<Result<_, Error>>()?)));
         }
         self.fixed = base;
         for (part, unit) in self.parts.iter_mut().zip(units) {
@@ -368,7 +367,7 @@ impl<'p> Choice<'p> {
             let best = step(best);
             all = all.saturating_add(best.tokens);
             let lower = lower.iter().map(step).collect();
-            part.unit = Some(FitUnit { layer, priority: part.priority, presence: part.presence, best, lower });
+            part.unit = Some(part.as_unit(layer, best, lower));
         }
         // Ladders of whole inputs in the same section are in `fixed` on their last rung already.
         let around = wide(self.full.tokens).saturating_sub(all);
@@ -397,7 +396,17 @@ impl<'p> Choice<'p> {
 
 impl<'p> Part<'p> {
     fn new(ladder: Option<&'p Ladder>, rungs: Vec<Rung>, priority: u8) -> Self {
-        Self { ladder, item: None, priority, presence: 0, rung: best(&rungs), rungs, unit: None }
+        Self { ladder, item: None, priority, share: 100, presence: 0, rung: best(&rungs), rungs, unit: None }
+    }
+
+    const fn value(&self) -> UnitValue {
+        UnitValue { priority: self.priority, share: self.share, presence: self.presence }
+    }
+
+    /// What the fit has to know of it.
+    const fn as_unit(&self, layer: Layer, best: RungCost, lower: Vec<RungCost>) -> FitUnit {
+        let UnitValue { priority, share, presence } = self.value();
+        FitUnit { layer, priority, share, presence, best, lower }
     }
 
     /// What stands on a ladder: an input, or each of its items.
@@ -406,11 +415,12 @@ impl<'p> Part<'p> {
         if ladder.is_of_input() {
             return vec![Self::new(Some(ladder), ladder.rungs.clone(), all)];
         }
-        let share = |share: u8| u8::try_from(u16::from(all).saturating_mul(share.into()) / 100).unwrap_or(all);
         let items = renderer.items(ladder).into_iter().enumerate();
-        let part = |(index, (rungs, of))| {
-            let alone = Self::new(Some(ladder), rungs, share(of));
-            Self { item: Some(index), presence: all / 4, ..alone }
+        let part = |(index, (rungs, share))| Self {
+            item: Some(index),
+            share,
+            presence: all / 4,
+            ..Self::new(Some(ladder), rungs, all)
         };
         items.map(part).collect()
     }

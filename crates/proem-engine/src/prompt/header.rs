@@ -449,7 +449,7 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
         };
         let Some(rungs) = rungs else { continue };
         if rungs.is_empty() || rungs.windows(2).any(|pair| matches!(pair, [a, b] if a >= b)) {
-            let order = "full, parts, brief, outline, named, count, omitted";
+            let order = "full, parts, brief, excerpt, outline, named, count, omitted";
             error(problems, format!("the steps of a ladder must be in the order {order}"), node.span);
             continue;
         }
@@ -464,12 +464,14 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
 
 /// What is wrong with a ladder's rungs for what stands on them.
 fn misplaced(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
-    let own = |rung: &Rung| matches!(rung, Rung::Parts | Rung::Outline | Rung::Named);
+    let own = |rung: &Rung| matches!(rung, Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named);
     match climber {
         Climber::Input if rungs.iter().any(own) => {
-            Some("`parts`, `outline` and `named` are for items that bring them; write `{ each: [...] }`")
+            Some("`parts`, `excerpt`, `outline` and `named` are for items that bring them; write `{ each: [...] }`")
         }
-        Climber::Item if rungs.contains(&Rung::Brief) => Some("`brief` shortens a whole list; an item brings `parts`"),
+        Climber::Item if rungs.contains(&Rung::Brief) => {
+            Some("`brief` shortens a whole list; an item brings `parts` or an `excerpt`")
+        }
         // An item that brings none of the others still has to stand somewhere.
         Climber::Item if !matches!(rungs.last(), Some(Rung::Count | Rung::Omitted)) => {
             Some("the ladder of each item must end with `count` or `omitted`")

@@ -330,7 +330,7 @@ fn ladders_go_down_as_far_as_the_budget_asks() {
                 assert_eq!((log.tokens, log.range), (0, None));
             }
             Rung::Full => assert_eq!(log.reason, None),
-            Rung::Parts | Rung::Outline | Rung::Named => panic!("no list brings these"),
+            Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named => panic!("no list brings these"),
         }
     }
     let mut sorted = seen.clone();

@@ -26,6 +26,7 @@ input:
       share?: integer
       full?: string
       parts?: string
+      excerpt?: string
       outline?: string
       named?: string
       shown?: string
@@ -34,7 +35,7 @@ proem:
   version: 1.0.0
   sections:
     - { name: role, trust: constitution }
-    - { name: code, trust: untrusted, layer: code, priority: 80, ladder: { code: { each: [full, parts, outline, named, count] } } }
+    - { name: code, trust: untrusted, layer: code, priority: 80, ladder: { code: { each: [full, parts, excerpt, outline, named, count] } } }
     - { name: notes, trust: untrusted, priority: 20, ladder: { notes: [full, count] } }
 ---
 {{role "system"}}{{section "role"}}
@@ -145,9 +146,9 @@ fn a_limit_can_hold_for_context_and_code_together() {
 
 fn files() -> impl Strategy<Value = Vec<LabelTree>> {
     let words = || "([a-z]{1,7}[ \n]){0,60}";
-    let file = (any::<[bool; 4]>(), 0u64..=120, words(), "[a-z/]{1,12}").prop_map(|(brings, share, words, path)| {
+    let file = (any::<[bool; 5]>(), 0u64..=120, words(), "[a-z/]{1,12}").prop_map(|(brings, share, words, path)| {
         let at = |share: usize| words.chars().take(words.len() / share).collect::<String>();
-        let all = [("full", at(1)), ("parts", at(2)), ("outline", at(5)), ("named", at(9))];
+        let all = [("full", at(1)), ("parts", at(2)), ("excerpt", at(3)), ("outline", at(5)), ("named", at(9))];
         let brought: Vec<(&str, &str)> = all
             .iter()
             .zip(brings)

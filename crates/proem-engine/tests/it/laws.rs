@@ -29,9 +29,11 @@ fn layer() -> impl Strategy<Value = Layer> {
 
 fn unit() -> impl Strategy<Value = FitUnit> {
     let rungs = prop::sample::subsequence(vec![Rung::Full, Rung::Brief, Rung::Count, Rung::Omitted], 1..=4);
-    (layer(), 0u8..=100, 0u8..=100, rungs, vec(0u64..200, 4)).prop_map(|(layer, priority, presence, rungs, tokens)| {
+    let percent = || 0u8..=100;
+    let worth = (percent(), percent(), percent());
+    (layer(), worth, rungs, vec(0u64..200, 4)).prop_map(|(layer, (priority, share, presence), rungs, tokens)| {
         let mut steps = rungs.into_iter().zip(tokens).map(|(rung, tokens)| RungCost { rung, tokens });
-        FitUnit { layer, priority, presence, best: steps.next().unwrap(), lower: steps.collect() }
+        FitUnit { layer, priority, share, presence, best: steps.next().unwrap(), lower: steps.collect() }
     })
 }
 
@@ -47,7 +49,7 @@ fn cap() -> impl Strategy<Value = FitLimit> {
 fn worth(units: &[FitUnit], chosen: &[RungCost]) -> u64 {
     let worth = |(unit, step): (&FitUnit, &RungCost)| {
         let presence = u64::from(unit.presence) * u64::from(matches!(step.rung, Rung::Full | Rung::Brief));
-        u64::from(unit.priority) * u64::from(step.rung.tenths()) + presence
+        u64::from(unit.priority) * u64::from(step.rung.tenths()) * u64::from(unit.share) / 100 + presence
     };
     units.iter().zip(chosen).map(worth).sum()
 }
