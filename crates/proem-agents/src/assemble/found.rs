@@ -41,8 +41,8 @@ pub struct FoundFile {
     pub path: Untrusted<String>,
     /// How likely the task needs it, in percent.
     pub likely: u8,
-    /// What speaks for it, in words.
-    pub why: Untrusted<String>,
+    /// What speaks for it, in words, strongest first. The prompt says the first: a model reads the file itself.
+    pub evidence: Vec<Untrusted<String>>,
     /// What it is, such as `Rust` or `a test`, in our words.
     pub kind: &'static str,
     /// How its comments are marked; `None` is prose, or not known.
@@ -51,8 +51,24 @@ pub struct FoundFile {
     pub full: Option<Untrusted<String>>,
     /// The parts of it that matter.
     pub parts: Option<Untrusted<String>>,
+    /// The few lines of it that matter most.
+    pub excerpt: Option<Untrusted<String>>,
     /// What it defines.
     pub outline: Option<Untrusted<String>>,
+}
+
+impl FoundFile {
+    /// All that speaks for it, in one line.
+    #[must_use]
+    pub fn why(&self) -> Untrusted<String> {
+        Untrusted::join(&self.evidence.iter().collect::<Vec<_>>(), "; ").0
+    }
+
+    /// What it is, and what speaks for it most.
+    fn about(&self) -> LabelTree {
+        let kind = self.kind;
+        self.evidence.first().map_or_else(|| kind.into(), |why| why.clone().map(|why| format!("{kind}; {why}")).into())
+    }
 }
 
 /// The change that a task is about.
@@ -149,12 +165,17 @@ impl Candidate<'_> {
 
 fn files(context: &TaskContext, depth: ContextDepth) -> Vec<Candidate<'_>> {
     let candidates = context.files.iter().enumerate().map(|(index, file)| {
-        let of = [(Rung::Full, &file.full), (Rung::Parts, &file.parts), (Rung::Outline, &file.outline)];
+        let of = [
+            (Rung::Full, &file.full),
+            (Rung::Parts, &file.parts),
+            (Rung::Excerpt, &file.excerpt),
+            (Rung::Outline, &file.outline),
+        ];
         let of = of.into_iter().filter(|(rung, _)| allows(depth, *rung));
         Candidate {
             what: format!("found file {}", index.saturating_add(1)),
             named: TaskPlace::FoundFile(index),
-            about: Untrusted::join(&[&file.path, &file.why], " ").0,
+            about: Untrusted::join(&[&file.path].into_iter().chain(file.evidence.first()).collect::<Vec<_>>(), " ").0,
             place: TaskPlace::FoundText(index),
             texts: of.filter_map(|(rung, text)| Some((rung, text.as_ref()?))).collect(),
             syntax: file.syntax,
@@ -209,7 +230,7 @@ const fn allows(depth: ContextDepth, rung: Rung) -> bool {
     match depth {
         ContextDepth::None | ContextDepth::Paths => false,
         ContextDepth::Outline => matches!(rung, Rung::Outline),
-        ContextDepth::Parts => matches!(rung, Rung::Parts | Rung::Outline),
+        ContextDepth::Parts => matches!(rung, Rung::Parts | Rung::Excerpt | Rung::Outline),
         ContextDepth::Full => true,
     }
 }
@@ -273,16 +294,13 @@ impl Offers {
                 let own = |rung: Rung| match rung {
                     Rung::Full => file.full.as_ref(),
                     Rung::Parts => file.parts.as_ref(),
+                    Rung::Excerpt => file.excerpt.as_ref(),
                     Rung::Outline => file.outline.as_ref(),
                     _ => None,
                 };
                 let of = |rung: Rung| offer.text(rung, own(rung));
-                let about = file.why.clone().map(|why| match why.is_empty() {
-                    true => file.kind.to_owned(),
-                    false => format!("{}; {why}", file.kind),
-                });
                 let fields =
-                    [("path", file.path.clone().into()), ("about", about.into()), ("share", share(file.likely).into())];
+                    [("path", file.path.clone().into()), ("about", file.about()), ("share", share(file.likely).into())];
                 (index, LabelTree::map(fields.into_iter().chain(renderings(rungs, of))))
             })
             .collect()

@@ -134,6 +134,7 @@ pub fn embedded_book() -> BookLayer {
         "assemble/task/1.2.0.prompt",
         "assemble/task/1.3.0.prompt",
         "assemble/task/1.4.0.prompt",
+        "assemble/task/1.5.0.prompt",
         "assemble/task/_constitution.prompt",
         "assemble/task/_rules.prompt",
         "assemble/task/_rules-plan.prompt",

@@ -140,7 +140,7 @@ pub struct FoundFileOut {
     pub kind: String,
     /// What speaks for it.
     pub why: String,
-    /// How much of it is in the prompt: `full`, `parts`, `outline` or `named`; null if it is not.
+    /// How much of it is in the prompt: `full`, `parts`, `excerpt`, `outline` or `named`; null if it is not.
     pub shown: Option<String>,
     /// The most that could have been.
     pub offered: String,
@@ -374,7 +374,7 @@ fn found(context: &TaskContext, accounts: &[FoundAccount], exact: &impl Fn(&Untr
             path: exact(&file.path),
             likely: file.likely,
             kind: file.kind.to_owned(),
-            why: exact(&file.why),
+            why: exact(&file.why()),
             shown: account.and_then(|account| account.shown).map(|rung| rung.as_str().to_owned()),
             offered: account.map_or("omitted", |account| account.offered.as_str()).to_owned(),
             reason: account.and_then(|account| account.reason).map(str::to_owned),

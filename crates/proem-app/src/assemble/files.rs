@@ -37,7 +37,7 @@ const RULE_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".cursorrules", "copilo
 /// How many digits of a commit's id are shown.
 const SHOWN_DIGITS: usize = 8;
 
-/// The most of the evidence that stands beside a path.
+/// The most of the evidence that is kept beside a path, for people; the prompt says the strongest.
 const REASONS: usize = 2;
 
 /// Finds what the task is about, and adds it to `found`. What could not be found out is a gap.
@@ -99,7 +99,7 @@ pub(super) fn add_files(
 fn need(file: &ContextFile) -> f32 {
     let share = match file.used_for {
         FilePurpose::Code | FilePurpose::Foreign => 1.0,
-        FilePurpose::Test => 0.3,
+        FilePurpose::Test => 0.2,
         FilePurpose::Documentation | FilePurpose::Configuration => 0.2,
     };
     file.probability * share
@@ -127,8 +127,7 @@ fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
             without
         });
         let symbols = file.symbols.iter().enumerate();
-        let definitions: Vec<Definition> =
-            symbols.map(|(at, symbol)| definition(symbol, file.ranked.iter().position(|place| *place == at))).collect();
+        let definitions: Vec<Definition> = symbols.map(|(at, symbol)| definition(file, at, symbol)).collect();
         let places: Vec<LineSpan> =
             file.named_lines.iter().map(|line| LineSpan { first: *line, last: *line }).collect();
         shown = renderings(&text, &definitions, &places, task, room(file));
@@ -137,13 +136,11 @@ fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
     }
     let label = file.path.label().clone();
     let outside = |text: String| Untrusted::new(text, label.clone());
-    let reasons: Vec<Untrusted<String>> = file.evidence.iter().take(REASONS).map(without_credentials).collect();
-    let reasons: Vec<&Untrusted<String>> = reasons.iter().collect();
     let found = FoundFile {
         path: without_credentials(&file.path),
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a hundred")]
         likely: (need(file) * 100.0).clamp(0.0, 100.0) as u8,
-        why: Untrusted::join(&reasons, "; ").0,
+        evidence: file.evidence.iter().take(REASONS).map(without_credentials).collect(),
         kind: match file.used_for {
             FilePurpose::Test => "a test",
             FilePurpose::Configuration => "configuration",
@@ -152,6 +149,7 @@ fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
         syntax: syntax(Path::new(&path)),
         full: shown.full.map(outside),
         parts: shown.parts.map(outside),
+        excerpt: shown.excerpt.map(outside),
         outline: shown.outline.map(outside),
     };
     (found, is_redacted)
@@ -164,12 +162,14 @@ fn room(file: &ContextFile) -> usize {
     LEAST_LINES.saturating_add(more)
 }
 
-fn definition(symbol: &CodeSymbol, rank: Option<usize>) -> Definition {
+/// A definition at a place of a file's list.
+fn definition(file: &ContextFile, at: usize, symbol: &CodeSymbol) -> Definition {
     Definition {
         name: symbol.name.clone(),
         lines: symbol.lines,
         signature: LineSpan { first: symbol.own_line, last: symbol.signature_line.max(symbol.own_line) },
-        rank,
+        rank: file.ranked.iter().position(|place| *place == at),
+        is_among_best: file.fitting.contains(&at),
     }
 }
 

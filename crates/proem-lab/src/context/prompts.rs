@@ -170,12 +170,8 @@ fn one(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &PromptMaker<'_
     let [by_ours, by_words] = orders;
     let sources = bytes_of(&code, |path| by_ours.contains(&path));
     let whole = |order: &[&str], room| whole(clone, &parent, order, room);
-    let ways = [
-        lines_of(&code),
-        whole(&by_ours, WholeRoom { bytes: code.len(), numbers: 0 })?,
-        whole(&by_ours, WholeRoom { bytes: sources, numbers: NUMBER_BYTES })?,
-        whole(&by_words, WholeRoom { bytes: code.len(), numbers: 0 })?,
-    ];
+    let ways =
+        [lines_of(&code), whole(&by_ours, code.len())?, whole(&by_ours, sources)?, whole(&by_words, code.len())?];
     shown.cases += 1;
     shown.bytes += code.len();
     for (way, lines) in shown.ways.iter_mut().zip(ways) {
@@ -193,15 +189,22 @@ fn is_shown((path, first, last): &(String, u32, u32), lines: &BTreeMap<String, B
     lines.get(path).is_some_and(|lines| lines.range(*first..=(*last).max(*first)).next().is_some())
 }
 
-/// Each line of a section with code behind the path of its file, with its number if it is one of the file's.
+/// Each line of a section with code behind the path of its file, with its number if it is one of the file's: what stands
+/// before a tab, or the next one.
 fn by_file(code: &str) -> impl Iterator<Item = (&str, &str, Option<u32>)> {
-    let mut file = "";
+    let (mut file, mut next) = ("", 1);
     code.lines().map(move |line| {
-        let number = line.split_once('\t').and_then(|(number, _)| number.parse().ok());
-        if let Some((path, _)) = line.split_once(" (").filter(|_| number.is_none() && line.ends_with(')')) {
-            file = path;
+        let of_file = line.split_once('\t').map(|(number, _)| number.parse().unwrap_or(next));
+        if let Some(number) = of_file.or_else(|| line.is_empty().then_some(next).filter(|_| !file.is_empty())) {
+            next = number + 1;
+            return (file, line, Some(number));
         }
-        (file, line, number)
+        if let Some(note) = line.strip_prefix('[') {
+            next += note.split(' ').next().and_then(|lines| lines.parse::<u32>().ok()).unwrap_or_default();
+        } else if let Some((path, _)) = line.split_once(" (").filter(|_| line.ends_with(')')) {
+            (file, next) = (path, 1);
+        }
+        (file, line, None)
     })
 }
 
@@ -216,35 +219,19 @@ fn lines_of(code: &str) -> BTreeMap<String, BTreeSet<u32>> {
     found
 }
 
-/// How many bytes of a section with code are about files that count, with what is said of them and the numbers of lines.
+/// How many bytes of a section with code are about files that count, with what is said of them.
 fn bytes_of(code: &str, counts: impl Fn(&str) -> bool) -> usize {
     by_file(code).filter(|(file, ..)| counts(file)).map(|(_, line, _)| line.len() + 1).sum()
 }
 
-/// How much there may be of whole files.
-#[derive(Debug, Clone, Copy)]
-struct WholeRoom {
-    bytes: usize,
-    /// What the number of a line takes of it.
-    numbers: usize,
-}
-
-/// Three digits, or four, and a tab.
-const NUMBER_BYTES: usize = 4;
-
 /// The lines of the first files in an order that have room together; of the last, its head.
-fn whole(
-    clone: &Clone,
-    parent: &str,
-    order: &[&str],
-    room: WholeRoom,
-) -> Result<BTreeMap<String, BTreeSet<u32>>, String> {
-    let (mut found, mut left) = (BTreeMap::new(), room.bytes);
+fn whole(clone: &Clone, parent: &str, order: &[&str], room: usize) -> Result<BTreeMap<String, BTreeSet<u32>>, String> {
+    let (mut found, mut left) = (BTreeMap::new(), room);
     for path in order {
         let text = said(&clone.folder, &["show", &format!("{parent}:{path}")])?;
         let mut lines = BTreeSet::new();
         for (number, line) in (1_u32..).zip(text.split_inclusive('\n')) {
-            let Some(rest) = left.checked_sub(line.len() + room.numbers) else {
+            let Some(rest) = left.checked_sub(line.len()) else {
                 left = 0;
                 break;
             };
@@ -264,8 +251,8 @@ fn report(rows: &[(String, Shown)], args: &EvalPrompts) -> String {
         "# Context: what of a change stands in its prompt\n\nWritten by `cargo lab eval prompts`; which cases, and of what, says the \
          [data card](README.md). Of the places that a commit changed in sources, the share that the prompt for its message shows, \
          the mean over cases, and in brackets the cases in which it shows one; in per cent. Whole files have as many bytes as \
-         the prompt's own section with code, which has tests, documents, reasons and numbers of lines as well; in the room of \
-         its sources they have what is left without tests and documents, and their lines are numbered too.\n\n",
+         the prompt's own section with code, which has tests, documents and reasons as well; in the room of its sources they \
+         have what is left without tests and documents.\n\n",
     );
     _ = writeln!(out, "| repository | cases | {} | kB of code |", WAYS.join(" | "));
     out.push_str("|---|---:|---:|---:|---:|---:|---:|\n");
@@ -296,12 +283,14 @@ mod tests {
 
     #[test]
     fn lines_belong_to_the_file_above_them() {
-        let code = "Files.\n\nsrc/a.rs (Rust; changed)\n3\tfn a() {\n[2 lines not shown]\n6\t    b() (c)\n\nsrc/b.rs (Rust)\n1\tx\n";
+        let code = "Files.\n\nsrc/a.rs (Rust; changed)\n[2 lines, 12 definitions not shown]\n3\tfn a() {\n\
+                    [2 lines not shown]\n6\t    b() (c)\n\n\t}\n\nsrc/b.rs (Rust)\n1\tx\n9\ty\n";
         let lines = lines_of(code);
-        assert_eq!(lines["src/a.rs"], BTreeSet::from([3, 6]));
-        assert_eq!(lines["src/b.rs"], BTreeSet::from([1]));
-        assert_eq!(bytes_of(code, |path| path == "src/b.rs"), "src/b.rs (Rust)\n1\tx\n".len());
-        assert!(is_shown(&("src/a.rs".to_owned(), 5, 7), &lines));
+        // The blank line between two files is taken for one of the first.
+        assert_eq!(lines["src/a.rs"], BTreeSet::from([3, 6, 7, 8, 9]));
+        assert_eq!(lines["src/b.rs"], BTreeSet::from([1, 9]));
+        assert_eq!(bytes_of(code, |path| path == "src/b.rs"), "src/b.rs (Rust)\n1\tx\n9\ty\n".len());
+        assert!(is_shown(&("src/a.rs".to_owned(), 5, 6), &lines));
         assert!(is_shown(&("src/a.rs".to_owned(), 3, 3), &lines));
         assert!(!is_shown(&("src/a.rs".to_owned(), 4, 5), &lines));
         assert!(!is_shown(&("src/c.rs".to_owned(), 1, 9), &lines));

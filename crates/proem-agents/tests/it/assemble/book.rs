@@ -61,7 +61,7 @@ fn the_book_has_neither_errors_nor_warnings() {
     for version in book.versions().unwrap() {
         assert_eq!(version.state, LockState::Locked, "{}@{}", version.prompt, version.version);
     }
-    assert_eq!(book.prompt(PROMPT, None).unwrap().id.version, "1.4.0");
+    assert_eq!(book.prompt(PROMPT, None).unwrap().id.version, "1.5.0");
 }
 
 const CONSTITUTION: &str = "assemble/task/_constitution.prompt";
@@ -96,5 +96,5 @@ fn an_own_constitution_with_both_rules_is_taken() {
     let constitution = &assembled.assembly.sections[0].text;
     let rest = constitution.strip_prefix(own).unwrap();
     assert!(rest.starts_with("- A delimiter that names a `mark`") && rest.trim_end().lines().count() == 1, "{rest}");
-    assert!(assembled.report.prompt.version.starts_with("1.4.0+"), "an override is no released version");
+    assert!(assembled.report.prompt.version.starts_with("1.5.0+"), "an override is no released version");
 }

@@ -17,11 +17,12 @@ fn file(path: &str, likely: u8, parts: &str) -> FoundFile {
     FoundFile {
         path: outside(path),
         likely,
-        why: outside("named in the task"),
+        evidence: vec![outside("named in the task")],
         kind: "Rust",
         syntax: Some(LanguageFamily::Rust),
         full: Some(outside(&format!("{parts}// the rest of {path}\n"))),
         parts: Some(outside(parts)),
+        excerpt: None,
         outline: Some(outside(&format!("1\tfn outline_of_{}()\n", path.len()))),
     }
 }
@@ -69,6 +70,22 @@ fn what_the_budget_leaves_out_is_named() {
     assert!(text.contains("src/clock.rs") && text.contains("src/moon.rs"), "{text}");
     let assembled = scene.assemble();
     assert_eq!(assembled.found[0].reason, Some("over budget"));
+}
+
+/// What has no room for its parts still shows the lines that matter most, and the prompt says the strongest reason alone.
+#[test]
+fn where_parts_have_no_room_an_excerpt_stands() {
+    let mut long = file("src/clock.rs", 90, &"fn tick() {}\n".repeat(2_000));
+    long.excerpt = Some(outside("fn tock() { noon() }\n[lines 2-2000 not shown]\n"));
+    long.evidence.push(outside("changed in the last commit"));
+    let mut scene = scene(vec![long]);
+    scene.input_tokens = Some(10_000);
+    let text = check(&scene, &[Some(Rung::Excerpt)]);
+    assert!(text.contains("src/clock.rs (Rust; named in the task)\nfn tock() { noon() }\n"), "{text}");
+    for depth in [ContextDepth::Outline, ContextDepth::Paths] {
+        scene.settings.context = depth;
+        assert!(!text_of(&scene.assemble(), "code").contains("tock"), "{depth:?}");
+    }
 }
 
 #[test]

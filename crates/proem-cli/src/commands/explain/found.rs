@@ -25,10 +25,10 @@ pub(super) fn table(accounts: &[FoundAccount], finding: &TaskFinding, out: &mut 
             None => (DIM, Rung::Omitted.as_str()),
         };
         let path = show::terminal_capped(&file.path, SHOWN);
-        let why = show::terminal_capped(&file.why, LONGEST);
+        let why = show::terminal_capped(&file.why(), LONGEST);
         let reason = account.and_then(|account| account.reason);
         let reason = reason.map(|reason| format!("  {}", styled(YELLOW, reason))).unwrap_or_default();
-        let semicolon = if file.why.is_empty() { "" } else { "; " };
+        let semicolon = if file.evidence.is_empty() { "" } else { "; " };
         let of = styled(style, &format!("{word:7}"));
         line(out, &format!("  {:>3} %  {of}  {path}: {}{semicolon}{why}{reason}", file.likely, file.kind));
     }
