@@ -72,7 +72,12 @@ fn mutilated(text: &str, damage: &[(usize, u8, char)]) -> String {
 fn is_from(value: &Json, text: &str) -> bool {
     let stands = |leaf: &str| leaf.split(|c: char| !c.is_ascii_alphanumeric()).all(|word| text.contains(word));
     match value {
-        Json::Null => text.contains("null") || text.contains("None") || text.contains("\"\""),
+        // A blank text means no value where a contract allows none.
+        Json::Null => {
+            let is_blank =
+                |(at, _): (usize, &str)| text.get(at + 1..).is_some_and(|rest| rest.trim_start().starts_with('"'));
+            text.contains("null") || text.contains("None") || text.match_indices('"').any(is_blank)
+        }
         Json::Bool(value) => text.to_lowercase().contains(&value.to_string()),
         Json::String(leaf) => stands(leaf),
         Json::Number(number) => text.contains(&number.to_string()) || spells(text, number),
