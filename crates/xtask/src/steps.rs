@@ -35,7 +35,8 @@ const FUZZ: CargoStep = CargoStep {
     arguments: &["check", "--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target", "--locked"],
 };
 
-/// What keeps the fuzzer's own library, which is C++, from being built: nothing is linked (`libfuzzer-sys`, its build script, which takes the folder of this path).
+/// What keeps the fuzzer's own library, which is C++, from being built: nothing is linked. The build script of
+/// `libfuzzer-sys` takes the folder of this path, so it needs one.
 const WITHOUT_FUZZER: (&str, &str) = ("CUSTOM_LIBFUZZER_PATH", "./none");
 
 const REFERENCE: CargoStep = CargoStep {
