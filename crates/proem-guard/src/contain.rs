@@ -36,8 +36,8 @@ use proem_text::{Label, Span};
 ///
 /// 1 broke roles, tags, claims and headings with `#`; 2 also breaks every underlined heading, `<h1>`
 /// to `<h6>`, lines in bold that are a heading of ours, and delimiters in look-alike letters, in
-/// other brackets or broken by lines.
-pub const VERSION: u32 = 2;
+/// other brackets or broken by lines; 3 leaves `<S>` as it is.
+pub const VERSION: u32 = 3;
 
 /// What stands for the id where the key must not matter.
 const NO_ID: &str = "0000000000000000";

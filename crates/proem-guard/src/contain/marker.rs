@@ -58,6 +58,10 @@ const STRUCTURE: [&str; 35] = [
 const ANGLE_TOKENS: [&str; 11] =
     ["bos", "cls", "end_of_turn", "eos", "mask", "pad", "s", "sep", "start_of_image", "start_of_turn", "unk"];
 
+/// What code calls a parameter for a type: `Layer<S>` is no sentence mark, since tokenisers know `<s>` in lower case alone, and a
+/// backslash in it breaks the code.
+const TYPE_PARAMETER: &str = "S>";
+
 /// Names of special tokens in square brackets, sorted: Llama 2 and Mistral.
 const SQUARE_TOKENS: [&str; 8] =
     ["available_tools", "inst", "prefix", "suffix", "sys", "system_prompt", "tool_calls", "tool_results"];
@@ -84,7 +88,8 @@ fn named_tag(start: FoldedReader<'_>, inside: FoldedReader<'_>, tag: &Tag) -> Op
     let name = name.replace('-', "_");
     // With space before its name it is a tag only if it is closed: `a < user` is none.
     let is_spaced = inside.skip(usize::MAX, |c| c == '/').offset() != before.offset();
-    let kind = if is_listed(&name, &ANGLE_TOKENS) && end.close().is_some() {
+    let is_token = is_listed(&name, &ANGLE_TOKENS) && !before.stands(TYPE_PARAMETER);
+    let kind = if is_token && end.close().is_some() {
         FindingKind::RoleMarker
     } else if is_listed(&name, &STRUCTURE) && ends_name(end, is_spaced) {
         FindingKind::ClosingTag
@@ -247,6 +252,11 @@ mod tests {
         check("<s>", Some((RoleMarker, "<s")));
         check("<start_of_turn>", Some((RoleMarker, "<start_of_turn")));
         check("<s class=a>", None);
+        check("<S>", None);
+        check("</S>", None);
+        check("＜Ｓ＞", Some((RoleMarker, "＜Ｓ")));
+        check("&lt;S&gt;", Some((RoleMarker, "&lt;S")));
+        check("<BOS>", Some((RoleMarker, "<BOS")));
         check("<|im_start|>", Some((RoleMarker, "<|im_start|>")));
         check("<｜begin▁of▁sentence｜>", Some((RoleMarker, "<｜begin▁of▁sentence｜>")));
         check("<| x <|", None);

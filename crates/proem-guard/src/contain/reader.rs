@@ -51,6 +51,11 @@ impl<'a> FoldedReader<'a> {
         self.moved_to(self.offset.saturating_add(len))
     }
 
+    /// Whether `exact` comes next as it is, not folded.
+    pub(super) fn stands(self, exact: &str) -> bool {
+        self.rest().starts_with(exact)
+    }
+
     /// Behind `wanted`, if that comes next.
     pub(super) fn take(self, wanted: char) -> Option<Self> {
         (self.peek() == Some(wanted)).then(|| self.next())
