@@ -1,6 +1,6 @@
 //! What a prompt is given: trees of values whose texts are ours or from outside.
 //!
-//! Invariant: text from outside never enters a template's evaluation. [`Slots`] puts a mark in its
+//! Invariant: text from outside never enters a template's evaluation. `Slots` puts a mark in its
 //! place, and only [`proem_guard::contain()`] puts the text where the mark is.
 
 use std::borrow::Cow;

@@ -5,7 +5,7 @@
 //! over a folded text. Rules then speak of concepts only, so a rule holds in every language.
 //!
 //! Words are looked for only where a word may begin: behind what is no letter, and before every
-//! character of a script that is written without spaces. No word is longer than [`MAX_WORD`], so
+//! character of a script that is written without spaces. No word is longer than `MAX_WORD`, so
 //! the time is linear in the text, whatever the text.
 
 mod trie;

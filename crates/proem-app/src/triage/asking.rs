@@ -161,7 +161,7 @@ impl TriageDesk<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Self::work_with`], and if the records that a budget needs can't be kept.
+    /// As `work_with`, and if the records that a budget needs can't be kept.
     pub async fn work_asking(
         &self,
         asking: AskingTerms<'_>,

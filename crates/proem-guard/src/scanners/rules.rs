@@ -15,7 +15,7 @@
 //! lists concepts that void it right before the match; `without` lists concepts that void it
 //! anywhere in its sentence. A line `group name a,b` before the rules names a list.
 //!
-//! [`super::phrases`] looks for them.
+//! `scanners::phrases` looks for them.
 
 use crate::{error::RuleError, finding::Severity, lexicon::Lexicon};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};

@@ -15,8 +15,8 @@ use crate::{
 /// What a person asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spec {
-    /// The work tree with untracked files if something there is not committed that is not [set
-    /// up](Repository::set_up), else HEAD.
+    /// The work tree with untracked files if something there is not committed that is not set
+    /// up by `proem init`, else HEAD.
     Auto,
     /// The commit that a revision names, against its first parent.
     Rev(String),

@@ -46,7 +46,7 @@ pub struct RepositoryState {
 
 /// Finds out the state of `repository`.
 ///
-/// The branches of a bare repository aren't compared with an upstream. Files of [`Repository::set_up`] that are not
+/// The branches of a bare repository aren't compared with an upstream. Files of `Repository::set_up` that are not
 /// committed yet and have those bytes are no changes.
 ///
 /// # Errors
