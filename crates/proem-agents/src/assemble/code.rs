@@ -1,13 +1,14 @@
 //! A file of source or documentation on the rungs of its ladder: whole, the parts that matter, an excerpt, its outline.
 //!
 //! Parts are the definitions that the task concerns, whole where they are short, with the signatures of those around
-//! them; an excerpt is the few definitions that are among the best of all files, and an outline signatures, or a document's
+//! them and without the most of long comments; an excerpt is the few definitions that are among the best of all files, and an outline signatures, or a document's
 //! headings. What is left out is said where it was, by lines and definitions, so that nobody takes a part for the whole; a line
 //! in ten has its number before it, so that all can be cited.
 //!
 //! Invariants: every line that is shown is the file's own and stands in its order; every rendering is bounded; the
 //! same text and definitions give the same bytes; no input makes it panic or take longer than linear time.
 
+mod comments;
 mod listing;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 use proem_select::context::LineSpan;
 use proem_text::words::words;
 
+use self::comments::{without_licence, without_long_comments};
 use self::listing::{listing, outline};
 
 /// A file of at most so many lines is one part.
@@ -40,6 +42,8 @@ const MOST_FOLLOWED: usize = 1;
 const MOST_USED: usize = 8;
 /// What is used and has at most so many lines is shown whole.
 const SHORT_LINES: usize = 25;
+/// So few lines between two that are shown are shown as well: they cost little more than a note on them.
+const SHORT_GAP: u32 = 6;
 /// The shortest name that is looked for.
 const SHORTEST_NAME: usize = 3;
 /// The most signatures of neighbours among the parts.
@@ -98,12 +102,16 @@ pub fn renderings(
         return CodeRenderings::default();
     }
     let source = SourceFile { lines: &lines, definitions, places, task };
-    let whole = || source.listed(&BTreeSet::from([LineSpan { first: 1, last: last_line(&lines) }]));
+    let all = LineSpan { first: 1, last: last_line(&lines) };
+    let whole = || source.listed(&BTreeSet::from([all]));
     let most = room.saturating_mul(NEARLY_WHOLE).max(SMALL_LINES);
     let is_one_part = lines.len() <= most && text.len() <= most.saturating_mul(LINE_BYTES).min(WHOLE_BYTES);
     let full = (text.len() <= WHOLE_BYTES).then(whole);
     let (parts, of_parts) = match full.clone().filter(|_| is_one_part) {
-        Some(whole) => (Some(whole), lines.len()),
+        Some(whole) => match without_licence(&lines, all) {
+            behind if behind == all => (Some(whole), lines.len()),
+            behind => (Some(source.listed(&BTreeSet::from([behind]))), lines_of(behind)),
+        },
         None => {
             let spans = source.parts(room);
             let count = lines_in(&spans);
@@ -200,15 +208,20 @@ impl SourceFile<'_> {
         for (at, (definition, place)) in wanted.into_iter().enumerate() {
             // For the best there is always room for some of it; another is shown whole or by its signature.
             let is_first = shown.first.is_none();
-            if lines_of(definition.lines) <= LONG_LINES && (!is_first || shown.has_room(definition.lines)) {
-                shown.add(definition.lines);
-            } else {
+            let body = without_long_comments(lines, definition.lines);
+            if lines_in(&body) > LONG_LINES || (is_first && !shown.has_room(&body)) {
                 shown.add(definition.signature);
                 let begins = LineSpan { first: definition.lines.first, last: definition.lines.first };
                 let within = place.map_or_else(|| lines_about(lines, definition.lines, task), |place| vec![place]);
                 // It begins with what it needs; what the task is about may stand hundreds of lines behind that.
                 let within = if within.is_empty() { vec![begins] } else { within };
                 within.into_iter().take(MAX_WITHIN).for_each(|place| shown.add(around(place, definition.lines)));
+            } else if shown.has_room(&body) {
+                body.into_iter().for_each(|span| shown.add(span));
+                // A place may lie in a comment that is not shown.
+                if let Some(hidden) = place.filter(|place| !shown.lines.contains(&place.first)) {
+                    shown.add(around(hidden, definition.lines));
+                }
             }
             // What it stands in says what it belongs to.
             for outer in definitions {
@@ -271,14 +284,14 @@ impl ShownLines {
     }
 
     /// Whether all of these lines can be added.
-    fn has_room(&self, span: LineSpan) -> bool {
-        let new = self.inside(span).filter(|line| !self.lines.contains(line)).count();
+    fn has_room(&self, spans: &BTreeSet<LineSpan>) -> bool {
+        let new = spans.iter().flat_map(|span| self.inside(*span)).filter(|line| !self.lines.contains(line)).count();
         self.lines.len().saturating_add(new) <= self.room
     }
 
     /// Adds lines, if there is room for all of them.
     fn add(&mut self, span: LineSpan) {
-        if self.has_room(span) {
+        if self.has_room(&BTreeSet::from([span])) {
             let span = self.inside(span);
             self.first = self.first.or(Some(*span.start()));
             self.lines.extend(span);
@@ -295,8 +308,7 @@ impl ShownLines {
         let mut spans: Vec<LineSpan> = Vec::new();
         for line in self.lines {
             match spans.last_mut() {
-                // Two lines cost less than a note on them.
-                Some(last) if line <= last.last.saturating_add(3) => last.last = line,
+                Some(last) if line.saturating_sub(last.last) <= SHORT_GAP.saturating_add(1) => last.last = line,
                 _ => spans.push(LineSpan { first: line, last: line }),
             }
         }

@@ -242,3 +242,37 @@ fn documents_have_headings_and_data_has_nothing() {
     assert_eq!(renderings(&"x".repeat(9000), &[], &[], "", ROOM), CodeRenderings::default());
     assert_eq!(renderings("", &[], &[], "", ROOM), CodeRenderings::default());
 }
+
+#[test]
+fn a_small_file_is_shown_without_its_licence() {
+    let text = "// Copyright 2024 the authors\n// SPDX-License-Identifier: MIT\n\nfn a() {}\n";
+    let rendered = renderings(text, &[definition(4, 4)], &[], "", ROOM);
+    assert_eq!(rendered.parts.as_deref(), Some("[3 lines not shown]\n4\tfn a() {}\n"));
+    assert!(rendered.full.unwrap().starts_with("1\t// Copyright"));
+}
+
+#[test]
+fn a_few_lines_between_two_that_are_shown_are_shown_as_well() {
+    let (text, mut definitions) = file();
+    definitions[2].rank = Some(0);
+    definitions[2].lines = span(41, 54);
+    for (first, note) in [(61, None), (62, Some("[7 lines not shown]"))] {
+        definitions[3] = Definition { rank: Some(1), ..definition(first, 80) };
+        let parts = renderings(&text, &definitions, &[], "", 40).parts.unwrap();
+        let between = parts.lines().skip_while(|line| !line.starts_with("41\t")).find(|line| line.starts_with('['));
+        assert_eq!(between.filter(|line| line.contains("[7 ")), note, "{parts}");
+    }
+}
+
+#[test]
+fn of_a_long_comment_in_a_definition_the_place_that_the_task_names_is_shown() {
+    let comment: String = (0..60).map(|n| format!("// {n}\n")).collect();
+    let text = format!("{}fn f() {{\n{comment}}}\n{}", "x\n".repeat(200), "x\n".repeat(200));
+    let mut whole = definition(201, 262);
+    whole.rank = Some(0);
+    let parts = |places: &[LineSpan]| renderings(&text, core::slice::from_ref(&whole), places, "", ROOM).parts.unwrap();
+    let plain = parts(&[]);
+    assert!(plain.contains("// 2\n") && !plain.contains("// 3\n") && plain.contains("\t}\n"), "{plain}");
+    let named = parts(&[span(242, 242)]);
+    assert!(named.contains("// 40\n") && named.contains("// 2\n") && !named.contains("// 20\n"), "{named}");
+}
