@@ -41,15 +41,15 @@ impl From<&OrderedJson> for LabelTree {
     }
 }
 
-/// Every text and name that a template may see as it is.
-fn collect<'v>(value: &'v LabelTree, texts: &mut Vec<Cow<'v, str>>) {
+/// Hands on every text and name that a template may see as it is.
+fn each_text(value: &LabelTree, see: &mut dyn FnMut(&str)) {
     match value {
-        LabelTree::Text(text) => texts.push(Cow::Borrowed(text)),
-        LabelTree::List(items) => items.iter().for_each(|item| collect(item, texts)),
+        LabelTree::Text(text) => see(text),
+        LabelTree::List(items) => items.iter().for_each(|item| each_text(item, see)),
         LabelTree::Map(map) => {
             for (name, item) in map.iter() {
-                texts.push(template_name(name));
-                collect(item, texts);
+                see(&template_name(name));
+                each_text(item, see);
             }
         }
         _ => {}
@@ -93,15 +93,16 @@ impl Slots {
     ///
     /// [`ErrorKind::InvalidInput`] if the texts hold every character that could be one.
     pub(crate) fn new(inputs: &Inputs, defaults: Option<&OrderedJson>, templates: &str) -> Result<Self, Error> {
-        let mut given = Vec::new();
-        inputs.values().for_each(|value| collect(value, &mut given));
         let mut texts = vec![templates];
         texts.extend(inputs.keys().map(String::as_str));
-        texts.extend(given.iter().map(AsRef::as_ref));
         if let Some(defaults) = defaults {
             collect_ordered(defaults, &mut texts);
         }
-        let Some(mark) = unused(&texts) else {
+        let mark = unused(|see| {
+            texts.iter().for_each(|text| see(text));
+            inputs.values().for_each(|value| each_text(value, see));
+        });
+        let Some(mark) = mark else {
             let problem = "the inputs use every private-use character of Unicode planes 15 and 16, so none is left to \
                            mark untrusted text; remove some";
             return Err(Error::new(ErrorKind::InvalidInput, problem));
@@ -156,13 +157,17 @@ impl Slots {
     }
 }
 
-/// A noncharacter, else a private character, that occurs in none of the texts.
-pub(crate) fn unused(texts: &[&str]) -> Option<char> {
+/// A noncharacter, else a private character, that occurs in none of the texts; they are gone through once, or twice if the first choice
+/// occurs in one.
+pub(crate) fn unused(each_text: impl Fn(&mut dyn FnMut(&str))) -> Option<char> {
     const FIRST: char = '\u{fdd0}';
-    if !texts.iter().any(|text| text.contains(FIRST)) {
+    let mut is_used = false;
+    each_text(&mut |text| is_used = is_used || text.contains(FIRST));
+    if !is_used {
         return Some(FIRST);
     }
-    let used: BTreeSet<char> = texts.iter().flat_map(|text| text.chars()).filter(|c| *c >= FIRST).collect();
+    let mut used = BTreeSet::new();
+    each_text(&mut |text| used.extend(text.chars().filter(|c| *c >= FIRST)));
     let mut candidates = (FIRST..='\u{fdef}').chain('\u{f0000}'..='\u{10ffff}');
     candidates.find(|c| !used.contains(c))
 }

@@ -3,11 +3,14 @@
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 use core::fmt;
 
+/// Up to so many entries are gone through to find one: a tree of places costs more to build than it saves.
+const FEW: usize = 16;
+
 /// Values by name. Going through them keeps the order as written; finding one takes logarithmic time.
 #[derive(Clone)]
 pub struct OrderedMap<T> {
     entries: Vec<(Arc<str>, T)>,
-    /// The entries' places.
+    /// The entries' places, if there are more than [`FEW`]; else none.
     places: BTreeMap<Arc<str>, usize>,
 }
 
@@ -27,14 +30,20 @@ impl<T> OrderedMap<T> {
     /// The value of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&T> {
-        let place = self.places.get(name)?;
-        self.entries.get(*place).map(|(_, value)| value)
+        self.entries.get(self.place(name)?).map(|(_, value)| value)
     }
 
     /// The value of this name, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut T> {
-        let place = self.places.get(name)?;
-        self.entries.get_mut(*place).map(|(_, value)| value)
+        let place = self.place(name)?;
+        self.entries.get_mut(place).map(|(_, value)| value)
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        match self.entries.len() {
+            0..=FEW => self.entries.iter().position(|(other, _)| **other == *name),
+            _ => self.places.get(name).copied(),
+        }
     }
 
     /// All of them as written.
@@ -55,10 +64,15 @@ impl<T> OrderedMap<T> {
     /// Gives `name` a value: in its place if it has one, else behind all others.
     pub fn insert(&mut self, name: impl Into<Arc<str>>, value: T) {
         let name = name.into();
-        let place = *self.places.entry(Arc::clone(&name)).or_insert(self.entries.len());
-        match self.entries.get_mut(place) {
-            Some((_, old)) => *old = value,
-            None => self.entries.push((name, value)),
+        if let Some((_, old)) = self.place(&name).and_then(|place| self.entries.get_mut(place)) {
+            *old = value;
+            return;
+        }
+        self.entries.push((name, value));
+        // From one more than a few on each has its place; the first that is too many brings those of all.
+        if self.entries.len() > FEW {
+            let new = self.entries.iter().enumerate().skip(self.places.len());
+            self.places.extend(new.map(|(place, (name, _))| (Arc::clone(name), place)));
         }
     }
 }
@@ -87,5 +101,31 @@ impl<N: Into<Arc<str>>, T> FromIterator<(N, T)> for OrderedMap<T> {
         let mut fields = Self::default();
         entries.into_iter().for_each(|(name, value)| fields.insert(name, value));
         fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, string::String};
+
+    /// As a plain list does it, below and above the number up to which there are no places.
+    #[test]
+    fn names_are_found_and_replaced_however_many_there_are() {
+        for count in [0, 1, FEW - 1, FEW, FEW + 1, FEW + 2, 5 * FEW] {
+            let name = |n: usize| format!("{}", (n * 7) % (5 * FEW + 1));
+            let mut map: OrderedMap<usize> = (0..count).map(|n| (name(n), n)).collect();
+            assert_eq!(map.len(), count);
+            (0..count).for_each(|n| assert_eq!(map.get(&name(n)), Some(&n), "{count}"));
+            assert!(map.get("none").is_none() && map.get_mut("").is_none());
+            (0..count).step_by(3).for_each(|n| map.insert(name(n), n + 1000));
+            if let Some(value) = map.get_mut(&name(1)) {
+                *value += 5;
+            }
+            let value = |n: usize| if n.is_multiple_of(3) { n + 1000 } else { n + usize::from(n == 1) * 5 };
+            let expected: Vec<(String, usize)> = (0..count).map(|n| (name(n), value(n))).collect();
+            let found: Vec<(String, usize)> = map.iter().map(|(name, value)| (name.into(), *value)).collect();
+            assert_eq!(found, expected, "{count}");
+        }
     }
 }

@@ -229,7 +229,8 @@ fn mark(
         texts.push(name);
         collect_ordered(value, &mut texts);
     }
-    unused(&texts).ok_or_else(|| Error::new(ErrorKind::Render, "the inputs hold every character that could be a mark"))
+    let mark = unused(|see| texts.iter().for_each(|text| see(text)));
+    mark.ok_or_else(|| Error::new(ErrorKind::Render, "the inputs hold every character that could be a mark"))
 }
 
 /// One message being collected.
