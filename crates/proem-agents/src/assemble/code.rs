@@ -1,9 +1,9 @@
 //! A file of source or documentation on the rungs of its ladder: whole, the parts that matter, an excerpt, its outline.
 //!
 //! Parts are the definitions that the task concerns, whole where they are short, with the signatures of those around
-//! them and without the most of long comments; an excerpt is the few definitions that are among the best of all files, and an outline signatures, or a document's
-//! headings. What is left out is said where it was, by lines and definitions, so that nobody takes a part for the whole; a line
-//! in ten has its number before it, so that all can be cited.
+//! them and without the most of long comments; an excerpt is the few definitions that are among the best of all files, and
+//! an outline signatures, or a document's headings. What is left out is said where it was, by lines and definitions, so that
+//! nobody takes a part for the whole; a line in ten has its number before it, so that all can be cited.
 //!
 //! Invariants: every line that is shown is the file's own and stands in its order; every rendering is bounded; the
 //! same text and definitions give the same bytes; no input makes it panic or take longer than linear time.

@@ -58,12 +58,14 @@ fn comments(lines: &[&str], span: LineSpan) -> Vec<LineSpan> {
     let mut found = Vec::new();
     let mut first = None;
     let mut open = Open::Nothing;
-    for (number, line) in numbered_lines(lines, span) {
-        if open.is_comment(line.trim()) {
+    let mut before = "";
+    for (number, line) in numbered_lines(lines, span).map(|(number, line)| (number, line.trim())) {
+        if open.is_comment(line, before) {
             first.get_or_insert(number);
         } else if let Some(first) = first.take() {
             found.push(LineSpan { first, last: number.saturating_sub(1) });
         }
+        before = if line.is_empty() { before } else { line };
     }
     found
 }
@@ -79,8 +81,9 @@ enum Open {
 }
 
 impl Open {
-    /// Whether this line, without its indentation, is one of a comment; goes on to the next one.
-    fn is_comment(&mut self, line: &str) -> bool {
+    /// Whether this line, without its indentation, is one of a comment; goes on to the next one. `before` is the last line
+    /// that wasn't blank.
+    fn is_comment(&mut self, line: &str, before: &str) -> bool {
         match *self {
             Self::Block => {
                 if line.contains("*/") {
@@ -94,11 +97,11 @@ impl Open {
                 }
                 is_documentation
             }
-            Self::Nothing => self.begins(line),
+            Self::Nothing => self.begins(line, before),
         }
     }
 
-    fn begins(&mut self, line: &str) -> bool {
+    fn begins(&mut self, line: &str, before: &str) -> bool {
         if line.starts_with("//") || line == "#" || ["# ", "#!", "#:"].into_iter().any(|start| line.starts_with(start))
         {
             return true;
@@ -112,7 +115,9 @@ impl Open {
             return end.is_none_or(|end| line.len() == end.saturating_add(2));
         }
         let Some(quote) = QUOTES.into_iter().find(|quote| line.contains(quote)) else { return false };
-        let is_documentation = line.trim_start_matches(['r', 'R', 'u', 'U']).starts_with(quote);
+        // The first statement of a body; behind anything else it is a value, such as a query that is an argument.
+        let is_first = before.is_empty() || before.ends_with(':');
+        let is_documentation = is_first && line.trim_start_matches(['r', 'R', 'u', 'U']).starts_with(quote);
         if line.matches(quote).count() % 2 == 1 {
             *self = Self::Text(quote, is_documentation);
         }
@@ -150,6 +155,7 @@ mod tests {
         check(&format!("{}int x;", "#define A 1|".repeat(20)));
         // A text that is a value, with what follows on its end.
         check(&format!("sql = \"\"\"|{}\"\"\"|{}x()", "select|".repeat(20), "y()|".repeat(20)));
+        check(&format!("def f():|run(|\"\"\"|{}\"\"\"|)|x()", "select|".repeat(20)));
         // Comments that don't end in the span.
         check(&format!("f()|{}", "// a|".repeat(20).trim_end_matches('|')));
         check(&format!("f()|/*|{}", "a|".repeat(20)));
