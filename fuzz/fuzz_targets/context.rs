@@ -34,7 +34,13 @@ fuzz_target!(|bytes: &[u8]| {
     let file = |(path, used_for)| CorpusFile { path, used_for, record: Some(&record), changed: choice & 8 > 0 };
     let corpus = Corpus {
         files: paths.into_iter().zip(purposes).map(file).collect(),
-        commits: vec![CorpusCommit { terms: distinct_words(&text), files: vec![0, 2] }],
+        commits: vec![CorpusCommit {
+            subject: &text,
+            terms: distinct_words(&text),
+            files: vec![0, 2],
+            is_own: choice & 16 > 0,
+        }],
+        meaning: None,
     };
     for place in &task.places {
         assert!(paths.into_iter().all(|path| !is_named_by(path, place) || place.path.contains('.')));

@@ -35,6 +35,7 @@ use crate::{
 };
 
 pub use self::batch::{CommitListing, CommitSelection, commits_since};
+pub(crate) use self::commit::user;
 pub use self::drawn::drawn;
 pub use self::resolve::{ResolvedChange, Spec, parse, resolve};
 

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 use proem_imports::SourceLimits;
 use proem_risk::change::FileStatus;
-use proem_risk::history::{CommitIndex, History, ObjectId, Touch};
+use proem_risk::history::{CommitIndex, History, ObjectId, PersonId, Touch};
+use proem_risk::identity::Mailmap;
 use proem_risk::path::{GitAttributes, PathRules, RepoPath, role_of};
 use proem_select::context::words::distinct_words;
 use proem_select::context::{Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRecord, MOST_TOUCHED};
@@ -26,6 +27,7 @@ use self::kept::KeptRecords;
 use self::on_disk::from_disk;
 use self::record::use_of;
 use crate::Error;
+use crate::change::user;
 use crate::files::{self, FileContent, read_beneath};
 use crate::folder::{self, EntryKind};
 use crate::git::{GitProgram, Repository, Session};
@@ -398,9 +400,9 @@ impl ContextTree {
         Some(record::of_source(want, content, limits.parse_time))
     }
 
-    /// The tree with the commits before and at `tip`, to be ranked.
+    /// The tree with the commits before and at the past's tip, to be ranked.
     #[must_use]
-    pub fn corpus(&self, past: Option<(&History, CommitIndex)>) -> ContextCorpus<'_> {
+    pub fn corpus<'t>(&'t self, past: Option<CorpusPast<'t>>) -> ContextCorpus<'t> {
         let files = self.files.iter().map(|file| CorpusFile {
             path: &file.path,
             used_for: match &file.record {
@@ -411,9 +413,9 @@ impl ContextTree {
             record: file.record.as_ref(),
             changed: file.changed,
         });
-        let mut corpus =
-            ContextCorpus { corpus: Corpus { files: files.collect(), commits: Vec::new() }, ids: Vec::new() };
-        let Some((history, tip)) = past else { return corpus };
+        let corpus = Corpus { files: files.collect(), ..Corpus::default() };
+        let mut corpus = ContextCorpus { corpus, ids: Vec::new() };
+        let Some(CorpusPast { history, tip, asker }) = past else { return corpus };
         let past = history.past(tip);
         let mut places = FilePlaces::default();
         let known = map_on_all(&self.files, |file| past.file(&RepoPath::new(file.raw_path.clone())));
@@ -435,7 +437,10 @@ impl ContextTree {
             files.sort_unstable();
             files.dedup();
             if !files.is_empty() {
-                corpus.corpus.commits.push(CorpusCommit { terms, files });
+                let author = history.commit(index).map(|commit| commit.author);
+                let is_own = asker.is_some() && author == asker;
+                let subject = history.subject(index);
+                corpus.corpus.commits.push(CorpusCommit { subject, terms, files, is_own });
                 corpus.ids.push(index);
             }
         }
@@ -503,8 +508,41 @@ pub struct ContextCorpus<'t> {
     pub ids: Vec<CommitIndex>,
 }
 
-/// The past of a commit as far as ranking looks back, with its place; `None` where there is no commit. Why it isn't
-/// known is a note.
+/// The past that ranking looks back on.
+#[derive(Debug, Clone, Copy)]
+pub struct CorpusPast<'h> {
+    /// The commits.
+    pub history: &'h History,
+    /// The newest one that counts.
+    pub tip: CommitIndex,
+    /// Whoever asks, if they wrote any of them.
+    pub asker: Option<PersonId>,
+}
+
+/// The past of a repository, as [`context_history`] reads it.
+#[derive(Debug)]
+pub struct ContextPast {
+    history: History,
+    tip: CommitIndex,
+    asker: Option<PersonId>,
+}
+
+impl ContextPast {
+    /// The commits.
+    #[must_use]
+    pub const fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// All of it.
+    #[must_use]
+    pub const fn view(&self) -> CorpusPast<'_> {
+        CorpusPast { history: &self.history, tip: self.tip, asker: self.asker }
+    }
+}
+
+/// The past of `HEAD` as far as ranking looks back; `None` where there is no commit. Whoever asks is the one whom git would
+/// name as the author of a commit made here. Why something isn't known is a note.
 ///
 /// # Errors
 ///
@@ -515,7 +553,7 @@ pub fn context_history(
     cache: Option<&Path>,
     now: i64,
     notes: &mut Vec<String>,
-) -> Result<Option<(History, CommitIndex)>, Error> {
+) -> Result<Option<ContextPast>, Error> {
     let session = Session::new(git, repository.folder(), Deadline::after(git.limits().question), 4096);
     let head = match session.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], &[0, 1, 128]) {
         Ok(answer) => ObjectId::parse(answer.stdout.trim_ascii()),
@@ -526,6 +564,8 @@ pub fn context_history(
     let wanted = HistoryWanted { tips: vec![head], most_commits: MOST_COMMITS, now, ..HistoryWanted::default() };
     let reading = history(git, repository, &wanted, cache, &|_| ())?;
     notes.extend(reading.notes);
-    let found = reading.history.find(&head);
-    Ok(found.map(|index| (reading.history, index)))
+    let Some(tip) = reading.history.find(&head) else { return Ok(None) };
+    let person = user(&session).map(|(name, mail)| Mailmap::default().person(&name, &mail));
+    let asker = person.and_then(|person| reading.history.person_with(&person.mail));
+    Ok(Some(ContextPast { history: reading.history, tip, asker }))
 }

@@ -2,12 +2,13 @@
 //!
 //! [`FileRecord`] is what a file is made of, kept from run to run; [`Corpus`] puts files and commits together;
 //! [`ContextTask`] reads what is asked for; [`rank`](fn@rank) joins weak signals by learned [`ContextWeights`].
-//! Invariants: the same corpus and task give the same ranking; no text of a repository is in it but paths and names;
+//! Invariants: the same corpus and task give the same ranking; no text of a repository is in it but paths, names and subjects;
 //! a task without words or places to look for gets nothing.
 
 mod corpus;
 mod definitions;
 mod document;
+mod familiar;
 mod place;
 mod rank;
 mod record;
@@ -18,7 +19,7 @@ mod task;
 mod weights;
 pub mod words;
 
-pub use corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, MOST_TOUCHED};
+pub use corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, MOST_TOUCHED, SubjectModel};
 pub use definitions::{
     DEFINITION_SIGNAL_NAMES, DEFINITION_SIGNALS, DefinitionLook, DefinitionSignals, DefinitionSource, RankedDefinition,
     definition_looks, rank_definitions,

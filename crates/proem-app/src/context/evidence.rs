@@ -40,6 +40,9 @@ pub(super) fn in_words(said: &FileEvidence, words: &EvidenceWords<'_, '_>) -> St
             format!("changed together with {path} in {together} of its {of} commits")
         }
         FileEvidence::Imports => "imports, or is imported by, one of the likeliest".to_owned(),
+        FileEvidence::Own { commits: 0 } => "changed in the last commit, by whoever asks".to_owned(),
+        FileEvidence::Own { commits: 1 } => "changed 1 commit ago by whoever asks".to_owned(),
+        FileEvidence::Own { commits } => format!("changed {commits} commits ago by whoever asks"),
         FileEvidence::Recent { commits: 0 } => "changed in the last commit".to_owned(),
         FileEvidence::Recent { commits: 1 } => "changed 1 commit ago".to_owned(),
         FileEvidence::Recent { commits } => format!("changed {commits} commits ago"),

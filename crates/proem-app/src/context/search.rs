@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_risk::history::{CommitIndex, History};
-use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, ContextTree, context_history, read_folder};
+use proem_embed::StaticModel;
+use proem_runtime::context::{
+    ContextCorpus, ContextLimits, ContextPast, ContextReader, ContextTree, context_history, read_folder,
+};
 use proem_runtime::git::{GitProgram, discover};
 use proem_runtime::structure::TreeState;
 use proem_runtime::{AllProcessors, Environment};
 use proem_select::context::{
-    ContextTask, ContextWeights, DefinitionSource, FilePurpose, FileRanking, FileRecord, RankedFile, is_named_by, rank,
-    rank_definitions,
+    ContextTask, ContextWeights, DefinitionSource, FilePurpose, FileRanking, FileRecord, RankedFile, SubjectModel,
+    is_named_by, rank, rank_definitions,
 };
 
 use super::evidence::{EvidenceWords, in_words};
@@ -36,7 +38,7 @@ const LEAST: f32 = 0.01;
 /// Everything that was read for one search.
 pub(super) struct Search {
     tree: ContextTree,
-    past: Option<(History, CommitIndex)>,
+    past: Option<ContextPast>,
     limits: ContextLimits,
     /// What reads more contents; `None` outside a repository, where all are held.
     reader: Option<ContextReader>,
@@ -98,8 +100,10 @@ impl Search {
 
     pub(super) fn candidates(self, query: &ContextQuery<'_>) -> Result<TaskCandidates, Error> {
         let task = ContextTask::new(query.task);
-        let past = self.past.as_ref().map(|(history, tip)| (history, *tip));
-        let corpus = self.tree.corpus(past);
+        let mut corpus = self.tree.corpus(self.past.as_ref().map(ContextPast::view));
+        // Always the one that ships: the weights are for it, and nothing is sent anywhere.
+        let model = StaticModel::built_in().map_err(proem_engine::Error::from)?;
+        corpus.corpus.meaning = Some(SubjectModel(&model));
         let few = query.most.div_ceil(4);
         let FileRanking { code, tests, documents } =
             rank(&corpus.corpus, &task, &self.weights, query.most, &AllProcessors);
@@ -154,7 +158,7 @@ impl Search {
             Said::Words { matched, .. } => !is_setting || *matched >= 3,
             Said::Commits { .. } => !is_setting,
             Said::Named { .. } | Said::Defines { .. } | Said::PathWords => true,
-            Said::Recent { .. } | Said::Imports | Said::CoChange { .. } | Said::Changed => false,
+            Said::Recent { .. } | Said::Own { .. } | Said::Imports | Said::CoChange { .. } | Said::Changed => false,
         };
         file.evidence.iter().any(telling) || task.places.iter().any(|place| is_named_by(path, place))
     }
@@ -208,7 +212,7 @@ impl Search {
     /// The commits that speak for the best files.
     fn commits(&self, corpus: &ContextCorpus<'_>, code: &[RankedFile]) -> Vec<ContextCommit> {
         use proem_select::context::FileEvidence as Said;
-        let Some((history, _)) = &self.past else { return Vec::new() };
+        let Some(history) = self.past.as_ref().map(ContextPast::history) else { return Vec::new() };
         let mut seen = BTreeSet::new();
         let named = code.iter().take(5).flat_map(|file| &file.evidence).filter_map(|said| match said {
             Said::Commits { commits } => Some(commits),
@@ -261,7 +265,7 @@ impl Looked<'_, '_> {
         let Self { search, corpus, task, read, fitting, ranked: definitions } = self;
         let file = search.tree.files.get(ranked.file);
         let record = search.record(ranked.file, *read);
-        let words = EvidenceWords { corpus, history: search.past.as_ref().map(|(history, _)| history), record };
+        let words = EvidenceWords { corpus, history: search.past.as_ref().map(ContextPast::history), record };
         let text = read.contents.get(&ranked.file).and_then(|bytes| String::from_utf8(bytes.clone()).ok());
         ContextFile {
             path: outside(file.map_or_else(String::new, |file| file.path.clone())),

@@ -126,6 +126,22 @@ fn an_uncommitted_change_counts_and_a_link_is_not_followed() {
 }
 
 #[test]
+fn whoever_asks_is_whom_git_would_name_as_author() {
+    let fixture = shop();
+    let says_so = || {
+        let found = fixture.proem(&["find", "the discount is too high", "--json"]).json();
+        assert_eq!(found["files"][0]["path"], "src/basket.rs");
+        found["files"][0]["evidence"].to_string().contains("changed in the last commit, by whoever asks")
+    };
+    assert!(!says_so());
+    fixture.git(&["config", "user.name", "Ann"]);
+    for (mail, expected) in [("Ann@Example.org", true), ("bob@example.org", false), ("", false)] {
+        fixture.git(&["config", "user.email", mail]);
+        assert_eq!(says_so(), expected, "{mail}");
+    }
+}
+
+#[test]
 fn without_a_repository_and_in_an_empty_one() {
     let fixture = Fixture::folder();
     fixture.write("report.py", "def export_report():\n    pass\n");

@@ -10,11 +10,16 @@ use super::fit::{ContextChoice, fit};
 use super::train::{Lesson, Lessons, eprint_line, with_hand};
 
 /// Groups of signals for the ablation, by the beginnings of their names.
-const GROUPS: [(&str, &[&str]); 11] = [
-    ("similar past commits", &["similar commits", "most similar commit"]),
+const GROUPS: [(&str, &[&str]); 13] = [
+    ("similar past commits", &["similar commits", "most similar commit", "commit alike in meaning"]),
+    ("of that the meaning of subjects", &["commit alike in meaning"]),
+    ("who asks", &["own files", "own folders", "own recency"]),
     ("recency and frequency", &["recency", "frequency", "decayed frequency"]),
     ("co-change with the best", &["co-change"]),
-    ("words of path and name", &["words of the path", "words of the name", "coverage of the path"]),
+    (
+        "words of path and name",
+        &["words of the path", "words of the name", "coverage of the path", "neighbours in the path"],
+    ),
     ("comments and texts apart", &["words of comments"]),
     ("definitions", &["words of definitions", "names that it defines", "whole names"]),
     ("folder", &["folder"]),

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use proem_embed::StaticModel;
 use proem_risk::history::{History, ObjectId};
 use proem_runtime::Environment;
-use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, ContextTree};
+use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, ContextTree, CorpusPast};
 use proem_runtime::git::{GitProgram, Repository, discover};
 use proem_runtime::history::{HistoryWanted, history};
 use proem_runtime::structure::TreeState;
 use proem_select::context::words::Term;
-use proem_select::context::{ContextTask, Corpus, FilePurpose};
+use proem_select::context::{ContextTask, Corpus, FilePurpose, SubjectModel};
 
 /// The time for a small question to git.
 const SMALL: Duration = Duration::from_mins(1);
@@ -40,6 +41,14 @@ pub(super) struct Clone {
     pub(super) folder: PathBuf,
     pub(super) reader: ContextReader,
     history: History,
+    model: StaticModel<'static>,
+}
+
+/// Whether it is known who asks: whoever made the change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asker {
+    Known,
+    Unknown,
 }
 
 impl Clone {
@@ -61,8 +70,9 @@ impl Clone {
         let date: i64 =
             said(folder, &["log", "-1", "--format=%ct"])?.trim().parse().map_err(|_| words(&"has no date"))?;
         let wanted = HistoryWanted { tips: vec![head], now: date, ..HistoryWanted::default() };
+        let model = StaticModel::built_in().map_err(|error| words(&error))?;
         let reading = history(&git, &repository, &wanted, Some(&cache), &|_| ()).map_err(|error| words(&error))?;
-        Ok(Self { name, folder: folder.to_owned(), reader, history: reading.history })
+        Ok(Self { name, folder: folder.to_owned(), reader, history: reading.history, model })
     }
 
     /// The cases among the newest `window` commits, spread evenly, at most `most`.
@@ -96,10 +106,20 @@ impl Clone {
     }
 
     /// What is ranked for a case.
-    pub(super) fn corpus<'t>(&self, case: &Case, tree: &'t ContextTree) -> Result<ContextCorpus<'t>, String> {
+    pub(super) fn corpus<'t>(
+        &'t self,
+        case: &Case,
+        tree: &'t ContextTree,
+        asker: Asker,
+    ) -> Result<ContextCorpus<'t>, String> {
         let parent = said(&self.folder, &["rev-parse", &format!("{}^", case.commit)])?;
         let parent = ObjectId::parse(parent.trim().as_bytes()).and_then(|id| self.history.find(&id));
-        Ok(tree.corpus(parent.map(|parent| (&self.history, parent))))
+        let own = ObjectId::parse(case.commit.as_bytes()).and_then(|id| self.history.find(&id));
+        let author = own.and_then(|own| self.history.commit(own)).map(|commit| commit.author);
+        let asker = author.filter(|_| asker == Asker::Known);
+        let mut corpus = tree.corpus(parent.map(|tip| CorpusPast { history: &self.history, tip, asker }));
+        corpus.corpus.meaning = Some(SubjectModel(&self.model));
+        Ok(corpus)
     }
 
     /// Lines of the parent that a case changed or inserted behind, by file.

@@ -11,7 +11,7 @@ use proem_select::context::{
 };
 use serde::Deserialize;
 
-use super::cases::{Case, Clone, ShortForm};
+use super::cases::{Asker, Case, Clone, ShortForm};
 use super::definitions::{CaseLook, score, with_definitions};
 use super::peers::page_rank;
 use super::train::{eprint_line, weights_of};
@@ -79,6 +79,8 @@ struct Measured {
     files: usize,
     /// The sum of what the first file was given, and how often it was right.
     first: (f64, usize),
+    /// Proem where it is not known who asks.
+    stranger: Recall,
 }
 
 /// What was measured, by clone.
@@ -104,7 +106,7 @@ fn shortened(clone: &mut Clone, cases: &[Case], form: ShortForm) -> Result<Vec<C
     let mut short = Vec::new();
     for case in cases {
         let Some(tree) = clone.tree(case)? else { continue };
-        let corpus = clone.corpus(case, &tree)?;
+        let corpus = clone.corpus(case, &tree, Asker::Unknown)?;
         short.extend(form.of(case, &corpus.corpus));
     }
     Ok(short)
@@ -161,10 +163,16 @@ fn measure(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Resul
     let mut measured = Measured::default();
     for case in cases {
         let Some(tree) = clone.tree(case)? else { continue };
-        let corpus = clone.corpus(case, &tree)?;
+        let corpus = clone.corpus(case, &tree, Asker::Known)?;
         let task = ContextTask::new(&case.task);
         let signals = file_signals(&corpus.corpus, &task, weights);
         one(&mut measured, &corpus.corpus, &signals, case, weights);
+        let stranger = clone.corpus(case, &tree, Asker::Unknown)?;
+        let of_stranger = file_signals(&stranger.corpus, &task, weights);
+        let order = by_score(&stranger.corpus, &[FilePurpose::Code], |place| {
+            of_stranger.get(place).map_or(0.0, |signals| score(&weights.all, signals))
+        });
+        measured.stranger.add(&order, &case.answers);
         let grep = by_score(&corpus.corpus, &[FilePurpose::Code, FilePurpose::Test], |place| {
             let record = corpus.corpus.files.get(place).and_then(|file| file.record);
             let words = task.terms.iter().filter_map(|query| record?.count(query.term));
@@ -257,6 +265,18 @@ fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
     line(&format!("|---|{}---:|", "---:|".repeat(WAYS.len())))?;
     for ((name, _), rows) in SHORT.into_iter().zip(short) {
         line(&format!("| {name} |{}", means(rows)))?;
+    }
+    line("\n## Who asks\n")?;
+    line("In the tables above it is known who asks: whoever made the change. Where it isn't, as for a newcomer:\n")?;
+    line("| tasks | Proem, unknown who asks | known |")?;
+    line("|---|---:|---:|")?;
+    for (name, rows) in [("as they were put", rows), ("vague", vague)] {
+        let (unknown, known) = (mean(rows, |measured| measured.stranger), mean(rows, |measured| measured.ways[0]));
+        line(&format!("| {name} |{}{}", cell(unknown), cell(known)))?;
+    }
+    for ((name, _), rows) in SHORT.into_iter().zip(short) {
+        let (unknown, known) = (mean(rows, |measured| measured.stranger), mean(rows, |measured| measured.ways[0]));
+        line(&format!("| {name} |{}{}", cell(unknown), cell(known)))?;
     }
     line("\n## Probability\n")?;
     let cases: usize = rows.iter().map(|(_, measured)| measured.ways[0].cases).sum();

@@ -13,7 +13,7 @@ use clap::Args;
 use proem_select::context::{ContextTask, ContextWeights, FilePurpose, FileSignals, file_signals};
 use serde::Deserialize;
 
-use super::cases::{Case, Clone, said};
+use super::cases::{Asker, Case, Clone, said};
 use super::definitions::score;
 use super::eval::by_score;
 use super::train::{eprint_line, weights_of};
@@ -122,9 +122,16 @@ impl PastRepository {
         Ok(Self { folder, home })
     }
 
-    /// Sets its head to a commit.
-    fn at(&self, commit: &str) -> Result<(), String> {
-        said(&self.folder, &["update-ref", "--no-deref", "HEAD", commit]).map(drop)
+    /// Sets its head to the parent of a case's commit, and whoever asks to its author.
+    fn before(&self, clone: &Clone, case: &Case) -> Result<String, String> {
+        let parent = said(&clone.folder, &["rev-parse", &format!("{}^", case.commit)])?.trim().to_owned();
+        said(&self.folder, &["update-ref", "--no-deref", "HEAD", &parent])?;
+        let author = said(&clone.folder, &["log", "-1", "--format=%an%x00%ae", &case.commit])?;
+        let (name, mail) = author.trim_end_matches('\n').split_once('\0').unwrap_or_default();
+        for (key, value) in [("user.name", name), ("user.email", mail)] {
+            said(&self.folder, &["config", key, value])?;
+        }
+        Ok(parent)
     }
 
     /// The section with code of the prompt for a task; empty if there is none.
@@ -156,10 +163,9 @@ fn one(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &PromptMaker<'_
     if changed.is_empty() {
         return Ok(());
     }
-    let parent = said(&clone.folder, &["rev-parse", &format!("{}^", case.commit)])?.trim().to_owned();
-    maker.past.at(&parent)?;
+    let parent = maker.past.before(clone, case)?;
     let code = maker.past.code(maker.proem, &case.task)?;
-    let corpus = clone.corpus(case, &tree)?;
+    let corpus = clone.corpus(case, &tree, Asker::Known)?;
     let signals = file_signals(&corpus.corpus, &ContextTask::new(&case.task), maker.weights);
     let of = |place: usize| signals.get(place);
     let ours = |signals: Option<&FileSignals>| signals.map_or(0.0, |signals| score(&maker.weights.all, signals));

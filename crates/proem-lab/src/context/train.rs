@@ -11,7 +11,7 @@ use proem_select::context::{
 };
 
 use super::ablation;
-use super::cases::{Case, Clone, ShortForm};
+use super::cases::{Asker, Case, Clone, ShortForm};
 use super::definitions::{CaseLook, with_definitions};
 use super::fit::{ContextChoice, fit};
 
@@ -129,7 +129,9 @@ fn lessons(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<Lessons>
         let mut lessons = Lessons { clone: clone.name.clone(), cases: Vec::new() };
         for (number, case) in cases.iter().enumerate() {
             let Some(tree) = clone.tree(case)? else { continue };
-            let corpus = clone.corpus(case, &tree)?;
+            // Of every second case it is unknown who asks, so that what is learned holds for newcomers as well.
+            let asker = if number % 2 == 0 { Asker::Known } else { Asker::Unknown };
+            let corpus = clone.corpus(case, &tree, asker)?;
             lessons.cases.extend(lesson(&corpus.corpus, case, weights, false));
             let form = SHORT_FORMS.get(number % SHORT_FORMS.len()).copied().unwrap_or(ShortForm::NameOfPart);
             let short = form.of(case, &corpus.corpus);
@@ -155,7 +157,7 @@ fn definitions(
         eprint_line(&format!("{}: definitions of {} cases", clone.name, cases.len()));
         for case in &cases {
             let Some(tree) = clone.tree(case)? else { continue };
-            let corpus = clone.corpus(case, &tree)?;
+            let corpus = clone.corpus(case, &tree, Asker::Known)?;
             let task = ContextTask::new(&case.task);
             let signals = file_signals(&corpus.corpus, &task, weights);
             let look = CaseLook { case, tree: &tree, corpus: &corpus.corpus, signals: &signals, weights };

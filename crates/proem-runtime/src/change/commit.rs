@@ -44,7 +44,7 @@ fn parse(bytes: &[u8]) -> Option<RawCommit> {
 }
 
 /// A name with a mail address.
-type AuthorName = (Vec<u8>, Vec<u8>);
+pub(crate) type AuthorName = (Vec<u8>, Vec<u8>);
 
 /// Name, mail address and time of `Ann <ann@example.org> 1700000000 +0100`.
 fn person(line: &[u8]) -> Option<(AuthorName, Option<i64>)> {
@@ -58,7 +58,7 @@ fn person(line: &[u8]) -> Option<(AuthorName, Option<i64>)> {
 }
 
 /// Whom git would name as the author of a commit made here; `None` if it doesn't know.
-pub(super) fn user(session: &Session<'_>) -> Option<AuthorName> {
+pub(crate) fn user(session: &Session<'_>) -> Option<AuthorName> {
     let answer = session.ask_about(&["var", "GIT_AUTHOR_IDENT"], &[], &[0]).ok()?;
     person(answer.stdout.trim_ascii_end()).map(|(names, _)| names)
 }

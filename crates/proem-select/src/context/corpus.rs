@@ -1,7 +1,10 @@
 //! What is ranked: the files of a repository, and the commits that touched them.
 
+use core::fmt;
+
 use super::record::FileRecord;
 use super::words::{Term, WordForm, distinct_words, each_word};
+use crate::embedding::Embedder;
 
 /// What a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,11 +36,15 @@ pub struct CorpusFile<'c> {
 
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CorpusCommit {
+pub struct CorpusCommit<'c> {
+    /// Its subject.
+    pub subject: &'c str,
     /// The words of its subject, sorted and distinct.
     pub terms: Vec<Term>,
     /// The files that it touched and that are still there, by their places in [`Corpus::files`].
     pub files: Vec<u32>,
+    /// Whether whoever asks wrote it.
+    pub is_own: bool,
 }
 
 /// A commit touches as many files at most to say something of them; a wider one is a clean-up.
@@ -49,7 +56,20 @@ pub struct Corpus<'c> {
     /// The files, sorted by path.
     pub files: Vec<CorpusFile<'c>>,
     /// The commits, newest first, none of them wider than [`MOST_TOUCHED`].
-    pub commits: Vec<CorpusCommit>,
+    pub commits: Vec<CorpusCommit<'c>>,
+    /// What says how near the task and a commit's subject are in meaning, if there is such a model. Weights were learned
+    /// with the one that ships with Proem.
+    pub meaning: Option<SubjectModel<'c>>,
+}
+
+/// A model that says how near texts are in meaning.
+#[derive(Clone, Copy)]
+pub struct SubjectModel<'c>(pub &'c dyn Embedder);
+
+impl fmt::Debug for SubjectModel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SubjectModel").field(self.0.model()).finish()
+    }
 }
 
 /// A path in words.
@@ -59,6 +79,8 @@ pub(super) struct PathWords {
     pub(super) all: Vec<Term>,
     /// The words of the name without its ending, sorted and distinct.
     pub(super) name: Vec<Term>,
+    /// The words of folders and file, in their order.
+    pub(super) ordered: Vec<Term>,
     /// The name without its ending, and without what marks it as a test: what a test and its subject share.
     pub(super) subject: Option<Term>,
 }
@@ -72,8 +94,15 @@ impl PathWords {
         all.extend_from_slice(&name);
         all.sort_unstable();
         all.dedup();
-        Self { all, name, subject: subject_of(stem) }
+        Self { all, name, ordered: parts_of(path), subject: subject_of(stem) }
     }
+}
+
+/// The words of a text in their order, and names by their parts alone.
+pub(super) fn parts_of(text: &str) -> Vec<Term> {
+    let mut parts = Vec::new();
+    each_word(text.as_bytes(), &mut |term, form| parts.extend((form == WordForm::Part).then_some(term)));
+    parts
 }
 
 /// What a name says without `test` and its like.

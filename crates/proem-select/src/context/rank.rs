@@ -62,6 +62,11 @@ pub enum FileEvidence {
     },
     /// It imports a file that fits, or is imported by one.
     Imports,
+    /// Whoever asks changed it lately.
+    Own {
+        /// How many commits ago.
+        commits: u32,
+    },
     /// It changed lately.
     Recent {
         /// How many commits ago.
@@ -163,6 +168,27 @@ fn log_sum(values: impl Iterator<Item = f32> + Clone) -> f32 {
     most + libm::logf(values.map(|value| libm::expf(value - most)).sum::<f32>().max(f32::MIN_POSITIVE))
 }
 
+/// What is newer than so many commits was lately.
+const LATELY: u32 = 50;
+
+/// Whether whoever asks wrote a commit.
+fn is_own(evidence: &Evidence<'_>, commit: u32) -> bool {
+    let commit = usize::try_from(commit).ok().and_then(|at| evidence.corpus.commits.get(at));
+    commit.is_some_and(|commit| commit.is_own)
+}
+
+/// The commits that touched a file and are about the same, at most three: by words, and then by meaning.
+fn about_the_same(evidence: &Evidence<'_>, touched: &[u32]) -> Vec<u32> {
+    let mut found: Vec<u32> = Vec::new();
+    let similar = evidence.similar.iter().map(|(commit, _)| *commit);
+    for commit in similar.chain(evidence.alike.iter().copied()) {
+        if found.len() < 3 && touched.binary_search(&commit).is_ok() && !found.contains(&commit) {
+            found.push(commit);
+        }
+    }
+    found
+}
+
 /// What speaks for a file, by what its signals add to its score.
 fn said(
     evidence: &Evidence<'_>,
@@ -194,6 +220,7 @@ fn said(
     }
     if has(Signal::Path) {
         let value = adds(Signal::Path) + adds(Signal::Name) + adds(Signal::PathCoverage) + adds(Signal::NameShare);
+        let value = value + adds(Signal::PathNeighbours);
         found.push((value, FileEvidence::PathWords));
     }
     let matched = evidence.matched(file);
@@ -211,10 +238,10 @@ fn said(
         found.push((words.into_iter().map(adds).sum(), FileEvidence::Words { matched, of }));
     }
     let touched = evidence.touched_by.get(file).map(Vec::as_slice).unwrap_or_default();
-    let similar = evidence.similar.iter().map(|(commit, _)| *commit);
-    let commits: Vec<u32> = similar.filter(|commit| touched.binary_search(commit).is_ok()).take(3).collect();
+    let commits = about_the_same(evidence, touched);
     if !commits.is_empty() {
-        let value = adds(Signal::Commits) + adds(Signal::CommitsRank) + adds(Signal::BestCommit);
+        let by_words = adds(Signal::Commits) + adds(Signal::CommitsRank) + adds(Signal::BestCommit);
+        let value = by_words + adds(Signal::AlikeCommit);
         found.push((value, FileEvidence::Commits { commits }));
     }
     if has(Signal::CoChange)
@@ -228,7 +255,12 @@ fn said(
     if about.changed {
         found.push((adds(Signal::Changed).max(0.5), FileEvidence::Changed));
     }
-    if let Some(commits) = touched.first().copied().filter(|commits| *commits < 50) {
+    let own = |commit: &u32| is_own(evidence, *commit);
+    if let Some(commits) = touched.iter().take_while(|commits| **commits < LATELY).copied().find(own) {
+        let value = adds(Signal::OwnFiles) + adds(Signal::OwnFolders) + adds(Signal::OwnRecency);
+        found.push((value, FileEvidence::Own { commits }));
+    }
+    if let Some(commits) = touched.first().copied().filter(|commits| *commits < LATELY && !own(commits)) {
         found.push((adds(Signal::Recency), FileEvidence::Recent { commits }));
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -24,7 +24,7 @@ pub(super) fn log_of_next(count: u32) -> f32 {
 }
 
 /// How telling a word is that `with` of `all` have.
-fn idf(all: usize, with: usize) -> f32 {
+pub(super) fn idf(all: usize, with: usize) -> f32 {
     libm::logf(1.0 + (real(all.saturating_sub(with)) + 0.5) / (real(with) + 0.5))
 }
 

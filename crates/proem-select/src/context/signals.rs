@@ -17,7 +17,7 @@ use super::task::{ContextTask, QueryTerm};
 use super::words::{Term, WordForm, term_of_name};
 
 /// How many signals there are.
-pub const SIGNALS: usize = 39;
+pub const SIGNALS: usize = 44;
 
 /// Their names, in their order.
 pub const SIGNAL_NAMES: [&str; SIGNALS] = [
@@ -57,13 +57,18 @@ pub const SIGNAL_NAMES: [&str; SIGNALS] = [
     "size, of a short task",
     "folder recency",
     "words of the first line",
+    "own files",
+    "own folders",
+    "own recency",
+    "commit alike in meaning",
+    "neighbours in the path",
     "folder",
     "co-change",
     "imports",
 ];
 
 /// The first of those that need a first ranking.
-pub const FIRST_LATE: usize = 36;
+pub const FIRST_LATE: usize = 41;
 
 /// The signals of one file.
 pub type FileSignals = [f32; SIGNALS];
@@ -108,6 +113,11 @@ pub(super) enum Signal {
     ShortSize,
     FolderRecency,
     FirstLine,
+    OwnFiles,
+    OwnFolders,
+    OwnRecency,
+    AlikeCommit,
+    PathNeighbours,
     Folder,
     CoChange,
     Imports,
@@ -143,13 +153,15 @@ const HALF_LIFE: f32 = 250.0;
 #[derive(Debug)]
 pub(super) struct Evidence<'c> {
     pub(super) corpus: &'c Corpus<'c>,
-    paths: Vec<PathWords>,
+    pub(super) paths: Vec<PathWords>,
     /// The signals of each file, in the corpus' order.
     pub(super) signals: Vec<FileSignals>,
     /// The commits that touched each file, newest first.
     pub(super) touched_by: Vec<Vec<u32>>,
     /// The most similar commits, best first, with their scores.
     pub(super) similar: Vec<(u32, f32)>,
+    /// The commits that are most alike in meaning, best first.
+    pub(super) alike: Vec<u32>,
     /// Which words of the task stand in each file, by their places.
     matched: Vec<u64>,
 }
@@ -165,7 +177,7 @@ fn set(signals: &mut [FileSignals], file: usize, signal: Signal, value: f32) {
 }
 
 /// The folder that a file lies in; empty for the root.
-fn folder_of(path: &str) -> &str {
+pub(super) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
@@ -210,10 +222,20 @@ impl<'c> Evidence<'c> {
             }
         }
         let signals = vec![[0.0; SIGNALS]; files];
-        let mut evidence = Self { corpus, paths, signals, touched_by, similar: Vec::new(), matched: vec![0; files] };
+        let mut evidence = Self {
+            corpus,
+            paths,
+            signals,
+            touched_by,
+            similar: Vec::new(),
+            alike: Vec::new(),
+            matched: vec![0; files],
+        };
         evidence.words(task, workers);
         evidence.commits(task);
         evidence.habits();
+        evidence.own();
+        evidence.neighbours(task);
         evidence.places(task);
         evidence.tests();
         evidence.scope(task);
@@ -221,7 +243,7 @@ impl<'c> Evidence<'c> {
         evidence
     }
 
-    fn fill(&mut self, signal: Signal, values: &[f32]) {
+    pub(super) fn fill(&mut self, signal: Signal, values: &[f32]) {
         for (file, value) in values.iter().enumerate() {
             set(&mut self.signals, file, signal, *value);
         }
@@ -318,6 +340,7 @@ impl<'c> Evidence<'c> {
         });
         let mut order: Vec<(u32, f32)> = (0_u32..).zip(scores).filter(|(_, score)| *score > 0.0).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        self.alike(task, &order);
         order.truncate(SIMILAR);
         let files = self.corpus.files.len();
         let (mut sums, mut best) = (vec![0.0_f32; files], vec![0.0_f32; files]);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::corpus::parts_of;
 use super::place::{PlaceMention, places};
 use super::words::{Term, WordForm, distinct_words, each_word, term_of_name, term_of_word};
 
@@ -46,6 +47,10 @@ pub struct ContextTask {
     pub names: Vec<String>,
     /// The words of its first line, sorted and distinct: the line says what it is about, and what follows explains.
     pub first_line: Vec<Term>,
+    /// That line as it stands.
+    pub subject: String,
+    /// Words that follow each other in one of its lines, without those that say nothing; sorted and distinct.
+    pub neighbours: Vec<(Term, Term)>,
 }
 
 impl ContextTask {
@@ -83,8 +88,10 @@ impl ContextTask {
             terms.sort_by_key(|term| term.term);
         }
         let scope = scope(text).into_iter().filter(|term| !silent.contains(term)).collect();
-        let first_line = distinct_words(text.lines().next().unwrap_or_default());
-        Self { terms, places, scope, names: names(text), first_line }
+        let subject = text.lines().next().unwrap_or_default();
+        let neighbours = neighbours(text, &terms);
+        let first_line = distinct_words(subject);
+        Self { terms, places, scope, names: names(text), first_line, subject: subject.to_owned(), neighbours }
     }
 
     /// Whether it has a word or place to look for.
@@ -92,6 +99,20 @@ impl ContextTask {
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.places.is_empty()
     }
+}
+
+/// Words of the task that follow each other in a line.
+fn neighbours(text: &str, terms: &[QueryTerm]) -> Vec<(Term, Term)> {
+    let is_asked = |term: &Term| {
+        let at = terms.binary_search_by_key(term, |query| query.term);
+        at.is_ok_and(|at| terms.get(at).is_some_and(|query| query.form == WordForm::Part))
+    };
+    let mut found = BTreeSet::new();
+    for line in text.lines() {
+        let words: Vec<Term> = parts_of(line).into_iter().filter(is_asked).collect();
+        found.extend(words.iter().copied().zip(words.iter().copied().skip(1)).filter(|(a, b)| a != b));
+    }
+    found.into_iter().take(MOST_TERMS).collect()
 }
 
 /// The longest head of a line that names a part of a project, in bytes, and in words.

@@ -55,21 +55,22 @@ fn files() -> impl Strategy<Value = Vec<MadeFile>> {
     })
 }
 
-fn corpus<'c>(files: &'c [MadeFile], commits: &[(String, Vec<usize>)]) -> Corpus<'c> {
+fn corpus<'c>(files: &'c [MadeFile], commits: &'c [(String, Vec<usize>)]) -> Corpus<'c> {
     let file = |file: &'c MadeFile| CorpusFile {
         path: &file.path,
         used_for: file.used_for,
         record: Some(&file.record),
         changed: false,
     };
-    let commit = |(subject, touched): &(String, Vec<usize>)| {
+    let commit = |(subject, touched): &'c (String, Vec<usize>)| {
         let mut touched: Vec<u32> =
             touched.iter().filter(|at| **at < files.len()).map(|at| u32::try_from(*at).unwrap()).collect();
         touched.sort_unstable();
         touched.dedup();
-        CorpusCommit { terms: distinct_words(subject), files: touched }
+        let is_own = subject.len() % 2 == 0;
+        CorpusCommit { subject, terms: distinct_words(subject), files: touched, is_own }
     };
-    Corpus { files: files.iter().map(file).collect(), commits: commits.iter().map(commit).collect() }
+    Corpus { files: files.iter().map(file).collect(), commits: commits.iter().map(commit).collect(), meaning: None }
 }
 
 fn past() -> impl Strategy<Value = Vec<(String, Vec<usize>)>> {

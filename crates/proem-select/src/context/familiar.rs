@@ -1,0 +1,110 @@
+//! What whoever asks knows already: the files and folders that they changed themselves, commits that mean the same in other
+//! words, and words that stand side by side in a path as they do in the task.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::corpus::PathWords;
+use super::scores::{idf, log_of_next, real, relative};
+use super::signals::{Evidence, Signal, folder_of};
+use super::task::ContextTask;
+use super::words::Term;
+use crate::embedding::embed;
+
+/// How much less an own commit counts behind so many other own ones: for its files, and for their folders.
+const OWN_HALF_LIFE: f32 = 5.0;
+const FOLDER_HALF_LIFE: f32 = 10.0;
+
+/// How many of the commits with words of the task are compared with it in meaning, and how many of these count.
+const COMPARED: usize = 600;
+const ALIKE: usize = 100;
+
+impl Evidence<'_> {
+    /// People go on where they were.
+    pub(super) fn own(&mut self) {
+        let commits = &self.corpus.commits;
+        let all = log_of_next(u32::try_from(commits.len().max(2)).unwrap_or(u32::MAX));
+        let files = self.corpus.files.len();
+        let (mut weights, mut recency) = (vec![0.0_f32; files], vec![0.0_f32; files]);
+        let mut folders: BTreeMap<&str, f32> = BTreeMap::new();
+        let own = (0_u32..).zip(commits).filter(|(_, commit)| commit.is_own);
+        for (newer, (age, commit)) in own.enumerate() {
+            let weight = |half_life: f32| libm::exp2f(-real(newer) / half_life);
+            let mut touched: BTreeSet<&str> = BTreeSet::new();
+            for file in &commit.files {
+                let file = usize::try_from(*file).unwrap_or(usize::MAX);
+                if let (Some(sum), Some(newest)) = (weights.get_mut(file), recency.get_mut(file)) {
+                    *sum += weight(OWN_HALF_LIFE);
+                    *newest = newest.max(1.0 - log_of_next(age) / all);
+                }
+                touched.extend(self.corpus.files.get(file).map(|file| folder_of(file.path)));
+            }
+            for folder in touched {
+                *folders.entry(folder).or_default() += weight(FOLDER_HALF_LIFE);
+            }
+        }
+        let of_folder = |path: &str| folders.get(folder_of(path)).copied().unwrap_or_default();
+        let mut folders: Vec<f32> = self.corpus.files.iter().map(|file| of_folder(file.path)).collect();
+        for values in [&mut weights, &mut folders] {
+            relative(values);
+            values.iter_mut().for_each(|value| *value = libm::sqrtf(*value));
+        }
+        self.fill(Signal::OwnFiles, &weights);
+        self.fill(Signal::OwnFolders, &folders);
+        self.fill(Signal::OwnRecency, &recency);
+    }
+
+    /// Of the commits with words of the task, best first, those that are most alike in meaning speak for their files.
+    pub(super) fn alike(&mut self, task: &ContextTask, order: &[(u32, f32)]) {
+        let Some(model) = self.corpus.meaning else { return };
+        let compared: Vec<u32> = order.iter().take(COMPARED).map(|(commit, _)| *commit).collect();
+        let commit = |at: u32| usize::try_from(at).ok().and_then(|at| self.corpus.commits.get(at));
+        let subjects = compared.iter().map(|at| commit(*at).map_or("", |commit| commit.subject));
+        let texts: Vec<&str> = std::iter::once(task.subject.as_str()).chain(subjects).collect();
+        // A model that fails costs one of many signals.
+        let vectors = embed(model.0, &texts).unwrap_or_default();
+        let Some((Some(asked), vectors)) = vectors.split_first() else { return };
+        let cosine = |(at, vector): (&u32, &Option<_>)| Some((*at, asked.cosine(vector.as_ref()?).ok()?));
+        let mut alike: Vec<(u32, f32)> = compared.iter().zip(vectors).filter_map(cosine).collect();
+        alike.retain(|(_, cosine)| *cosine > 0.0);
+        alike.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        alike.truncate(ALIKE);
+        let mut best = vec![0.0_f32; self.corpus.files.len()];
+        for (at, cosine) in &alike {
+            let files = commit(*at).map(|commit| commit.files.as_slice()).unwrap_or_default();
+            let square = cosine * cosine;
+            let share = square * square / libm::sqrtf(real(files.len().max(1)));
+            for file in files {
+                if let Some(slot) = usize::try_from(*file).ok().and_then(|file| best.get_mut(file)) {
+                    *slot = slot.max(share);
+                }
+            }
+        }
+        relative(&mut best);
+        self.fill(Signal::AlikeCommit, &best);
+        self.alike = alike.into_iter().map(|(commit, _)| commit).collect();
+    }
+
+    /// Words that follow each other in the task and stand side by side in a path, in either order, by how few paths have
+    /// them so.
+    pub(super) fn neighbours(&mut self, task: &ContextTask) {
+        let pairs = &task.neighbours;
+        let in_path = |path: &PathWords| -> u64 {
+            let beside = path.ordered.iter().zip(path.ordered.iter().skip(1));
+            let place = |pair: (Term, Term)| pairs.binary_search(&pair).ok();
+            let found = beside.flat_map(|(a, b)| [place((*a, *b)), place((*b, *a))]).flatten();
+            // There are at most as many pairs as a word of memory has bits.
+            found.fold(0, |bits, place| bits | 1_u64.checked_shl(u32::try_from(place).unwrap_or(u32::MAX)).unwrap_or(0))
+        };
+        let found: Vec<u64> = self.paths.iter().map(in_path).collect();
+        let mut values = vec![0.0_f32; found.len()];
+        for place in 0..pairs.len() {
+            let has = |bits: &u64| bits >> place & 1 == 1;
+            let weight = idf(found.len(), found.iter().filter(|bits| has(bits)).count());
+            for (value, _) in values.iter_mut().zip(&found).filter(|(_, bits)| has(bits)) {
+                *value += weight;
+            }
+        }
+        relative(&mut values);
+        self.fill(Signal::PathNeighbours, &values);
+    }
+}
