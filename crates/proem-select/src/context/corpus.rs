@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::record::FileRecord;
-use super::words::{Term, WordForm, distinct_words, each_word};
+use super::words::{Term, WordForm, each_word};
 use crate::embedding::Embedder;
 
 /// What a file is for.
@@ -79,7 +79,7 @@ pub(super) struct PathWords {
     pub(super) all: Vec<Term>,
     /// The words of the name without its ending, sorted and distinct.
     pub(super) name: Vec<Term>,
-    /// The words of folders and file, in their order.
+    /// The words of folders and file, its ending as well, in their order.
     pub(super) ordered: Vec<Term>,
     /// The name without its ending, and without what marks it as a test: what a test and its subject share.
     pub(super) subject: Option<Term>,
@@ -89,12 +89,20 @@ impl PathWords {
     pub(super) fn new(path: &str) -> Self {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let stem = file.split_once('.').map_or(file, |(stem, _)| if stem.is_empty() { file } else { stem });
-        let name = distinct_words(stem);
-        let mut all = distinct_words(folder);
-        all.extend_from_slice(&name);
-        all.sort_unstable();
-        all.dedup();
-        Self { all, name, ordered: parts_of(path), subject: subject_of(stem) }
+        let ending = file.get(stem.len()..).unwrap_or_default();
+        let (mut all, mut name, mut ordered) = (Vec::new(), Vec::new(), Vec::new());
+        for (text, is_name, is_counted) in [(folder, false, true), (stem, true, true), (ending, false, false)] {
+            each_word(text.as_bytes(), &mut |term, form| {
+                ordered.extend((form == WordForm::Part).then_some(term));
+                all.extend(is_counted.then_some(term));
+                name.extend(is_name.then_some(term));
+            });
+        }
+        for terms in [&mut all, &mut name] {
+            terms.sort_unstable();
+            terms.dedup();
+        }
+        Self { all, name, ordered, subject: subject_of(stem) }
     }
 }
 
