@@ -102,7 +102,7 @@ pub struct TaskCandidates {
     pub tests: Vec<ContextFile>,
     /// Documentation and configuration.
     pub documents: Vec<ContextFile>,
-    /// Commits about the same words, nearest first.
+    /// Commits about the same, of the best files first.
     pub commits: Vec<ContextCommit>,
     /// What is missing, in our words.
     pub gaps: Vec<String>,

@@ -14,7 +14,7 @@ use super::{ContextFile, TaskCandidates};
 pub struct FindOutput {
     /// Code, then tests, then documents and configuration, each best first.
     files: Vec<FoundFileOut>,
-    /// Past commits about the same words, most similar first.
+    /// Past commits about the same, of the best files first.
     commits: Vec<FoundCommitOut>,
     /// What could not be looked at, each in a sentence.
     gaps: Vec<String>,

@@ -64,7 +64,7 @@ pub struct Corpus<'c> {
 
 /// A model that says how near texts are in meaning.
 #[derive(Clone, Copy)]
-pub struct SubjectModel<'c>(pub &'c dyn Embedder);
+pub struct SubjectModel<'c>(pub &'c (dyn Embedder + Sync));
 
 impl fmt::Debug for SubjectModel<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proem_engine::workers::{self, Workers};
+
 use super::corpus::PathWords;
 use super::scores::{idf, log_of_next, real, relative};
 use super::signals::{Evidence, Signal, folder_of};
@@ -17,6 +19,9 @@ const FOLDER_HALF_LIFE: f32 = 10.0;
 /// How many of the commits with words of the task are compared with it in meaning, and how many of these count.
 const COMPARED: usize = 600;
 const ALIKE: usize = 100;
+
+/// How many subjects a model is asked about at once.
+const AT_ONCE: usize = 50;
 
 impl Evidence<'_> {
     /// People go on where they were.
@@ -54,18 +59,20 @@ impl Evidence<'_> {
     }
 
     /// Of the commits with words of the task, best first, those that are most alike in meaning speak for their files.
-    pub(super) fn alike(&mut self, task: &ContextTask, order: &[(u32, f32)]) {
+    pub(super) fn alike(&mut self, task: &ContextTask, order: &[(u32, f32)], workers: &dyn Workers) {
         let Some(model) = self.corpus.meaning else { return };
         let compared: Vec<u32> = order.iter().take(COMPARED).map(|(commit, _)| *commit).collect();
         let commit = |at: u32| usize::try_from(at).ok().and_then(|at| self.corpus.commits.get(at));
-        let subjects = compared.iter().map(|at| commit(*at).map_or("", |commit| commit.subject));
-        let texts: Vec<&str> = std::iter::once(task.subject.as_str()).chain(subjects).collect();
         // A model that fails costs one of many signals.
-        let vectors = embed(model.0, &texts).unwrap_or_default();
-        let Some((Some(asked), vectors)) = vectors.split_first() else { return };
-        let cosine = |(at, vector): (&u32, &Option<_>)| Some((*at, asked.cosine(vector.as_ref()?).ok()?));
-        let mut alike: Vec<(u32, f32)> = compared.iter().zip(vectors).filter_map(cosine).collect();
-        alike.retain(|(_, cosine)| *cosine > 0.0);
+        let vectors = |texts: &[&str]| embed(model.0, texts).unwrap_or_default();
+        let Some(Some(asked)) = vectors(&[&task.subject]).pop() else { return };
+        let together: Vec<&[u32]> = compared.chunks(AT_ONCE).collect();
+        let cosines = workers::map(workers, &together, |commits| {
+            let subjects = commits.iter().map(|at| commit(*at).map_or("", |commit| commit.subject));
+            let cosine = |(at, vector): (&u32, Option<_>)| Some((*at, asked.cosine(&vector?).ok()?));
+            commits.iter().zip(vectors(&subjects.collect::<Vec<_>>())).filter_map(cosine).collect::<Vec<_>>()
+        });
+        let mut alike: Vec<(u32, f32)> = cosines.into_iter().flatten().filter(|(_, cosine)| *cosine > 0.0).collect();
         alike.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         alike.truncate(ALIKE);
         let mut best = vec![0.0_f32; self.corpus.files.len()];

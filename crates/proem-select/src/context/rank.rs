@@ -46,7 +46,8 @@ pub enum FileEvidence {
         /// Of how many.
         of: u32,
     },
-    /// Past commits about the same words touched it, by their places in [`Corpus::commits`], most similar first.
+    /// Past commits about the same touched it, by their places in [`Corpus::commits`]: by words, most similar first, then by
+    /// meaning.
     Commits {
         /// At most three of them.
         commits: Vec<u32>,

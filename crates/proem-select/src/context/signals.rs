@@ -232,7 +232,7 @@ impl<'c> Evidence<'c> {
             matched: vec![0; files],
         };
         evidence.words(task, workers);
-        evidence.commits(task);
+        evidence.commits(task, workers);
         evidence.habits();
         evidence.own();
         evidence.neighbours(task);
@@ -329,7 +329,7 @@ impl<'c> Evidence<'c> {
     }
 
     /// Past commits about the same words speak for the files that they touched.
-    fn commits(&mut self, task: &ContextTask) {
+    fn commits(&mut self, task: &ContextTask, workers: &dyn Workers) {
         let commits = &self.corpus.commits;
         let lengths: Vec<f32> = commits.iter().map(|commit| real(commit.terms.len())).collect();
         let terms: Vec<Term> = task.terms.iter().map(|query| query.term).collect();
@@ -340,7 +340,7 @@ impl<'c> Evidence<'c> {
         });
         let mut order: Vec<(u32, f32)> = (0_u32..).zip(scores).filter(|(_, score)| *score > 0.0).collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        self.alike(task, &order);
+        self.alike(task, &order, workers);
         order.truncate(SIMILAR);
         let files = self.corpus.files.len();
         let (mut sums, mut best) = (vec![0.0_f32; files], vec![0.0_f32; files]);
