@@ -30,19 +30,24 @@ const SHORTEST: usize = 2;
 
 /// Hands every word of `text` to `take`, in order: a name first as a whole, then in its parts.
 pub fn each_word(text: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
-    for run in text.split(|&byte| !OF_WORD.get(usize::from(byte)).copied().unwrap_or_default()) {
-        if run.is_empty() || run.len() > LONGEST {
+    // Looked at once as a whole, so that no word has to be by itself.
+    let valid = core::str::from_utf8(text).ok();
+    let (mut start, mut seen) = (0, 0);
+    for (at, byte) in text.iter().copied().chain(core::iter::once(b' ')).enumerate() {
+        let class = CLASSES.get(usize::from(byte)).copied().unwrap_or_default();
+        if class != OF_NO_WORD {
+            seen |= class;
             continue;
         }
-        // Most are plain words, of which nothing has to be cut.
-        match core::str::from_utf8(run) {
-            Ok(word) if run.iter().all(u8::is_ascii_lowercase) => {
-                if word.len() >= SHORTEST {
-                    take(number(stem(word).as_bytes()), WordForm::Part);
-                }
+        if (1..=LONGEST).contains(&at.saturating_sub(start)) {
+            // Most are plain words, of which nothing has to be cut.
+            match valid.and_then(|text| text.get(start..at)).filter(|_| seen == SMALL_LETTER) {
+                Some(word) if word.len() >= SHORTEST => take(number(stem(word).as_bytes()), WordForm::Part),
+                Some(_) => {}
+                None => each_of_run(text.get(start..at).unwrap_or_default(), take),
             }
-            _ => each_of_run(run, take),
         }
+        (start, seen) = (at.saturating_add(1), 0);
     }
 }
 
@@ -83,14 +88,26 @@ pub(super) fn number(bytes: &[u8]) -> Term {
     term
 }
 
-/// Which bytes a word has: letters, digits, what joins names, and whatever isn't ASCII.
-const OF_WORD: [bool; 256] = {
-    let mut all = [false; 256];
+/// What bytes are: a small letter, something else that words have (capitals, digits, what joins names, and whatever isn't
+/// ASCII), or what stands between words.
+const SMALL_LETTER: u8 = 1;
+const OTHER_OF_WORD: u8 = 2;
+const OF_NO_WORD: u8 = 0;
+
+/// The classes of all bytes.
+const CLASSES: [u8; 256] = {
+    let mut all = [OF_NO_WORD; 256];
     let mut byte = 0_u8;
     loop {
         #[expect(clippy::indexing_slicing, reason = "there is a place for each byte; it is made when it is compiled")]
         {
-            all[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
+            all[byte as usize] = if byte.is_ascii_lowercase() {
+                SMALL_LETTER
+            } else if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 {
+                OTHER_OF_WORD
+            } else {
+                OF_NO_WORD
+            };
         }
         match byte.checked_add(1) {
             Some(next) => byte = next,
@@ -239,6 +256,20 @@ mod tests {
             each_word(text.as_bytes(), &mut |term, form| all.push((term, form)));
             for run in text.split(' ').filter(|run| run.len() <= LONGEST) {
                 each_of_run(run.as_bytes(), &mut |term, form| each.push((term, form)));
+            }
+            prop_assert_eq!(all, each);
+        }
+
+        /// Whatever else stands in the text, and be it no UTF-8.
+        #[test]
+        fn a_text_is_read_run_by_run(
+            text in prop::collection::vec(prop::sample::select(b"abcXY_09 .\xc3\xa9\xff".to_vec()), 0..200),
+        ) {
+            let (mut all, mut each) = (Vec::new(), Vec::new());
+            each_word(&text, &mut |term, form| all.push((term, form)));
+            let is_between = |byte: &u8| matches!(byte, b' ' | b'.');
+            for run in text.split(is_between).filter(|run| (1..=LONGEST).contains(&run.len())) {
+                each_of_run(run, &mut |term, form| each.push((term, form)));
             }
             prop_assert_eq!(all, each);
         }
