@@ -1,15 +1,13 @@
-//! What whoever asks knows already: the files and folders that they changed themselves, commits that mean the same in other
-//! words, and words that stand side by side in a path as they do in the task.
+//! What whoever asks knows already: the files and folders that they changed themselves, and commits that mean the same in other
+//! words.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::workers::{self, Workers};
 
-use super::corpus::PathWords;
-use super::scores::{idf, log_of_next, real, relative};
+use super::scores::{log_of_next, real, relative};
 use super::signals::{Evidence, Signal, folder_of};
 use super::task::ContextTask;
-use super::words::Term;
 use crate::embedding::embed;
 
 /// How much less an own commit counts behind so many other own ones: for its files, and for their folders.
@@ -89,29 +87,5 @@ impl Evidence<'_> {
         relative(&mut best);
         self.fill(Signal::AlikeCommit, &best);
         self.alike = alike.into_iter().map(|(commit, _)| commit).collect();
-    }
-
-    /// Words that follow each other in the task and stand side by side in a path, in either order, by how few paths have
-    /// them so.
-    pub(super) fn neighbours(&mut self, task: &ContextTask) {
-        let pairs = &task.neighbours;
-        let in_path = |path: &PathWords| -> u64 {
-            let beside = path.ordered.iter().zip(path.ordered.iter().skip(1));
-            let place = |pair: (Term, Term)| pairs.binary_search(&pair).ok();
-            let found = beside.flat_map(|(a, b)| [place((*a, *b)), place((*b, *a))]).flatten();
-            // There are at most as many pairs as a word of memory has bits.
-            found.fold(0, |bits, place| bits | 1_u64.checked_shl(u32::try_from(place).unwrap_or(u32::MAX)).unwrap_or(0))
-        };
-        let found: Vec<u64> = self.paths.iter().map(in_path).collect();
-        let mut values = vec![0.0_f32; found.len()];
-        for place in 0..pairs.len() {
-            let has = |bits: &u64| bits >> place & 1 == 1;
-            let weight = idf(found.len(), found.iter().filter(|bits| has(bits)).count());
-            for (value, _) in values.iter_mut().zip(&found).filter(|(_, bits)| has(bits)) {
-                *value += weight;
-            }
-        }
-        relative(&mut values);
-        self.fill(Signal::PathNeighbours, &values);
     }
 }

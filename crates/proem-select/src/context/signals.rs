@@ -12,8 +12,8 @@ use proem_engine::workers::{self, Workers};
 use super::corpus::{Corpus, CorpusFile, FilePurpose, PathWords};
 use super::place::is_named_by;
 use super::record::FileRecord;
-use super::scores::{field_scores, log_of_next, real, real_count, reciprocal_ranks, relative, shares};
-use super::task::{ContextTask, QueryTerm};
+use super::scores::{field_scores, idf, log_of_next, real, real_count, reciprocal_ranks, relative, shares};
+use super::task::{ContextTask, MOST_TERMS, QueryTerm};
 use super::words::{Term, WordForm, term_of_name};
 
 /// How many signals there are.
@@ -139,6 +139,9 @@ pub(super) const OF_SHORT: [(Signal, Signal); 8] = [
 
 /// A task of so many words is half short.
 const SHORT: f32 = 4.0;
+
+// Which words of a task a file has, and which of its neighbours a path, are bits of one number.
+const _: () = assert!(MOST_TERMS <= 64);
 
 /// How many of the most similar commits count.
 const SIMILAR: usize = 150;
@@ -427,6 +430,29 @@ impl<'c> Evidence<'c> {
         let share = |path: &PathWords| real(scope.iter().filter(|term| has(path, **term)).count());
         let values: Vec<f32> = self.paths.iter().map(|path| share(path) / real(scope.len().max(1))).collect();
         self.fill(Signal::Scope, &values);
+    }
+
+    /// Words that follow each other in the task and stand side by side in a path, in either order, by how few paths have
+    /// them so.
+    pub(super) fn neighbours(&mut self, task: &ContextTask) {
+        let pairs = &task.neighbours;
+        let in_path = |path: &PathWords| -> u64 {
+            let beside = path.ordered.iter().zip(path.ordered.iter().skip(1));
+            let place = |pair: (Term, Term)| pairs.binary_search(&pair).ok();
+            let found = beside.flat_map(|(a, b)| [place((*a, *b)), place((*b, *a))]).flatten();
+            found.fold(0, |bits, place| bits | 1_u64.checked_shl(u32::try_from(place).unwrap_or(u32::MAX)).unwrap_or(0))
+        };
+        let found: Vec<u64> = self.paths.iter().map(in_path).collect();
+        let mut values = vec![0.0_f32; found.len()];
+        for place in 0..pairs.len() {
+            let has = |bits: &u64| bits >> place & 1 == 1;
+            let weight = idf(found.len(), found.iter().filter(|bits| has(bits)).count());
+            for (value, _) in values.iter_mut().zip(&found).filter(|(_, bits)| has(bits)) {
+                *value += weight;
+            }
+        }
+        relative(&mut values);
+        self.fill(Signal::PathNeighbours, &values);
     }
 
     /// How much of a file's name the task says, and what counts differently in a short one.
