@@ -42,6 +42,8 @@ enum DataCommand {
 
 #[derive(Debug, Subcommand)]
 enum Train {
+    /// Which tasks are about no code.
+    Abstention(context::abstention::TrainAbstention),
     /// The ranking of a repository's files for a task.
     Context(context::train::TrainContext),
     /// The learned scorer of the guard.
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
     };
     let result = match args.command {
         DataCommand::Pack(pack) => pack::run(&pack),
+        DataCommand::Train(Train::Abstention(args)) => context::abstention::run(&args),
         DataCommand::Train(Train::Context(args)) => context::train::run(&args),
         DataCommand::Train(Train::Guard(args)) => guard::train::run(&args),
         DataCommand::Train(Train::Risk(args)) => risk::train::run(&args),

@@ -5,6 +5,7 @@
 //! Invariants: the same corpus and task give the same ranking; no text of a repository is in it but paths, names and subjects;
 //! a task without words or places to look for gets nothing.
 
+mod abstain;
 mod corpus;
 mod definitions;
 mod document;
@@ -19,6 +20,7 @@ mod task;
 mod weights;
 pub mod words;
 
+pub use abstain::{TASK_SIGNAL_NAMES, TASK_SIGNALS, TaskSignals};
 pub use corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, MOST_TOUCHED, SubjectModel};
 pub use definitions::{
     DEFINITION_SIGNAL_NAMES, DEFINITION_SIGNALS, DefinitionLook, DefinitionSignals, DefinitionSource, RankedDefinition,
@@ -26,9 +28,9 @@ pub use definitions::{
 };
 pub use document::{CommentStyle, MOST_BYTES, TermCount, import_terms};
 pub use place::{PlaceMention, is_named_by, places};
-pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, rank};
+pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, rank, signals_of_task};
 pub use record::{FileRecord, SharedSlice};
 pub use signals::{FIRST_LATE, FileSignals, SIGNAL_NAMES, SIGNALS};
 pub use symbol::{CodeSymbol, LineSpan, SymbolKind};
 pub use task::{ContextTask, MOST_TERMS, QueryTerm};
-pub use weights::ContextWeights;
+pub use weights::{AbstentionWeights, ContextWeights};

@@ -105,13 +105,18 @@ impl Search {
         let model = StaticModel::built_in().map_err(proem_engine::Error::from)?;
         corpus.corpus.meaning = Some(SubjectModel(&model));
         let few = query.most.div_ceil(4);
-        let FileRanking { code, tests, documents } =
+        let FileRanking { code, tests, documents, about_code } =
             rank(&corpus.corpus, &task, &self.weights, query.most, &AllProcessors);
         let worth = |files: Vec<RankedFile>, most: usize| {
             let fits = files.into_iter().filter(|file| file.probability >= LEAST && !file.evidence.is_empty());
             fits.filter(|file| self.is_about(file, &task)).take(most).collect::<Vec<_>>()
         };
-        let (code, mut tests, documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
+        let (code, tests, documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
+        let is_found = !(code.is_empty() && documents.is_empty());
+        if is_found && about_code < self.weights.abstention.least {
+            return Ok(self.nothing(about_code));
+        }
+        let mut tests = tests;
         if code.is_empty() {
             // Tests of nothing are no answer.
             tests.clear();
@@ -142,6 +147,17 @@ impl Search {
         };
         found.gaps.extend(self.tree.gaps.iter().cloned());
         Ok(found)
+    }
+
+    /// The answer to a task that is about no code, whose words some file has all the same.
+    fn nothing(&self, about_code: f32) -> TaskCandidates {
+        let percent = f64::from(about_code) * 100.0;
+        let why = format!(
+            "by its words the task is not about the code here ({percent:.0} % likely that it is), so nothing is listed that \
+             shares a word with it by chance; a file or a definition that the task names is always looked for"
+        );
+        let gaps = self.gaps.iter().chain(&self.tree.gaps).cloned().chain([why]).collect();
+        TaskCandidates { gaps, files: self.tree.files.len(), read: self.tree.read, ..TaskCandidates::default() }
     }
 
     /// Whether anything but habit speaks for a file: what changes often is no answer to a task about no code.

@@ -113,6 +113,31 @@ fn a_task_about_no_code_gets_none() {
 }
 
 #[test]
+fn a_word_in_common_by_chance_is_no_answer() {
+    let fixture = shop();
+    fixture.write("src/order.rs", "/// Orders a product.\npub fn order_product(name: &str) {}\n");
+    fixture.commit("orders of a product");
+    let task = "how do I get to the beach when the shop opens";
+    let run = fixture.proem(&["find", task]);
+    assert_eq!((run.code(), run.stdout()), (1, ""));
+    assert!(run.stderr().contains("by its words the task is not about the code here"), "{}", run.stderr());
+    let found = fixture.proem(&["find", task, "--json"]);
+    assert!(found.stdout().contains("by its words the task is not about the code here"), "{}", found.stdout());
+    let prompt = fixture.proem(&["assemble", task]);
+    assert_eq!(prompt.code(), 0, "{}", prompt.stderr());
+    assert!(!prompt.stdout().contains("apply_discount"), "{}", prompt.stdout());
+    // What is named is looked for whatever else is said, and so is what a small repository is about.
+    for (task, first) in [
+        ("how do I get to the beach when the shop opens, see src/basket.rs", "src/basket.rs:2"),
+        ("apply_discount when the shop opens at the beach", "src/basket.rs:2"),
+        ("orders of a product get lost", "src/order.rs:2"),
+        ("customers complain about the discount", "src/basket.rs:2"),
+    ] {
+        assert_eq!(lines(&fixture, &[task]).first().map(String::as_str), Some(first), "{task}");
+    }
+}
+
+#[test]
 fn an_uncommitted_change_counts_and_a_link_is_not_followed() {
     let fixture = shop();
     fixture.write("src/rounding.rs", "pub fn round_half_even() {}\n");

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::cases::{Asker, Case, Clone, ShortForm};
 use super::definitions::{CaseLook, score, with_definitions};
+use super::held_back::{HeldBackTables, is_held_back};
 use super::peers::page_rank;
 use super::train::{eprint_line, weights_of};
 
@@ -22,6 +23,9 @@ pub(crate) struct EvalContext {
     /// A clone, in a folder that is or lies in `OWNER+NAME`; give it once for each.
     #[arg(long = "clone", value_name = "DIR", required = true)]
     clones: Vec<PathBuf>,
+    /// A clone of software for everyday life, for the table of tasks about no code alone; give it once for each.
+    #[arg(long, value_name = "DIR")]
+    business: Vec<PathBuf>,
     /// Where what was read of the clones is kept.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
@@ -33,7 +37,7 @@ pub(crate) struct EvalContext {
     window: usize,
     /// The workspace's folder, whose `evals/context/scores.md` is written.
     #[arg(long, value_name = "DIR", default_value = ".")]
-    to: PathBuf,
+    pub(super) to: PathBuf,
     /// Print the table, and write nothing.
     #[arg(long)]
     dry_run: bool,
@@ -92,6 +96,9 @@ struct Tables {
     short: [Vec<(String, Measured)>; SHORT.len()],
     /// Vague tasks whose commits are no cases.
     left_out: usize,
+    held_back: HeldBackTables,
+    /// Clones of software for everyday life.
+    business: Vec<String>,
 }
 
 /// Short tasks, with what the report calls them.
@@ -129,8 +136,11 @@ pub(crate) fn run(args: &EvalContext) -> Result<String, String> {
         let cases = clone.cases(args.window, args.cases)?;
         eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
         tables.rows.push((clone.name.clone(), measure(&mut clone, &cases, &weights)?));
+        tables.held_back.add_written(&mut clone, &cases, &weights, args)?;
+        tables.held_back.add("about code, as they were put", &mut clone, &cases, &weights)?;
         for (form, table) in SHORT.into_iter().zip(&mut tables.short) {
             let short = shortened(&mut clone, &cases, form.1)?;
+            tables.held_back.add("about code, in few words", &mut clone, &short, &weights)?;
             table.push((clone.name.clone(), measure(&mut clone, &short, &weights)?));
         }
         let mut others = Vec::new();
@@ -140,7 +150,22 @@ pub(crate) fn run(args: &EvalContext) -> Result<String, String> {
                 None => tables.left_out += 1,
             }
         }
+        tables.held_back.add("about code, vague", &mut clone, &others, &weights)?;
         tables.vague.push((clone.name.clone(), measure(&mut clone, &others, &weights)?));
+        if let Some(note) = clone.reader.keep() {
+            eprint_line(&note);
+        }
+    }
+    for folder in &args.business {
+        let mut clone = Clone::open(folder, &args.cache)?;
+        let cases = clone.cases(args.window, args.cases)?;
+        eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
+        tables.held_back.add("about software for everyday life, as they were put", &mut clone, &cases, &weights)?;
+        for (_, form) in SHORT {
+            let short = shortened(&mut clone, &cases, form)?;
+            tables.held_back.add("about software for everyday life, in few words", &mut clone, &short, &weights)?;
+        }
+        tables.business.push(clone.name.clone());
         if let Some(note) = clone.reader.keep() {
             eprint_line(&note);
         }
@@ -167,11 +192,12 @@ fn measure(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Resul
         let task = ContextTask::new(&case.task);
         let signals = file_signals(&corpus.corpus, &task, weights);
         one(&mut measured, &corpus.corpus, &signals, case, weights);
+        let is_held = is_held_back(&corpus.corpus, &task, weights);
+        let order = if is_held { Vec::new() } else { ordered(&corpus.corpus, &signals, weights) };
+        measured.ways[0].add(&order, &case.answers);
         let stranger = clone.corpus(case, &tree, Asker::Unknown)?;
-        let of_stranger = file_signals(&stranger.corpus, &task, weights);
-        let order = by_score(&stranger.corpus, &[FilePurpose::Code], |place| {
-            of_stranger.get(place).map_or(0.0, |signals| score(&weights.all, signals))
-        });
+        let is_held = is_held_back(&stranger.corpus, &task, weights);
+        let order = if is_held { Vec::new() } else { by_proem(&stranger.corpus, &task, weights) };
         measured.stranger.add(&order, &case.answers);
         let grep = by_score(&corpus.corpus, &[FilePurpose::Code, FilePurpose::Test], |place| {
             let record = corpus.corpus.files.get(place).and_then(|file| file.record);
@@ -190,6 +216,18 @@ fn measure(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Resul
     Ok(measured)
 }
 
+/// The paths of the sources, likeliest first, as Proem ranks them.
+pub(super) fn by_proem<'c>(corpus: &Corpus<'c>, task: &ContextTask, weights: &ContextWeights) -> Vec<&'c str> {
+    ordered(corpus, &file_signals(corpus, task, weights), weights)
+}
+
+/// The paths of the sources, best first by their signals.
+fn ordered<'c>(corpus: &Corpus<'c>, signals: &[FileSignals], weights: &ContextWeights) -> Vec<&'c str> {
+    by_score(corpus, &[FilePurpose::Code], |place| {
+        signals.get(place).map_or(0.0, |signals| score(&weights.all, signals))
+    })
+}
+
 /// The paths of the files that count, best first.
 pub(super) fn by_score<'c>(corpus: &Corpus<'c>, uses: &[FilePurpose], score: impl Fn(usize) -> f64) -> Vec<&'c str> {
     let mut order: Vec<(usize, f64)> = corpus
@@ -203,12 +241,11 @@ pub(super) fn by_score<'c>(corpus: &Corpus<'c>, uses: &[FilePurpose], score: imp
     order.into_iter().filter_map(|(place, _)| corpus.files.get(place).map(|file| file.path)).collect()
 }
 
-/// Proem and BM25.
+/// What Proem says of its first file, and BM25.
 fn one(measured: &mut Measured, corpus: &Corpus<'_>, signals: &[FileSignals], case: &Case, weights: &ContextWeights) {
     let of = |place: usize, weights: &[f32]| signals.get(place).map_or(0.0, |signals| score(weights, signals));
     let code = [FilePurpose::Code];
-    let order = by_score(corpus, &code, |place| of(place, &weights.all));
-    measured.ways[0].add(&order, &case.answers);
+    let order = ordered(corpus, signals, weights);
     measured.files = corpus.files.iter().filter(|file| file.used_for == FilePurpose::Code).count();
     let scores: Vec<f64> = (0..signals.len())
         .filter(|place| corpus.files.get(*place).is_some_and(|file| file.used_for == FilePurpose::Code))
@@ -239,7 +276,7 @@ fn functions(measured: &mut Measured, clone: &Clone, look: &CaseLook<'_>) -> Res
 }
 
 fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
-    let Tables { rows, vague, short, left_out } = tables;
+    let Tables { rows, vague, short, left_out, held_back, business } = tables;
     let mut out = String::new();
     let mut line = |text: &str| writeln!(out, "{text}").map_err(|error| error.to_string());
     line("# Context: which files a task is about\n")?;
@@ -277,6 +314,16 @@ fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
     for ((name, _), rows) in SHORT.into_iter().zip(short) {
         let (unknown, known) = (mean(rows, |measured| measured.stranger), mean(rows, |measured| measured.ways[0]));
         line(&format!("| {name} |{}{}", cell(unknown), cell(known)))?;
+    }
+    line("\n## Tasks about no code\n")?;
+    line(&format!(
+        "Where a task is held to be about no code, nothing is listed; in the tables above nothing is found then. The rule \
+         beside it: a task of three words or more that names nothing, of which no source has two. Software for everyday \
+         life: {}.\n",
+        business.join(", ")
+    ))?;
+    for row in held_back.lines() {
+        line(&row)?;
     }
     line("\n## Probability\n")?;
     let cases: usize = rows.iter().map(|(_, measured)| measured.ways[0].cases).sum();

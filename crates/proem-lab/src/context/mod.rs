@@ -1,10 +1,12 @@
 //! Learning and measuring which files of a repository a task is about.
 
 mod ablation;
+pub(crate) mod abstention;
 mod cases;
 mod definitions;
 pub(crate) mod eval;
 mod fit;
+mod held_back;
 mod peers;
 pub(crate) mod prompts;
 pub(crate) mod train;

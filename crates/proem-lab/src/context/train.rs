@@ -82,9 +82,7 @@ pub(crate) fn run(args: &TrainContext) -> Result<String, String> {
     let every: Vec<usize> = (0..DEFINITION_SIGNALS).collect();
     let of_definitions: Vec<&ContextChoice<DEFINITION_SIGNALS>> = within.iter().collect();
     let weights = ContextWeights { definitions: fit(&of_definitions, &every, &[])?, ..weights };
-    let path = args.to.join("crates/proem-select/data/context.json");
-    let text = serde_json::to_string_pretty(&weights).map_err(|error| error.to_string())?;
-    std::fs::write(&path, text + "\n").map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    write_weights(&args.to, &weights)?;
     if args.ablation {
         let path = args.to.join("evals/context/ablation.md");
         let table = ablation::table(&lessons, &learned, &weights.all)?;
@@ -104,6 +102,13 @@ pub(super) fn weights_of(workspace: &std::path::Path) -> Result<ContextWeights, 
     let path = workspace.join("crates/proem-select/data/context.json");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
     ContextWeights::parse(&text).map_err(|error| error.to_string())
+}
+
+/// Writes the file that [`weights_of`] reads.
+pub(super) fn write_weights(workspace: &std::path::Path, weights: &ContextWeights) -> Result<(), String> {
+    let path = workspace.join("crates/proem-select/data/context.json");
+    let text = serde_json::to_string_pretty(weights).map_err(|error| error.to_string())?;
+    std::fs::write(&path, text + "\n").map_err(|error| format!("could not write `{}`: {error}", path.display()))
 }
 
 /// The choices of all clones.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::workers::{Sequential, Workers};
 
+use super::abstain::{LIKELIEST, TaskSignals, task_signals};
 use super::corpus::{Corpus, FilePurpose};
 use super::signals::{BEST, Evidence, FileSignals, OF_SHORT, SIGNALS, Signal};
 use super::task::ContextTask;
@@ -78,7 +79,7 @@ pub enum FileEvidence {
 }
 
 /// Files for a task, best first within each use.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FileRanking {
     /// Code.
     pub code: Vec<RankedFile>,
@@ -86,6 +87,16 @@ pub struct FileRanking {
     pub tests: Vec<RankedFile>,
     /// Documentation and configuration.
     pub documents: Vec<RankedFile>,
+    /// How likely the task is about the repository's code at all, 0 to 1; 1 where nothing says that it is not. Below
+    /// [`AbstentionWeights::least`] the lists are better not used.
+    pub about_code: f32,
+}
+
+impl Default for FileRanking {
+    /// No file, and nothing against the task.
+    fn default() -> Self {
+        Self { code: Vec::new(), tests: Vec::new(), documents: Vec::new(), about_code: 1.0 }
+    }
 }
 
 /// The signals of every file, in the corpus' order; empty for a task without words.
@@ -99,6 +110,23 @@ struct Weighed<'c> {
     evidence: Evidence<'c>,
     /// The best code of the first ranking, with how often each file changed together with it.
     best: Vec<(usize, BTreeMap<usize, usize>)>,
+    /// Of each file, in the corpus' order.
+    scores: Vec<f32>,
+}
+
+impl Weighed<'_> {
+    fn task_signals(&self, task: &ContextTask, weights: &ContextWeights) -> Option<TaskSignals> {
+        let files = &self.evidence.corpus.files;
+        let is_code = |file: usize| files.get(file).is_some_and(|file| file.used_for == FilePurpose::Code);
+        let likeliest = ordered(&self.scores, is_code, LIKELIEST);
+        task_signals(&self.evidence, task, &weights.abstention, &likeliest)
+    }
+}
+
+/// What tells whether a task is about the code of a repository at all; `None` if nothing does.
+#[must_use]
+pub fn signals_of_task(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> Option<TaskSignals> {
+    weighed(corpus, task, weights, &Sequential)?.task_signals(task, weights)
 }
 
 fn weighed<'c>(
@@ -116,7 +144,8 @@ fn weighed<'c>(
     let best = ordered(&first, is_code, BEST);
     let best: Vec<_> = best.into_iter().map(|file| (file, evidence.together(file))).collect();
     evidence.late(&first, &best);
-    Some(Weighed { evidence, best })
+    let scores = evidence.signals.iter().map(|signals| weights.score(signals)).collect();
+    Some(Weighed { evidence, best, scores })
 }
 
 /// Ranks all files; at most `most` of each use are returned. Foreign files are code that comes last.
@@ -128,14 +157,14 @@ pub fn rank(
     most: usize,
     workers: &dyn Workers,
 ) -> FileRanking {
-    let Some(Weighed { evidence, best }) = weighed(corpus, task, weights, workers) else {
+    let Some(weighed) = weighed(corpus, task, weights, workers) else {
         return FileRanking::default();
     };
+    let Weighed { evidence, best, scores } = &weighed;
     let is =
         |file: usize, uses: &[FilePurpose]| corpus.files.get(file).is_some_and(|file| uses.contains(&file.used_for));
-    let scores: Vec<f32> = evidence.signals.iter().map(|signals| weights.score(signals)).collect();
     let ranked = |uses: &[FilePurpose]| {
-        let order = ordered(&scores, |file| is(file, uses), usize::MAX);
+        let order = ordered(scores, |file| is(file, uses), usize::MAX);
         let of = |file: &usize| scores.get(*file).copied().unwrap_or(f32::MIN);
         let above = log_sum(order.iter().map(of));
         let file = |file: usize| RankedFile {
@@ -143,7 +172,7 @@ pub fn rank(
             score: of(&file),
             probability: weights.probability(of(&file) - above),
             signals: evidence.signals.get(file).copied().unwrap_or([0.0; SIGNALS]),
-            evidence: said(&evidence, task, weights, file, &best),
+            evidence: said(evidence, task, weights, file, best),
         };
         order.iter().take(most).map(|at| file(*at)).collect::<Vec<_>>()
     };
@@ -151,6 +180,7 @@ pub fn rank(
         code: ranked(&[FilePurpose::Code]),
         tests: ranked(&[FilePurpose::Test]),
         documents: ranked(&[FilePurpose::Documentation, FilePurpose::Configuration]),
+        about_code: weighed.task_signals(task, weights).map_or(1.0, |signals| weights.abstention.probability(&signals)),
     }
 }
 
@@ -269,7 +299,7 @@ fn said(
 }
 
 /// The definitions whose names the task writes, by their places.
-fn defined(task: &ContextTask, record: Option<&super::record::FileRecord>) -> Vec<usize> {
+pub(super) fn defined(task: &ContextTask, record: Option<&super::record::FileRecord>) -> Vec<usize> {
     let Some(record) = record else { return Vec::new() };
     let wanted = |name: &str| task.names.iter().any(|wanted| wanted == name);
     let symbols = record.symbols();

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::workers::{self, Workers};
 
-use super::corpus::{Corpus, CorpusFile, FilePurpose, PathWords};
+use super::corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, PathWords};
 use super::place::is_named_by;
 use super::record::FileRecord;
 use super::scores::{field_scores, idf, log_of_next, real, real_count, reciprocal_ranks, relative, shares};
@@ -138,7 +138,7 @@ pub(super) const OF_SHORT: [(Signal, Signal); 8] = [
 ];
 
 /// A task of so many words is half short.
-const SHORT: f32 = 4.0;
+pub(super) const SHORT: f32 = 4.0;
 
 // Which words of a task a file has, and which of its neighbours a path, are bits of one number.
 const _: () = assert!(MOST_TERMS <= 64);
@@ -165,8 +165,30 @@ pub(super) struct Evidence<'c> {
     pub(super) similar: Vec<(u32, f32)>,
     /// The commits that are most alike in meaning, best first.
     pub(super) alike: Vec<u32>,
-    /// Which words of the task stand in each file, by their places.
-    matched: Vec<u64>,
+    /// Which words of the task stand in each file.
+    pub(super) words_in: Vec<TaskWords>,
+    /// Which of them stand in the subject of each commit, a bit for each, by their places.
+    pub(super) said: Vec<u64>,
+}
+
+/// Which words of the task stand in a file, in its path and in the names that it defines: a bit for each, by their places in [`ContextTask::terms`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TaskWords {
+    pub(super) text: u64,
+    pub(super) path: u64,
+    pub(super) defined: u64,
+}
+
+impl TaskWords {
+    /// In its text or in its path.
+    pub(super) const fn anywhere(self) -> u64 {
+        self.text | self.path
+    }
+}
+
+/// The bit of a word of the task, by its place.
+fn bit(number: usize) -> u64 {
+    1_u64.checked_shl(u32::try_from(number).unwrap_or(u32::MAX)).unwrap_or(0)
 }
 
 fn words_of(signals: &FileSignals) -> f32 {
@@ -232,7 +254,8 @@ impl<'c> Evidence<'c> {
             touched_by,
             similar: Vec::new(),
             alike: Vec::new(),
-            matched: vec![0; files],
+            words_in: vec![TaskWords::default(); files],
+            said: Vec::new(),
         };
         evidence.words(task, workers);
         evidence.commits(task, workers);
@@ -254,7 +277,7 @@ impl<'c> Evidence<'c> {
 
     /// How many words of the task stand in a file.
     pub(super) fn matched(&self, file: usize) -> u32 {
-        self.matched.get(file).map_or(0, |bits| bits.count_ones())
+        self.words_in.get(file).map_or(0, |words| words.text.count_ones())
     }
 
     fn words(&mut self, task: &ContextTask, workers: &dyn Workers) {
@@ -266,13 +289,15 @@ impl<'c> Evidence<'c> {
         });
         let mut defined_lengths: Vec<f32> = Vec::with_capacity(files.len());
         let (mut code, mut prose) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
-        for (file, (row, matched)) in files.iter().zip(table.iter().zip(&mut self.matched)) {
+        for (file, (row, words_in)) in files.iter().zip(table.iter().zip(&mut self.words_in)) {
             let (words, text) = file.record.map_or((0, 0), FileRecord::length);
             code.push(real_count(words));
             prose.push(real_count(text));
             defined_lengths.push(real(file.record.map_or(0, FileRecord::defined)));
-            for (number, _) in (0_u32..).zip(row).filter(|(_, places)| places.is_in_text()) {
-                *matched |= 1_u64.checked_shl(number).unwrap_or(0);
+            for (number, places) in row.iter().enumerate() {
+                words_in.text |= if places.is_in_text() { bit(number) } else { 0 };
+                words_in.path |= if places.is_in_path { bit(number) } else { 0 };
+                words_in.defined |= if places.is_defined { bit(number) } else { 0 };
             }
         }
         let places =
@@ -336,9 +361,13 @@ impl<'c> Evidence<'c> {
         let commits = &self.corpus.commits;
         let lengths: Vec<f32> = commits.iter().map(|commit| real(commit.terms.len())).collect();
         let terms: Vec<Term> = task.terms.iter().map(|query| query.term).collect();
+        let says = |commit: &CorpusCommit<'_>| {
+            let said = terms.iter().enumerate().filter(|(_, term)| commit.terms.binary_search(term).is_ok());
+            said.fold(0, |bits, (number, _)| bits | bit(number))
+        };
+        self.said = commits.iter().map(says).collect();
         let scores = field_scores(&task.terms, &lengths, |commit, number| {
-            let term = terms.get(number).copied().unwrap_or_default();
-            let has = commits.get(commit).is_some_and(|commit| commit.terms.binary_search(&term).is_ok());
+            let has = self.said.get(commit).is_some_and(|bits| bits & bit(number) != 0);
             f32::from(u8::from(has))
         });
         let mut order: Vec<(u32, f32)> = (0_u32..).zip(scores).filter(|(_, score)| *score > 0.0).collect();
@@ -440,7 +469,7 @@ impl<'c> Evidence<'c> {
             let beside = path.ordered.iter().zip(path.ordered.iter().skip(1));
             let place = |pair: (Term, Term)| pairs.binary_search(&pair).ok();
             let found = beside.flat_map(|(a, b)| [place((*a, *b)), place((*b, *a))]).flatten();
-            found.fold(0, |bits, place| bits | 1_u64.checked_shl(u32::try_from(place).unwrap_or(u32::MAX)).unwrap_or(0))
+            found.fold(0, |bits, place| bits | bit(place))
         };
         let found: Vec<u64> = self.paths.iter().map(in_path).collect();
         let mut values = vec![0.0_f32; found.len()];

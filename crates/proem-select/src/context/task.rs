@@ -23,6 +23,12 @@ const SILENT: &str = "a about add added adding adds after all also an and any ar
      these they this those though to too two understand up update updated us use used uses using very want was way \
      we were what when where which while who why will with without won work works would wrong yet you your";
 
+/// Words of a request, besides, that say nothing of what it is about.
+const POLITE: &str = "could d find give hello help hi know ll m please provide recommend show suggest tell ve want";
+
+/// Words of [`SILENT`] that no file is found by, and that are said of software all the same.
+const OF_WORK: &str = "bug code implement implemented implementing refactor";
+
 /// A word that is looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QueryTerm {
@@ -51,6 +57,8 @@ pub struct ContextTask {
     pub subject: String,
     /// Words that follow each other in one of its lines, without those that say nothing; sorted and distinct.
     pub neighbours: Vec<(Term, Term)>,
+    /// Its first words without those that say nothing of what it is about.
+    pub content: String,
 }
 
 impl ContextTask {
@@ -91,7 +99,16 @@ impl ContextTask {
         let subject = text.lines().next().unwrap_or_default();
         let neighbours = neighbours(text, &terms);
         let first_line = distinct_words(subject);
-        Self { terms, places, scope, names: names(text), first_line, subject: subject.to_owned(), neighbours }
+        Self {
+            terms,
+            places,
+            scope,
+            names: names(text),
+            first_line,
+            subject: subject.to_owned(),
+            neighbours,
+            content: content(text),
+        }
     }
 
     /// Whether it has a word or place to look for.
@@ -99,6 +116,23 @@ impl ContextTask {
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty() && self.places.is_empty()
     }
+}
+
+/// The most bytes of a task that say what it is about.
+const MOST_CONTENT: usize = 1024;
+
+/// The words of a task's beginning that say what it is about.
+fn content(text: &str) -> String {
+    let silent: BTreeSet<&str> = SILENT.split(' ').chain(POLITE.split(' ')).collect();
+    let of_work: BTreeSet<&str> = OF_WORK.split(' ').collect();
+    let end = (0..=MOST_CONTENT.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let words = text.get(..end).unwrap_or_default().split(|c: char| !c.is_alphanumeric());
+    let tells = |word: &&str| {
+        let lower = word.to_lowercase();
+        let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+        !is_number && (of_work.contains(lower.as_str()) || !silent.contains(lower.as_str()))
+    };
+    words.filter(tells).collect::<Vec<_>>().join(" ")
 }
 
 /// Words of the task that follow each other in a line.

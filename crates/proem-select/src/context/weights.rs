@@ -1,9 +1,10 @@
 //! What was learned: how much each signal counts, and what a score is worth.
 //!
-//! Made by `cargo lab train context`; the data card stands beside the scores under `evals/context`.
+//! Made by `cargo lab train context` and, whether a task is about code at all, by `cargo lab train abstention`; the data card stands beside the scores under `evals/context`.
 
 use serde::{Deserialize, Serialize};
 
+use super::abstain::{TASK_SIGNALS, TaskSignals};
 use super::definitions::DEFINITION_SIGNALS;
 use super::signals::{FIRST_LATE, FileSignals, SIGNALS};
 use proem_engine::error::{Error, ErrorKind};
@@ -22,6 +23,41 @@ pub struct ContextWeights {
     pub slope: f32,
     /// See [`Self::slope`].
     pub offset: f32,
+    /// Whether a task is about code at all.
+    pub abstention: AbstentionWeights,
+}
+
+/// What tells a task about code from one about anything else, by logistic regression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AbstentionWeights {
+    /// Of what is known of a task, in the order of [`TASK_SIGNAL_NAMES`](super::TASK_SIGNAL_NAMES).
+    pub signals: Vec<f32>,
+    /// Added to their sum.
+    pub offset: f32,
+    /// A task is about code at this probability, 0 to 1.
+    pub least: f32,
+    /// Which directions of meaning are those of software, for the model that ships; 256 numbers.
+    pub software: Vec<f32>,
+    /// Added to their sum.
+    pub software_offset: f32,
+}
+
+/// The dimension of the model that ships.
+const DIMENSION: usize = 256;
+
+impl AbstentionWeights {
+    /// How likely a task is about code, 0 to 1.
+    #[must_use]
+    pub fn probability(&self, signals: &TaskSignals) -> f32 {
+        let sum: f32 = self.signals.iter().zip(signals).map(|(weight, signal)| weight * signal).sum();
+        1.0 / (1.0 + libm::expf(-(sum + self.offset)))
+    }
+
+    /// How much a direction of meaning is one of software, as the logarithm of the odds.
+    #[must_use]
+    pub fn of_software(&self, direction: &[f32]) -> f32 {
+        self.software.iter().zip(direction).map(|(weight, value)| weight * value).sum::<f32>() + self.software_offset
+    }
 }
 
 impl ContextWeights {
@@ -45,10 +81,12 @@ impl ContextWeights {
         if weights.first.len() != SIGNALS
             || weights.all.len() != SIGNALS
             || weights.definitions.len() != DEFINITION_SIGNALS
+            || weights.abstention.signals.len() != TASK_SIGNALS
+            || weights.abstention.software.len() != DIMENSION
         {
             let problem = format!(
-                "weights of context: {SIGNALS} numbers are needed in `first` and in `all`, and {DEFINITION_SIGNALS} in \
-                 `definitions`"
+                "weights of context: {SIGNALS} numbers are needed in `first` and in `all`, {DEFINITION_SIGNALS} in \
+                 `definitions`, {TASK_SIGNALS} in `abstention.signals` and {DIMENSION} in `abstention.software`"
             );
             return Err(Error::new(ErrorKind::InvalidFile, problem));
         }

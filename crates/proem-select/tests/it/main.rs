@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod catalogue_laws;
+mod context_abstain;
 mod context_familiar;
 mod context_laws;
 mod corpus;

@@ -1,0 +1,451 @@
+//! `proem-lab train abstention`: learns which tasks are about no code.
+//!
+//! What is learned from: the messages of past commits, whole and in few words, tasks in other languages, and tasks of
+//! everyday life; each in whole repositories and in small parts of them, for a young project knows few words.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use proem_embed::StaticModel;
+use proem_score::linear::{Logistic, TrainingOptions, fit};
+use proem_select::context::{
+    AbstentionWeights, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, TASK_SIGNAL_NAMES, TaskSignals,
+    signals_of_task,
+};
+use proem_select::embedding::Embedder as _;
+use serde::Deserialize;
+
+use super::cases::{Asker, Case, Clone, ShortForm, said};
+use super::eval::by_proem;
+use super::train::{eprint_line, weights_of, write_weights};
+use crate::selection::data::{Dice, requests, text};
+
+/// Learns which tasks are about no code.
+#[derive(Debug, Args)]
+pub(crate) struct TrainAbstention {
+    /// A clone to learn from, in a folder that is or lies in `OWNER+NAME`; give it once for each.
+    #[arg(long = "clone", value_name = "DIR", required = true)]
+    clones: Vec<PathBuf>,
+    /// Where what was read of the clones is kept.
+    #[arg(long, value_name = "DIR")]
+    cache: PathBuf,
+    /// The folder of training data.
+    #[arg(long, value_name = "DIR", default_value = concat!("../", "shared/data"))]
+    data: PathBuf,
+    /// How many cases of each clone.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    cases: usize,
+    /// Among how many of its newest commits.
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    window: usize,
+    /// The workspace's folder, whose `crates/proem-select/data/context.json` is written anew.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    to: PathBuf,
+}
+
+/// Which part of a set of tasks: what is learned from is never reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum TaskPart {
+    #[default]
+    Train,
+    Test,
+}
+
+/// A task of everyday life.
+#[derive(Debug, Deserialize)]
+struct EverydayTask {
+    part: TaskPart,
+    task: String,
+}
+
+/// A task about code that was written for a commit: vague, or in another language than its repository's.
+#[derive(Debug, Deserialize)]
+pub(super) struct WrittenTask {
+    #[serde(default)]
+    part: TaskPart,
+    pub(super) repo: String,
+    pub(super) commit: String,
+    pub(super) task: String,
+}
+
+/// The everyday tasks of one part.
+pub(super) fn everyday(workspace: &Path, part: TaskPart) -> Result<Vec<String>, String> {
+    let all: Vec<EverydayTask> = lines(&workspace.join("evals/context/everyday.jsonl"))?;
+    Ok(all.into_iter().filter(|task| task.part == part).map(|task| task.task).collect())
+}
+
+/// The tasks in other languages of one part.
+pub(super) fn foreign(workspace: &Path, part: TaskPart) -> Result<Vec<WrittenTask>, String> {
+    let all: Vec<WrittenTask> = lines(&workspace.join("evals/context/foreign.jsonl"))?;
+    Ok(all.into_iter().filter(|task| task.part == part).collect())
+}
+
+fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, String> {
+    text(path)?.lines().map(|line| serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"))).collect()
+}
+
+/// What a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum TaskKind {
+    Whole,
+    Subject,
+    Short,
+    Foreign,
+    Vague,
+    /// In a small part of a repository.
+    Small,
+    Everyday,
+    SmallEveryday,
+}
+
+impl TaskKind {
+    const ALL: [(Self, &'static str); 8] = [
+        (Self::Whole, "commits, whole"),
+        (Self::Subject, "their subjects"),
+        (Self::Short, "in few words"),
+        (Self::Foreign, "in other languages"),
+        (Self::Vague, "vague"),
+        (Self::Small, "in small repositories"),
+        (Self::Everyday, "everyday"),
+        (Self::SmallEveryday, "everyday, in small repositories"),
+    ];
+
+    const fn is_about_code(self) -> bool {
+        !matches!(self, Self::Everyday | Self::SmallEveryday)
+    }
+}
+
+/// A task that is learned from.
+#[derive(Debug)]
+struct TaskExample {
+    kind: TaskKind,
+    signals: TaskSignals,
+    /// Which share of what it is about is among the first ten.
+    hit: f64,
+    /// Its clone, and, of everyday tasks, which of them it is: neither is learned from where it is measured.
+    folds: (usize, Option<usize>),
+}
+
+/// In so many folds clones and everyday tasks are cut for cross-validation.
+const FOLDS: usize = 6;
+
+/// What abstaining may cost of what is found: of commits' messages, and of vague tasks.
+const MOST_LOST: [f64; 2] = [0.003, 0.05];
+
+pub(crate) fn run(args: &TrainAbstention) -> Result<String, String> {
+    let shipped = weights_of(&args.to)?;
+    let software = software(args)?;
+    let abstention = AbstentionWeights {
+        signals: vec![0.0; TASK_SIGNAL_NAMES.len()],
+        offset: 0.0,
+        least: 0.0,
+        software: software.weights.iter().map(|weight| rounded(*weight)).collect(),
+        software_offset: rounded(software.bias),
+    };
+    let weights = ContextWeights { abstention, ..shipped };
+    let examples = examples(args, &weights)?;
+    let scores = cross_validated(&examples)?;
+    let least = threshold(&examples, &scores);
+    let all: Vec<&TaskExample> = examples.iter().collect();
+    let model = learned(&all)?;
+    let signals = model.weights.iter().map(|weight| rounded(*weight)).collect();
+    let abstention = AbstentionWeights { signals, offset: rounded(model.bias), least, ..weights.abstention };
+    let weights = ContextWeights { abstention, ..weights };
+    write_weights(&args.to, &weights)?;
+    let mut out = String::new();
+    let mut line = |text: &str| writeln!(out, "{text}").map_err(|error| error.to_string());
+    for (name, weight) in TASK_SIGNAL_NAMES.iter().zip(&weights.abstention.signals) {
+        line(&format!("{name:40} {weight:8.3}"))?;
+    }
+    line(&format!("offset {}, least {least}", weights.abstention.offset))?;
+    line("cross-validated: tasks, of these held back, and what was found by them in per cent of all that is found")?;
+    for (kind, name) in TaskKind::ALL {
+        let (count, held, lost) = held_back(&examples, &scores, least, kind);
+        line(&format!("{name:40} {count:6} {held:6.1} % {lost:6.2} %"))?;
+    }
+    Ok(out)
+}
+
+fn rounded(weight: f32) -> f32 {
+    (weight * 1e3).round() / 1e3
+}
+
+/// Requests with these words may be about software.
+const TECHNICAL: &str =
+    "api code coding debug deploy developer github plugin plugins program programming repo repository script sql";
+
+/// The most subjects of one clone that say what words of software are.
+const MOST_SUBJECTS: usize = 600;
+
+/// The pull of weights towards 0, in examples.
+const SOFTWARE_L2: f64 = 150.0;
+
+/// A question in English has one of these words.
+const ENGLISH: &str = "a how is of the to what who why";
+
+/// The longest question, in bytes; a longer one is a document.
+const LONGEST_QUESTION: usize = 300;
+
+/// A text of the guard's training data.
+#[derive(Debug, Deserialize)]
+struct GuardText {
+    text: String,
+    label: u8,
+    source: String,
+}
+
+/// Tells commits' subjects from what people ask assistants for, requests and questions by halves, by the direction of their
+/// meaning.
+fn software(args: &TrainAbstention) -> Result<Logistic, String> {
+    let window = args.window.to_string();
+    let mut subjects = Vec::new();
+    for folder in &args.clones {
+        let log = said(folder, &["log", "--no-merges", "--format=%s", "-n", &window])?;
+        let all: Vec<&str> = log.lines().collect();
+        let step = all.len().div_ceil(MOST_SUBJECTS).max(1);
+        subjects.extend(all.into_iter().step_by(step).map(str::to_owned));
+    }
+    let has = |text: &str, words: &str| {
+        let text = text.to_lowercase();
+        let mut said = text.split(|c: char| !c.is_alphanumeric());
+        said.any(|word| words.split(' ').any(|wanted| wanted == word))
+    };
+    let all = requests(&args.data.join("selection/metatool.train.jsonl"))?.into_iter().map(|request| request.query);
+    let asked: Vec<String> = all.filter(|query| !has(query, TECHNICAL)).collect();
+    let texts: Vec<GuardText> = lines(&args.data.join("guard/train.jsonl"))?;
+    let is_question = |text: &GuardText| {
+        text.label == 0
+            && text.source == "deepset"
+            && text.text.len() < LONGEST_QUESTION
+            && has(&text.text, ENGLISH)
+            && !has(&text.text, TECHNICAL)
+    };
+    let questions: Vec<String> = texts.into_iter().filter(is_question).map(|text| text.text).collect();
+    eprint_line(&format!("{} subjects, {} requests, {} questions", subjects.len(), asked.len(), questions.len()));
+    let model = StaticModel::built_in().map_err(|error| error.to_string())?;
+    let (mut rows, mut labels, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    for (texts, is_software) in [(subjects, true), (asked, false), (questions, false)] {
+        let contents: Vec<String> = texts.iter().map(|text| ContextTask::new(text).content).collect();
+        let contents: Vec<&str> = contents.iter().map(String::as_str).collect();
+        let vectors = model.embed(&contents).map_err(|error| error.to_string())?;
+        let of_kind: Vec<Vec<f32>> = vectors.into_iter().flatten().map(|vector| vector.values().to_vec()).collect();
+        #[expect(clippy::cast_precision_loss, reason = "some thousands")]
+        let weight = 1.0 / of_kind.len().max(1) as f64;
+        labels.extend(of_kind.iter().map(|_| is_software));
+        weights.extend(of_kind.iter().map(|_| weight));
+        rows.extend(of_kind);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "some thousands")]
+    let scale = rows.len() as f64 / weights.iter().sum::<f64>();
+    let weights: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
+    let options = TrainingOptions { l2: SOFTWARE_L2, ..TrainingOptions::default() };
+    let trained = fit(&rows, &labels, &balanced(&labels, &weights), options).map_err(|error| error.to_string())?;
+    Ok(trained.model)
+}
+
+/// Weights under which both labels count the same.
+fn balanced(labels: &[bool], weights: &[f64]) -> Vec<f32> {
+    let sum = |wanted: bool| -> f64 {
+        labels.iter().zip(weights).filter(|(label, _)| **label == wanted).map(|(_, weight)| weight).sum()
+    };
+    let (yes, no) = (sum(true), sum(false));
+    #[expect(clippy::cast_possible_truncation, reason = "a weight of moderate size")]
+    let of = |(label, weight): (&bool, &f64)| (weight * (yes + no) / (2.0 * if *label { yes } else { no })) as f32;
+    labels.iter().zip(weights).map(of).collect()
+}
+
+/// How many files and commits a small part of a repository has.
+const SMALL: [(usize, usize); 6] = [(8, 0), (25, 5), (80, 50), (300, 400), (25, 0), (300, 0)];
+
+fn examples(args: &TrainAbstention, weights: &ContextWeights) -> Result<Vec<TaskExample>, String> {
+    let everyday = everyday(&args.to, TaskPart::Train)?;
+    let foreign = foreign(&args.to, TaskPart::Train)?;
+    let vague: Vec<WrittenTask> = lines(&args.to.join("evals/context/vague-train.jsonl"))?;
+    let mut examples = Vec::new();
+    for (at, folder) in args.clones.iter().enumerate() {
+        let mut clone = Clone::open(folder, &args.cache)?;
+        let mut cases: Vec<(Case, TaskKind)> =
+            clone.cases(args.window, args.cases)?.into_iter().map(|case| (case, TaskKind::Whole)).collect();
+        for (tasks, kind) in [(&foreign, TaskKind::Foreign), (&vague, TaskKind::Vague)] {
+            for task in tasks.iter().filter(|task| task.repo == clone.name) {
+                cases.extend(clone.case_of(&task.commit, &task.task)?.map(|case| (case, kind)));
+            }
+        }
+        eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
+        let mut dice = Dice(u64::try_from(at).unwrap_or(0));
+        for (number, (case, kind)) in cases.iter().enumerate() {
+            let Some(tree) = clone.tree(case)? else { continue };
+            let corpus = clone.corpus(case, &tree, Asker::Unknown)?;
+            let mut collected = Collected { examples: &mut examples, weights, clone: at };
+            let small = SMALL.get(number % SMALL.len()).copied().unwrap_or_default();
+            let small = smaller(&corpus.corpus, small, &case.answers, &mut dice);
+            if *kind != TaskKind::Whole {
+                collected.add(&corpus.corpus, *kind, case);
+                continue;
+            }
+            let subject = case.task.lines().next().unwrap_or_default().to_owned();
+            let subject = Case { task: subject, ..case.clone() };
+            collected.add(&corpus.corpus, TaskKind::Whole, case);
+            collected.add(&corpus.corpus, TaskKind::Subject, &subject);
+            let forms = [ShortForm::Telling(2), ShortForm::NameOfPart, ShortForm::Telling(4), ShortForm::NameAndWord];
+            let form = forms.get(number % forms.len()).copied().unwrap_or(ShortForm::NameOfPart);
+            if let Some(short) = form.of(case, &corpus.corpus) {
+                collected.add(&corpus.corpus, TaskKind::Short, &short);
+            }
+            collected.add(&small, TaskKind::Small, if number % 2 == 0 { case } else { &subject });
+            let parts: &[(&Corpus<'_>, TaskKind)] = match number {
+                0 => &[(&corpus.corpus, TaskKind::Everyday), (&small, TaskKind::SmallEveryday)],
+                1..6 => &[(&small, TaskKind::SmallEveryday)],
+                _ => &[],
+            };
+            for (corpus, kind) in parts {
+                collected.everyday(corpus, *kind, &everyday);
+            }
+        }
+        if let Some(note) = clone.reader.keep() {
+            eprint_line(&note);
+        }
+    }
+    Ok(examples)
+}
+
+/// What is collected in one clone.
+struct Collected<'e> {
+    examples: &'e mut Vec<TaskExample>,
+    weights: &'e ContextWeights,
+    clone: usize,
+}
+
+impl Collected<'_> {
+    fn add(&mut self, corpus: &Corpus<'_>, kind: TaskKind, case: &Case) {
+        let task = ContextTask::new(&case.task);
+        let Some(signals) = signals_of_task(corpus, &task, self.weights) else { return };
+        let order = by_proem(corpus, &task, self.weights);
+        let found = order.iter().take(10).filter(|path| case.answers.contains(**path)).count();
+        #[expect(clippy::cast_precision_loss, reason = "at most five")]
+        let hit = found as f64 / case.answers.len().max(1) as f64;
+        self.examples.push(TaskExample { kind, signals, hit, folds: (self.clone, None) });
+    }
+
+    fn everyday(&mut self, corpus: &Corpus<'_>, kind: TaskKind, tasks: &[String]) {
+        for (number, text) in tasks.iter().enumerate() {
+            let signals = signals_of_task(corpus, &ContextTask::new(text), self.weights);
+            let example = |signals| TaskExample { kind, signals, hit: 0.0, folds: (self.clone, Some(number)) };
+            self.examples.extend(signals.map(example));
+        }
+    }
+}
+
+/// A part of a corpus with so many files, the answers among them, and so many commits.
+fn smaller<'c>(
+    corpus: &Corpus<'c>,
+    (files, commits): (usize, usize),
+    answers: &std::collections::BTreeSet<String>,
+    dice: &mut Dice,
+) -> Corpus<'c> {
+    let mut places: Vec<usize> = (0..corpus.files.len()).collect();
+    dice.shuffle(&mut places);
+    let is_answer = |place: &usize| corpus.files.get(*place).is_some_and(|file| answers.contains(file.path));
+    places.sort_by_key(|place| !is_answer(place));
+    places.truncate(files);
+    places.sort_unstable();
+    let new: BTreeMap<u32, u32> = places.iter().filter_map(|place| u32::try_from(*place).ok()).zip(0_u32..).collect();
+    let kept = |commit: &CorpusCommit<'c>| {
+        let files: Vec<u32> = commit.files.iter().filter_map(|file| new.get(file).copied()).collect();
+        (!files.is_empty()).then(|| CorpusCommit { files, ..commit.clone() })
+    };
+    let of = |place: &usize| -> Option<CorpusFile<'c>> { corpus.files.get(*place).copied() };
+    Corpus {
+        files: places.iter().filter_map(of).collect(),
+        commits: corpus.commits.iter().filter_map(kept).take(commits).collect(),
+        meaning: corpus.meaning,
+    }
+}
+
+/// How much an example counts: a task for which nothing is found loses little, and of those that were written there are few.
+fn weight(example: &TaskExample) -> f64 {
+    match example.kind {
+        TaskKind::Foreign | TaskKind::Vague => 30.0,
+        kind if example.hit > 0.0 || !kind.is_about_code() => 1.0,
+        _ => 0.2,
+    }
+}
+
+/// Their weights, so that both labels count the same in whole repositories, and in small ones.
+fn weights(examples: &[&TaskExample], labels: &[bool]) -> Vec<f32> {
+    let is_small = |example: &TaskExample| matches!(example.kind, TaskKind::Small | TaskKind::SmallEveryday);
+    let sum = |small: bool, label: bool| -> f64 {
+        let counts = |(example, of): &(&&TaskExample, &bool)| is_small(example) == small && **of == label;
+        examples.iter().zip(labels).filter(counts).map(|(example, _)| weight(example)).sum()
+    };
+    let scale = |small: bool| sum(small, true) / sum(small, false).max(f64::MIN_POSITIVE);
+    let (scale, scale_small) = (scale(false), scale(true));
+    #[expect(clippy::cast_possible_truncation, reason = "a weight of moderate size")]
+    let of = |(example, label): (&&TaskExample, &bool)| {
+        let of_size = if is_small(example) { scale_small } else { scale };
+        (weight(example) * if *label { 1.0 } else { of_size }) as f32
+    };
+    examples.iter().zip(labels).map(of).collect()
+}
+
+fn learned(examples: &[&TaskExample]) -> Result<Logistic, String> {
+    let rows: Vec<TaskSignals> = examples.iter().map(|example| example.signals).collect();
+    let labels: Vec<bool> = examples.iter().map(|example| example.kind.is_about_code()).collect();
+    let trained = fit(&rows, &labels, &weights(examples, &labels), TrainingOptions::default());
+    trained.map(|trained| trained.model).map_err(|error| error.to_string())
+}
+
+/// The probability of each example, by what was learned on other clones and, of an everyday task, on other tasks.
+fn cross_validated(examples: &[TaskExample]) -> Result<Vec<f32>, String> {
+    let mut scores = vec![0.0_f32; examples.len()];
+    for clone in 0..FOLDS {
+        for task in [None].into_iter().chain((0..FOLDS).map(Some)) {
+            let is_measured = |example: &TaskExample| {
+                example.folds.0 % FOLDS == clone && example.folds.1.map(|number| number % FOLDS) == task
+            };
+            let is_learned = |example: &TaskExample| {
+                let number = example.folds.1.map(|number| number % FOLDS);
+                example.folds.0 % FOLDS != clone && (task.is_none() || number != task)
+            };
+            let lessons: Vec<&TaskExample> = examples.iter().filter(|example| is_learned(example)).collect();
+            let model = learned(&lessons)?;
+            for (score, example) in scores.iter_mut().zip(examples).filter(|(_, example)| is_measured(example)) {
+                *score = model.probability(&example.signals);
+            }
+        }
+    }
+    Ok(scores)
+}
+
+/// The probability below which so little of what is found in whole repositories is lost.
+fn threshold(examples: &[TaskExample], scores: &[f32]) -> f32 {
+    let below = |most: f64, counts: fn(TaskKind) -> bool| {
+        let of_kind = examples.iter().zip(scores).filter(|(example, _)| counts(example.kind));
+        let mut found: Vec<(f32, f64)> = of_kind.map(|(example, score)| (*score, example.hit)).collect();
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let most = most * found.iter().map(|(_, hit)| hit).sum::<f64>();
+        let mut lost = 0.0;
+        let is_too_much = |(_, hit): &&(f32, f64)| {
+            lost += hit;
+            lost > most
+        };
+        found.iter().find(is_too_much).map_or(0.0, |(score, _)| (score * 1e3).floor() / 1e3)
+    };
+    let [messages, vague] = MOST_LOST;
+    let of_messages = below(messages, |kind| matches!(kind, TaskKind::Whole | TaskKind::Subject | TaskKind::Short));
+    of_messages.min(below(vague, |kind| kind == TaskKind::Vague))
+}
+
+/// How many tasks there are of a kind, and in per cent how many are held back and what was found by these.
+fn held_back(examples: &[TaskExample], scores: &[f32], least: f32, kind: TaskKind) -> (usize, f64, f64) {
+    let of_kind = || examples.iter().zip(scores).filter(|(example, _)| example.kind == kind);
+    let held = || of_kind().filter(|(_, score)| **score < least);
+    let (count, found) = (of_kind().count(), of_kind().map(|(example, _)| example.hit).sum::<f64>());
+    #[expect(clippy::cast_precision_loss, reason = "some thousands")]
+    let share = 100.0 * held().count() as f64 / count.max(1) as f64;
+    let lost = held().map(|(example, _)| example.hit).sum::<f64>();
+    (count, share, if found > 0.0 { 100.0 * lost / found } else { 0.0 })
+}
