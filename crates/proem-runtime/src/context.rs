@@ -105,6 +105,8 @@ pub struct ContextTree {
     pub gaps: Vec<String>,
     /// How many contents were read anew; the others were kept.
     pub read: usize,
+    /// How many contents were not read in time.
+    pub unread: usize,
     /// How many files are left out by [`IGNORE_FILE`].
     pub ignored: usize,
 }
@@ -295,6 +297,7 @@ impl ContextReader {
                 }
             }
         }
+        tree.unread = unread;
         if unread > 0 {
             tree.gaps.push(format!(
                 "{unread} of {} files were not read in time; what is in them counts from the next run on",
@@ -345,7 +348,6 @@ pub fn read_folder(
     };
     let mut tree = ContextTree::default();
     let until = end_of(limits.time);
-    let mut unread: usize = 0;
     for entry in listing.entries.into_iter().filter(|entry| entry.kind == EntryKind::File).take(MOST_FILES) {
         use std::os::unix::ffi::OsStrExt;
         let raw_path = entry.path.as_os_str().as_bytes().to_vec();
@@ -358,7 +360,7 @@ pub fn read_folder(
         let (mut record, mut content) = (None, ListedContent::Unread(SourceGap::NotReached));
         if let Some(want) = want {
             if Instant::now() >= until {
-                unread = unread.saturating_add(1);
+                tree.unread = tree.unread.saturating_add(1);
             } else if let Some(bytes) = readable(root, &entry.path, limits.source_bytes) {
                 record = Some(record::of_source(want, &bytes, limits.parse_time));
                 content = ListedContent::Bytes(bytes);
@@ -368,8 +370,8 @@ pub fn read_folder(
         tree.read = tree.read.saturating_add(usize::from(record.is_some()));
         tree.files.push(TreeFile { path, raw_path, used_for, record, changed: false, content });
     }
-    if unread > 0 {
-        tree.gaps.push(format!("{unread} of {} files were not read in time", tree.files.len()));
+    if tree.unread > 0 {
+        tree.gaps.push(format!("{} of {} files were not read in time", tree.unread, tree.files.len()));
     }
     Ok(tree)
 }

@@ -113,7 +113,7 @@ impl Search {
         };
         let (code, tests, documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
         let is_found = !(code.is_empty() && documents.is_empty());
-        if is_found && about_code < self.weights.abstention.least {
+        if is_found && self.knows_all() && about_code < self.weights.abstention.least {
             return Ok(self.nothing(about_code));
         }
         let mut tests = tests;
@@ -147,6 +147,11 @@ impl Search {
         };
         found.gaps.extend(self.tree.gaps.iter().cloned());
         Ok(found)
+    }
+
+    /// Whether all that was to be read was: what stands in the rest may be what the task is about.
+    const fn knows_all(&self) -> bool {
+        self.tree.unread == 0 && (self.reader.is_none() || self.past.is_some())
     }
 
     /// The answer to a task that is about no code, whose words some file has all the same.

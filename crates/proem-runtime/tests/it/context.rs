@@ -24,6 +24,7 @@ fn what_was_cut_off_by_time_is_read_since() {
     let none = ContextLimits { time: Some(Duration::ZERO), ..ContextLimits::default() };
     let read = |limits: &ContextLimits| read_folder(&Environment::inherited(), folder.path(), limits).unwrap();
     let (cut, whole) = (read(&none), read(&ContextLimits { time: None, ..none }));
+    assert!(cut.unread > 0 && whole.unread == 0);
     let place = |name: &str| whole.files.iter().position(|file| file.path == name).unwrap();
     let (code, image) = (place("budget.rs"), place("image.png"));
     assert!(cut.files[code].record.is_none() && cut.gaps[0].contains("were not read in time"), "{:?}", cut.gaps);
