@@ -111,12 +111,11 @@ impl Search {
             let fits = files.into_iter().filter(|file| file.probability >= LEAST && !file.evidence.is_empty());
             fits.filter(|file| self.is_about(file, &task)).take(most).collect::<Vec<_>>()
         };
-        let (code, tests, documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
+        let (code, mut tests, documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
         let is_found = !(code.is_empty() && documents.is_empty());
         if is_found && self.knows_all() && about_code < self.weights.abstention.least {
             return Ok(self.nothing(about_code));
         }
-        let mut tests = tests;
         if code.is_empty() {
             // Tests of nothing are no answer.
             tests.clear();

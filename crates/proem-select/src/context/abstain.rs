@@ -71,7 +71,6 @@ pub(super) fn task_signals(
     if is_named(evidence, task, best) {
         return None;
     }
-    let of_software = of_software(corpus, task, weights)?;
     let words: Vec<usize> = task
         .terms
         .iter()
@@ -82,6 +81,7 @@ pub(super) fn task_signals(
     if words.len() < FEWEST_WORDS {
         return None;
     }
+    let of_software = of_software(corpus, task, weights)?;
     let has = |bits: u64, word: usize| bits >> word & 1 == 1;
     let files_with = |word: usize| evidence.words_in.iter().filter(|words| has(words.anywhere(), word)).count();
     let commits_with = |word: usize| evidence.said.iter().filter(|bits| has(**bits, word)).count();
