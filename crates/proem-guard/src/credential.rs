@@ -65,22 +65,47 @@ impl CredentialKind {
 pub fn find(text: &str) -> Vec<Credential> {
     let mut found: Vec<Credential> = Vec::new();
     let mut at: usize = 0;
-    while let Some(byte) = text.as_bytes().get(at).copied() {
-        let is_first = match byte {
-            b'-' => true,
-            b'A' | b's' | b'g' | b'x' | b'e' => is_boundary(text.as_bytes(), at),
-            _ => false,
-        };
-        match is_first.then(|| text.get(at..)).flatten().and_then(begins) {
+    while let Some(start) = next_start(text.as_bytes(), at) {
+        let is_first = text.as_bytes().get(start) == Some(&b'-') || is_boundary(text.as_bytes(), start);
+        match is_first.then(|| text.get(start..)).flatten().and_then(begins) {
             Some((kind, length)) => {
-                let end = at.saturating_add(length);
-                found.push(Credential { kind, span: Span::new(at, end) });
+                let end = start.saturating_add(length);
+                found.push(Credential { kind, span: Span::new(start, end) });
                 at = end;
             }
-            None => at = at.saturating_add(1),
+            None => at = start.saturating_add(1),
         }
     }
     found
+}
+
+/// How many places are looked at together.
+const TOGETHER: usize = 32;
+
+/// Where, from `from` on, the next two bytes stand with which a credential may begin.
+fn next_start(text: &[u8], from: usize) -> Option<usize> {
+    let firsts = text.get(from..)?.chunks(TOGETHER);
+    let seconds = text.get(from.saturating_add(1)..)?.chunks(TOGETHER);
+    let mut place = from;
+    for (first, second) in firsts.zip(seconds) {
+        let mut starts = first.iter().zip(second).map(|(first, second)| is_start(*first, *second));
+        // All of them first: hardly ever is there one, and without a way out the compiler takes many at a time.
+        if starts.clone().fold(false, |any, is_start| any | is_start) {
+            return starts.position(|is_start| is_start).map(|at| place.saturating_add(at));
+        }
+        place = place.saturating_add(TOGETHER);
+    }
+    None
+}
+
+/// Whether a credential of some kind begins with these two bytes; [`begins`] looks at the rest.
+const fn is_start(first: u8, second: u8) -> bool {
+    ((first == b'A') & ((second == b'K') | (second == b'S')))
+        | ((first == b's') & (second == b'k'))
+        | ((first == b'g') & ((second == b'h') | (second == b'i')))
+        | ((first == b'x') & (second == b'o'))
+        | ((first == b'-') & (second == b'-'))
+        | ((first == b'e') & (second == b'y'))
 }
 
 /// Whether a word may begin here: not behind a letter, unless that is one of an escape such as `\n`.

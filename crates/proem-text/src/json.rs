@@ -101,9 +101,7 @@ fn write_string(out: &mut String, text: &str) {
     let mut rest = text;
     loop {
         // Most of a text stands as it is; it is copied in runs of plain ASCII.
-        let plain =
-            rest.bytes().take_while(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')).count();
-        let (run, behind) = rest.split_at_checked(plain).unwrap_or((rest, ""));
+        let (run, behind) = rest.split_at_checked(plain_start(rest.as_bytes())).unwrap_or((rest, ""));
         out.push_str(run);
         let mut chars = behind.chars();
         let Some(c) = chars.next() else { break };
@@ -125,6 +123,23 @@ fn write_string(out: &mut String, text: &str) {
         }
     }
     out.push('"');
+}
+
+/// How many bytes are looked at together.
+const TOGETHER: usize = 16;
+
+/// How many bytes at the start stand as they are: ASCII without quotes, backslashes and control characters.
+fn plain_start(text: &[u8]) -> usize {
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) & (*byte != b'"') & (*byte != b'\\');
+    let mut length: usize = 0;
+    for chunk in text.chunks(TOGETHER) {
+        // All of them, without a way out: the compiler takes many at a time then.
+        if !chunk.iter().fold(true, |all, byte| all & is_plain(byte)) {
+            return length.saturating_add(chunk.iter().take_while(|byte| is_plain(byte)).count());
+        }
+        length = length.saturating_add(chunk.len());
+    }
+    length
 }
 
 #[cfg(test)]

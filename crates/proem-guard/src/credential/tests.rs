@@ -92,4 +92,21 @@ proptest! {
         prop_assert_eq!(find(&left), [], "{:?}", left);
         prop_assert!(find(&text).iter().all(|found| text.get(found.span.start..found.span.end).is_some()));
     }
+
+    /// Bytes are looked at many at a time; where a shape stands among them makes no difference.
+    #[test]
+    fn it_is_found_wherever_it_stands(before in "[ a-z木-]{0,100}", after in "[ a-z.]{0,40}", kind in 0_usize..6) {
+        let shape = match kind {
+            0 => format!("AKIA{}", "Q3ZK2WD7XV4LM5PB"),
+            1 => format!("sk-{}", drawn(48)),
+            2 => format!("ghp_{}", drawn(36)),
+            3 => format!("xoxb-123456789012-1234567890123-{}", drawn(24)),
+            4 => format!("-----BEGIN PRIVATE KEY-----\n{DRAWN}\n-----END PRIVATE KEY-----"),
+            _ => format!("eyJ{}.eyJ{}.{}", drawn(20), drawn(30), drawn(43)),
+        };
+        let start = before.len().saturating_add(1);
+        let text = format!("{before} {shape} {after}");
+        let spans: Vec<Span> = find(&text).iter().map(|found| found.span).collect();
+        prop_assert_eq!(spans, [Span::new(start, start.saturating_add(shape.len()))], "{:?}", text);
+    }
 }
