@@ -24,7 +24,6 @@ use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
-use proem_runtime::git::GitAnswers;
 use proem_runtime::records::{Start as RunStart, assembled as recorded_assembly};
 use proem_runtime::{AllProcessors, Environment, GatherOptions, installation_key};
 use proem_select::mode::{Hints, ModeBasis};
@@ -199,7 +198,7 @@ impl Start {
         let mut gathering = GatherOptions::new(Environment::inherited());
         gathering.trusted = project.trusted_rules();
         gathering.set_up = project.set_up();
-        gathering.answers = Some(GitAnswers::default());
+        gathering.answers = Some(project.answers.branched());
         gathering.limits = gathering.limits.with_git(project.config.git.limits());
         let depth = options.context.unwrap_or(project.config.assemble.context);
         // A provider that embeds is asked when the records are open, and no earlier.

@@ -13,7 +13,7 @@ use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proem_guard::show;
 use proem_runtime::files::{self, FileContent};
-use proem_runtime::git::{GitProgram, RepositoryKind, StateLimits, discover, state};
+use proem_runtime::git::{GitAnswers, GitProgram, RepositoryKind, StateLimits, discover, state};
 use proem_runtime::{Environment, TrustedFile};
 
 use self::restricted::restrict;
@@ -71,6 +71,8 @@ pub struct OpenProject {
     pub root: Option<PathBuf>,
     /// What the trust store calls it.
     pub key: String,
+    /// What git answered when it was opened: where its files are, which holds as long as the project does.
+    pub answers: GitAnswers,
     /// What this user trusts in it.
     pub vouched: RepositoryTrust,
     /// The user's configuration with the project's laid over or, untrusted, restricting it.
@@ -185,8 +187,9 @@ impl OpenProject {
     /// The project with its configuration, and what its own file says of that.
     fn configured_in(folder: &Path, places: &Places) -> Result<(Self, Config), Error> {
         let user = Config::of_user(&places.config_file())?;
+        let answers = GitAnswers::default();
         let git = GitProgram::find(&Environment::inherited())?.within(user.git.limits());
-        let (root, key) = locate(folder, &git)?;
+        let (root, key) = locate(folder, &git.clone().remembering(&answers))?;
         let shown = root.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         let store = TrustStore::new(places.state.clone());
         let vouched = store.vouched(&key, &shown, now(), || head(folder, &git))?;
@@ -194,6 +197,7 @@ impl OpenProject {
             places: places.clone(),
             root,
             key,
+            answers,
             vouched,
             config: Config::default(),
             catalogue: [user.catalogue.clone(), CatalogueFiles::default()],

@@ -155,15 +155,16 @@ impl ContextReader {
             (TreeState::WorkTree | TreeState::Index, None) => TreeState::Commit("HEAD"),
             (at, _) => at,
         };
-        let patterns = self.patterns(&session, at)?;
         let wanted = |path: &[u8]| RecordWant::of_path(path).is_some();
         let (cache, known) = (self.cache.as_deref(), self.kept.take());
-        // What is kept is read while git lists.
-        let (listed, mut kept) = std::thread::scope(|scope| {
+        let other = session.without_overrides();
+        // What is kept is read while git lists, and so are the patterns.
+        let (listed, mut kept, patterns) = std::thread::scope(|scope| {
             let kept = scope.spawn(|| known.unwrap_or_else(|| KeptRecords::open(cache)));
-            (listed_files(&mut session, at, root, &limits, &wanted), joined(kept))
+            let patterns = scope.spawn(|| self.patterns(&other, at));
+            (listed_files(&mut session, at, root, &limits, &wanted), joined(kept), joined(patterns))
         });
-        let (entries, gaps) = listed?;
+        let (patterns, (entries, gaps)) = (patterns?, listed?);
         let mut tree = ContextTree { gaps, ..ContextTree::default() };
         // By its path alone.
         let purposes = map_on_all(&entries, |(raw_path, _)| {
@@ -564,10 +565,14 @@ pub fn context_history(
     };
     let Some(head) = head else { return Ok(None) };
     let wanted = HistoryWanted { tips: vec![head], most_commits: MOST_COMMITS, now, ..HistoryWanted::default() };
-    let reading = history(git, repository, &wanted, cache, &|_| ())?;
+    let (reading, names) = std::thread::scope(|scope| {
+        let names = scope.spawn(|| user(&session));
+        (history(git, repository, &wanted, cache, &|_| ()), joined(names))
+    });
+    let reading = reading?;
     notes.extend(reading.notes);
     let Some(tip) = reading.history.find(&head) else { return Ok(None) };
-    let person = user(&session).map(|(name, mail)| Mailmap::default().person(&name, &mail));
+    let person = names.map(|(name, mail)| Mailmap::default().person(&name, &mail));
     let asker = person.and_then(|person| reading.history.person_with(&person.mail));
     Ok(Some(ContextPast { history: reading.history, tip, asker }))
 }

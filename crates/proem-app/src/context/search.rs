@@ -55,7 +55,7 @@ impl Search {
     ) -> Result<Self, Error> {
         let weights = ContextWeights::shipped()?;
         let environment = Environment::inherited();
-        let answers = query.answers.cloned().unwrap_or_default();
+        let answers = query.answers.cloned().unwrap_or_else(|| project.answers.branched());
         let git = match GitProgram::find(&environment) {
             Ok(git) => Some(git.within(project.config.git.limits()).remembering(&answers)),
             Err(proem_runtime::Error::GitMissing) => None,

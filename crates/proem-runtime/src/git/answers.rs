@@ -25,7 +25,7 @@ const LONGEST: usize = 64 << 20;
 pub struct GitAnswers(Arc<Mutex<BTreeMap<Question, Slot>>>);
 
 /// What is asked, where, and under which overrides of the configuration.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Question {
     folder: PathBuf,
     args: Vec<&'static str>,
@@ -43,6 +43,17 @@ struct Remembered {
 }
 
 impl GitAnswers {
+    /// Another memory, for a piece of work that begins with what this one knows; what it learns is its own.
+    #[must_use]
+    pub fn branched(&self) -> Self {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let copied = |(question, slot): (&Question, &Slot)| {
+            let remembered = slot.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            (question.clone(), Arc::new(Mutex::new(remembered)))
+        };
+        Self(Arc::new(Mutex::new(known.iter().map(copied).collect())))
+    }
+
     /// What is remembered of a question of `session`, or what `ask` answers to it now.
     ///
     /// # Errors

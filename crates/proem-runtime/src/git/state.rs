@@ -17,6 +17,7 @@ use crate::{
         filters, parse_numstat, parse_status,
         state::changes::{LinesByPath, changes, diff_stat},
     },
+    parallel::joined,
     process::Deadline,
 };
 
@@ -55,15 +56,20 @@ pub struct RepositoryState {
 /// What else is missing of the rest is a gap.
 pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) -> Result<RepositoryState, Error> {
     let folder = repository.folder();
-    let (head, commit) = head(&Session::new(git, folder, Deadline::after(limits.head), limits.bytes))?;
-    let mut git_state = Git { head, commit, upstream: None, work_tree: None };
+    let of_head = || head(&Session::new(git, folder, Deadline::after(limits.head), limits.bytes));
     let mut gaps = Vec::new();
-    if let RepositoryKind::WorkTree(_) = repository.place {
+    let RepositoryKind::WorkTree(_) = repository.place else {
+        let (head, commit) = of_head()?;
+        return Ok(RepositoryState { git: Git { head, commit, upstream: None, work_tree: None }, gaps });
+    };
+    // Beside each other: for what changed, git looks at every file.
+    let (of_head, of_files) = std::thread::scope(|scope| {
+        let of_head = scope.spawn(of_head);
         let mut session = Session::new(git, folder, Deadline::after(limits.changes), limits.bytes);
-        let (upstream, work_tree) = work_tree(&mut session, limits.paths, &repository.set_up(), &mut gaps)?;
-        git_state.upstream = upstream;
-        git_state.work_tree = Some(work_tree);
-    }
+        (joined(of_head), work_tree(&mut session, limits.paths, &repository.set_up(), &mut gaps))
+    });
+    let ((head, commit), (upstream, work_tree)) = (of_head?, of_files?);
+    let git_state = Git { head, commit, upstream, work_tree: Some(work_tree) };
     Ok(RepositoryState { git: git_state, gaps })
 }
 

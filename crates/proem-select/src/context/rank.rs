@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::workers::{Sequential, Workers};
+use proem_engine::workers::{self, Sequential, Workers};
 
 use super::abstain::{LIKELIEST, TaskSignals, task_signals};
 use super::corpus::{Corpus, FilePurpose};
@@ -140,11 +140,11 @@ fn weighed<'c>(
     }
     let mut evidence = Evidence::new(corpus, task, workers);
     let is_code = |file: usize| corpus.files.get(file).is_some_and(|file| file.used_for == FilePurpose::Code);
-    let first: Vec<f32> = evidence.signals.iter().map(|signals| weights.first_score(signals)).collect();
+    let first = workers::map(workers, &evidence.signals, |signals| weights.first_score(signals));
     let best = ordered(&first, is_code, BEST);
     let best: Vec<_> = best.into_iter().map(|file| (file, evidence.together(file))).collect();
     evidence.late(&first, &best);
-    let scores = evidence.signals.iter().map(|signals| weights.score(signals)).collect();
+    let scores = workers::map(workers, &evidence.signals, |signals| weights.score(signals));
     Some(Weighed { evidence, best, scores })
 }
 

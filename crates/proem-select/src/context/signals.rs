@@ -152,6 +152,9 @@ pub(super) const BEST: usize = 6;
 /// How much less a commit counts that has so many newer ones.
 const HALF_LIFE: f32 = 250.0;
 
+/// What makes one signal of all files.
+type Column<'c> = &'c (dyn Fn() -> Vec<f32> + Sync);
+
 /// What is known before the late signals.
 #[derive(Debug)]
 pub(super) struct Evidence<'c> {
@@ -317,43 +320,48 @@ impl<'c> Evidence<'c> {
             // A word of the path counts as if it stood in the file a few times more.
             code + prose + 4.0 * path(file, number)
         };
-        let all = field_scores(&task.terms, &lengths, anywhere);
         let first_line = |query: &QueryTerm| {
             let weight = if task.first_line.binary_search(&query.term).is_ok() { query.weight } else { 0.0 };
             QueryTerm { weight, ..*query }
         };
         let first_line: Vec<QueryTerm> = task.terms.iter().map(first_line).collect();
-        let fields = [
-            (Signal::Code, field_scores(&task.terms, &code, |file, number| at(file, number).0)),
-            (Signal::Prose, field_scores(&task.terms, &prose, |file, number| at(file, number).1)),
-            (Signal::Definitions, field_scores(&task.terms, &defined_lengths, defines)),
-            (Signal::Path, field_scores(&task.terms, &path_lengths, path)),
-            (Signal::Name, field_scores(&task.terms, &name_lengths, name)),
-            (Signal::FirstLine, field_scores(&first_line, &lengths, anywhere)),
+        let scores: [(Signal, Column<'_>); 7] = [
+            (Signal::Words, &|| field_scores(&task.terms, &lengths, anywhere)),
+            (Signal::Code, &|| field_scores(&task.terms, &code, |file, number| at(file, number).0)),
+            (Signal::Prose, &|| field_scores(&task.terms, &prose, |file, number| at(file, number).1)),
+            (Signal::Definitions, &|| field_scores(&task.terms, &defined_lengths, defines)),
+            (Signal::Path, &|| field_scores(&task.terms, &path_lengths, path)),
+            (Signal::Name, &|| field_scores(&task.terms, &name_lengths, name)),
+            (Signal::FirstLine, &|| field_scores(&first_line, &lengths, anywhere)),
         ];
         let is_there = |file: usize, number: usize| places(file, number).is_in_text();
-        let coverage =
-            shares(task, files.len(), |_| true, |file, number| is_there(file, number) || path(file, number) > 0.0);
-        let path_coverage = shares(task, files.len(), |_| true, |file, number| path(file, number) > 0.0);
         let is_whole = |query: &QueryTerm| query.form == WordForm::Whole;
-        let whole = shares(task, files.len(), is_whole, is_there);
         let names: BTreeSet<Term> = task.names.iter().filter_map(|name| term_of_name(name)).collect();
         let is_named = |query: &QueryTerm| query.form == WordForm::Whole || names.contains(&query.term);
-        let defining = shares(task, files.len(), is_named, |file, number| defines(file, number) > 0.0);
+        let all = |_: &QueryTerm| true;
+        let is_anywhere = |file: usize, number: usize| is_there(file, number) || path(file, number) > 0.0;
+        let parts: [(Signal, Column<'_>); 4] = [
+            (Signal::Coverage, &|| shares(task, files.len(), all, is_anywhere)),
+            (Signal::PathCoverage, &|| shares(task, files.len(), all, |file, number| path(file, number) > 0.0)),
+            (Signal::WholeNames, &|| shares(task, files.len(), is_whole, is_there)),
+            (Signal::Defines, &|| shares(task, files.len(), is_named, |file, number| defines(file, number) > 0.0)),
+        ];
+        // Each of them goes through all files.
+        let scored = workers::map(workers, &scores, |(_, column)| column());
+        let shared = workers::map(workers, &parts, |(_, column)| column());
+        let scored: Vec<(Signal, Vec<f32>)> = scores.iter().map(|(signal, _)| *signal).zip(scored).collect();
+        let shared: Vec<(Signal, Vec<f32>)> = parts.iter().map(|(signal, _)| *signal).zip(shared).collect();
         drop(table);
-        let ranks = reciprocal_ranks(&all);
-        let mut relative_all = all;
-        relative(&mut relative_all);
-        self.fill(Signal::Words, &relative_all);
-        self.fill(Signal::WordsRank, &ranks);
-        for (signal, mut values) in fields {
+        for (signal, mut values) in scored {
+            if signal == Signal::Words {
+                self.fill(Signal::WordsRank, &reciprocal_ranks(&values));
+            }
             relative(&mut values);
             self.fill(signal, &values);
         }
-        self.fill(Signal::Coverage, &coverage);
-        self.fill(Signal::PathCoverage, &path_coverage);
-        self.fill(Signal::WholeNames, &whole);
-        self.fill(Signal::Defines, &defining);
+        for (signal, values) in shared {
+            self.fill(signal, &values);
+        }
     }
 
     /// Past commits about the same words speak for the files that they touched.
