@@ -10,6 +10,7 @@ mod corpus;
 mod definitions;
 mod document;
 mod familiar;
+mod late;
 mod place;
 mod rank;
 mod record;
