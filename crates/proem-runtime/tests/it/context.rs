@@ -82,6 +82,14 @@ fn one_piece_of_work_asks_git_each_question_once() {
     {
         assert_eq!((asked_apart[question], asked_together[question]), (2, 1), "{question}");
     }
+    // Each later piece of work knows what was asked before it, and nothing of the other.
+    let before = GitAnswers::default();
+    discover(&fixture.program().remembering(&before), &fixture.repo, Duration::from_mins(1)).unwrap();
+    for answers in [before.branched(), before.branched()] {
+        assert_eq!(read([&answers, &answers]), apart);
+    }
+    let asked = questions(&fixture);
+    assert_eq!((asked["rev-parse --is-bare-repository"], asked["status --porcelain=v2"]), (1, 2));
 }
 
 #[test]
