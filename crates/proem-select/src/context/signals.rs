@@ -2,8 +2,7 @@
 //!
 //! Words are scored by BM25 (`proem-score` has its formula) by the field that they stand in; only the task's words are
 //! looked up, in each file's sorted list, so that no inverted index has to be loaded. What a commit says counts for the
-//! files that it touched. Three signals need a first ranking: what changes together with the best files, what they import
-//! or are imported by, and how much of a folder's files fits.
+//! files that it touched. Signals that need a first ranking are made in `late`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
