@@ -127,6 +127,18 @@ impl<'a> UnreadBytes<'a> {
 impl<'a> EmbeddingTable<'a> {
     /// Reads and checks everything but the SHA-256.
     pub(crate) fn read(bytes: &'a [u8]) -> Result<Self, Error> {
+        let table = Self::laid_out(bytes)?;
+        table.check_numbers()?;
+        table.check_tokens()?;
+        Ok(table)
+    }
+
+    /// The same of a table whose rows and tokens were checked before: only where its parts lie is read.
+    ///
+    /// # Errors
+    ///
+    /// If the parts don't fill the bytes, or the tokens are no text.
+    pub(crate) fn laid_out(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut rest = UnreadBytes(bytes);
         if rest.take(MAGIC.len(), "the header").ok() != Some(MAGIC.as_slice()) {
             return Err(Error::new(
@@ -160,10 +172,10 @@ impl<'a> EmbeddingTable<'a> {
         }
         let text = core::str::from_utf8(text)
             .map_err(|error| Error::new(ErrorKind::Content, format!("the tokens are not UTF-8: {error}")))?;
-        let mut table = Self { bytes, dimension, longest: 0, slots, ends, text, scales, inverses, values };
-        table.check_numbers()?;
-        table.longest = table.check_tokens()?;
-        Ok(table)
+        let starts = core::iter::once(0).chain(ends.iter().map(|end| place(*end)));
+        let lengths = ends.iter().zip(starts).map(|(end, start)| place(*end).saturating_sub(start));
+        let longest = lengths.max().unwrap_or_default();
+        Ok(Self { bytes, dimension, longest, slots, ends, text, scales, inverses, values })
     }
 
     fn check_numbers(&self) -> Result<(), Error> {
@@ -177,10 +189,10 @@ impl<'a> EmbeddingTable<'a> {
         Ok(())
     }
 
-    /// Checks that every token is found at its own row and nothing else is; the longest in bytes.
-    fn check_tokens(&self) -> Result<usize, Error> {
+    /// Checks that every token is found at its own row and nothing else is.
+    fn check_tokens(&self) -> Result<(), Error> {
         let wrong = |problem: String| Error::new(ErrorKind::Content, problem);
-        let (mut start, mut longest) = (0, 0);
+        let mut start = 0;
         for (row, end) in self.ends.iter().enumerate() {
             let end = place(*end);
             let token = self.text.get(start..end).filter(|token| (1..=MAX_TOKEN_BYTES).contains(&token.len()));
@@ -194,7 +206,7 @@ impl<'a> EmbeddingTable<'a> {
             if found.map(usize::try_from) != Some(Ok(row)) {
                 return Err(wrong(format!("the hash table doesn't lead from the token of row {row} to this row")));
             }
-            (start, longest) = (end, longest.max(token.len()));
+            start = end;
         }
         if start != self.text.len() {
             return Err(wrong(format!(
@@ -206,7 +218,7 @@ impl<'a> EmbeddingTable<'a> {
         if taken != self.ends.len() {
             return Err(wrong(format!("{taken} slots are taken by {} rows", self.ends.len())));
         }
-        Ok(longest)
+        Ok(())
     }
 
     /// The row of a token given by its hash and its bytes without `##`.

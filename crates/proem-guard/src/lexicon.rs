@@ -17,10 +17,17 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
+use core::iter;
 use proem_text::{Span, character};
 
 /// The file name in errors.
 const FILE: &str = "concepts.tsv";
+
+/// The same of what is made of it.
+const INDEX: &str = "concepts-index.txt";
+
+/// What parts the names of concepts from the words in an index.
+const WORDS: &str = "\n\n";
 
 /// The longest word or phrase, in bytes.
 const MAX_WORD: usize = 96;
@@ -65,6 +72,14 @@ enum WordBoundary {
     Border,
 }
 
+/// A word on its way into a lexicon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LexiconWord<W> {
+    /// Folded, with single spaces, without its `*`.
+    word: W,
+    term: LexiconTerm,
+}
+
 impl Lexicon {
     /// Reads a lexicon: lines of concept, language and words, separated by tabs.
     ///
@@ -76,55 +91,77 @@ impl Lexicon {
     ///
     /// [`RuleError`] with the line that can't be read.
     pub fn parse(text: &'static str, concept: &'static str, words: &[&str]) -> Result<Self, RuleError> {
-        let rows = text.lines().zip(1usize..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
-        let rows = rows.map(|(line, number)| LexiconLine::parse(line, number)).collect::<Result<Vec<_>, _>>()?;
-        let mut concepts: Vec<&'static str> = rows.iter().map(|row| row.concept).chain([concept]).collect();
-        concepts.sort_unstable();
-        concepts.dedup();
-        // Many words begin alike.
-        let nodes = text.len().checked_div(2).unwrap_or_default();
-        let mut lexicon = Self { words: Trie::with_capacity(nodes), terms: Vec::new(), concepts };
-        for row in &rows {
-            let concept = lexicon.concept(row.concept).unwrap_or_default();
-            for word in folded(row.words).text.split('|') {
-                lexicon.add(word, concept).map_err(|message| RuleError::new(FILE, row.number, message))?;
-            }
-        }
-        let concept = lexicon.concept(concept).unwrap_or_default();
-        for word in words {
-            let word = folded(word).text;
-            lexicon.add(word.trim(), concept).map_err(|message| RuleError::new("tools", 0, message))?;
-        }
-        Ok(lexicon)
+        let read = ReadLexicon::new(text, concept)?;
+        let listed: Vec<_> = read.words.iter().map(LexiconWord::borrowed).collect();
+        Self::of_words(read.concepts, &listed, (concept, words))
     }
 
-    /// Adds a folded word.
-    fn add(&mut self, word: &str, concept: u16) -> Result<(), String> {
-        let (stem, is_stem) = word.strip_suffix('*').map_or((word, false), |stem| (stem, true));
-        let (Some(first), Some(last)) = (stem.chars().next(), stem.chars().next_back()) else {
-            return Err(format!("`{word}` is not a word; remove the empty place between two `|`"));
-        };
-        if first.is_whitespace() || last.is_whitespace() {
-            return Err(format!("`{word}` begins or ends with space; remove the space"));
+    /// Reads what [`Self::index`] wrote, for which nothing is folded and nothing sorted. `words` are those of one of its
+    /// concepts.
+    ///
+    /// # Errors
+    ///
+    /// [`RuleError`] with the line that can't be read, or if lines are missing or out of order.
+    pub fn of_index(index: &'static str, concept: &'static str, words: &[&str]) -> Result<Self, RuleError> {
+        let (concepts, listed) = index.split_once(WORDS).unwrap_or((index, ""));
+        let concepts: Vec<&'static str> = concepts.lines().collect();
+        let first = concepts.len().saturating_add(2);
+        let listed = listed.lines().zip(first..).map(|(line, number)| {
+            LexiconWord::indexed(line).ok_or_else(|| {
+                RuleError::new(INDEX, number, "expected a word and a concept's number; write it anew".to_string())
+            })
+        });
+        let listed = listed.collect::<Result<Vec<_>, _>>()?;
+        Self::of_words(concepts, &listed, (concept, words))
+    }
+
+    /// A lexicon as it is looked up, for [`Self::of_index`]: the names of its concepts, an empty line, and each word with the
+    /// number of its concept behind a tab, in the order of their bytes. `text` and `concept` are as for [`Self::parse`].
+    ///
+    /// # Errors
+    ///
+    /// [`RuleError`] with the line that can't be read.
+    pub fn index(text: &'static str, concept: &'static str) -> Result<String, RuleError> {
+        let ReadLexicon { concepts, words } = ReadLexicon::new(text, concept)?;
+        let words = words.iter().map(|LexiconWord { word, term }| {
+            let ending = if term.ending == WordBoundary::Letters { "*" } else { "" };
+            format!("{}{ending}\t{}", String::from_utf8_lossy(word), term.concept)
+        });
+        let lines = concepts.iter().map(ToString::to_string).chain(iter::once(String::new())).chain(words);
+        Ok(lines.map(|line| format!("{line}\n")).collect())
+    }
+
+    /// The lexicon of listed words, which are sorted, and own ones of one concept, which aren't.
+    fn of_words(
+        concepts: Vec<&'static str>,
+        listed: &[LexiconWord<&[u8]>],
+        (concept, words): (&str, &[&str]),
+    ) -> Result<Self, RuleError> {
+        let number = number(&concepts, concept)
+            .ok_or_else(|| RuleError::new(INDEX, 0, format!("`{concept}` is not among its concepts; write it anew")))?;
+        let own = words.iter().map(|word| LexiconWord::new(folded(word).text.trim(), number));
+        let mut own = own.collect::<Result<Vec<_>, _>>().map_err(|message| RuleError::new("tools", 0, message))?;
+        own.sort_by(|left, right| left.word.cmp(&right.word));
+        let mut all = Vec::with_capacity(listed.len().saturating_add(own.len()));
+        let mut rest = listed;
+        for word in &own {
+            let end = rest.partition_point(|listed| *listed.word <= *word.word);
+            let (before, behind) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+            all.extend_from_slice(before);
+            all.push(word.borrowed());
+            rest = behind;
         }
-        if stem.len() > MAX_WORD {
-            return Err(format!("`{word}` is too long; shorten it to {MAX_WORD} bytes"));
-        }
-        let ending = match (is_stem, is_inside(last)) {
-            (true, _) => WordBoundary::Letters,
-            (false, true) => WordBoundary::Border,
-            (false, false) => WordBoundary::Anything,
-        };
-        self.words.add(&spaced(stem.as_bytes())).ok_or_else(|| format!("`{word}` is one word too many"))?;
-        self.terms.push(LexiconTerm { concept, ending });
-        Ok(())
+        all.extend_from_slice(rest);
+        let words = Trie::new(all.iter().map(|word| word.word)).ok_or_else(|| {
+            RuleError::new(INDEX, 0, "its words are out of order or too many; write it anew".to_string())
+        })?;
+        Ok(Self { words, terms: all.iter().map(|word| word.term).collect(), concepts })
     }
 
     /// The index of the concept of that name.
     #[must_use]
     pub fn concept(&self, name: &str) -> Option<u16> {
-        let index = self.concepts.binary_search_by(|concept| (*concept).cmp(name)).ok()?;
-        u16::try_from(index).ok()
+        number(&self.concepts, name)
     }
 
     /// The names of all concepts, sorted; a concept's index is its place here.
@@ -173,6 +210,82 @@ impl WordBoundary {
                 Some(end.saturating_add(ending.map(char::len_utf8).sum()))
             }
         }
+    }
+}
+
+impl LexiconTerm {
+    fn new(word: &str, is_stem: bool, concept: u16) -> Self {
+        let ending = match (is_stem, word.chars().next_back().is_some_and(is_inside)) {
+            (true, _) => WordBoundary::Letters,
+            (false, true) => WordBoundary::Border,
+            (false, false) => WordBoundary::Anything,
+        };
+        Self { concept, ending }
+    }
+}
+
+impl LexiconWord<Vec<u8>> {
+    /// A folded word.
+    fn new(word: &str, concept: u16) -> Result<Self, String> {
+        let (stem, is_stem) = word.strip_suffix('*').map_or((word, false), |stem| (stem, true));
+        let (Some(first), Some(last)) = (stem.chars().next(), stem.chars().next_back()) else {
+            return Err(format!("`{word}` is not a word; remove the empty place between two `|`"));
+        };
+        if first.is_whitespace() || last.is_whitespace() {
+            return Err(format!("`{word}` begins or ends with space; remove the space"));
+        }
+        if stem.len() > MAX_WORD {
+            return Err(format!("`{word}` is too long; shorten it to {MAX_WORD} bytes"));
+        }
+        Ok(Self { word: spaced(stem.as_bytes()), term: LexiconTerm::new(stem, is_stem, concept) })
+    }
+
+    fn borrowed(&self) -> LexiconWord<&[u8]> {
+        LexiconWord { word: &self.word, term: self.term }
+    }
+}
+
+impl LexiconWord<&'static [u8]> {
+    /// A line of an index.
+    fn indexed(line: &'static str) -> Option<Self> {
+        let (word, concept) = line.split_once('\t')?;
+        let (stem, is_stem) = word.strip_suffix('*').map_or((word, false), |stem| (stem, true));
+        Some(Self { word: stem.as_bytes(), term: LexiconTerm::new(stem, is_stem, concept.parse().ok()?) })
+    }
+}
+
+/// The place of a name in the sorted names of concepts.
+fn number(concepts: &[&str], name: &str) -> Option<u16> {
+    u16::try_from(concepts.binary_search_by(|concept| (*concept).cmp(name)).ok()?).ok()
+}
+
+/// What a file says.
+#[derive(Debug)]
+struct ReadLexicon {
+    /// The names of its concepts and of one more, sorted.
+    concepts: Vec<&'static str>,
+    /// Its words, in the order of their bytes.
+    words: Vec<LexiconWord<Vec<u8>>>,
+}
+
+impl ReadLexicon {
+    fn new(text: &'static str, concept: &'static str) -> Result<Self, RuleError> {
+        let rows = text.lines().zip(1usize..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+        let rows = rows.map(|(line, number)| LexiconLine::parse(line, number)).collect::<Result<Vec<_>, _>>()?;
+        let mut concepts: Vec<&'static str> = rows.iter().map(|row| row.concept).chain([concept]).collect();
+        concepts.sort_unstable();
+        concepts.dedup();
+        let mut words = Vec::new();
+        for row in &rows {
+            let concept = number(&concepts, row.concept).unwrap_or_default();
+            for word in folded(row.words).text.split('|') {
+                let word = LexiconWord::new(word, concept);
+                words.push(word.map_err(|message| RuleError::new(FILE, row.number, message))?);
+            }
+        }
+        // One word may stand for several concepts: those stay in the order of the file.
+        words.sort_by(|left, right| left.word.cmp(&right.word));
+        Ok(Self { concepts, words })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The rule families that ship with the product.
 //!
 //! Most rules are data: `data/concepts.tsv` lists the words for a concept in many languages
-//! ([`crate::lexicon`]), `data/rules.txt` the combinations that mean something ([`rules`]), and
+//! ([`crate::lexicon`]; what ships is made of it), `data/rules.txt` the combinations that mean something ([`rules`]), and
 //! `data/bank.tsv` whole attacks to compare with ([`bank`]). What isn't about words has a file of
 //! its own: forged structure, addresses that carry data, calls of tools, payloads.
 
@@ -24,13 +24,13 @@ mod tools;
 
 pub use bank::Bank;
 pub use catalogue::{RuleDescription, catalogue};
-pub use tools::ToolVocabulary;
+pub use tools::{OWN_TOOL, ToolVocabulary};
 
 use crate::{error::RuleError, lexicon::Lexicon, scan::Scanner};
 use alloc::{boxed::Box, string::String, vec, vec::Vec};
 
-/// The concepts that ship with the product.
-const CONCEPTS: &str = include_str!("../data/concepts.tsv");
+/// The concepts that ship with the product, as they are looked up: made of `data/concepts.tsv`, as a test sees to.
+const CONCEPTS: &str = include_str!("../data/concepts-index.txt");
 
 /// The rules that ship with the product.
 const RULES: &str = include_str!("../data/rules.txt");
@@ -71,7 +71,7 @@ fn lexicon(vocabulary: &[ToolVocabulary]) -> Result<Lexicon, RuleError> {
     let names = vocabulary.iter().map(|tool| tool.name.as_str());
     let words = vocabulary.iter().flat_map(|tool| tool.words.iter().map(String::as_str));
     let own: Vec<&str> = names.chain(words).collect();
-    Lexicon::parse(CONCEPTS, tools::OWN_TOOL, &own)
+    Lexicon::of_index(CONCEPTS, OWN_TOOL, &own)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The processors of this machine, lent to what only computes, and the time that they take.
 
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -15,7 +16,7 @@ pub struct AllProcessors;
 impl Workers for AllProcessors {
     /// What panics in a piece panics here.
     fn each(&self, pieces: usize, work: &(dyn Fn(usize) + Sync)) {
-        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(pieces);
+        let threads = processors().min(pieces);
         let next = AtomicUsize::new(0);
         let take = || {
             loop {
@@ -32,6 +33,12 @@ impl Workers for AllProcessors {
             others.into_iter().for_each(joined);
         });
     }
+}
+
+/// How many processors there are. The system looks into files each time that it is asked.
+fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
 /// What `work` makes of each item, in their order, on all processors. What panics there panics here.

@@ -58,7 +58,7 @@ impl Selector {
     /// [`proem_engine::ErrorKind::InvalidFile`] if a shipped file is broken.
     pub fn shipped() -> Result<Self, Error> {
         Ok(Self {
-            lexicon: TranslationLexicon::parse(include_str!("../data/lexicon.tsv"))?,
+            lexicon: TranslationLexicon::of_index(include_str!("../data/lexicon-index.txt"))?,
             words: WordWeights::parse(include_str!("../data/select-words.tsv"))?,
             calibrations: SelectionWeightSet::parse(include_str!("../data/select-weights.json"))?,
         })

@@ -1,4 +1,4 @@
-//! Text without opinions: labels, spans, normalisation, words, diagnostics, canonical JSON and ordered maps.
+//! Text without opinions: labels, spans, normalisation, words, diagnostics, canonical JSON, ordered maps and tables of lines.
 //!
 //! Nothing here knows what a prompt is. Every function is pure, allocates in proportion to its
 //! input and never panics. Start with [`span`]: every derived text here carries an
@@ -12,6 +12,7 @@ pub mod diagnostic;
 pub mod hex;
 pub mod json;
 pub mod label;
+mod line_table;
 pub mod normalise;
 mod ordered_map;
 pub mod span;
@@ -19,6 +20,7 @@ pub mod words;
 
 pub use diagnostic::{Diagnostic, DiagnosticSeverity, line_column};
 pub use label::{Audience, Label, Secrecy, Source, Sources};
+pub use line_table::LineTable;
 pub use normalise::{View, normalise};
 pub use ordered_map::OrderedMap;
 pub use span::{OffsetMap, Span};

@@ -50,12 +50,16 @@ const REFERENCE: CargoStep = CargoStep {
         "proem-agents",
         "-p",
         "proem-engine",
+        "-p",
+        "proem-guard",
+        "-p",
+        "proem-select",
         "--test",
         "it",
         "--",
         "reference::",
         "assemble::book",
-        "assemble::modes::the_index",
+        "the_index_of",
     ],
 };
 
@@ -176,7 +180,7 @@ mod tests {
         );
         assert_eq!(
             repeat(&REFERENCE, &[(UPDATE_REFERENCE, "1")]),
-            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents -p proem-engine --test it -- reference:: assemble::book assemble::modes::the_index"
+            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents -p proem-engine -p proem-guard -p proem-select --test it -- reference:: assemble::book the_index_of"
         );
     }
 

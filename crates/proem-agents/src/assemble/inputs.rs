@@ -38,17 +38,12 @@ const CONTEXT: [&str; 10] = [
 
 /// Whether a prompt has a place for what was found for a task.
 pub(super) fn knows_context(prompt: &Prompt) -> bool {
-    CONTEXT.iter().all(|name| knows(prompt, name))
+    CONTEXT.iter().all(|name| prompt.file.has_input(name))
 }
 
 /// Whether a prompt has a place for selected tools and skills.
 pub(super) fn knows_selection(prompt: &Prompt) -> bool {
-    SELECTION.iter().all(|name| knows(prompt, name))
-}
-
-fn knows(prompt: &Prompt, input: &str) -> bool {
-    let schema = prompt.file.input_schema();
-    schema.get("properties").and_then(|properties| properties.get(input)).is_some()
+    SELECTION.iter().all(|name| prompt.file.has_input(name))
 }
 
 /// What is named in the prompt.
@@ -143,7 +138,7 @@ pub(super) fn inputs(
         Task::Outside(_) => screen.value(&TaskPlace::Request, as_it_is).and_then(|request| put("request", request)),
     };
     // An older version of the prompt, or a book of the user's own, may not know of selection.
-    inputs.retain(|name, _| !SELECTION.contains(&name.as_str()) || knows(request.prompt, name));
+    inputs.retain(|name, _| !SELECTION.contains(&name.as_str()) || request.prompt.file.has_input(name));
     inputs
 }
 

@@ -162,13 +162,10 @@ pub fn embedded_book() -> BookLayer {
     BookLayer { origin: Origin::Embedded, files: files.collect() }
 }
 
-/// The keywords from which modes are inferred.
-///
-/// # Errors
-///
-/// [`ErrorKind::InvalidFile`] if the embedded file is broken, which a test rules out.
-pub fn keywords() -> Result<Keywords, Error> {
-    Keywords::parse(include_str!("../../data/modes.toml"))
+/// The keywords from which modes are inferred: those of `modes.toml`, as a test sees to.
+#[must_use]
+pub const fn keywords() -> Keywords {
+    Keywords::of_index(include_str!("../../data/modes-index.txt"))
 }
 
 /// What people say when they ask, order and forbid, by which a task's sentences are read. The first
@@ -286,7 +283,7 @@ pub struct AssemblyAccount {
 /// constitution lacks one of the two rules that every constitution states.
 pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) -> Result<AssemblyAccount, Error> {
     let nearest = || nearest_mode(request);
-    let (phrases, keywords) = (phrases()?, keywords()?);
+    let (phrases, keywords) = (phrases()?, keywords());
     let wording = Wording { phrases, keywords: &keywords };
     // Words from outside don't choose how much the model may do: they have no text here.
     let mode = infer(request.task.text(), &request.hints, &wording, Some(&nearest));
@@ -451,7 +448,7 @@ fn names(names: &[String]) -> BTreeSet<&str> {
 /// As [`phrases`] and [`keywords`].
 pub fn leaves_mode_open(task: &Task, hints: &Hints) -> Result<bool, Error> {
     let Some(text) = task.text() else { return Ok(false) };
-    let (phrases, keywords) = (phrases()?, keywords()?);
+    let (phrases, keywords) = (phrases()?, keywords());
     let wording = Wording { phrases, keywords: &keywords };
     Ok(infer(Some(text), hints, &wording, None).basis == ModeBasis::Default)
 }

@@ -83,7 +83,7 @@ fn change(options: &AssembleOptions, gathered: &PlaceFacts) -> Result<Option<Cha
     let tree = gathered.git.as_ref().and_then(|git| git.work_tree.as_ref());
     let changes = [tree.and_then(|tree| tree.staged), tree.and_then(|tree| tree.unstaged)];
     let is_dirty = changes.iter().flatten().any(|stat| stat.files > 0);
-    let (phrases, keywords) = (phrases()?, keywords()?);
+    let (phrases, keywords) = (phrases()?, keywords());
     let wording = Wording { phrases, keywords: &keywords };
     let mode = infer(Some(text), &options.hints, &wording, None).mode;
     Ok(change_wanted(text, mode, if is_dirty { IsDirty::Yes } else { IsDirty::No }))

@@ -59,10 +59,14 @@ fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandF
     let format = if args.json { PromptFormat::Json } else { args.format };
     let chosen = Chosen::new(&options, project)?;
     speaks(&chosen, format)?;
-    let start = gathered(&options, chosen, project)?;
     let runtime = records::runtime()?;
     let mut notes = Vec::new();
-    let begun = runtime.block_on(Begun::new(&options, &start, project, &mut notes));
+    let (start, begun) = while_reading(|| {
+        Start::gather_beside(&options, chosen, project, |prompt| {
+            runtime.block_on(Begun::new(&options, prompt, project, &mut notes))
+        })
+    });
+    let start = start?;
     ui::notes(&notes);
     let mut made = MadeAssembly::new(&options, start, begun?, project)?;
     let out = PromptOutput { format, copy: args.copy };
@@ -75,11 +79,11 @@ fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandF
 }
 
 /// Finds out what there is to know, and says on a terminal that it is being read.
-fn gathered(options: &AssembleOptions, chosen: Chosen, project: &OpenProject) -> Result<Start, CommandFailure> {
+fn while_reading<T>(gather: impl FnOnce() -> T) -> T {
     let bar = ui::working("reading the repository");
-    let start = Start::gather(options, chosen, project);
+    let gathered = gather();
     bar.finish_and_clear();
-    Ok(start?)
+    gathered
 }
 
 /// Where every token comes from.

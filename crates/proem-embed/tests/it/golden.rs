@@ -122,6 +122,19 @@ const GOLDEN: &[Golden] = &[
     },
 ];
 
+/// The model that ships is taken as it lies, so what reading a file checks is checked here.
+#[test]
+fn the_model_that_ships_passes_every_check() {
+    let file = StaticModel::load(include_bytes!("../../data/static-1.bin")).unwrap();
+    file.verify().unwrap();
+    let built_in = StaticModel::built_in().unwrap();
+    assert_eq!(
+        (built_in.model(), built_in.rows(), built_in.dimension()),
+        (file.model(), file.rows(), file.dimension())
+    );
+    assert_eq!(built_in.tokens(&"word ".repeat(100)), file.tokens(&"word ".repeat(100)));
+}
+
 #[test]
 fn tokens_and_vectors_are_those_of_the_reference() {
     let model = StaticModel::built_in().unwrap();

@@ -201,7 +201,7 @@ impl Book {
         let closure = self.closure(prompt, &version)?;
         match self.edited(prompt, &version, &closure) {
             Some(problem) => Err(Error::new(ErrorKind::Edited, problem)),
-            None => self.as_it_is(prompt, &version),
+            None => self.of_closure(prompt, &version, closure),
         }
     }
 
@@ -211,7 +211,10 @@ impl Book {
     ///
     /// [`ErrorKind::NotFound`] with what there is, or [`ErrorKind::InvalidFile`] with all problems.
     pub fn as_it_is(&self, prompt: &str, version: &str) -> Result<Prompt, Error> {
-        let closure = self.closure(prompt, version)?;
+        self.of_closure(prompt, version, self.closure(prompt, version)?)
+    }
+
+    fn of_closure(&self, prompt: &str, version: &str, closure: Closure) -> Result<Prompt, Error> {
         let path = format!("{prompt}/{version}.prompt");
         let Some((text, _)) = self.file(&path) else { return Err(self.no_version(prompt, version)) };
         let file = PromptFile::parse(&path, text.as_str(), &closure.partials)?;

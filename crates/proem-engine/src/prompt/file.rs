@@ -148,6 +148,13 @@ impl PromptFile {
         yaml::parse(front, start).ok().flatten().is_some_and(|root| root.get("proem").is_some())
     }
 
+    /// Whether its schema has an input of this name.
+    #[must_use]
+    pub fn has_input(&self, name: &str) -> bool {
+        let schema = self.header.input_schema.as_ref();
+        schema.and_then(|schema| schema.get("properties")?.get(name)).is_some()
+    }
+
     /// JSON Schema of the inputs; without one, nothing may be given.
     #[must_use]
     pub fn input_schema(&self) -> Json {

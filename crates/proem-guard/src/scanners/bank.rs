@@ -14,8 +14,8 @@ use crate::{
     scan::{Hit, ScanError, Scanner, Sight},
     view::folded,
 };
-use alloc::{borrow::ToOwned, vec, vec::Vec};
-use proem_text::Span;
+use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
+use proem_text::{Span, character::is_line_break};
 
 /// The bank that ships with the product.
 const BANK: &str = include_str!("../../data/bank.tsv");
@@ -40,10 +40,12 @@ const MAX_GRAMS: usize = 1200;
 pub struct Bank {
     /// What the pattern with each number is.
     labels: Vec<PatternLabel>,
-    /// One for each number that a gram can have.
-    buckets: Vec<GramBucket>,
+    /// Where the postings of each number that a gram can have begin, and where the last ones end.
+    starts: Vec<u32>,
     /// Bucket by bucket.
     postings: Vec<Posting>,
+    /// What a gram weighs that so many patterns have.
+    weights: Vec<f32>,
     /// The concepts that attacks are made of.
     telling: Vec<u16>,
 }
@@ -53,16 +55,6 @@ pub struct Bank {
 enum PatternLabel {
     Attack,
     Benign,
-}
-
-/// All grams with one hash.
-#[derive(Debug, Clone, Copy)]
-struct GramBucket {
-    weight: f32,
-    /// Where its postings begin.
-    start: u32,
-    /// Where they end.
-    end: u32,
 }
 
 /// A pattern that has a gram of a bucket.
@@ -129,7 +121,7 @@ impl Bank {
     ///
     /// [`RuleError`] with the line that can't be read.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
-        let (mut labels, mut entries) = (Vec::new(), Vec::new());
+        let (mut labels, mut patterns) = (Vec::new(), String::new());
         for (line, number) in text.lines().zip(1usize..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'))
         {
             let error = |message: &str| RuleError::new(FILE, number, message.to_owned());
@@ -139,46 +131,79 @@ impl Bank {
             else {
                 return Err(error("expected label, language and pattern, separated by tabs"));
             };
-            let index = u16::try_from(labels.len()).map_err(|_| error("one pattern too many"))?;
+            if labels.len() >= usize::from(u16::MAX) {
+                return Err(error("one pattern too many"));
+            }
             labels.push(match label {
                 "attack" => PatternLabel::Attack,
                 "benign" => PatternLabel::Benign,
                 _ => return Err(error("the label must be `attack` or `benign`")),
             });
-            grams(&folded(pattern).text, |bucket| entries.push((bucket, index)));
+            if pattern.trim().is_empty() || pattern.contains(is_line_break) {
+                return Err(error("the pattern must be one line of words"));
+            }
+            patterns.push_str(pattern.trim());
+            patterns.push('\n');
         }
-        entries.sort_unstable();
-        entries.dedup();
-        Ok(Self::index(labels, &entries))
+        // All at once, so that a letter that many of them have is looked up once.
+        Ok(Self::index(labels, &folded(&patterns).text))
     }
 
-    /// The index of entries of bucket and pattern, sorted.
-    #[expect(clippy::indexing_slicing, reason = "a bucket has 16 bits, and `parse` numbers patterns by their labels")]
-    fn index(labels: Vec<PatternLabel>, entries: &[(u16, u16)]) -> Self {
+    /// The index of folded patterns, each on a line of its own.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a bucket has 16 bits, patterns are numbered by their labels, and `starts` has one place more than buckets"
+    )]
+    fn index(labels: Vec<PatternLabel>, patterns: &str) -> Self {
+        // The last pattern that has each bucket, numbered from 1: each counts once.
+        let mut last = vec![0u16; BUCKETS];
+        let mut starts = vec![0u32; BUCKETS.saturating_add(1)];
+        let mut entries: Vec<(u16, u16)> = Vec::new();
+        for (pattern, number) in patterns.lines().zip(0u16..) {
+            grams(pattern, |bucket| {
+                let place = usize::from(bucket);
+                if last[place] <= number {
+                    last[place] = number.saturating_add(1);
+                    starts[place] = starts[place].saturating_add(1);
+                    entries.push((bucket, number));
+                }
+            });
+        }
         let count = labels.len() as f32 + 1.0;
-        // A gram that the bank doesn't have weighs like one that a single pattern has.
-        let mut buckets = vec![GramBucket { weight: libm::logf(count), start: 0, end: 0 }; BUCKETS];
-        let mut postings: Vec<Posting> = Vec::with_capacity(entries.len());
-        let mut norms = vec![0f32; labels.len()];
-        for bucket in entries.chunk_by(|left, right| left.0 == right.0) {
-            let Some((number, _)) = bucket.first() else { continue };
+        let weight = |patterns: usize| match patterns {
+            // A gram that the bank doesn't have weighs like one that a single pattern has.
+            0 => libm::logf(count),
             // What a fifth of the bank has tells nothing apart.
-            let weight = if bucket.len().saturating_mul(5) > labels.len() {
-                0.0
-            } else {
-                libm::logf(count / bucket.len() as f32)
-            };
-            let start = postings.len();
-            for (_, pattern) in bucket {
-                postings.push(Posting { pattern: *pattern, product: weight * weight });
-                norms[usize::from(*pattern)] += weight * weight;
+            _ if patterns.saturating_mul(5) > labels.len() => 0.0,
+            _ => libm::logf(count / patterns as f32),
+        };
+        let weights: Vec<f32> = (0..=labels.len()).map(weight).collect();
+        // From how many there are to where each bucket's end; filled from behind, that becomes where they begin.
+        let mut end = 0u32;
+        for start in &mut starts {
+            end = end.saturating_add(*start);
+            *start = end;
+        }
+        let mut postings = vec![Posting { pattern: 0, product: 0.0 }; entries.len()];
+        for (bucket, pattern) in entries.iter().rev() {
+            let start = &mut starts[usize::from(*bucket)];
+            *start = start.saturating_sub(1);
+            postings[*start as usize].pattern = *pattern;
+        }
+        let mut norms = vec![0f32; labels.len()];
+        for bounds in starts.windows(2).filter(|bounds| bounds[0] < bounds[1]) {
+            let bucket = &mut postings[bounds[0] as usize..bounds[1] as usize];
+            let product = weights[bucket.len()] * weights[bucket.len()];
+            for posting in bucket {
+                posting.product = product;
+                norms[usize::from(posting.pattern)] += product;
             }
-            buckets[usize::from(*number)] = GramBucket { weight, start: narrow(start), end: narrow(postings.len()) };
         }
+        let lengths: Vec<f32> = norms.iter().map(|norm| libm::sqrtf(norm.max(f32::MIN_POSITIVE))).collect();
         for posting in &mut postings {
-            posting.product /= libm::sqrtf(norms[usize::from(posting.pattern)].max(f32::MIN_POSITIVE));
+            posting.product /= lengths[usize::from(posting.pattern)];
         }
-        Self { labels, buckets, postings, telling: Vec::new() }
+        Self { labels, starts, postings, weights, telling: Vec::new() }
     }
 
     /// How like an attack a folded sentence is, 0 to 1.
@@ -195,10 +220,10 @@ impl Bank {
                 return;
             }
             count = count.saturating_add(1);
-            let bucket = self.bucket(bucket);
-            norm += bucket.weight * bucket.weight;
-            if bucket.weight != 0.0 {
-                desk.add(self.postings(bucket));
+            let (weight, postings) = self.bucket(bucket);
+            norm += weight * weight;
+            if weight != 0.0 {
+                desk.add(postings);
             }
         });
         // So few grams are alike by chance.
@@ -216,14 +241,15 @@ impl Bank {
         ((attack - benign) / libm::sqrtf(norm)).clamp(0.0, 1.0)
     }
 
-    #[expect(clippy::indexing_slicing, reason = "`index` makes a bucket for each number of 16 bits")]
-    fn bucket(&self, number: u16) -> GramBucket {
-        self.buckets[usize::from(number)]
-    }
-
-    #[expect(clippy::indexing_slicing, reason = "both ends are lengths that `postings` had while it grew")]
-    fn postings(&self, bucket: GramBucket) -> &[Posting] {
-        &self.postings[bucket.start as usize..bucket.end as usize]
+    /// What a gram of a bucket weighs, and the patterns that have it.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "`index` makes a place for each number of 16 bits and one more, and no gram has more postings than patterns"
+    )]
+    fn bucket(&self, number: u16) -> (f32, &[Posting]) {
+        let place = usize::from(number);
+        let postings = &self.postings[self.starts[place] as usize..self.starts[place.saturating_add(1)] as usize];
+        (self.weights[postings.len()], postings)
     }
 }
 
@@ -309,11 +335,6 @@ impl Desk {
             self.cosines[usize::from(posting.pattern)].sum += posting.product;
         }
     }
-}
-
-/// A place among the postings. They are fewer than 2³² by far: a bank has some hundred patterns.
-fn narrow(place: usize) -> u32 {
-    u32::try_from(place).unwrap_or(u32::MAX)
 }
 
 /// Calls `f` with the bucket of every trigram and fourgram of a folded text. Everything but
@@ -404,6 +425,8 @@ mod tests {
         for (text, expected) in [
             ("attack\ten", "bank.tsv:1: expected label, language and pattern, separated by tabs"),
             ("# x\n\nodd\ten\ttext", "bank.tsv:3: the label must be `attack` or `benign`"),
+            ("attack\ten\t ", "bank.tsv:1: the pattern must be one line of words"),
+            ("attack\ten\ta\u{2028}b", "bank.tsv:1: the pattern must be one line of words"),
         ] {
             assert_eq!(Bank::parse(text).unwrap_err().to_string(), expected);
         }

@@ -10,7 +10,7 @@ use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
 /// The concept that stands for the words of the agent's own tools.
-pub(super) const OWN_TOOL: &str = "own_tool";
+pub const OWN_TOOL: &str = "own_tool";
 
 /// How much of a call is read, in bytes.
 const MAX_CALL: usize = 400;

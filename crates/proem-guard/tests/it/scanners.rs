@@ -129,3 +129,15 @@ fn the_reference_lists_every_rule() {
         panic!("docs/reference/rules.md is out of date; copy {} there", fresh.display());
     }
 }
+
+/// What is shipped is what the file of concepts says.
+#[test]
+fn the_index_of_concepts_is_up_to_date() {
+    const CONCEPTS: &str = include_str!("../../data/concepts.tsv");
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data/concepts-index.txt");
+    let written = Lexicon::index(CONCEPTS, scanners::OWN_TOOL).unwrap();
+    if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
+        fs::write(&file, &written).unwrap();
+    }
+    assert!(fs::read_to_string(&file).unwrap() == written, "repeat with PROEM_UPDATE_REFERENCE=1");
+}

@@ -72,13 +72,7 @@ impl Teller {
         }
         let least = selector.calibrations().related.get(embedder.model().as_str()).copied();
         let least = least.ok_or("the built-in model is not calibrated")?;
-        Ok(Self {
-            phrases: phrases().map_err(failed)?,
-            keywords: keywords().map_err(failed)?,
-            selector,
-            examples,
-            least,
-        })
+        Ok(Self { phrases: phrases().map_err(failed)?, keywords: keywords(), selector, examples, least })
     }
 
     fn infer(&self, task: &str, nearest: Option<&dyn Fn() -> Option<ModeInference>>) -> ModeInference {

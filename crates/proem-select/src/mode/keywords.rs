@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use proem_text::{character::is_mark, normalise::normalise};
+use proem_text::{LineTable, character::is_mark, normalise::normalise};
 use serde::Deserialize;
+use serde::de::IntoDeserializer as _;
+use serde::de::value::Error as NameError;
 
 use super::Mode;
 use proem_engine::error::{Error, ErrorKind};
@@ -13,7 +15,8 @@ use proem_engine::error::{Error, ErrorKind};
 /// The keywords of each mode and language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keywords {
-    words: BTreeMap<String, (Mode, String)>,
+    /// By folded word: its mode, and behind a tab its languages.
+    words: LineTable,
 }
 
 #[derive(Deserialize)]
@@ -49,14 +52,30 @@ impl Keywords {
                 }
             }
         }
-        Ok(Self { words })
+        let rows = words.into_iter().map(|(word, (mode, languages))| (word, format!("{}\t{languages}", mode.as_str())));
+        Ok(Self { words: LineTable::new(&rows.collect()) })
+    }
+
+    /// What [`Self::index`] wrote, without looking at the keywords themselves.
+    #[must_use]
+    pub const fn of_index(index: &'static str) -> Self {
+        Self { words: LineTable::of_lines(index) }
+    }
+
+    /// The keywords as they are looked up, for [`Self::of_index`].
+    #[must_use]
+    pub fn index(&self) -> &str {
+        self.words.lines()
     }
 
     /// The first keyword of the mode that wins, with the languages it belongs to.
     pub(super) fn find(&self, task: &str) -> Option<(Mode, String, &str)> {
         let task = fold(task);
         let hits = task.split(|c: char| !in_word(c)).filter_map(|word| {
-            self.words.get(word).map(|(mode, language)| (*mode, word.to_owned(), language.as_str()))
+            let (mode, languages) = self.words.get(word)?.split_once('\t')?;
+            let mode: Result<_, NameError> = Mode::deserialize(mode.into_deserializer());
+            let mode = mode.ok()?;
+            Some((mode, word.to_owned(), languages))
         });
         hits.reduce(|best, hit| if hit.0 < best.0 { hit } else { best })
     }

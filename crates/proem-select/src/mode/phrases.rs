@@ -1,9 +1,8 @@
 //! What people say when they ask, order and forbid, by language.
 
-use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use proem_text::LineTable;
 use proem_text::normalise::{normalise, without_marks};
 use serde::Deserialize;
 use serde::de::IntoDeserializer as _;
@@ -128,17 +127,12 @@ pub(super) struct LanguagePhrases {
     /// Its two letters.
     pub(super) name: String,
     /// By their first word.
-    words: PhraseTable,
+    words: LineTable,
     /// By what their first word begins with.
-    stems: PhraseTable,
+    stems: LineTable,
     /// Pronouns that are written onto the end of verbs.
     clitics: Vec<String>,
 }
-
-/// Lines of a beginning and its phrases, in the order of the beginnings, apart at tabs. A phrase is its cue and the words
-/// behind the first one, apart at blanks. It is looked up as it is written, since most of it is never looked at.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct PhraseTable(Cow<'static, str>);
 
 /// A phrase that was found in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,8 +174,8 @@ impl Phrases {
                 phrases.languages.push(LanguagePhrases { name: name.to_owned(), ..LanguagePhrases::default() });
             }
             match (phrases.languages.last_mut(), kind) {
-                (Some(language), "words") => language.words = PhraseTable(Cow::Borrowed(lines)),
-                (Some(language), "stems") => language.stems = PhraseTable(Cow::Borrowed(lines)),
+                (Some(language), "words") => language.words = LineTable::of_lines(lines),
+                (Some(language), "stems") => language.stems = LineTable::of_lines(lines),
                 (Some(language), "clitics") => language.clitics = lines.lines().map(str::to_owned).collect(),
                 _ => {
                     let problem = format!("an index of phrases has no part `{}`; write it anew", head.escape_debug());
@@ -198,37 +192,17 @@ impl Phrases {
         let mut index = String::new();
         for LanguagePhrases { name, words, stems, clitics } in &self.languages {
             let clitics: String = clitics.iter().map(|clitic| format!("{clitic}\n")).collect();
-            index.push_str(&format!("{PART}{name} words\n{}{PART}{name} stems\n{}", words.0, stems.0));
+            index.push_str(&format!("{PART}{name} words\n{}{PART}{name} stems\n{}", words.lines(), stems.lines()));
             index.push_str(&format!("{PART}{name} clitics\n{clitics}"));
         }
         index
     }
 }
 
-impl PhraseTable {
-    /// Lines of what stands behind each beginning.
-    fn new(phrases: &BTreeMap<String, Vec<String>>) -> Self {
-        Self(phrases.iter().map(|(first, all)| format!("{first}\t{}\n", all.join("\t"))).collect())
-    }
-
-    /// The phrases with this beginning, apart at tabs.
-    fn get(&self, first: &str) -> Option<&str> {
-        let mut lines: &str = &self.0;
-        // The line in the middle is the one that wraps around or begins at the half, by bytes.
-        while !lines.is_empty() {
-            let half = lines.as_bytes().get(..lines.len() / 2)?;
-            let start = half.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end.saturating_add(1));
-            let (before, rest) = lines.split_at_checked(start)?;
-            let (line, behind) = rest.split_once('\n')?;
-            let (beginning, phrases) = line.split_once('\t')?;
-            lines = match first.cmp(beginning) {
-                Ordering::Equal => return Some(phrases),
-                Ordering::Less => before,
-                Ordering::Greater => behind,
-            };
-        }
-        None
-    }
+/// Lines of a beginning and its phrases, apart at tabs. A phrase is its cue and the words behind the first one, apart at
+/// blanks.
+fn table(phrases: &BTreeMap<String, Vec<String>>) -> LineTable {
+    LineTable::new(&phrases.iter().map(|(first, all)| (first.clone(), all.join("\t"))).collect())
 }
 
 impl Cue {
@@ -254,13 +228,13 @@ impl LanguagePhrases {
                 lines.add((cue, &word), phrase).map_err(invalid)?;
             }
         }
-        let (words, stems) = (PhraseTable::new(&lines.words), PhraseTable::new(&lines.stems));
+        let (words, stems) = (table(&lines.words), table(&lines.stems));
         Ok(Self { name: name.to_owned(), words, stems, clitics: lines.clitics })
     }
 
     /// Whether its sentences can be read, and not only its keywords.
     pub(super) fn is_read(&self) -> bool {
-        self.words.0.contains("\tchange")
+        self.words.lines().contains("\tchange")
     }
 
     /// The phrases that begin at a text's first word.

@@ -3,9 +3,10 @@
 //! Tool descriptions are English nearly always, requests are not. The lexicon is a data file of
 //! ours, written without looking at any evaluation.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use proem_engine::error::{Error, ErrorKind};
+use proem_text::LineTable;
 
 /// The languages of the columns, in order.
 const LANGUAGES: [&str; 5] = ["pt", "fr", "es", "de", "it"];
@@ -13,15 +14,24 @@ const LANGUAGES: [&str; 5] = ["pt", "fr", "es", "de", "it"];
 /// The shortest form that a stem of the lexicon may have, in bytes.
 const SHORTEST_PREFIX: usize = 4;
 
+/// What a part of an index begins with; no form has it.
+const PART: char = '@';
+/// The names of an index's parts but for those of silent words, which are numbered.
+const EXACT: &str = "words";
+const PREFIXES: &str = "stems";
+
 /// English words for words of other languages.
+///
+/// What stands behind a form is apart at tabs: the number of a language's column, a blank, and English words apart at
+/// blanks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TranslationLexicon {
-    concepts: Vec<Vec<String>>,
-    /// Whole words and beginnings of words, with the concepts that each language's column gives.
-    exact: BTreeMap<String, Vec<(usize, usize)>>,
-    prefixes: BTreeMap<String, Vec<(usize, usize)>>,
-    /// Words that say nothing: English, then one set for each language.
-    silent: Vec<BTreeSet<String>>,
+    /// By whole words.
+    exact: LineTable,
+    /// By beginnings of words.
+    prefixes: LineTable,
+    /// Words that say nothing: English, then one table for each language.
+    silent: Vec<LineTable>,
 }
 
 /// Which language a text seems to be in.
@@ -41,7 +51,7 @@ impl TranslationLexicon {
     ///
     /// [`ErrorKind::InvalidFile`] with every line that is not of that form.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let mut lexicon = Self { silent: vec![BTreeSet::new(); LANGUAGES.len().saturating_add(1)], ..Self::default() };
+        let mut lines = LexiconLines::default();
         let mut problems = Vec::new();
         for (number, line) in
             (1_usize..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -49,45 +59,55 @@ impl TranslationLexicon {
             let cells: Vec<&str> = line.split('\t').collect();
             let taken = match cells.as_slice() {
                 // The whole cell: `stop,halt` is a concept.
-                ["stop", columns @ ..] => (columns.len() == lexicon.silent.len()).then(|| {
-                    for (silent, column) in lexicon.silent.iter_mut().zip(columns) {
-                        silent.extend(forms(column).map(str::to_owned));
+                ["stop", columns @ ..] => (columns.len() == lines.silent.len()).then(|| {
+                    for (silent, column) in lines.silent.iter_mut().zip(columns) {
+                        silent.extend(forms(column).map(|form| (form.to_owned(), String::new())));
                     }
                 }),
-                [english, columns @ ..] if columns.len() == LANGUAGES.len() => lexicon.add(english, columns),
+                [english, columns @ ..] if columns.len() == LANGUAGES.len() => lines.add(english, columns),
                 _ => None,
             };
             if taken.is_none() {
                 problems.push(format!("lexicon: line {number} is not `english<TAB>{}`", LANGUAGES.join("<TAB>")));
             }
         }
-        if problems.is_empty() { Ok(lexicon) } else { Err(Error::all(ErrorKind::InvalidFile, problems)) }
+        if problems.is_empty() { Ok(lines.lexicon()) } else { Err(Error::all(ErrorKind::InvalidFile, problems)) }
     }
 
-    fn add(&mut self, english: &str, columns: &[&str]) -> Option<()> {
-        let concept = self.concepts.len();
-        // `pull request` are two words to a description too.
-        let words: Vec<String> = forms(english).flat_map(str::split_whitespace).map(str::to_owned).collect();
-        if words.is_empty() {
-            return None;
-        }
-        for (language, column) in columns.iter().enumerate() {
-            for form in forms(column) {
-                let (table, form) = match form.strip_suffix('*') {
-                    Some(prefix) if prefix.len() >= SHORTEST_PREFIX => (&mut self.prefixes, prefix),
-                    Some(_) => return None,
-                    None => (&mut self.exact, form),
-                };
-                table.entry(form.to_owned()).or_default().push((language, concept));
+    /// Reads what [`Self::index`] wrote, without looking at the words themselves.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`] if it has other parts than an index has.
+    pub fn of_index(index: &'static str) -> Result<Self, Error> {
+        let mut lexicon = Self::default();
+        for part in index.split(PART).skip(1) {
+            let (name, lines) = part.split_once('\n').unwrap_or((part, ""));
+            let lines = LineTable::of_lines(lines);
+            match name {
+                EXACT => lexicon.exact = lines,
+                PREFIXES => lexicon.prefixes = lines,
+                number if number == lexicon.silent.len().to_string() => lexicon.silent.push(lines),
+                _ => {
+                    let problem = format!("an index of a lexicon has no part `{}`; write it anew", name.escape_debug());
+                    return Err(Error::new(ErrorKind::InvalidFile, problem));
+                }
             }
         }
-        self.concepts.push(words);
-        Some(())
+        Ok(lexicon)
+    }
+
+    /// The lexicon as it is looked up, for [`Self::of_index`].
+    #[must_use]
+    pub fn index(&self) -> String {
+        let named = [(EXACT.to_owned(), &self.exact), (PREFIXES.to_owned(), &self.prefixes)];
+        let silent = self.silent.iter().enumerate().map(|(number, words)| (number.to_string(), words));
+        named.into_iter().chain(silent).map(|(name, table)| format!("{PART}{name}\n{}", table.lines())).collect()
     }
 
     /// The language whose silent words occur most; English wins a tie.
     pub(super) fn language(&self, words: &[impl AsRef<str>]) -> DetectedLanguage {
-        let count = |silent: &BTreeSet<String>| words.iter().filter(|word| silent.contains(word.as_ref())).count();
+        let count = |silent: &LineTable| words.iter().filter(|word| silent.get(word.as_ref()).is_some()).count();
         let counts: Vec<usize> = self.silent.iter().map(count).collect();
         let most = counts.iter().copied().max().unwrap_or(0);
         if most == 0 {
@@ -105,7 +125,7 @@ impl TranslationLexicon {
             DetectedLanguage::English | DetectedLanguage::Unknown => 0,
             DetectedLanguage::Other(column) => column.saturating_add(1),
         };
-        self.silent.get(column).is_some_and(|silent| silent.contains(word))
+        self.silent.get(column).is_some_and(|silent| silent.get(word).is_some())
     }
 
     /// The English words for a word of a language, or of any if none is known; at most eight, without repetition.
@@ -115,20 +135,74 @@ impl TranslationLexicon {
             DetectedLanguage::Other(wanted) => wanted == column,
             DetectedLanguage::Unknown => true,
         };
+        let fitting = |said| {
+            let words: Vec<&str> =
+                translations(said).filter_map(|(column, words)| fits(column).then_some(words)).collect();
+            (!words.is_empty()).then_some(words)
+        };
         let beginnings = (SHORTEST_PREFIX..=word.len()).rev().filter_map(|end| word.get(..end));
-        let longest = |beginning: &str| self.prefixes.get(beginning).filter(|found| found.iter().any(|f| fits(f.0)));
-        let found = self.exact.get(word).filter(|found| found.iter().any(|f| fits(f.0)));
-        let found = found.or_else(|| beginnings.into_iter().find_map(longest));
+        let found = self.exact.get(word).and_then(fitting);
+        let found = found.or_else(|| beginnings.filter_map(|start| self.prefixes.get(start)).find_map(fitting));
         let mut english: Vec<&str> = Vec::new();
-        for (_, concept) in found.into_iter().flatten().filter(|(column, _)| fits(*column)) {
-            for word in self.concepts.get(*concept).into_iter().flatten() {
-                if !english.contains(&word.as_str()) {
-                    english.push(word);
-                }
+        for word in found.into_iter().flatten().flat_map(|words| words.split(' ')) {
+            if !english.contains(&word) {
+                english.push(word);
             }
         }
         english.truncate(8);
         english
+    }
+}
+
+/// What is said of a form: the numbers of columns with English words apart at blanks.
+fn translations(said: &str) -> impl Iterator<Item = (usize, &str)> {
+    said.split('\t').filter_map(|translation| {
+        let (column, words) = translation.split_once(' ')?;
+        Some((column.parse().ok()?, words))
+    })
+}
+
+/// The lines of a lexicon by form, each as a table has it.
+#[derive(Debug)]
+struct LexiconLines {
+    exact: BTreeMap<String, Vec<String>>,
+    prefixes: BTreeMap<String, Vec<String>>,
+    silent: Vec<BTreeMap<String, String>>,
+}
+
+impl Default for LexiconLines {
+    fn default() -> Self {
+        let silent = vec![BTreeMap::new(); LANGUAGES.len().saturating_add(1)];
+        Self { exact: BTreeMap::new(), prefixes: BTreeMap::new(), silent }
+    }
+}
+
+impl LexiconLines {
+    fn add(&mut self, english: &str, columns: &[&str]) -> Option<()> {
+        // `pull request` are two words to a description too.
+        let words: Vec<&str> = forms(english).flat_map(str::split_whitespace).collect();
+        if words.is_empty() {
+            return None;
+        }
+        for (language, column) in columns.iter().enumerate() {
+            for form in forms(column) {
+                let (table, form) = match form.strip_suffix('*') {
+                    Some(prefix) if prefix.len() >= SHORTEST_PREFIX => (&mut self.prefixes, prefix),
+                    Some(_) => return None,
+                    None => (&mut self.exact, form),
+                };
+                table.entry(form.to_owned()).or_default().push(format!("{language} {}", words.join(" ")));
+            }
+        }
+        Some(())
+    }
+
+    fn lexicon(self) -> TranslationLexicon {
+        let table = |forms: BTreeMap<String, Vec<String>>| {
+            LineTable::new(&forms.into_iter().map(|(form, said)| (form, said.join("\t"))).collect())
+        };
+        let silent = self.silent.iter().map(LineTable::new).collect();
+        TranslationLexicon { exact: table(self.exact), prefixes: table(self.prefixes), silent }
     }
 }
 

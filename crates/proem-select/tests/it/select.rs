@@ -14,7 +14,7 @@ use proem_select::embedding::{Embedder as _, ModelId, Vector};
 use proem_select::mode::Mode;
 use proem_select::select::{
     BaseNames, CapabilityUsage, Caps, CatalogueIndex, FEATURES, MAX_BYTES, RankedEntry, Ranking, RejectionReason,
-    Selector, TaskEmbedding, UsageHistory, choose, key,
+    Selector, TaskEmbedding, TranslationLexicon, UsageHistory, choose, key,
 };
 use serde_json::json;
 
@@ -26,6 +26,22 @@ const TOOLS: [(&str, &str); 6] = [
     ("run_query", "Runs a query on the database and returns the rows."),
     ("play_music", "Plays a song or a playlist."),
 ];
+
+/// What is shipped is what the lexicon's file says.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it reads the files that it compares, and writes one where it is asked to"
+)]
+fn the_index_of_the_lexicon_is_up_to_date() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/data/lexicon-index.txt");
+    let written = TranslationLexicon::parse(include_str!("../../data/lexicon.tsv")).unwrap();
+    if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
+        std::fs::write(file, written.index()).unwrap();
+    }
+    assert!(std::fs::read_to_string(file).unwrap() == written.index(), "repeat with PROEM_UPDATE_REFERENCE=1");
+    assert!(Selector::shipped().unwrap().lexicon() == &written, "what is read is what was written");
+}
 
 fn names<'c>(catalogue: &'c Catalogue, ranking: &Ranking) -> Vec<&'c str> {
     ranking.ranked.iter().map(|ranked| catalogue.entries()[ranked.entry].name().as_str()).collect()

@@ -30,8 +30,24 @@ fn the_index_of_phrases_is_up_to_date() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it reads the files that it compares, and writes one where it is asked to"
+)]
+fn the_index_of_keywords_is_up_to_date() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let written = Keywords::parse(&std::fs::read_to_string(format!("{folder}/modes.toml")).unwrap()).unwrap();
+    if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
+        std::fs::write(format!("{folder}/modes-index.txt"), written.index()).unwrap();
+    }
+    let committed = std::fs::read_to_string(format!("{folder}/modes-index.txt")).unwrap();
+    assert!(committed == written.index(), "repeat with PROEM_UPDATE_REFERENCE=1");
+    assert!(keywords() == written, "what is read is what was written");
+}
+
+#[test]
 fn every_case_has_its_mode() {
-    let (phrases, keywords) = (phrases().unwrap(), keywords().unwrap());
+    let (phrases, keywords) = (phrases().unwrap(), keywords());
     let mut wrong = Vec::new();
     for line in CASES.lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -48,7 +64,7 @@ fn every_case_has_its_mode() {
 
 #[test]
 fn what_decided_is_said() {
-    let (phrases, keywords) = (phrases().unwrap(), keywords().unwrap());
+    let (phrases, keywords) = (phrases().unwrap(), keywords());
     for (task, expected) in [
         ("why is the build red?", "plan: the task asks a question (en)"),
         ("Ne touche à rien, dis-moi où c'est", "plan: the task forbids changes (fr)"),
@@ -66,7 +82,7 @@ fn what_decided_is_said() {
 
 #[test]
 fn a_long_task_is_read_once() {
-    let (phrases, keywords) = (phrases().unwrap(), keywords().unwrap());
+    let (phrases, keywords) = (phrases().unwrap(), keywords());
     let log = "2026-11-01 worker 3 took job 17, and then it was done; next one please\n".repeat(2_000);
     let inferred = told(&format!("{log}why is worker 3 so busy?"), phrases, &keywords);
     assert_eq!(inferred.reason, "the task asks a question (en)");
