@@ -19,8 +19,8 @@ pub(super) struct Trie {
     nodes: Vec<TrieNode>,
     /// How many strings there are.
     len: u32,
-    /// The node of every two bytes that a string begins with; 0 is none.
-    pairs: Vec<u32>,
+    /// The nodes of one, two and three bytes by those, with open addressing: a power of two of slots, half of them empty.
+    starts: Vec<(u32, u32)>,
     /// A bit for the hash of every three bytes that a string begins with, and for every three
     /// bytes that begin with one of two: most places of a text need no other look.
     beginnings: Vec<u64>,
@@ -47,10 +47,11 @@ impl Trie {
         let mut trie = Self {
             nodes: Vec::new(),
             len: 0,
-            pairs: vec![0; BEGINNINGS],
+            starts: Vec::new(),
             beginnings: vec![0; BEGINNINGS / 64],
             singles: [0; 4],
         };
+        let mut starts: Vec<(u32, u32)> = Vec::new();
         // The node of each beginning of the last word; the root is none.
         let mut path: Vec<u32> = Vec::new();
         let mut last: &[u8] = &[];
@@ -72,28 +73,30 @@ impl Trie {
                 path.truncate(depth);
                 path.push(node);
                 trie.nodes.push(TrieNode { sibling: NONE, before: trie.len, byte: *byte, has_child: false });
+                if let Some(start) = word.get(..=depth).and_then(start) {
+                    starts.push((start, node));
+                }
             }
-            trie.note(word, shared, &path);
+            trie.note(word, shared);
             trie.len = trie.len.checked_add(1)?;
             last = word;
+        }
+        trie.starts = vec![(NONE, NONE); starts.len().saturating_mul(2).next_power_of_two()];
+        for (start, node) in starts {
+            let slot = trie.slot(start);
+            *trie.starts.get_mut(slot)? = (start, node);
         }
         Some(trie)
     }
 
     /// Notes how a word begins whose first `shared` bytes were noted.
-    fn note(&mut self, word: &[u8], shared: usize, path: &[u32]) {
-        if let ([byte], 0) = (word, shared)
-            && let Some(bits) = self.singles.get_mut(usize::from(byte / 64))
-        {
-            *bits |= mask(usize::from(*byte));
-        }
-        if shared < 2
-            && let ([first, second, ..], Some(node)) = (word, path.get(1))
-            && let Some(pair) = self.pairs.get_mut(pair(*first, *second))
-        {
-            *pair = *node;
-        }
+    fn note(&mut self, word: &[u8], shared: usize) {
         match (word, shared) {
+            ([byte], 0) => {
+                if let Some(bits) = self.singles.get_mut(usize::from(byte / 64)) {
+                    *bits |= mask(usize::from(*byte));
+                }
+            }
             ([first, second], 0 | 1) => (0..=u8::MAX).for_each(|third| self.note_beginning([*first, *second, third])),
             ([first, second, third, ..], 0..=2) => self.note_beginning([*first, *second, *third]),
             _ => {}
@@ -111,26 +114,40 @@ impl Trie {
     /// equal ones the last first.
     #[inline]
     pub(super) fn prefixes(&self, bytes: &[u8], mut f: impl FnMut(u32, usize)) {
-        let [first, second, rest @ ..] = bytes else {
-            if let [first] = bytes {
-                self.walk(0, &[*first], 0, &mut f);
-            }
-            return;
-        };
-        if self.is_single(*first) {
-            self.walk(0, &[*first], 0, &mut f);
+        if bytes.first().is_some_and(|first| self.is_single(*first)) {
+            self.tell_start(bytes, 1, &mut f);
         }
-        if let Some(third) = rest.first()
-            && !self.may_begin([*first, *second, *third])
+        if let [first, second, third, ..] = *bytes
+            && !self.may_begin([first, second, third])
         {
             return;
         }
-        let node = self.pairs.get(pair(*first, *second)).copied().filter(|node| *node != 0);
-        let Some(node) = node else { return };
-        self.tell(node, 2, &mut f);
-        if self.node(node).is_some_and(|node| node.has_child) {
-            self.walk(node.saturating_add(1), rest, 2, &mut f);
+        self.tell_start(bytes, 2, &mut f);
+        if let Some(node) = self.tell_start(bytes, 3, &mut f)
+            && self.node(node).is_some_and(|node| node.has_child)
+        {
+            self.walk(node.saturating_add(1), bytes.get(3..).unwrap_or_default(), 3, &mut f);
         }
+    }
+
+    /// Calls `f` with the strings that are the first `length` bytes, 1 to 3; the node of those.
+    fn tell_start(&self, bytes: &[u8], length: usize, f: &mut impl FnMut(u32, usize)) -> Option<u32> {
+        let start = start(bytes.get(..length)?)?;
+        let (_, node) = self.starts.get(self.slot(start)).copied().filter(|(found, _)| *found == start)?;
+        self.tell(node, length, f);
+        Some(node)
+    }
+
+    /// The slot of a beginning, or the empty one where it would be: its product with a large odd number leads to it (Knuth,
+    /// TAOCP 3, section 6.4). Half of the slots are empty, so the search ends.
+    fn slot(&self, start: u32) -> usize {
+        let last = self.starts.len().saturating_sub(1);
+        let product = u64::from(start).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut slot = usize::try_from(product >> 32).unwrap_or_default() & last;
+        while self.starts.get(slot).is_some_and(|(taken, _)| *taken != start && *taken != NONE) {
+            slot = slot.saturating_add(1) & last;
+        }
+        slot
     }
 
     /// The same from one of the nodes behind the first `length` bytes, the one that lies before its siblings.
@@ -177,9 +194,14 @@ impl Trie {
     }
 }
 
-/// The place of two bytes.
-fn pair(first: u8, second: u8) -> usize {
-    usize::from(u16::from_be_bytes([first, second]))
+/// The number of one, two or three bytes.
+fn start(bytes: &[u8]) -> Option<u32> {
+    match *bytes {
+        [first] => Some(u32::from_be_bytes([1, 0, 0, first])),
+        [first, second] => Some(u32::from_be_bytes([2, 0, first, second])),
+        [first, second, third] => Some(u32::from_be_bytes([3, first, second, third])),
+        _ => None,
+    }
 }
 
 /// The bit of three bytes: the high half of their product with a large odd number (Knuth, TAOCP 3, section 6.4).
