@@ -88,7 +88,7 @@ pub struct FileRanking {
     /// Documentation and configuration.
     pub documents: Vec<RankedFile>,
     /// How likely the task is about the repository's code at all, 0 to 1; 1 where nothing says that it is not. Below
-    /// [`AbstentionWeights::least`] the lists are better not used.
+    /// [`AbstentionWeights::least`](super::AbstentionWeights::least) the lists are better not used.
     pub about_code: f32,
 }
 
