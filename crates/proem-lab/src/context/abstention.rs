@@ -144,6 +144,7 @@ pub(crate) fn run(args: &TrainAbstention) -> Result<String, String> {
         least: 0.0,
         software: software.weights.iter().map(|weight| rounded(*weight)).collect(),
         software_offset: rounded(software.bias),
+        ranking: shipped.ranking_id(),
     };
     let weights = ContextWeights { abstention, ..shipped };
     let examples = examples(args, &weights)?;

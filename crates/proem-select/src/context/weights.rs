@@ -3,6 +3,7 @@
 //! Made by `cargo lab train context` and, whether a task is about code at all, by `cargo lab train abstention`; the data card stands beside the scores under `evals/context`.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::abstain::{TASK_SIGNALS, TaskSignals};
 use super::definitions::DEFINITION_SIGNALS;
@@ -40,6 +41,8 @@ pub struct AbstentionWeights {
     pub software: Vec<f32>,
     /// Added to their sum.
     pub software_offset: f32,
+    /// Which ranking it was learned behind: its [`ContextWeights::ranking_id`]. Behind another one it tells less.
+    pub ranking: String,
 }
 
 /// The dimension of the model that ships.
@@ -93,6 +96,20 @@ impl ContextWeights {
         Ok(weights)
     }
 
+    /// Which ranking this is: the first 16 digits of the SHA-256 of its weights, abstention left out.
+    #[must_use]
+    pub fn ranking_id(&self) -> String {
+        let mut hash = Sha256::new();
+        for weights in [&self.first, &self.all, &self.definitions, &vec![self.slope, self.offset]] {
+            for weight in weights {
+                hash.update(weight.to_le_bytes());
+            }
+        }
+        let mut id = proem_text::hex::encode(hash.finalize());
+        id.truncate(16);
+        id
+    }
+
     pub(super) fn first_score(&self, signals: &FileSignals) -> f32 {
         sum(&self.first, signals, FIRST_LATE)
     }
@@ -117,4 +134,18 @@ impl ContextWeights {
 
 fn sum(weights: &[f32], signals: &FileSignals, count: usize) -> f32 {
     weights.iter().zip(signals).take(count).map(|(weight, signal)| weight * signal).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn abstention_was_learned_behind_the_ranking_that_ships() {
+        let shipped = ContextWeights::shipped().unwrap();
+        let id = shipped.ranking_id();
+        assert_eq!(shipped.abstention.ranking, id, "repeat `cargo lab train abstention` behind `train context`");
+        let other = ContextWeights { offset: shipped.offset + 0.1, ..shipped };
+        assert_ne!(other.ranking_id(), id);
+    }
 }
