@@ -1,7 +1,7 @@
 //! The prompt for a task: gathering what is known, preparing, assembling and recording.
 //!
 //! In this order: [`Chosen::new`], [`Start::gather`], [`Begun::new`], [`MadeAssembly::new`],
-//! [`MadeAssembly::record`]; [`Start::gather_beside`] does the second and third at once. What goes to standard output, and when, is the caller's matter.
+//! [`MadeAssembly::record`]. What goes to standard output, and when, is the caller's matter.
 
 pub mod agent;
 mod files;
@@ -162,14 +162,8 @@ impl Chosen {
 #[derive(Debug)]
 pub struct Start {
     prompt: Prompt,
-    role: String,
-    looked: LookedAt,
-}
-
-/// The folder as it was looked at for a model.
-#[derive(Debug)]
-struct LookedAt {
     model: Model,
+    role: String,
     gathered: PlaceFacts,
     finding: Option<TaskFinding>,
     depth: ContextDepth,
@@ -199,41 +193,7 @@ impl Start {
     ///
     /// If it can't be looked at.
     pub fn gather(options: &AssembleOptions, chosen: Chosen, project: &OpenProject) -> Result<Self, Error> {
-        let Chosen { prompt, model, role, .. } = chosen;
-        let looked = LookedAt::new(options, model, project)?;
-        Ok(Self { prompt, role, looked })
-    }
-
-    /// The same while `beside` runs on a thread of its own: opening the records waits for the disk, and reading the folder
-    /// for git.
-    ///
-    /// # Errors
-    ///
-    /// If the folder can't be looked at; what `beside` gave is there all the same.
-    pub fn gather_beside<B: Send>(
-        options: &AssembleOptions,
-        chosen: Chosen,
-        project: &OpenProject,
-        beside: impl FnOnce(&Prompt) -> B + Send,
-    ) -> (Result<Self, Error>, B) {
-        let Chosen { prompt, model, role, .. } = chosen;
-        let (looked, beside) = std::thread::scope(|scope| {
-            let beside = scope.spawn(|| beside(&prompt));
-            let looked = LookedAt::new(options, model, project);
-            (looked, beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        });
-        (looked.map(|looked| Self { prompt, role, looked }), beside)
-    }
-
-    /// The prompt.
-    #[must_use]
-    pub const fn prompt(&self) -> &Prompt {
-        &self.prompt
-    }
-}
-
-impl LookedAt {
-    fn new(options: &AssembleOptions, mut model: Model, project: &OpenProject) -> Result<Self, Error> {
+        let Chosen { prompt, mut model, role, .. } = chosen;
         Factors::load(&project.places)?.apply(&mut model);
         let mut gathering = GatherOptions::new(Environment::inherited());
         gathering.trusted = project.trusted_rules();
@@ -247,7 +207,7 @@ impl LookedAt {
             |gathered: &PlaceFacts| is_local.then(|| AssemblyTools::load(options, gathered, project)).transpose();
         let Gathering { gathered, finding, beside } =
             finding::gather_and_find(options, depth, &gathering, project, beside)?;
-        Ok(Self { model, gathered, finding, depth, tools: beside? })
+        Ok(Self { prompt, model, role, gathered, finding, depth, tools: beside? })
     }
 }
 
@@ -266,7 +226,7 @@ impl Begun {
     /// If the records are needed and can't be kept, or a wish is none.
     pub async fn new(
         options: &AssembleOptions,
-        prompt: &Prompt,
+        start: &Start,
         project: &OpenProject,
         notes: &mut Vec<Note>,
     ) -> Result<Self, Error> {
@@ -274,7 +234,7 @@ impl Begun {
         let asking = project.config.embedding.provider.is_some().then(CallTerms::free);
         let records = OpenRecords::begin(project, options.record, asking).await?.collect(notes);
         let history = OpenRecords::history(records.as_ref(), options.record, project);
-        let taught = taught(project, prompt, &options.adapting, history).await?.collect(notes);
+        let taught = taught(project, &start.prompt, &options.adapting, history).await?.collect(notes);
         notes.extend(taught.iter().filter_map(|taught| taught.said.clone()));
         Ok(Self { records, taught })
     }
@@ -316,7 +276,7 @@ impl MadeAssembly {
         begun: Begun,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
-        let Start { prompt, role, looked: LookedAt { model, gathered, finding, depth, tools } } = start;
+        let Start { prompt, model, role, gathered, finding, depth, tools } = start;
         project.config.assemble.context = depth;
         let Begun { records, taught } = begun;
         let task = &options.task;

@@ -59,14 +59,10 @@ fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandF
     let format = if args.json { PromptFormat::Json } else { args.format };
     let chosen = Chosen::new(&options, project)?;
     speaks(&chosen, format)?;
+    let start = gathered(&options, chosen, project)?;
     let runtime = records::runtime()?;
     let mut notes = Vec::new();
-    let (start, begun) = while_reading(|| {
-        Start::gather_beside(&options, chosen, project, |prompt| {
-            runtime.block_on(Begun::new(&options, prompt, project, &mut notes))
-        })
-    });
-    let start = start?;
+    let begun = runtime.block_on(Begun::new(&options, &start, project, &mut notes));
     ui::notes(&notes);
     let mut made = MadeAssembly::new(&options, start, begun?, project)?;
     let out = PromptOutput { format, copy: args.copy };
@@ -79,11 +75,11 @@ fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandF
 }
 
 /// Finds out what there is to know, and says on a terminal that it is being read.
-fn while_reading<T>(gather: impl FnOnce() -> T) -> T {
+fn gathered(options: &AssembleOptions, chosen: Chosen, project: &OpenProject) -> Result<Start, CommandFailure> {
     let bar = ui::working("reading the repository");
-    let gathered = gather();
+    let start = Start::gather(options, chosen, project);
     bar.finish_and_clear();
-    gathered
+    Ok(start?)
 }
 
 /// Where every token comes from.

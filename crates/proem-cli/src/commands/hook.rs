@@ -80,12 +80,11 @@ fn answered() -> Result<(), CommandFailure> {
     let mut project = OpenProject::open(&cwd, &crate::places()?, BookReading::Trusted)?;
     let chosen = Chosen::new(&options, &project)?;
     narrow(&mut project.config.assemble, chosen.model());
+    let start = Start::gather(&options, chosen, &project)?;
     let runtime = records::runtime()?;
     let mut notes = Vec::new();
-    let (start, begun) = Start::gather_beside(&options, chosen, &project, |prompt| {
-        runtime.block_on(Begun::new(&options, prompt, &project, &mut notes))
-    });
-    let mut made = MadeAssembly::new(&options, start?, begun?, &mut project)?;
+    let begun = runtime.block_on(Begun::new(&options, &start, &project, &mut notes))?;
+    let mut made = MadeAssembly::new(&options, start, begun, &mut project)?;
     ui::document(&json::compact(&answer(&made)))?;
     _ = runtime.block_on(made.record(&options, &project));
     Ok(())

@@ -37,7 +37,8 @@ fn the_index_of_the_lexicon_is_up_to_date() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/data/lexicon-index.txt");
     let written = TranslationLexicon::parse(include_str!("../../data/lexicon.tsv")).unwrap();
     if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
-        std::fs::write(file, written.index()).unwrap();
+        // What this test was built with is the file of before.
+        return std::fs::write(file, written.index()).unwrap();
     }
     assert!(std::fs::read_to_string(file).unwrap() == written.index(), "repeat with PROEM_UPDATE_REFERENCE=1");
     assert!(Selector::shipped().unwrap().lexicon() == &written, "what is read is what was written");

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use proem_app::ask::disclosure::{Telling, disclosure};
 use proem_app::assemble::send::{SendOptions, inputs, setting};
-use proem_app::assemble::{Begun, Chosen, MadeAssembly, Start};
+use proem_app::assemble::{Begun, Chosen, MadeAssembly};
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
 
 use super::args::Assemble;
-use super::{account, task, while_reading};
+use super::{account, gathered, task};
 use crate::commands::run::calling;
 use crate::commands::run::single::{self, Asked, RunVerbosity};
 use crate::failure::CommandFailure;
@@ -22,10 +22,10 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
     let chosen = Chosen::new(&options, project);
     ui::notes(&project.all_notes());
     let (mut setting, chosen) = (setting?, chosen?);
-    let start = while_reading(|| Start::gather(&options, chosen, project))?;
+    let start = gathered(&options, chosen, project)?;
     calling(async |stop| {
         let mut notes = Vec::new();
-        let begun = Begun::new(&options, start.prompt(), project, &mut notes).await;
+        let begun = Begun::new(&options, &start, project, &mut notes).await;
         ui::notes(&notes);
         let mut made = MadeAssembly::new(&options, start, begun?, project)?;
         ui::notes(&made.leave_unrecorded().await);
