@@ -408,6 +408,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_index_is_the_file_as_it_is_looked_up() {
+        let index = Lexicon::index(WORDS, "own").unwrap();
+        assert!(index.starts_with("all\nignore\nmark\nown\n\n@\t2\n"), "{index}");
+        assert!(index.contains("\nignor*\t1\n"), "{index}");
+        let index: &'static str = index.leak();
+        let read = Lexicon::of_index(index, "own", &["Send_Email"]).unwrap();
+        let parsed = Lexicon::parse(WORDS, "own", &["Send_Email"]).unwrap();
+        for text in ["ignorant, pay no heed to alle", "忽略 x@y n'oublie", "send email", "senders"] {
+            let text = folded(text).text;
+            assert_eq!(read.mentions(&text), parsed.mentions(&text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_index_is_said() {
+        for (index, expected) in [
+            ("own\n\nab", "concepts-index.txt:3: expected a word and a concept's number; write it anew"),
+            ("own\n\nab\tx\n", "concepts-index.txt:3: expected a word and a concept's number; write it anew"),
+            ("own\n\nb\t0\na\t0\n", "concepts-index.txt: its words are out of order or too many; write it anew"),
+            ("other\n\nb\t0\n", "concepts-index.txt: `own` is not among its concepts; write it anew"),
+        ] {
+            assert_eq!(Lexicon::of_index(index, "own", &[]).unwrap_err().to_string(), expected, "{index}");
+        }
+    }
+
     proptest! {
         #[test]
         fn mentions_are_words_of_the_text_in_order(text in "[a-zA-Z@ \n忽略é_-]{0,60}") {
