@@ -107,7 +107,8 @@ impl Lexicon {
         let concepts: Vec<&'static str> = concepts.lines().collect();
         let first = concepts.len().saturating_add(2);
         let listed = listed.lines().zip(first..).map(|(line, number)| {
-            LexiconWord::indexed(line).ok_or_else(|| {
+            let word = LexiconWord::indexed(line).filter(|word| usize::from(word.term.concept) < concepts.len());
+            word.ok_or_else(|| {
                 RuleError::new(INDEX, number, "expected a word and a concept's number; write it anew".to_string())
             })
         });
@@ -426,6 +427,7 @@ mod tests {
     fn a_damaged_index_is_said() {
         for (index, expected) in [
             ("own\n\nab", "concepts-index.txt:3: expected a word and a concept's number; write it anew"),
+            ("own\n\nab\t1\n", "concepts-index.txt:3: expected a word and a concept's number; write it anew"),
             ("own\n\nab\tx\n", "concepts-index.txt:3: expected a word and a concept's number; write it anew"),
             ("own\n\nb\t0\na\t0\n", "concepts-index.txt: its words are out of order or too many; write it anew"),
             ("other\n\nb\t0\n", "concepts-index.txt: `own` is not among its concepts; write it anew"),

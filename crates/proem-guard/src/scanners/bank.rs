@@ -146,7 +146,11 @@ impl Bank {
             patterns.push('\n');
         }
         // All at once, so that a letter that many of them have is looked up once.
-        Ok(Self::index(labels, &folded(&patterns).text))
+        let patterns = folded(&patterns).text;
+        if patterns.lines().count() != labels.len() {
+            return Err(RuleError::new(FILE, 0, "a pattern has nothing that stays when it is folded".to_owned()));
+        }
+        Ok(Self::index(labels, &patterns))
     }
 
     /// The index of folded patterns, each on a line of its own.
@@ -425,6 +429,10 @@ mod tests {
         for (text, expected) in [
             ("attack\ten", "bank.tsv:1: expected label, language and pattern, separated by tabs"),
             ("# x\n\nodd\ten\ttext", "bank.tsv:3: the label must be `attack` or `benign`"),
+            (
+                "attack\ten\t\u{301}\nattack\ten\t\u{301}\nattack\ten\t\u{301}",
+                "bank.tsv: a pattern has nothing that stays when it is folded",
+            ),
             ("attack\ten\t ", "bank.tsv:1: the pattern must be one line of words"),
             ("attack\ten\ta\u{2028}b", "bank.tsv:1: the pattern must be one line of words"),
         ] {

@@ -100,10 +100,9 @@ impl ContextWeights {
     #[must_use]
     pub fn ranking_id(&self) -> String {
         let mut hash = Sha256::new();
-        for weights in [&self.first, &self.all, &self.definitions, &vec![self.slope, self.offset]] {
-            for weight in weights {
-                hash.update(weight.to_le_bytes());
-            }
+        let calibration = [self.slope, self.offset];
+        for weight in [&self.first, &self.all, &self.definitions].into_iter().flatten().chain(&calibration) {
+            hash.update(weight.to_le_bytes());
         }
         let mut id = proem_text::hex::encode(hash.finalize());
         id.truncate(16);

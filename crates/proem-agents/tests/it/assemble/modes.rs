@@ -9,41 +9,39 @@ fn told(task: &str, phrases: &Phrases, keywords: &Keywords) -> ModeInference {
     infer(Some(task), &Hints::default(), &Wording { phrases, keywords }, None)
 }
 
-/// What is shipped is what the files beside it say.
-#[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it reads the files that it compares, and writes one where it is asked to"
-)]
-fn the_index_of_phrases_is_up_to_date() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/speech");
-    let names = ["en", "de", "fr", "es", "pt", "it"];
-    let texts = names.map(|name| std::fs::read_to_string(format!("{folder}/{name}.toml")).unwrap());
-    let files: Vec<(&str, &str)> = names.into_iter().zip(texts.iter().map(String::as_str)).collect();
-    let written = Phrases::parse(&files).unwrap();
+/// Where data lie.
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+
+#[expect(clippy::disallowed_methods, reason = "it reads the files that indexes are made of")]
+fn read(name: &str) -> String {
+    std::fs::read_to_string(format!("{DATA}/{name}")).unwrap()
+}
+
+/// Whether an index is what was read of the files beside it, and of that what ships; writes it where it is asked to.
+#[track_caller]
+#[expect(clippy::disallowed_methods, reason = "it writes one file where it is asked to")]
+fn up_to_date(name: &str, index: &str, is_shipped: bool) {
     if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
         // What this test was built with is the file of before.
-        return std::fs::write(format!("{folder}/index.txt"), written.index()).unwrap();
+        return std::fs::write(format!("{DATA}/{name}"), index).unwrap();
     }
-    let committed = std::fs::read_to_string(format!("{folder}/index.txt")).unwrap();
-    assert!(committed == written.index(), "repeat with PROEM_UPDATE_REFERENCE=1");
-    assert_eq!(phrases().unwrap(), &written);
+    assert!(read(name) == index, "repeat with PROEM_UPDATE_REFERENCE=1");
+    assert!(is_shipped, "what is read is what was written");
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it reads the files that it compares, and writes one where it is asked to"
-)]
+fn the_index_of_phrases_is_up_to_date() {
+    let names = ["en", "de", "fr", "es", "pt", "it"];
+    let texts = names.map(|name| read(&format!("speech/{name}.toml")));
+    let files: Vec<(&str, &str)> = names.into_iter().zip(texts.iter().map(String::as_str)).collect();
+    let written = Phrases::parse(&files).unwrap();
+    up_to_date("speech/index.txt", &written.index(), phrases().unwrap() == &written);
+}
+
+#[test]
 fn the_index_of_keywords_is_up_to_date() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
-    let written = Keywords::parse(&std::fs::read_to_string(format!("{folder}/modes.toml")).unwrap()).unwrap();
-    if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
-        return std::fs::write(format!("{folder}/modes-index.txt"), written.index()).unwrap();
-    }
-    let committed = std::fs::read_to_string(format!("{folder}/modes-index.txt")).unwrap();
-    assert!(committed == written.index(), "repeat with PROEM_UPDATE_REFERENCE=1");
-    assert!(keywords() == written, "what is read is what was written");
+    let written = Keywords::parse(&read("modes.toml")).unwrap();
+    up_to_date("modes-index.txt", written.index(), keywords() == written);
 }
 
 #[test]
