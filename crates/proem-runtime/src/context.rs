@@ -30,7 +30,7 @@ use crate::Error;
 use crate::change::user;
 use crate::files::{self, FileContent, read_beneath};
 use crate::folder::{self, EntryKind};
-use crate::git::{GitProgram, Repository, Session};
+use crate::git::{GitProgram, HEAD_COMMIT, Repository, Session};
 use crate::history::{HistoryWanted, history};
 use crate::parallel::{joined, map_on_all};
 use crate::process::Deadline;
@@ -558,7 +558,7 @@ pub fn context_history(
     notes: &mut Vec<String>,
 ) -> Result<Option<ContextPast>, Error> {
     let session = Session::new(git, repository.folder(), Deadline::after(git.limits().question), 4096);
-    let head = match session.ask(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], &[0, 1, 128]) {
+    let head = match session.ask(&HEAD_COMMIT, &[0, 1, 128]) {
         Ok(answer) => ObjectId::parse(answer.stdout.trim_ascii()),
         Err(Error::GitFailed { .. }) => None,
         Err(error) => return Err(error),

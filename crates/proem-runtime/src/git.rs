@@ -49,7 +49,7 @@ pub(crate) use listed::{INDEX_ENTRIES, UNTRACKED_PATHS};
 pub use listed::{TrackedKind, listed, untracked};
 pub use numstat::{NumstatEntry, NumstatListing, parse_numstat};
 pub(crate) use set_up::SetUp;
-pub(crate) use state::STATUS;
+pub(crate) use state::{HEAD_COMMIT, STATUS};
 pub use state::{RepositoryState, StateLimits, state};
 pub use status::{StatusEntry, StatusKind, StatusListing, Upstream, parse_status};
 pub use tracked::tracked;

@@ -22,7 +22,7 @@ use proem_risk::path::PathRules;
 use crate::{
     Error,
     files::{FileContent, read_regular},
-    git::{GitProgram, Repository, Session},
+    git::{GitProgram, Repository, Session, filters},
     process::Deadline,
 };
 
@@ -99,7 +99,9 @@ pub fn history(
     let cache = cache.filter(|_| !wanted.first_parent).map(|folder| HistoryCache::new(folder, &key));
     let kept = cache.as_ref().and_then(|cache| cache.read(&mut notes));
     // What was rewritten since and swept by git is not there any more, and git refuses to leave out what it doesn't know.
-    let kept = kept.filter(|kept| kept.tips.iter().all(|tip| is_commit(&session, tip)));
+    // The wanted tips are commits, or git refuses the whole.
+    let is_there = |tip: &ObjectId| wanted.tips.contains(tip) || is_commit(&session, tip);
+    let kept = kept.filter(|kept| kept.tips.iter().all(is_there));
     let before = kept.as_ref().map_or(0, |kept| count(&kept.history));
     // A history that was cut stays cut: what was beyond its end is not read later either.
     surroundings.missing.capped = kept.as_ref().is_some_and(|kept| kept.history.missing().capped);
@@ -157,7 +159,8 @@ fn surroundings(
     let [mailmap, ignored] = [".mailmap", ".git-blame-ignore-revs"]
         .map(|name| base.map_or(Ok(Vec::new()), |base| file_at(session, base, name, notes)));
     let shallow = shallow(repository)?;
-    let missing = HistoryGaps { shallow: !shallow.is_empty(), partial: is_partial(session)?, ..HistoryGaps::default() };
+    let missing =
+        HistoryGaps { shallow: !shallow.is_empty(), partial: filters::is_partial(session)?, ..HistoryGaps::default() };
     Ok(RepositoryFacts { mailmap: mailmap?, ignored: listed(&ignored?), shallow, missing })
 }
 
@@ -200,15 +203,6 @@ pub(crate) fn file_at(
 pub(crate) fn listed(text: &[u8]) -> Vec<ObjectId> {
     let lines = text.split(|&byte| byte == b'\n').filter_map(|line| line.split(|&byte| byte == b'#').next());
     lines.filter_map(|line| ObjectId::parse(line.trim_ascii())).collect()
-}
-
-/// Whether some objects were left at a remote when this repository was cloned.
-pub(crate) fn is_partial(session: &Session<'_>) -> Result<bool, Error> {
-    // Older versions of git write one of these keys, newer ones the others.
-    let keys = r"^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$";
-    let answer = session.ask_about(&["config", "-z", "--get-regexp"], &[keys], &[0, 1])?;
-    let entries = answer.stdout.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
-    Ok(entries.into_iter().any(|entry| !entry.ends_with(b"\nfalse")))
 }
 
 /// Whether there is a commit with this id.

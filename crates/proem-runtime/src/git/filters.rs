@@ -28,21 +28,48 @@ const PROBE: &str = "proem.probe";
 /// [`Error::GitTooOld`] if git doesn't take configuration from the environment; what
 /// [`Session::ask`] reports. Without an answer nothing that may run a filter can be run.
 pub(crate) fn overrides(session: &mut Session<'_>) -> Result<(), Error> {
-    session.overrides = vec![(OsString::from(PROBE), OsString::from("1"))];
-    // 129 is git's word for an option that it doesn't know: one too old for `--show-scope`.
-    let listing = session.ask_whole(&["config", "--list", "-z", "--show-scope", "--includes"], &[0, 129])?;
-    if listing.code != 0 {
-        return Err(Error::GitTooOld);
-    }
-    let entries = parse_config(&listing.stdout).ok_or(Error::GitAnswer { command: "config" })?;
+    let listing = configuration(session)?;
+    let entries = parse_config(&listing).ok_or(Error::GitAnswer { command: "config" })?;
     // An old git ignores what it doesn't know in the environment and says nothing; then the overrides would be
     // ignored too, and filters run.
     if !entries.iter().any(|entry| entry.scope == b"command" && entry.key == PROBE.as_bytes()) {
         return Err(Error::GitTooOld);
     }
+    session.overrides = probe();
     session.overrides.extend(neutralise(&entries));
     let named = entries.iter().filter(|entry| special::names_a_file(entry.key)).filter_map(|entry| entry.value);
     special::refuse_values(session, named)
+}
+
+/// Whether some objects were left at a remote when this repository was cloned.
+///
+/// # Errors
+///
+/// As [`overrides`] does, whose question this is too.
+pub(crate) fn is_partial(session: &Session<'_>) -> Result<bool, Error> {
+    let listing = configuration(session)?;
+    let entries = parse_config(&listing).ok_or(Error::GitAnswer { command: "config" })?;
+    // Older versions of git write one of these keys, newer ones the others. Only the middle of a key has capitals.
+    let says_so = |key: &[u8]| {
+        let of_remote = key.strip_prefix(b"remote.");
+        key == b"extensions.partialclone"
+            || of_remote.is_some_and(|key| key.ends_with(b".promisor") || key.ends_with(b".partialclonefilter"))
+    };
+    Ok(entries.iter().any(|entry| says_so(entry.key) && entry.value != Some(b"false")))
+}
+
+/// What makes git say that it takes configuration from the environment.
+fn probe() -> Vec<(OsString, OsString)> {
+    vec![(OsString::from(PROBE), OsString::from("1"))]
+}
+
+/// The whole configuration, as [`parse_config`] reads it. It is asked for in the same words by all, so that git is asked once.
+fn configuration(session: &Session<'_>) -> Result<Vec<u8>, Error> {
+    let mut probing = session.without_overrides();
+    probing.overrides = probe();
+    // 129 is git's word for an option that it doesn't know: one too old for `--show-scope`.
+    let listing = probing.ask_whole(&["config", "--list", "-z", "--show-scope", "--includes"], &[0, 129])?;
+    if listing.code == 0 { Ok(listing.stdout) } else { Err(Error::GitTooOld) }
 }
 
 /// One line of a configuration.

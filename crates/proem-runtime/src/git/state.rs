@@ -73,10 +73,17 @@ pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) ->
     Ok(RepositoryState { git: git_state, gaps })
 }
 
+/// Which commit is checked out. It is asked for in the same words by all, so that git is asked once.
+pub(crate) const HEAD_COMMIT: [&str; 4] = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+
 fn head(session: &Session<'_>) -> Result<(GitHead, Option<String>), Error> {
     let unreadable = || Error::GitAnswer { command: "rev-parse" };
     let reference = session.ask_whole(&["symbolic-ref", "-q", "HEAD"], &[0, 1])?;
-    let commit = session.ask_whole(&["rev-parse", "-q", "--verify", "HEAD"], &[0, 1])?;
+    let mut commit = session.ask_whole(&HEAD_COMMIT, &[0, 1, 128])?;
+    if commit.code != 0 {
+        // No commit yet, or one that is missing, whose id is known all the same.
+        commit = session.ask_whole(&["rev-parse", "-q", "--verify", "HEAD"], &[0, 1])?;
+    }
     let commit = (commit.code == 0).then(|| object_id(&commit.stdout).ok_or_else(unreadable)).transpose()?;
     if reference.code == 1 {
         return commit.map(|commit| (GitHead::Detached, Some(commit))).ok_or_else(unreadable);
