@@ -19,7 +19,7 @@ pub struct PathRules {
     /// By the whole name.
     names: BTreeMap<Vec<u8>, Vec<usize>>,
     /// By the whole name of a folder above.
-    folders: BTreeMap<Vec<u8>, Vec<usize>>,
+    folders: NameTable<usize>,
     /// By a word of the path.
     words: BTreeMap<String, Vec<usize>>,
     /// The same words by their first byte, to pass over paths that have none of them quickly.
@@ -50,11 +50,46 @@ enum PathClaim {
     Framework(String),
 }
 
+/// Values by a whole name. Most parts of a path are called otherwise, which length and first byte show without a comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct NameTable<V> {
+    by_name: BTreeMap<Vec<u8>, Vec<V>>,
+    /// By the first byte of names, how long those are that begin with it: a bit for each length, the last for all above.
+    lengths: [u64; 256],
+}
+
+impl<V> Default for NameTable<V> {
+    fn default() -> Self {
+        Self { by_name: BTreeMap::new(), lengths: [0; 256] }
+    }
+}
+
+impl<V> NameTable<V> {
+    fn add(&mut self, name: &[u8], value: V) {
+        if let Some(lengths) = name.first().and_then(|first| self.lengths.get_mut(usize::from(*first))) {
+            *lengths |= length_bit(name);
+        }
+        self.by_name.entry(name.to_vec()).or_default().push(value);
+    }
+
+    fn of(&self, name: &[u8]) -> &[V] {
+        let lengths = name.first().and_then(|first| self.lengths.get(usize::from(*first)));
+        if lengths.is_none_or(|lengths| lengths & length_bit(name) == 0) {
+            return &[];
+        }
+        self.by_name.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+const fn length_bit(name: &[u8]) -> u64 {
+    1 << if name.len() < 63 { name.len() } else { 63 }
+}
+
 /// Patterns, by what a path has to have so that they can match it: a part that they spell out, else the extension that
 /// they end with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Globs {
-    by_part: BTreeMap<Vec<u8>, Vec<(Glob, usize)>>,
+    by_part: NameTable<(Glob, usize)>,
     by_extension: BTreeMap<Vec<u8>, Vec<(Glob, usize)>>,
     others: Vec<(Glob, usize)>,
 }
@@ -74,7 +109,7 @@ impl PathRules {
             rules: vec![],
             extensions: BTreeMap::new(),
             names: BTreeMap::new(),
-            folders: BTreeMap::new(),
+            folders: NameTable::default(),
             words: BTreeMap::new(),
             beginnings: BTreeMap::new(),
             globs: Globs::default(),
@@ -121,7 +156,7 @@ impl PathRules {
         let is_literal = !bytes.is_empty() && !bytes.iter().any(|byte| b"*?[\\/".contains(byte));
         match how {
             "ext" if is_literal => self.extensions.entry(bytes.to_ascii_lowercase()).or_default().push(rule),
-            "folder" if is_literal => self.folders.entry(bytes.to_vec()).or_default().push(rule),
+            "folder" if is_literal => self.folders.add(bytes, rule),
             "word" if is_literal => {
                 self.words.entry(pattern.into()).or_default().push(rule);
                 self.beginnings.entry(*bytes.first()?).or_default().push(bytes.to_vec());
@@ -157,7 +192,7 @@ impl PathRules {
         found.extend(self.extensions.get(&lower).into_iter().flatten());
         found.extend(self.names.get(name).into_iter().flatten());
         for folder in path.folder().split(|&byte| byte == b'/') {
-            found.extend(self.folders.get(folder).into_iter().flatten());
+            found.extend(self.folders.of(folder));
         }
         self.globs.find(path.as_bytes(), extension, &mut found);
         found.retain(|&rule| self.rules.get(rule).is_some_and(|rule| rule.is_for(&lower)));
@@ -215,7 +250,7 @@ fn extension(name: &[u8]) -> Option<&[u8]> {
 impl Globs {
     fn add(&mut self, glob: Glob, rule: usize) {
         match (glob.spelled_part(), extension(glob.tail())) {
-            (Some(part), _) => self.by_part.entry(part).or_default().push((glob, rule)),
+            (Some(part), _) => self.by_part.add(&part, (glob, rule)),
             (None, Some(extension)) => self.by_extension.entry(extension.to_vec()).or_default().push((glob, rule)),
             (None, None) => self.others.push((glob, rule)),
         }
@@ -224,7 +259,7 @@ impl Globs {
     fn find(&self, path: &[u8], extension: &[u8], found: &mut Vec<usize>) {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         // A part that a path has twice finds its patterns twice, which says no more than once.
-        let by_part = path.split(|&byte| byte == b'/').filter_map(|part| self.by_part.get(part)).flatten();
+        let by_part = path.split(|&byte| byte == b'/').flat_map(|part| self.by_part.of(part));
         let globs = self.by_extension.get(extension).into_iter().flatten().chain(&self.others);
         let globs = by_part.chain(globs.filter(|(glob, _)| glob.may_match(name)));
         found.extend(globs.filter(|(glob, _)| glob.matches(path)).map(|(_, rule)| *rule));
@@ -298,6 +333,20 @@ mod tests {
     use proptest::sample::select;
 
     proptest! {
+        /// What is looked at before the names changes nothing.
+        #[test]
+        fn a_table_has_what_was_added_and_nothing_else(
+            names in prop::collection::vec("[ab]{1,3}|a{60,70}|é", 0..12),
+            asked in "[ab]{0,3}|a{60,70}|é",
+        ) {
+            let mut table = NameTable::default();
+            for (value, name) in names.iter().enumerate() {
+                table.add(name.as_bytes(), value);
+            }
+            let expected: Vec<usize> = (0..names.len()).filter(|at| names.get(*at) == Some(&asked)).collect();
+            prop_assert_eq!(table.of(asked.as_bytes()), expected.as_slice());
+        }
+
         #[test]
         fn a_path_finds_all_patterns_that_match_it(
             parts in prop::collection::vec(
@@ -315,7 +364,7 @@ mod tests {
             let name = parts.last().unwrap().as_bytes();
             rules.globs.find(path.as_bytes(), extension(name).unwrap_or_default(), &mut found);
             let Globs { by_part, by_extension, others } = &rules.globs;
-            let all = by_part.values().chain(by_extension.values()).flatten().chain(others);
+            let all = by_part.by_name.values().chain(by_extension.values()).flatten().chain(others);
             let matching = all.filter(|(glob, _)| glob.matches(path.as_bytes())).map(|(_, rule)| *rule);
             prop_assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), matching.collect::<BTreeSet<_>>(), "{}", path);
         }

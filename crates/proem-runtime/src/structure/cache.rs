@@ -1,7 +1,8 @@
 //! What was read of sources, kept from one run to the next.
 //!
 //! One file: a mark with the version, a count, entries of key and value with their lengths, and the
-//! SHA-256 of all that. It is replaced as a whole, so a reader sees all of an old one or all of a new
+//! CRC-32 of all that, which shows damage: it lies in a folder of the user's own, and every start that
+//! needs it looks. It is replaced as a whole, so a reader sees all of an old one or all of a new
 //! one; of two processes that save at the same time the later one's entries stay.
 
 use std::{
@@ -20,8 +21,10 @@ use crate::{
 };
 
 /// The file's name; another form gets another one.
-const NAME: &str = "structure-1.bin";
-const MARK: &[u8; 8] = b"proemst1";
+const NAME: &str = "structure-2.bin";
+/// What an earlier version kept, in another form.
+const OLDER: &str = "structure-1.bin";
+const MARK: &[u8; 8] = b"proemst2";
 /// The largest file that is read, in bytes: facts take about 500 for each source.
 const MAX_BYTES: usize = 512 << 20;
 /// How many entries stay that this run had no use for, beside as many as it had use for: other branches have theirs.
@@ -126,6 +129,8 @@ impl StructureCache {
         let folder = self.folder.clone().filter(|_| self.changed)?;
         self.changed = false;
         let spare = self.used.len().saturating_add(SPARE);
+        // Whether there was one doesn't matter.
+        drop(std::fs::remove_file(folder.join(OLDER)));
         let saved = keep(&folder, NAME, &mut self.entries, spare, |key| self.used.contains_key(key));
         saved.err().map(|error| format!("the imports could not be stored: {error}"))
     }
@@ -167,8 +172,8 @@ pub(crate) fn written<K: AsRef<[u8]>, V: AsRef<[u8]>>(entries: &BTreeMap<K, V>) 
             bytes.extend_from_slice(piece);
         }
     }
-    let hash = Sha256::digest(&bytes);
-    bytes.extend_from_slice(&hash);
+    let sum = crc32fast::hash(&bytes).to_le_bytes();
+    bytes.extend_from_slice(&sum);
     bytes
 }
 
@@ -187,8 +192,8 @@ pub(crate) struct EntryPlace {
 
 /// Where the entries of such a file lie, by their keys; `None` for any other bytes.
 pub(crate) fn places(bytes: &[u8]) -> Option<Vec<EntryPlace>> {
-    let (body, hash) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
-    if Sha256::digest(body).as_slice() != hash {
+    let (body, sum) = bytes.split_last_chunk()?;
+    if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
         return None;
     }
     let mut rest = body.strip_prefix(MARK)?;

@@ -39,7 +39,7 @@ fn content_that_moves_to_another_language_is_read_anew() {
 fn a_damaged_cache_is_made_anew_and_said_to_be() {
     let fixture = Fixture::of_files(&FILES);
     let first = fixture.read_cached();
-    let file = fixture.cache().join("structure-1.bin");
+    let file = fixture.cache().join("structure-2.bin");
     let good = fs::read(&file).unwrap();
     let mut flipped = good.clone();
     flipped[20] ^= 1;

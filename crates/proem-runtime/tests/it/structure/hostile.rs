@@ -37,7 +37,7 @@ fn nothing_of_the_repository_runs() {
 
 #[test]
 fn hooks_and_committed_caches_are_nothing_special() {
-    let fixture = Fixture::of_files(&[("a.py", "import b\n"), ("b.py", ""), ("structure-1.bin", "proemst1")]);
+    let fixture = Fixture::of_files(&[("a.py", "import b\n"), ("b.py", ""), ("structure-2.bin", "proemst2")]);
     let canary = fixture.canary("canary");
     for hook in ["post-index-change", "pre-auto-gc", "reference-transaction", "post-checkout"] {
         canary.copy_to(&fixture.repo.join(".git/hooks").join(hook));
