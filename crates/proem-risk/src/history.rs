@@ -17,6 +17,7 @@ pub use self::builder::HistoryBuilder;
 pub use self::past::{Past, UncountedCommits};
 pub use crate::id::ObjectId;
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -336,6 +337,25 @@ impl History {
     #[must_use]
     pub const fn nothing(&self) -> Past<'_> {
         Past::first(self, 0)
+    }
+
+    /// Whether putting it together anew from the same tips would change nothing but its gaps: all its dates can be true,
+    /// before and at `now`, and `ignored` names what is ignored already.
+    #[must_use]
+    pub fn holds_at(&self, now: i64, ignored: &[ObjectId]) -> bool {
+        let HistoryGaps { since, misdated, .. } = self.kept.missing;
+        let ignored: BTreeSet<&ObjectId> = ignored.iter().collect();
+        since.is_none()
+            && misdated == 0
+            && self.kept.dates.iter().all(|date| order::can_be(*date, now))
+            && self.kept.commits.iter().all(|commit| commit.is_ignored == ignored.contains(&commit.id))
+    }
+
+    /// It with what the caller knows to be missing.
+    #[must_use]
+    pub const fn with_gaps(mut self, missing: HistoryGaps) -> Self {
+        self.kept.missing = missing;
+        self
     }
 
     /// It as bytes, for a cache.

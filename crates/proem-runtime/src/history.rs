@@ -109,17 +109,29 @@ pub fn history(
     let is_kept = wanted.tips.is_empty()
         || kept.as_ref().is_some_and(|kept| wanted.tips.iter().all(|tip| kept.history.find(tip).is_some()));
     let (kept_tips, kept) = kept.map_or((Vec::new(), None), |kept| (kept.tips, Some(kept.history)));
-    let mut builder = HistoryBuilder::new(kept).tips(wanted.tips.clone()).most(wanted.most_commits);
+    let is_same = |kept: &History| {
+        is_kept
+            && kept_tips == wanted.tips
+            && count(kept) <= wanted.most_commits
+            && kept.holds_at(wanted.now, &surroundings.ignored)
+    };
     let mut new = 0;
-    if !is_kept {
-        let rules = PathRules::shipped().map_err(Error::Assessment)?;
-        let mut log = Log::new(builder, Mailmap::read(&surroundings.mailmap), rules, progress);
-        log.without_parents(listed(&surroundings.shallow));
-        read_log(&session, wanted, &kept_tips, &mut log)?;
-        (builder, new) = log.end()?;
-    }
-    let RepositoryFacts { ignored, missing, .. } = surroundings;
-    let mut history = builder.finish(wanted.now, &ignored, missing).map_err(Error::History)?;
+    let mut history = match kept {
+        // Nothing would come of putting it together again.
+        Some(kept) if is_same(&kept) => kept.with_gaps(surroundings.missing),
+        kept => {
+            let mut builder = HistoryBuilder::new(kept).tips(wanted.tips.clone()).most(wanted.most_commits);
+            if !is_kept {
+                let rules = PathRules::shipped().map_err(Error::Assessment)?;
+                let mut log = Log::new(builder, Mailmap::read(&surroundings.mailmap), rules, progress);
+                log.without_parents(listed(&surroundings.shallow));
+                read_log(&session, wanted, &kept_tips, &mut log)?;
+                (builder, new) = log.end()?;
+            }
+            builder.finish(wanted.now, &surroundings.ignored, surroundings.missing).map_err(Error::History)?
+        }
+    };
+    let RepositoryFacts { ignored, .. } = surroundings;
     if let Some(cache) = cache.filter(|_| !is_kept)
         && let Err(error) = cache.write(&wanted.tips, &history)
     {

@@ -234,7 +234,37 @@ fn built(kept: Option<History>, commits: impl Iterator<Item = ListedCommit>) -> 
     builder.finish(NOW, &[id(3)], HistoryGaps::default()).unwrap()
 }
 
+#[test]
+fn a_history_holds_where_nothing_that_is_known_of_it_changed() {
+    let history = row(&["A:a", "M:a", "D:a"]);
+    assert!(history.holds_at(NOW, &[]) && history.holds_at(START + 2 * DAY, &[id(7)]));
+    assert!(!history.holds_at(START, &[]), "its last commit would be of the future");
+    assert!(!history.holds_at(NOW, &[id(1)]), "a commit would be ignored");
+    let early = History::of(vec![commit(0, &[], 2000, "ann", "A:a")], NOW);
+    assert!(!early.holds_at(NOW + 5000 * DAY, &[]), "its date was no date, and is one now");
+}
+
 proptest! {
+    #[test]
+    fn what_holds_is_what_would_be_put_together(
+        commits in histories(),
+        tip in any::<prop::sample::Index>(),
+        day in prop_oneof![0_i64..120, Just(1000), Just(70_000)],
+        ignored in prop::collection::vec(0_u32..9, 0..2),
+    ) {
+        let tips = vec![tip.get(&commits).id];
+        let ignored: Vec<ObjectId> = ignored.into_iter().map(id).collect();
+        let mut builder = HistoryBuilder::new(None).tips(tips.clone());
+        commits.into_iter().for_each(|commit| builder.add(commit));
+        let kept = builder.finish(NOW, &[id(3)], HistoryGaps::default()).unwrap();
+        let (now, gaps) = (START + day * DAY, HistoryGaps { shallow: true, ..HistoryGaps::default() });
+        if kept.holds_at(now, &ignored) {
+            let anew = HistoryBuilder::new(Some(kept.clone())).tips(tips).most(100).finish(now, &ignored, gaps).unwrap();
+            prop_assert_eq!(files(&kept), files(&anew));
+            prop_assert_eq!(kept.with_gaps(gaps), anew);
+        }
+    }
+
     #[test]
     fn the_order_of_reading_does_not_matter(commits in histories(), cut in any::<prop::sample::Index>()) {
         let whole = built(None, commits.iter().cloned());
