@@ -207,6 +207,8 @@ impl Start {
             |gathered: &PlaceFacts| is_local.then(|| AssemblyTools::load(options, gathered, project)).transpose();
         let Gathering { gathered, finding, beside } =
             finding::gather_and_find(options, depth, &gathering, project, beside)?;
+        let is_by_path_alone = finding.as_ref().is_some_and(|finding| finding.is_by_path_alone);
+        let depth = if is_by_path_alone { ContextDepth::Paths } else { depth };
         Ok(Self { prompt, model, role, gathered, finding, depth, tools: beside? })
     }
 }
@@ -329,8 +331,13 @@ impl MadeAssembly {
         let mode = &assembled.mode;
         let open = (mode.basis == ModeBasis::Default)
             .then(|| Note::hinting(format!("mode {}: {}", mode.mode.as_str(), mode.reason), Hint::ChooseMode));
-        let others = unknown.chain(guarded).chain(cut).chain(assembled.left_out.iter().cloned());
-        open.into_iter().chain(others.map(Note::from)).collect()
+        let short = self.finding.as_ref().filter(|finding| finding.is_by_path_alone).map(|_| {
+            let words = "files for the task: because of that doubt only their paths are given";
+            Note::hinting(words, Hint::ChooseDepth)
+        });
+        let others = unknown.map(Note::from).chain(short);
+        let others = others.chain(guarded.chain(cut).chain(assembled.left_out.iter().cloned()).map(Note::from));
+        open.into_iter().chain(others).collect()
     }
 
     /// What the output says beside the assembly; its notes are the caller's to word.

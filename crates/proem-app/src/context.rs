@@ -104,6 +104,8 @@ pub struct TaskCandidates {
     pub documents: Vec<ContextFile>,
     /// Commits about the same, of the best files first.
     pub commits: Vec<ContextCommit>,
+    /// Whether it is doubtful that the task is about code at all: then paths alone are worth their room in a prompt.
+    pub is_doubtful: bool,
     /// What is missing, in our words.
     pub gaps: Vec<String>,
     /// How many files there are.

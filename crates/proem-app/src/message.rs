@@ -8,6 +8,8 @@ use std::fmt;
 pub enum Hint {
     /// Say what mode the task is to be done in.
     ChooseMode,
+    /// Say how much of the files that were found is to be shown.
+    ChooseDepth,
     /// Name the folder that the task is about.
     NameFolder,
     /// Choose another folder, whose project is meant.

@@ -24,6 +24,7 @@ pub(crate) fn of_note(note: &Note) -> String {
 pub(crate) fn tail(hint: &Hint) -> String {
     match hint {
         Hint::ChooseMode => format!("; {OTHERWISE}"),
+        Hint::ChooseDepth => "; `--context parts` shows their code all the same".to_owned(),
         Hint::NameFolder => "; --root takes the folder that the task is about".to_owned(),
         Hint::SetUpTriage => "; `proem triage init` writes it".to_owned(),
         Hint::ReviewTrust => "; review with `proem trust`".to_owned(),
@@ -123,6 +124,7 @@ mod tests {
         let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let rows = [
             (Hint::ChooseMode, "x; choose another mode with --mode act or --mode review"),
+            (Hint::ChooseDepth, "x; `--context parts` shows their code all the same"),
             (Hint::NameFolder, "x; --root takes the folder that the task is about"),
             (
                 Hint::NameModel { or_set: "`small`".to_owned() },

@@ -40,7 +40,8 @@ const SHOWN_DIGITS: usize = 8;
 /// The most of the evidence that is kept beside a path, for people; the prompt says the strongest.
 const REASONS: usize = 2;
 
-/// Finds what the task is about, and adds it to `found`. What could not be found out is a gap.
+/// Finds what the task is about, and adds it to `found`. What could not be found out is a gap. Says whether it is doubtful
+/// that the task is about code at all.
 ///
 /// # Errors
 ///
@@ -50,7 +51,7 @@ pub(super) fn add_files(
     project: &OpenProject,
     gathering: &GatherOptions,
     found: &mut TaskContext,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let task = match &options.task {
         Task::Caller(text) => text.clone(),
         Task::Outside(text) => exact(text),
@@ -90,7 +91,7 @@ pub(super) fn add_files(
         let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
         found.folder_rules.extend(folder_rules(root, &folders, gathering, &mut found.gaps));
     }
-    Ok(())
+    Ok(candidates.is_doubtful)
 }
 
 /// How much a file is needed beside the others, 0 to 1: how likely it is in its own list, and less of it for what stands

@@ -22,6 +22,8 @@ pub struct TaskFinding {
     pub context: TaskContext,
     /// How long finding took.
     pub took: Duration,
+    /// Whether files are given by their paths alone, for it is doubtful that the task is about code at all.
+    pub is_by_path_alone: bool,
 }
 
 /// What was found out at once.
@@ -55,13 +57,13 @@ pub(super) fn gather_and_find<T>(
         let files = scope.spawn(|| {
             let began = Instant::now();
             let mut context = TaskContext::default();
-            add_files(options, project, gathering, &mut context).map(|()| (context, began.elapsed()))
+            add_files(options, project, gathering, &mut context).map(|doubtful| (context, began.elapsed(), doubtful))
         });
         let known = gather(&options.root, gathering).map(|gathered| (beside(&gathered), gathered));
         (known, files.join())
     });
     let (beside, gathered) = known?;
-    let (files, took) =
+    let (files, took, is_doubtful) =
         files.map_err(|_| Error::bug("looking for files ended early", "a thread panicked")).and_then(|files| files)?;
     let began = Instant::now();
     let mut context = TaskContext::default();
@@ -74,7 +76,10 @@ pub(super) fn gather_and_find<T>(
     context.gaps.extend(files.gaps);
     let context = TaskContext { files: files.files, folder_rules: files.folder_rules, ..context };
     let took = took.saturating_add(began.elapsed());
-    Ok(Gathering { gathered, finding: Some(TaskFinding { context, took }), beside })
+    // Code that has nothing to do with the task would only take room; whoever asks for a depth has it.
+    let is_by_path_alone = is_doubtful && options.context.is_none() && depth > ContextDepth::Paths;
+    let finding = TaskFinding { context, took, is_by_path_alone };
+    Ok(Gathering { gathered, finding: Some(finding), beside })
 }
 
 /// The change that the task is about. A task from outside chooses none: nobody else says what is sent.

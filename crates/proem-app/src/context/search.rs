@@ -113,9 +113,11 @@ impl Search {
         };
         let (code, mut tests, documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
         let is_found = !(code.is_empty() && documents.is_empty());
-        if is_found && self.knows_all() && about_code < self.weights.abstention.least {
+        let abstention = &self.weights.abstention;
+        if is_found && self.knows_all() && about_code < abstention.least {
             return Ok(self.nothing(about_code));
         }
+        let is_doubtful = is_found && self.knows_all() && abstention.is_doubtful(about_code, self.tree.files.len());
         if code.is_empty() {
             // Tests of nothing are no answer.
             tests.clear();
@@ -139,12 +141,20 @@ impl Search {
             tests: tests.iter().map(|file| looked.file(file)).collect(),
             documents: documents.iter().map(|file| looked.file(file)).collect(),
             commits: self.commits(&corpus, &code),
+            is_doubtful,
             gaps: self.gaps.clone(),
             files: self.tree.files.len(),
             read: self.tree.read,
             ..TaskCandidates::default()
         };
         found.gaps.extend(self.tree.gaps.iter().cloned());
+        if is_doubtful {
+            let percent = f64::from(about_code) * 100.0;
+            found.gaps.push(format!(
+                "by its words it is doubtful whether the task is about the code here ({percent:.0} % likely that it is); a task \
+                 that names a file or a definition is never doubted"
+            ));
+        }
         Ok(found)
     }
 

@@ -117,7 +117,7 @@ fn a_word_in_common_by_chance_is_no_answer() {
     let fixture = shop();
     fixture.write("src/order.rs", "/// Orders a product.\npub fn order_product(name: &str) {}\n");
     fixture.commit("orders of a product");
-    let task = "how do I get to the beach when the shop opens";
+    let task = "half of the children like the beach";
     let run = fixture.proem(&["find", task]);
     assert_eq!((run.code(), run.stdout()), (1, ""));
     assert!(run.stderr().contains("by its words the task is not about the code here"), "{}", run.stderr());
@@ -128,13 +128,40 @@ fn a_word_in_common_by_chance_is_no_answer() {
     assert!(!prompt.stdout().contains("apply_discount"), "{}", prompt.stdout());
     // What is named is looked for whatever else is said, and so is what a small repository is about.
     for (task, first) in [
-        ("how do I get to the beach when the shop opens, see src/basket.rs", "src/basket.rs:2"),
-        ("apply_discount when the shop opens at the beach", "src/basket.rs:2"),
+        ("half of the children like the beach, see src/basket.rs", "src/basket.rs:2"),
+        ("apply_discount when half of the children like the beach", "src/basket.rs:2"),
         ("orders of a product get lost", "src/order.rs:2"),
         ("customers complain about the discount", "src/basket.rs:2"),
     ] {
         assert_eq!(lines(&fixture, &[task]).first().map(String::as_str), Some(first), "{task}");
     }
+}
+
+#[test]
+fn where_it_is_doubtful_that_a_task_is_about_code_a_prompt_has_paths_alone() {
+    let fixture = shop();
+    let task = "how an invoice is paid at the bank";
+    // All code of a small repository has room, and hardly a word is known.
+    let small = fixture.proem(&["assemble", task]);
+    assert!(!small.stderr().contains("doubt") && small.stdout().contains("InvoicePrinter"), "{}", small.stdout());
+    for number in 0..200 {
+        fixture.write(&format!("src/shelf{number}.rs"), format!("pub const SHELF: u32 = {number};\n"));
+    }
+    fixture.commit("shelves");
+    let found = fixture.proem(&["find", task]);
+    assert!(found.stdout().contains("src/invoice.rs:"), "{}", found.stdout());
+    assert!(found.stderr().contains("it is doubtful whether the task is about the code here"), "{}", found.stderr());
+    let prompt = fixture.proem(&["assemble", task]);
+    assert!(prompt.stdout().contains("src/invoice.rs"), "{}", prompt.stdout());
+    assert!(!prompt.stdout().contains("InvoicePrinter"), "{}", prompt.stdout());
+    let hint = "because of that doubt only their paths are given; `--context parts` shows their code all the same";
+    assert!(prompt.stderr().contains(hint), "{}", prompt.stderr());
+    // Whoever asks for a depth has it, and is told of the doubt all the same.
+    let asked = fixture.proem(&["assemble", "--context", "parts", task]);
+    assert!(asked.stdout().contains("InvoicePrinter"), "{}", asked.stdout());
+    assert!(asked.stderr().contains("it is doubtful") && !asked.stderr().contains(hint), "{}", asked.stderr());
+    let none = fixture.proem(&["assemble", "--context", "none", task]);
+    assert!(!none.stderr().contains("doubt"), "{}", none.stderr());
 }
 
 #[test]

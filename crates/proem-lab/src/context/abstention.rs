@@ -8,38 +8,41 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_embed::StaticModel;
 use proem_score::linear::{Logistic, TrainingOptions, fit};
 use proem_select::context::{
     AbstentionWeights, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, TASK_SIGNAL_NAMES, TaskSignals,
     signals_of_task,
 };
-use proem_select::embedding::Embedder as _;
 use serde::Deserialize;
 
-use super::cases::{Asker, Case, Clone, ShortForm, said};
+use super::assistant::AssistantRequests;
+use super::cases::{Asker, Case, Clone, ShortForm};
 use super::eval::by_proem;
+use super::software::SoftwareTexts;
 use super::train::{eprint_line, weights_of, write_weights};
-use crate::selection::data::{Dice, requests, text};
+use crate::selection::data::{Dice, text};
 
 /// Learns which tasks are about no code.
 #[derive(Debug, Args)]
 pub(crate) struct TrainAbstention {
     /// A clone to learn from, in a folder that is or lies in `OWNER+NAME`; give it once for each.
     #[arg(long = "clone", value_name = "DIR", required = true)]
-    clones: Vec<PathBuf>,
+    pub(super) clones: Vec<PathBuf>,
+    /// A clone of clinc/oos-eval: what people ask an assistant for.
+    #[arg(long, value_name = "DIR")]
+    clinc: PathBuf,
     /// Where what was read of the clones is kept.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,
     /// The folder of training data.
     #[arg(long, value_name = "DIR", default_value = concat!("../", "shared/data"))]
-    data: PathBuf,
+    pub(super) data: PathBuf,
     /// How many cases of each clone.
     #[arg(long, value_name = "N", default_value_t = 40)]
     cases: usize,
     /// Among how many of its newest commits.
     #[arg(long, value_name = "N", default_value_t = 4000)]
-    window: usize,
+    pub(super) window: usize,
     /// The workspace's folder, whose `crates/proem-select/data/context.json` is written anew.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
@@ -83,7 +86,7 @@ pub(super) fn foreign(workspace: &Path, part: TaskPart) -> Result<Vec<WrittenTas
     Ok(all.into_iter().filter(|task| task.part == part).collect())
 }
 
-fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, String> {
+pub(super) fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, String> {
     text(path)?.lines().map(|line| serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"))).collect()
 }
 
@@ -132,28 +135,53 @@ struct TaskExample {
 /// In so many folds clones and everyday tasks are cut for cross-validation.
 const FOLDS: usize = 6;
 
-/// What abstaining may cost of what is found: of commits' messages, and of vague tasks.
-const MOST_LOST: [f64; 2] = [0.003, 0.05];
+/// Of what is found for tasks, how much may be lost, as shares.
+#[derive(Debug, Clone, Copy)]
+struct MostLost {
+    /// Of commits' messages.
+    messages: f64,
+    /// Of the same in small parts of repositories.
+    small: f64,
+    /// Of vague tasks, and of those in other languages.
+    written: f64,
+}
+
+/// What abstaining may cost.
+const MOST_LOST: MostLost = MostLost { messages: 0.003, small: 0.01, written: 0.05 };
+
+/// Of how much that is found doubt may leave the path alone.
+const MOST_SHORTENED: MostLost = MostLost { messages: 0.01, small: 0.04, written: 0.15 };
 
 pub(crate) fn run(args: &TrainAbstention) -> Result<String, String> {
     let shipped = weights_of(&args.to)?;
-    let software = software(args)?;
-    let abstention = AbstentionWeights {
-        signals: vec![0.0; TASK_SIGNAL_NAMES.len()],
-        offset: 0.0,
-        least: 0.0,
-        software: software.weights.iter().map(|weight| rounded(*weight)).collect(),
-        software_offset: rounded(software.bias),
-        ranking: shipped.ranking_id(),
+    let assistant = AssistantRequests::read(&args.clinc)?;
+    let vague: Vec<WrittenTask> = lines(&args.to.join("evals/context/vague-train.jsonl"))?;
+    let texts = SoftwareTexts::read(args, &assistant, &vague)?;
+    let telling = |software: &Logistic| ContextWeights {
+        abstention: AbstentionWeights {
+            signals: vec![0.0; TASK_SIGNAL_NAMES.len()],
+            offset: 0.0,
+            least: 0.0,
+            doubtful: 0.0,
+            software: software.weights.iter().map(|weight| rounded(*weight)).collect(),
+            software_offset: rounded(software.bias),
+            ranking: shipped.ranking_id(),
+        },
+        ..shipped.clone()
     };
-    let weights = ContextWeights { abstention, ..shipped };
-    let examples = examples(args, &weights)?;
+    // What software is said to be was not learned on the clone whose tasks are told apart by it, or it would seem to tell
+    // more than it does.
+    let by_fold = (0..FOLDS).map(|fold| Ok(telling(&texts.learned(|clone| clone % FOLDS == fold)?)));
+    let by_fold = by_fold.collect::<Result<Vec<_>, String>>()?;
+    let examples = examples(args, &by_fold, &vague, &assistant)?;
     let scores = cross_validated(&examples)?;
-    let least = threshold(&examples, &scores);
+    let [least, doubtful] = [MOST_LOST, MOST_SHORTENED].map(|most| threshold(&examples, &scores, most));
     let all: Vec<&TaskExample> = examples.iter().collect();
     let model = learned(&all)?;
+    let weights = telling(&texts.learned(|_| false)?);
     let signals = model.weights.iter().map(|weight| rounded(*weight)).collect();
-    let abstention = AbstentionWeights { signals, offset: rounded(model.bias), least, ..weights.abstention };
+    let abstention =
+        AbstentionWeights { signals, offset: rounded(model.bias), least, doubtful, ..weights.abstention.clone() };
     let weights = ContextWeights { abstention, ..weights };
     write_weights(&args.to, &weights)?;
     let mut out = String::new();
@@ -161,11 +189,15 @@ pub(crate) fn run(args: &TrainAbstention) -> Result<String, String> {
     for (name, weight) in TASK_SIGNAL_NAMES.iter().zip(&weights.abstention.signals) {
         line(&format!("{name:40} {weight:8.3}"))?;
     }
-    line(&format!("offset {}, least {least}", weights.abstention.offset))?;
-    line("cross-validated: tasks, of these held back, and what was found by them in per cent of all that is found")?;
+    line(&format!("offset {}, least {least}, doubtful {doubtful}", weights.abstention.offset))?;
+    line(
+        "cross-validated: tasks, of these held back, and what was found by them in per cent of all that is found; then the",
+    )?;
+    line("same of all that are held back or doubtful")?;
     for (kind, name) in TaskKind::ALL {
         let (count, held, lost) = held_back(&examples, &scores, least, kind);
-        line(&format!("{name:40} {count:6} {held:6.1} % {lost:6.2} %"))?;
+        let (_, doubted, shortened) = held_back(&examples, &scores, doubtful, kind);
+        line(&format!("{name:40} {count:6} {held:6.1} % {lost:6.2} % {doubted:6.1} % {shortened:6.2} %"))?;
     }
     Ok(out)
 }
@@ -174,108 +206,30 @@ fn rounded(weight: f32) -> f32 {
     (weight * 1e3).round() / 1e3
 }
 
-/// Requests with these words may be about software.
-const TECHNICAL: &str =
-    "api code coding debug deploy developer github plugin plugins program programming repo repository script sql";
-
-/// The most subjects of one clone that say what words of software are.
-const MOST_SUBJECTS: usize = 600;
-
-/// The pull of weights towards 0, in examples.
-const SOFTWARE_L2: f64 = 150.0;
-
-/// A question in English has one of these words.
-const ENGLISH: &str = "a how is of the to what who why";
-
-/// The longest question, in bytes; a longer one is a document.
-const LONGEST_QUESTION: usize = 300;
-
-/// A text of the guard's training data.
-#[derive(Debug, Deserialize)]
-struct GuardText {
-    text: String,
-    label: u8,
-    source: String,
-}
-
-/// Tells commits' subjects from what people ask assistants for, requests and questions by halves, by the direction of their
-/// meaning.
-fn software(args: &TrainAbstention) -> Result<Logistic, String> {
-    let window = args.window.to_string();
-    let mut subjects = Vec::new();
-    for folder in &args.clones {
-        let log = said(folder, &["log", "--no-merges", "--format=%s", "-n", &window])?;
-        let all: Vec<&str> = log.lines().collect();
-        let step = all.len().div_ceil(MOST_SUBJECTS).max(1);
-        subjects.extend(all.into_iter().step_by(step).map(str::to_owned));
-    }
-    let has = |text: &str, words: &str| {
-        let text = text.to_lowercase();
-        let mut said = text.split(|c: char| !c.is_alphanumeric());
-        said.any(|word| words.split(' ').any(|wanted| wanted == word))
-    };
-    let all = requests(&args.data.join("selection/metatool.train.jsonl"))?.into_iter().map(|request| request.query);
-    let asked: Vec<String> = all.filter(|query| !has(query, TECHNICAL)).collect();
-    let texts: Vec<GuardText> = lines(&args.data.join("guard/train.jsonl"))?;
-    let is_question = |text: &GuardText| {
-        text.label == 0
-            && text.source == "deepset"
-            && text.text.len() < LONGEST_QUESTION
-            && has(&text.text, ENGLISH)
-            && !has(&text.text, TECHNICAL)
-    };
-    let questions: Vec<String> = texts.into_iter().filter(is_question).map(|text| text.text).collect();
-    eprint_line(&format!("{} subjects, {} requests, {} questions", subjects.len(), asked.len(), questions.len()));
-    let model = StaticModel::built_in().map_err(|error| error.to_string())?;
-    let (mut rows, mut labels, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-    for (texts, is_software) in [(subjects, true), (asked, false), (questions, false)] {
-        let contents: Vec<String> = texts.iter().map(|text| ContextTask::new(text).content).collect();
-        let contents: Vec<&str> = contents.iter().map(String::as_str).collect();
-        let vectors = model.embed(&contents).map_err(|error| error.to_string())?;
-        let of_kind: Vec<Vec<f32>> = vectors.into_iter().flatten().map(|vector| vector.values().to_vec()).collect();
-        #[expect(clippy::cast_precision_loss, reason = "some thousands")]
-        let weight = 1.0 / of_kind.len().max(1) as f64;
-        labels.extend(of_kind.iter().map(|_| is_software));
-        weights.extend(of_kind.iter().map(|_| weight));
-        rows.extend(of_kind);
-    }
-    #[expect(clippy::cast_precision_loss, reason = "some thousands")]
-    let scale = rows.len() as f64 / weights.iter().sum::<f64>();
-    let weights: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
-    let options = TrainingOptions { l2: SOFTWARE_L2, ..TrainingOptions::default() };
-    let trained = fit(&rows, &labels, &balanced(&labels, &weights), options).map_err(|error| error.to_string())?;
-    Ok(trained.model)
-}
-
-/// Weights under which both labels count the same.
-fn balanced(labels: &[bool], weights: &[f64]) -> Vec<f32> {
-    let sum = |wanted: bool| -> f64 {
-        labels.iter().zip(weights).filter(|(label, _)| **label == wanted).map(|(_, weight)| weight).sum()
-    };
-    let (yes, no) = (sum(true), sum(false));
-    #[expect(clippy::cast_possible_truncation, reason = "a weight of moderate size")]
-    let of = |(label, weight): (&bool, &f64)| (weight * (yes + no) / (2.0 * if *label { yes } else { no })) as f32;
-    labels.iter().zip(weights).map(of).collect()
-}
-
 /// How many files and commits a small part of a repository has.
 const SMALL: [(usize, usize); 6] = [(8, 0), (25, 5), (80, 50), (300, 400), (25, 0), (300, 0)];
 
-fn examples(args: &TrainAbstention, weights: &ContextWeights) -> Result<Vec<TaskExample>, String> {
-    let everyday = everyday(&args.to, TaskPart::Train)?;
+/// `by_fold` are the weights for each fold of clones.
+fn examples(
+    args: &TrainAbstention,
+    by_fold: &[ContextWeights],
+    vague: &[WrittenTask],
+    assistant: &AssistantRequests,
+) -> Result<Vec<TaskExample>, String> {
+    let everyday = [everyday(&args.to, TaskPart::Train)?, assistant.examples()].concat();
     let foreign = foreign(&args.to, TaskPart::Train)?;
-    let vague: Vec<WrittenTask> = lines(&args.to.join("evals/context/vague-train.jsonl"))?;
     let mut examples = Vec::new();
     for (at, folder) in args.clones.iter().enumerate() {
         let mut clone = Clone::open(folder, &args.cache)?;
         let mut cases: Vec<(Case, TaskKind)> =
             clone.cases(args.window, args.cases)?.into_iter().map(|case| (case, TaskKind::Whole)).collect();
-        for (tasks, kind) in [(&foreign, TaskKind::Foreign), (&vague, TaskKind::Vague)] {
+        for (tasks, kind) in [(foreign.as_slice(), TaskKind::Foreign), (vague, TaskKind::Vague)] {
             for task in tasks.iter().filter(|task| task.repo == clone.name) {
                 cases.extend(clone.case_of(&task.commit, &task.task)?.map(|case| (case, kind)));
             }
         }
         eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
+        let Some(weights) = by_fold.get(at % FOLDS) else { continue };
         let mut dice = Dice(u64::try_from(at).unwrap_or(0));
         for (number, (case, kind)) in cases.iter().enumerate() {
             let Some(tree) = clone.tree(case)? else { continue };
@@ -421,10 +375,10 @@ fn cross_validated(examples: &[TaskExample]) -> Result<Vec<f32>, String> {
     Ok(scores)
 }
 
-/// The probability below which so little of what is found in whole repositories is lost.
-fn threshold(examples: &[TaskExample], scores: &[f32]) -> f32 {
-    let below = |most: f64, counts: fn(TaskKind) -> bool| {
-        let of_kind = examples.iter().zip(scores).filter(|(example, _)| counts(example.kind));
+/// The probability below which so little of what is found is lost.
+fn threshold(examples: &[TaskExample], scores: &[f32], most: MostLost) -> f32 {
+    let below = |most: f64, kinds: &[TaskKind]| {
+        let of_kind = examples.iter().zip(scores).filter(|(example, _)| kinds.contains(&example.kind));
         let mut found: Vec<(f32, f64)> = of_kind.map(|(example, score)| (*score, example.hit)).collect();
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         let most = most * found.iter().map(|(_, hit)| hit).sum::<f64>();
@@ -435,9 +389,10 @@ fn threshold(examples: &[TaskExample], scores: &[f32]) -> f32 {
         };
         found.iter().find(is_too_much).map_or(0.0, |(score, _)| (score * 1e3).floor() / 1e3)
     };
-    let [messages, vague] = MOST_LOST;
-    let of_messages = below(messages, |kind| matches!(kind, TaskKind::Whole | TaskKind::Subject | TaskKind::Short));
-    of_messages.min(below(vague, |kind| kind == TaskKind::Vague))
+    let of_messages = below(most.messages, &[TaskKind::Whole, TaskKind::Subject, TaskKind::Short]);
+    let of_small = below(most.small, &[TaskKind::Small]);
+    let of_written = [TaskKind::Vague, TaskKind::Foreign].map(|kind| below(most.written, &[kind]));
+    of_written.into_iter().fold(of_messages.min(of_small), f32::min)
 }
 
 /// How many tasks there are of a kind, and in per cent how many are held back and what was found by these.

@@ -51,6 +51,12 @@ pub(super) enum Asker {
     Unknown,
 }
 
+/// The name of the repository of a clone whose folder is called `OWNER+NAME`, or lies in one.
+pub(super) fn clone_name(folder: &Path) -> String {
+    let name = folder.components().rev().filter_map(|part| part.as_os_str().to_str()).find(|part| part.contains('+'));
+    name.map_or_else(|| folder.display().to_string(), |name| name.replacen('+', "/", 1))
+}
+
 impl Clone {
     /// Opens a clone whose folder is called `OWNER+NAME`, or lies in one.
     pub(super) fn open(folder: &Path, cache: &Path) -> Result<Self, String> {
@@ -59,9 +65,7 @@ impl Clone {
         let repository: Repository = discover(&git, folder, SMALL)
             .map_err(|error| words(&error))?
             .ok_or_else(|| words(&"is not in a git repository"))?;
-        let name =
-            folder.components().rev().filter_map(|part| part.as_os_str().to_str()).find(|part| part.contains('+'));
-        let name = name.map_or_else(|| folder.display().to_string(), |name| name.replacen('+', "/", 1));
+        let name = clone_name(folder);
         let cache = cache.join(name.replace('/', "+"));
         let limits = ContextLimits { time: None, ..ContextLimits::default() };
         let reader = ContextReader::open(&git, &repository, Some(&cache), limits).map_err(|error| words(&error))?;

@@ -26,6 +26,9 @@ pub(crate) struct EvalContext {
     /// A clone of software for everyday life, for the table of tasks about no code alone; give it once for each.
     #[arg(long, value_name = "DIR")]
     business: Vec<PathBuf>,
+    /// A clone of clinc/oos-eval: what people ask an assistant for.
+    #[arg(long, value_name = "DIR")]
+    pub(super) clinc: PathBuf,
     /// Where what was read of the clones is kept.
     #[arg(long, value_name = "DIR")]
     cache: PathBuf,

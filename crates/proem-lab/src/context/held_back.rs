@@ -4,6 +4,7 @@ use proem_select::context::words::WordForm;
 use proem_select::context::{ContextTask, ContextWeights, Corpus, FilePurpose, signals_of_task};
 
 use super::abstention::{TaskPart, everyday, foreign};
+use super::assistant::AssistantRequests;
 use super::cases::{Asker, Case, Clone};
 use super::eval::{EvalContext, by_proem};
 
@@ -13,8 +14,11 @@ pub(super) struct HeldBack {
     tasks: usize,
     /// Shares of what the tasks are about that are among the first ten, added up.
     found: f64,
-    ways: [HeldBackBy; 2],
+    ways: [HeldBackBy; WAYS],
 }
+
+/// By Proem; by Proem, or doubtful to it; by the rule.
+const WAYS: usize = 3;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct HeldBackBy {
@@ -23,7 +27,7 @@ struct HeldBackBy {
 }
 
 impl HeldBack {
-    fn add(&mut self, held: [bool; 2], found: f64) {
+    fn add(&mut self, held: [bool; WAYS], found: f64) {
         self.tasks += 1;
         self.found += found;
         for (way, _) in self.ways.iter_mut().zip(held).filter(|(_, is_held)| *is_held) {
@@ -51,21 +55,31 @@ pub(super) fn is_held_back(corpus: &Corpus<'_>, task: &ContextTask, weights: &Co
     signals.is_some_and(|signals| weights.abstention.probability(&signals) < weights.abstention.least)
 }
 
+/// What each way does with a task.
+fn by_each(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> [bool; WAYS] {
+    let Some(signals) = signals_of_task(corpus, task, weights) else { return [false; WAYS] };
+    let abstention = &weights.abstention;
+    let about_code = abstention.probability(&signals);
+    let is_held = about_code < abstention.least;
+    [is_held, is_held || abstention.is_doubtful(about_code, corpus.files.len()), is_ruled_out(corpus, task)]
+}
+
 /// The rule: a task of three words or more that names nothing, of which no source has two.
-fn is_ruled_out(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> bool {
+fn is_ruled_out(corpus: &Corpus<'_>, task: &ContextTask) -> bool {
     let words: Vec<_> =
         task.terms.iter().filter(|query| query.form == WordForm::Part).map(|query| query.term).collect();
     let with =
         |record: &proem_select::context::FileRecord| words.iter().filter(|word| record.count(**word).is_some()).count();
     let sources = corpus.files.iter().filter(|file| file.used_for == FilePurpose::Code);
     let most = sources.filter_map(|file| file.record).map(with).max().unwrap_or(0);
-    words.len() >= 3 && most < 2 && signals_of_task(corpus, task, weights).is_some()
+    words.len() >= 3 && most < 2
 }
 
 /// What is reported of tasks that are held to be about no code.
 #[derive(Debug, Default)]
 pub(super) struct HeldBackTables {
     everyday: HeldBack,
+    asked: HeldBack,
     foreign: HeldBack,
     /// By the names of the kinds.
     kinds: Vec<(&'static str, HeldBack)>,
@@ -104,20 +118,25 @@ impl HeldBackTables {
         let Some(case) = cases.first() else { return Ok(()) };
         let Some(tree) = clone.tree(case)? else { return Ok(()) };
         let corpus = clone.corpus(case, &tree, Asker::Known)?;
-        for text in everyday(&args.to, TaskPart::Test)? {
-            let task = ContextTask::new(&text);
-            let by = [is_held_back, is_ruled_out].map(|way| way(&corpus.corpus, &task, weights));
-            self.everyday.add(by, 0.0);
-        }
+        let add = |texts: Vec<String>, kind: &mut HeldBack| {
+            for text in texts {
+                kind.add(by_each(&corpus.corpus, &ContextTask::new(&text), weights), 0.0);
+            }
+        };
+        add(everyday(&args.to, TaskPart::Test)?, &mut self.everyday);
+        add(AssistantRequests::read(&args.clinc)?.reported(), &mut self.asked);
         Ok(())
     }
 
     /// The lines of the table.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![
-            "| tasks | | held back by Proem | of what is found | held back by the rule | of what is found |".to_owned(),
-            "|---|---:|---:|---:|---:|---:|".to_owned(),
+            "| tasks | | held back by Proem | of what is found | that, or the path alone | of what is found | held back by \
+             the rule | of what is found |"
+                .to_owned(),
+            "|---|---:|---:|---:|---:|---:|---:|---:|".to_owned(),
             self.everyday.row("of everyday life"),
+            self.asked.row("asked of an assistant (CLINC150)"),
             self.foreign.row("about code, in other languages"),
         ];
         lines.extend(self.kinds.iter().map(|(name, held)| held.row(name)));
@@ -146,7 +165,7 @@ fn measured(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Resu
         let found = order.iter().take(10).filter(|path| case.answers.contains(**path)).count();
         #[expect(clippy::cast_precision_loss, reason = "at most five")]
         let found = found as f64 / case.answers.len().max(1) as f64;
-        held.add([is_held_back, is_ruled_out].map(|way| way(&corpus.corpus, &task, weights)), found);
+        held.add(by_each(&corpus.corpus, &task, weights), found);
     }
     Ok(held)
 }

@@ -2,6 +2,7 @@
 
 mod ablation;
 pub(crate) mod abstention;
+mod assistant;
 mod cases;
 mod definitions;
 pub(crate) mod eval;
@@ -9,4 +10,5 @@ mod fit;
 mod held_back;
 mod peers;
 pub(crate) mod prompts;
+mod software;
 pub(crate) mod train;

@@ -16,7 +16,7 @@ use super::words::WordForm;
 use crate::embedding::embed;
 
 /// How many numbers tell whether a task is about code.
-pub const TASK_SIGNALS: usize = 11;
+pub const TASK_SIGNALS: usize = 13;
 
 /// Their names, in their order.
 pub const TASK_SIGNAL_NAMES: [&str; TASK_SIGNALS] = [
@@ -31,6 +31,8 @@ pub const TASK_SIGNAL_NAMES: [&str; TASK_SIGNALS] = [
     "words of software",
     "files",
     "commits",
+    "common among files",
+    "common among commits",
 ];
 
 /// What tells of one task whether it is about code.
@@ -44,7 +46,7 @@ const FEWEST_WORDS: usize = 3;
 
 /// A repository of fewer files knows few words of what it is about. A task that has one that it defines or calls a file by is
 /// about it.
-const FEW_FILES: usize = 200;
+pub(super) const FEW_FILES: usize = 200;
 
 /// So many words, and so many that no file has, say all that such numbers can say.
 const MOST_WORDS: usize = 16;
@@ -83,10 +85,15 @@ pub(super) fn task_signals(
     }
     let of_software = of_software(corpus, task, weights)?;
     let has = |bits: u64, word: usize| bits >> word & 1 == 1;
+    let share = |part: f32, whole: f32| if whole > 0.0 { part / whole } else { 0.0 };
     let files_with = |word: usize| evidence.words_in.iter().filter(|words| has(words.anywhere(), word)).count();
     let commits_with = |word: usize| evidence.said.iter().filter(|bits| has(**bits, word)).count();
     let (files, commits) = (corpus.files.len(), corpus.commits.len());
+    let count = |count: usize| log_of_next(u32::try_from(count).unwrap_or(u32::MAX));
     let mut known = 0;
+    // How many files and commits have a word, as a share of the way from none to all that is the same for each doubling: a
+    // large repository has nearly every word somewhere.
+    let (mut common, mut common_said) = (0.0_f32, 0.0_f32);
     // How telling the words are among files and among commits, and of that what commits say.
     let (mut whole, mut whole_said, mut said) = (0.0_f32, 0.0_f32, 0.0_f32);
     let mut sources = vec![SourceWords::default(); best.len()];
@@ -94,6 +101,8 @@ pub(super) fn task_signals(
         let (with, by) = (files_with(word), commits_with(word));
         let (telling, telling_said) = (idf(files, with), idf(commits, by));
         known += usize::from(with > 0);
+        common += share(count(with), count(files));
+        common_said += share(count(by), count(commits));
         whole += telling;
         whole_said += telling_said;
         said += if by > 0 { telling_said } else { 0.0 };
@@ -109,8 +118,6 @@ pub(super) fn task_signals(
     if files < FEW_FILES && (most(|source| source.defined) > 0.0 || most(|source| source.in_path) > 0.0) {
         return None;
     }
-    let share = |part: f32, whole: f32| if whole > 0.0 { part / whole } else { 0.0 };
-    let count = |count: usize| log_of_next(u32::try_from(count).unwrap_or(u32::MAX));
     Some([
         real(words.len().min(MOST_WORDS)),
         1.0 / (1.0 + real(words.len()) / SHORT),
@@ -123,6 +130,8 @@ pub(super) fn task_signals(
         of_software,
         count(files),
         count(commits),
+        share(common, real(words.len())),
+        share(common_said, real(words.len())),
     ])
 }
 

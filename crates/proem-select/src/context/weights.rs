@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::abstain::{TASK_SIGNALS, TaskSignals};
+use super::abstain::{FEW_FILES, TASK_SIGNALS, TaskSignals};
 use super::definitions::DEFINITION_SIGNALS;
 use super::signals::{FIRST_LATE, FileSignals, SIGNALS};
 use proem_engine::error::{Error, ErrorKind};
@@ -37,6 +37,8 @@ pub struct AbstentionWeights {
     pub offset: f32,
     /// A task is about code at this probability, 0 to 1.
     pub least: f32,
+    /// Below this one, at or above [`Self::least`], that is doubtful; see [`Self::is_doubtful`].
+    pub doubtful: f32,
     /// Which directions of meaning are those of software, for the model that ships; 256 numbers.
     pub software: Vec<f32>,
     /// Added to their sum.
@@ -54,6 +56,13 @@ impl AbstentionWeights {
     pub fn probability(&self, signals: &TaskSignals) -> f32 {
         let sum: f32 = self.signals.iter().zip(signals).map(|(weight, signal)| weight * signal).sum();
         1.0 / (1.0 + libm::expf(-(sum + self.offset)))
+    }
+
+    /// Whether it is doubtful that a task is about code that is so likely about it. In a repository with few files hardly a
+    /// word is known, and all of its code has room.
+    #[must_use]
+    pub fn is_doubtful(&self, about_code: f32, files: usize) -> bool {
+        about_code < self.doubtful && files >= FEW_FILES
     }
 
     /// How much a direction of meaning is one of software, as the logarithm of the odds.

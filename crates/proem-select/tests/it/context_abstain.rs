@@ -77,8 +77,9 @@ fn about_code(corpus: &Corpus<'_>, task: &str) -> f32 {
 fn words_that_are_known_and_words_of_software_speak_for_code() {
     let (software, everyday, paths) = (OneMeaning::new(true), OneMeaning::new(false), paths());
     let task = "order coffee beans tomorrow";
-    let least = ContextWeights::shipped().unwrap().abstention.least;
-    assert!(least > 0.0 && least < 0.5);
+    let weights = ContextWeights::shipped().unwrap().abstention;
+    let least = weights.least;
+    assert!(least > 0.0 && least < weights.doubtful && weights.doubtful < 0.5);
     assert!(about_code(&corpus(&paths, &[], Some(&everyday)), task) < least);
     assert!(about_code(&corpus(&paths, &[], Some(&software)), task) > least);
     let known = corpus(&paths, &["order coffee", "coffee beans of tomorrow"], Some(&everyday));
@@ -124,6 +125,9 @@ fn signals_say_what_their_names_say() {
     assert!(signal("words in a path") > 0.0);
     assert!(signal("share that commits have") > 0.0 && signal("share that commits have") < 0.5);
     assert_eq!(signal("commits"), 2.0_f32.ln());
+    // Two of four words, each in one of 253 files; one in the only commit.
+    assert!((signal("common among files") - 0.5 * 2.0_f32.ln() / 254.0_f32.ln()).abs() < 1e-5);
+    assert!((signal("common among commits") - 0.25).abs() < 1e-5);
 }
 
 proptest! {
