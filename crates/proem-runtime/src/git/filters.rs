@@ -49,13 +49,16 @@ pub(crate) fn overrides(session: &mut Session<'_>) -> Result<(), Error> {
 pub(crate) fn is_partial(session: &Session<'_>) -> Result<bool, Error> {
     let listing = configuration(session)?;
     let entries = parse_config(&listing).ok_or(Error::GitAnswer { command: "config" })?;
-    // Older versions of git write one of these keys, newer ones the others. Only the middle of a key has capitals.
-    let says_so = |key: &[u8]| {
-        let of_remote = key.strip_prefix(b"remote.");
-        key == b"extensions.partialclone"
-            || of_remote.is_some_and(|key| key.ends_with(b".promisor") || key.ends_with(b".partialclonefilter"))
-    };
-    Ok(entries.iter().any(|entry| says_so(entry.key) && entry.value != Some(b"false")))
+    Ok(entries.iter().any(leaves_objects_behind))
+}
+
+/// Whether an entry says that objects were left at a remote. Older versions of git write one of these keys, newer ones the
+/// others; capitals are in the middle of a key alone.
+fn leaves_objects_behind(entry: &ConfigEntry<'_>) -> bool {
+    let of_remote = entry.key.strip_prefix(b"remote.");
+    let says_so = entry.key == b"extensions.partialclone"
+        || of_remote.is_some_and(|key| key.ends_with(b".promisor") || key.ends_with(b".partialclonefilter"));
+    says_so && entry.value != Some(b"false")
 }
 
 /// What makes git say that it takes configuration from the environment.
@@ -119,6 +122,24 @@ mod tests {
         let found = neutralise(&parse_config(bytes.as_bytes()).unwrap());
         let expected: Vec<_> = expected.iter().map(|(k, v)| (OsString::from(k), OsString::from(v))).collect();
         assert_eq!(found, expected, "{listing:?}");
+    }
+
+    #[test]
+    fn a_partial_clone_is_told_by_any_of_three_keys() {
+        let says_so = |listing: &[u8]| parse_config(listing).unwrap().iter().any(leaves_objects_behind);
+        for entry in [
+            "extensions.partialclone\norigin",
+            "remote.Our.Own.promisor\ntrue",
+            "remote.origin.promisor",
+            "remote.origin.partialclonefilter\nblob:none",
+        ] {
+            assert!(says_so(format!("local\0{entry}\0").as_bytes()), "{entry}");
+        }
+        for entry in
+            ["remote.origin.promisor\nfalse", "remote.promisor.url\nx", "branch.x.promisor\ntrue", "remote.promisor"]
+        {
+            assert!(!says_so(format!("local\0{entry}\0").as_bytes()), "{entry}");
+        }
     }
 
     #[test]
