@@ -77,13 +77,14 @@ impl IgnorePattern {
         if !is_tied {
             parts.push(PatternPart::Folders);
         }
-        let slices: Vec<&[u8]> = line.split(|&byte| byte == b'/').collect();
-        for part in &slices {
-            let is_folders = part.len() > 1 && part.iter().all(|&byte| byte == b'*');
-            parts.push(if is_folders { PatternPart::Folders } else { PatternPart::Name(signs(part)?) });
-        }
+        let names = names(line)?;
+        let is_one = names.len() == 1;
+        parts.extend(names.into_iter().map(|signs| {
+            let is_folders = signs.len() > 1 && signs.iter().all(|sign| *sign == PatternSign::Star);
+            if is_folders { PatternPart::Folders } else { PatternPart::Name(signs) }
+        }));
         // `a/**` is what lies in `a`, not `a` itself.
-        if slices.len() > 1 && parts.last() == Some(&PatternPart::Folders) {
+        if !is_one && parts.last() == Some(&PatternPart::Folders) {
             parts.push(PatternPart::Name(vec![PatternSign::Star]));
         }
         (!line.is_empty()).then_some(Self { parts, takes_back, folders_only })
@@ -107,28 +108,35 @@ fn trimmed(line: &[u8]) -> &[u8] {
     line.get(..end).unwrap_or(line)
 }
 
-/// The signs of one part; `None` if it can match nothing: a class that never ends, a backslash at the end.
-fn signs(part: &[u8]) -> Option<Vec<PatternSign>> {
+/// The signs of each part; `None` if the pattern can match nothing: a class that never ends, a backslash at the end. A
+/// slash within a class ends no part, and stands for nothing: no class matches a slash. Behind a backslash it is a slash.
+fn names(pattern: &[u8]) -> Option<Vec<Vec<PatternSign>>> {
     let mut found = Vec::new();
-    let mut rest = part;
+    let mut name = Vec::new();
+    let mut rest = pattern;
     while let Some((&byte, more)) = rest.split_first() {
         rest = more;
-        found.push(match byte {
+        name.push(match byte {
             b'*' => PatternSign::Star,
             b'?' => PatternSign::Any,
-            b'\\' => {
-                let (&escaped, more) = rest.split_first()?;
-                rest = more;
-                PatternSign::Exactly(escaped)
-            }
             b'[' => {
                 let (class, more) = class(rest)?;
                 rest = more;
                 class
             }
+            b'\\' => {
+                let (&escaped, more) = rest.split_first()?;
+                rest = more;
+                PatternSign::Exactly(escaped)
+            }
             other => PatternSign::Exactly(other),
         });
+        if name.last() == Some(&PatternSign::Exactly(b'/')) {
+            name.pop();
+            found.push(std::mem::take(&mut name));
+        }
     }
+    found.push(name);
     Some(found)
 }
 
@@ -289,6 +297,8 @@ mod tests {
         check("a[]-]\n[b\n", &["a]", "a-"], &["ab", "[b"]);
         check("\\#a\n\\!b\nc\\ \nd  \n", &["#a", "!b", "c ", "d"], &["a", "c", "d  "]);
         check("in/**\n!in/keep\n", &["in/a"], &["in/keep", "in"]);
+        check("[b/**/[ab]\n", &["a", "b/c", "["], &["c/a", "c", "aa"]);
+        check("a\\/b\nc[x/y]d\n[e/\n", &["a/b", "cxd"], &["b", "c/d", "x/cxd", "e", "[e"]);
         check("a**b\n", &["ab", "axyb"], &["a/b"]);
         check("", &[], &["a"]);
     }
