@@ -4,7 +4,9 @@
 //! `guard/calibration.json` moves the flag point. A project's files can't do either (T2).
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use proem_agents::screen::Screening;
 use proem_guard::calibrate::{Calibration, stage};
 use proem_guard::{Guard, Policy, ToolVocabulary};
 use proem_runtime::files;
@@ -35,6 +37,16 @@ impl GuardFiles {
     /// If one of them is there and can't be read.
     pub fn load(places: &Places) -> Result<Self, Error> {
         Ok(Self { verdicts: read(&verdicts_file(places))?, calibration: read(&calibration_file(places))? })
+    }
+
+    /// What becomes of what the guard finds.
+    fn policy(&self, places: &Places) -> Result<Policy, Error> {
+        match &self.verdicts {
+            // A table that can't be read fails closed: nobody knows what it was to allow.
+            Some(text) => Policy::parse(text)
+                .map_err(|error| Error::invalid(format!("{}: {error}", verdicts_file(places).display()))),
+            None => Policy::shipped().map_err(damaged),
+        }
     }
 
     /// The hash of the rules that runs are held to.
@@ -75,8 +87,7 @@ impl GuardSetup {
     ///
     /// If the table of verdicts can't be parsed.
     pub fn of(files: GuardFiles, places: &Places, tools: &[ToolVocabulary]) -> Result<Self, Error> {
-        let guard =
-            Guard::shipped(tools).map_err(|error| Error::bug("the injection scanner's own data are damaged", error))?;
+        let guard = shipped(tools)?;
         let mut notes = Vec::new();
         let guard = match &files.calibration {
             None => guard,
@@ -88,18 +99,75 @@ impl GuardSetup {
                 }
             },
         };
-        let file = verdicts_file(places);
-        let policy = match &files.verdicts {
-            // A table that can't be read fails closed: nobody knows what it was to allow.
-            Some(text) => {
-                Policy::parse(text).map_err(|error| Error::invalid(format!("{}: {error}", file.display())))?
-            }
-            None => {
-                Policy::shipped().map_err(|error| Error::bug("the injection scanner's own data are damaged", error))?
-            }
-        };
+        let policy = files.policy(places)?;
         Ok(Self { rules: files.rules(), files, guard, policy, notes })
     }
+}
+
+/// The guard of commands that seldom look at a text: made when the first one comes, which is half of what a command
+/// without any would do.
+#[derive(Debug)]
+pub(crate) struct LazyGuard {
+    /// The hash of the rules that runs are held to.
+    pub(crate) rules: String,
+    /// What becomes of what it finds.
+    pub(crate) policy: Policy,
+    /// What was not used, and why.
+    pub(crate) notes: Vec<Note>,
+    guard: OnceLock<Guard>,
+}
+
+impl LazyGuard {
+    /// The guard for an agent without tools.
+    ///
+    /// # Errors
+    ///
+    /// As [`GuardSetup::load`] has them: what is wrong with the user's files is said before any text comes.
+    pub(crate) fn load(places: &Places) -> Result<Self, Error> {
+        let files = GuardFiles::load(places)?;
+        if files.calibration.is_some() {
+            // Only beside the guard can it be told whether it counts.
+            let GuardSetup { rules, guard, policy, notes, .. } = GuardSetup::of(files, places, &[])?;
+            return Ok(Self { rules, policy, notes, guard: OnceLock::from(guard) });
+        }
+        let policy = files.policy(places)?;
+        Ok(Self { rules: files.rules(), policy, notes: Vec::new(), guard: OnceLock::new() })
+    }
+
+    /// The scanners.
+    ///
+    /// # Errors
+    ///
+    /// If the data inside the program are damaged.
+    pub(crate) fn guard(&self) -> Result<&Guard, Error> {
+        once(&self.guard, || shipped(&[]))
+    }
+
+    /// What looks at texts from outside.
+    ///
+    /// # Errors
+    ///
+    /// If the data inside the program are damaged.
+    pub(crate) fn screening(&self) -> Result<Screening<'_>, Error> {
+        Ok(Screening { guard: self.guard()?, policy: &self.policy })
+    }
+}
+
+/// What is there, else what is made now; of two that are made at the same time one stays.
+pub(crate) fn once<T>(place: &OnceLock<T>, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+    if let Some(made) = place.get() {
+        return Ok(made);
+    }
+    let made = make()?;
+    Ok(place.get_or_init(|| made))
+}
+
+fn shipped(tools: &[ToolVocabulary]) -> Result<Guard, Error> {
+    Guard::shipped(tools).map_err(damaged)
+}
+
+fn damaged(error: impl std::fmt::Display) -> Error {
+    Error::bug("the injection scanner's own data are damaged", error)
 }
 
 /// The tools of a catalogue, by name. Their descriptions are from outside and teach the guard

@@ -12,7 +12,7 @@ use proem_store::{FileSystemKind, Store, StoreAccess, StoreCreator};
 use super::policy;
 use crate::config::KeepRecords;
 use crate::error::Error;
-use crate::guarding::GuardSetup;
+use crate::guarding::LazyGuard;
 use crate::message::{Note, Noted};
 use crate::project::OpenProject;
 use crate::records::{actor, open, owner};
@@ -27,7 +27,7 @@ pub struct ActionDesk<'p> {
     pub policy: Policy,
     /// What its effects stand at.
     pub status: EffectsStatus,
-    pub(crate) guarding: GuardSetup,
+    pub(crate) guarding: LazyGuard,
     pub(crate) store: Store,
     pub(crate) owner: Owner,
     level: AutonomyLevel,
@@ -92,7 +92,7 @@ impl<'p> ActionDesk<'p> {
         let mut notes = project.all_notes();
         let Noted { value: policy, notes: said } = policy::in_force(project)?;
         notes.extend(said);
-        let guarding = GuardSetup::load(&project.places, &[])?;
+        let guarding = LazyGuard::load(&project.places)?;
         notes.extend(guarding.notes.iter().cloned());
         let opened = open(project, access).await?;
         notes.extend(opened.notes.into_iter().map(Note::from));

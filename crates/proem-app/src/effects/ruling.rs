@@ -60,7 +60,7 @@ impl ActionDesk<'_> {
         terms: RulingTerms,
     ) -> Result<Decision, Error> {
         let evidence = self.store.evidence(self.evidence_wanted(action)).await?;
-        let read = ReadAction { action, reading: &self.read_action(action) };
+        let read = ReadAction { action, reading: &self.read_action(action)? };
         Ok(self.ruled(read, key, terms, &evidence))
     }
 
@@ -78,12 +78,17 @@ impl ActionDesk<'_> {
     ///
     /// Behind this door nobody has looked at the signals that an action names, so its own texts stand for them: they
     /// are put before the guard, and the worst verdict counts.
-    pub(super) fn read_action(&self, action: &ProposedAction) -> ActionReading {
+    ///
+    /// # Errors
+    ///
+    /// If the data inside the program are damaged.
+    pub(super) fn read_action(&self, action: &ProposedAction) -> Result<ActionReading, Error> {
         let bar = self.guarding.policy.bar("action", "text");
         let texts = outside_texts(action.tree());
-        let judged = texts.into_iter().map(|text| judged(&bar, &self.guarding.guard.scan(text)));
+        let guard = self.guarding.guard()?;
+        let judged = texts.into_iter().map(|text| judged(&bar, &guard.scan(text)));
         let verdict = judged.max_by_key(|found| (found.worst, found.basis)).unwrap_or(CLEAN);
-        ActionReading { typed: typed_texts(action.tree()), verdict }
+        Ok(ActionReading { typed: typed_texts(action.tree()), verdict })
     }
 
     /// What the policy says of an action with this evidence. What of its signals is in quarantine counts, too.

@@ -1,5 +1,6 @@
 //! The project's own file: who belongs to it, and how much happens without asking.
 
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 use proem_agents::triage::charter::ProjectCharter;
 use proem_engine::policy::{AutonomyLevel, Policy};
 
@@ -51,11 +52,19 @@ pub fn parse(bytes: &[u8]) -> Result<ProjectCharter, Error> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| Error::invalid(format!("{CHARTER} is not UTF-8 from byte {} on", error.valid_up_to())))?;
     let charter = ProjectCharter::parse(text, CHARTER).map_err(|error| Error::invalid(error.to_string()))?;
-    jiff::tz::TimeZone::get(&charter.time_zone).map_err(|_| {
+    if !is_zone(&charter.time_zone) {
         let zone = proem_guard::show::terminal_str(&charter.time_zone).into_string();
-        Error::invalid(format!("{CHARTER}: no time zone `{zone}`; write `time_zone` like \"Europe/Lisbon\""))
-    })?;
+        let problem = format!("{CHARTER}: no time zone `{zone}`; write `time_zone` like \"Europe/Lisbon\"");
+        return Err(Error::invalid(problem));
+    }
     Ok(charter)
+}
+
+/// Whether there is a time zone of that name. The names that the program knows itself are asked first: the system has a
+/// file for each of its own, and all of them are opened to find one.
+fn is_zone(name: &str) -> bool {
+    let bundled = TimeZoneDatabase::bundled();
+    bundled.available().any(|known| known.as_str().eq_ignore_ascii_case(name)) || TimeZone::get(name).is_ok()
 }
 
 /// The level of autonomy in force: the file's if this user vouched for it, else the policy's; a file that nobody

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_agents::screen::Screening;
 use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
 use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
@@ -245,7 +244,7 @@ impl TriageDesk<'_> {
 
     /// Signals of the records with what of them may go on.
     fn read(&self, open: Vec<SignalRow>) -> Result<Vec<ReadSignal>, Error> {
-        let screening = Screening { guard: &self.desk.guarding.guard, policy: &self.desk.guarding.policy };
+        let screening = self.desk.guarding.screening()?;
         let read = |row: SignalRow| {
             // What was kept and can't be read any more is nobody's to guess.
             let text = row.text.unwrap_or_default();
@@ -267,7 +266,8 @@ impl TriageDesk<'_> {
     ) -> Result<Option<CycleReport>, Error> {
         let batch: Vec<SignalInBatch<'_>> =
             read.iter().map(|read| SignalInBatch { signal: &read.signal, sanitised: &read.sanitised }).collect();
-        let by_rules = || classify(&batch, ClassificationContext { lexicon: &self.lexicon, project: &self.people });
+        let lexicon = self.lexicon()?;
+        let by_rules = || classify(&batch, ClassificationContext { lexicon, project: &self.people });
         let classified = asked.map_or_else(by_rules, |asked| asked.end.classified.clone());
         let suspected = asked.map(|asked| asked.end.sanitised.iter().collect());
         let sanitised: Vec<_> = suspected.unwrap_or_else(|| read.iter().map(|read| &read.sanitised).collect());
@@ -286,7 +286,7 @@ impl TriageDesk<'_> {
             charter: &self.charter,
             level: self.desk.level(),
             gate: self.gate(),
-            lexicon: &self.lexicon,
+            lexicon,
             artefacts: &artefacts,
             actor: &actor,
             proposals,

@@ -1,6 +1,7 @@
 //! A project whose signals are taken in and worked on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use proem_agents::triage::artefact::{Artefact, ArtefactKind};
 use proem_agents::triage::charter::{CharterStatus, ProjectCharter};
@@ -23,6 +24,7 @@ use super::charter;
 use crate::config::KeepRecords;
 use crate::effects::ActionDesk;
 use crate::error::Error;
+use crate::guarding::once;
 use crate::message::Noted;
 use crate::operator::Operator;
 use crate::project::OpenProject;
@@ -40,7 +42,8 @@ pub struct TriageDesk<'p> {
     pub desk: ActionDesk<'p>,
     /// The project as its file says.
     pub charter: ProjectCharter,
-    pub(super) lexicon: TriageLexicon,
+    /// Made when the first signal is classified.
+    lexicon: OnceLock<TriageLexicon>,
     pub(super) people: TriageProject,
 }
 
@@ -86,8 +89,6 @@ impl<'p> TriageDesk<'p> {
                            own configuration";
             return Err(Error::invalid(problem));
         }
-        let lexicon =
-            TriageLexicon::shipped().map_err(|error| Error::bug("the lexicon of triage is damaged", error))?;
         let Noted { value: desk, notes } = ActionDesk::open(project, access).await?;
         if access == StoreAccess::Write {
             let known = NewTriageProject {
@@ -100,7 +101,18 @@ impl<'p> TriageDesk<'p> {
             desk.store.register_triage_project(known).await?;
         }
         let people = charter.people();
-        Ok(Noted { value: Self { desk, charter, lexicon, people }, notes })
+        Ok(Noted { value: Self { desk, charter, lexicon: OnceLock::new(), people }, notes })
+    }
+
+    /// What words tell of signals.
+    ///
+    /// # Errors
+    ///
+    /// If the data inside the program are damaged.
+    pub(super) fn lexicon(&self) -> Result<&TriageLexicon, Error> {
+        once(&self.lexicon, || {
+            TriageLexicon::shipped().map_err(|error| Error::bug("the lexicon of triage is damaged", error))
+        })
     }
 
     /// Ends the use of the records.

@@ -61,7 +61,9 @@ impl TriageDesk<'_> {
         let names: Vec<SignalRevision> =
             matters.iter().flat_map(|matter| matter.causes.iter().take(MOST_CAUSES)).cloned().collect();
         let rows = store.signals_named(owner, &names).await?;
-        let past: Vec<PastSituation> = matters.iter().filter_map(|matter| self.told(matter, &rows)).collect();
+        let screening = self.desk.guarding.screening()?;
+        let past: Vec<PastSituation> =
+            matters.iter().filter_map(|matter| self.told(matter, &rows, screening)).collect();
         let readable: Vec<(&ReadSignal, Untrusted<String>)> = read
             .iter()
             .filter(|read| read.sanitised.verdict <= Verdict::Flag)
@@ -84,8 +86,7 @@ impl TriageDesk<'_> {
     }
 
     /// What may be told of it; `None` where the signals are gone, or one of them is suspected.
-    fn told(&self, matter: &EndedMatter, rows: &[SignalRow]) -> Option<PastSituation> {
-        let screening = Screening { guard: &self.desk.guarding.guard, policy: &self.desk.guarding.policy };
+    fn told(&self, matter: &EndedMatter, rows: &[SignalRow], screening: Screening<'_>) -> Option<PastSituation> {
         let read = |cause: &SignalRevision| {
             let text = rows.iter().find(|row| row.id == *cause)?.text.as_deref()?;
             let signal = ProjectSignal::read(text).ok()?;

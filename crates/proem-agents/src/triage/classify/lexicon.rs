@@ -164,7 +164,7 @@ impl TriageLexicon {
     /// [`ErrorKind::InvalidFile`] if the file inside the program is damaged.
     pub fn shipped() -> Result<Self, Error> {
         let lexicon = Self::parse(include_str!("../../../data/triage-lexicon.toml"))?;
-        Ok(lexicon.with(CategoryWeights::shipped()?))
+        Ok(lexicon.with(CategoryWeights::shipped()))
     }
 
     /// The same terms with other weights of words.
@@ -306,7 +306,9 @@ impl Term {
 fn is_word(word: &str) -> bool {
     let stem = word.strip_suffix('*').unwrap_or(word);
     let is_long = stem.len() == word.len() || stem.chars().count() >= LEAST_STEM;
-    is_long && !stem.is_empty() && stem.chars().all(in_word) && fold(stem) == stem
+    // Nearly all terms are these letters, which folding leaves as they are.
+    let is_plain = stem.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    is_long && !stem.is_empty() && (is_plain || stem.chars().all(in_word) && fold(stem) == stem)
 }
 
 fn in_word(c: char) -> bool {

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::error::{Error, ErrorKind};
+use proem_text::LineTable;
 
 use super::facts::{KindGroup, SenderFact, SystemFacts};
 use crate::triage::contract::{SignalCategory, SignalImportance};
@@ -26,11 +27,14 @@ const START: usize = 5;
 const POINT: i64 = 250;
 const MOST_POINTS: i64 = 8;
 
+/// The weights that ship.
+const SHIPPED: &str = include_str!("../../../data/triage-words.tsv");
+
 /// The weights of traits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CategoryWeights {
-    /// The lines of the file behind its head, in order of their traits.
-    lines: Vec<(&'static str, &'static str)>,
+    /// The lines of the file behind its head.
+    lines: LineTable,
 }
 
 /// What the traits of a signal say together, in millionths.
@@ -143,34 +147,43 @@ impl SignalTraits {
 }
 
 impl CategoryWeights {
-    /// The weights that ship.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidFile`] if the file inside the program is damaged.
-    pub fn shipped() -> Result<Self, Error> {
-        Self::parse(include_str!("../../../data/triage-words.tsv"))
+    /// The weights that ship, whose lines nobody looks at before one is asked for: they are those of [`Self::parse`], as a
+    /// test sees to.
+    #[must_use]
+    pub fn shipped() -> Self {
+        Self::of_lines(SHIPPED)
+    }
+
+    fn of_lines(mut lines: &'static str) -> Self {
+        while let Some((head, rest)) = lines.split_once('\n')
+            && head.starts_with('#')
+        {
+            lines = rest;
+        }
+        Self { lines: LineTable::of_lines(lines) }
     }
 
     /// Weights from their file: comments with `#`, then a line for each trait, in order: its name, a tab, and a whole
-    /// number for each category and each importance, in thousandths.
+    /// number for each category and each importance, in thousandths. Each line ends with a line break.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidFile`] if lines are out of order, or the first has no weights.
+    /// [`ErrorKind::InvalidFile`] if lines are out of order, or one has no weights.
     pub fn parse(text: &'static str) -> Result<Self, Error> {
         let invalid = |problem: &str| Error::new(ErrorKind::InvalidFile, format!("words of triage: {problem}"));
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        let lines: Option<Vec<_>> = lines.map(|line| line.split_once('\t')).collect();
-        let lines = lines.ok_or_else(|| invalid("a line has no tab"))?;
-        if !lines.is_sorted_by(|(one, _), (other, _)| one < other) {
-            return Err(invalid("the traits are not in order"));
+        let learned = Self::of_lines(text);
+        let mut before = "";
+        for line in learned.lines.lines().split_inclusive('\n') {
+            let (name, said) = line.split_once('\t').ok_or_else(|| invalid("a line has no tab"))?;
+            if name <= before {
+                return Err(invalid("the traits are not in order"));
+            }
+            if said.strip_suffix('\n').and_then(weights).is_none() {
+                return Err(invalid("a line lacks a weight, or its end"));
+            }
+            before = name;
         }
-        let learned = Self { lines };
-        match learned.lines.first() {
-            Some((name, _)) if learned.weights(name).is_none() => Err(invalid("a line lacks a weight")),
-            _ => Ok(learned),
-        }
+        Ok(learned)
     }
 
     /// What all traits of a signal say together.
@@ -196,13 +209,46 @@ impl CategoryWeights {
     }
 
     fn weights(&self, name: &str) -> Option<[i64; COLUMNS]> {
-        let at = self.lines.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
-        let (_, numbers) = self.lines.get(at)?;
-        let mut weights = [0; COLUMNS];
-        let mut numbers = numbers.split(' ');
-        for weight in &mut weights {
-            *weight = numbers.next()?.parse().ok()?;
+        self.lines.get(name).and_then(weights)
+    }
+}
+
+/// The weights of a line behind its tab.
+fn weights(numbers: &str) -> Option<[i64; COLUMNS]> {
+    let mut weights = [0; COLUMNS];
+    let mut numbers = numbers.split(' ');
+    for weight in &mut weights {
+        *weight = numbers.next()?.parse().ok()?;
+    }
+    Some(weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weights_that_ship_are_whole() {
+        let parsed = CategoryWeights::parse(SHIPPED).unwrap();
+        assert!(parsed.lines.lines().lines().count() > 30_000);
+        assert_eq!(CategoryWeights::shipped(), parsed);
+        assert!(parsed.weights("%blocker").is_some());
+    }
+
+    #[test]
+    fn lines_that_would_not_be_found_are_an_error() {
+        let row = ["1"; COLUMNS].join(" ");
+        let short = row.strip_suffix(" 1").unwrap();
+        for (text, expected) in [
+            (format!("# head\na\t{row}\nb\t{row}\n"), None),
+            (format!("b\t{row}\na\t{row}\n"), Some("the traits are not in order")),
+            (format!("a\t{row}\na\t{row}\n"), Some("the traits are not in order")),
+            (format!("a {row}\n"), Some("a line has no tab")),
+            (format!("a\t{row}\nb\t{short}\n"), Some("a line lacks a weight, or its end")),
+            (format!("a\t{row}\nb\t{row}"), Some("a line lacks a weight, or its end")),
+        ] {
+            let found = CategoryWeights::parse(text.clone().leak()).err().map(|error| error.to_string());
+            assert_eq!(found, expected.map(|expected| format!("words of triage: {expected}")), "{text:?}");
         }
-        Some(weights)
     }
 }

@@ -62,15 +62,19 @@ pub(super) struct ExactBytes {
 
 impl ActionDesk<'_> {
     /// Reads an action that may be performed, without the records; `None` where that is not what becomes of it.
-    pub(super) fn due_reading(&self, row: &ActionRow) -> Option<Result<DueReading, DueProblem>> {
+    ///
+    /// # Errors
+    ///
+    /// If the data inside the program are damaged.
+    pub(super) fn due_reading(&self, row: &ActionRow) -> Result<Option<Result<DueReading, DueProblem>>, Error> {
         if !matches!(row.state, ActionState::Held | ActionState::Approved | ActionState::Resend) {
-            return None;
+            return Ok(None);
         }
-        Some(match row.form.as_deref().map(|form| ProposedAction::stored(form, &self.policy)) {
+        Ok(Some(match row.form.as_deref().map(|form| ProposedAction::stored(form, &self.policy)) {
             None => Err(DueProblem::Gone),
             Some(Err(problem)) => Err(DueProblem::Unreadable(problem.to_string())),
-            Some(Ok(action)) => Ok(DueReading { reading: self.read_action(&action), action }),
-        })
+            Some(Ok(action)) => Ok(DueReading { reading: self.read_action(&action)?, action }),
+        }))
     }
 
     /// Asks the gate about an action. `executed` is one that counts as executed already, though nobody has written so.

@@ -87,7 +87,11 @@ impl Performer<'_, '_> {
         if let Some((before, open)) = open {
             return self.take_up(row, Some(before), *open, next).await;
         }
-        match (row.state, reading.or_else(|| self.desk.due_reading(row))) {
+        let reading = match reading {
+            Some(reading) => Some(reading),
+            None => self.desk.due_reading(row)?,
+        };
+        match (row.state, reading) {
             (ActionState::Executing | ActionState::Resending, _) => {
                 let why = "its performer ended before it could say what became of it";
                 let details = json!({ "epoch": self.epoch.0 });
@@ -185,7 +189,8 @@ impl Performer<'_, '_> {
     ) -> Result<TransitionAnswer, Error> {
         let desk = self.desk;
         // What is written is on its way when it is asked for the first time, which is before this begins.
-        let reading = async { next.and_then(|row| desk.due_reading(row)) };
+        // An error of it is met again when its turn comes.
+        let reading = async { next.and_then(|row| desk.due_reading(row).ok().flatten()) };
         let Some(before) = before else {
             let (answer, reading) = future::join(desk.store.transit(intent), reading).await;
             self.ahead.reading = reading;

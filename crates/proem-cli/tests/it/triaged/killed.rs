@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proem_llm::scripted::{Reply, ScriptCondition, ScriptEnd, ScriptRule, ScriptedServer, ServerScript};
 use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpScript};
@@ -92,7 +92,10 @@ impl Desk {
         let mut command = self.fixture.command(env!("CARGO_BIN_EXE_proem"));
         command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(after));
+        let until = Instant::now() + Duration::from_millis(after);
+        while child.try_wait().unwrap().is_none() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         child.kill().unwrap();
         child.wait().unwrap().signal() == Some(9)
     }
@@ -112,7 +115,7 @@ fn each_signal_has_one_mail_whatever_the_model_says_the_next_time() {
     let kills = number("PROEM_KILLS", 12);
     let mut draw = Draw::seeded();
     let (mut killed, mut swept, mut signals) = (0, 0, 0);
-    let mut longest = 2_500;
+    let mut longest = 1_500;
     while killed < kills {
         signals += 1;
         let id = format!("jira:unknown-server:comment:7{signals}");
