@@ -200,3 +200,43 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
         Err(error) => Err(Error::outside(format!("could not read {}: {error}", path.display()))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::places::Channel;
+
+    use super::*;
+
+    /// The guard of a user whose folder has this file.
+    fn of_user(name: &str, text: &str) -> Result<LazyGuard, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().to_owned();
+        fs::create_dir(base.join("guard")).unwrap();
+        fs::write(base.join("guard").join(name), text).unwrap();
+        LazyGuard::load(&Places {
+            config: base.clone(),
+            state: base.clone(),
+            cache: base.clone(),
+            home: base.clone(),
+            programs: base,
+            channel: Channel::Pipe,
+        })
+    }
+
+    #[test]
+    fn the_guard_is_made_when_it_is_asked_for() {
+        let guard = of_user("notes.txt", "").unwrap();
+        assert!(guard.guard.get().is_none() && guard.notes.is_empty());
+        let made: *const Guard = guard.guard().unwrap();
+        assert!(std::ptr::eq(made, guard.screening().unwrap().guard), "once");
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_users_files_is_said_at_once() {
+        assert!(of_user("verdicts.tsv", "nonsense").is_err());
+        let guard = of_user("calibration.json", "{}").unwrap();
+        assert!(matches!(guard.notes.as_slice(), [Note::Remark(said)] if said.text.contains("is not used")));
+    }
+}
