@@ -162,7 +162,8 @@ pub(crate) fn once<T>(place: &OnceLock<T>, make: impl FnOnce() -> Result<T, Erro
     Ok(place.get_or_init(|| made))
 }
 
-fn shipped(tools: &[ToolVocabulary]) -> Result<Guard, Error> {
+/// The guard that ships, for an agent with these tools, before anything of the user's counts.
+pub(crate) fn shipped(tools: &[ToolVocabulary]) -> Result<Guard, Error> {
     Guard::shipped(tools).map_err(damaged)
 }
 

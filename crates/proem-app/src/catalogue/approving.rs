@@ -1,10 +1,11 @@
 //! Approving definitions: which are meant, what was approved of them before, and keeping the answer.
 
-use proem_guard::{Guard, show};
+use proem_guard::show;
 use proem_select::catalogue::{Capability, Catalogue, EntryConcern, findings};
 
 use super::{approved, plain, store};
 use crate::error::Error;
+use crate::guarding::shipped;
 use crate::message::Hint;
 use crate::operator::Operator;
 use crate::project::OpenProject;
@@ -79,7 +80,6 @@ pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c 
 ///
 /// Never, but for a bug.
 pub fn found_in(catalogue: &Catalogue) -> Result<Vec<EntryConcern>, Error> {
-    let guard =
-        Guard::shipped(&[]).map_err(|error| Error::bug("the injection scanner's own data are damaged", error))?;
+    let guard = shipped(&[])?;
     Ok(findings(catalogue, Some(&guard)))
 }

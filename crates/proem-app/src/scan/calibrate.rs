@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::examine::scan;
 use crate::error::Error;
-use crate::guarding::calibration_file;
+use crate::guarding::{calibration_file, shipped};
 use crate::places::Places;
 
 /// The most that a file of texts may have, in bytes.
@@ -64,8 +64,7 @@ impl Calibrating {
     ///
     /// Never, but for a bug.
     pub fn new() -> Result<Self, Error> {
-        let guard =
-            Guard::shipped(&[]).map_err(|error| Error::bug("the injection scanner's own data are damaged", error))?;
+        let guard = shipped(&[])?;
         Ok(Self { guard, texts: Vec::new() })
     }
 
