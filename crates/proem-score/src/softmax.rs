@@ -64,11 +64,11 @@ pub fn fit(
             surprise.iter_mut().skip(example.class).take(1).for_each(|share| *share -= 1.0);
             for (place, value) in example.features {
                 let of = row(*place, classes).and_then(|row| slopes.get_mut(row)).into_iter().flatten();
-                of.zip(&surprise).for_each(|(slope, surprise)| *slope += surprise * value / count);
+                of.zip(&surprise).for_each(|(slope, surprise)| *slope += surprise * value);
             }
         }
         for ((weight, step), slope) in weights.iter_mut().zip(&mut steps).zip(&slopes) {
-            *step = options.momentum * *step - slope - options.l2 / count * *weight;
+            *step = options.momentum * *step - (slope + options.l2 * *weight) / count;
             *weight += *step;
         }
     }

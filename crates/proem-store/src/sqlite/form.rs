@@ -23,6 +23,9 @@ const FORMS: [&str; 8] = [
     include_str!("../../migrations/0008.sql"),
 ];
 
+/// The tables of the newest form as all of [`FORMS`] make them: a new store needs no way that leads there.
+const NEWEST: &str = include_str!("../../migrations/newest.sql");
+
 /// What form 5 adds: tables of its own, and nothing else.
 const EFFECTS: &str = include_str!("../../migrations/0005.sql");
 
@@ -93,7 +96,8 @@ pub(crate) fn check(tables: &Tables) -> Result<i64, Error> {
 
 /// Makes the tables of the newest form where there are none, within a transaction.
 pub(crate) fn make(tables: &Tables, key: Option<&InstallationKey>) -> Result<(), Error> {
-    from(tables, 0)?;
+    tables.script(NEWEST)?;
+    mark(tables)?;
     let id = epoch::new_id(tables.path())?;
     let seal = key.map(|key| seal(key, &id)).unwrap_or_default();
     tables.execute(
@@ -156,5 +160,42 @@ fn from(tables: &Tables, form: i64) -> Result<(), Error> {
     for statements in FORMS.iter().skip(usize::try_from(form).unwrap_or(0)) {
         tables.script(statements)?;
     }
+    mark(tables)
+}
+
+/// Says that the tables are of the newest form.
+fn mark(tables: &Tables) -> Result<(), Error> {
     tables.script(&format!("PRAGMA user_version = {}", newest()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    /// The statements that make what is in a database: tables first.
+    fn statements(make: &str) -> Vec<String> {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(make).unwrap();
+        let mut query = connection
+            .prepare(
+                "SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' ORDER BY type <> 'table', tbl_name, name",
+            )
+            .unwrap();
+        query.query_map([], |row| row.get(0)).unwrap().collect::<rusqlite::Result<_>>().unwrap()
+    }
+
+    #[test]
+    fn a_new_store_has_what_all_forms_make() {
+        let made = statements(&FORMS.concat());
+        if std::env::var_os("PROEM_UPDATE_REFERENCE").is_some_and(|value| value == "1") {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/newest.sql");
+            let head = "-- Made of the other files by the test that compares them; edit those.\n";
+            let text: String = made.iter().map(|statement| format!("\n{statement};\n")).collect();
+            return std::fs::write(file, format!("{head}{text}")).unwrap();
+        }
+        let advice = "repeat with PROEM_UPDATE_REFERENCE=1 cargo test -p proem-store --lib what_all_forms_make";
+        assert!(statements(NEWEST) == made, "{advice}");
+    }
 }

@@ -64,8 +64,16 @@ fn what_is_too_large_or_too_slow_is_not_read() {
 }
 
 #[test]
+#[expect(clippy::disallowed_types, reason = "a thread whose stack is small is what shows it")]
 fn deep_nesting_neither_overflows_nor_hangs() {
-    const DEEP: usize = 100_000;
+    // What calls itself for each level needs more than 25 bytes of this stack for it.
+    const DEEP: usize = 10_000;
+    let thread = std::thread::Builder::new().stack_size(256 * 1024).spawn(|| read_deep(DEEP)).unwrap();
+    thread.join().unwrap();
+}
+
+/// Reads sources of so many levels, in each language.
+fn read_deep(levels: usize) {
     for (language, open, close) in [
         (SourceLanguage::Python, "(", ")"),
         (SourceLanguage::Python, "f(", ")"),
@@ -84,7 +92,7 @@ fn deep_nesting_neither_overflows_nor_hangs() {
         (SourceLanguage::C, "'\\", "\\'"),
         (SourceLanguage::C, "\\\"\\'", "\\\""),
     ] {
-        let source = format!("{}{}", open.repeat(DEEP), close.repeat(DEEP));
+        let source = format!("{}{}", open.repeat(levels), close.repeat(levels));
         let limits = SourceLimits { bytes: source.len(), ..SourceLimits::default() };
         let facts = extract(language, source.as_bytes(), &limits, &mut || false).unwrap();
         assert_eq!(facts.lines, 1, "{language} {open}");
