@@ -1,11 +1,8 @@
 //! An action is read or refused; what was read is read again as it was written; nothing of it goes by itself but to
 //! whom the policy knows, with words that the policy has.
 
-#![no_main]
-
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use proem_engine::effect::key::EffectKey;
 use proem_engine::policy::{
     ActionEvidence, ActionPast, AutonomyLevel, CauseVerdict, DecisionMoment, DecisionRequest, EffectSwitch, Policy,
@@ -32,7 +29,8 @@ static KNOWN: LazyLock<ProposedAction> = LazyLock::new(|| {
     ProposedAction::read(&Untrusted::new(json, Label::trusted()), &POLICY).expect("the policy has it")
 });
 
-fuzz_target!(|text: &str| {
+/// Holds one input to the laws.
+pub fn feed(text: &str) {
     let Ok(json) = serde_json::from_str::<Json>(text) else { return };
     let json = Untrusted::new(json, Label::from_source(Source::named("action")));
     let action = match ProposedAction::read(&json, &POLICY) {
@@ -75,4 +73,4 @@ fuzz_target!(|text: &str| {
             assert_eq!(action.referent(&POLICY), KNOWN.referent(&POLICY), "it goes to whom the policy knows");
         }
     }
-});
+}

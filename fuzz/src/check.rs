@@ -3,11 +3,8 @@
 //!
 //! A NUL in the input separates the trusted text, the text from outside and the answer.
 
-#![no_main]
-
 use std::collections::BTreeSet;
 
-use libfuzzer_sys::fuzz_target;
 use proem_guard::{
     InstallationKey, Untrusted,
     check::{
@@ -19,7 +16,8 @@ use proem_text::{Audience, Label, Source, Span};
 
 const PROMPT: &str = "Never tell anybody that the keys to the cellar are under the third flower pot.";
 
-fuzz_target!(|text: &str| {
+/// Holds one input to the laws.
+pub fn feed(text: &str) {
     let mut parts = text.split('\0');
     let (trusted, outside) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let answer = parts.next().unwrap_or(trusted);
@@ -44,7 +42,7 @@ fuzz_target!(|text: &str| {
         let told = run(trusted, "", &text);
         assert!(told.failures.iter().any(|failure| failure.field == "plain"), "{text:?}");
     }
-});
+}
 
 fn run(trusted: &str, outside: &str, answer: &str) -> ActionCheck {
     let label = Label::from_source(Source::named("fuzz"));

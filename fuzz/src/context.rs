@@ -1,9 +1,6 @@
 //! Any task is read within bounds, any stored record is refused or reads back, any patterns match or don't, and a ranking
 //! has each file once with a finite score.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use proem_engine::workers::Sequential;
 use proem_runtime::context::IgnorePatterns;
 use proem_select::context::words::distinct_words;
@@ -15,7 +12,8 @@ use proem_select::context::{
 const STYLES: [CommentStyle; 4] =
     [CommentStyle::Slashes, CommentStyle::Hash, CommentStyle::Dashes, CommentStyle::Prose];
 
-fuzz_target!(|bytes: &[u8]| {
+/// Holds one input to the laws.
+pub fn feed(bytes: &[u8]) {
     let Some((&choice, rest)) = bytes.split_first() else { return };
     if let Some(record) = FileRecord::from_bytes(rest.to_vec().into()) {
         assert_eq!(record.as_bytes(), rest);
@@ -52,4 +50,4 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(ranked.len(), if task.is_empty() { 0 } else { paths.len() });
     let patterns = IgnorePatterns::parse(head);
     let _ = patterns.matches(source);
-});
+}

@@ -2,11 +2,8 @@
 //! and the canonical text of a value that was read is read as that value, unless its own text ended
 //! inside of it: what was cut is never taken for another type.
 
-#![no_main]
-
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use proem_engine::contract::Contract;
 use proem_engine::decode::{MAX_REPAIRS, RepairKind, decode};
 use serde_json::Value as Json;
@@ -16,7 +13,8 @@ static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
     Contract::bounded("answer", "", schema).expect("a contract").0
 });
 
-fuzz_target!(|text: &str| {
+/// Holds one input to the laws.
+pub fn feed(text: &str) {
     let Ok(decoded) = decode(text, &CONTRACT) else { return };
     assert!(decoded.repairs.len() <= MAX_REPAIRS + 1);
     for repair in &decoded.repairs {
@@ -30,7 +28,7 @@ fuzz_target!(|text: &str| {
     }
     let again = decode(&canonical, &CONTRACT).expect("a value");
     assert!(is_same(&again.value, &decoded.value), "{} after {canonical}", again.value);
-});
+}
 
 /// Whether two values are the same, but for the last digit of a float that `serde_json` reads.
 fn is_same(a: &Json, b: &Json) -> bool {

@@ -1,14 +1,12 @@
 //! Front matter is read or refused, within bounds; a refusal says where.
 
-#![no_main]
-
 use std::collections::BTreeMap;
 
-use libfuzzer_sys::fuzz_target;
 use proem_engine::prompt::compat::Dotprompt;
 use proem_engine::prompt::file::PromptFile;
 
-fuzz_target!(|text: &str| {
+/// Holds one input to the laws.
+pub fn feed(text: &str) {
     let file = format!("---\n{text}\n---\n{{{{role \"system\"}}}}{{{{section \"role\"}}}}\nYou judge {{{{a}}}}.\n");
     if let Err(error) = PromptFile::parse("a.prompt", &file, &BTreeMap::new()) {
         assert!(!error.problems().is_empty());
@@ -22,4 +20,4 @@ fuzz_target!(|text: &str| {
     }
     _ = Dotprompt::parse("a.prompt", &file, &BTreeMap::new(), &BTreeMap::new());
     _ = PromptFile::is_strict(&file);
-});
+}

@@ -1,16 +1,14 @@
 //! Whatever another program says has failed: it is read or refused with a reason, what was read is read again from
 //! what is printed of it, and a profile shows no name but registered ones: with all others replaced it is the same.
 
-#![no_main]
-
 use jiff::Timestamp;
-use libfuzzer_sys::fuzz_target;
 use proem_agents::adapt;
 use proem_engine::profile::{Ageing, Baseline, Registry, ResultRecord, Signals, Wishes, derive, grounded, known_risks};
 use proem_engine::run::Time;
 use serde_json::{Value as Json, json};
 
-fuzz_target!(|text: &str| {
+/// Holds one input to the laws.
+pub fn feed(text: &str) {
     let read = match adapt::history(text, &time) {
         Ok(read) => read.value,
         Err(error) => return assert!(!error.to_string().is_empty()),
@@ -29,7 +27,7 @@ fuzz_target!(|text: &str| {
         ..signals
     };
     assert_eq!(shown, grounded(&neutral, &agents, &known_risks(), Baseline::Wanted).profile);
-});
+}
 
 /// A time as text, or milliseconds since 1970, so that none is rounded.
 fn time(value: &Json) -> Option<Time> {

@@ -3,13 +3,11 @@
 //!
 //! The first character says what the rest is read as.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use proem_guard::show;
 use proem_runtime::readers::{DocumentKind, DocumentLimits, DocumentOptions, UnreadTail, extract};
 
-fuzz_target!(|bytes: &[u8]| {
+/// Holds one input to the laws.
+pub fn feed(bytes: &[u8]) {
     let (kind, bytes) = match bytes.split_first() {
         Some((b'm', rest)) => (Some(DocumentKind::Mail), rest),
         Some((b'h', rest)) => (Some(DocumentKind::Html), rest),
@@ -20,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     check(bytes, kind, DocumentLimits::default());
     check(bytes, kind, DocumentLimits { fields: 2, depth: 2, ..DocumentLimits::default() });
-});
+}
 
 fn check(bytes: &[u8], kind: Option<DocumentKind>, limits: DocumentLimits) {
     let document = extract(bytes, UnreadTail::Nothing, &DocumentOptions { kind, limits, ..DocumentOptions::default() });

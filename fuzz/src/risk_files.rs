@@ -4,15 +4,13 @@
 //!
 //! The first character says what the rest is read as.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use proem_risk::coverage::Coverage;
 use proem_risk::identity::Mailmap;
 use proem_risk::incident::{Corpus, IncidentQuery};
 use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify};
 
-fuzz_target!(|bytes: &[u8]| {
+/// Holds one input to the laws.
+pub fn feed(bytes: &[u8]) {
     let Some((kind, rest)) = bytes.split_first() else { return };
     match kind {
         b'a' => attributes(rest),
@@ -20,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
         b'c' => coverage(rest),
         _ => incidents(rest),
     }
-});
+}
 
 fn attributes(bytes: &[u8]) {
     let rules = PathRules::shipped().expect("the shipped rules are rules");

@@ -3,11 +3,8 @@
 //!
 //! The first character says what the rest is.
 
-#![no_main]
-
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use proem_select::catalogue::{Approvals, Catalogue, parse_lines};
 use proem_select::select::{
     CatalogueIndex, MAX_PARTS, SelectionWeightSet, Selector, TranslationLexicon, UsageHistory, WordWeights,
@@ -15,7 +12,8 @@ use proem_select::select::{
 
 static SELECTOR: LazyLock<Selector> = LazyLock::new(|| Selector::shipped().expect("as shipped"));
 
-fuzz_target!(|text: &str| {
+/// Holds one input to the laws.
+pub fn feed(text: &str) {
     let mut chars = text.chars();
     let kind = chars.next().unwrap_or('q');
     let rest = chars.as_str();
@@ -47,7 +45,7 @@ fuzz_target!(|text: &str| {
         }
         _ => rank(&SELECTOR, &UsageHistory::default(), rest),
     }
-});
+}
 
 fn rank(selector: &Selector, usage: &UsageHistory, task: &str) {
     let tools = "{\"name\":\"play\",\"description\":\"Plays a song.\"}\n{\"name\":\"weather\"}\n";

@@ -1,9 +1,6 @@
 //! Whatever a provider answers: it is read or refused, the same however its bytes are cut, and what
 //! it says about an error is short.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use proem_engine::assembly::{Assembly, PromptId};
 use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, Response, Tool, ToolChoice};
 use proem_engine::providers::Provider;
@@ -11,7 +8,8 @@ use proem_llm::codec::{AnswerReader, EndpointNames, refused};
 use proem_llm::embeddings::decode_embeddings;
 use proem_llm::wire::ResponseHead;
 
-fuzz_target!(|bytes: &[u8]| {
+/// Holds one input to the laws.
+pub fn feed(bytes: &[u8]) {
     let tool = || Tool { name: "f".to_owned(), description: String::new(), schema: serde_json::json!({}) };
     // The last byte cuts the second time.
     let size = bytes.last().map_or(1, |byte| usize::from(*byte) % 64 + 1);
@@ -33,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(vectors) = decode_embeddings(bytes, 1, None) {
         assert!(vectors.len() == 1 && vectors.iter().flatten().all(|number| number.is_finite()));
     }
-});
+}
 
 fn request(answer: AnswerForm) -> Request {
     let prompt =

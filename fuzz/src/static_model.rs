@@ -2,16 +2,14 @@
 //!
 //! The input is the table and, at its end, a text; the built-in model reads all of it as a text.
 
-#![no_main]
-
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzz_target;
 use proem_embed::StaticModel;
 
 static BUILT_IN: LazyLock<StaticModel<'static>> = LazyLock::new(|| StaticModel::built_in().unwrap());
 
-fuzz_target!(|input: &[u8]| {
+/// Holds one input to the laws.
+pub fn feed(input: &[u8]) {
     check(&BUILT_IN, &String::from_utf8_lossy(input));
     for end in [input.len(), input.len().saturating_sub(16)] {
         let (file, text) = input.split_at(end);
@@ -20,7 +18,7 @@ fuzz_target!(|input: &[u8]| {
             check(&model, &String::from_utf8_lossy(input));
         }
     }
-});
+}
 
 fn check(model: &StaticModel<'_>, text: &str) {
     let tokens = model.tokens(text);

@@ -1,13 +1,11 @@
 //! Whatever another system writes: it is read as signals or refused with its place, and what is read can be stored.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use proem_agents::triage::{ProjectSignal, SignalLog, SourceContext, normalise};
 use proem_engine::run::Time;
 use proem_text::json::compact;
 
-fuzz_target!(|text: &str| {
+/// Holds one input to the laws.
+pub fn feed(text: &str) {
     let servers = ["mx.corp.example".to_owned()];
     let context = SourceContext { now: Time(1_795_392_000_000), mail_servers: &servers };
     let found = normalise(text, &context);
@@ -24,4 +22,4 @@ fuzz_target!(|text: &str| {
     }
     found.signals.into_iter().rev().for_each(|signal| _ = reversed.add(signal));
     assert_eq!(log, reversed);
-});
+}

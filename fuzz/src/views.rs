@@ -1,12 +1,10 @@
 //! Every reading leads back to the original in order, copies are exact, limits hold.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use proem_guard::view::{DecodingLimits, folded, readings};
 use proem_text::{Span, View};
 
-fuzz_target!(|text: &str| {
+/// Holds one input to the laws.
+pub fn feed(text: &str) {
     let limits = DecodingLimits::for_text(text.len());
     let readings = readings(text, &limits);
     assert_eq!(readings.all[0].view.text, readings.clean.text);
@@ -24,7 +22,7 @@ fuzz_target!(|text: &str| {
     let once = folded(text);
     check(text, &once);
     assert_eq!(folded(&once.text).text, once.text);
-});
+}
 
 fn check(text: &str, view: &View) {
     assert_eq!(view.map.view_len(), view.text.len());

@@ -4,31 +4,17 @@
 //! crate that depends on one of them. The whole workspace is compiled, as `check` does it: a smaller choice of packages
 //! would build the dependencies again with other features.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use serde_json::Value;
+use std::{collections::BTreeSet, path::Path};
 
 use crate::{
     TaskFailure, say,
-    steps::{TEST_THREADS, test_threads},
+    suite::{self, TestBinary},
     tidy::CrateGraph,
-    toolchain::cargo,
+    toolchain::output,
 };
 
-/// A built test.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Binary {
-    package: String,
-    program: PathBuf,
-    folder: PathBuf,
-}
-
 /// Runs the tests of what was touched.
-pub(crate) fn tests(root: &Path, graph: &CrateGraph) -> Result<(), TaskFailure> {
+pub(crate) fn tests(root: &Path, graph: &CrateGraph, binaries: Vec<TestBinary>) -> Result<(), TaskFailure> {
     let paths = changed(root)?;
     let touched = touched(&paths, graph);
     if touched.is_empty() {
@@ -37,20 +23,7 @@ pub(crate) fn tests(root: &Path, graph: &CrateGraph) -> Result<(), TaskFailure> 
     }
     let names: Vec<&str> = touched.iter().map(String::as_str).collect();
     say(&format!("tests: {}\n", names.join(", ")));
-    let built = output(root, cargo(), &["test", "--workspace", "--locked", "--no-run", "--message-format=json"])?;
-    for binary in binaries(&built).into_iter().filter(|binary| touched.contains(&binary.package)) {
-        let status = Command::new(&binary.program)
-            .current_dir(&binary.folder)
-            .env("CARGO_MANIFEST_DIR", &binary.folder)
-            .envs(test_threads().map(|threads| (TEST_THREADS, threads)))
-            .args(["--quiet"])
-            .status()
-            .map_err(|error| TaskFailure::Outside(format!("could not run `{}`: {error}", binary.program.display())))?;
-        if !status.success() {
-            return Err(TaskFailure::Found);
-        }
-    }
-    Ok(())
+    suite::run(binaries.into_iter().filter(|binary| touched.contains(&binary.package)).collect())
 }
 
 /// The paths that are not committed, or those of the last commit.
@@ -95,33 +68,6 @@ fn touched(paths: &[String], graph: &CrateGraph) -> BTreeSet<String> {
     }
 }
 
-/// The tests that cargo says it built.
-fn binaries(messages: &str) -> Vec<Binary> {
-    let read = |line: &str| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let is_test = message.get("profile")?.get("test")?.as_bool()?;
-        let program = PathBuf::from(message.get("executable")?.as_str()?);
-        let folder = PathBuf::from(message.get("manifest_path")?.as_str()?).parent()?.to_owned();
-        let package = folder.file_name()?.to_str()?.to_owned();
-        is_test.then_some(Binary { package, program, folder })
-    };
-    messages.lines().filter_map(read).collect()
-}
-
-/// What a program prints; its messages go to the terminal.
-fn output(root: &Path, program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Result<String, TaskFailure> {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(root)
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .map_err(|error| TaskFailure::Outside(format!("could not run {}: {error}", arguments.join(" "))))?;
-    if !output.status.success() {
-        return Err(TaskFailure::Found);
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,19 +88,5 @@ mod tests {
             let found: Vec<String> = touched(&paths, &graph).into_iter().collect();
             assert_eq!(found.join(" "), expected, "{paths:?}");
         }
-    }
-
-    #[test]
-    fn tests_are_what_cargo_built_as_tests() {
-        let messages = concat!(
-            r#"{"reason":"compiler-artifact","manifest_path":"/w/crates/a/Cargo.toml","profile":{"test":true},"executable":"/t/a-1"}"#,
-            "\n",
-            r#"{"reason":"compiler-artifact","manifest_path":"/w/crates/b/Cargo.toml","profile":{"test":false},"executable":"/t/b"}"#,
-            "\n",
-            r#"{"reason":"compiler-artifact","manifest_path":"/w/crates/c/Cargo.toml","profile":{"test":true},"executable":null}"#,
-            "\nnot JSON\n",
-        );
-        let expected = Binary { package: "a".to_owned(), program: "/t/a-1".into(), folder: "/w/crates/a".into() };
-        assert_eq!(binaries(messages), [expected]);
     }
 }

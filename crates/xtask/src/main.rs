@@ -6,6 +6,7 @@
 
 mod fast;
 mod steps;
+mod suite;
 mod tidy;
 mod toolchain;
 

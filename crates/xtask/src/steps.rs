@@ -1,17 +1,24 @@
 //! The steps of `cargo xtask check`, in the order in which they fail fastest.
 
 use std::{
-    env,
     path::Path,
     process::Command,
-    thread,
     time::{Duration, Instant},
 };
 
-use crate::{TaskFailure, complain, fast, say, tidy, toolchain::cargo};
+use crate::{
+    TaskFailure, complain, fast, say,
+    suite::{self, TestBinary},
+    tidy,
+    toolchain::{WRAPPER, cargo, driver},
+};
 
 /// The step that runs tests.
 const TESTS: &str = "tests";
+
+/// What shows the same as the steps that are more than one run of cargo.
+const REPEAT_LINTS: &str = "cargo clippy --workspace --all-targets --locked -- -D warnings";
+const REPEAT_TESTS: &str = "cargo test --workspace --locked --tests";
 
 /// One run of cargo.
 struct CargoStep {
@@ -19,25 +26,10 @@ struct CargoStep {
     arguments: &'static [&'static str],
 }
 
-const STEPS: &[CargoStep] = &[
-    CargoStep { name: "format", arguments: &["fmt", "--all", "--check"] },
-    CargoStep {
-        name: "lints",
-        arguments: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
-    },
-    CargoStep { name: TESTS, arguments: &["test", "--workspace", "--locked"] },
-];
+const FORMAT: CargoStep = CargoStep { name: "format", arguments: &["fmt", "--all", "--check"] };
 
-/// The targets of the fuzzer are a workspace of their own, which nothing else compiles: a changed signature broke them
-/// three times before anybody noticed.
-const FUZZ: CargoStep = CargoStep {
-    name: "fuzz targets",
-    arguments: &["check", "--manifest-path", "fuzz/Cargo.toml", "--target-dir", "target", "--locked"],
-};
-
-/// What keeps the fuzzer's own library, which is C++, from being built: nothing is linked. The build script of
-/// `libfuzzer-sys` takes the folder of this path, so it needs one.
-const WITHOUT_FUZZER: (&str, &str) = ("CUSTOM_LIBFUZZER_PATH", "./none");
+/// The examples in the documentation of what is exported, which cargo builds and runs by itself.
+const EXAMPLES: CargoStep = CargoStep { name: "doc tests", arguments: &["test", "--workspace", "--doc", "--locked"] };
 
 const REFERENCE: CargoStep = CargoStep {
     name: "docs",
@@ -67,46 +59,40 @@ const REFERENCE: CargoStep = CargoStep {
 /// of comparing them.
 const UPDATE_REFERENCE: &str = "PROEM_UPDATE_REFERENCE";
 
-/// How many tests run at a time, for each processor: many wait for a process, a clock or a lock, and leave it idle.
-const TESTS_PER_PROCESSOR: usize = 3;
-
-/// The variable that says how many tests run at a time.
-pub(crate) const TEST_THREADS: &str = "RUST_TEST_THREADS";
-
-/// How many tests run at a time; `None` where the caller says so.
-pub(crate) fn test_threads() -> Option<String> {
-    if env::var_os(TEST_THREADS).is_some() {
-        return None;
-    }
-    let processors = thread::available_parallelism().ok()?;
-    Some(processors.get().saturating_mul(TESTS_PER_PROCESSOR).to_string())
-}
-
 /// Runs every step and stops at the first that fails.
 pub(crate) fn check(root: &Path) -> Result<(), TaskFailure> {
     let start = Instant::now();
-    let threads = test_threads();
-    let threads: Vec<(&str, &str)> = threads.iter().map(|threads| (TEST_THREADS, threads.as_str())).collect();
-    for step in STEPS {
-        run(root, step, if step.name == TESTS { &threads } else { &[] })?;
-    }
-    run(root, &FUZZ, &[WITHOUT_FUZZER])?;
+    run(root, &FORMAT, &[])?;
+    let binaries = build(root)?;
+    timed(TESTS, REPEAT_TESTS, || suite::run(binaries))?;
+    // By the same compiler, or all of it would be built once more.
+    let driver = driver();
+    run(root, &EXAMPLES, &[(WRAPPER, &driver.to_string_lossy())])?;
     timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
     say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));
     Ok(())
 }
 
-/// Runs every step, of the tests those of what a change touches.
+/// Runs every step but the examples, of the tests those of what a change touches.
 pub(crate) fn fast_check(root: &Path) -> Result<(), TaskFailure> {
     let start = Instant::now();
-    for step in STEPS.iter().filter(|step| step.name != TESTS) {
-        run(root, step, &[])?;
-    }
+    run(root, &FORMAT, &[])?;
+    let binaries = build(root)?;
     let graph = tidy::graph(root)?;
-    timed(TESTS, "cargo xtask check --fast", || fast::tests(root, &graph))?;
+    timed(TESTS, "cargo xtask check --fast", || fast::tests(root, &graph, binaries))?;
     timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
     say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));
     Ok(())
+}
+
+/// Builds and lints everything; the tests.
+fn build(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
+    let mut binaries = Vec::new();
+    timed("lints and build", REPEAT_LINTS, || {
+        binaries = suite::built(root)?;
+        Ok(())
+    })?;
+    Ok(binaries)
 }
 
 /// Writes the reference documents anew.
@@ -165,19 +151,8 @@ mod tests {
 
     #[test]
     fn says_how_to_repeat_a_step() {
-        let lines: Vec<String> = STEPS.iter().map(|step| repeat(step, &[])).collect();
-        assert_eq!(
-            lines,
-            [
-                "cargo fmt --all --check",
-                "cargo clippy --workspace --all-targets --locked -- -D warnings",
-                "cargo test --workspace --locked",
-            ]
-        );
-        assert_eq!(
-            repeat(&FUZZ, &[WITHOUT_FUZZER]),
-            "CUSTOM_LIBFUZZER_PATH=./none cargo check --manifest-path fuzz/Cargo.toml --target-dir target --locked"
-        );
+        assert_eq!(repeat(&FORMAT, &[]), "cargo fmt --all --check");
+        assert_eq!(repeat(&EXAMPLES, &[]), "cargo test --workspace --doc --locked");
         assert_eq!(
             repeat(&REFERENCE, &[(UPDATE_REFERENCE, "1")]),
             "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents -p proem-engine -p proem-guard -p proem-select --test it -- reference:: assemble::book the_index_of"

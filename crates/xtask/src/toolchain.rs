@@ -1,8 +1,38 @@
 //! The toolchain that does everything: the one that runs this program.
 
-use std::{env, ffi::OsString};
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::TaskFailure;
 
 /// The cargo that runs this program.
 pub(crate) fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// The variable that names what compiles the crates of a workspace in the compiler's place.
+pub(crate) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
+
+/// Clippy's driver, a compiler that lints what it compiles: beside the cargo that runs this, else on the path.
+pub(crate) fn driver() -> PathBuf {
+    let beside = Path::new(&cargo()).with_file_name(format!("clippy-driver{}", env::consts::EXE_SUFFIX));
+    if beside.is_file() { beside } else { "clippy-driver".into() }
+}
+
+/// What a program prints; its messages go to the terminal.
+pub(crate) fn output(root: &Path, program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<String, TaskFailure> {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| TaskFailure::Outside(format!("could not run {}: {error}", arguments.join(" "))))?;
+    if !output.status.success() {
+        return Err(TaskFailure::Found);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -79,7 +79,7 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
 
 #[test]
 fn any_answer_is_read_or_refused_and_what_was_read_settles() {
-    let schema = serde_json::from_str(include_str!("../../../../fuzz/fuzz_targets/decode.json")).unwrap();
+    let schema = serde_json::from_str(include_str!("../../../../fuzz/src/decode.json")).unwrap();
     let (contract, _) = Contract::bounded("answer", "", schema).unwrap();
     let mut accepted = 0;
     for (name, text) in corpus("decode") {

@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("proem-app", &["proem-runtime"]),
     ("proem-server", &["proem-app"]),
     ("proem-lab", &["proem-runtime"]),
+    ("proem-fuzz", &["proem-runtime"]),
     ("proem-runtime", &["proem-embed", "proem-imports", "proem-llm", "proem-store"]),
     ("proem-store", &["proem-agents"]),
     ("proem-llm", &["proem-engine"]),

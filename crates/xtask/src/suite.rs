@@ -1,0 +1,220 @@
+//! The tests: built and linted in one, and run side by side.
+//!
+//! `cargo clippy` and `cargo test` each read the whole workspace and its dependencies; one after the other that is a third of
+//! a check on a machine that has built nothing. Clippy's driver is a compiler that lints what it compiles, so it builds the
+//! tests. And `cargo test` runs one binary after the other, of which each leaves processors idle while it waits for its last
+//! test.
+
+use std::{
+    collections::VecDeque,
+    env,
+    io::{self, BufRead, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::{Mutex, PoisonError},
+    thread,
+};
+
+use serde_json::Value;
+
+use crate::{
+    TaskFailure, complain, say,
+    toolchain::{WRAPPER, cargo, driver},
+};
+
+/// How many tests of one binary run at a time, for each processor, while as many binaries run as there are processors:
+/// many wait for a process, a clock or a lock, and leave it idle.
+const TESTS_PER_PROCESSOR: usize = 2;
+
+/// The variable that says how many tests of one binary run at a time.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
+
+/// A built test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TestBinary {
+    /// Whose it is.
+    pub(crate) package: String,
+    /// The target's name: the crate's for tests in its sources.
+    name: String,
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+/// Builds and lints the whole workspace, benches as well; its tests. A warning is a finding.
+pub(crate) fn built(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
+    let could_not = |error: io::Error| TaskFailure::Outside(format!("could not run cargo: {error}"));
+    let mut build = Command::new(cargo())
+        .args(["test", "--workspace", "--all-targets", "--locked", "--no-run", "--message-format=json"])
+        .env(WRAPPER, driver())
+        .current_dir(root)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(could_not)?;
+    let (mut binaries, mut findings) = (Vec::new(), 0usize);
+    for line in build.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
+        match BuildMessage::read(&line.map_err(could_not)?) {
+            Some(BuildMessage::Test(binary)) => binaries.push(binary),
+            Some(BuildMessage::Finding(text)) => {
+                complain(&text);
+                findings = findings.saturating_add(1);
+            }
+            None => {}
+        }
+    }
+    let status = build.wait().map_err(could_not)?;
+    if status.success() && findings == 0 { Ok(binaries) } else { Err(TaskFailure::Found) }
+}
+
+/// Runs tests, a binary for each processor at a time, and shows what each printed when it has ended. Behind one that
+/// fails no other begins.
+pub(crate) fn run(binaries: Vec<TestBinary>) -> Result<(), TaskFailure> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let threads = match env::var(TEST_THREADS) {
+        Ok(threads) => threads,
+        Err(_) => processors.saturating_mul(TESTS_PER_PROCESSOR).to_string(),
+    };
+    let waiting = Mutex::new(VecDeque::from(binaries));
+    let result = Mutex::new(Ok(()));
+    let following = |failure: Option<TaskFailure>| {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(failure) = failure {
+            waiting.clear();
+            *result.lock().unwrap_or_else(PoisonError::into_inner) = Err(failure);
+        }
+        waiting.pop_front()
+    };
+    thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                let mut next = following(None);
+                while let Some(binary) = next {
+                    next = following(run_one(&binary, &threads).err());
+                }
+            });
+        }
+    });
+    result.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn run_one(binary: &TestBinary, threads: &str) -> Result<(), TaskFailure> {
+    let done = Command::new(&binary.program)
+        .current_dir(&binary.folder)
+        .env("CARGO_MANIFEST_DIR", &binary.folder)
+        .env(TEST_THREADS, threads)
+        .arg("--quiet")
+        .output()
+        .map_err(|error| TaskFailure::Outside(format!("could not run `{}`: {error}", binary.program.display())))?;
+    show(binary, &done);
+    if done.status.success() { Ok(()) } else { Err(TaskFailure::Found) }
+}
+
+/// What one binary printed, in one piece.
+fn show(binary: &TestBinary, done: &Output) {
+    let printed = String::from_utf8_lossy(&done.stdout);
+    // Rows of dots say how far a binary is, and this one is at its end.
+    let told: String = printed.lines().filter(|line| !is_progress(line)).map(|line| format!("{line}\n")).collect();
+    _ = io::stderr().lock().write_all(&done.stderr);
+    if !told.is_empty() {
+        say(&format!("{} ({}): {}\n", binary.package, binary.name, told.trim()));
+    }
+}
+
+/// Whether a line only says that tests went by: dots, and how many there are.
+fn is_progress(line: &str) -> bool {
+    let dots = line.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '/' | ' '));
+    line.is_empty() || !dots.is_empty() && dots.chars().all(|c| matches!(c, '.' | 'i'))
+}
+
+/// What cargo says while it builds, as far as it is wanted.
+#[derive(Debug, PartialEq, Eq)]
+enum BuildMessage {
+    /// A test was built.
+    Test(TestBinary),
+    /// The compiler or clippy found something, in its words.
+    Finding(String),
+}
+
+impl BuildMessage {
+    /// Reads a line of `--message-format=json`.
+    fn read(line: &str) -> Option<Self> {
+        let said: Value = serde_json::from_str(line).ok()?;
+        if let Some(message) = said.get("message") {
+            let is_finding =
+                matches!(message.get("level")?.as_str()?, "warning" | "error" | "error: internal compiler error");
+            let text = message.get("rendered")?.as_str()?.to_owned();
+            return is_finding.then_some(Self::Finding(text));
+        }
+        let target = said.get("target")?;
+        let is_bench = target.get("kind")?.as_array()?.iter().any(|kind| kind == "bench");
+        let is_test = said.get("profile")?.get("test")?.as_bool()? && !is_bench;
+        let program = PathBuf::from(said.get("executable")?.as_str()?);
+        let folder = PathBuf::from(said.get("manifest_path")?.as_str()?).parent()?.to_owned();
+        let package = folder.file_name()?.to_str()?.to_owned();
+        let name = target.get("name")?.as_str()?.to_owned();
+        is_test.then_some(Self::Test(TestBinary { package, name, program, folder }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn built(kind: &str, is_test: bool, executable: &str) -> String {
+        format!(
+            r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/a/Cargo.toml","profile":{{"test":{is_test}}},"executable":{executable},"target":{{"name":"it","kind":["{kind}"]}}}}"#
+        )
+    }
+
+    #[test]
+    fn tests_are_what_cargo_built_as_tests() {
+        let expected = TestBinary {
+            package: "a".to_owned(),
+            name: "it".to_owned(),
+            program: "/t/a-1".into(),
+            folder: "/w/crates/a".into(),
+        };
+        assert_eq!(BuildMessage::read(&built("test", true, "\"/t/a-1\"")), Some(BuildMessage::Test(expected)));
+        for (kind, is_test, executable) in
+            [("test", false, "\"/t/b\""), ("lib", true, "null"), ("bench", true, "\"/t/c\"")]
+        {
+            assert_eq!(BuildMessage::read(&built(kind, is_test, executable)), None, "{kind} {executable}");
+        }
+        assert_eq!(BuildMessage::read("not JSON"), None);
+    }
+
+    #[test]
+    fn what_the_compiler_warns_of_is_a_finding() {
+        for (level, is_finding) in [("warning", true), ("error", true), ("note", false), ("failure-note", false)] {
+            let line = format!(r#"{{"reason":"compiler-message","message":{{"level":"{level}","rendered":"text"}}}}"#);
+            assert_eq!(BuildMessage::read(&line).is_some(), is_finding, "{level}");
+        }
+    }
+
+    #[test]
+    fn only_rows_of_dots_are_progress() {
+        for line in ["", "....", "....i.... 88/521", "..."] {
+            assert!(is_progress(line), "{line}");
+        }
+        for line in ["running 3 tests", "test result: ok. 3 passed", "88/521", "failures:", ".F."] {
+            assert!(!is_progress(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn behind_one_that_fails_no_other_begins() {
+        let folder = env::temp_dir().join(format!("xtask-suite-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let binary = |program: &str| TestBinary {
+            package: "a".to_owned(),
+            name: "it".to_owned(),
+            program: program.into(),
+            folder: folder.clone(),
+        };
+        assert!(run(vec![binary("true"), binary("true")]).is_ok());
+        assert!(matches!(run(vec![binary("true"), binary("false")]), Err(TaskFailure::Found)));
+        assert!(matches!(run(vec![binary("/nowhere/it")]), Err(TaskFailure::Outside(_))));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

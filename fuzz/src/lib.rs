@@ -1,0 +1,106 @@
+//! Laws that hold for every input, one module for each target of the fuzzer.
+//!
+//! They are a library, so that the workspace compiles and lints them and its tests hold the collected inputs to them;
+//! `fuzz_targets` hands them what libFuzzer makes up.
+
+pub mod action;
+pub mod catalogue;
+pub mod check;
+pub mod clean;
+pub mod contain;
+pub mod context;
+pub mod decode;
+pub mod front_matter;
+pub mod history;
+pub mod imports;
+pub mod label_tree;
+pub mod normalise;
+pub mod policy;
+pub mod prompt_file;
+pub mod readers;
+pub mod risk_files;
+pub mod select;
+pub mod sse;
+pub mod static_model;
+pub mod tokens;
+pub mod triage;
+pub mod views;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// The inputs that are kept for a target.
+    fn collected(target: &str) -> Vec<PathBuf> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+        let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        files
+    }
+
+    /// As libFuzzer hands inputs on to a law about texts: what is no text is skipped.
+    fn text(bytes: &[u8], feed: fn(&str)) {
+        if let Ok(text) = str::from_utf8(bytes) {
+            feed(text);
+        }
+    }
+
+    fn bytes(bytes: &[u8], feed: fn(&[u8])) {
+        feed(bytes);
+    }
+
+    /// A test for each target; the last input that is named where one fails breaks a law.
+    macro_rules! hold {
+        ($($target:ident: $kind:ident,)*) => {
+            const TARGETS: &[&str] = &[$(stringify!($target)),*];
+            $(
+                #[test]
+                fn $target() {
+                    let inputs = collected(stringify!($target));
+                    assert!(!inputs.is_empty());
+                    for input in inputs {
+                        eprintln!("{}", input.display());
+                        $kind(&fs::read(&input).unwrap(), super::$target::feed);
+                    }
+                }
+            )*
+        };
+    }
+
+    hold! {
+        action: text,
+        catalogue: text,
+        check: text,
+        clean: text,
+        contain: text,
+        context: bytes,
+        decode: text,
+        front_matter: text,
+        history: text,
+        imports: bytes,
+        label_tree: text,
+        normalise: text,
+        policy: text,
+        prompt_file: text,
+        readers: bytes,
+        risk_files: bytes,
+        select: text,
+        sse: bytes,
+        static_model: bytes,
+        tokens: bytes,
+        triage: text,
+        views: text,
+    }
+
+    #[test]
+    fn every_target_is_among_them() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz_targets");
+        let mut files: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        files.sort();
+        assert_eq!(files, TARGETS);
+    }
+}
