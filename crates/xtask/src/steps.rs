@@ -66,7 +66,7 @@ pub(crate) fn check(root: &Path) -> Result<(), TaskFailure> {
     let binaries = build(root)?;
     timed(TESTS, REPEAT_TESTS, || suite::run(binaries))?;
     // By the same compiler, or all of it would be built once more.
-    let driver = driver();
+    let driver = driver()?;
     run(root, &EXAMPLES, &[(WRAPPER, &driver.to_string_lossy())])?;
     timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
     say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));

@@ -45,7 +45,7 @@ pub(crate) fn built(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
     let could_not = |error: io::Error| TaskFailure::Outside(format!("could not run cargo: {error}"));
     let mut build = Command::new(cargo())
         .args(["test", "--workspace", "--all-targets", "--locked", "--no-run", "--message-format=json"])
-        .env(WRAPPER, driver())
+        .env(WRAPPER, driver()?)
         .current_dir(root)
         .stdout(Stdio::piped())
         .spawn()

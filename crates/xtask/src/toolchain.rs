@@ -18,9 +18,20 @@ pub(crate) fn cargo() -> OsString {
 pub(crate) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 
 /// Clippy's driver, a compiler that lints what it compiles: beside the cargo that runs this, else on the path.
-pub(crate) fn driver() -> PathBuf {
+///
+/// # Errors
+///
+/// [`TaskFailure::Outside`] where there is none, with what installs it.
+pub(crate) fn driver() -> Result<PathBuf, TaskFailure> {
     let beside = Path::new(&cargo()).with_file_name(format!("clippy-driver{}", env::consts::EXE_SUFFIX));
-    if beside.is_file() { beside } else { "clippy-driver".into() }
+    if beside.is_file() {
+        return Ok(beside);
+    }
+    let asked = Command::new("clippy-driver").arg("--version").output();
+    if asked.is_ok_and(|asked| asked.status.success()) {
+        return Ok("clippy-driver".into());
+    }
+    Err(TaskFailure::Outside("clippy is missing; `rustup component add clippy` installs it".to_owned()))
 }
 
 /// What a program prints; its messages go to the terminal.
