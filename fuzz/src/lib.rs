@@ -50,15 +50,15 @@ mod tests {
         feed(bytes);
     }
 
-    /// A test for each target; the last input that is named where one fails breaks a law.
+    /// A test for each target, with how many inputs it has at least; the last input that is named where one fails breaks a law.
     macro_rules! hold {
-        ($($target:ident: $kind:ident,)*) => {
+        ($($target:ident: $kind:ident, $least:literal;)*) => {
             const TARGETS: &[&str] = &[$(stringify!($target)),*];
             $(
                 #[test]
                 fn $target() {
                     let inputs = collected(stringify!($target));
-                    assert!(!inputs.is_empty());
+                    assert!(inputs.len() >= $least, "{} inputs", inputs.len());
                     for input in inputs {
                         eprintln!("{}", input.display());
                         $kind(&fs::read(&input).unwrap(), super::$target::feed);
@@ -69,28 +69,28 @@ mod tests {
     }
 
     hold! {
-        action: text,
-        catalogue: text,
-        check: text,
-        clean: text,
-        contain: text,
-        context: bytes,
-        decode: text,
-        front_matter: text,
-        history: text,
-        imports: bytes,
-        label_tree: text,
-        normalise: text,
-        policy: text,
-        prompt_file: text,
-        readers: bytes,
-        risk_files: bytes,
-        select: text,
-        sse: bytes,
-        static_model: bytes,
-        tokens: bytes,
-        triage: text,
-        views: text,
+        action: text, 12;
+        catalogue: text, 12;
+        check: text, 10;
+        clean: text, 12;
+        contain: text, 12;
+        context: bytes, 2;
+        decode: text, 12;
+        front_matter: text, 12;
+        history: text, 12;
+        imports: bytes, 7;
+        label_tree: text, 12;
+        normalise: text, 12;
+        policy: text, 12;
+        prompt_file: text, 12;
+        readers: bytes, 12;
+        risk_files: bytes, 8;
+        select: text, 12;
+        sse: bytes, 12;
+        static_model: bytes, 12;
+        tokens: bytes, 12;
+        triage: text, 12;
+        views: text, 12;
     }
 
     #[test]

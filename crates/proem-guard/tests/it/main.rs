@@ -1,7 +1,6 @@
 //! What `proem-guard` does, seen from outside: one binary, one module for each subject.
 
 mod check;
-mod check_corpus;
 mod check_laws;
 mod corpus;
 mod golden;

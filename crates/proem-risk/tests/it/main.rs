@@ -1,4 +1,3 @@
 //! What `proem-risk` does, seen from outside: one binary, one module for each subject.
 
 mod assess;
-mod corpus;
