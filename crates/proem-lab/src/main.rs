@@ -91,7 +91,22 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    let result = match args.command {
+    match report(args.command) {
+        Ok(report) => {
+            // A closed pipe is the reader's choice.
+            _ = std::io::stdout().write_all(report.as_bytes());
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            _ = std::io::stderr().write_all(format!("error: {problem}\n").as_bytes());
+            ExitCode::from(3)
+        }
+    }
+}
+
+/// What a command found out, or why it did not.
+fn report(command: DataCommand) -> Result<String, String> {
+    match command {
         DataCommand::Pack(pack) => pack::run(&pack),
         DataCommand::Train(Train::Abstention(args)) => context::abstention::run(&args),
         DataCommand::Train(Train::Context(args)) => context::train::run(&args),
@@ -110,16 +125,18 @@ fn main() -> ExitCode {
         DataCommand::Eval(Eval::RiskLevels(args)) => risk::levels::run(&args),
         DataCommand::Eval(Eval::Selection(args)) => selection::eval::run(&args),
         DataCommand::Eval(Eval::Triage(args)) => triage::eval::run(&args),
-    };
-    match result {
-        Ok(report) => {
-            // A closed pipe is the reader's choice.
-            _ = std::io::stdout().write_all(report.as_bytes());
-            ExitCode::SUCCESS
-        }
-        Err(problem) => {
-            _ = std::io::stderr().write_all(format!("error: {problem}\n").as_bytes());
-            ExitCode::from(3)
-        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_data_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let args = ["proem-lab", "pack", "embed", "--to", "x", "--from", folder.path().to_str().unwrap()];
+        let error = report(DataCommandLine::try_parse_from(args).unwrap().command).unwrap_err();
+        assert!(error.starts_with("could not read `") && error.contains("table-256-int8.npy"), "{error}");
     }
 }

@@ -15,6 +15,7 @@ pub mod interval;
 pub mod linear;
 pub mod measure;
 pub mod softmax;
+pub mod vector;
 
 mod matrix;
 

@@ -107,7 +107,7 @@ impl Vector {
             let problem = format!("model `{}` gave vectors of {a} and of {b} dimensions", self.model);
             return Err(Error::new(ErrorKind::InvalidVector, problem));
         }
-        Ok(self.values.iter().zip(&other.values).map(|(a, b)| a * b).sum::<f32>().clamp(-1.0, 1.0))
+        Ok(proem_score::vector::dot(&self.values, &other.values).clamp(-1.0, 1.0))
     }
 }
 

@@ -3,9 +3,8 @@
 //! Nine kinds of evidence, each brought to about 0 to 1 by what the request could reach at most,
 //! so that the same weights serve a catalogue of ten tools and one of four thousand.
 
-use proem_score::bm25;
+use proem_score::{bm25, vector::dot};
 
-use super::arithmetic::dot;
 use super::index::{CatalogueIndex, CatalogueVectors};
 use super::kinds::{EntryEvidence, FEATURES, GRAMS, MEANING, NAME, USED, USED_MEANING, USED_WORDS, WORDS};
 use super::late::LateInteraction;

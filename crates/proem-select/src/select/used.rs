@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_score::bm25;
+use proem_score::{bm25, vector::dot};
 
-use super::arithmetic::{dot, idf};
+use super::arithmetic::idf;
 use super::usage::CapabilityUsage;
 use crate::embedding::{ModelId, Vector};
 
