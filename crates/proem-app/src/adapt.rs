@@ -12,7 +12,7 @@ use proem_guard::show;
 
 pub use self::values::moment;
 use crate::error::Error;
-use crate::message::{Hint, Note, Noted};
+use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::learning::{CallerWishes, ageing};
@@ -52,7 +52,7 @@ pub async fn adapted(
     project: &OpenProject,
     read: ReadText<'_>,
     said: &mut Vec<Note>,
-) -> Result<Noted<Adaptation>, Error> {
+) -> Result<WithNotes<Adaptation>, Error> {
     let mut notes: Vec<Note> = Vec::new();
     let history = match &options.history {
         Some(file) => {
@@ -88,7 +88,7 @@ pub async fn adapted(
     notes.extend(value.notes.iter().cloned().map(Note::from));
     notes.extend(not_shown("agent", &signals.last_failure_subagents, &agents).map(Note::from));
     notes.extend(not_shown("risk", &signals.risk_tags, &risks).map(Note::from));
-    Ok(Noted { value, notes })
+    Ok(WithNotes { value, notes })
 }
 
 /// What this project's runs left behind.

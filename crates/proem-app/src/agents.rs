@@ -233,7 +233,7 @@ where
 /// A run that has ended, before that is written down.
 #[derive(Debug)]
 pub struct EndedRun {
-    /// How.
+    /// How the run ended.
     pub end: AgentEnd,
     /// What went over the wire for each call, in this process.
     pub traces: Vec<CallTrace>,

@@ -1,6 +1,6 @@
 //! The prompt for a task: gathering what is known, preparing, assembling and recording.
 //!
-//! In this order: [`Chosen::new`], [`Start::gather`], [`Begun::new`], [`MadeAssembly::new`],
+//! In this order: [`AssemblyChoice::new`], [`Start::gather`], [`AssemblyRecord::new`], [`MadeAssembly::new`],
 //! [`MadeAssembly::record`]. What goes to standard output, and when, is the caller's matter.
 
 pub mod agent;
@@ -112,14 +112,14 @@ pub fn task(text: String, author: TaskAuthor) -> Result<Task, Error> {
 
 /// The prompt, and the model that it is counted, planned and encoded for.
 #[derive(Debug)]
-pub struct Chosen {
+pub struct AssemblyChoice {
     prompt: Prompt,
     model: Model,
     role: String,
     providers: Providers,
 }
 
-impl Chosen {
+impl AssemblyChoice {
     /// What the options and configuration choose.
     ///
     /// # Errors
@@ -192,8 +192,8 @@ impl Start {
     /// # Errors
     ///
     /// If it can't be looked at.
-    pub fn gather(options: &AssembleOptions, chosen: Chosen, project: &OpenProject) -> Result<Self, Error> {
-        let Chosen { prompt, mut model, role, .. } = chosen;
+    pub fn gather(options: &AssembleOptions, chosen: AssemblyChoice, project: &OpenProject) -> Result<Self, Error> {
+        let AssemblyChoice { prompt, mut model, role, .. } = chosen;
         Factors::load(&project.places)?.apply(&mut model);
         let mut gathering = GatherOptions::new(Environment::inherited());
         gathering.trusted = project.trusted_rules();
@@ -215,12 +215,12 @@ impl Start {
 
 /// The records, and what the prompt learned.
 #[derive(Debug)]
-pub struct Begun {
+pub struct AssemblyRecord {
     records: Option<OpenRecords>,
     taught: Option<PromptLessons>,
 }
 
-impl Begun {
+impl AssemblyRecord {
     /// Opens the records, and looks up what the prompt learned. The notes are there also if it fails.
     ///
     /// # Errors
@@ -275,12 +275,12 @@ impl MadeAssembly {
     pub fn new(
         options: &AssembleOptions,
         start: Start,
-        begun: Begun,
+        begun: AssemblyRecord,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
         let Start { prompt, model, role, gathered, finding, depth, tools } = start;
         project.config.assemble.context = depth;
-        let Begun { records, taught } = begun;
+        let AssemblyRecord { records, taught } = begun;
         let task = &options.task;
         let outside = gathered.rule_files.iter().filter(|file| matches!(file.text, RuleText::Outside(_)));
         outside.for_each(|file| project.distrust(&file.name, "used as reference, not as instructions".into()));

@@ -21,7 +21,7 @@ use crate::project::{BookReading, OpenProject};
 use crate::trust::{RepositoryTrust, TrustStore, hash};
 
 pub use approving::{Approving, found_in, wanted};
-pub use refreshing::{Refreshed, refresh};
+pub use refreshing::{CatalogueRefresh, refresh};
 pub use stored::{embedded_manifest, read_manifest, write_manifest};
 
 /// How many problems are told as notes.

@@ -98,7 +98,7 @@ pub struct ContextCommit {
 pub struct TaskCandidates {
     /// Code, likeliest first.
     pub code: Vec<ContextFile>,
-    /// Tests.
+    /// Tests, likeliest first.
     pub tests: Vec<ContextFile>,
     /// Documentation and configuration.
     pub documents: Vec<ContextFile>,

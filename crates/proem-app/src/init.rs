@@ -33,7 +33,7 @@ const PRIVATE: &str = include_str!("init/private.md");
 
 /// A file that may be written.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedFile {
     /// Its path, relative to the project's root.
     pub path: String,
     /// What it is for.
@@ -44,7 +44,7 @@ pub struct Planned {
     access: FileAccess,
 }
 
-impl Planned {
+impl PlannedFile {
     pub(crate) fn trusted(path: impl Into<String>, text: impl Into<String>, why: impl Into<Message>) -> Self {
         Self { read_as_trusted: true, ..Self::plain(path, text, why) }
     }
@@ -68,16 +68,16 @@ impl Planned {
 #[derive(Debug, Default)]
 pub struct InitOutcome {
     /// Those that were written.
-    pub written: Vec<Planned>,
+    pub written: Vec<PlannedFile>,
     /// Those that were there.
-    pub kept: Vec<Planned>,
+    pub kept: Vec<PlannedFile>,
     /// Those of `kept` that hold something else.
     pub other: BTreeSet<String>,
 }
 
 /// A project that was set up.
 #[derive(Debug)]
-pub struct Initialised {
+pub struct Initialisation {
     /// Its root.
     pub root: PathBuf,
     /// What became of the files.
@@ -96,7 +96,7 @@ pub struct Initialised {
 /// # Errors
 ///
 /// If there is no place for files, if something is in the way, or if a file can't be written.
-pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initialised, Error> {
+pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initialisation, Error> {
     let git = git(places)?;
     let (root, key) = locate(folder, &git)?;
     let shown = show::terminal_str(&folder.display().to_string()).into_string();
@@ -111,7 +111,7 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
     let mut import = from.map(import).transpose()?;
     let values = import.as_ref().map(|import| import.values.clone()).unwrap_or_default();
     let why = Message { text: "the most common settings".to_owned(), hint: Some(Hint::SeeEveryKey) };
-    let mut planned = vec![Planned::trusted(CONFIG, document::text(&values), why)];
+    let mut planned = vec![PlannedFile::trusted(CONFIG, document::text(&values), why)];
     planned.extend(book(&root)?);
     let mut parts = BTreeSet::new();
     if let Some(import) = &mut import {
@@ -119,8 +119,8 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
         parts.extend(files.iter().map(|file| file.path.clone()));
         planned.extend(files);
     }
-    planned.push(Planned::private(".proem/private/.gitignore", "*\n", "keeps the folder out of the repository"));
-    planned.push(Planned::private(
+    planned.push(PlannedFile::private(".proem/private/.gitignore", "*\n", "keeps the folder out of the repository"));
+    planned.push(PlannedFile::private(
         ".proem/private/README.md",
         PRIVATE,
         "which files are allowed next to it, and who may read it",
@@ -140,10 +140,10 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
         store.wrote(&key, &written)?;
     }
     let import = import.map(|import| (import, parts));
-    Ok(Initialised { root, outcome, import, values, store, git, key })
+    Ok(Initialisation { root, outcome, import, values, store, git, key })
 }
 
-impl Initialised {
+impl Initialisation {
     /// Those values that the project's configuration was to have, and doesn't, since it was there already.
     #[must_use]
     pub fn unset(&self) -> KeyValues {
@@ -169,7 +169,7 @@ impl Initialised {
 }
 
 /// The files of a book with one example, as far as the project has none of its own.
-fn book(root: &Path) -> Result<Vec<Planned>, Error> {
+fn book(root: &Path) -> Result<Vec<PlannedFile>, Error> {
     let found = Candidates::read(root);
     let own = |candidate: &&TrustCandidate| {
         candidate.path.starts_with(&format!("{BOOK}/")) && candidate.path.ends_with(".prompt")
@@ -187,11 +187,11 @@ fn book(root: &Path) -> Result<Vec<Planned>, Error> {
         "book.toml" => "which version of each prompt is used",
         _ => "an example of a prompt, to change or delete",
     };
-    Ok(files.into_iter().map(|(path, text)| Planned::trusted(format!("{BOOK}/{path}"), text, why(&path))).collect())
+    Ok(files.into_iter().map(|(path, text)| PlannedFile::trusted(format!("{BOOK}/{path}"), text, why(&path))).collect())
 }
 
 /// Writes what is missing, after looking at what is there.
-fn write(root: &Path, planned: Vec<Planned>) -> Result<InitOutcome, Error> {
+fn write(root: &Path, planned: Vec<PlannedFile>) -> Result<InitOutcome, Error> {
     let mut outcome = InitOutcome::default();
     let mut missing = Vec::new();
     for file in planned {

@@ -43,4 +43,4 @@ pub mod when;
 pub mod words;
 
 pub use error::{Error, ErrorKind};
-pub use message::{Hint, Note, Noted};
+pub use message::{Hint, Note, WithNotes};

@@ -206,14 +206,14 @@ impl From<&str> for Note {
 /// A result with what there is to say beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "its notes are for a person"]
-pub struct Noted<T> {
+pub struct WithNotes<T> {
     /// The result.
     pub value: T,
     /// The notes, in the order in which they arose.
     pub notes: Vec<Note>,
 }
 
-impl<T> Noted<T> {
+impl<T> WithNotes<T> {
     /// A result with nothing to say.
     pub const fn quiet(value: T) -> Self {
         Self { value, notes: Vec::new() }

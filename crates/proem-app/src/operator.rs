@@ -92,7 +92,7 @@ impl std::error::Error for OperatorAbsence {}
 /// What a person said to a question of yes or no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
-    /// Yes.
+    /// The person agreed.
     Yes,
     /// Anything else, and nothing.
     No,

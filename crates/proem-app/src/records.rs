@@ -18,7 +18,7 @@ use proem_store::{OpenedStore, Store, StoreAccess, StoreCreator, StoreOptions};
 
 use crate::config::{AgentBudget, BudgetFile, SpendLimits};
 use crate::error::Error;
-use crate::message::{Note, Noted};
+use crate::message::{Note, WithNotes};
 use crate::places::Channel;
 use crate::project::OpenProject;
 
@@ -200,13 +200,13 @@ pub async fn open(project: &OpenProject, access: StoreAccess) -> Result<OpenedSt
 /// # Errors
 ///
 /// If they can't be read.
-pub async fn look(project: &OpenProject) -> Result<Noted<Store>, Error> {
+pub async fn look(project: &OpenProject) -> Result<WithNotes<Store>, Error> {
     let opened = open(project, StoreAccess::Read).await?;
     let mut notes: Vec<Note> = opened.notes.into_iter().map(Note::from).collect();
     if opened.origin == StoreCreator::Foreign {
         notes.push("these records were made by another installation, so they are read-only".into());
     }
-    Ok(Noted { value: opened.store, notes })
+    Ok(WithNotes { value: opened.store, notes })
 }
 
 #[cfg(test)]

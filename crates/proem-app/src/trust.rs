@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 
-pub use self::place::{Before, EditingOffer, FileReview, RevokeScope, Revoked, TrustPlace};
+pub use self::place::{Before, EditingOffer, FileReview, Revocation, RevokeScope, TrustPlace};
 pub use self::states::{TrustEntry, TrustState, entries};
 
 const FILE: &str = "trust.json";

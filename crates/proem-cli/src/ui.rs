@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
-use proem_app::{Note, Noted};
+use proem_app::{Note, WithNotes};
 use proem_engine::call::NanoDollars;
 use proem_guard::{LabelTree, Untrusted, show};
 use proem_text::character::is_hidden;
@@ -128,7 +128,7 @@ pub(crate) fn notes<'n>(notes: impl IntoIterator<Item = &'n Note>) {
 }
 
 /// Says what there is to say beside a result, and hands it over.
-pub(crate) fn tell<T>(noted: Noted<T>) -> T {
+pub(crate) fn tell<T>(noted: WithNotes<T>) -> T {
     notes(&noted.notes);
     noted.value
 }

@@ -9,15 +9,15 @@ pub enum SourceLanguage {
     C,
     /// C++.
     Cpp,
-    /// Go.
+    /// Go, whose packages are folders below the path of a `go.mod`.
     Go,
-    /// Java.
+    /// Java, whose packages are folders.
     Java,
     /// JavaScript, with JSX.
     JavaScript,
     /// Python, of any version that the grammar of version 3 reads.
     Python,
-    /// Rust.
+    /// Rust, whose modules are files.
     Rust,
     /// TypeScript with JSX.
     Tsx,

@@ -136,8 +136,7 @@ pub enum Error {
     /// There is no installation key, and none can be made.
     #[error(
         "there is no key in `{}`, and it can't be created: {source}; set XDG_STATE_HOME to a folder that can be \
-         written, or PROEM_KEY_FILE to a file with a key, together with `--no-record` where a run would be \
-         recorded", shown(.path)
+         written, or PROEM_KEY_FILE to a file with a key, and record nothing where a run would be recorded", shown(.path)
     )]
     NoKey {
         /// The file that it would be in.

@@ -41,7 +41,7 @@ struct PeriodicJob<J> {
 /// A job that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueJob<J> {
-    /// Which.
+    /// The job that is due.
     pub job: J,
     /// How many more times it was due since it last began.
     pub missed: u64,

@@ -17,9 +17,9 @@ use crate::table::{MAX_TOKENS, Rank, Table, Token};
 
 /// A token of a piece's encoding, in four bytes: long pieces have many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Placed(u32);
+pub(crate) struct PlacedToken(u32);
 
-impl Placed {
+impl PlacedToken {
     /// A token is at most 128 bytes long, and ranks have 18 bits; [`pack`](crate::pack()) sees to it.
     #[expect(clippy::cast_possible_truncation, reason = "it is at most 128")]
     pub(crate) const fn new(token: Token) -> Self {
@@ -39,7 +39,7 @@ impl Placed {
 #[derive(Debug)]
 pub(crate) struct Merger<'t> {
     table: &'t Table<'t>,
-    tokens: Vec<Placed>,
+    tokens: Vec<PlacedToken>,
     given_up: GivenUp,
 }
 
@@ -59,7 +59,7 @@ impl<'t> Merger<'t> {
 
     /// The tokens of a piece that has at least one byte and is no token itself; `first` is the
     /// longest one that it begins with.
-    pub(crate) fn encode(&mut self, piece: &[u8], first: Token) -> &[Placed] {
+    pub(crate) fn encode(&mut self, piece: &[u8], first: Token) -> &[PlacedToken] {
         self.tokens.clear();
         self.given_up.clear();
         let mut here = Choice { place: 0, candidate: first, repeated: None };
@@ -79,7 +79,7 @@ impl<'t> Merger<'t> {
             let fits = !self.given_up.contains(end)
                 && before.is_none_or(|before| stay_apart(self.table, before.rank(), here.candidate.rank));
             if fits {
-                self.tokens.push(Placed::new(here.candidate));
+                self.tokens.push(PlacedToken::new(here.candidate));
                 here = self.choice(piece, end);
             } else {
                 here.candidate = self.next(piece, &here, here.candidate);

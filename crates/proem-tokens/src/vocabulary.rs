@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::{
-    merge::{Merger, Placed},
+    merge::{Merger, PlacedToken},
     pieces,
     table::{Rank, Table},
 };
@@ -74,7 +74,7 @@ impl Vocabulary {
         table.as_ref().unwrap_or(&NONE)
     }
 
-    fn visit(self, text: &[u8], visit: impl FnMut(&[Placed])) {
+    fn visit(self, text: &[u8], visit: impl FnMut(&[PlacedToken])) {
         match self {
             Self::O200k => encode_pieces(self.table(), text, pieces::end_in_o200k, visit),
             Self::Cl100k => encode_pieces(self.table(), text, pieces::end_in_cl100k, visit),
@@ -88,7 +88,7 @@ fn encode_pieces(
     table: &Table<'_>,
     text: &[u8],
     piece_end: impl Fn(&[u8], usize) -> usize,
-    mut visit: impl FnMut(&[Placed]),
+    mut visit: impl FnMut(&[PlacedToken]),
 ) {
     let mut merger = Merger::new(table);
     let mut start = 0;
@@ -97,7 +97,7 @@ fn encode_pieces(
         let piece = text.get(start..end).unwrap_or_default();
         let first = table.longest(piece);
         if first.length == piece.len() {
-            visit(&[Placed::new(first)]);
+            visit(&[PlacedToken::new(first)]);
         } else {
             visit(merger.encode(piece, first));
         }

@@ -219,7 +219,7 @@ impl<'s> AnswerScope<'s> {
 pub struct ModelProposals {
     /// Questions to a person.
     pub escalations: Vec<ModelEscalation>,
-    /// Mails.
+    /// The mails that the model would send.
     pub drafts: Vec<ModelDraft>,
     /// Comments on tickets.
     pub comments: Vec<ModelComment>,
@@ -272,7 +272,7 @@ impl ModelProposals {
 /// What of a signal's texts goes on to later prompts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sanitation {
-    /// It.
+    /// What the signal says, as far as it may be said on.
     pub content: Untrusted<String>,
     /// Whether the model took it for an attack, or had doubts.
     pub is_suspected: bool,

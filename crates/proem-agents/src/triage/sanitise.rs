@@ -101,7 +101,7 @@ pub enum SignalEffects {
     ByPolicy,
     /// Only what a person approves.
     WithApproval,
-    /// Nothing.
+    /// None at all.
     Nothing,
 }
 

@@ -48,7 +48,7 @@ pub enum SignalSource {
     Jira,
     /// Mail as Microsoft Graph tells of it.
     Outlook,
-    /// Asana.
+    /// Tasks and comments of Asana.
     Asana,
     /// A mail as a file.
     Mail,
@@ -200,7 +200,7 @@ pub struct SignalSender {
 /// What is known of whether a sender is who the signal names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SenderAuthentication {
-    /// Nothing.
+    /// Nothing shows who sent it.
     Unverified,
     /// The mail server that is believed says that DMARC failed.
     DmarcFailed,

@@ -5,7 +5,7 @@ use proem_store::record::{RunId, RunOutcome};
 
 use super::PROMPT;
 use crate::error::Error;
-use crate::message::{Hint, Noted};
+use crate::message::{Hint, WithNotes};
 use crate::project::OpenProject;
 use crate::records::{self, Whose};
 use crate::runs::TextsByHash;
@@ -27,7 +27,7 @@ pub struct EarlierAnswer {
 /// # Errors
 ///
 /// If there is none, its texts are not kept, or the records can't be read.
-pub async fn earlier(project: &OpenProject) -> Result<Noted<EarlierAnswer>, Error> {
+pub async fn earlier(project: &OpenProject) -> Result<WithNotes<EarlierAnswer>, Error> {
     let looked = records::look(project).await?;
     let wanted = RunsWanted {
         project: Whose::Project.owner(project),
@@ -51,5 +51,5 @@ pub async fn earlier(project: &OpenProject) -> Result<Noted<EarlierAnswer>, Erro
         return Err(Error::invalid(format!("the texts of run {run}, the last answer, are not kept; ask anew"))
             .hinting(Hint::SeeRun { run }));
     };
-    Ok(Noted { value: EarlierAnswer { run: last.id, question, answer }, notes: looked.notes })
+    Ok(WithNotes { value: EarlierAnswer { run: last.id, question, answer }, notes: looked.notes })
 }

@@ -26,7 +26,7 @@ pub struct LockTarget {
 
 /// What was locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Locked {
+pub struct LockSummary {
     /// The book's folder, so that it can be shown.
     pub folder: String,
     /// How many versions its lock has.
@@ -85,7 +85,7 @@ pub fn found(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Error> {
 /// # Errors
 ///
 /// If something is, or the lock can't be written.
-pub fn lock(target: &LockTarget) -> Result<Locked, Error> {
+pub fn lock(target: &LockTarget) -> Result<LockSummary, Error> {
     let folder = shown(&target.folder);
     let about = |why: &dyn std::fmt::Display| Error::negative(format!("`{folder}/book.lock` was not written: {why}"));
     let layers = target.layers.clone().map_err(|why| about(&why))?;
@@ -106,7 +106,7 @@ pub fn lock(target: &LockTarget) -> Result<Locked, Error> {
     let is_version = |line: &&str| line.starts_with('"') && line.contains('@');
     let versions = text.lines().filter(is_version).count();
     let new = text.lines().filter(is_version).filter(|line| !before.contains(line)).count();
-    Ok(Locked { folder, versions, new })
+    Ok(LockSummary { folder, versions, new })
 }
 
 /// How many errors a check finds in the versions that have a file of this book.

@@ -97,7 +97,7 @@ impl Suite {
 
 /// A prompt whose cases could not be run.
 #[derive(Debug, Serialize)]
-pub struct Untested {
+pub struct UntestedPrompt {
     /// `agent/name@version`.
     pub prompt: String,
     /// Why, with the place where there is one.
@@ -113,7 +113,7 @@ pub struct Untested {
 /// # Errors
 ///
 /// If the one that is wanted is not there, or there are no cases.
-pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Untested>), Error> {
+pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<UntestedPrompt>), Error> {
     let names = match wanted {
         Some(name) => vec![name.to_owned()],
         None => book.prompts().into_iter().collect(),
@@ -134,7 +134,7 @@ pub fn suites(book: &Book, wanted: Option<&str>) -> Result<(Vec<Suite>, Vec<Unte
             }
             Ok(None) => {}
             Err(error) if wanted.is_some() && error.kind() == ErrorKind::NotFound => return Err(error.into()),
-            Err(error) => untested.push(Untested {
+            Err(error) => untested.push(UntestedPrompt {
                 prompt: format!("{name}@{version}"),
                 problem: error.to_string(),
                 is_edited: error.kind() == ErrorKind::Edited,

@@ -10,7 +10,7 @@ use crate::project::OpenProject;
 
 /// What a refresh changed.
 #[derive(Debug)]
-pub struct Refreshed {
+pub struct CatalogueRefresh {
     /// What is new, what changed and what is gone.
     pub changes: Changes,
     /// What was embedded, or why nothing was.
@@ -32,7 +32,7 @@ pub fn refresh(
     project: &OpenProject,
     catalogue: &Catalogue,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Refreshed, Error> {
+) -> Result<CatalogueRefresh, Error> {
     let (model, _, notes) = EmbeddingSetup::new(&project.config, &project.places)?.calibrated();
     let (mut manifest, unread) = read_manifest(project);
     let changes = manifest.update(catalogue);
@@ -41,5 +41,5 @@ pub fn refresh(
         made.map_err(|error| error.to_string())
     });
     write_manifest(project, &manifest)?;
-    Ok(Refreshed { changes, vectors, entries: manifest.entries().len(), unread, notes })
+    Ok(CatalogueRefresh { changes, vectors, entries: manifest.entries().len(), unread, notes })
 }

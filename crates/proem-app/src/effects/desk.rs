@@ -13,7 +13,7 @@ use super::policy;
 use crate::config::KeepRecords;
 use crate::error::Error;
 use crate::guarding::LazyGuard;
-use crate::message::{Note, Noted};
+use crate::message::{Note, WithNotes};
 use crate::project::OpenProject;
 use crate::records::{actor, open, owner};
 use crate::triage::charter;
@@ -87,10 +87,10 @@ impl<'p> ActionDesk<'p> {
     /// # Errors
     ///
     /// If the policy or the records can't be read.
-    pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<Noted<Self>, Error> {
+    pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<WithNotes<Self>, Error> {
         // What of a project's files does not count concerns whoever relies on it here.
         let mut notes = project.all_notes();
-        let Noted { value: policy, notes: said } = policy::in_force(project)?;
+        let WithNotes { value: policy, notes: said } = policy::in_force(project)?;
         notes.extend(said);
         let guarding = LazyGuard::load(&project.places)?;
         notes.extend(guarding.notes.iter().cloned());
@@ -99,7 +99,7 @@ impl<'p> ActionDesk<'p> {
         let level = charter::level(project, &policy);
         let owner = owner(project);
         let status = opened.store.effects(&owner).await?;
-        Ok(Noted { value: Self { project, policy, status, guarding, store: opened.store, owner, level }, notes })
+        Ok(WithNotes { value: Self { project, policy, status, guarding, store: opened.store, owner, level }, notes })
     }
 
     /// Ends the use of the records.

@@ -7,7 +7,7 @@ use proem_engine::policy::Policy;
 use proem_runtime::files;
 
 use crate::error::Error;
-use crate::message::{Hint, Note, Noted};
+use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::trust::hash;
 
@@ -24,17 +24,17 @@ const MAX_POLICY: usize = 1 << 20;
 /// # Errors
 ///
 /// If one of the policies can't be read, with every problem and its place.
-pub fn in_force(project: &OpenProject) -> Result<Noted<Policy>, Error> {
+pub fn in_force(project: &OpenProject) -> Result<WithNotes<Policy>, Error> {
     let own = of_user(&project.places.policy())?;
-    let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(Noted { value: own, notes: Vec::new() }) };
+    let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(WithNotes { value: own, notes: Vec::new() }) };
     let text = String::from_utf8_lossy(&bytes);
     // What a broken file was to forbid is not known, so nothing is decided, trusted or not.
     let theirs = Policy::parse(&text, PROJECT_POLICY)?;
     if project.vouched.has(PROJECT_POLICY, &hash(&bytes)) {
-        return Ok(Noted { value: theirs, notes: Vec::new() });
+        return Ok(WithNotes { value: theirs, notes: Vec::new() });
     }
     let note = format!("{PROJECT_POLICY} is not trusted, so it only makes the policy narrower");
-    Ok(Noted { value: own.narrowed_by(&theirs), notes: vec![Note::hinting(note, Hint::ReviewTrust)] })
+    Ok(WithNotes { value: own.narrowed_by(&theirs), notes: vec![Note::hinting(note, Hint::ReviewTrust)] })
 }
 
 /// The same policy with the texts that it is read from, for a record that it is made anew from.

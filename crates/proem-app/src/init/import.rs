@@ -7,7 +7,7 @@ use proem_engine::prompt::file::MAX_FILE_BYTES;
 use proem_guard::show;
 use proem_runtime::files::{self, FileContent};
 
-use super::Planned;
+use super::PlannedFile;
 use crate::config::document::KeyValues;
 use crate::error::Error;
 
@@ -21,7 +21,7 @@ pub const BASELINE: &str = ".proem/prompts/monolithic.md";
 #[derive(Debug)]
 pub struct PromptImport {
     /// The files to write.
-    pub(super) planned: Vec<Planned>,
+    pub(super) planned: Vec<PlannedFile>,
     /// What `proem.toml` has to say about them.
     pub(super) values: KeyValues,
     /// The prompt as it was.
@@ -47,7 +47,7 @@ pub(super) fn import(file: &Path) -> Result<PromptImport, Error> {
             constitution.push_str(&format!("\n{rule}\n"));
             added.push(rule.to_owned());
         }
-        planned.push(Planned::trusted(
+        planned.push(PlannedFile::trusted(
             CONSTITUTION,
             constitution.clone(),
             "who the model is and what it never does; replaces the book's constitution",
@@ -57,18 +57,22 @@ pub(super) fn import(file: &Path) -> Result<PromptImport, Error> {
     let rules = text_of(&pieces, SplitDestination::Rules);
     let has_rules = !rules.is_empty();
     if has_rules {
-        planned.push(Planned::trusted(RULES, rules, "how to work; replaces the book's common rules"));
+        planned.push(PlannedFile::trusted(RULES, rules, "how to work; replaces the book's common rules"));
         values.insert("assemble.paths.rules", format!("\"{RULES}\""));
     }
     let project = text_of(&pieces, SplitDestination::Project);
     if !project.is_empty() {
-        planned.push(Planned::trusted(
+        planned.push(PlannedFile::trusted(
             PROJECT,
             project,
             "context, tools, examples and anything else about the project",
         ));
     }
-    planned.push(Planned::plain(BASELINE, text.clone(), "the original prompt; token savings are measured against it"));
+    planned.push(PlannedFile::plain(
+        BASELINE,
+        text.clone(),
+        "the original prompt; token savings are measured against it",
+    ));
     Ok(PromptImport { planned, values, text, constitution, added, has_rules })
 }
 

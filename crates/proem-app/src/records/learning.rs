@@ -18,7 +18,7 @@ use proem_store::{Store, StoreAccess};
 use super::{open, owner, zone};
 use crate::config::AdaptFile;
 use crate::error::Error;
-use crate::message::{Hint, Message, Note, Noted};
+use crate::message::{Hint, Message, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::when;
 use crate::words::counted;
@@ -80,12 +80,12 @@ pub async fn taught(
     prompt: &Prompt,
     adapting: &Adapting,
     history: FailureHistory<'_>,
-) -> Result<Noted<Option<PromptLessons>>, Error> {
+) -> Result<WithNotes<Option<PromptLessons>>, Error> {
     let config = &project.config.adapt;
     let wishes = adapting.wishes.over(config)?;
     let is_off = config.enabled == Some(false);
     if adapting.is_off || (is_off && adapting.wishes.is_empty()) {
-        return Ok(Noted::quiet(None));
+        return Ok(WithNotes::quiet(None));
     }
     let now = when::now();
     let ageing = ageing(config);
@@ -119,7 +119,7 @@ pub async fn taught(
         (Some(lessons), Some(until)) => Some(in_words(lessons, until, &zone(&project.config.budget)?)),
         _ => None,
     };
-    Ok(Noted { value: Some(PromptLessons { adapted, lessons, said }), notes })
+    Ok(WithNotes { value: Some(PromptLessons { adapted, lessons, said }), notes })
 }
 
 /// What of a profile was learned, and from which results.

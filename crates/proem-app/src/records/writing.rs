@@ -19,7 +19,7 @@ use super::learning::FailureHistory;
 use super::{actor, open, owner, zone};
 use crate::config::KeepRecords;
 use crate::error::Error;
-use crate::message::{Hint, Message, Note, Noted};
+use crate::message::{Hint, Message, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::when;
 use crate::words::counted;
@@ -93,7 +93,7 @@ impl OpenRecords {
         project: &OpenProject,
         record: RecordChoice,
         asking: Option<CallTerms>,
-    ) -> Result<Noted<Option<Self>>, Error> {
+    ) -> Result<WithNotes<Option<Self>>, Error> {
         let asks = asking.is_some();
         let CallTerms { ledger, secrets } = asking.unwrap_or(CallTerms::free());
         let is_capped = !ledger.caps.is_empty();
@@ -102,7 +102,7 @@ impl OpenRecords {
             (_, KeepRecords::Nothing) if is_capped => {
                 return Err(needed("`records.keep = \"nothing\"` turns them off; write \"hashes\" instead"));
             }
-            (RecordChoice::No, _) | (_, KeepRecords::Nothing) => return Ok(Noted::quiet(None)),
+            (RecordChoice::No, _) | (_, KeepRecords::Nothing) => return Ok(WithNotes::quiet(None)),
             (RecordChoice::AsConfigured | RecordChoice::Needed, KeepRecords::Content) => RecordDepth::Content,
             (RecordChoice::AsConfigured | RecordChoice::Needed, KeepRecords::Hashes) => RecordDepth::Hashes,
         };
@@ -131,7 +131,7 @@ impl OpenRecords {
                     days: project.config.records.days(),
                     stamp: project.places.purged(),
                 };
-                Ok(Noted { value: Some(writing), notes })
+                Ok(WithNotes { value: Some(writing), notes })
             }
             Err(why) if asks => {
                 let necessity =
@@ -144,7 +144,7 @@ impl OpenRecords {
                 let failure = Error::outside(unsent(&why.to_string(), necessity, &ledger.caps));
                 Err(hint.into_iter().fold(failure, Error::hinting))
             }
-            Err(why) => Ok(Noted {
+            Err(why) => Ok(WithNotes {
                 value: None,
                 notes: vec![Note::Remark(Message {
                     text: format!("nothing is recorded: {why}"),

@@ -23,7 +23,7 @@ use proem_store::{Store, StoreAccess};
 
 use self::thresholds::ThresholdsFile;
 use crate::error::Error;
-use crate::message::{Hint, Noted};
+use crate::message::{Hint, WithNotes};
 use crate::project::OpenProject;
 use crate::{records, when};
 
@@ -32,7 +32,7 @@ const MOST_RUNS: u32 = 1_000;
 
 /// What was said over a period, and what follows.
 #[derive(Debug)]
-pub struct Judged {
+pub struct FeedbackSummary {
     /// The first day of the period.
     pub since: String,
     /// What was said, counted.
@@ -101,14 +101,14 @@ fn verdicts(rows: &[JudgedRow]) -> Vec<FeedbackVerdict> {
 /// # Errors
 ///
 /// If `since` is no time, or the records or the project's thresholds can't be read.
-pub async fn judged(project: &OpenProject, since: &str) -> Result<Noted<Judged>, Error> {
+pub async fn judged(project: &OpenProject, since: &str) -> Result<WithNotes<FeedbackSummary>, Error> {
     let zone = records::zone(&project.config.budget)?;
     let since = when::since(since, when::now(), &zone)?;
-    let Noted { value: store, notes } = records::look(project).await?;
+    let WithNotes { value: store, notes } = records::look(project).await?;
     let rows = store.judged(&records::owner(project), KIND, since).await?;
     let tally = tally(&verdicts(&rows));
     let suggestions = suggest(&tally, &thresholds(project)?);
-    Ok(Noted { value: Judged { since: when::date(since, &zone), tally, suggestions }, notes })
+    Ok(WithNotes { value: FeedbackSummary { since: when::date(since, &zone), tally, suggestions }, notes })
 }
 
 /// Records what a person says of an assessment, which `run` names: the beginning of its id, `last` or `last~1`.

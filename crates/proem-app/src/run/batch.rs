@@ -21,7 +21,7 @@ use super::output::{BatchLine, RunOutput};
 use super::rows::{Row, Rows, count};
 use super::setting::RunSetting;
 use crate::error::Error;
-use crate::message::Noted;
+use crate::message::WithNotes;
 
 /// What is asked, line by line.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct Batch<'b> {
 /// What a batch comes to while it runs, for whoever shows it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Happened<'h> {
+pub enum BatchEvent<'h> {
     /// So many lines were answered before and are kept.
     Kept(usize),
     /// Lines are asked: so many, where that is known.
@@ -46,7 +46,7 @@ pub enum Happened<'h> {
     Unasked {
         /// Its number, from 1.
         line: u32,
-        /// Why.
+        /// Why nothing could be asked.
         why: &'h str,
     },
     /// One more line is done.
@@ -61,7 +61,7 @@ pub struct Watcher<'w> {
     /// How a result is written down, in a file and elsewhere, on one line.
     pub form: &'w dyn Fn(&Json) -> String,
     /// Is told what happens; a failure ends the batch.
-    pub tell: &'w dyn Fn(Happened<'_>) -> Result<(), Error>,
+    pub tell: &'w dyn Fn(BatchEvent<'_>) -> Result<(), Error>,
 }
 
 impl std::fmt::Debug for Watcher<'_> {
@@ -129,13 +129,13 @@ pub async fn run(
     let journal = batch.out.map(|out| BatchJournal::open(out, &same)).transpose()?;
     let answered = journal.as_ref().map(BatchJournal::answered).unwrap_or_default();
     if !answered.is_empty() {
-        (watcher.tell)(Happened::Kept(answered.len()))?;
+        (watcher.tell)(BatchEvent::Kept(answered.len()))?;
     }
     let total = match &batch.from {
         Source::File(path) => Some(count(path, &shown)?),
         Source::Reader(..) => None,
     };
-    (watcher.tell)(Happened::Begins(total))?;
+    (watcher.tell)(BatchEvent::Begins(total))?;
     let lines = RefCell::new(BTreeMap::new());
     let broken = RefCell::new(None);
     let halt = Cell::new(false);
@@ -176,7 +176,7 @@ pub async fn run(
 pub fn requests(
     setting: &RunSetting,
     batch: Batch<'_>,
-    hand_on: &dyn Fn(Noted<Json>) -> Result<(), Error>,
+    hand_on: &dyn Fn(WithNotes<Json>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let shown = batch.from.shown();
     for row in (Rows { from: batch.from.open()?, number: 0, texts: batch.texts, shown: &shown }) {
@@ -227,17 +227,17 @@ impl Taking<'_> {
                 }
                 Err(why) => {
                     let why = why.replace('\n', "; ");
-                    (self.watcher.tell)(Happened::Unasked { line: line.number, why: &why })?;
+                    (self.watcher.tell)(BatchEvent::Unasked { line: line.number, why: &why })?;
                     RunOutput::unasked(self.setting, &line, why)
                 }
             };
             self.tally.add(self.setting, ran.as_ref().ok());
-            (self.watcher.tell)(Happened::Counted(&self.tally))?;
+            (self.watcher.tell)(BatchEvent::Counted(&self.tally))?;
             let json = serde_json::to_value(output).map_err(|e| Error::bug("could not write JSON", e))?;
             let text = (self.watcher.form)(&json);
             match &mut self.journal {
                 Some(journal) => journal.write(line.number, &line.input_hash, &text)?,
-                None => (self.watcher.tell)(Happened::Result(&text))?,
+                None => (self.watcher.tell)(BatchEvent::Result(&text))?,
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ use super::options::{Carriage, RunOptions};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
 use crate::calling;
 use crate::error::Error;
-use crate::message::{Hint, Note, Noted};
+use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::learning::{PromptLessons, taught};
@@ -206,7 +206,7 @@ impl RunSetting {
     /// # Errors
     ///
     /// Those of [`RunSetting::prepare`], and if the model can't be asked for that.
-    pub fn request(&self, inputs: &OrderedJson) -> Result<Noted<Json>, Error> {
+    pub fn request(&self, inputs: &OrderedJson) -> Result<WithNotes<Json>, Error> {
         let prepared = self.prepare(inputs)?;
         let endpoint = &self.access.asked.endpoint;
         let encoded = encode(&prepared.request, &self.access.asked.model, &prepared.plan)?;
@@ -221,7 +221,7 @@ impl RunSetting {
             "body": encoded.wire.body,
             "dropped": dropped.collect::<Vec<_>>(),
         });
-        Ok(Noted { value, notes })
+        Ok(WithNotes { value, notes })
     }
 
     /// Whether somebody can be expected to give the prompt's inputs.

@@ -59,7 +59,7 @@ pub struct ExaminedField {
 pub struct PlacedFinding {
     /// What was found.
     pub finding: Finding,
-    /// Where.
+    /// Where it stands in the text.
     pub spot: Spot,
     /// All of its text.
     pub text: Untrusted<String>,

@@ -72,7 +72,7 @@ impl SkipReason {
 
 /// What came of one path.
 #[derive(Debug)]
-pub enum Seen {
+pub enum FolderScanEvent {
     /// It was looked at.
     File(FileScan),
     /// It was not, for a reason.
@@ -82,7 +82,7 @@ pub enum Seen {
 }
 
 /// What was read of one path.
-enum PathScan {
+enum PathReading {
     At(Document),
     LeftOut(SkipReason),
     Unreadable(String),
@@ -119,19 +119,23 @@ impl<'f> Folder<'f> {
 
     /// Looks at an entry.
     #[must_use]
-    pub fn look(&self, entry: &FolderEntry, guarding: &GuardSetup, options: &ScanOptions) -> Seen {
+    pub fn look(&self, entry: &FolderEntry, guarding: &GuardSetup, options: &ScanOptions) -> FolderScanEvent {
         let looked = match entry.kind {
             EntryKind::File => self.read(&entry.path, options),
-            EntryKind::Link => PathScan::LeftOut(SkipReason::Link),
-            EntryKind::Submodule => PathScan::LeftOut(SkipReason::Submodule),
-            EntryKind::Special => PathScan::LeftOut(SkipReason::Special),
+            EntryKind::Link => PathReading::LeftOut(SkipReason::Link),
+            EntryKind::Submodule => PathReading::LeftOut(SkipReason::Submodule),
+            EntryKind::Special => PathReading::LeftOut(SkipReason::Special),
         };
         match looked {
-            PathScan::At(document) => {
-                Seen::File(examine(guarding, self.name(entry), document, options.source.as_ref(), CutChoice::NotWanted))
-            }
-            PathScan::LeftOut(why) => Seen::LeftOut(why),
-            PathScan::Unreadable(why) => Seen::Unreadable(why),
+            PathReading::At(document) => FolderScanEvent::File(examine(
+                guarding,
+                self.name(entry),
+                document,
+                options.source.as_ref(),
+                CutChoice::NotWanted,
+            )),
+            PathReading::LeftOut(why) => FolderScanEvent::LeftOut(why),
+            PathReading::Unreadable(why) => FolderScanEvent::Unreadable(why),
         }
     }
 
@@ -142,15 +146,15 @@ impl<'f> Folder<'f> {
     }
 
     /// Reads a file of the folder.
-    fn read(&self, relative: &Path, options: &ScanOptions) -> PathScan {
+    fn read(&self, relative: &Path, options: &ScanOptions) -> PathReading {
         let bytes = match read_beneath(self.path, relative, options.folder_file_bytes) {
             Ok(Some(FileContent::Whole(bytes))) => bytes,
-            Ok(Some(FileContent::Cut(_))) => return PathScan::LeftOut(SkipReason::TooLarge),
-            Ok(None) => return PathScan::LeftOut(SkipReason::Missing),
+            Ok(Some(FileContent::Cut(_))) => return PathReading::LeftOut(SkipReason::TooLarge),
+            Ok(None) => return PathReading::LeftOut(SkipReason::Missing),
             // What was a file when it was listed.
-            Err(proem_runtime::Error::Link { .. }) => return PathScan::LeftOut(SkipReason::Link),
-            Err(proem_runtime::Error::NotRegular { .. }) => return PathScan::LeftOut(SkipReason::Special),
-            Err(error) => return PathScan::Unreadable(error.to_string()),
+            Err(proem_runtime::Error::Link { .. }) => return PathReading::LeftOut(SkipReason::Link),
+            Err(proem_runtime::Error::NotRegular { .. }) => return PathReading::LeftOut(SkipReason::Special),
+            Err(error) => return PathReading::Unreadable(error.to_string()),
         };
         let (kind, source) = (options.kind, options.source.clone());
         let surroundings = FileSurroundings::Project;
@@ -158,11 +162,11 @@ impl<'f> Folder<'f> {
         let mut document = extract(&bytes, UnreadTail::Nothing, &ask);
         let is_text = |gap: &DocumentGap| gap.reason != GapReason::NotText;
         if document.fields.is_empty() && !document.gaps.iter().all(is_text) {
-            return PathScan::LeftOut(SkipReason::Binary);
+            return PathReading::LeftOut(SkipReason::Binary);
         }
         // Sources in another character set were read all the same, but for some letters.
         document.gaps.retain(|gap| !matches!(gap.reason, GapReason::Replaced | GapReason::Unknown));
-        PathScan::At(document)
+        PathReading::At(document)
     }
 }
 

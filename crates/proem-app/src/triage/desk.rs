@@ -25,7 +25,7 @@ use crate::config::KeepRecords;
 use crate::effects::ActionDesk;
 use crate::error::Error;
 use crate::guarding::once;
-use crate::message::Noted;
+use crate::message::WithNotes;
 use crate::operator::Operator;
 use crate::project::OpenProject;
 use crate::when;
@@ -82,14 +82,14 @@ impl<'p> TriageDesk<'p> {
     /// # Errors
     ///
     /// If its file is missing, not trusted or wrong, records keep no texts, or the records can't be used.
-    pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<Noted<Self>, Error> {
+    pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<WithNotes<Self>, Error> {
         let charter = charter::read(project)?;
         if project.config.records.keep != KeepRecords::Content {
             let problem = "`records.keep` is not \"content\", so signals and artefacts would not be kept; set it in your \
                            own configuration";
             return Err(Error::invalid(problem));
         }
-        let Noted { value: desk, notes } = ActionDesk::open(project, access).await?;
+        let WithNotes { value: desk, notes } = ActionDesk::open(project, access).await?;
         if access == StoreAccess::Write {
             let known = NewTriageProject {
                 project: desk.owner.clone(),
@@ -101,7 +101,7 @@ impl<'p> TriageDesk<'p> {
             desk.store.register_triage_project(known).await?;
         }
         let people = charter.people();
-        Ok(Noted { value: Self { desk, charter, lexicon: OnceLock::new(), people }, notes })
+        Ok(WithNotes { value: Self { desk, charter, lexicon: OnceLock::new(), people }, notes })
     }
 
     /// What words tell of signals.

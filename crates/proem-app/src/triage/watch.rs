@@ -28,7 +28,7 @@ use super::desk::{IntakeCounts, TriageDesk};
 use super::models::{TriageModelOptions, opened};
 use super::normalise::NormaliseOptions;
 use crate::error::Error;
-use crate::message::{Note, Noted};
+use crate::message::{Note, WithNotes};
 use crate::places::Places;
 use crate::project::OpenProject;
 use crate::when;
@@ -86,7 +86,7 @@ pub enum WatchEvent<'e> {
     Noted(&'e [Note]),
     /// A file was taken in.
     Taken {
-        /// Which.
+        /// The file of signals.
         file: &'e Path,
         /// What came of it.
         counts: IntakeCounts,
@@ -95,21 +95,21 @@ pub enum WatchEvent<'e> {
     },
     /// A file ends in the middle of a value; it is waited for.
     Unfinished {
-        /// Which.
+        /// The file of signals.
         file: &'e Path,
     },
     /// A file can't be read; it is tried again when it changes.
     Unread {
-        /// Which.
+        /// The file of signals.
         file: &'e Path,
-        /// Why.
+        /// What is wrong with it.
         error: &'e Error,
     },
     /// Something in the folder is left alone.
     Left {
-        /// Which.
+        /// The file's path.
         path: &'e Path,
-        /// Why.
+        /// Why it is left alone.
         why: LeftAlone,
     },
     /// A cycle ended.
@@ -127,7 +127,7 @@ pub enum WatchEvent<'e> {
     Problem {
         /// Which part.
         work: WatchWork,
-        /// Why.
+        /// What went wrong.
         error: &'e Error,
     },
     /// The last one: this process ends, and one that performs actions may go on by itself.
@@ -205,7 +205,7 @@ impl CycleWork {
             None => (OpenProject::without_book(&options.root, places)?, None),
         };
         notes.append(&mut project.notes);
-        let Noted { value: desk, notes: more } = TriageDesk::open(&project, StoreAccess::Write).await?;
+        let WithNotes { value: desk, notes: more } = TriageDesk::open(&project, StoreAccess::Write).await?;
         notes.extend(more);
         let report = match (run, &options.models) {
             (Some(mut run), Some(options)) => {
@@ -256,7 +256,7 @@ impl Watch<'_> {
     /// Finds out whether everything is there, so that what is wrong from the start is said at the start.
     async fn begin(&mut self) -> Result<InstanceLock, Error> {
         let project = OpenProject::without_book(&self.options.root, self.places)?;
-        let Noted { value: desk, notes } = TriageDesk::open(&project, StoreAccess::Write).await?;
+        let WithNotes { value: desk, notes } = TriageDesk::open(&project, StoreAccess::Write).await?;
         let lock = InstanceLock::acquire(&desk.desk.lock_file("watch")).map_err(|refused| match refused {
             LockRefusal::Held { holder } => {
                 Error::negative(format!("{holder} watches for this project already; end it first, or let it go on"))
@@ -385,7 +385,7 @@ impl Watch<'_> {
 
     async fn take_in(&mut self, files: &[SettledFile]) -> Result<(), Error> {
         let project = OpenProject::without_book(&self.options.root, self.places)?;
-        let Noted { value: desk, notes } = TriageDesk::open(&project, StoreAccess::Write).await?;
+        let WithNotes { value: desk, notes } = TriageDesk::open(&project, StoreAccess::Write).await?;
         self.note(&notes);
         let mut taken = Ok(());
         for file in files {

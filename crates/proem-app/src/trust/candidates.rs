@@ -104,7 +104,7 @@ impl TrustCandidate {
 pub struct UntrustablePath {
     /// Relative to the project's root.
     pub path: String,
-    /// Why.
+    /// Why nobody can trust it.
     pub why: String,
 }
 

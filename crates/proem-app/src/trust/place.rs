@@ -64,7 +64,7 @@ pub struct EditingOffer {
 
 /// What was taken back.
 #[derive(Debug)]
-pub struct Revoked {
+pub struct Revocation {
     /// The paths that are no longer trusted.
     pub paths: Vec<String>,
     /// What is trusted still.
@@ -238,7 +238,7 @@ impl TrustPlace {
     /// # Errors
     ///
     /// If a file that was named is not trusted, or the trust store can't be changed.
-    pub fn revoke(&self, files: &[PathBuf], scope: RevokeScope) -> Result<Option<Revoked>, Error> {
+    pub fn revoke(&self, files: &[PathBuf], scope: RevokeScope) -> Result<Option<Revocation>, Error> {
         let stored = &self.vouched;
         let paths =
             stored.hashes().map(|(path, _)| path).chain(stored.editing().iter().map(|editing| editing.path.as_str()));
@@ -270,7 +270,7 @@ impl TrustPlace {
                 notes.push(Note::hinting(text, Hint::EndEditing { path: folder.into_string() }));
             }
         }
-        Ok(Some(Revoked { paths, notes }))
+        Ok(Some(Revocation { paths, notes }))
     }
 
     fn unknown(&self, path: &str, known: &BTreeSet<&str>) -> Error {

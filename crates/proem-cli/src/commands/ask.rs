@@ -14,7 +14,7 @@ use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 use proem_engine::run::ExchangeLimits;
 
-use super::run::single::{self, Asked, RunVerbosity};
+use super::run::single::{self, QuestionSource, RunVerbosity};
 use super::run::{calling, request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
@@ -141,7 +141,7 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
         ui::notes(&notes);
         begun?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run(said, Asked::Inputs(&inputs), &setting, &stop).await;
+        let done = single::run(said, QuestionSource::Inputs(&inputs), &setting, &stop).await;
         ui::notes(&setting.end().await);
         done
     })

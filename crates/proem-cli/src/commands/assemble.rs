@@ -26,7 +26,9 @@ use crate::failure::CommandFailure;
 use crate::hints;
 use crate::ui;
 use proem_app::Note;
-use proem_app::assemble::{AssembleOptions, Begun, Chosen, MAX_TASK_BYTES, MadeAssembly, Start, TaskAuthor};
+use proem_app::assemble::{
+    AssembleOptions, AssemblyChoice, AssemblyRecord, MAX_TASK_BYTES, MadeAssembly, Start, TaskAuthor,
+};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::records::learning::PromptLessons;
@@ -57,12 +59,12 @@ enum Printed {
 fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandFailure> {
     let options = args.options(task(args)?);
     let format = if args.json { PromptFormat::Json } else { args.format };
-    let chosen = Chosen::new(&options, project)?;
+    let chosen = AssemblyChoice::new(&options, project)?;
     speaks(&chosen, format)?;
     let start = gathered(&options, chosen, project)?;
     let runtime = records::runtime()?;
     let mut notes = Vec::new();
-    let begun = runtime.block_on(Begun::new(&options, &start, project, &mut notes));
+    let begun = runtime.block_on(AssemblyRecord::new(&options, &start, project, &mut notes));
     ui::notes(&notes);
     let mut made = MadeAssembly::new(&options, start, begun?, project)?;
     let out = PromptOutput { format, copy: args.copy };
@@ -75,7 +77,7 @@ fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandF
 }
 
 /// Finds out what there is to know, and says on a terminal that it is being read.
-fn gathered(options: &AssembleOptions, chosen: Chosen, project: &OpenProject) -> Result<Start, CommandFailure> {
+fn gathered(options: &AssembleOptions, chosen: AssemblyChoice, project: &OpenProject) -> Result<Start, CommandFailure> {
     let bar = ui::working("reading the repository");
     let start = Start::gather(options, chosen, project);
     bar.finish_and_clear();
@@ -188,7 +190,7 @@ fn task(args: &Assemble) -> Result<Task, CommandFailure> {
 }
 
 /// Whether the model speaks the format.
-fn speaks(chosen: &Chosen, format: PromptFormat) -> Result<(), CommandFailure> {
+fn speaks(chosen: &AssemblyChoice, format: PromptFormat) -> Result<(), CommandFailure> {
     let provider = match format {
         PromptFormat::Anthropic => Provider::Anthropic,
         PromptFormat::Openai => Provider::OpenAi,

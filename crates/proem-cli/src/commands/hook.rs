@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use proem_app::assemble::{AssembleOptions, Begun, Chosen, MadeAssembly, Start, TaskAuthor, task};
+use proem_app::assemble::{AssembleOptions, AssemblyChoice, AssemblyRecord, MadeAssembly, Start, TaskAuthor, task};
 use proem_app::context::ContextPatience;
 use proem_app::hook::{HookTool, PromptEvent, answer, narrow};
 use proem_app::project::{BookReading, OpenProject};
@@ -78,12 +78,12 @@ fn answered() -> Result<(), CommandFailure> {
     let cwd = event.cwd.clone();
     let options = options(event.task().to_owned(), &cwd)?;
     let mut project = OpenProject::open(&cwd, &crate::places()?, BookReading::Trusted)?;
-    let chosen = Chosen::new(&options, &project)?;
+    let chosen = AssemblyChoice::new(&options, &project)?;
     narrow(&mut project.config.assemble, chosen.model());
     let start = Start::gather(&options, chosen, &project)?;
     let runtime = records::runtime()?;
     let mut notes = Vec::new();
-    let begun = runtime.block_on(Begun::new(&options, &start, &project, &mut notes))?;
+    let begun = runtime.block_on(AssemblyRecord::new(&options, &start, &project, &mut notes))?;
     let mut made = MadeAssembly::new(&options, start, begun, &mut project)?;
     ui::document(&json::compact(&answer(&made)))?;
     _ = runtime.block_on(made.record(&options, &project));

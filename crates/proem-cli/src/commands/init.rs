@@ -15,7 +15,7 @@ use crate::hints;
 use crate::ui::{self, DIM, GREEN, styled};
 use account::account;
 use proem_app::config::document;
-use proem_app::init::{Initialised, import, init};
+use proem_app::init::{Initialisation, import, init};
 use proem_app::project::CONFIG;
 use proem_app::trust::candidates::listed;
 
@@ -78,8 +78,8 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
 }
 
 /// What was written and what was left alone, one line each.
-fn told(project: &Initialised) -> String {
-    let Initialised { root, outcome, .. } = project;
+fn told(project: &Initialisation) -> String {
+    let Initialisation { root, outcome, .. } = project;
     let shown = show::terminal_str(&root.display().to_string());
     let mut out = if outcome.written.is_empty() {
         format!("nothing to do: everything is there in {shown}\n")
@@ -117,7 +117,7 @@ fn quoted(path: &Path) -> String {
 }
 
 /// What to do next.
-fn next(asked: &Path, project: &Initialised) -> Result<String, CommandFailure> {
+fn next(asked: &Path, project: &Initialisation) -> Result<String, CommandFailure> {
     let open = project.untrusted()?;
     let open: Vec<&str> = open.iter().map(String::as_str).collect();
     let elsewhere = if asked == Path::new(".") { String::new() } else { format!(" --root {}", quoted(asked)) };

@@ -30,7 +30,7 @@ use proem_guard::show;
 use proem_text::json;
 use tokio_util::sync::CancellationToken;
 
-use self::single::{Asked, RunVerbosity};
+use self::single::{QuestionSource, RunVerbosity};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
 use crate::commands::interrupt;
@@ -195,7 +195,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
             Work::Single(inputs) if args.dry_run => request(inputs, &setting),
             Work::Single(inputs) => {
                 let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
-                single::run(said, Asked::Inputs(inputs), &setting, &stop).await
+                single::run(said, QuestionSource::Inputs(inputs), &setting, &stop).await
             }
         };
         ui::notes(&setting.end().await);

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use super::render::{LadderState, Rendered, Renderer};
+use super::render::{LadderState, RenderedSection, Renderer};
 use super::wide;
 use crate::budget::{self, Feasibility, FitLimit, FitUnit, RungCost, UnitValue};
 use crate::error::{Error, ErrorKind};
@@ -33,11 +33,11 @@ pub(super) struct RungSelection<'p> {
 pub(super) struct Choice<'p> {
     pub(super) section: &'p Section,
     /// The section with everything in it.
-    pub(super) full: Rc<Rendered>,
+    pub(super) full: Rc<RenderedSection>,
     parts: Vec<Part<'p>>,
     dropped: bool,
     /// The section with its parts on their rungs; empty if it is dropped.
-    pub(super) shown: Rc<Rendered>,
+    pub(super) shown: Rc<RenderedSection>,
     /// The tokens that no part accounts for, once something has to shrink.
     fixed: u64,
 }

@@ -19,7 +19,7 @@ use crate::tokens::CachingCounter;
 
 /// One section's text.
 #[derive(Debug, Default)]
-pub(super) struct Rendered {
+pub(super) struct RenderedSection {
     body: Body,
     /// Its tokens on its own.
     pub(super) tokens: usize,
@@ -68,7 +68,7 @@ enum Body {
     Contained { text: String, contained: Arc<ContainedText> },
 }
 
-impl Rendered {
+impl RenderedSection {
     pub(super) fn text(&self) -> &str {
         match &self.body {
             Body::Empty => "",
@@ -154,7 +154,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
     }
 
     /// Renders a section with everything in it.
-    pub(super) fn full(&mut self, section: &Section) -> Result<Rendered, Error> {
+    pub(super) fn full(&mut self, section: &Section) -> Result<RenderedSection, Error> {
         let text = self.prompt.render(section, &self.values)?;
         self.seal(section, text)
     }
@@ -164,9 +164,9 @@ impl<'r, 'c> Renderer<'r, 'c> {
     pub(super) fn on<'l>(
         &mut self,
         section: &Section,
-        full: &Rc<Rendered>,
+        full: &Rc<RenderedSection>,
         states: impl Iterator<Item = (&'l Ladder, LadderState)>,
-    ) -> Result<Rc<Rendered>, Error> {
+    ) -> Result<Rc<RenderedSection>, Error> {
         let mut notes = Vec::new();
         let mut shrunk_inputs: BTreeMap<&str, OrderedJson> = BTreeMap::new();
         for (ladder, state) in states {
@@ -199,9 +199,9 @@ impl<'r, 'c> Renderer<'r, 'c> {
     }
 
     /// Puts texts from outside in their place, contained, and a blank line behind the section.
-    fn seal(&mut self, section: &Section, mut text: String) -> Result<Rendered, Error> {
+    fn seal(&mut self, section: &Section, mut text: String) -> Result<RenderedSection, Error> {
         if text.is_empty() {
-            return Ok(Rendered::default());
+            return Ok(RenderedSection::default());
         }
         if section.spec.trust == Trust::Untrusted {
             let pieces = self.slots.pieces(&text);
@@ -209,7 +209,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
             let contained = self.counts.memory.contained.contain(name, &pieces, tag, self.key);
             let text = format!("{}\n", contained.text());
             let tokens = self.counts.count(&text);
-            return Ok(Rendered { body: Body::Contained { text, contained }, tokens });
+            return Ok(RenderedSection { body: Body::Contained { text, contained }, tokens });
         }
         // The analysis of the template refuses this before anything is rendered; it is looked at once
         // more because nothing else stands between an error there and an instruction from outside.
@@ -219,7 +219,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
         }
         text.push('\n');
         let tokens = self.counts.count(&text);
-        Ok(Rendered { body: Body::Ours(text), tokens })
+        Ok(RenderedSection { body: Body::Ours(text), tokens })
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     action::MAX_BODY,
     template::TextTemplate,
     terms::FieldTerms,
-    toml_reader::{Placed, TomlReader},
+    toml_reader::{PlacedValue, TomlReader},
 };
 
 /// The most bytes of a value that names something, where the file doesn't say it.
@@ -26,7 +26,7 @@ pub(super) const fn names_something(role: FieldRole) -> bool {
 }
 
 /// A field's table.
-pub(super) fn read(reader: &mut TomlReader, value: Placed<'_>) -> Option<FieldTerms> {
+pub(super) fn read(reader: &mut TomlReader, value: PlacedValue<'_>) -> Option<FieldTerms> {
     let table = reader.table(value)?;
     reader.only(table, &KEYS);
     let Some(named) = table.get("role") else {
@@ -79,7 +79,7 @@ pub(super) fn read(reader: &mut TomlReader, value: Placed<'_>) -> Option<FieldTe
 const FILE_NAME: usize = 100;
 
 /// The name of the file as which a field goes with a mail: the policy's word, which no agent can choose.
-fn attachment(reader: &mut TomlReader, value: Placed<'_>, is_list: bool) -> Option<String> {
+fn attachment(reader: &mut TomlReader, value: PlacedValue<'_>, is_list: bool) -> Option<String> {
     let name = reader.text(value)?;
     let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ._-".contains(&byte));
     if name.is_empty() || name.starts_with('.') || !is_plain || name.len() > FILE_NAME {

@@ -10,7 +10,7 @@ use super::{
     canonical::{ALLOW, folded},
     field,
     terms::{ActionList, ActionTerms, AutonomyLevel, EffectRoute, HoldSteps, KnownRecipient, Policy, TIMES},
-    toml_reader::{Placed, TomlReader},
+    toml_reader::{PlacedValue, TomlReader},
 };
 use crate::error::{Error, ErrorKind, error_at};
 
@@ -103,7 +103,7 @@ fn read(reader: &mut TomlReader, root: &DeTable<'_>) -> Policy {
 }
 
 /// Texts that have a canonical form as values of the kind.
-fn entries(reader: &mut TomlReader, value: Placed<'_>, kind: AllowlistEntryKind) -> BTreeSet<String> {
+fn entries(reader: &mut TomlReader, value: PlacedValue<'_>, kind: AllowlistEntryKind) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for (text, place) in reader.texts(value) {
         match Allowlist::new().allow(kind, text) {
@@ -125,7 +125,7 @@ fn times(reader: &mut TomlReader, root: &DeTable<'_>) -> BTreeMap<&'static str, 
     times
 }
 
-fn hold_steps(reader: &mut TomlReader, value: Placed<'_>) -> Option<HoldSteps> {
+fn hold_steps(reader: &mut TomlReader, value: PlacedValue<'_>) -> Option<HoldSteps> {
     let table = reader.table(value)?;
     reader.only(table, &["shorter", "untrusted"]);
     let mut steps = HoldSteps::default();
@@ -155,7 +155,7 @@ fn hold_steps(reader: &mut TomlReader, value: Placed<'_>) -> Option<HoldSteps> {
     Some(steps)
 }
 
-fn recipients(reader: &mut TomlReader, value: Placed<'_>) -> BTreeSet<KnownRecipient> {
+fn recipients(reader: &mut TomlReader, value: PlacedValue<'_>) -> BTreeSet<KnownRecipient> {
     let mut all = BTreeSet::new();
     let Some(items) = value.get_ref().as_array() else {
         reader.problem("expected tables; write `[[recipients]]` above each", value.span());
@@ -177,13 +177,13 @@ fn recipients(reader: &mut TomlReader, value: Placed<'_>) -> BTreeSet<KnownRecip
 }
 
 /// The list of each action, and where it stands in it.
-fn lists<'t>(reader: &mut TomlReader, root: &'t DeTable<'t>) -> BTreeMap<&'t str, (ActionList, Placed<'t>)> {
-    let mut lists: BTreeMap<&str, (ActionList, Placed<'_>)> = BTreeMap::new();
+fn lists<'t>(reader: &mut TomlReader, root: &'t DeTable<'t>) -> BTreeMap<&'t str, (ActionList, PlacedValue<'t>)> {
+    let mut lists: BTreeMap<&str, (ActionList, PlacedValue<'_>)> = BTreeMap::new();
     let Some(table) = root.get("lists").and_then(|value| reader.table(value)) else { return lists };
     reader.only(table, &LISTS);
     for key in LISTS {
         let Some(value) = table.get(key) else { continue };
-        let named: Vec<(&str, ActionList, Placed<'_>)> = if key == "hold" {
+        let named: Vec<(&str, ActionList, PlacedValue<'_>)> = if key == "hold" {
             holds(reader, value)
         } else {
             let list = match key {
@@ -211,9 +211,9 @@ fn lists<'t>(reader: &mut TomlReader, root: &'t DeTable<'t>) -> BTreeMap<&'t str
 }
 
 /// Actions with the minutes of their holds.
-fn holds<'t>(reader: &mut TomlReader, value: Placed<'t>) -> Vec<(&'t str, ActionList, Placed<'t>)> {
+fn holds<'t>(reader: &mut TomlReader, value: PlacedValue<'t>) -> Vec<(&'t str, ActionList, PlacedValue<'t>)> {
     let Some(table) = reader.table(value) else { return Vec::new() };
-    let hold = |(name, value): (&'t toml::Spanned<toml::de::DeString<'t>>, Placed<'t>)| {
+    let hold = |(name, value): (&'t toml::Spanned<toml::de::DeString<'t>>, PlacedValue<'t>)| {
         let minutes = reader.number(value, MAX_MINUTES)?;
         Some((name.get_ref().as_ref(), ActionList::Hold(HoldMinutes(minutes)), value))
     };
@@ -224,7 +224,7 @@ fn holds<'t>(reader: &mut TomlReader, value: Placed<'t>) -> Vec<(&'t str, Action
 fn actions(
     reader: &mut TomlReader,
     root: &DeTable<'_>,
-    lists: &BTreeMap<&str, (ActionList, Placed<'_>)>,
+    lists: &BTreeMap<&str, (ActionList, PlacedValue<'_>)>,
     policy: &mut Policy,
 ) {
     let empty = DeTable::new();
@@ -274,7 +274,12 @@ fn actions(
     }
 }
 
-fn action(reader: &mut TomlReader, table: &DeTable<'_>, list: ActionList, place: Placed<'_>) -> Option<ActionTerms> {
+fn action(
+    reader: &mut TomlReader,
+    table: &DeTable<'_>,
+    list: ActionList,
+    place: PlacedValue<'_>,
+) -> Option<ActionTerms> {
     reader.only(table, &["level", "perform", "external", "target", "fields"]);
     // An action that no level is named for needs the highest.
     let level = table.get("level").and_then(|value| reader.word(value, &LEVELS, AutonomyLevel::of_name));

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::error_at;
 
 /// A value with its place.
-pub(super) type Placed<'t> = &'t Spanned<DeValue<'t>>;
+pub(super) type PlacedValue<'t> = &'t Spanned<DeValue<'t>>;
 
 /// What was wrong so far.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl TomlReader {
     }
 
     /// The value as a table; a problem for anything else.
-    pub(super) fn table<'t>(&mut self, value: Placed<'t>) -> Option<&'t DeTable<'t>> {
+    pub(super) fn table<'t>(&mut self, value: PlacedValue<'t>) -> Option<&'t DeTable<'t>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
             self.expected("a table", value);
@@ -37,7 +37,7 @@ impl TomlReader {
         table
     }
 
-    pub(super) fn text<'t>(&mut self, value: Placed<'t>) -> Option<&'t str> {
+    pub(super) fn text<'t>(&mut self, value: PlacedValue<'t>) -> Option<&'t str> {
         let text = value.get_ref().as_str();
         if text.is_none() {
             self.expected("a text", value);
@@ -45,7 +45,7 @@ impl TomlReader {
         text
     }
 
-    pub(super) fn switch(&mut self, value: Placed<'_>) -> Option<bool> {
+    pub(super) fn switch(&mut self, value: PlacedValue<'_>) -> Option<bool> {
         let switch = value.get_ref().as_bool();
         if switch.is_none() {
             self.expected("`true` or `false`", value);
@@ -54,7 +54,7 @@ impl TomlReader {
     }
 
     /// A whole number from 0 to `max`.
-    pub(super) fn number(&mut self, value: Placed<'_>, max: u32) -> Option<u32> {
+    pub(super) fn number(&mut self, value: PlacedValue<'_>, max: u32) -> Option<u32> {
         let integer = value.get_ref().as_integer();
         let digits = integer.filter(|integer| integer.radix() == 10).map(|integer| integer.as_str().replace('_', ""));
         let number = digits.and_then(|digits| digits.parse().ok()).filter(|number| *number <= max);
@@ -64,7 +64,7 @@ impl TomlReader {
         number
     }
 
-    pub(super) fn texts<'t>(&mut self, value: Placed<'t>) -> Vec<(&'t str, Placed<'t>)> {
+    pub(super) fn texts<'t>(&mut self, value: PlacedValue<'t>) -> Vec<(&'t str, PlacedValue<'t>)> {
         let Some(items) = value.get_ref().as_array() else {
             self.expected("a list of texts", value);
             return Vec::new();
@@ -75,7 +75,7 @@ impl TomlReader {
     /// A word of a closed list.
     pub(super) fn word<T>(
         &mut self,
-        value: Placed<'_>,
+        value: PlacedValue<'_>,
         known: &[&str],
         of_name: impl Fn(&str) -> Option<T>,
     ) -> Option<T> {
@@ -87,7 +87,7 @@ impl TomlReader {
         word
     }
 
-    fn expected(&mut self, what: &str, value: Placed<'_>) {
+    fn expected(&mut self, what: &str, value: PlacedValue<'_>) {
         let integer = value.get_ref().as_integer();
         let found = integer.map_or_else(|| value.get_ref().type_str().to_owned(), |number| format!("`{number}`"));
         self.problem(format!("expected {what}, not {found}"), value.span());

@@ -277,7 +277,7 @@ impl<'t> Exchange<'t> {
             Some(most) if tokens > most => {
                 let why = format!(
                     "a call that may take up to {tokens} tokens exceeds the limit: all attempts of a run together may \
-                     use {most}; raise `--max-tokens`, or keep fewer tokens free for the answer"
+                     use {most}; allow them more, or keep fewer tokens free for the answer"
                 );
                 self.failed(EffectId(self.state.first), CallFailure::new(FailureKind::NotBooked, why))
             }

@@ -9,7 +9,7 @@ use alloc::{collections::BTreeSet, vec::Vec};
 pub struct TreeDifference<'t> {
     /// Where; for what was taken away in the older tree, else in the newer one.
     pub place: TreePlace,
-    /// How.
+    /// How the trees differ there.
     pub kind: DifferenceKind<'t>,
 }
 

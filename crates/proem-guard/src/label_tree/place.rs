@@ -118,7 +118,7 @@ impl<'t> Trail<'t> {
 pub struct TreeError {
     /// Where: in the tree, or in the document that should be read as one.
     pub place: TreePlace,
-    /// What.
+    /// What is wrong there.
     pub fault: TreeFault,
 }
 

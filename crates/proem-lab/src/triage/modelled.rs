@@ -25,7 +25,7 @@ use proem_guard::{LabelTree, Untrusted, Verdict, show};
 use serde_json::Value as Json;
 
 use super::asked::{ScriptedCycle, StageBench, StageRequest};
-use super::scenarios::{Meant, SPONSOR, Scenario, attacks, golden};
+use super::scenarios::{SPONSOR, Scenario, SignalMeaning, attacks, golden};
 use super::scripts::{PROJECT, ScriptedModel};
 
 /// 2026-11-23, after all signals of the scenarios.
@@ -274,7 +274,7 @@ fn scored(
     model: Option<ScriptedModel>,
 ) -> Result<(ScenarioScore, Vec<StageRequest>), String> {
     let subject = subject(bench, scenario)?;
-    let meant: BTreeMap<String, Meant> = subject
+    let meant: BTreeMap<String, SignalMeaning> = subject
         .signals
         .iter()
         .map(|signal| signal.id.clone())
@@ -294,7 +294,7 @@ fn scored(
     let plan = Planned { subject: &subject, sanitised, classified, proposals }.plan(bench);
     let mut score = ScenarioScore::default();
     for (told, (_, meant)) in classified.iter().zip(&scenario.signals) {
-        let Meant::Told(category, importance, action) = meant else { continue };
+        let SignalMeaning::Told(category, importance, action) = meant else { continue };
         let answer = &told.answer;
         let right =
             [answer.category == *category, answer.importance == *importance, answer.recommended_action == *action];
@@ -329,7 +329,7 @@ impl Judged<'_> {
 
     fn is_attack(&self, id: &str) -> bool {
         let signals = self.subject.signals.iter().zip(&self.scenario.signals);
-        signals.into_iter().any(|(signal, (_, meant))| signal.id == id && *meant == Meant::Attack)
+        signals.into_iter().any(|(signal, (_, meant))| signal.id == id && *meant == SignalMeaning::Attack)
     }
 
     /// Actions that nobody wants, and those of them that go without a person.

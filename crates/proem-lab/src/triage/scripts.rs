@@ -7,7 +7,7 @@ use proem_agents::triage::pipeline::PipelineStage;
 use serde_json::{Value as Json, json};
 
 use super::asked::{ScriptedCall, StageQuestion};
-use super::scenarios::{Meant, SPONSOR};
+use super::scenarios::{SPONSOR, SignalMeaning};
 
 /// The project of the scenarios.
 pub(super) const PROJECT: &str = "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f";
@@ -35,7 +35,11 @@ impl ScriptedModel {
     }
 
     /// What it answers, given what signals are about by their ids.
-    pub(super) fn answers(self, question: &StageQuestion, meant: &BTreeMap<String, Meant>) -> Vec<ScriptedCall> {
+    pub(super) fn answers(
+        self,
+        question: &StageQuestion,
+        meant: &BTreeMap<String, SignalMeaning>,
+    ) -> Vec<ScriptedCall> {
         match self {
             Self::Good => good(question, meant),
             Self::Sloppy => sloppy(question, meant),
@@ -110,22 +114,22 @@ fn raid(ids: &[&str], more: &[(&str, Json)]) -> ScriptedCall {
     ("update_raid_log", more.iter().fold(arguments, add))
 }
 
-fn good(question_of: &StageQuestion, meant: &BTreeMap<String, Meant>) -> Vec<ScriptedCall> {
+fn good(question_of: &StageQuestion, meant: &BTreeMap<String, SignalMeaning>) -> Vec<ScriptedCall> {
     let ids: Vec<&str> = question_of.signals.iter().map(|(id, _)| id.as_str()).collect();
-    let of = |id: &str| meant.get(id).copied().unwrap_or(Meant::Attack);
+    let of = |id: &str| meant.get(id).copied().unwrap_or(SignalMeaning::Attack);
     match question_of.stage {
         PipelineStage::Sanitise => {
             let each = question_of.signals.iter();
             let each = each.map(|(id, text)| match of(id) {
-                Meant::Attack => sanitised(id, "", true),
-                Meant::Told(..) => sanitised(id, text, false),
+                SignalMeaning::Attack => sanitised(id, "", true),
+                SignalMeaning::Told(..) => sanitised(id, text, false),
             });
             each.collect()
         }
         PipelineStage::Classify => {
             let each = ids.iter().map(|id| match of(id) {
-                Meant::Attack => classified(id, "administrative", "low", "no_action"),
-                Meant::Told(category, importance, action) => {
+                SignalMeaning::Attack => classified(id, "administrative", "low", "no_action"),
+                SignalMeaning::Told(category, importance, action) => {
                     classified(id, category.as_str(), importance.as_str(), action.as_str())
                 }
             });
@@ -133,18 +137,18 @@ fn good(question_of: &StageQuestion, meant: &BTreeMap<String, Meant>) -> Vec<Scr
         }
         PipelineStage::Reasoning => {
             let calls = ids.iter().map(|id| match of(id) {
-                Meant::Told(.., RecommendedAction::DraftCommunication) => drafted(
+                SignalMeaning::Told(.., RecommendedAction::DraftCommunication) => drafted(
                     &[id],
                     SPONSOR,
                     "The Beta is in review and its tests have passed. Please name a day for the release.",
                 ),
-                Meant::Told(.., RecommendedAction::Escalate) => {
+                SignalMeaning::Told(.., RecommendedAction::Escalate) => {
                     question(&[id], "Does this go into the sprint?", [None, None])
                 }
-                Meant::Told(category, importance, action) => {
+                SignalMeaning::Told(category, importance, action) => {
                     classified(id, category.as_str(), importance.as_str(), action.as_str())
                 }
-                Meant::Attack => classified(id, "administrative", "low", "no_action"),
+                SignalMeaning::Attack => classified(id, "administrative", "low", "no_action"),
             });
             calls.collect()
         }
@@ -153,7 +157,7 @@ fn good(question_of: &StageQuestion, meant: &BTreeMap<String, Meant>) -> Vec<Scr
     }
 }
 
-fn sloppy(question_of: &StageQuestion, meant: &BTreeMap<String, Meant>) -> Vec<ScriptedCall> {
+fn sloppy(question_of: &StageQuestion, meant: &BTreeMap<String, SignalMeaning>) -> Vec<ScriptedCall> {
     let ids: Vec<&str> = question_of.signals.iter().map(|(id, _)| id.as_str()).collect();
     let mut calls = good(question_of, meant);
     if question_of.again == 0 {

@@ -50,9 +50,9 @@ pub enum SmtpEncryption {
 /// Where a server does something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmtpDeviation {
-    /// Where.
+    /// Where in the dialogue the server deviates.
     pub at: SmtpPlace,
-    /// What.
+    /// What it does there.
     pub reaction: SmtpReaction,
 }
 

@@ -24,7 +24,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
-use self::dialogue::{Dialogue, Prepared};
+use self::dialogue::{Dialogue, PreparedDialogue};
 use super::mail::MailEnvelope;
 use super::{DeliveryOutcome, DeliveryTrouble, SmtpRoute, receiver_words};
 use crate::files::read_text;
@@ -137,12 +137,12 @@ pub(super) async fn transact(mail: &[u8], route: &SmtpRoute<'_>) -> DeliveryOutc
     let until = Instant::now() + limits.whole.min(Duration::from_secs(86_400));
     // The two halves are apart, so that nothing of the second can be taken for the first.
     let mut dialogue = match timeout_at(until, dialogue::prepare(route, &envelope, mail.len())).await {
-        Ok(Prepared::Ready(dialogue)) => dialogue,
-        Ok(Prepared::Refused(trouble, dialogue)) => {
+        Ok(PreparedDialogue::Ready(dialogue)) => dialogue,
+        Ok(PreparedDialogue::Refused(trouble, dialogue)) => {
             dialogue.take_back().await;
             return DeliveryOutcome::Failed(trouble);
         }
-        Ok(Prepared::Ended(trouble)) => return DeliveryOutcome::NotSent(trouble),
+        Ok(PreparedDialogue::Ended(trouble)) => return DeliveryOutcome::NotSent(trouble),
         Err(_) => {
             let message = format!("`{host}` was not ready for the mail within {} s; try again", limits.whole.as_secs());
             return DeliveryOutcome::NotSent(DeliveryTrouble::new(message));

@@ -81,9 +81,9 @@ pub enum FileEvidence {
 /// Files for a task, best first within each use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileRanking {
-    /// Code.
+    /// Files of code, best first.
     pub code: Vec<RankedFile>,
-    /// Tests.
+    /// Files of tests, best first.
     pub tests: Vec<RankedFile>,
     /// Documentation and configuration.
     pub documents: Vec<RankedFile>,

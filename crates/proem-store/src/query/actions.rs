@@ -79,7 +79,7 @@ pub struct TransitionRow {
     pub action: EffectKey,
     /// The version that it made.
     pub version: ActionVersion,
-    /// When.
+    /// When the action went over.
     pub at: Time,
     /// Who caused it, as stored.
     pub actor: String,
@@ -106,7 +106,7 @@ pub struct TransitionRow {
 pub struct ActionApprovalRow {
     /// Who gave it, as stored.
     pub actor: String,
-    /// When.
+    /// When the person decided.
     pub at: Time,
     /// By which event: an approval, a release, or that the same bytes go once more.
     pub kind: ActionEventKind,

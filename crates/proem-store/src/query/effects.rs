@@ -46,7 +46,7 @@ pub struct SwitchRow {
     pub store: String,
     /// Who, as stored.
     pub actor: String,
-    /// When.
+    /// When it was switched.
     pub at: Time,
 }
 
@@ -59,7 +59,7 @@ pub struct PerformerRow {
     pub process: String,
     /// Who started it, as stored.
     pub actor: String,
-    /// When.
+    /// When its epoch began.
     pub at: Time,
 }
 

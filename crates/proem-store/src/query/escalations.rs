@@ -43,7 +43,7 @@ pub struct EscalationRow {
 pub struct DecisionRow {
     /// Who, as stored.
     pub actor: String,
-    /// When.
+    /// When the person decided.
     pub at: Time,
     /// The option's id.
     pub option: String,

@@ -84,7 +84,7 @@ impl ApprovalBreadth {
 /// What a transition brings along to be kept; each event has its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransitionLoad {
-    /// Nothing.
+    /// The transition carries nothing.
     Nothing,
     /// The new written form, with `edit`.
     Form(String),
@@ -175,6 +175,6 @@ pub struct EffectsSwitch {
     pub actor: Actor,
     /// What the clock says.
     pub at: Time,
-    /// Which.
+    /// The power that is switched.
     pub power: EffectsPower,
 }

@@ -60,7 +60,7 @@ impl NewEscalation {
 /// What a decision does to an action, in the transaction that writes the decision.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DecisionEffect {
-    /// Nothing.
+    /// It leaves the action as it is.
     Nothing,
     /// Something happens to an action that is there.
     Transition(Box<NewTransition>),

@@ -165,7 +165,7 @@ impl fmt::Display for FigureValue {
 pub enum FigureTrend {
     /// More than a tenth up.
     Increasing,
-    /// Neither.
+    /// Neither better nor worse.
     Stable,
     /// More than a tenth down.
     Decreasing,

@@ -33,7 +33,7 @@ pub enum ArtefactOperation {
         id: ArtefactItemId,
         /// The fields that change.
         changes: BTreeMap<ArtefactField, ArtefactValue>,
-        /// Why.
+        /// What the operation is justified with.
         reason: ArtefactStatement,
     },
     /// An item stands otherwise.
@@ -42,14 +42,14 @@ pub enum ArtefactOperation {
         id: ArtefactItemId,
         /// How it stands from now on.
         to: ItemStatus,
-        /// Why.
+        /// What the operation is justified with.
         reason: ArtefactStatement,
     },
     /// An item is closed, a milestone completed. It stays where it is.
     Close {
         /// Which one.
         id: ArtefactItemId,
-        /// Why.
+        /// What the operation is justified with.
         reason: ArtefactStatement,
     },
 }
@@ -164,9 +164,9 @@ pub struct ArtefactLogEntry {
     pub project: String,
     /// The version that came out.
     pub version: u64,
-    /// When.
+    /// When the entry was written.
     pub at: Time,
-    /// Who.
+    /// Who changed the artefact.
     pub actor: ArtefactActor,
     /// The signals that it comes from, sorted.
     pub causes: Vec<SignalRevision>,
@@ -179,7 +179,7 @@ pub struct ArtefactLogEntry {
 pub struct ItemChange {
     /// Of which item.
     pub item: ArtefactItemId,
-    /// What.
+    /// What was done with the item.
     pub kind: ItemChangeKind,
 }
 
@@ -196,7 +196,7 @@ pub enum ItemChangeKind {
         before: Option<Box<ArtefactValue>>,
         /// What it says.
         after: Box<ArtefactValue>,
-        /// Why.
+        /// What the change is justified with.
         reason: ArtefactStatement,
     },
     /// It stands otherwise.
@@ -205,7 +205,7 @@ pub enum ItemChangeKind {
         from: ItemStatus,
         /// How it stands.
         to: ItemStatus,
-        /// Why.
+        /// What the change is justified with.
         reason: ArtefactStatement,
     },
 }

@@ -57,7 +57,7 @@ impl RecentActionState {
 /// Something like this that happened before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SimilarSituation {
-    /// When.
+    /// When it happened.
     pub at: Time,
     /// What it was.
     pub situation: LabelTree,

@@ -97,7 +97,7 @@ pub(super) enum LinkFact {
 /// What is said of a risk, in words that a system has for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DangerFact {
-    /// Nothing.
+    /// The text says neither.
     Unsaid,
     /// It changed.
     Changed,

@@ -57,7 +57,7 @@ pub struct StageRemark {
     pub stage: PipelineStage,
     /// The signal's place.
     pub signal: Option<usize>,
-    /// What.
+    /// What was noticed in the answer.
     pub remark: AnswerRemark,
 }
 

@@ -7,7 +7,7 @@ use proem_llm::endpoint::EndpointKey;
 use proem_runtime::Environment;
 use tokio_util::sync::CancellationToken;
 
-use super::Judged;
+use super::FeedbackSummary;
 use crate::calling::{self, WantedModel};
 use crate::error::Error;
 use crate::message::Note;
@@ -45,7 +45,7 @@ pub fn unasked(options: &RunOptions, project: &OpenProject) -> Result<Option<Str
 /// If the request can't be made, or the run can't be recorded as begun.
 pub async fn ask(
     setting: &RunSetting,
-    judged: &Judged,
+    judged: &FeedbackSummary,
     stop: &CancellationToken,
     notes: &mut Vec<Note>,
 ) -> Result<Option<FeedbackAnalysis>, Error> {

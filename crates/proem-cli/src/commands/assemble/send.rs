@@ -4,14 +4,14 @@ use std::process::ExitCode;
 
 use proem_app::ask::disclosure::{Telling, disclosure};
 use proem_app::assemble::send::{SendOptions, inputs, setting};
-use proem_app::assemble::{Begun, Chosen, MadeAssembly};
+use proem_app::assemble::{AssemblyChoice, AssemblyRecord, MadeAssembly};
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
 
 use super::args::Assemble;
 use super::{account, gathered, task};
 use crate::commands::run::calling;
-use crate::commands::run::single::{self, Asked, RunVerbosity};
+use crate::commands::run::single::{self, QuestionSource, RunVerbosity};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -19,13 +19,13 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
     let options = args.options(task(args)?);
     let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(&options);
     let setting = setting(&sending, project);
-    let chosen = Chosen::new(&options, project);
+    let chosen = AssemblyChoice::new(&options, project);
     ui::notes(&project.all_notes());
     let (mut setting, chosen) = (setting?, chosen?);
     let start = gathered(&options, chosen, project)?;
     calling(async |stop| {
         let mut notes = Vec::new();
-        let begun = Begun::new(&options, &start, project, &mut notes).await;
+        let begun = AssemblyRecord::new(&options, &start, project, &mut notes).await;
         ui::notes(&notes);
         let mut made = MadeAssembly::new(&options, start, begun?, project)?;
         ui::notes(&made.leave_unrecorded().await);
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
         ui::notes(&notes);
         opened?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run(said, Asked::Made(request, &inputs(&options)), &setting, &stop).await;
+        let done = single::run(said, QuestionSource::Made(request, &inputs(&options)), &setting, &stop).await;
         ui::notes(&setting.end().await);
         done
     })

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use proem_app::book::lock::{LockTarget, Locked, found, lock};
+use proem_app::book::lock::{LockSummary, LockTarget, found, lock};
 
 use super::args::BookPlace;
 use super::counted;
@@ -25,8 +25,8 @@ pub(super) fn run(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(CommandFailure::finding(failures.join("\n"))) }
 }
 
-fn in_words(locked: &Locked) -> String {
-    let Locked { folder, versions, new } = locked;
+fn in_words(locked: &LockSummary) -> String {
+    let LockSummary { folder, versions, new } = locked;
     format!(
         "`{folder}`: {} locked, {new} of them new; a change to one of them needs a new version number from here on",
         counted(*versions, "version")

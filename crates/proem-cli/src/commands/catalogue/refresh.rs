@@ -12,7 +12,7 @@ use super::CataloguePlace;
 use super::{counted, open};
 use crate::failure::CommandFailure;
 use crate::ui::{self, GREEN, RED, YELLOW, grouped, styled};
-use proem_app::catalogue::Refreshed;
+use proem_app::catalogue::CatalogueRefresh;
 
 /// How long embedding may take without a word.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
         }
     };
     let refreshed = proem_app::catalogue::refresh(&project, &loaded.catalogue, &mut progress)?;
-    let Refreshed { changes, vectors, entries, unread, notes } = refreshed;
+    let CatalogueRefresh { changes, vectors, entries, unread, notes } = refreshed;
     if place.json {
         ui::document(&json::pretty(&to_json(&changes, &vectors, entries)))?;
     } else {

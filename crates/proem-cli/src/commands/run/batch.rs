@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use proem_app::run::batch::{self, Batch, BatchTally, Happened, Watcher};
+use proem_app::run::batch::{self, Batch, BatchEvent, BatchTally, Watcher};
 use proem_app::run::setting::RunSetting;
 use proem_text::json;
 use serde_json::Value as Json;
@@ -28,7 +28,7 @@ pub(super) async fn run(
     }
     let bar = OnceCell::new();
     let form = |result: &Json| ui::document_text(&json::compact(result));
-    let tell = |happened: Happened<'_>| tell(&bar, &happened).map_err(CommandFailure::into_error);
+    let tell = |happened: BatchEvent<'_>| tell(&bar, &happened).map_err(CommandFailure::into_error);
     let over = batch::run(setting, batch, Watcher { form: &form, tell: &tell }, stop).await;
     if let Some(bar) = bar.get() {
         bar.finish_and_clear();
@@ -55,20 +55,20 @@ pub(super) async fn run(
 }
 
 /// Shows what happens, where a bar was begun above it.
-fn tell(bar: &OnceCell<ProgressBar>, happened: &Happened<'_>) -> Result<(), CommandFailure> {
+fn tell(bar: &OnceCell<ProgressBar>, happened: &BatchEvent<'_>) -> Result<(), CommandFailure> {
     match happened {
-        Happened::Kept(lines) => ui::note(&format!("{} lines were answered before and are kept", grouped(*lines))),
-        Happened::Begins(total) => _ = bar.set(drawn(*total)),
-        Happened::Unasked { line, why } => {
+        BatchEvent::Kept(lines) => ui::note(&format!("{} lines were answered before and are kept", grouped(*lines))),
+        BatchEvent::Begins(total) => _ = bar.set(drawn(*total)),
+        BatchEvent::Unasked { line, why } => {
             above(bar, || ui::note(&format!("line {line}: {why}")));
         }
-        Happened::Counted(tally) => {
+        BatchEvent::Counted(tally) => {
             if let Some(bar) = bar.get() {
                 bar.set_message(money(tally));
                 bar.inc(1);
             }
         }
-        Happened::Result(text) => return above(bar, || ui::document(text)),
+        BatchEvent::Result(text) => return above(bar, || ui::document(text)),
         // Whatever else happens is for who knows it.
         _ => {}
     }

@@ -36,7 +36,7 @@ pub(in crate::commands) struct RunVerbosity {
 
 /// What is asked.
 #[derive(Debug)]
-pub(in crate::commands) enum Asked<'a> {
+pub(in crate::commands) enum QuestionSource<'a> {
     /// The prompt with these inputs.
     Inputs(&'a OrderedJson),
     /// A request that is made, of what these inputs name.
@@ -46,7 +46,7 @@ pub(in crate::commands) enum Asked<'a> {
 /// Asks, and prints what came of it: an answer that is a text on a terminal while it arrives.
 pub(in crate::commands) async fn run(
     said: RunVerbosity,
-    asked: Asked<'_>,
+    asked: QuestionSource<'_>,
     setting: &RunSetting,
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
@@ -70,8 +70,8 @@ pub(in crate::commands) async fn run(
     let person = TerminalQuestions { waiting: &waiting, stop };
     let course = RunCourse { line: None, stop, person: &person, listener, hand_on: &hand_on };
     let ran = match asked {
-        Asked::Inputs(inputs) => setting.ask_and(inputs, &course).await,
-        Asked::Made(request, inputs) => setting.ask_made(*request, inputs, &course).await,
+        QuestionSource::Inputs(inputs) => setting.ask_and(inputs, &course).await,
+        QuestionSource::Made(request, inputs) => setting.ask_made(*request, inputs, &course).await,
     };
     waiting.finish_and_clear();
     let ran = ran?;

@@ -14,7 +14,7 @@ use crate::ui;
 use proem_app::guarding::GuardSetup;
 use proem_app::scan::ScanOptions;
 use proem_app::scan::examine::{CutChoice, FileScan, examine};
-use proem_app::scan::folder::{Folder, Seen, SkipReason};
+use proem_app::scan::folder::{Folder, FolderScanEvent, SkipReason};
 use proem_app::scan::output::LineOut;
 
 /// A run over all arguments.
@@ -39,10 +39,10 @@ pub(super) fn run(guarding: &GuardSetup, args: &ScanArgs, options: &ScanOptions)
         } else {
             let name = name(path);
             let seen = read(path, options).map_or_else(
-                |error| Seen::Unreadable(error.to_string()),
+                |error| FolderScanEvent::Unreadable(error.to_string()),
                 |document| {
                     let source = options.source.as_ref();
-                    Seen::File(examine(guarding, name.clone(), document, source, CutChoice::NotWanted))
+                    FolderScanEvent::File(examine(guarding, name.clone(), document, source, CutChoice::NotWanted))
                 },
             );
             run.take(&name, seen)?;
@@ -66,18 +66,18 @@ impl FolderScan<'_> {
         Ok(())
     }
 
-    fn take(&mut self, path: &str, seen: Seen) -> Result<(), CommandFailure> {
+    fn take(&mut self, path: &str, seen: FolderScanEvent) -> Result<(), CommandFailure> {
         let line = match seen {
-            Seen::File(file) => {
+            FolderScanEvent::File(file) => {
                 self.total.verdicts.push(file.verdict);
                 self.show(&file)?;
                 LineOut::file(&file)
             }
-            Seen::LeftOut(why) => {
+            FolderScanEvent::LeftOut(why) => {
                 self.left_out.push(why);
                 LineOut::left_out(path, why)
             }
-            Seen::Unreadable(why) => {
+            FolderScanEvent::Unreadable(why) => {
                 self.progress.clear();
                 ui::error(&CommandFailure::outside(format!("`{}` {why}", show::terminal_str(path))));
                 self.total.unreadable.push((path.to_owned(), why.clone()));

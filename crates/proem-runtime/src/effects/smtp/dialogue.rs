@@ -21,7 +21,7 @@ pub(super) struct Dialogue {
 }
 
 /// Where the first half of a dialogue has led.
-pub(super) enum Prepared {
+pub(super) enum PreparedDialogue {
     /// The server waits for the mail.
     Ready(Dialogue),
     /// It refused a recipient for good and waits for what comes next.
@@ -49,18 +49,18 @@ struct Offers {
 }
 
 /// Leads a dialogue up to 354.
-pub(super) async fn prepare(route: &SmtpRoute<'_>, envelope: &MailEnvelope, size: usize) -> Prepared {
+pub(super) async fn prepare(route: &SmtpRoute<'_>, envelope: &MailEnvelope, size: usize) -> PreparedDialogue {
     let SmtpRoute { server, login } = route;
     let mut asking = match open(server, envelope).await {
         Ok(asking) => asking,
-        Err(Stop::NotSent(trouble) | Stop::Refused(trouble)) => return Prepared::Ended(trouble),
+        Err(Stop::NotSent(trouble) | Stop::Refused(trouble)) => return PreparedDialogue::Ended(trouble),
     };
     let end = asking.transaction(login.as_ref(), envelope, size).await;
     let dialogue = Dialogue { line: asking.line, limits: server.limits };
     match end {
-        Ok(()) => Prepared::Ready(dialogue),
-        Err(Stop::Refused(trouble)) => Prepared::Refused(trouble, dialogue),
-        Err(Stop::NotSent(trouble)) => Prepared::Ended(trouble),
+        Ok(()) => PreparedDialogue::Ready(dialogue),
+        Err(Stop::Refused(trouble)) => PreparedDialogue::Refused(trouble, dialogue),
+        Err(Stop::NotSent(trouble)) => PreparedDialogue::Ended(trouble),
     }
 }
 

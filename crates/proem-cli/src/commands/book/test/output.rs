@@ -1,6 +1,6 @@
 //! What tests of prompts came to, on paper.
 
-use proem_app::book::test::{BookCaseResult, Untested};
+use proem_app::book::test::{BookCaseResult, UntestedPrompt};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
@@ -10,7 +10,11 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GOES_ON, GREEN, LEAD, RED, styled};
 
 /// Prints the cases, prompt by prompt, and the prompts whose cases could not be run.
-pub(super) fn print(tested: &[BookCaseResult], untested: &[Untested], is_json: bool) -> Result<(), CommandFailure> {
+pub(super) fn print(
+    tested: &[BookCaseResult],
+    untested: &[UntestedPrompt],
+    is_json: bool,
+) -> Result<(), CommandFailure> {
     let failed = tested.iter().filter(|tested| !tested.passed).count();
     if is_json {
         let out = json!({ "tests": tested, "untested": untested, "failed": failed });
@@ -37,7 +41,7 @@ pub(super) fn print(tested: &[BookCaseResult], untested: &[Untested], is_json: b
             out.push_str(&format!("          {}\n", show::terminal_str(problem)));
         }
     }
-    for Untested { prompt, problem, .. } in untested {
+    for UntestedPrompt { prompt, problem, .. } in untested {
         let (prompt, not_run) = (show::terminal_str(prompt), styled(RED, "not run"));
         out.push_str(&format!("{LEAD}{}\n  {not_run}\n", styled(BOLD, prompt.as_str())));
         problem.lines().for_each(|line| out.push_str(&format!("    {GOES_ON}{}\n", show::terminal_str(line))));

@@ -3,7 +3,7 @@
 use proem_agents::risk::feedback::FeedbackAnalysis;
 use proem_app::project::OpenProject;
 use proem_app::records::writing::RecordChoice;
-use proem_app::risk::feedback::Judged;
+use proem_app::risk::feedback::FeedbackSummary;
 use proem_app::risk::feedback::asking::{self, PROMPT};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
@@ -17,7 +17,7 @@ use crate::ui;
 pub(super) fn ask(
     args: &Feedback,
     project: &mut OpenProject,
-    judged: &Judged,
+    judged: &FeedbackSummary,
 ) -> Result<Option<FeedbackAnalysis>, CommandFailure> {
     if args.no_model || judged.tally.runs == 0 {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! What was said, as a page and as JSON.
 
 use proem_agents::risk::feedback::{FEWEST, FeedbackAnalysis, FeedbackTally, Meter, ReasonTally, Suggestion};
-use proem_app::risk::feedback::Judged;
+use proem_app::risk::feedback::FeedbackSummary;
 use proem_app::words::number;
 use proem_risk::level::Thresholds;
 use schemars::JsonSchema;
@@ -29,14 +29,14 @@ pub(super) struct FeedbackOutput<'p> {
     model: Option<&'p FeedbackAnalysis>,
 }
 
-pub(super) fn as_json(judged: &Judged, heard: Option<&FeedbackAnalysis>) -> Result<Json, CommandFailure> {
-    let Judged { since, tally, suggestions } = judged;
+pub(super) fn as_json(judged: &FeedbackSummary, heard: Option<&FeedbackAnalysis>) -> Result<Json, CommandFailure> {
+    let FeedbackSummary { since, tally, suggestions } = judged;
     serde_json::to_value(FeedbackOutput { since, tally, suggestions, model: heard })
         .map_err(|error| CommandFailure::bug("the feedback as JSON", error))
 }
 
-pub(super) fn page(judged: &Judged, heard: Option<&FeedbackAnalysis>) -> String {
-    let Judged { since, tally, suggestions } = judged;
+pub(super) fn page(judged: &FeedbackSummary, heard: Option<&FeedbackAnalysis>) -> String {
+    let FeedbackSummary { since, tally, suggestions } = judged;
     if tally.runs == 0 {
         return format!("no feedback since {since}; give some with `proem risk feedback last --caught`\n");
     }
