@@ -116,6 +116,7 @@ fn plan_behind(assembly: &Assembly, before: usize, model: &Model, exactness: Exa
         lifetime_seconds: None,
         saving_percent: None,
     };
+    // What caching saves is said only where something is cached: a number beside "too short" would read as a promise.
     if matches!(plan.verdict, CachePrediction::Caches | CachePrediction::ProbablyCaches { .. }) {
         let lifetime = model.caching.lifetimes.first();
         plan.lifetime_seconds = lifetime.and_then(|lifetime| lifetime.seconds).map(NonZeroU32::get);
@@ -182,6 +183,7 @@ fn prefixes(assembly: &Assembly, before: usize) -> Vec<Breakpoint> {
     for (after, section) in assembly.sections.iter().enumerate() {
         prefix_tokens = prefix_tokens.saturating_add(section.tokens);
         let last = prefixes.last().map_or(0, |prefix| prefix.prefix_tokens);
+        // Without a token between two boundaries a provider would be asked to write the same prefix twice.
         if assembly.boundaries.contains(&after) && prefix_tokens > last {
             prefixes.push(Breakpoint { after, section: section.name.clone(), prefix_tokens });
         }
@@ -195,6 +197,7 @@ fn breakpoints(mut prefixes: Vec<Breakpoint>, model: &Model) -> Vec<Breakpoint> 
         CacheControl::Implicit | CacheControl::Never => 0,
         CacheControl::Explicit => model.caching.max_breakpoints.map_or(0, NonZeroUsize::get),
     };
+    // One that is too short is ignored, but takes one of the few places; where the minimum is unknown none is left out.
     let minimum = model.min_prefix_tokens.map_or(0, NonZeroUsize::get);
     prefixes.retain(|prefix| prefix.prefix_tokens >= minimum);
     let surplus = prefixes.len().saturating_sub(most);
@@ -231,6 +234,7 @@ impl CachePrices {
         let Some((prices, read)) =
             model.prices_for(prompt_tokens).and_then(|prices| Some((prices, prices.cache_read?)))
         else {
+            // Only the proportions count, so any unit does.
             return Some(Self { input: 100, write: factor, read: u64::from(model.caching.read_percent?.get()) });
         };
         let input = prices.input.get();

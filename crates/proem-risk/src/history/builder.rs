@@ -193,6 +193,7 @@ impl HistoryBuilder {
                 *new = narrow(index);
             }
         }
+        // Of paths and persons only those are kept that a kept commit names, so they get new numbers, as commits do.
         let paths = self.renumber_paths(order);
         let persons = self.renumber_persons(order);
         let path = |path: PathId| PathId(number(&paths.numbers, path.0));
@@ -213,6 +214,7 @@ impl HistoryBuilder {
             let author = PersonId(number(&persons.numbers, author));
             kept.commits.push(Commit { id, at, author, is_merge, is_ignored: ignored.contains(&id), mends });
             kept.dates.push(date);
+            // A parent that was cut off, or that the clone doesn't have, is none: the history begins with this commit.
             let parents = parents.row(place).iter().map(|&parent| number(&places, parent));
             parents.filter(|&parent| parent != NOWHERE).for_each(|parent| kept.parents.push(CommitIndex(parent)));
             kept.parents.end();

@@ -110,6 +110,7 @@ pub async fn replay<M: Machine>(
                 replayed.outcome = Some(outcome);
                 replayed.difference = replayed.difference.or(difference);
             }
+            // What a person answered, and that the time was up, are events of the record themselves.
             Step::Ask(_) | Step::Wait { .. } => {}
         }
         if replayed.difference.is_some() || replayed.outcome.is_some() {

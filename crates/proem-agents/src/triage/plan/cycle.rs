@@ -228,17 +228,20 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let leader = group.leader();
         let answer = &leader.classification.answer;
         let action = answer.recommended_action;
+        // What is out changes nothing and words nothing, but that it came may be for a person to know.
         let is_out = is_kept_out(leader) || leader.classification.effects == SignalEffects::Nothing;
         if is_out && action != RecommendedAction::Escalate {
             return (SignalOutcomeKind::KeptOut, Vec::new());
         }
         let fate = RecommendationFate::of(action, self.context.level);
+        // What is escalated changes its items as well, and so does the end of a standstill, whatever is recommended.
         let changes = !is_out && self.concerns_artefacts(group);
         let mut items = Vec::new();
         if changes && self.context.gate == ArtefactGate::Permitted {
             items = self.items(group);
         } else if changes {
             together.withheld.push(group);
+            // Nothing else was recommended, and the one question about all that is withheld answers it.
             if action == RecommendedAction::UpdateArtefact {
                 return (SignalOutcomeKind::Escalated, items);
             }
@@ -249,6 +252,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
                 plan.drafts.push(proposed::draft(group, draft, self.context.charter));
                 return (SignalOutcomeKind::Drafted, items);
             }
+            // A level that sends no mail loses none: the person who is asked has its words.
             plan.questions.push(proposed::question_of_draft(group, draft));
             return (SignalOutcomeKind::Escalated, items);
         }
@@ -257,6 +261,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
                 true
             }
             RecommendedAction::AddJiraComment if fate == RecommendationFate::Onward => {
+                // The model's words before those of the rules, and never for a text that is out: they would carry it on.
                 let proposed = if is_out { None } else { self.proposals.comment(&group.causes()) };
                 let worded = proposed.map(|comment| proposed::comment(group, comment, self.context.charter));
                 if let Some(comment) = worded.or_else(|| comment(group, self.context.charter)) {
@@ -280,6 +285,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
             together.rescoped.push(group);
             return (SignalOutcomeKind::Escalated, items);
         }
+        // Questions that are alike are put once, for all groups together: a person who is asked thirty times reads none.
         let is_riddle = leader.classification.basis == ClassificationBasis::Nothing && !is_out;
         if asks && is_riddle && action == RecommendedAction::DraftCommunication {
             together.unread.push(group);

@@ -117,6 +117,7 @@ fn all_calls(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>
     }
     let (mut problems, mut repairs) = (Vec::new(), Vec::new());
     let mut values: Vec<(String, Untrusted<Json>)> = Vec::new();
+    // All of them are read though one is wrong: the model is told everything at once, not one thing an attempt.
     for (index, called) in calls.iter().enumerate() {
         let path = format!("/calls/{index}");
         let mut wrong = |rule: &str, expected: String, found| {
@@ -132,6 +133,7 @@ fn all_calls(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>
         match value(called.arguments.clone().map(or_empty), contract) {
             AnswerReading::Value { value, repairs: repaired } => {
                 let name = contract.tool().name.clone();
+                // The same call again would do twice what is likely meant once.
                 if values.iter().any(|(known, other)| *known == name && *other == value) {
                     wrong("tool", format!("each call once, found `{name}` twice with the same arguments"), None);
                 }
