@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
@@ -299,7 +300,10 @@ async fn a_read_only_folder_is_read() {
     let state = sqlite.path.parent().unwrap();
     // The folder of the program may be closed to him, too.
     let program = folder.path().join("test");
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    // Copied by another process: a file that is open for writing here would be so in whatever another test starts just
+    // then, and no such file can be run.
+    let copied = Command::new("cp").args([&std::env::current_exe().unwrap(), &program]).status().unwrap();
+    assert!(copied.success());
     for path in [folder.path(), state] {
         fs::set_permissions(path, Permissions::from_mode(0o555)).unwrap();
     }
