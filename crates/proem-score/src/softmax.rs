@@ -47,7 +47,8 @@ pub fn fit(
     if let Some(place) = examples.iter().position(|example| is_none(&example)) {
         return Err(Error::new(ErrorKind::Shape, format!("example {place} has a class or a feature that is none")));
     }
-    // The classes of a feature stand in pieces of a fixed size, the last one filled up: loops of a known length are a third shorter.
+    // The classes of a feature stand in pieces of a fixed size, the last one filled up, so that loops over them
+    // have a length that the compiler knows.
     let pieces = classes.div_ceil(LANES);
     let mut weights = vec![[0.0; LANES]; features.saturating_mul(pieces)];
     let (mut steps, mut slopes) = (weights.clone(), weights.clone());
