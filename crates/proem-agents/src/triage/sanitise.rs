@@ -131,6 +131,20 @@ impl SanitisedSignal {
         }
     }
 
+    /// Whether a guard or a model has anything against it: nothing that its texts say changes anything by itself.
+    #[must_use]
+    pub fn is_suspected(&self) -> bool {
+        self.verdict >= Verdict::Flag
+    }
+
+    /// Whether a field of it is suspected, or all of them are because a model suspects the whole.
+    #[must_use]
+    pub fn suspects(&self, field: &SanitisedField) -> bool {
+        let mut all = self.fields.iter().chain(&self.names);
+        field.verdict >= Verdict::Flag
+            || (self.is_suspected() && all.all(|field| field.verdict < Verdict::Flag && !field.is_out()))
+    }
+
     /// A name, unless it is out or there is none.
     #[must_use]
     pub fn name(&self, name: &str) -> Option<&SanitisedField> {

@@ -70,14 +70,16 @@ impl ModelDraft {
     /// Its subject and text, as it was worded.
     #[must_use]
     pub fn texts(&self) -> [Untrusted<String>; 2] {
-        ["subject", "body"].map(|name| {
-            let field = |action: Json| {
-                let text = action.get("fields").and_then(|fields| fields.get(name)).and_then(Json::as_str);
-                text.unwrap_or_default().to_owned()
-            };
-            self.action.clone().map(field)
-        })
+        ["subject", "body"].map(|name| field_text(&self.action, name))
     }
+}
+
+/// A field of an action that was made of texts alone.
+fn field_text(action: &Untrusted<Json>, name: &str) -> Untrusted<String> {
+    action.clone().map(|action| {
+        let text = action.get("fields").and_then(|fields| fields.get(name)).and_then(Json::as_str);
+        text.unwrap_or_default().to_owned()
+    })
 }
 
 /// Whether the signals behind something that was worded let it go on without a person.
@@ -128,6 +130,12 @@ impl ModelComment {
             "requires_approval": said.requires_approval.unwrap_or_default() || !faults.is_empty(),
         });
         Ok(Self { signals, faults, action: Untrusted::new(action, label) })
+    }
+
+    /// Its text, as it was worded.
+    #[must_use]
+    pub fn text(&self) -> Untrusted<String> {
+        field_text(&self.action, "body")
     }
 
     /// The action that it comes to, because of these signals.

@@ -104,6 +104,18 @@ impl ArtefactStatement {
         self
     }
 
+    /// The same with words of ours behind it.
+    #[must_use]
+    pub(in crate::triage) fn followed_by(mut self, more: &str) -> Self {
+        self.words = match self.words {
+            LabelTree::Outside(text) => LabelTree::Outside(text.map(|text| text + more)),
+            LabelTree::Flagged(text) => LabelTree::Flagged(text.map(|text| text + more)),
+            LabelTree::Text(text) => LabelTree::Text(text + more),
+            other => other,
+        };
+        self
+    }
+
     /// From outside, whatever label the text came with.
     fn derived(words: LabelTree, certainty: Certainty, signals: Vec<SignalRevision>) -> Self {
         let raised = |text: Untrusted<String>| {

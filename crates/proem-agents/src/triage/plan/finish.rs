@@ -6,18 +6,21 @@ use proem_engine::{effect::key::SignalRevision, run::Time};
 
 use super::{
     cycle::{ArtefactSet, Cycle, CyclePlan},
-    health::health,
+    health::{health, split_colour},
     items::{self, ItemFields},
+    withheld::WithheldChanges,
 };
 use crate::triage::artefact::{
     AppliedChange, Artefact, ArtefactContext, ArtefactField, ArtefactItemKind, ArtefactKind, ArtefactOperation,
-    ArtefactValue, ItemStatus, RuleViolation, SignalReferences, apply,
+    ArtefactValue, ItemStatus, RuleViolation, SignalReferences, apply, needs_person,
 };
 
 impl Cycle<'_, '_> {
-    /// Applies everything, artefact by artefact; what breaks a rule is left out and said.
-    pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut CyclePlan) {
+    /// Applies everything, artefact by artefact; what breaks a rule is left out and said. What ends or softens something
+    /// without an event of the tracker comes back: a person is asked.
+    pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut CyclePlan) -> WithheldChanges {
         let mut artefacts = self.context.artefacts.clone();
+        let mut withheld = self.withhold(known);
         self.backlog_as_a_whole();
         // The colour follows from the RAID log, too.
         let of_raid = self.causes.get(&ArtefactKind::RaidLog).cloned().unwrap_or_default();
@@ -26,7 +29,7 @@ impl Cycle<'_, '_> {
         for kind in ArtefactKind::ALL {
             let operations = self.operations.remove(&kind).unwrap_or_default();
             let causes: Vec<SignalRevision> = self.causes.remove(&kind).unwrap_or_default().into_iter().collect();
-            let applied = self.applied(&artefacts, kind, &operations, (&causes, known));
+            let applied = self.applied(&artefacts, kind, &operations, (&causes, known), &mut withheld.colour);
             match applied {
                 Ok(Some(change)) => {
                     artefacts.set(change.artefact.clone());
@@ -36,6 +39,28 @@ impl Cycle<'_, '_> {
                 Err(violations) => plan.refused.extend(violations),
             }
         }
+        withheld
+    }
+
+    /// Takes out the operations that need a person, by the signals that they come from.
+    fn withhold(&mut self, known: &SignalReferences) -> WithheldChanges {
+        let mut withheld = WithheldChanges::default();
+        let context = self.context;
+        for artefact in context.artefacts.iter() {
+            let terms = ArtefactContext {
+                now: context.now,
+                project: artefact.project(),
+                actor: context.actor,
+                causes: &[],
+                known,
+                others: &[],
+            };
+            let Some(operations) = self.operations.get_mut(&artefact.kind()) else { continue };
+            for operation in operations.extract_if(.., |operation| needs_person(artefact, artefact, operation, &terms)) {
+                withheld.push(operation);
+            }
+        }
+        withheld
     }
 
     fn applied(
@@ -44,6 +69,7 @@ impl Cycle<'_, '_> {
         kind: ArtefactKind,
         operations: &[ArtefactOperation],
         (causes, known): (&[SignalRevision], &SignalReferences),
+        withheld: &mut Option<ArtefactOperation>,
     ) -> Result<Option<AppliedChange>, Vec<RuleViolation>> {
         let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
         // Blockers that end in this cycle stand in the way of no item of the RAID log.
@@ -69,7 +95,11 @@ impl Cycle<'_, '_> {
         if kind == ArtefactKind::DeliveryState && !causes.is_empty() {
             let before_health = if operations.is_empty() { None } else { Some(apply(artefact, operations, &context)?) };
             let delivery = before_health.as_ref().map_or(artefact, |change| &change.artefact);
-            all.extend(health(delivery, artefacts.get(ArtefactKind::RaidLog), causes, self.moved));
+            let mut colour = health(delivery, artefacts.get(ArtefactKind::RaidLog), causes, self.moved);
+            if colour.as_ref().is_some_and(|colour| needs_person(artefact, delivery, colour, &context)) {
+                *withheld = colour.as_mut().and_then(split_colour);
+            }
+            all.extend(colour);
         }
         if all.is_empty() { Ok(None) } else { apply(artefact, &all, &context).map(Some) }
     }
