@@ -14,12 +14,14 @@ mod bad_input;
 mod classify;
 mod contract;
 mod corpus;
+mod endings;
 mod graph;
 mod jira;
 mod laws;
 mod pipeline;
 mod plan;
 mod sanitise;
+mod suspected;
 mod written;
 
 use std::{

@@ -1,7 +1,7 @@
 //! The stages that ask models: what they ask, and what becomes of what goes wrong.
 
 mod bad;
-mod scene;
+pub(super) mod scene;
 
 use proem_agents::triage::answer::AnswerRemark;
 use proem_agents::triage::artefact::ArtefactActor;
@@ -74,7 +74,7 @@ fn ended(signals: Vec<ProjectSignal>, model: &dyn Fn(&Asked) -> Does) -> (Pipeli
     of(&subject(signals), PipelineLimits::default(), model)
 }
 
-fn of(subject: &PipelineSubject, limits: PipelineLimits, model: &dyn Fn(&Asked) -> Does) -> (PipelineEnd, String) {
+pub(super) fn of(subject: &PipelineSubject, limits: PipelineLimits, model: &dyn Fn(&Asked) -> Does) -> (PipelineEnd, String) {
     let (end, happened) = run(&Scene::new(), subject, limits, model);
     assert_eq!(end.classified.len(), subject.signals.len(), "every signal has a classification");
     (end, happened.join(", "))
@@ -264,7 +264,7 @@ fn inputs_are_the_whole_subject() {
 }
 
 /// The plan that rules make of a cycle's end.
-fn planned(subject: &PipelineSubject, end: &PipelineEnd) -> CyclePlan {
+pub(super) fn planned(subject: &PipelineSubject, end: &PipelineEnd) -> CyclePlan {
     let members: Vec<CycleMember<'_>> = subject
         .signals
         .iter()
