@@ -26,6 +26,8 @@ pub mod status;
 mod tape;
 pub mod watch;
 
+pub(crate) use self::decisions::is_change_offer;
+
 pub use self::asking::{AskedCycle, AskingTerms};
 pub use self::cycle::{AskedQuestion, CycleReport, KeptOutCount};
 pub use self::desk::{IntakeCounts, TriageDesk};

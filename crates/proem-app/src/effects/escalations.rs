@@ -14,6 +14,7 @@ use super::queue::QueueVerdict;
 use crate::error::Error;
 use crate::message::Hint;
 use crate::operator::Operator;
+use crate::triage::is_change_offer;
 use crate::when;
 
 /// A decision that was written.
@@ -36,6 +37,8 @@ pub enum DecisionResult {
     Cancelled,
     /// The option's action went down the corridor.
     Proposed(Box<Proposal>),
+    /// These items of artefacts changed as the option says.
+    Changed(Vec<ArtefactItemId>),
 }
 
 impl ActionDesk<'_> {
@@ -96,10 +99,21 @@ impl ActionDesk<'_> {
             )));
         };
         let action = chosen.action.as_deref().map(|form| ProposedAction::stored(form, &self.policy)).transpose()?;
-        let (effect, following) = self.following(operator, escalation, action, words).await?;
+        let is_offer = action.as_ref().is_some_and(is_change_offer);
+        let (offer, action) = if is_offer { (action, None) } else { (None, action) };
+        let (effect, mut following) = if is_offer {
+            (DecisionEffect::Nothing, Following::Said(DecisionResult::Nothing))
+        } else {
+            self.following(operator, escalation, action, words).await?
+        };
         for _ in 0..TRIES {
             let log = self.decision_log_entry(operator, escalation, option, words).await?;
-            let (item, log) = log.map_or((None, None), |(item, edit)| (Some(item), Some(edit)));
+            let (item, mut artefacts) = log.map_or((None, Vec::new()), |(item, edit)| (Some(item), vec![edit]));
+            if let Some(offer) = &offer {
+                let (items, edits) = self.chosen_changes(operator, escalation, offer).await?;
+                artefacts.extend(edits);
+                following = Following::Said(DecisionResult::Changed(items));
+            }
             let decision = NewDecision {
                 escalation: escalation.id.clone(),
                 project: self.owner.clone(),
@@ -108,7 +122,7 @@ impl ActionDesk<'_> {
                 option: option.to_owned(),
                 words: words.to_owned(),
                 effect: effect.clone(),
-                log,
+                artefacts,
             };
             match self.store.decide(decision).await? {
                 DecisionAnswer::Done { proposal } => {
@@ -121,10 +135,10 @@ impl ActionDesk<'_> {
                 DecisionAnswer::Refused(refused) => {
                     return Err(Error::negative(format!("nothing was decided: {refused}")));
                 }
-                DecisionAnswer::LogMoved => {}
+                DecisionAnswer::ArtefactMoved => {}
             }
         }
-        Err(Error::negative("nothing was decided: another process keeps changing the decision log; try again"))
+        Err(Error::negative("nothing was decided: another process keeps changing the artefacts; try again"))
     }
 
     /// What the option does to an action, and what is left to do once that is written.
@@ -192,7 +206,7 @@ enum Following {
     },
 }
 
-/// How often a decision is tried again because somebody else wrote into the decision log meanwhile.
+/// How often a decision is tried again because somebody else wrote into an artefact meanwhile.
 const TRIES: usize = 5;
 
 /// How soon something has to be decided, the soonest first.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use proem_agents::triage::artefact::{Artefact, ArtefactKind};
+use proem_agents::triage::artefact::Artefact;
 use proem_agents::triage::charter::{CharterStatus, ProjectCharter};
 use proem_agents::triage::plan::ArtefactSet;
 use proem_agents::triage::{
@@ -245,18 +245,9 @@ impl<'p> TriageDesk<'p> {
     ///
     /// # Errors
     ///
-    /// If the records can't be read, or hold no artefact where one should be.
+    /// If the records can't be read, or hold no text of a version that should be there.
     pub async fn artefacts(&self) -> Result<ArtefactSet, Error> {
-        let mut set = ArtefactSet::new(&self.charter.id);
-        for kind in ArtefactKind::ALL {
-            let Some(row) = self.desk.store.artefact(&self.desk.owner, kind.as_str(), None).await? else { continue };
-            let content = row.content.unwrap_or_default();
-            let artefact = Artefact::read(&content).map_err(|error| {
-                Error::outside(format!("the {} of the records can't be read: {error}", kind.as_str()))
-            })?;
-            set.set(artefact);
-        }
-        Ok(set)
+        self.desk.stored_artefacts(&self.charter.id).await
     }
 
     /// Deletes the texts of what came, was made and ran before a time, except what something open stands on.

@@ -223,6 +223,10 @@ async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) ->
         DecisionResult::Nothing => "decided; nothing follows from it".to_owned(),
         DecisionResult::Approved => "decided; the action goes with the next sweep".to_owned(),
         DecisionResult::Cancelled => "decided; the action is cancelled".to_owned(),
+        DecisionResult::Changed(items) => {
+            let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+            format!("decided; changed {}", items.join(", "))
+        }
         DecisionResult::Proposed(proposal) => {
             format!("decided; its action was proposed\n{}", page::decided(&proposal.decision))
         }

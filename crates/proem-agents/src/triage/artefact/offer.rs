@@ -32,6 +32,17 @@ pub struct ChangeOffer {
     pub items: Vec<ArtefactItemId>,
 }
 
+impl ChangeOffer {
+    /// Whether a text is the content of an offer. Code makes these alone: what a model words is taken for none.
+    #[must_use]
+    pub fn is_one(content: &Untrusted<String>) -> bool {
+        content.measure(|text| text.starts_with(BEGIN))
+    }
+}
+
+/// How the content of an offer begins.
+const BEGIN: &str = "{\"changes\":[";
+
 /// An offer of operations on these artefacts; `None` if they change nothing. `label` is that of whoever proposes them.
 #[must_use]
 pub fn change_offer(artefacts: &[&Artefact], operations: &[ArtefactOperation], label: &Label) -> Option<ChangeOffer> {

@@ -56,6 +56,15 @@ pub enum ArtefactOperation {
 }
 
 impl ArtefactOperation {
+    /// The artefact that it changes.
+    #[must_use]
+    pub const fn artefact(&self) -> ArtefactKind {
+        match self {
+            Self::Add { kind, .. } => kind.artefact(),
+            Self::Modify { id, .. } | Self::ChangeStatus { id, .. } | Self::Close { id, .. } => id.kind.artefact(),
+        }
+    }
+
     /// The item that it changes; `None` for one that it adds.
     #[must_use]
     pub const fn item(&self) -> Option<ArtefactItemId> {
