@@ -32,7 +32,7 @@ pub use self::{
     classify::{
         CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, ReasoningNeed,
         SignalClassification, SignalInBatch, SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon,
-        TriageProject, classify, traits,
+        TriageProject, classify, classify_each, traits,
     },
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},

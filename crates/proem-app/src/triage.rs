@@ -17,6 +17,7 @@ mod decisions;
 pub mod desk;
 pub mod edit;
 pub mod init;
+mod judged;
 pub mod models;
 pub mod monitoring;
 pub mod normalise;

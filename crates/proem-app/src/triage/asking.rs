@@ -9,7 +9,8 @@ use proem_engine::run::{CancelReason, FallbackReason, Question, QuestionAnswer, 
 use tokio_util::sync::CancellationToken;
 
 use super::charter;
-use super::cycle::{CycleReport, ReadSignal};
+use super::cycle::CycleReport;
+use super::judged::ReadSignal;
 use super::desk::TriageDesk;
 use super::models::{KIND, TriageModelOptions, TriageRun};
 use super::tape::{CycleMoment, CycleTape};
@@ -99,8 +100,7 @@ impl AskedCycle {
         report.runs.extend(self.run.clone());
         report.tools.clone_from(&self.end.tools);
         report.stages.clone_from(&self.end.stages);
-        let ids = self.about.iter().map(|about| about.id.clone());
-        report.ways.extend(ids.zip(self.end.ways.iter().cloned()));
+        report.ways.extend(self.end.signals.iter().map(|judged| (judged.id.id.clone(), judged.way.clone())));
         report.problems.extend(self.end.notes.iter().cloned());
         report.problems.extend(self.trouble.iter().map(|trouble| format!("a run is not recorded whole: {trouble}")));
         let line = |remark: &StageRemark| {

@@ -9,8 +9,7 @@ use proem_agents::triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
 use proem_agents::triage::{
-    ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, classify, contract::RecommendedAction,
-    contract::SignalImportance, original, sanitise,
+    contract::RecommendedAction, contract::SignalImportance, original,
 };
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
@@ -29,6 +28,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use super::asking::{AskedCycle, CycleModels};
+use super::judged::ReadSignal;
 use super::desk::{BySender, TriageDesk};
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::ProposalFate;
@@ -142,12 +142,6 @@ impl CycleReport {
     }
 }
 
-/// A signal with what of it may go on.
-pub(super) struct ReadSignal {
-    pub(super) signal: ProjectSignal,
-    pub(super) sanitised: SanitisedSignal,
-}
-
 impl TriageDesk<'_> {
     /// Works on everything that is open, in cycles; without anything one line is written all the same. `progress` hears
     /// how many signals are handled.
@@ -181,7 +175,7 @@ impl TriageDesk<'_> {
                 return Ok(report);
             }
             let began = when::now();
-            let read = self.read(open)?;
+            let read = self.read_open(open)?;
             let about: Vec<SignalRevision> = read.iter().map(|read| SignalRevision::from(&read.signal)).collect();
             if asked.as_ref().is_none_or(|asked| asked.about != about) {
                 asked = match &mut models {
@@ -225,7 +219,7 @@ impl TriageDesk<'_> {
         for _ in 0..=TRIES {
             let Some(open) = self.still_open(&asked.about).await? else { return Ok(None) };
             // The order in which they came is that of the run.
-            if let Some(done) = self.cycle(&self.read(open)?, when::now(), Some(asked)).await? {
+            if let Some(done) = self.cycle(&self.read_open(open)?, when::now(), Some(asked)).await? {
                 return Ok(Some(done));
             }
         }
@@ -242,21 +236,6 @@ impl TriageDesk<'_> {
         Ok((open.len() == about.len()).then_some(open))
     }
 
-    /// Signals of the records with what of them may go on.
-    fn read(&self, open: Vec<SignalRow>) -> Result<Vec<ReadSignal>, Error> {
-        let screening = self.desk.guarding.screening()?;
-        let read = |row: SignalRow| {
-            // What was kept and can't be read any more is nobody's to guess.
-            let text = row.text.unwrap_or_default();
-            let signal = ProjectSignal::read(&text).map_err(|error| {
-                Error::outside(format!("the signal {} of the records can't be read: {error}", row.id.id))
-            })?;
-            let sanitised = sanitise(&signal, screening);
-            Ok(ReadSignal { signal, sanitised })
-        };
-        open.into_iter().map(read).collect()
-    }
-
     /// One cycle; `None` if somebody was faster.
     async fn cycle(
         &self,
@@ -264,19 +243,16 @@ impl TriageDesk<'_> {
         began: Time,
         asked: Option<&AskedCycle>,
     ) -> Result<Option<CycleReport>, Error> {
-        let batch: Vec<SignalInBatch<'_>> =
-            read.iter().map(|read| SignalInBatch { signal: &read.signal, sanitised: &read.sanitised }).collect();
         let lexicon = self.lexicon()?;
-        let by_rules = || classify(&batch, ClassificationContext { lexicon, project: &self.people });
-        let classified = asked.map_or_else(by_rules, |asked| asked.end.classified.clone());
-        let suspected = asked.map(|asked| asked.end.sanitised.iter().collect());
-        let sanitised: Vec<_> = suspected.unwrap_or_else(|| read.iter().map(|read| &read.sanitised).collect());
-        let suspected = sanitised.iter().filter(|sanitised| sanitised.verdict >= Verdict::Flag).count();
-        let members: Vec<CycleMember<'_>> = read
+        let judged = self.judged(read, asked)?;
+        let suspected = judged.iter().filter(|(_, judged)| judged.sanitised.is_suspected()).count();
+        let members: Vec<CycleMember<'_>> = judged
             .iter()
-            .zip(sanitised)
-            .zip(&classified)
-            .map(|((read, sanitised), classification)| CycleMember { signal: &read.signal, sanitised, classification })
+            .map(|(read, judged)| CycleMember {
+                signal: &read.signal,
+                sanitised: &judged.sanitised,
+                classification: &judged.classification,
+            })
             .collect();
         let artefacts = self.artefacts().await?;
         let actor = ArtefactActor::System("triage".to_owned());
@@ -340,7 +316,12 @@ impl TriageDesk<'_> {
                     || format!("nobody named, {}", signal.source.as_str()),
                     |sender| show::terminal_capped(sender, 120).into_string(),
                 );
-                let text = original(signal, field).cloned().map(LabelTree::Flagged).unwrap_or(LabelTree::Null);
+                let lost = || {
+                    let (id, name) = (&signal.id, field.name);
+                    Error::outside(format!("the text `{name}` of {id} that is to be kept for review can't be found"))
+                };
+                let text = LabelTree::Flagged(original(signal, field).ok_or_else(lost)?.clone());
+                let unwritten = |error| Error::bug("a text for review can't be written down", error);
                 let item = NewQuarantine {
                     id: QuarantineId {
                         signal: signal.id.clone(),
@@ -350,7 +331,7 @@ impl TriageDesk<'_> {
                     project: self.desk.owner.clone(),
                     actor: self.system(),
                     at: when::now(),
-                    text: HashedContent::new(text.write().unwrap_or_default()),
+                    text: HashedContent::new(text.write().map_err(unwritten)?),
                     findings: json!(field.rules),
                     verdict: field.verdict.max(Verdict::Quarantine),
                     sender: sender.clone(),

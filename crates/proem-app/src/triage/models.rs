@@ -529,9 +529,9 @@ impl AgentRun for TriageRun {
             };
             if let Some(recording) = recording {
                 let attempts: Vec<&Attempt> = end.outcome.attempts.iter().collect();
-                let degraded = detail.classified.iter().any(|told| told.is_degraded);
+                let degraded = detail.signals.iter().any(|judged| judged.classification.is_degraded);
                 let of = |least: Verdict| {
-                    let found = detail.sanitised.iter().filter(|signal| signal.verdict >= least).count();
+                    let found = detail.signals.iter().filter(|judged| judged.sanitised.verdict >= least).count();
                     Some(u64::try_from(found).unwrap_or(u64::MAX))
                 };
                 let numbers = Numbers {

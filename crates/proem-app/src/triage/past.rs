@@ -12,7 +12,7 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict};
 use proem_store::query::{ActionRow, EscalationRow, SignalRow};
 
-use super::cycle::ReadSignal;
+use super::judged::ReadSignal;
 use super::desk::TriageDesk;
 use crate::effects::escalations;
 use crate::error::Error;

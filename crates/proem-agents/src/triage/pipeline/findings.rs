@@ -5,7 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::run::{ExchangeEnd, Outcome};
+use proem_engine::{
+    effect::key::SignalRevision,
+    run::{ExchangeEnd, Outcome},
+};
 use proem_guard::{Untrusted, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +22,7 @@ use crate::triage::{
     TriageProject,
     answer::{AnswerRemark, AnswerScope, ModelProposals, Sanitation, StageCall, StageTool, stage_calls},
     artefact::ArtefactActor,
-    classify,
+    classify_each,
     contract::{ClassifySignal, RecommendedAction, SanitiseSignal},
     plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan},
     sanitise,
@@ -101,18 +104,58 @@ impl StageTally {
     }
 }
 
+/// A signal as the stages leave it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedSignal {
+    /// Which one.
+    pub id: SignalRevision,
+    /// What of it may go on, under the suspicion that there is of it.
+    pub sanitised: SanitisedSignal,
+    /// What it is about.
+    pub classification: SignalClassification,
+    /// What became of it, stage by stage.
+    pub way: Vec<StageTrace>,
+}
+
+/// What is known of one signal.
+#[derive(Debug)]
+struct SignalFinding<'t> {
+    signal: &'t ProjectSignal,
+    sanitised: SanitisedSignal,
+    /// What of it later stages read.
+    content: Untrusted<String>,
+    /// What rules say that it is about.
+    rules: SignalClassification,
+    /// What a model says, if one did.
+    told: Option<SignalClassification>,
+    way: Vec<StageTrace>,
+}
+
+impl SignalFinding<'_> {
+    /// What is known of it by now.
+    fn classification(&self) -> &SignalClassification {
+        self.told.as_ref().unwrap_or(&self.rules)
+    }
+
+    fn judged(&self) -> JudgedSignal {
+        JudgedSignal {
+            id: SignalRevision::from(self.signal),
+            sanitised: self.sanitised.clone(),
+            classification: self.classification().clone(),
+            way: self.way.clone(),
+        }
+    }
+}
+
 /// What is known of signals.
 #[derive(Debug)]
 pub(super) struct Findings<'t> {
     terms: PipelineTerms<'t>,
     people: TriageProject,
-    pub(super) sanitised: Vec<SanitisedSignal>,
-    contents: Vec<Untrusted<String>>,
-    rules: Vec<SignalClassification>,
-    told: Vec<Option<SignalClassification>>,
+    /// One for each signal of the subject, in its order.
+    signals: Vec<SignalFinding<'t>>,
     pub(super) proposals: ModelProposals,
     pub(super) remarks: BTreeSet<StageRemark>,
-    pub(super) ways: Vec<Vec<StageTrace>>,
     pub(super) tools: BTreeMap<&'static str, ToolTally>,
     pub(super) stages: BTreeMap<PipelineStage, StageTally>,
     /// Signals that a person is to decide about, by who says so.
@@ -122,20 +165,26 @@ pub(super) struct Findings<'t> {
 impl<'t> Findings<'t> {
     /// What rules say, before a model is asked.
     pub(super) fn new(terms: PipelineTerms<'t>) -> Self {
-        let signals = &terms.subject.signals;
-        let sanitised: Vec<SanitisedSignal> = signals.iter().map(|signal| sanitise(signal, terms.screening)).collect();
+        let sanitised: Vec<(&ProjectSignal, SanitisedSignal)> =
+            terms.subject.signals.iter().map(|signal| (signal, sanitise(signal, terms.screening))).collect();
         let people = terms.subject.charter.people();
         let batch: Vec<SignalInBatch<'_>> =
-            signals.iter().zip(&sanitised).map(|(signal, sanitised)| SignalInBatch { signal, sanitised }).collect();
-        let rules = classify(&batch, ClassificationContext { lexicon: terms.lexicon, project: &people });
+            sanitised.iter().map(|(signal, sanitised)| SignalInBatch { signal, sanitised }).collect();
+        let rules = classify_each(&batch, ClassificationContext { lexicon: terms.lexicon, project: &people });
+        // The batch was made of these signals, one by one.
+        let signals = terms.subject.signals.iter().zip(rules).map(|(signal, (item, rules))| SignalFinding {
+            signal,
+            sanitised: item.sanitised.clone(),
+            content: item.sanitised.content(),
+            rules,
+            told: None,
+            way: Vec::new(),
+        });
+        let signals = signals.collect();
         Self {
             terms,
             people,
-            contents: sanitised.iter().map(SanitisedSignal::content).collect(),
-            told: signals.iter().map(|_| None).collect(),
-            ways: signals.iter().map(|_| Vec::new()).collect(),
-            sanitised,
-            rules,
+            signals,
             proposals: ModelProposals::default(),
             remarks: BTreeSet::new(),
             tools: BTreeMap::new(),
@@ -148,33 +197,27 @@ impl<'t> Findings<'t> {
     pub(super) fn agreed(&self) -> Self {
         let mut agreed = Self::new(self.terms);
         for candidate in agreed.candidates(PipelineStage::Classify) {
-            let said = agreed.rules.get(candidate.place).cloned();
-            if let Some(told) = agreed.told.get_mut(candidate.place) {
-                *told = said;
+            if let Some(finding) = agreed.signals.get_mut(candidate.place) {
+                finding.told = Some(finding.rules.clone());
             }
         }
         agreed
     }
 
-    /// What is known of a signal by now.
-    fn classification(&self, place: usize) -> Option<&SignalClassification> {
-        self.told.get(place).and_then(Option::as_ref).or_else(|| self.rules.get(place))
-    }
-
-    /// What is known of all of them.
-    pub(super) fn classified(&self) -> Vec<SignalClassification> {
-        (0..self.rules.len()).filter_map(|place| self.classification(place).cloned()).collect()
+    /// What is known of all of them, one for each signal of the subject.
+    pub(super) fn judged(&self) -> Vec<JudgedSignal> {
+        self.signals.iter().map(SignalFinding::judged).collect()
     }
 
     /// The signals that a stage asks about. Texts that are out, and what a backlog lists, are for rules alone.
     pub(super) fn candidates(&self, stage: PipelineStage) -> Vec<BatchCandidate> {
-        let signals = self.terms.subject.signals.iter().zip(&self.sanitised).zip(&self.contents).enumerate();
-        let asked = signals.filter_map(|(place, ((signal, sanitised), content))| {
+        let asked = self.signals.iter().enumerate().filter_map(|(place, finding)| {
+            let SignalFinding { signal, sanitised, content, told, .. } = finding;
             let is_flagged = sanitised.verdict == Verdict::Flag;
             let is_read = sanitised.verdict <= Verdict::Flag && signal.kind != SignalKind::TicketListed;
             let candidate = BatchCandidate { place, bytes: content.len(), is_flagged, model: PipelineModel::Small };
-            let answer = &self.classification(place)?.answer;
-            let is_told = || self.told.get(place).is_some_and(Option::is_some);
+            let answer = &finding.classification().answer;
+            let is_told = || told.is_some();
             match stage {
                 _ if !is_read => None,
                 PipelineStage::Sanitise => (!content.is_empty()).then_some(candidate),
@@ -201,13 +244,13 @@ impl<'t> Findings<'t> {
     /// Signals as a stage is told of them.
     pub(super) fn signals(&self, members: &[usize]) -> Vec<StageSignal<'_>> {
         let of = |place: &usize| {
-            let (signal, sanitised) = (self.terms.subject.signals.get(*place)?, self.sanitised.get(*place)?);
+            let finding = self.signals.get(*place)?;
             Some(StageSignal {
-                signal,
-                ticket: sanitised.name("ticket").and(signal.ticket.as_ref()),
-                content: self.contents.get(*place)?,
-                is_flagged: sanitised.verdict == Verdict::Flag,
-                classification: self.classification(*place)?,
+                signal: finding.signal,
+                ticket: finding.sanitised.name("ticket").and(finding.signal.ticket.as_ref()),
+                content: &finding.content,
+                is_flagged: finding.sanitised.verdict == Verdict::Flag,
+                classification: finding.classification(),
             })
         };
         members.iter().filter_map(of).collect()
@@ -225,13 +268,14 @@ impl<'t> Findings<'t> {
 
     fn plan(&self, proposals: &ModelProposals) -> CyclePlan {
         let subject = self.terms.subject;
-        let classified = self.classified();
-        let members: Vec<CycleMember<'_>> = subject
+        let members: Vec<CycleMember<'_>> = self
             .signals
             .iter()
-            .zip(&self.sanitised)
-            .zip(&classified)
-            .map(|((signal, sanitised), classification)| CycleMember { signal, sanitised, classification })
+            .map(|finding| CycleMember {
+                signal: finding.signal,
+                sanitised: &finding.sanitised,
+                classification: finding.classification(),
+            })
             .collect();
         let actor = ArtefactActor::System("triage".to_owned());
         let context = CycleContext {
@@ -250,8 +294,8 @@ impl<'t> Findings<'t> {
     /// Says what became of signals in a stage without an answer.
     pub(super) fn left_to_rules(&mut self, stage: PipelineStage, members: &[usize], why: &str) {
         for place in members {
-            if let Some(way) = self.ways.get_mut(*place) {
-                way.push(StageTrace { stage, came: format!("left to the rules: {why}"), said: None });
+            if let Some(finding) = self.signals.get_mut(*place) {
+                finding.way.push(StageTrace { stage, came: format!("left to the rules: {why}"), said: None });
             }
         }
     }
@@ -323,10 +367,10 @@ impl<'t> Findings<'t> {
     fn take_sanitised(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
         let answers = self.of_each(exchange, calls, StageTool::Sanitise);
         for (place, call) in &answers {
-            let (Some(said), Some(signal)) = (call.typed::<SanitiseSignal>(), self.sanitised.get(*place)) else {
+            let (Some(said), Some(signal)) = (call.typed::<SanitiseSignal>(), self.signals.get(*place)) else {
                 continue;
             };
-            let sanitation = Sanitation::told(signal, &said, self.terms.screening);
+            let sanitation = Sanitation::told(&signal.sanitised, &said, self.terms.screening);
             let came = match (sanitation.remark, sanitation.is_cut, sanitation.is_suspected) {
                 (Some(remark), ..) => format!("the text stays as it was: {}", remark.in_words()),
                 (None, true, _) => "a model cut the text and suspects it".to_owned(),
@@ -337,12 +381,12 @@ impl<'t> Findings<'t> {
                 Some(remark) => self.remark(exchange.stage, Some(*place), remark),
                 None => self.tally(call.tool, 0, 1),
             }
-            if let Some(signal) = self.sanitised.get_mut(*place).filter(|_| sanitation.is_suspected) {
-                *signal = signal.clone().suspected();
-                self.tally_stage(exchange.stage, StageTally { suspected: 1, ..StageTally::default() });
-            }
-            if let Some(content) = self.contents.get_mut(*place) {
-                *content = sanitation.content;
+            if let Some(finding) = self.signals.get_mut(*place) {
+                finding.content = sanitation.content;
+                if sanitation.is_suspected {
+                    finding.sanitised = finding.sanitised.clone().suspected();
+                    self.tally_stage(exchange.stage, StageTally { suspected: 1, ..StageTally::default() });
+                }
             }
             self.came(exchange, *place, &came, None);
         }
@@ -354,14 +398,12 @@ impl<'t> Findings<'t> {
         let ids: Vec<String> = exchange.members.iter().filter_map(|place| self.id(*place)).collect();
         let batch: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         for (place, call) in &answers {
-            let signal = self.terms.subject.signals.get(*place);
-            let (Some(said), Some(signal), Some(sanitised), Some(rules)) =
-                (call.typed::<ClassifySignal>(), signal, self.sanitised.get(*place), self.rules.get(*place))
-            else {
+            let (Some(said), Some(finding)) = (call.typed::<ClassifySignal>(), self.signals.get(*place)) else {
                 continue;
             };
             let context = ClassificationContext { lexicon: self.terms.lexicon, project: &self.people };
-            let mut told = rules.told(&said, &SignalInBatch { signal, sanitised }, context, &batch);
+            let item = SignalInBatch { signal: finding.signal, sanitised: &finding.sanitised };
+            let mut told = finding.rules.told(&said, &item, context, &batch);
             let is_last = exchange.stage == PipelineStage::Reasoning;
             if is_last && told.answer.recommended_action == RecommendedAction::DeferToSonnet {
                 // There is nobody behind the large model but a person.
@@ -379,8 +421,8 @@ impl<'t> Findings<'t> {
                 self.escalated(exchange.stage, *place);
             }
             let why = Untrusted::new(said.action_rationale.clone(), call.arguments.label().clone());
-            if let Some(known) = self.told.get_mut(*place) {
-                *known = Some(told);
+            if let Some(finding) = self.signals.get_mut(*place) {
+                finding.told = Some(told);
             }
             self.tally(call.tool, 0, 1);
             self.came(exchange, *place, &came, Some(why));
@@ -428,8 +470,8 @@ impl<'t> Findings<'t> {
             0 | 1 => "alone".to_owned(),
             many => format!("with {} others", many.saturating_sub(1)),
         };
-        if let Some(way) = self.ways.get_mut(place) {
-            way.push(StageTrace { stage: exchange.stage, came: format!("{came} (asked {with})"), said });
+        if let Some(finding) = self.signals.get_mut(place) {
+            finding.way.push(StageTrace { stage: exchange.stage, came: format!("{came} (asked {with})"), said });
         }
     }
 

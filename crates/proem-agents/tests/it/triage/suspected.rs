@@ -118,7 +118,7 @@ fn a_model_only_raises_the_importance_of_a_flagged_text() {
     };
     let subject = subject(vec![signal]);
     let (end, _) = of(&subject, PipelineLimits::default(), &lowered);
-    let told = end.classified[0].answer.importance;
+    let told = end.signals[0].classification.answer.importance;
     assert!(told.is_at_least(by_rules), "{told:?} is less than {by_rules:?}");
     assert_ne!(by_rules, SignalImportance::Low);
 }
