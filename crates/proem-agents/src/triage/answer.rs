@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{Untrusted, Verdict, show};
 use serde::de::DeserializeOwned;
+use proem_text::{Label, Source};
 use serde_json::Value as Json;
 
 use super::{
@@ -188,6 +189,8 @@ pub struct AnswerScope<'s> {
     pub charter: &'s ProjectCharter,
     /// The signals that the model was given.
     pub signals: &'s [&'s ProjectSignal],
+    /// What else the model was given that somebody outside may have written, as sources.
+    pub beside: &'s [Source],
 }
 
 impl<'s> AnswerScope<'s> {
@@ -205,6 +208,18 @@ impl<'s> AnswerScope<'s> {
             .collect();
         let is_beyond = ids.iter().any(|id| !self.signals.iter().any(|signal| signal.id == *id));
         (found, is_beyond)
+    }
+
+    /// What the model was given beside the thread of a ticket, as a label.
+    fn beside_thread(&self, ticket: &Untrusted<String>) -> Label {
+        let is_of_thread = |signal: &&ProjectSignal| {
+            let named = signal.ticket.as_ref();
+            named.is_some_and(|named| named.measure(|named| ticket.measure(|ticket| named.eq_ignore_ascii_case(ticket))))
+        };
+        let others = self.signals.iter().any(|signal| !is_of_thread(signal));
+        let others = others.then(|| Source::named("request/other-signals"));
+        let beside = self.beside.iter().cloned().chain(others);
+        beside.fold(Label::trusted(), |label, source| label.join(&Label::from_source(source)))
     }
 
     /// The key of a ticket as one of the signals has it.

@@ -10,6 +10,7 @@
 mod answer;
 mod artefact;
 mod asana;
+mod audience;
 mod bad_input;
 mod classify;
 mod contract;
@@ -43,7 +44,7 @@ fn read(text: &str) -> NormalisedSignals {
 }
 
 fn read_as(text: &str, mail_servers: &[String]) -> NormalisedSignals {
-    normalise(text, &SourceContext { now: NOW, mail_servers })
+    normalise(text, &SourceContext { now: NOW, mail_servers, audiences: &[] })
 }
 
 fn folder(source: &str) -> PathBuf {

@@ -5,14 +5,15 @@ use std::io::Read;
 use std::path::Path;
 
 use proem_agents::triage::{
-    MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceContext,
+    MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceAudience, SourceContext,
+    charter::ProjectCharter,
     mail::{MailParts, MailText, normalise_mail},
     normalise, normalise_parts,
 };
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
 use proem_runtime::readers::{self, DocumentGap, DocumentKind, DocumentLimits, DocumentOptions, UnreadTail};
-use proem_text::{Label, Source};
+use proem_text::{Audience, Label, Source};
 
 use crate::error::Error;
 
@@ -26,9 +27,17 @@ pub struct NormaliseOptions {
     pub now: Time,
     /// The mail servers whose word on a sender is believed, by the names that they give themselves.
     pub mail_servers: Vec<String>,
+    /// Who may read what, where that is not the organisation.
+    pub audiences: Vec<SourceAudience>,
 }
 
 impl NormaliseOptions {
+    /// As a project's file has it.
+    #[must_use]
+    pub fn of_project(charter: &ProjectCharter, now: Time) -> Self {
+        Self { now, mail_servers: charter.mail_servers.clone(), audiences: charter.audiences.clone() }
+    }
+
     /// Reads a file; links are followed.
     ///
     /// # Errors
@@ -93,7 +102,7 @@ impl NormaliseOptions {
     }
 
     fn context(&self) -> SourceContext<'_> {
-        SourceContext { now: self.now, mail_servers: &self.mail_servers }
+        SourceContext { now: self.now, mail_servers: &self.mail_servers, audiences: &self.audiences }
     }
 }
 
@@ -154,7 +163,7 @@ fn gap(gap: &DocumentGap) -> String {
 
 /// A file that is no text is one malformed signal.
 fn not_text(valid: usize, bytes: &[u8]) -> NormalisedSignals {
-    let label = Label::from_source(Source::named("signal/malformed"));
+    let label = Label::from_source(Source::named("signal/malformed")).narrowed_to(Audience::Internal);
     let text = String::from_utf8_lossy(bytes).into_owned();
     let malformed = MalformedSignal {
         place: SignalPlace::default(),

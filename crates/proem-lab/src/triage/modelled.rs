@@ -192,7 +192,7 @@ fn policy_text() -> String {
 
 fn read(document: &Json) -> Result<ProjectSignal, String> {
     let servers = ["mx.corp.example".to_owned()];
-    let found = normalise_value(document.clone(), &SourceContext { now: NOW, mail_servers: &servers });
+    let found = normalise_value(document.clone(), &SourceContext { now: NOW, mail_servers: &servers, audiences: &[] });
     let [signal] =
         <[ProjectSignal; 1]>::try_from(found.signals).map_err(|_| "a document of a scenario is not one signal")?;
     Ok(signal)

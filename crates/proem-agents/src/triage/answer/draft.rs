@@ -115,19 +115,21 @@ impl ModelComment {
         }
         let about: Vec<_> =
             scope.signals.iter().copied().filter(|signal| signals.contains(&SignalRevision::from(*signal))).collect();
-        let scope = AnswerScope { signals: &about, ..scope };
-        let ticket = scope.ticket(said.ticket_id.trim()).ok_or(AnswerRemark::UnknownTicket)?;
+        let named = AnswerScope { signals: &about, ..scope };
+        let ticket = named.ticket(said.ticket_id.trim()).ok_or(AnswerRemark::UnknownTicket)?;
         let mut faults = rules.faults("", &said.body);
         // A comment may state a fact and nothing else.
         faults.remove(&DraftFault::NoNextStep);
-        // The key is the signal's own, so its label goes with that of the words.
-        let label = arguments.label().join(ticket.label());
+        // The key is the signal's own, so its label goes with that of the words, and so does all else that the model read:
+        // whoever approves the comment sees where it comes from.
+        let beside = scope.beside_thread(ticket);
+        let label = arguments.label().join(ticket.label()).join(&beside);
         let key = show::json(ticket);
         let action = json!({
             "action": "jira_comment",
             "target": key,
             "fields": { "body": said.body },
-            "requires_approval": said.requires_approval.unwrap_or_default() || !faults.is_empty(),
+            "requires_approval": said.requires_approval.unwrap_or_default() || !faults.is_empty() || !beside.is_trusted(),
         });
         Ok(Self { signals, faults, action: Untrusted::new(action, label) })
     }

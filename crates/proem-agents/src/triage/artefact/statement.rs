@@ -2,7 +2,7 @@
 
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{LabelTree, Untrusted, show};
-use proem_text::{Label, Source};
+use proem_text::{Audience, Label, Source};
 
 use crate::triage::signal::ProjectSignal;
 
@@ -123,7 +123,7 @@ impl ArtefactStatement {
             if !label.is_trusted() {
                 return text;
             }
-            let unnamed = Label::from_source(Source::named("signal/other"));
+            let unnamed = Label::from_source(Source::named("signal/other")).narrowed_to(Audience::Internal);
             let label = label.join(&unnamed);
             let exact = show::json(&text).as_str().unwrap_or_default().to_owned();
             Untrusted::new(exact, label)

@@ -10,6 +10,7 @@ use proem_engine::{
     run::{ExchangeEnd, Outcome},
 };
 use proem_guard::{Untrusted, Verdict};
+use proem_text::Source;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -21,7 +22,7 @@ use crate::triage::{
     ClassificationContext, ProjectSignal, ReasoningNeed, SanitisedSignal, SignalClassification, SignalInBatch,
     TriageProject,
     answer::{AnswerRemark, AnswerScope, ModelProposals, Sanitation, StageCall, StageTool, stage_calls},
-    artefact::ArtefactActor,
+    artefact::{ArtefactActor, ArtefactKind},
     classify_each,
     contract::{ClassifySignal, RecommendedAction, SanitiseSignal},
     plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan},
@@ -435,8 +436,9 @@ impl<'t> Findings<'t> {
     fn take_proposals(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
         let signals: Vec<&ProjectSignal> =
             exchange.members.iter().filter_map(|place| self.terms.subject.signals.get(*place)).collect();
-        let scope = AnswerScope { charter: &self.terms.subject.charter, signals: &signals };
         let stage = exchange.stage;
+        let beside = self.beside(stage);
+        let scope = AnswerScope { charter: &self.terms.subject.charter, signals: &signals, beside: &beside };
         for call in calls.iter().filter(|call| !matches!(call.tool, StageTool::Sanitise | StageTool::Classify)) {
             let is_for_it = matches!(call.tool, StageTool::Update(_)) || stage != PipelineStage::ArtefactUpdate;
             let taken = if is_for_it {
@@ -463,6 +465,20 @@ impl<'t> Findings<'t> {
                 }
             }
         }
+    }
+
+    /// What a request has beside its signals that somebody outside may have written.
+    fn beside(&self, stage: PipelineStage) -> Vec<Source> {
+        let subject = self.terms.subject;
+        let filled = subject.artefacts.iter().filter(|artefact| artefact.items().next().is_some());
+        let artefacts = filled.map(|artefact| match artefact.kind() {
+            ArtefactKind::DeliveryState => Source::named("request/delivery-state"),
+            ArtefactKind::RaidLog => Source::named("request/raid-log"),
+            ArtefactKind::BacklogSummary => Source::named("request/backlog-summary"),
+            ArtefactKind::DecisionLog => Source::named("request/decision-log"),
+        });
+        let has_past = stage == PipelineStage::Reasoning && !subject.situations.is_empty();
+        artefacts.chain(has_past.then(|| Source::named("request/earlier-situations"))).collect()
     }
 
     fn came(&mut self, exchange: &StageExchange, place: usize, came: &str, said: Option<Untrusted<String>>) {

@@ -40,7 +40,9 @@ pub struct MailText {
 pub fn normalise_mail(mail: &MailParts, context: &SourceContext<'_>) -> NormalisedSignals {
     let mut all = NormalisedSignals::default();
     if ["from", "date", "message-id"].into_iter().any(|name| mail.header(name).is_some()) {
-        all.signals.push(draft(mail, context).finish(context.now, None));
+        let draft = draft(mail, context);
+        let label = super::audience::label(&draft, context.audiences);
+        all.signals.push(draft.finish(context.now, &label));
     } else {
         let texts: Vec<&Untrusted<String>> = mail.texts.iter().map(|part| &part.text).collect();
         let reason = "no mail: it has neither `From`, `Date` nor `Message-ID`".to_owned();
