@@ -305,8 +305,14 @@ impl<'t> Pipeline<'t> {
         self.state.phase = PipelinePhase::Asking { batch };
         match step {
             Ok(step) => self.outer(step),
-            // An exchange that is new takes its start.
-            Err(_) => None,
+            Err(error) => {
+                let phase = core::mem::replace(&mut self.state.phase, PipelinePhase::New);
+                self.exchange = None;
+                if let PipelinePhase::Asking { batch } = phase {
+                    self.leave(batch.members, &format!("the call could not begin: {error}"));
+                }
+                None
+            }
         }
     }
 

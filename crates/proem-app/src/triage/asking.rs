@@ -171,7 +171,13 @@ impl TriageDesk<'_> {
         let place = self.ladder().await?;
         let mut report = CycleReport::default();
         if let Some(asked) = self.broken_off(&asking, place.stopped.is_none(), notes).await? {
-            report.join(self.cycle_of(&asked).await?.unwrap_or_default());
+            match self.cycle_of(&asked).await? {
+                Some(done) => report.join(done),
+                None => report.problems.push(
+                    "the answers of a run that broke off were not used, for its signals are not all open any more"
+                        .to_owned(),
+                ),
+            }
         }
         let AskingTerms { run, options, stop } = asking;
         let tape = CycleTape::of(&options.carriage);

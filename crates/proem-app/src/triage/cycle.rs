@@ -359,7 +359,8 @@ impl TriageDesk<'_> {
                 if !asked.insert(id.clone()) {
                     break;
                 }
-                match self.desk.store.escalate(self.escalation(question, id.clone())?).await? {
+                let escalation = self.escalation(question, id.clone(), &mut report.problems)?;
+                match self.desk.store.escalate(escalation).await? {
                     EscalationAnswer::Done => {
                         let (title, heading) = (question.title.clone(), question.heading.clone());
                         report.questions.push(AskedQuestion { id, title, heading });
@@ -372,6 +373,7 @@ impl TriageDesk<'_> {
                     EscalationAnswer::Stands(EscalationState::Decided | EscalationState::Withdrawn) => {
                         // A cycle that broke off after it had asked comes with the same signals again.
                         let known = self.desk.store.escalation(&self.desk.owner, &id).await?;
+                        // One whose text was purged names none, so it is asked anew.
                         let known = escalations::case(&known).map(|case| case.causes).unwrap_or_default();
                         let are_written = question.causes.len() <= MOST_CAUSES;
                         if are_written && question.causes.iter().all(|cause| known.contains(cause)) {
@@ -388,7 +390,13 @@ impl TriageDesk<'_> {
         EscalationId(hex::encode(Sha256::digest(format!("triage\n{}\n{subject}", self.charter.id))))
     }
 
-    fn escalation(&self, question: &PlannedQuestion, id: EscalationId) -> Result<NewEscalation, Error> {
+    /// A question as it is written down; what of it can't be is said as a problem.
+    fn escalation(
+        &self,
+        question: &PlannedQuestion,
+        id: EscalationId,
+        problems: &mut Vec<String>,
+    ) -> Result<NewEscalation, Error> {
         let unwritten = |error| Error::bug("a question of triage can't be written down", error);
         let (option, why) = question.recommended;
         let because = format!("{} ({}; {option} is recommended: {why})", question.title, question.reason.as_str());
@@ -398,17 +406,27 @@ impl TriageDesk<'_> {
             (CAUSES, LabelTree::list(question.causes.iter().take(MOST_CAUSES).map(cause_tree))),
             (ABOUT, question.about.clone()),
         ]);
-        // What is too long for the written form is left out; the question never is.
-        let reason = whole.write().or_else(|_| LabelTree::from(because.as_str()).write()).map_err(unwritten)?;
+        // What is too long for the written form is left out; the question never is. Nobody chooses an action by a page
+        // that lacks what it rests on.
+        let whole = whole.write();
+        let is_whole = whole.is_ok();
+        let reason = whole.or_else(|_| LabelTree::from(because.as_str()).write()).map_err(unwritten)?;
+        let mut left_out = |why: &str| problems.push(format!("question {}: {why}", escalations::short(&id)));
+        if !is_whole {
+            left_out("what it is about is too long to be shown, so no option acts by itself");
+        }
         let mut options = Vec::new();
         for option in &question.options {
             let action = match &option.action {
-                None => None,
-                // What the policy of now has on no list is not offered.
-                Some(json) => match ProposedAction::read(json, &self.desk.policy) {
+                Some(json) if is_whole => match ProposedAction::read(json, &self.desk.policy) {
                     Ok(action) => Some(action.write()?),
-                    Err(_) => continue,
+                    // What the policy of now has on no list is not offered.
+                    Err(error) => {
+                        left_out(&format!("option {} is not offered: {error}", option.id));
+                        continue;
+                    }
                 },
+                Some(_) | None => None,
             };
             let label = option.label.write().map_err(unwritten)?;
             options.push(EscalationOption { id: option.id.to_owned(), label, action });

@@ -46,6 +46,7 @@ impl ActionDesk<'_> {
         let person = operator.actor().id.clone();
         let actor = ArtefactActor::Person(person.clone());
         let decision = Decided { escalation, option, words, person: &person };
+        // A question whose text was purged names no signals, and its entry says in our words that it was decided.
         let causes = escalations::case(escalation).map(|case| case.causes).unwrap_or_default();
         let known = SignalReferences::of_revisions(causes);
         let row = self.store.artefact(&self.owner, kind.as_str(), None).await?;
@@ -116,7 +117,8 @@ impl ActionDesk<'_> {
     ) -> Result<(Vec<ArtefactItemId>, Vec<ArtefactEdit>), Error> {
         let charter = charter::read(self.project)?;
         let mut artefacts = self.stored_artefacts(&charter.id).await?;
-        let causes = escalations::case(escalation).map(|case| case.causes).unwrap_or_default();
+        let gone = || Error::negative("nothing was decided: the text of the question was purged; change the item yourself");
+        let causes = escalations::case(escalation).ok_or_else(gone)?.causes;
         let signals = self.named_signals(&causes).await?;
         let content = offered_content(action).ok_or_else(|| Error::invalid("the option's changes can't be read"))?;
         let refused = |violations: Vec<RuleViolation>| {

@@ -138,6 +138,10 @@ impl<'p> TriageDesk<'p> {
             let lines: Vec<NewSignal> = signals.iter().map(|signal| self.line(signal)).collect();
             let standings: Vec<SignalStanding> = lines.iter().map(|line| line.standing).collect();
             let answers = self.desk.store.take_signals(self.intake(lines)).await?;
+            if answers.len() != standings.len() {
+                let (taken, given) = (answers.len(), standings.len());
+                return Err(Error::bug("signals were not all taken in", format!("{taken} answers for {given}")));
+            }
             for (answer, standing) in answers.into_iter().zip(standings) {
                 counts = counts.and(counted(answer, standing));
             }
@@ -198,7 +202,7 @@ impl<'p> TriageDesk<'p> {
             source: signal.source.as_str().to_owned(),
             kind: signal.kind.as_str().to_owned(),
             time,
-            text: HashedContent::new(written.unwrap_or_default()),
+            text: HashedContent::new(written.unwrap_or_else(|error| json!({ "unwritten": error.to_string() }).to_string())),
             standing,
         }
     }
@@ -214,7 +218,8 @@ impl<'p> TriageDesk<'p> {
         let exact = show::json(&malformed.text);
         let revision = hash(exact.as_str().unwrap_or_default().as_bytes());
         let id = SignalRevision { id: format!("malformed:{}", revision.get(..16).unwrap_or_default()), revision };
-        let text = LabelTree::Flagged(capped(&malformed.text)).write().unwrap_or_default();
+        let unwritten = |error| Error::bug("what could not be read can't be written down", error);
+        let text = LabelTree::Flagged(capped(&malformed.text)).write().map_err(unwritten)?;
         let line = NewSignal {
             id: id.clone(),
             source: "unknown".to_owned(),

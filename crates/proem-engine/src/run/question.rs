@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, ErrorKind};
 
 /// What is hashed, and how; raised when another byte is.
-const SHOWN_FORM: &[u8] = b"proem question 1\n";
+const SHOWN_FORM: &[u8] = b"proem question 2\n";
 
 /// A question for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -367,10 +367,12 @@ impl<'t> Findings<'t> {
 
     fn take_sanitised(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
         let answers = self.of_each(exchange, calls, StageTool::Sanitise);
+        let mut taken = BTreeSet::new();
         for (place, call) in &answers {
             let (Some(said), Some(signal)) = (call.typed::<SanitiseSignal>(), self.signals.get(*place)) else {
                 continue;
             };
+            taken.insert(*place);
             let sanitation = Sanitation::told(&signal.sanitised, &said, self.terms.screening);
             let came = match (sanitation.remark, sanitation.is_cut, sanitation.is_suspected) {
                 (Some(remark), ..) => format!("the text stays as it was: {}", remark.in_words()),
@@ -391,17 +393,19 @@ impl<'t> Findings<'t> {
             }
             self.came(exchange, *place, &came, None);
         }
-        self.unanswered(exchange, &answers);
+        self.unanswered(exchange, &taken);
     }
 
     fn take_classified(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
         let answers = self.of_each(exchange, calls, StageTool::Classify);
+        let mut taken = BTreeSet::new();
         let ids: Vec<String> = exchange.members.iter().filter_map(|place| self.id(*place)).collect();
         let batch: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         for (place, call) in &answers {
             let (Some(said), Some(finding)) = (call.typed::<ClassifySignal>(), self.signals.get(*place)) else {
                 continue;
             };
+            taken.insert(*place);
             let context = ClassificationContext { lexicon: self.terms.lexicon, project: &self.people };
             let item = SignalInBatch { signal: finding.signal, sanitised: &finding.sanitised };
             let mut told = finding.rules.told(&said, &item, context, &batch);
@@ -429,7 +433,7 @@ impl<'t> Findings<'t> {
             self.came(exchange, *place, &came, Some(why));
         }
         if exchange.stage == PipelineStage::Classify {
-            self.unanswered(exchange, &answers);
+            self.unanswered(exchange, &taken);
         }
     }
 
@@ -492,11 +496,11 @@ impl<'t> Findings<'t> {
     }
 
     /// Says of which signals an answer says nothing.
-    fn unanswered(&mut self, exchange: &StageExchange, answers: &[(usize, &StageCall)]) {
+    fn unanswered(&mut self, exchange: &StageExchange, taken: &BTreeSet<usize>) {
         for place in &exchange.members {
             let twice =
                 StageRemark { stage: exchange.stage, signal: Some(*place), remark: AnswerRemark::AnsweredTwice };
-            let is_answered = answers.iter().any(|(answered, _)| answered == place);
+            let is_answered = taken.contains(place);
             if !is_answered && !self.remarks.contains(&twice) {
                 self.remark(exchange.stage, Some(*place), AnswerRemark::NotAnswered);
             }

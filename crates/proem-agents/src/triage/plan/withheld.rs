@@ -150,7 +150,11 @@ impl<'q, 'r> Questioner<'q, 'r> {
             title: title.to_owned(),
             heading,
             about: LabelTree::map([("would change", shown), ("signals", questions::about(members))]),
-            options: vec![option, questions::choice("B", "it is not so: everything stays as it is")],
+            options: vec![
+                option,
+                questions::choice("B", "it is not so: everything stays as it is"),
+                questions::choice("C", "whoever decides changes the artefacts in another way"),
+            ],
             recommended,
             time: TimeSensitivity::ThisWeek,
             causes: causes.to_vec(),

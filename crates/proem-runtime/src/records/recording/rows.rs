@@ -79,7 +79,7 @@ pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cl
     }
 }
 
-/// A text and its hash.
+/// A text and its hash. A content of which the hash alone is kept folds nothing: an empty text is part of none.
 fn addressed(content: &HashedContent) -> (&str, &str) {
     let text = content.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     (text.unwrap_or_default(), &content.hash)
