@@ -87,9 +87,7 @@ fn answered() -> Result<(), CommandFailure> {
     let mut made = MadeAssembly::new(&options, start, begun, &mut project)?;
     ui::document(&json::compact(&answer(&made)))?;
     // The coding agent has its context; that the records lack it is for the user to know.
-    if let Err(error) = runtime.block_on(made.record(&options, &project)) {
-        ui::aside(&format!("the context was not recorded: {error}\n"));
-    }
+    ui::notes(&runtime.block_on(made.record(&options, &project)));
     Ok(())
 }
 
