@@ -132,7 +132,7 @@ pub struct Asking<'a> {
 
 /// A suite whose runs are booked, or need not be: only this asks.
 #[derive(Debug)]
-pub struct OpenAsking<'a> {
+pub struct OpenSuite<'a> {
     suite: &'a Suite,
     times: NonZeroU32,
     attempts: NonZeroU32,
@@ -160,11 +160,11 @@ impl<'a> Asking<'a> {
     /// # Errors
     ///
     /// If the records that are on can't be kept, or a wish is none.
-    pub async fn begin(self, notes: &mut Vec<Note>) -> Result<OpenAsking<'a>, Error> {
+    pub async fn begin(self, notes: &mut Vec<Note>) -> Result<OpenSuite<'a>, Error> {
         let Self { suite, times, options, project, setting } = self;
         let booking = setting.book(&options, &project, notes).await?;
         let run = setting.begin(booking, &options, &project, notes).await?;
-        Ok(OpenAsking { suite, times, attempts: options.limits.attempts, run })
+        Ok(OpenSuite { suite, times, attempts: options.limits.attempts, run })
     }
 
     pub(super) fn cases(&self) -> &[Case] {
@@ -184,7 +184,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-impl OpenAsking<'_> {
+impl OpenSuite<'_> {
     /// Asks for every case that says what should be answered, of which `tested` came before.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use proem_guard::LabelTree;
 use proem_guard::show::{self, TreeCap};
 use proem_text::Secrecy;
 use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
 
 use super::{Operator, terminal};
 use crate::effects::queue::fields;
@@ -26,7 +27,7 @@ const LEAST_COLUMNS: usize = 20;
 const LEAST_ROWS: usize = 6;
 
 /// The rows of a text on a terminal of so many columns. None of the text may be left out.
-pub type RowsOf<'r> = &'r dyn Fn(&str, usize) -> Vec<String>;
+pub type RowsOf<'r> = &'r (dyn Fn(&str, usize) -> Vec<String> + Sync);
 
 /// What a person decides about, as it is displayed: first what it says, then our words beside the question.
 #[derive(Debug, Default)]
@@ -114,6 +115,10 @@ pub struct Displayed {
 }
 
 impl Displayed {
+    fn of(pages: &[ApprovalPage]) -> Self {
+        Self { parts: Arc::new(pages.iter().flat_map(|page| page.parts.iter().copied()).collect()) }
+    }
+
     /// Whether this part was shown, by its hash.
     pub(crate) fn covers(&self, part: &[u8; 32]) -> bool {
         self.parts.contains(part)
@@ -136,27 +141,77 @@ impl Operator {
     ///
     /// If the terminal is gone, or too small to show anything.
     pub fn display(&mut self, pages: &[ApprovalPage], rows_of: RowsOf<'_>) -> Result<Option<Displayed>, Error> {
-        let mut blocks: VecDeque<PageBlock> = pages.iter().flat_map(PageBlock::of_page).collect();
-        let (mut size, mut screens) = (None, 0_usize);
-        for number in 1_usize.. {
-            let now = screen_size(terminal::size(&self.terminal))?;
-            if size.replace(now) != Some(now) {
-                blocks.iter_mut().for_each(|block| block.fold(now.columns, rows_of));
-                screens = number.saturating_sub(1).saturating_add(count_screens(&blocks, now));
-            }
-            let rows = next_screen(&mut blocks, now);
-            self.tell(&rows.iter().map(|row| format!("{row}\n")).collect::<String>())?;
-            if blocks.is_empty() {
-                break;
-            }
-            let prompt = format!("-- {number} of {screens}: Enter goes on, q stops -- ");
-            let is_next = self.ask(&prompt)?.is_some_and(|answer| answer.trim_ascii().is_empty());
-            if !is_next {
+        let mut screens = Screens::new(pages);
+        while let Some(prompt) = self.show_next(&mut screens, rows_of)? {
+            if !goes_on(self.ask(&prompt)?.as_deref()) {
                 return Ok(None);
             }
         }
-        let parts = pages.iter().flat_map(|page| page.parts.iter().copied()).collect();
-        Ok(Some(Displayed { parts: Arc::new(parts) }))
+        Ok(Some(Displayed::of(pages)))
+    }
+
+    /// The same, waiting no longer than until `stop` is cancelled; `None` then, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::display`].
+    pub async fn display_until(
+        &mut self,
+        pages: &[ApprovalPage],
+        rows_of: RowsOf<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Option<Displayed>, Error> {
+        let mut screens = Screens::new(pages);
+        while let Some(prompt) = self.show_next(&mut screens, rows_of)? {
+            if !goes_on(self.ask_until(&prompt, stop).await?.as_deref()) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Displayed::of(pages)))
+    }
+
+    /// Writes the next screen; what to ask before the one after it, or `None` after the last.
+    fn show_next(&mut self, screens: &mut Screens, rows_of: RowsOf<'_>) -> Result<Option<String>, Error> {
+        let rows = screens.next(screen_size(terminal::size(&self.terminal))?, rows_of);
+        self.tell(&rows.iter().map(|row| format!("{row}\n")).collect::<String>())?;
+        Ok(screens.prompt())
+    }
+}
+
+/// Whether an answer asks for the next screen.
+fn goes_on(answer: Option<&str>) -> bool {
+    answer.is_some_and(|answer| answer.trim_ascii().is_empty())
+}
+
+/// What is left to show.
+struct Screens {
+    blocks: VecDeque<PageBlock>,
+    size: Option<ScreenSize>,
+    /// How many were shown.
+    number: usize,
+    /// How many there are on a terminal of this size.
+    total: usize,
+}
+
+impl Screens {
+    fn new(pages: &[ApprovalPage]) -> Self {
+        let blocks = pages.iter().flat_map(PageBlock::of_page).collect();
+        Self { blocks, size: None, number: 0, total: 0 }
+    }
+
+    /// The rows of the next one on a terminal that has this size now.
+    fn next(&mut self, size: ScreenSize, rows_of: RowsOf<'_>) -> Vec<String> {
+        if self.size.replace(size) != Some(size) {
+            self.blocks.iter_mut().for_each(|block| block.fold(size.columns, rows_of));
+            self.total = self.number.saturating_add(count_screens(&self.blocks, size));
+        }
+        self.number = self.number.saturating_add(1);
+        next_screen(&mut self.blocks, size)
+    }
+
+    fn prompt(&self) -> Option<String> {
+        let Self { number, total, .. } = self;
+        (!self.blocks.is_empty()).then(|| format!("-- {number} of {total}: Enter goes on, q stops -- "))
     }
 }
 

@@ -37,16 +37,21 @@ pub(crate) fn confirm(operator: &mut Operator, question: &str) -> Result<Consent
 pub(crate) fn display(operator: &mut Operator, pages: &[ApprovalPage]) -> Result<Option<Displayed>, CommandFailure> {
     if pages.iter().map(ApprovalPage::text).any(|text| exact(&text, Shapes::Cut) != text) {
         return Err(CommandFailure::finding(
-            "it holds what looks like a credential, which no terminal shows, so it can't be decided as it is; change it \
-             or cancel it",
+            "it holds what looks like a credential, which no terminal shows, so it can't be decided as it is; take it \
+             out or cancel it",
         ));
     }
-    let rows = |line: &str, columns: usize| page_rows(&on_terminal(line), columns.saturating_sub(columns / 8));
     let displayed = operator.display(pages, &rows)?;
     if displayed.is_none() {
         aside("nothing was changed\n");
     }
     Ok(displayed)
+}
+
+/// The rows of a line on the operator's terminal. Some terminals draw wider than the tables say: one cell in eight is
+/// left to them.
+pub(super) fn rows(line: &str, columns: usize) -> Vec<String> {
+    page_rows(&on_terminal(line), columns.saturating_sub(columns / 8))
 }
 
 /// A text of ours as it is written to the operator's terminal: with its colours, where there are any.

@@ -118,7 +118,7 @@ pub(super) fn decision_page(
         page.words("\n");
     }
     page.words(&happened(&item.detail.transitions, zone));
-    page.beside(&consequence(item, policy));
+    page.beside(&format!("{}\n", consequence(item, policy)));
     Ok(page)
 }
 

@@ -11,6 +11,8 @@ use pty_process::Size;
 use pty_process::blocking::{Pty, open};
 use vt100::Parser;
 
+use crate::skipped::skip;
+
 /// The narrowest terminal in common use.
 pub(crate) const NARROW: NonZeroU16 = NonZeroU16::new(80).unwrap();
 /// One as wide as what is no terminal is taken to be.
@@ -55,8 +57,7 @@ pub(crate) fn start_sized(rows: NonZeroU16, columns: NonZeroU16, command: Comman
     let (pty, pts) = match open() {
         Ok(both) => both,
         Err(why) => {
-            assert!(std::env::var_os("CI").is_none(), "a pseudo-terminal is needed here: {why}");
-            eprintln!("SKIPPED: this system gives no pseudo-terminal: {why}");
+            skip("pseudo-terminal", why);
             return None;
         }
     };
@@ -102,6 +103,11 @@ impl Terminal {
         while self.screen.screen().contents().matches(text).count() < times {
             assert!(self.read(), "it ended without `{text}`:\n{}", self.screen.screen().contents());
         }
+    }
+
+    /// Whether a text stands on the screen.
+    pub(crate) fn shows(&self, text: &str) -> bool {
+        self.screen.screen().contents().contains(text)
     }
 
     /// Waits until the last line asks for a yes or a no, and goes on at the end of each screen before; all screens as
