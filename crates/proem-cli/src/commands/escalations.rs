@@ -229,10 +229,6 @@ async fn decision_page(
         page.words(&format!("{}\n", styled(DIM, "because")));
         page.tree(&case.because)?;
     }
-    let about = match &row.action {
-        Some(key) => Some(desk.item(key).await?),
-        None => None,
-    };
     for option in &row.options {
         let id = styled(BOLD, &cut(&option.id, 8));
         page.words(&format!("\n{id}\n"));
@@ -250,8 +246,12 @@ async fn decision_page(
         page.words(&format!("{}\n", page::name(&action)));
         page.action(&action)?;
         if option.id == chosen {
-            let same = about.as_ref().filter(|item| item.detail.row.content == action.content());
-            page.beside(&same.map_or_else(|| page::aim(&action), |item| page::consequence(item, &desk.policy)));
+            let about = match &row.action {
+                Some(key) => Some(desk.item(key).await?),
+                None => None,
+            };
+            let same = about.filter(|item| item.detail.row.content == action.content());
+            page.beside(&same.map_or_else(|| page::aim(&action), |item| page::consequence(&item, &desk.policy)));
         }
     }
     Ok(page)
