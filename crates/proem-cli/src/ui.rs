@@ -8,7 +8,7 @@ mod question;
 pub(crate) mod width;
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -22,7 +22,7 @@ use proem_text::json;
 pub(crate) use self::answer::AnswerScreen;
 use self::output::Shapes;
 pub(crate) use self::output::{document as document_text, report_on_stdout};
-pub(crate) use self::person::{confirm, operator};
+pub(crate) use self::person::{confirm, display, operator};
 pub(crate) use self::progress::{cleared, target};
 pub(crate) use self::question::{TerminalQuestions, answerer};
 use crate::failure::CommandFailure;
@@ -49,14 +49,34 @@ pub(crate) fn data(text: &str) -> Result<(), CommandFailure> {
     written(&output::exact(text, Shapes::of_stdout()))
 }
 
+/// Writes bytes to standard output exactly as they are; a terminal gets the text of them, made safe to look at.
+///
+/// # Errors
+///
+/// If they hold a loaded credential, which is printed nowhere.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), CommandFailure> {
+    let text = String::from_utf8_lossy(bytes);
+    if std::io::stdout().is_terminal() {
+        return data(&text.split('\n').map(|line| format!("{}\n", show::terminal_str(line))).collect::<String>());
+    }
+    if output::holds_credential(bytes) {
+        return Err(CommandFailure::finding("they hold a credential of your configuration, which is printed nowhere"));
+    }
+    write_stdout(bytes)
+}
+
 /// A text for the clipboard, without loaded credentials: where it is pasted nobody looks for them.
 pub(crate) fn clipboard_text(text: &str) -> String {
     output::exact(text, Shapes::Stay).into_owned()
 }
 
 fn written(text: &str) -> Result<(), CommandFailure> {
+    write_stdout(text.as_bytes())
+}
+
+fn write_stdout(bytes: &[u8]) -> Result<(), CommandFailure> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         // Whoever read the output has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|e| CommandFailure::outside(format!("could not write the output: {e}"))),

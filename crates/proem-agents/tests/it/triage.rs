@@ -3,7 +3,6 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::disallowed_methods,
-    clippy::print_stderr,
     reason = "a test reads files, says what it skips, and may stop at what it didn't expect"
 )]
 

@@ -10,10 +10,10 @@ use proem_store::{DecisionAnswer, ProposalAnswer};
 
 use super::desk::ActionDesk;
 use super::propose::{NewProposal, Proposal};
-use super::queue::QueueVerdict;
+use super::queue::{NOT_DISPLAYED, QueueVerdict};
 use crate::error::Error;
 use crate::message::Hint;
-use crate::operator::Operator;
+use crate::operator::{Displayed, Operator};
 use crate::triage::is_change_offer;
 use crate::when;
 
@@ -81,14 +81,15 @@ impl ActionDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If the option is none of its, somebody decided before, or what follows can't be written.
+    /// If the option is none of its, somebody decided before, it was not shown to its end, or what follows can't be
+    /// written.
     pub async fn decide(
         &self,
         operator: &Operator,
         escalation: &EscalationRow,
-        option: &str,
-        words: &str,
+        choice: OptionChoice<'_>,
     ) -> Result<MadeDecision, Error> {
+        let OptionChoice { option, words, displayed } = choice;
         let chosen = escalation.options.iter().find(|known| known.id == option);
         let Some(chosen) = chosen else {
             let known: Vec<&str> = escalation.options.iter().map(|known| known.id.as_str()).collect();
@@ -99,12 +100,13 @@ impl ActionDesk<'_> {
             )));
         };
         let action = chosen.action.as_deref().map(|form| ProposedAction::stored(form, &self.policy)).transpose()?;
+        require_displayed(escalation, &chosen.label, action.as_ref(), displayed)?;
         let is_offer = action.as_ref().is_some_and(is_change_offer);
         let (offer, action) = if is_offer { (action, None) } else { (None, action) };
         let (effect, mut following) = if is_offer {
             (DecisionEffect::Nothing, Following::Said(DecisionResult::Nothing))
         } else {
-            self.following(operator, escalation, action, words).await?
+            self.following(operator, escalation, action, choice).await?
         };
         for _ in 0..TRIES {
             let log = self.decision_log_entry(operator, escalation, option, words).await?;
@@ -147,7 +149,7 @@ impl ActionDesk<'_> {
         operator: &Operator,
         escalation: &EscalationRow,
         action: Option<ProposedAction>,
-        words: &str,
+        OptionChoice { words, displayed, .. }: OptionChoice<'_>,
     ) -> Result<(DecisionEffect, Following), Error> {
         let about = match &escalation.action {
             Some(key) => Some(self.store.action(&self.owner, key).await?.row),
@@ -159,7 +161,7 @@ impl ActionDesk<'_> {
         };
         Ok(match (about, action) {
             (Some(row), Some(action)) if row.content == action.content() => {
-                (says(&row, QueueVerdict::Approve)?, Following::Said(DecisionResult::Approved))
+                (says(&row, QueueVerdict::Approve(displayed.clone()))?, Following::Said(DecisionResult::Approved))
             }
             (Some(row), None) if !row.state.is_end() => {
                 let cancel = QueueVerdict::Cancel { why: words.to_owned() };
@@ -188,6 +190,38 @@ impl ActionDesk<'_> {
             (key, _) => self.unwritten(key, action, decision).await?,
         };
         Ok(DecisionResult::Proposed(Box::new(proposal)))
+    }
+}
+
+/// An option that a person chose.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionChoice<'c> {
+    /// The option's id.
+    pub option: &'c str,
+    /// The person's own words.
+    pub words: &'c str,
+    /// What the person was shown.
+    pub displayed: &'c Displayed,
+}
+
+/// Refuses a choice whose case, label or action was not shown to its end.
+fn require_displayed(
+    escalation: &EscalationRow,
+    label: &str,
+    action: Option<&ProposedAction>,
+    displayed: &Displayed,
+) -> Result<(), Error> {
+    let case = case(escalation);
+    let texts = case.iter().flat_map(|case| [Some(&case.because), case.about.as_ref()]).flatten();
+    let label = LabelTree::read(label).ok();
+    for text in texts.chain(&label) {
+        if !displayed.covers_tree(text)? {
+            return Err(Error::negative(NOT_DISPLAYED));
+        }
+    }
+    match action {
+        Some(action) if !displayed.covers(&action.content().0) => Err(Error::negative(NOT_DISPLAYED)),
+        _ => Ok(()),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::effects::policy;
 use crate::error::Error;
 use crate::message::Note;
 use crate::records;
-use crate::records::writing::OpenRecords;
+use crate::records::booking::Booking;
 use crate::when;
 
 /// A day, in milliseconds.
@@ -43,8 +43,8 @@ pub struct AskingTerms<'m> {
 #[derive(Debug)]
 pub(super) struct CycleModels<'m> {
     run: &'m mut TriageRun,
-    /// Where it is recorded; `None` where nothing is.
-    records: Option<&'m OpenRecords>,
+    /// Where it is booked.
+    booking: &'m Booking,
     stop: &'m CancellationToken,
     /// Which models there is money for.
     mix: ModelMix,
@@ -187,12 +187,10 @@ impl TriageDesk<'_> {
             report.join(self.work_with(None, progress).await?);
             return Ok(CycleReport { budget: Some(place), ..report });
         }
-        let records = run.begin(self.desk.project, options, notes).await?;
-        let models = CycleModels { run, records: records.as_ref(), stop, mix, tape, cycles: 0 };
+        let booking = run.begin(self.desk.project, options, notes).await?;
+        let models = CycleModels { run, booking: &booking, stop, mix, tape, cycles: 0 };
         let worked = self.work_with(Some(models), progress).await;
-        if let Some(records) = records {
-            notes.extend(records.end().await);
-        }
+        notes.extend(booking.end().await);
         notes.extend(unused(run.access().replayer()));
         report.join(worked?);
         Ok(CycleReport { budget: Some(place), ..report })
@@ -218,7 +216,7 @@ impl TriageDesk<'_> {
             let subject = models.run.subject().clone();
             models.run.about(PipelineSubject { now, mix, ..subject })?;
         }
-        let done = running::start::<Error>(models.run, models.cycles, models.records, nobody, models.stop).await?;
+        let done = running::start::<Error>(models.run, models.cycles, models.booking, nobody, models.stop).await?;
         let asked = AskedCycle::new(about, done)
             .ok_or_else(|| Error::bug("triage failed", "its output is none of triage"))?
             .unless_broken_off()?;

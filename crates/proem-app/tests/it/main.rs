@@ -6,6 +6,7 @@
 )]
 
 mod asynchronous;
+mod booking;
 mod plain;
 
 use std::fs;

@@ -67,6 +67,12 @@ fn value(finder: &SecretFinder<'_>, text: &str) -> Option<String> {
     Some(if text.trim_end().contains('\n') { json::pretty(&clean) } else { json::compact(&clean) })
 }
 
+/// Whether a loaded credential is among these bytes.
+pub(super) fn holds_credential(bytes: &[u8]) -> bool {
+    let loaded = proem_app::secrets::loaded();
+    SecretFinder::new(&loaded).find(bytes).is_some()
+}
+
 /// The text without loaded credentials, which `redact` takes out if there are any.
 fn without<'t>(text: &'t str, redact: impl FnOnce(&SecretFinder<'_>) -> Option<String>) -> Cow<'t, str> {
     let loaded = proem_app::secrets::loaded();

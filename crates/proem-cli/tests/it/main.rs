@@ -57,6 +57,8 @@ mod schema;
 mod select;
 mod selection;
 mod send;
+#[path = "../../../xtask/skipped.rs"]
+mod skipped;
 mod special;
 mod terminal;
 mod tokens;

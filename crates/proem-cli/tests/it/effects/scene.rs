@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroU16;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -12,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{BEAT, Fixture, Run};
-use crate::terminal::screen::{Left, Terminal, start};
+use crate::terminal::screen::{Left, Terminal, start, start_sized};
 
 /// What an agent may do here: `note` needs a yes, and `reminder` goes by itself after half an hour.
 pub(crate) const POLICY: &str = r#"version = 1
@@ -171,6 +172,13 @@ impl Office {
     /// Proposes a note; its id.
     pub(crate) fn noted(&self) -> String {
         self.propose(&self.note()).json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A command on a terminal of so many rows and columns.
+    pub(crate) fn on_terminal(&self, args: &[&str], rows: u16, columns: u16) -> Option<Terminal> {
+        let mut command = self.fixture.command(&self.fixture.binary);
+        command.args(args);
+        start_sized(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(columns).unwrap(), command)
     }
 
     /// A command on a terminal, up to its question.
