@@ -16,13 +16,19 @@ use crate::run::{fixture, start};
 /// Stands at the end of every order, and alone at the start of what is none.
 const MARK: &str = "xEVILx";
 
-/// What runners obey: GitHub's, Azure's, GitHub's old form, TeamCity's.
-const ORDERS: [&str; 5] = [
+/// What runners obey: GitHub's, Azure's, GitHub's old form, TeamCity's, Travis's, GitLab's, Buildkite's, and GitHub's
+/// behind what a terminal takes for a command, after which comes what would join the halves of an order.
+const ORDERS: [&str; 10] = [
     "::error file=a::xEVILx",
     "##vso[task.complete result=Failed]xEVILx",
     "##[error]xEVILx",
     "##teamcity[message text='xEVILx']",
     "xEVILx ::stop-commands::xEVILx",
+    "travis_fold:start:xEVILx",
+    "section_start:1:xEVILx\r\u{1b}[0K",
+    "--- xEVILx",
+    " \t\u{1b}]0;x\u{7}\u{1b}[31m::set-output name=a::xEVILx",
+    "#\u{1b}[K#vso[task.debug]xEVILx\u{7}",
 ];
 
 /// What a command writes to standard output.
@@ -30,6 +36,8 @@ const ORDERS: [&str; 5] = [
 enum Form {
     /// Words of ours about texts from outside.
     Report,
+    /// Names from outside, one a line.
+    Names,
     /// One document of JSON, or one a line.
     Json,
     /// What was asked for, to the byte.
@@ -150,22 +158,31 @@ fn plain(text: &str) -> String {
 fn obeyed(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in plain(text).split(['\n', '\r']) {
-        let shown = line.trim_start();
         let lower = line.to_lowercase();
-        if shown.starts_with("::") || ["##vso[", "##[", "##teamcity["].iter().any(|order| lower.contains(order)) {
-            found.push(format!("obeyed: {line}"));
-        }
-        if shown.starts_with(MARK) || shown.starts_with("\\u{3a}:") {
-            found.push(format!("begins with foreign text: {line}"));
+        let anywhere = ["##vso[", "##[", "##teamcity[", "section_start:", "section_end:", "travis_fold:", "travis_time:"];
+        let at_start = ["--- ", "+++ ", "~~~ ", "^^^ "];
+        let is_order = line.trim_start().starts_with("::")
+            || anywhere.iter().any(|order| lower.contains(order))
+            || at_start.iter().any(|order| line.starts_with(order))
+            || line.contains(|c: char| c.is_control() && c != '\t');
+        if is_order {
+            found.push(format!("obeyed: {line:?}"));
         }
     }
     found
 }
 
+/// The lines that begin with a text from outside.
+fn foreign_lines(text: &str) -> Vec<String> {
+    let plain = plain(text);
+    let is_foreign = |line: &&str| line.trim_start().starts_with(MARK) || line.trim_start().starts_with("\\u{3a}:");
+    plain.split(['\n', '\r']).filter(is_foreign).map(|line| format!("begins with foreign text: {line}")).collect()
+}
+
 /// Every command, in each of its forms. `ID` is a run that asked, `RISK` an assessment.
 #[expect(clippy::too_many_lines, reason = "a row for each command and form")]
 fn table() -> Vec<(Vec<&'static str>, Form)> {
-    use Form::{Exact, Json, Report};
+    use Form::{Exact, Json, Names, Report};
     let task = ORDERS[0];
     let rows: &[(&[&str], Form)] = &[
         (&["adapt", "--history", "rows.jsonl"], Report),
@@ -193,7 +210,8 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["doctor", "--config"], Report),
         (&["doctor", "--json"], Json),
         (&["hook", "claude-code"], Report),
-        (&["find", "mend the clock"], Exact),
+        (&["find", "mend the clock"], Names),
+        (&["find", task], Names),
         (&["find", "mend the clock", "--explain"], Report),
         (&["find", "mend the clock", "--json"], Json),
         (&["catalogue", "list"], Report),
@@ -243,6 +261,10 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["scan", "AGENTS.md", "--cut"], Exact),
         (&["scan", "xEVILx.rs", "--cut"], Exact),
         (&["scan", "::error file=a::xEVILx.md", "--cut"], Exact),
+        (&["scan", "."], Report),
+        (&["scan", ".", "--json"], Json),
+        (&["scan", ".", "xEVILx.rs", "--json"], Json),
+        (&["scan", "--calibrate", "rows.jsonl"], Report),
         (&["scan", "--jsonl", "rows.jsonl"], Report),
         (&["scan", "--jsonl", "rows.jsonl", "--json"], Json),
         (&["stats"], Report),
@@ -284,7 +306,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["escalations", "decide", "ESCALATION", "A", "--because", task], Report),
         (&["policy", "check"], Report),
         (&["policy", "check", "broken.toml"], Report),
-        (&["policy", "print"], Exact),
+        (&["policy", "print"], Report),
         (&["policy", "explain", "action.json"], Report),
         (&["policy", "explain", "unknown.json"], Report),
         (&["policy", "explain", "action.json", "--json"], Json),
@@ -312,7 +334,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["artefacts", "log"], Report),
         (&["artefacts", "diff", "raid-log", "1", "2"], Report),
         (&["artefacts", "export"], Report),
-        (&["completions", "bash"], Exact),
+        (&["completions", "bash"], Report),
         (&["init"], Report),
         (&["runs", "purge", "ID"], Report),
         (&[task], Report),
@@ -321,13 +343,22 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
     rows.iter().map(|(args, form)| (args.to_vec(), *form)).collect()
 }
 
+/// The commands whose standard output may be exact.
+const EXACT: [&[&str]; 4] = [&["assemble"], &["ask"], &["run"], &["scan", "--cut"]];
+
 fn check(args: &[&str], form: Form, run: &Run) -> Vec<String> {
     let mut found = obeyed(run.stderr());
+    found.extend(foreign_lines(run.stderr()));
+    let obeyed = || obeyed(run.stdout());
     match form {
-        Form::Exact => {}
-        Form::Report => found.extend(obeyed(run.stdout())),
+        Form::Exact => {
+            let may = |command: &&[&str]| command.iter().all(|word| args.contains(word));
+            assert!(EXACT.iter().any(may), "{args:?} may not be exact");
+        }
+        Form::Report => found.extend(obeyed().into_iter().chain(foreign_lines(run.stdout()))),
+        Form::Names => found.extend(obeyed()),
         Form::Json => {
-            found.extend(obeyed(run.stdout()));
+            found.extend(obeyed());
             let is_whole = serde_json::from_str::<Json>(run.stdout()).is_ok();
             let is_lines = || run.stdout().lines().all(|line| serde_json::from_str::<Json>(line).is_ok());
             assert!(is_whole || is_lines(), "{args:?}: no JSON: {}", run.stdout());
@@ -359,17 +390,90 @@ fn no_order_reaches_a_runner() {
     assert!(marked > 50, "only {marked} commands met an order: the fixture is no attack");
 }
 
-/// A new command has to be in the table.
-#[test]
-fn every_command_is_in_the_table() {
+/// The flags that give a command's output another form.
+const FORMS: [&str; 16] = [
+    "--body", "--calibrate", "--config", "--cut", "--dry-run", "--explain", "--full", "--json", "--jsonl", "--markdown",
+    "--print", "--hook", "--report", "--sarif", "--schema", "--verbose",
+];
+
+/// Those that don't.
+const OTHERS: [&str; 40] = [
+    "--all", "--any", "--apply", "--caught", "--compliance-required", "--connect", "--continue", "--copy",
+    "--credentials-from-files", "--dismiss", "--each", "--everything", "--fallback", "--first-parent", "--fork",
+    "--input-untrusted", "--interactive", "--live", "--milestone", "--model", "--no-adapt", "--no-cache",
+    "--no-embedding", "--no-model", "--no-record", "--release", "--revert", "--send", "--set", "--staged",
+    "--task-untrusted", "--time-sensitive", "--undo", "--wait", "--whole-backlog", "--worktree", "--zone", "--help",
+    "--version", "--owner",
+];
+
+/// A command as its definition has it: the reference is printed from it, and a test compares them.
+struct Defined {
+    command: String,
+    /// What gives its output another form: a flag, or `--format` with a value.
+    forms: Vec<String>,
+    /// Flags in neither of the lists above.
+    unknown: Vec<String>,
+}
+
+fn defined() -> Vec<Defined> {
     let reference = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cli.md");
     let reference = fs::read_to_string(reference).unwrap();
-    let commands = reference.lines().filter_map(|line| line.strip_prefix("## `proem ")?.strip_suffix('`'));
-    let commands: BTreeSet<String> = commands.map(str::to_owned).collect();
-    assert!(commands.len() > 20, "{commands:?}");
+    let mut all: Vec<Defined> = Vec::new();
+    let mut option = String::new();
+    for line in reference.lines() {
+        if let Some(command) = line.strip_prefix("## `proem ").and_then(|rest| rest.strip_suffix('`')) {
+            all.push(Defined { command: command.to_owned(), forms: Vec::new(), unknown: Vec::new() });
+            option.clear();
+        }
+        let Some(last) = all.last_mut() else { continue };
+        let shown = line.trim_start();
+        let flag = shown.split([' ', ',']).find(|word| word.starts_with("--")).filter(|_| shown.starts_with('-'));
+        let value = shown.strip_prefix("- ").and_then(|rest| rest.split_once(':')).map(|(value, _)| value);
+        match (flag, value) {
+            (Some(flag), _) => {
+                option = flag.to_owned();
+                let is_switch = !shown.contains('<');
+                if FORMS.contains(&flag) {
+                    last.forms.push(option.clone());
+                } else if is_switch && !OTHERS.contains(&flag) {
+                    last.unknown.push(option.clone());
+                }
+            }
+            (None, Some(value)) if option == "--format" => last.forms.push(format!("--format {value}")),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// A new command, and a new form of one, has to be in the table.
+#[test]
+fn every_command_is_in_the_table_in_every_form() {
+    let defined = defined();
+    assert!(defined.len() > 20, "{}", defined.len());
     let rows: Vec<String> = table().iter().map(|(args, _)| format!("{} ", args.join(" "))).collect();
-    for command in commands {
-        assert!(rows.iter().any(|row| row.starts_with(&format!("{command} "))), "`{command}` is in no row");
+    let mut missing = Vec::new();
+    for Defined { command, forms, unknown } in &defined {
+        let of_command = || rows.iter().filter(|row| row.starts_with(&format!("{command} ")));
+        if of_command().next().is_none() {
+            missing.push(format!("`{command}` is in no row"));
+        }
+        let absent = forms.iter().filter(|form| !of_command().any(|row| row.contains(&format!(" {form} "))));
+        missing.extend(absent.map(|form| format!("`{command}` is in no row with `{form}`")));
+        missing.extend(unknown.iter().map(|flag| format!("is the output of `{command} {flag}` of another form?")));
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn no_order_is_among_the_candidates_of_a_shell() {
+    let hostile = Hostile::new();
+    for words in [&["book", "show", ""][..], &["scan", ""], &["runs", "show", ""], &["run", ""], &["--"]] {
+        let mut command = hostile.fixture.command(env!("CARGO_BIN_EXE_proem"));
+        command.env("PROEM_COMPLETE", "fish").args(["--", "proem"]).args(words);
+        let output = command.output().unwrap();
+        let found = obeyed(&String::from_utf8(output.stdout).unwrap());
+        assert!(found.is_empty(), "{words:?}: {found:?}");
     }
 }
 
