@@ -4,8 +4,8 @@
 //! inputs and answers are orders. None of them may reach a runner where it would obey it, and no line
 //! of a report may begin with a text from outside. What was asked for stays exact.
 
-use std::collections::BTreeSet;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use proem_llm::scripted::{Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
@@ -334,6 +334,38 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["artefacts", "log"], Report),
         (&["artefacts", "diff", "raid-log", "1", "2"], Report),
         (&["artefacts", "export"], Report),
+        (&["artefacts", "show", "--json"], Json),
+        (&["artefacts", "log", "--json"], Json),
+        (&["artefacts", "export", "--format markdown"], Report),
+        (&["artefacts", "export", "--format json"], Json),
+        (&["ask", task, "--dry-run", "--json"], Json),
+        (&["ask", task, "--json"], Json),
+        (&["ask", task, "--dry-run", "--explain"], Exact),
+        (&["ask", task, "--dry-run", "--verbose"], Exact),
+        (&["assemble", task, "--format text"], Exact),
+        (&["assemble", task, "--format json"], Json),
+        (&["assemble", task, "--verbose"], Exact),
+        (&["book", "diff", "reviews/strict", "reviews/strict", "--json"], Json),
+        (&["book", "lock", "--json"], Json),
+        (&["book", "test", "--json"], Json),
+        (&["catalogue", "refresh", "--json"], Json),
+        (&["cost", "fit", "--json"], Json),
+        (&["effects", "propose", "--schema"], Json),
+        (&["effects", "sweep", "--json"], Json),
+        (&["queue", "quarantine", "--json"], Json),
+        (&["run", "reviews/strict", "--set", "title=::error::xEVILx", "--json"], Json),
+        (&["run", "reviews/strict", "--set", "title=::error::xEVILx", "--explain"], Exact),
+        (&["runs", "show", "ID", "--body"], Exact),
+        (&["runs", "resume", "ID", "--json"], Json),
+        (&["runs", "feedback", "ID", "--bad", "--json"], Json),
+        (&["runs", "purge", "ID", "--json"], Json),
+        (&["triage", "run", "signal.json", "--dry-run"], Json),
+        (&["triage", "run", "signal.json", "--explain", task], Report),
+        (&["triage", "run", "signal.json", "--json"], Json),
+        (&["triage", "watch", "::error::xEVILx", "--json"], Json),
+        (&["triage", "status", "--json"], Json),
+        (&["init", "--print"], Report),
+        (&["init", "--hook", "claude-code"], Json),
         (&["completions", "bash"], Report),
         (&["init"], Report),
         (&["runs", "purge", "ID"], Report),
@@ -343,8 +375,16 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
     rows.iter().map(|(args, form)| (args.to_vec(), *form)).collect()
 }
 
+/// A row's argument as it is given: a format is two words.
+fn words(arg: &str) -> Vec<String> {
+    match arg.split_once(' ') {
+        Some((flag @ "--format", value)) => vec![flag.to_owned(), value.to_owned()],
+        _ => vec![arg.to_owned()],
+    }
+}
+
 /// The commands whose standard output may be exact.
-const EXACT: [&[&str]; 4] = [&["assemble"], &["ask"], &["run"], &["scan", "--cut"]];
+const EXACT: [&[&str]; 5] = [&["assemble"], &["ask"], &["run"], &["runs", "show", "--body"], &["scan", "--cut"]];
 
 fn check(args: &[&str], form: Form, run: &Run) -> Vec<String> {
     let mut found = obeyed(run.stderr());
@@ -380,7 +420,8 @@ fn no_order_reaches_a_runner() {
             "ESCALATION" => hostile.escalation.clone(),
             other => other.to_owned(),
         };
-        let given: Vec<String> = args.iter().map(named).collect();
+        let given: Vec<String> =
+            args.iter().map(named).flat_map(|arg| words(&arg)).collect();
         let run = hostile.fixture.proem(&given.iter().map(String::as_str).collect::<Vec<_>>());
         assert_ne!(run.code(), 70, "{args:?}: {}", run.stderr());
         marked += usize::from(run.stdout().contains(MARK) || run.stderr().contains(MARK));
@@ -427,7 +468,7 @@ fn defined() -> Vec<Defined> {
         }
         let Some(last) = all.last_mut() else { continue };
         let shown = line.trim_start();
-        let flag = shown.split([' ', ',']).find(|word| word.starts_with("--")).filter(|_| shown.starts_with('-'));
+        let flag = shown.split([' ', ',']).find(|word| word.starts_with("--")).filter(|_| line.starts_with("  ") && shown.starts_with('-'));
         let value = shown.strip_prefix("- ").and_then(|rest| rest.split_once(':')).map(|(value, _)| value);
         match (flag, value) {
             (Some(flag), _) => {
@@ -465,6 +506,27 @@ fn every_command_is_in_the_table_in_every_form() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
+/// Standard output has one writer; a clipboard is no output.
+#[test]
+fn every_command_prints_through_the_one_writer() {
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { sources(&path, found) } else { found.push(path) }
+        }
+    }
+    let mut found = Vec::new();
+    sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut found);
+    assert!(found.len() > 50, "{}", found.len());
+    for path in found.iter().filter(|path| !path.ends_with("ui/output.rs") && !path.ends_with("assemble/copy.rs")) {
+        let text = fs::read_to_string(path).unwrap();
+        // An answer on a terminal goes piece by piece through steps of its own, and no runner reads a terminal.
+        let is_answer = path.ends_with("ui/answer.rs");
+        assert!(is_answer || !text.contains("stdout().lock()"), "{} writes to standard output", path.display());
+        assert!(!text.contains("error.print()"), "{} lets clap print", path.display());
+    }
+}
+
 #[test]
 fn no_order_is_among_the_candidates_of_a_shell() {
     let hostile = Hostile::new();
@@ -482,9 +544,9 @@ fn what_was_asked_for_is_exact() {
     let hostile = Hostile::new();
     let fixture = &hostile.fixture;
     for order in ORDERS {
-        let prompt = fixture.proem(&["assemble", order]);
+        let prompt = fixture.proem(&["assemble", "--", order]);
         assert!(prompt.answer().contains(order), "{}", prompt.stdout());
-        let read = fixture.proem(&["assemble", order, "--json"]);
+        let read = fixture.proem(&["assemble", "--json", "--", order]);
         assert_eq!(read.json()["task"], order);
         fixture.write("clean.md", format!("{order}\n"));
         assert!(fixture.proem(&["scan", "clean.md", "--cut"]).stdout().contains(order));
