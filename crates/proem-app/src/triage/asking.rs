@@ -102,6 +102,7 @@ impl AskedCycle {
         let ids = self.about.iter().map(|about| about.id.clone());
         report.ways.extend(ids.zip(self.end.ways.iter().cloned()));
         report.problems.extend(self.end.notes.iter().cloned());
+        report.problems.extend(self.end.exchanges.iter().flat_map(|exchange| exchange.outcome.usage_doubts()));
         report.problems.extend(self.trouble.iter().map(|trouble| format!("a run is not recorded whole: {trouble}")));
         let line = |remark: &StageRemark| {
             format!("{}: a part of an answer was not taken: {}", remark.stage.as_str(), remark.remark.in_words())

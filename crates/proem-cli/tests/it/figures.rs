@@ -79,6 +79,21 @@ fn a_batch_believes_no_more_than_a_run() {
     assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["unknown", "reported"]);
 }
 
+#[test]
+fn agents_say_it_too() {
+    let impossible = Some(ScriptedUsage { input: 1, output: 1, ..ScriptedUsage::default() });
+    let finalize = json!({ "action": "FINALIZE", "reasoning": "Nothing else would change the result.", "target": null });
+    let server = start(vec![Reply::value(finalize).using(impossible), Reply::value(json!({}))]);
+    let mut fixture = crate::risk::scene::shop().repository();
+    fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
+    let provider = format!("base_url = \"http://{}\"\nkey = \"ANTHROPIC_API_KEY\"\nattempts = 1\n", server.address());
+    fixture.configure("config.toml", &format!("[providers.anthropic]\n{provider}"));
+    let risk = fixture.proem(&["risk", "HEAD", "--model", "claude-sonnet-5"]);
+    let words = risk.transcript().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("the provider reports 1 tokens for a prompt of at least"), "{}", risk.transcript());
+    assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id LIMIT 1"), ["unknown"]);
+}
+
 /// Whole answers as servers of one's own and providers write them, with their own counts of the same text.
 #[test]
 fn honest_servers_are_believed() {

@@ -506,6 +506,28 @@ fn every_command_is_in_the_table_in_every_form() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
+/// A project's own configuration is read, and spoken of, before anybody trusts it.
+#[test]
+fn no_order_of_a_configuration_reaches_a_runner() {
+    let fixture = Fixture::folder().committed();
+    for order in ORDERS {
+        let quoted = serde_json::to_string(order).unwrap();
+        for text in [
+            format!("{quoted} = 1\n"),
+            format!("model = {quoted}\n[assemble]\ntools = [{quoted}]\n"),
+            format!("[providers.{quoted}]\nbase_url = {quoted}\n"),
+            format!("[x\n{order}\n"),
+        ] {
+            fixture.write("proem.toml", &text);
+            for args in [&["doctor"][..], &["doctor", "--config"], &["assemble", "x", "--json"], &["trust", "list"]] {
+                let run = fixture.proem(args);
+                let found = [obeyed(run.stderr()), obeyed(run.stdout()), foreign_lines(run.stderr())].concat();
+                assert!(found.is_empty(), "{text}{args:?}: {}", found.join("\n"));
+            }
+        }
+    }
+}
+
 /// Standard output has one writer; a clipboard is no output.
 #[test]
 fn every_command_prints_through_the_one_writer() {

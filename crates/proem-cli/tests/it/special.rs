@@ -210,6 +210,81 @@ fn includes_of_includes_are_looked_at() {
     }
 }
 
+/// What is a regular file for us can be a pipe for git: both have a standard output, and another one each.
+#[test]
+fn descriptors_are_no_files_of_git() {
+    for setting in ["include.path", "core.excludesFile", "core.attributesFile"] {
+        for descriptor in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr", "link"] {
+            let fixture = Fixture::folder().committed();
+            fixture.configure("config.toml", PATIENT);
+            let mut named = Path::new(descriptor).to_path_buf();
+            if descriptor == "link" {
+                named = fixture.repo.join(".git/link");
+                symlink("/dev/stdout", &named).unwrap();
+            }
+            fixture.git(&["config", setting, named.to_str().unwrap()]);
+            let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+            let out = |name: &str| fs::File::create(fixture.base.join(name)).unwrap();
+            command.args(["risk", "--worktree"]).stdin(Stdio::null()).stdout(out("out")).stderr(out("err"));
+            let mut child = command.spawn().unwrap();
+            let id = child.id().to_string();
+            let (sender, receiver) = mpsc::channel();
+            std::thread::spawn(move || sender.send(child.wait()));
+            let ended = receiver.recv_timeout(LONGEST);
+            if ended.is_err() {
+                _ = Command::new("kill").args(["-9", &id]).status();
+            }
+            let said = fs::read_to_string(fixture.base.join("err")).unwrap();
+            assert!(ended.is_ok_and(|code| !code.unwrap().success()), "{setting} {descriptor}: {said}");
+            assert!(said.contains("is a device"), "{setting} {descriptor}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_linked_work_tree_and_a_pipe_for_a_repository_are_refused() {
+    let fixture = Fixture::folder().committed();
+    fixture.configure("config.toml", PATIENT);
+    let linked = fixture.base.join("linked");
+    fixture.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    let root = linked.to_str().unwrap().to_owned();
+    for (place, named) in [
+        (fixture.repo.join(".git/worktrees/linked/index"), "linked/index"),
+        (fixture.repo.join(".git/worktrees/linked/commondir"), "linked/commondir"),
+        (linked.join(".git"), "linked/.git"),
+    ] {
+        let kept = fs::read(&place).unwrap();
+        pipe(&place);
+        refused(&fixture, &["risk", "HEAD", "--root", &root], &format!("{named}` is a named pipe"));
+        fs::remove_file(&place).unwrap();
+        fs::write(&place, kept).unwrap();
+    }
+    let odd = fixture.base.join("odd");
+    pipe(&odd);
+    let mut fixture = fixture;
+    fixture.set("GIT_CONFIG_GLOBAL", odd.as_os_str());
+    refused(&fixture, &["risk", "HEAD"], "odd` is a named pipe");
+}
+
+#[test]
+fn pipes_in_a_submodule_are_refused() {
+    for place in ["sub/.gitattributes", ".git/modules/sub/info/exclude", ".git/modules/sub/HEAD"] {
+        let fixture = Fixture::folder().committed();
+        fixture.configure("config.toml", PATIENT);
+        let other = fixture.base.join("other");
+        let other = other.to_str().unwrap();
+        fixture.git(&["init", "-q", other]);
+        fixture.git(&["-C", other, "commit", "-q", "--allow-empty", "-m", "first"]);
+        fixture.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", other, "sub"]);
+        fixture.commit("sub");
+        fixture.write("sub/new.md", "x\n");
+        pipe(&fixture.repo.join(place));
+        // Whatever git makes of the submodule, the command ends.
+        let (code, stdout, stderr) = within(&fixture, &["risk", "--worktree"]);
+        assert!(code == 0 || stderr.contains("is a named pipe"), "{place}: {code} {stdout}{stderr}");
+    }
+}
+
 #[test]
 fn a_loop_of_includes_ends() {
     let fixture = Fixture::folder().committed();

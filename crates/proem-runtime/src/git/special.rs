@@ -38,6 +38,12 @@ const FIRST_ENTRIES: usize = 20_000;
 /// How deep alternates of alternates are followed; git goes as far (`alternates` in gitrepository-layout(5)).
 const MOST_ALTERNATES: usize = 5;
 
+/// Where the descriptors of a process are.
+const DESCRIPTORS: [&str; 2] = ["/dev/fd", "/proc"];
+
+/// How many links are followed, as Linux does (`path_resolution(7)`).
+const MOST_LINKS: usize = 40;
+
 /// More than any of the small files that are read here, in bytes.
 const SMALL: usize = 64 * 1024;
 
@@ -165,12 +171,31 @@ fn check_entries(folder: &Path) -> Result<(), Error> {
 
 /// Refuses a named pipe or a device; what isn't there, or can't be looked at, git itself speaks of.
 fn check(path: &Path) -> Result<(), Error> {
+    if is_descriptor(path) {
+        return Err(Error::NotRegular { path: path.to_path_buf(), found: "a device", wanted: FILE });
+    }
     match fs::metadata(path) {
         Ok(found) if is_waited_for(&found) => {
             Err(Error::NotRegular { path: path.to_path_buf(), found: named(found.file_type()), wanted: FILE })
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a path leads to a descriptor of whoever opens it, such as `/dev/stdout`: it is something else for git than
+/// for us, its own end of a pipe for instance.
+fn is_descriptor(path: &Path) -> bool {
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        let Ok(folder) = fs::canonicalize(folder) else { return false };
+        if DESCRIPTORS.iter().any(|descriptors| folder.starts_with(descriptors)) {
+            return true;
+        }
+        let Ok(target) = fs::read_link(folder.join(name)) else { return false };
+        path = folder.join(target);
+    }
+    false
 }
 
 fn is_waited_for(found: &fs::Metadata) -> bool {

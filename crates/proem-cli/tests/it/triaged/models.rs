@@ -265,6 +265,21 @@ fn a_day_that_is_nearly_spent_asks_the_small_model_alone_and_says_so() {
     assert_eq!(inputs, ["1"], "what was asked with is recorded");
 }
 
+#[test]
+fn a_cycle_says_that_a_server_reports_impossible_figures() {
+    let probe = start(Vec::new());
+    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let mut replies = answers(&id);
+    let impossible = ScriptedUsage { input: 1, output: 1, ..ScriptedUsage::default() };
+    replies[0] = replies[0].clone().using(Some(impossible));
+    let server = start(replies);
+    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    let told = run(&fixture, &["--json"]).json();
+    let problem = told["problems"][0].as_str().unwrap_or_default();
+    assert!(problem.starts_with("the provider reports 1 tokens for a prompt of at least "), "{told}");
+    assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["unknown", "reported", "reported"]);
+}
+
 /// The id of the second comment.
 fn second(server: &ScriptedServer) -> String {
     let fixture = with_models("tactical", server, "").unwrap();
