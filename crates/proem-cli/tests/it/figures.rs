@@ -88,7 +88,7 @@ fn agents_say_it_too() {
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let provider = format!("base_url = \"http://{}\"\nkey = \"ANTHROPIC_API_KEY\"\nattempts = 1\n", server.address());
     fixture.configure("config.toml", &format!("[providers.anthropic]\n{provider}"));
-    let risk = fixture.proem(&["risk", "HEAD", "--model", "claude-sonnet-5"]);
+    let risk = fixture.proem(&["risk", "HEAD", "--model", "claude-sonnet-5", "--explain"]);
     let words = risk.transcript().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("the provider reports 1 tokens for a prompt of at least"), "{}", risk.transcript());
     assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id LIMIT 1"), ["unknown"]);
