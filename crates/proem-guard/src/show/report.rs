@@ -105,7 +105,7 @@ impl LineReader {
         let is_broken = match c {
             '#' => self.tail.back() == Some(&'#') && ORDERS.iter().any(|order| rest.clone().begins_with(order)),
             ':' => FOLDS.iter().any(|fold| self.ends_with(fold)) || (self.is_blank_text() && rest.peek() == Some(':')),
-            c if self.is_new && HEADINGS.contains(&c) => self.is_text() && rest.clone().is_heading_of(c),
+            c if self.is_new && HEADINGS.contains(&c) => self.is_text() && rest.clone().begins_heading(c),
             '\n' | '\t' => false,
             c => c.is_control() && self.is_text(),
         };
@@ -157,8 +157,8 @@ impl<'a> VisibleCharacters<'a> {
         wanted.chars().all(|wanted| self.next().is_some_and(|(_, c)| c.to_ascii_lowercase() == wanted))
     }
 
-    /// Whether two more of `sign` and a space follow.
-    fn is_heading_of(mut self, sign: char) -> bool {
+    /// Whether two more of `sign` and a space come first.
+    fn begins_heading(mut self, sign: char) -> bool {
         [sign, sign, ' '].iter().all(|wanted| self.next().is_some_and(|(_, c)| c == *wanted))
     }
 }
