@@ -347,7 +347,8 @@ impl<'a> Session<'a> {
 
     /// Whether git waits for something that never comes.
     fn is_stuck(&self) -> ControlFlow<()> {
-        special::waited_for(self.folder, &self.program.environment).map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+        special::waited_for(self.folder, &self.program.environment)
+            .map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
     }
 
     fn explain(&self, command: &'static str, failure: ChildFailure) -> Error {

@@ -59,7 +59,11 @@ fn impossible_usage_is_settled_in_full_and_said() {
         let shown = fixture.proem(&["runs", "show", "last"]);
         let said = shown.answer().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains("charged in full"), "{said}");
-        assert_eq!(usage.is_some(), said.contains(&format!("because: {}", words.trim_end())) || said.contains(words), "{said}");
+        assert_eq!(
+            usage.is_some(),
+            said.contains(&format!("because: {}", words.trim_end())) || said.contains(words),
+            "{said}"
+        );
         let json = fixture.proem(&["runs", "show", "last", "--json"]).json();
         assert_eq!(json["calls"][0]["attempts"][0]["usage"]["doubt"].is_null(), usage.is_none(), "{json}");
     }
@@ -82,7 +86,8 @@ fn a_batch_believes_no_more_than_a_run() {
 #[test]
 fn agents_say_it_too() {
     let impossible = Some(ScriptedUsage { input: 1, output: 1, ..ScriptedUsage::default() });
-    let finalize = json!({ "action": "FINALIZE", "reasoning": "Nothing else would change the result.", "target": null });
+    let finalize =
+        json!({ "action": "FINALIZE", "reasoning": "Nothing else would change the result.", "target": null });
     let server = start(vec![Reply::value(finalize).using(impossible), Reply::value(json!({}))]);
     let mut fixture = crate::risk::scene::shop().repository();
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
@@ -113,31 +118,63 @@ fn honest_servers_are_believed() {
     let cache = json!({ "ephemeral_5m_input_tokens": 500, "ephemeral_1h_input_tokens": 0 });
     for (name, model, body) in [
         // OpenAI, with what was cached in it.
-        ("openai", "local/tiny", openai(json!({
-            "prompt_tokens": 2_230, "completion_tokens": 435, "total_tokens": 2_665,
-            "prompt_tokens_details": { "cached_tokens": 2_048, "audio_tokens": 0 },
-            "completion_tokens_details": { "reasoning_tokens": 0, "audio_tokens": 0 },
-        }))),
+        (
+            "openai",
+            "local/tiny",
+            openai(json!({
+                "prompt_tokens": 2_230, "completion_tokens": 435, "total_tokens": 2_665,
+                "prompt_tokens_details": { "cached_tokens": 2_048, "audio_tokens": 0 },
+                "completion_tokens_details": { "reasoning_tokens": 0, "audio_tokens": 0 },
+            })),
+        ),
         // Thinking in the answer, and beside it.
-        ("reasoning", "local/tiny", openai(json!({
-            "prompt_tokens": 2_230, "completion_tokens": 3_435, "total_tokens": 5_665,
-            "completion_tokens_details": { "reasoning_tokens": 3_000 },
-        }))),
-        ("gemini", "local/tiny", openai(json!({ "prompt_tokens": 2_230, "completion_tokens": 435, "total_tokens": 5_665 }))),
+        (
+            "reasoning",
+            "local/tiny",
+            openai(json!({
+                "prompt_tokens": 2_230, "completion_tokens": 3_435, "total_tokens": 5_665,
+                "completion_tokens_details": { "reasoning_tokens": 3_000 },
+            })),
+        ),
+        (
+            "gemini",
+            "local/tiny",
+            openai(json!({ "prompt_tokens": 2_230, "completion_tokens": 435, "total_tokens": 5_665 })),
+        ),
         // llama.cpp's server and Ollama count the whole prompt.
-        ("llama.cpp", "local/tiny", openai(json!({
-            "completion_tokens": 455, "prompt_tokens": 2_320, "total_tokens": 2_775,
-            "prompt_tokens_details": { "cached_tokens": 2_300 },
-        }))),
-        ("ollama", "local/tiny", openai(json!({ "prompt_tokens": 2_320, "completion_tokens": 455, "total_tokens": 2_775 }))),
+        (
+            "llama.cpp",
+            "local/tiny",
+            openai(json!({
+                "completion_tokens": 455, "prompt_tokens": 2_320, "total_tokens": 2_775,
+                "prompt_tokens_details": { "cached_tokens": 2_300 },
+            })),
+        ),
+        (
+            "ollama",
+            "local/tiny",
+            openai(json!({ "prompt_tokens": 2_320, "completion_tokens": 455, "total_tokens": 2_775 })),
+        ),
         // Tokenisers of another kind: a byte each, and several words each.
-        ("bytes", "local/tiny", openai(json!({ "prompt_tokens": 10_100, "completion_tokens": 1_975, "total_tokens": 12_075 }))),
-        ("superwords", "local/tiny", openai(json!({ "prompt_tokens": 800, "completion_tokens": 160, "total_tokens": 960 }))),
+        (
+            "bytes",
+            "local/tiny",
+            openai(json!({ "prompt_tokens": 10_100, "completion_tokens": 1_975, "total_tokens": 12_075 })),
+        ),
+        (
+            "superwords",
+            "local/tiny",
+            openai(json!({ "prompt_tokens": 800, "completion_tokens": 160, "total_tokens": 960 })),
+        ),
         // Anthropic counts what is cached beside the rest.
-        ("anthropic", "claude-haiku-4-5", anthropic(json!({
-            "input_tokens": 30, "cache_read_input_tokens": 1_700, "cache_creation_input_tokens": 500,
-            "cache_creation": cache, "output_tokens": 435, "service_tier": "standard",
-        }))),
+        (
+            "anthropic",
+            "claude-haiku-4-5",
+            anthropic(json!({
+                "input_tokens": 30, "cache_read_input_tokens": 1_700, "cache_creation_input_tokens": 500,
+                "cache_creation": cache, "output_tokens": 435, "service_tier": "standard",
+            })),
+        ),
     ] {
         let server = start(vec![Reply::raw(200, body.to_string())]);
         let fixture = user(&server);

@@ -159,7 +159,8 @@ fn obeyed(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in plain(text).split(['\n', '\r']) {
         let lower = line.to_lowercase();
-        let anywhere = ["##vso[", "##[", "##teamcity[", "section_start:", "section_end:", "travis_fold:", "travis_time:"];
+        let anywhere =
+            ["##vso[", "##[", "##teamcity[", "section_start:", "section_end:", "travis_fold:", "travis_time:"];
         let at_start = ["--- ", "+++ ", "~~~ ", "^^^ "];
         let is_order = line.trim_start().starts_with("::")
             || anywhere.iter().any(|order| lower.contains(order))
@@ -420,8 +421,7 @@ fn no_order_reaches_a_runner() {
             "ESCALATION" => hostile.escalation.clone(),
             other => other.to_owned(),
         };
-        let given: Vec<String> =
-            args.iter().map(named).flat_map(|arg| words(&arg)).collect();
+        let given: Vec<String> = args.iter().map(named).flat_map(|arg| words(&arg)).collect();
         let run = hostile.fixture.proem(&given.iter().map(String::as_str).collect::<Vec<_>>());
         assert_ne!(run.code(), 70, "{args:?}: {}", run.stderr());
         marked += usize::from(run.stdout().contains(MARK) || run.stderr().contains(MARK));
@@ -433,18 +433,66 @@ fn no_order_reaches_a_runner() {
 
 /// The flags that give a command's output another form.
 const FORMS: [&str; 16] = [
-    "--body", "--calibrate", "--config", "--cut", "--dry-run", "--explain", "--full", "--json", "--jsonl", "--markdown",
-    "--print", "--hook", "--report", "--sarif", "--schema", "--verbose",
+    "--body",
+    "--calibrate",
+    "--config",
+    "--cut",
+    "--dry-run",
+    "--explain",
+    "--full",
+    "--json",
+    "--jsonl",
+    "--markdown",
+    "--print",
+    "--hook",
+    "--report",
+    "--sarif",
+    "--schema",
+    "--verbose",
 ];
 
 /// Those that don't.
 const OTHERS: [&str; 40] = [
-    "--all", "--any", "--apply", "--caught", "--compliance-required", "--connect", "--continue", "--copy",
-    "--credentials-from-files", "--dismiss", "--each", "--everything", "--fallback", "--first-parent", "--fork",
-    "--input-untrusted", "--interactive", "--live", "--milestone", "--model", "--no-adapt", "--no-cache",
-    "--no-embedding", "--no-model", "--no-record", "--release", "--revert", "--send", "--set", "--staged",
-    "--task-untrusted", "--time-sensitive", "--undo", "--wait", "--whole-backlog", "--worktree", "--zone", "--help",
-    "--version", "--owner",
+    "--all",
+    "--any",
+    "--apply",
+    "--caught",
+    "--compliance-required",
+    "--connect",
+    "--continue",
+    "--copy",
+    "--credentials-from-files",
+    "--dismiss",
+    "--each",
+    "--everything",
+    "--fallback",
+    "--first-parent",
+    "--fork",
+    "--input-untrusted",
+    "--interactive",
+    "--live",
+    "--milestone",
+    "--model",
+    "--no-adapt",
+    "--no-cache",
+    "--no-embedding",
+    "--no-model",
+    "--no-record",
+    "--release",
+    "--revert",
+    "--send",
+    "--set",
+    "--staged",
+    "--task-untrusted",
+    "--time-sensitive",
+    "--undo",
+    "--wait",
+    "--whole-backlog",
+    "--worktree",
+    "--zone",
+    "--help",
+    "--version",
+    "--owner",
 ];
 
 /// A command as its definition has it: the reference is printed from it, and a test compares them.
@@ -468,7 +516,10 @@ fn defined() -> Vec<Defined> {
         }
         let Some(last) = all.last_mut() else { continue };
         let shown = line.trim_start();
-        let flag = shown.split([' ', ',']).find(|word| word.starts_with("--")).filter(|_| line.starts_with("  ") && shown.starts_with('-'));
+        let flag = shown
+            .split([' ', ','])
+            .find(|word| word.starts_with("--"))
+            .filter(|_| line.starts_with("  ") && shown.starts_with('-'));
         let value = shown.strip_prefix("- ").and_then(|rest| rest.split_once(':')).map(|(value, _)| value);
         match (flag, value) {
             (Some(flag), _) => {

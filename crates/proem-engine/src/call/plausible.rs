@@ -118,10 +118,10 @@ impl PlausibleUsage {
     pub fn new(body_bytes: usize, request: &Request, model: &Model, content: &[ResponsePart]) -> Self {
         let prompt = request.assembly.sections.iter().map(|section| TextSize::of(&section.text));
         let prompt = prompt.fold(TextSize::default(), TextSize::and);
-        let answer = content.iter().filter_map(written_text).map(|text| TextSize {
-            words: text.measure(|text| words(text)),
-            bytes: text.measure(|text| length(text)),
-        });
+        let answer = content
+            .iter()
+            .filter_map(written_text)
+            .map(|text| TextSize { words: text.measure(|text| words(text)), bytes: text.measure(|text| length(text)) });
         let answer = answer.fold(TextSize::default(), TextSize::and);
         let cap = output_cap(request.assembly.output_tokens, model).unwrap_or(UNCAPPED_TOKENS);
         Self {

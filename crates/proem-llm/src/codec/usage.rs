@@ -129,7 +129,13 @@ impl AnthropicUsage {
             return contradictory();
         }
         let writes = [(FIVE_MINUTES, self.five_minutes), (HOUR, self.hour), (None, unnamed)];
-        Usage { input, cache_read: self.read, cache_writes: written_by(writes), output: self.output, ..Usage::default() }
+        Usage {
+            input,
+            cache_read: self.read,
+            cache_writes: written_by(writes),
+            output: self.output,
+            ..Usage::default()
+        }
     }
 }
 

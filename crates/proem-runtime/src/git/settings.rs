@@ -59,7 +59,8 @@ pub(super) fn named_files<E>(
             .flatten()
             .collect(),
     };
-    let of_repository = git_dirs.iter().flat_map(|git_dir| ["config", "config.worktree"].map(|name| git_dir.join(name)));
+    let of_repository =
+        git_dirs.iter().flat_map(|git_dir| ["config", "config.worktree"].map(|name| git_dir.join(name)));
     let mut reader = SettingsReader { home: home.as_deref(), folder, check, seen: BTreeSet::new() };
     for file in [system].into_iter().chain(global).chain(of_repository) {
         reader.read(&file, MOST_DEPTH)?;

@@ -101,7 +101,11 @@ fn no_count_makes_the_rest_unknown() {
         assert_eq!(within(&json!({ "prompt_tokens": 7, "completion_tokens": broken })), unknown, "{broken}");
         assert_eq!(within(&json!({ "prompt_tokens": 7, "prompt_tokens_details": read })), unknown, "{broken}");
         // What comes behind it in a stream mends nothing.
-        assert_eq!(apart_streamed(&json!({ "input_tokens": broken }), &json!({ "input_tokens": 7 })), unknown, "{broken}");
+        assert_eq!(
+            apart_streamed(&json!({ "input_tokens": broken }), &json!({ "input_tokens": 7 })),
+            unknown,
+            "{broken}"
+        );
     }
 }
 
