@@ -102,6 +102,7 @@ impl AskedCycle {
         report.stages.clone_from(&self.end.stages);
         report.ways.extend(self.end.signals.iter().map(|judged| (judged.id.id.clone(), judged.way.clone())));
         report.problems.extend(self.end.notes.iter().cloned());
+        report.problems.extend(self.end.exchanges.iter().flat_map(|exchange| exchange.outcome.usage_doubts()));
         report.problems.extend(self.trouble.iter().map(|trouble| format!("a run is not recorded whole: {trouble}")));
         let line = |remark: &StageRemark| {
             format!("{}: a part of an answer was not taken: {}", remark.stage.as_str(), remark.remark.in_words())

@@ -34,6 +34,7 @@ mod diagnosed;
 mod doctor;
 mod effects;
 mod embedding;
+mod figures;
 mod find;
 mod first_hour;
 mod fixture;

@@ -300,7 +300,7 @@ fn a_body_is_what_was_sent_to_the_byte() {
 /// An answer whose prompt wrote so much to the cache, and read so much from it.
 fn wrote(value: Json, write: u64, read: u64) -> Reply {
     let usage =
-        ScriptedUsage { input: 9_000, cache_read: read, cache_write: write, output: 20, ..ScriptedUsage::default() };
+        ScriptedUsage { input: 7_000, cache_read: read, cache_write: write, output: 60, ..ScriptedUsage::default() };
     Reply::value(value).using(Some(usage))
 }
 

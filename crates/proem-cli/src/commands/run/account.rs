@@ -29,6 +29,9 @@ pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
         if !attempt.repairs.is_empty() {
             ui::note(&format!("repaired: {}", repairs(&attempt.repairs)));
         }
+        if let Some(gap) = attempt.usage.as_ref().and_then(Usage::gap_in_words) {
+            ui::note(&format!("attempt {}: {gap}; charged in full", attempt.effect.0.saturating_add(1)));
+        }
         if let Some(failure) = &attempt.failure {
             if matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
                 ui::note(&failure.message);

@@ -144,6 +144,9 @@ pub(super) fn used(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pri
         Err(_) => AttemptUsage::Unknown,
         Ok(response) => {
             let usage = &response.usage;
+            if usage.doubt.is_some() {
+                return AttemptUsage::Doubted(usage.clone());
+            }
             let (Some(input), Some(_)) = (usage.input, usage.output) else { return AttemptUsage::Unknown };
             let listed = attempt.model.prices_for(usize::try_from(input).unwrap_or(usize::MAX)).is_some();
             match (priced, cost(usage, attempt.model)) {

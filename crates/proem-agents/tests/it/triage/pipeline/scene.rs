@@ -200,7 +200,7 @@ fn performed(does: &Does) -> EffectResult {
         }
     };
     let usage =
-        Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5), diagnosis: None };
+        Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5), ..Usage::default() };
     EffectResult::Response { response: Box::new(Response { model: None, id: None, content, finish, usage }) }
 }
 
