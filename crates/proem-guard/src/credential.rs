@@ -7,10 +7,14 @@
 //! Invariants: what [`redact`] leaves holds no credential that [`find`] finds; the time is linear in
 //! the text.
 
+mod disguise;
+mod document;
 mod key_block;
+mod packed;
 mod stream;
 mod web_token;
 
+pub use self::document::redact_document;
 pub use self::stream::CredentialStream;
 
 use alloc::{format, string::String, vec::Vec};
@@ -61,8 +65,33 @@ impl CredentialKind {
 }
 
 /// The credentials in a text, in its order; none within another.
+///
+/// Found as they are, and in disguise: with invisible characters, tags or one separator throughout between their
+/// characters, in character references, escapes, percent-encoding, base64 and hexadecimal digits, three of these deep.
 #[must_use]
 pub fn find(text: &str) -> Vec<Credential> {
+    let mut found = shapes(text);
+    let disguised = disguise::find(text);
+    if !disguised.is_empty() {
+        found.extend(disguised);
+        found = united(found);
+    }
+    found
+}
+
+/// The same with one credential where several overlap.
+fn united(mut found: Vec<Credential>) -> Vec<Credential> {
+    found.sort_by_key(|credential| (credential.span.start, core::cmp::Reverse(credential.span.end)));
+    found.dedup_by(|next, before| {
+        let is_same = next.span.start < before.span.end;
+        before.span.end = if is_same { before.span.end.max(next.span.end) } else { before.span.end };
+        is_same
+    });
+    found
+}
+
+/// The credentials that stand in a text as they are.
+fn shapes(text: &str) -> Vec<Credential> {
     let mut found: Vec<Credential> = Vec::new();
     let mut at: usize = 0;
     while let Some(start) = next_start(text.as_bytes(), at) {
@@ -118,18 +147,34 @@ fn is_boundary(text: &[u8], at: usize) -> bool {
 /// The text with `[redacted:aws-key]` and the like for its credentials; `None` if it has none.
 #[must_use]
 pub fn redact(text: &str) -> Option<String> {
-    let found = find(text);
-    if found.is_empty() {
-        return None;
+    let mut clean = without(text, &find(text))?;
+    // What stood around one may make another together, such as digits on both sides of one in base64.
+    for _ in 0..MOST_ROUNDS {
+        match without(&clean, &find(&clean)) {
+            Some(cleaner) => clean = cleaner,
+            None => return Some(clean),
+        }
     }
+    Some(String::from("[redacted]"))
+}
+
+/// How often what is left of a text is looked through again.
+const MOST_ROUNDS: usize = 3;
+
+/// The text with markers in these places; `None` if there are none.
+fn without(text: &str, found: &[Credential]) -> Option<String> {
     let (mut out, mut position) = (String::with_capacity(text.len()), 0);
     for Credential { kind, span } in found {
         out.push_str(text.get(position..span.start).unwrap_or_default());
-        out.push_str(&format!("[redacted:{}]", kind.as_str()));
+        out.push_str(&marker(*kind));
         position = span.end;
     }
     out.push_str(text.get(position..).unwrap_or_default());
-    Some(out)
+    (!found.is_empty()).then_some(out)
+}
+
+fn marker(kind: CredentialKind) -> String {
+    format!("[redacted:{}]", kind.as_str())
 }
 
 /// The credential that a text begins with, and its length in bytes.

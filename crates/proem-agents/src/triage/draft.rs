@@ -5,7 +5,7 @@
 //! all of it.
 
 use proem_engine::run::Time;
-use proem_guard::{LabelList, LabelMap, LabelScalar, LabelTree, Untrusted};
+use proem_guard::{LabelList, LabelMap, LabelScalar, LabelTree, Untrusted, credential};
 use proem_text::{Label, hex, json::compact};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -211,7 +211,9 @@ impl SignalDraft {
     }
 
     fn id(&self) -> String {
-        if let [IdPart::Whole(id)] = self.identity.as_slice() {
+        if let [IdPart::Whole(id)] = self.identity.as_slice()
+            && credential::find(id).is_empty()
+        {
             return id.clone();
         }
         let parts = self.identity.iter().map(|part| match part {

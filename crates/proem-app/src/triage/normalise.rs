@@ -183,3 +183,73 @@ impl SeenSignals {
         self.0.insert((signal.id.clone(), signal.revision.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proem_agents::triage::SenderAuthentication::{self, DmarcAligned, DmarcUnknown, Unverified};
+
+    const OURS: &str = "Authentication-Results: mx.corp.example; dmarc=pass header.from=corp.example\r\n";
+    const FROM: &str = "From: Ann <ann@corp.example>\r\n";
+
+    #[track_caller]
+    fn check(headers: &[&str], expected: impl Into<Option<SenderAuthentication>>) {
+        let mail = format!("{}Date: Thu, 09 Oct 2025 10:53:20 +0200\r\n\r\nWe ship.\r\n", headers.concat());
+        let options =
+            NormaliseOptions { now: Time(1_760_000_000_000), mail_servers: vec!["mx.corp.example".to_owned()] };
+        let found = options.read_stream(mail.as_bytes()).unwrap();
+        let sender = found.signals.first().and_then(|signal| signal.sender.as_ref());
+        assert_eq!(sender.map(|sender| sender.authentication), expected.into(), "{mail}");
+    }
+
+    #[test]
+    fn a_header_with_a_blank_before_its_colon_authenticates_nobody() {
+        check(&[OURS, FROM], DmarcAligned);
+        for blank in [" ", "\t", "  ", " \t "] {
+            let forged = OURS.replacen(':', &format!("{blank}:"), 1);
+            check(&[&forged, FROM], Unverified);
+            check(&[&forged, OURS, FROM], Unverified);
+            check(&[OURS, &forged, FROM], DmarcAligned);
+            // The same name is read in the same way: this is a second sender.
+            check(&[OURS, FROM, &format!("From{blank}: eve@evil.example\r\n")], DmarcUnknown);
+        }
+        // A line without a name ends the headers, and with them whoever is named below it.
+        for broken in ["\r\n :", "\u{b}:", "\u{a0}:"] {
+            check(&[&OURS.replacen(':', broken, 1), FROM], None);
+        }
+    }
+
+    #[test]
+    fn only_the_topmost_header_of_a_mail_authenticates() {
+        let others = "Authentication-Results: mail.evil.example; spf=pass\r\n";
+        check(&[others, OURS, FROM], Unverified);
+        check(&[OURS, others, FROM], DmarcAligned);
+        check(&["Received: by mx.corp.example\r\n", OURS, FROM, others], DmarcAligned);
+        check(&["Authentication-Results: mx.corp.example; none\r\n", OURS, FROM], DmarcUnknown);
+        check(&["ARC-", OURS, FROM], Unverified);
+        check(&["X-Note: a\r", OURS, FROM], Unverified);
+        check(
+            &[
+                "Authentication-Results: mx.corp.example;\r\n dmarc=pass\r\n\t(all good)\r\n header.from=corp.example\r\n",
+                FROM,
+            ],
+            DmarcAligned,
+        );
+        check(
+            &["Authentication-Results: mx.corp.example; dmarc=pa\rss header.from=corp.example\r\n", FROM],
+            Unverified,
+        );
+    }
+
+    #[test]
+    fn a_mail_with_two_senders_has_none() {
+        check(&[OURS, FROM, "From: eve@evil.example\r\n"], DmarcUnknown);
+        check(&[OURS, "FROM: ann@corp.example, eve@evil.example\r\n"], DmarcUnknown);
+        check(&[OURS, "From: =?utf-8?q?ann=40corp.example?= <eve@evil.example>\r\n"], DmarcUnknown);
+        check(&[OURS, "From: ann@=?utf-8?q?corp.example?=\r\n"], DmarcUnknown);
+        // As many other headers as are read stand between them.
+        let many = "References: <1@corp.example>\r\n".repeat(70);
+        check(&[OURS, FROM, &many, "From: eve@evil.example\r\n"], DmarcUnknown);
+        check(&[&many, OURS, FROM], DmarcAligned);
+    }
+}

@@ -11,7 +11,7 @@ use proem_text::Span;
 pub(super) const SHORTEST: usize = 16;
 
 /// Whether the byte is a digit of one of the two alphabets.
-pub(super) const fn is_digit(byte: u8) -> bool {
+pub(crate) const fn is_digit(byte: u8) -> bool {
     value(byte).is_some()
 }
 
@@ -163,7 +163,8 @@ fn decode_apart(
     found
 }
 
-fn bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
+/// The bytes that some digits stand for, without those of a last byte that is not whole.
+pub(crate) fn bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
     let mut decoded = Vec::new();
     let (mut bits, mut held) = (0u32, 0u32);
     for value in digits.filter_map(|digit| value(*digit)) {

@@ -8,6 +8,7 @@ use proem_engine::effect::{
     Surroundings, Transition, TransitionRefused, TransitionRequest, step,
 };
 use proem_engine::run::Time;
+use proem_guard::credential;
 use proem_text::json::compact;
 use rusqlite::params;
 
@@ -149,7 +150,18 @@ fn gated(to: &Transaction<'_>, new: &NewTransition) -> Result<TransitionRequest,
 
 impl NewTransition {
     /// What is kept with it, if it is what belongs to its event.
+    ///
+    /// What would lose a credential on its way into the file is refused: its hash is approved, or it is about to be sent.
     fn kept(&self) -> Result<KeptLoad, Error> {
+        let holds_credential = match &self.load {
+            TransitionLoad::Form(form) => !credential::find(form).is_empty(),
+            TransitionLoad::Bytes(bytes) => !credential::find(&String::from_utf8_lossy(bytes)).is_empty(),
+            _ => false,
+        };
+        if holds_credential {
+            let why = "the action's text looks as if it held a credential, and is not kept; take it out of the action";
+            return Err(Error::Conflict(why.to_owned()));
+        }
         match (&self.request.event, &self.load) {
             (ActionEvent::Edit { .. }, TransitionLoad::Form(form)) => {
                 Ok(KeptLoad { form: Some(HashedContent::new(form)), bytes: None })

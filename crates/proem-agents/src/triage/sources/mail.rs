@@ -17,8 +17,8 @@ const MOST_GAPS: usize = 20;
 /// A mail, taken apart.
 #[derive(Debug, Default)]
 pub struct MailParts {
-    /// Its headers as they stand there, each on one line: `message-id`, `date`, `from`, `in-reply-to`, `references`,
-    /// `authentication-results`.
+    /// Its headers as they stand there, the topmost first, each on one line: `message-id`, `date`, `from`,
+    /// `in-reply-to`, `references`, `authentication-results`.
     pub headers: Vec<MailText>,
     /// What a person reads, decoded: `subject`, `to`, `body[0]`, `attachment[0] name`.
     pub texts: Vec<MailText>,
@@ -179,7 +179,9 @@ fn single_address(from: &str) -> Option<String> {
         _ => return None,
     };
     let (local, domain) = address.rsplit_once('@')?;
-    let is_plain = !local.is_empty() && !domain.is_empty() && !address.contains(char::is_whitespace);
+    // A colon begins the members of a group (RFC 5322, section 3.4).
+    let is_plain = !local.is_empty() && !domain.is_empty() && !address.contains([':', '\\']);
+    let is_plain = is_plain && !address.contains(char::is_whitespace);
     (is_plain && address.matches('@').count() == 1).then(|| address.to_owned())
 }
 
@@ -206,6 +208,9 @@ mod tests {
             ("<x@evil.example> ceo@corp.example", None),
             ("ann@corp@evil.example", None),
             ("\"open <x@evil.example>", None),
+            ("Team:ann@corp.example", None),
+            ("Team: Ann <ann@corp.example>, x@evil.example;", None),
+            ("ann@corp(.evil).example", Some("ann@corp.example")),
             ("Ann", None),
             ("@corp.example", None),
             ("", None),

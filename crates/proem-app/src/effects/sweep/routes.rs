@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proem_engine::effect::key::{EffectKey, OutboxForm};
 use proem_engine::policy::Permit;
+use proem_guard::credential;
 use proem_llm::client::hosts::HostScope;
 use proem_llm::client::once::{HostCredential, HostLimits};
 use proem_llm::secret::Secret;
@@ -91,6 +92,10 @@ impl<'p> DeliveryRoutes<'p> {
             DraftWay::Inside => {}
         }
         let Some(form) = draft.way.form() else { return Ok(()) };
+        if !credential::find(&String::from_utf8_lossy(&draft.bytes)).is_empty() {
+            let why = "its text looks as if it held a credential; cancel it, and change that credential";
+            return Err(DraftRefusal::Action(why.to_owned()));
+        }
         let loaded: Vec<Secret> = self.secrets.values().cloned().collect();
         match leaking(&DeliveryBytes { key, form, bytes: &draft.bytes }, &loaded) {
             Some(secret) => Err(DraftRefusal::Action(format!(
