@@ -22,8 +22,10 @@ pub mod monitoring;
 pub mod normalise;
 pub mod output;
 mod past;
+mod set_aside;
 pub mod status;
 mod tape;
+mod time_limit;
 pub mod watch;
 
 pub use self::asking::{AskedCycle, AskingTerms};

@@ -10,7 +10,7 @@ use proem_agents::triage::plan::{
 };
 use proem_agents::triage::{
     ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, classify, contract::RecommendedAction,
-    contract::SignalImportance, original, sanitise,
+    contract::SignalImportance, original,
 };
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
@@ -30,6 +30,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::asking::{AskedCycle, CycleModels};
 use super::desk::{BySender, TriageDesk};
+use super::set_aside::OpenSignals;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::ProposalFate;
 use crate::error::Error;
@@ -181,7 +182,13 @@ impl TriageDesk<'_> {
                 return Ok(report);
             }
             let began = when::now();
-            let read = self.read(open)?;
+            let read = match self.read(open)? {
+                OpenSignals::Read(read) => read,
+                OpenSignals::Late(late) => {
+                    self.set_aside(&late, &mut report).await?;
+                    continue;
+                }
+            };
             let about: Vec<SignalRevision> = read.iter().map(|read| SignalRevision::from(&read.signal)).collect();
             if asked.as_ref().is_none_or(|asked| asked.about != about) {
                 asked = match &mut models {
@@ -225,7 +232,14 @@ impl TriageDesk<'_> {
         for _ in 0..=TRIES {
             let Some(open) = self.still_open(&asked.about).await? else { return Ok(None) };
             // The order in which they came is that of the run.
-            if let Some(done) = self.cycle(&self.read(open)?, when::now(), Some(asked)).await? {
+            let read = match self.read(open)? {
+                OpenSignals::Read(read) => read,
+                OpenSignals::Late(late) => {
+                    self.set_aside(&late, &mut CycleReport::default()).await?;
+                    return Ok(None);
+                }
+            };
+            if let Some(done) = self.cycle(&read, when::now(), Some(asked)).await? {
                 return Ok(Some(done));
             }
         }
@@ -240,21 +254,6 @@ impl TriageDesk<'_> {
         let mut open = self.desk.store.signals_named(&self.desk.owner, about).await?;
         open.retain(|row| row.standing == SignalStanding::Open);
         Ok((open.len() == about.len()).then_some(open))
-    }
-
-    /// Signals of the records with what of them may go on.
-    fn read(&self, open: Vec<SignalRow>) -> Result<Vec<ReadSignal>, Error> {
-        let screening = self.desk.guarding.screening()?;
-        let read = |row: SignalRow| {
-            // What was kept and can't be read any more is nobody's to guess.
-            let text = row.text.unwrap_or_default();
-            let signal = ProjectSignal::read(&text).map_err(|error| {
-                Error::outside(format!("the signal {} of the records can't be read: {error}", row.id.id))
-            })?;
-            let sanitised = sanitise(&signal, screening);
-            Ok(ReadSignal { signal, sanitised })
-        };
-        open.into_iter().map(read).collect()
     }
 
     /// One cycle; `None` if somebody was faster.
@@ -531,12 +530,12 @@ impl TriageDesk<'_> {
     }
 }
 
-fn overtaken() -> Error {
+pub(super) fn overtaken() -> Error {
     Error::negative("another process keeps changing the artefacts; nothing of this cycle was written, try again")
 }
 
 /// A signal as it is written down with a question.
-fn cause_tree(cause: &SignalRevision) -> LabelTree {
+pub(super) fn cause_tree(cause: &SignalRevision) -> LabelTree {
     LabelTree::map([("id", LabelTree::from(cause.id.as_str())), ("revision", cause.revision.as_str().into())])
 }
 
