@@ -23,8 +23,10 @@ pub mod monitoring;
 pub mod normalise;
 pub mod output;
 mod past;
+mod set_aside;
 pub mod status;
 mod tape;
+mod time_limit;
 pub mod watch;
 
 pub(crate) use self::decisions::is_change_offer;

@@ -23,8 +23,8 @@ use proem_guard::Untrusted;
 use proem_text::{Audience, Label, Source};
 use serde_json::Value as Json;
 
-use super::signal::ProjectSignal;
 pub use self::audience::SourceAudience;
+use super::signal::ProjectSignal;
 use recognise::{ListedItem, PageKind, PageRun, SignalShape};
 
 /// What an adapter has to know beside the text.
@@ -120,7 +120,9 @@ pub fn normalise(text: &str, context: &SourceContext<'_>) -> NormalisedSignals {
 #[must_use]
 pub fn normalise_parts<'t>(text: &'t str, context: SourceContext<'t>) -> SignalParts<'t> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let rest = if is_lines(text) { UnreadText::Lines { text, next: 1 } } else { UnreadText::Value(text) };
+    // Without space at its end a rest is over when it is empty: nobody looks through it for more at each part.
+    let rest =
+        if is_lines(text) { UnreadText::Lines { text: text.trim_end(), next: 1 } } else { UnreadText::Value(text) };
     SignalParts { rest, context, end: AnswerEnd::Whole, search: None }
 }
 
@@ -145,8 +147,8 @@ enum UnreadText<'t> {
     Nothing,
 }
 
-/// How many lines are read at once.
-const LINES_TOGETHER: usize = 500;
+/// How many lines are one part.
+pub const LINES_TOGETHER: usize = 500;
 
 impl Iterator for SignalParts<'_> {
     type Item = NormalisedSignals;
@@ -176,7 +178,7 @@ impl Iterator for SignalParts<'_> {
                     left = after;
                 }
                 (self.end, self.search) = (part.end, part.search);
-                if left.trim().is_empty() {
+                if left.is_empty() {
                     self.rest = UnreadText::Nothing;
                     part.end = if last == AnswerEnd::Rest { last } else { part.end };
                 } else {

@@ -8,9 +8,7 @@ use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, Tool
 use proem_agents::triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
-use proem_agents::triage::{
-    contract::RecommendedAction, contract::SignalImportance, original,
-};
+use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::LadderPlace;
@@ -28,8 +26,9 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use super::asking::{AskedCycle, CycleModels};
-use super::judged::ReadSignal;
 use super::desk::{BySender, TriageDesk};
+use super::judged::ReadSignal;
+use super::set_aside::OpenSignals;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::ProposalFate;
 use crate::error::Error;
@@ -175,7 +174,13 @@ impl TriageDesk<'_> {
                 return Ok(report);
             }
             let began = when::now();
-            let read = self.read_open(open)?;
+            let read = match self.read(open)? {
+                OpenSignals::Read(read) => read,
+                OpenSignals::Late(late) => {
+                    self.set_aside(&late, &mut report).await?;
+                    continue;
+                }
+            };
             let about: Vec<SignalRevision> = read.iter().map(|read| SignalRevision::from(&read.signal)).collect();
             if asked.as_ref().is_none_or(|asked| asked.about != about) {
                 asked = match &mut models {
@@ -219,7 +224,14 @@ impl TriageDesk<'_> {
         for _ in 0..=TRIES {
             let Some(open) = self.still_open(&asked.about).await? else { return Ok(None) };
             // The order in which they came is that of the run.
-            if let Some(done) = self.cycle(&self.read_open(open)?, when::now(), Some(asked)).await? {
+            let read = match self.read(open)? {
+                OpenSignals::Read(read) => read,
+                OpenSignals::Late(late) => {
+                    self.set_aside(&late, &mut CycleReport::default()).await?;
+                    return Ok(None);
+                }
+            };
+            if let Some(done) = self.cycle(&read, when::now(), Some(asked)).await? {
                 return Ok(Some(done));
             }
         }
@@ -530,12 +542,12 @@ impl TriageDesk<'_> {
     }
 }
 
-fn overtaken() -> Error {
+pub(super) fn overtaken() -> Error {
     Error::negative("another process keeps changing the artefacts; nothing of this cycle was written, try again")
 }
 
 /// A signal as it is written down with a question.
-fn cause_tree(cause: &SignalRevision) -> LabelTree {
+pub(super) fn cause_tree(cause: &SignalRevision) -> LabelTree {
     LabelTree::map([("id", LabelTree::from(cause.id.as_str())), ("revision", cause.revision.as_str().into())])
 }
 

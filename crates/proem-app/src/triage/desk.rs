@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use proem_agents::triage::artefact::Artefact;
 use proem_agents::triage::charter::{CharterStatus, ProjectCharter};
@@ -21,6 +22,7 @@ use proem_store::{IntakeAnswer, StoreAccess, TriagePurge, TriagePurgeCounts};
 use serde_json::json;
 
 use super::charter;
+use super::time_limit::{NORMALISE, SANITISE, late_reason};
 use crate::config::KeepRecords;
 use crate::effects::ActionDesk;
 use crate::error::Error;
@@ -33,7 +35,7 @@ use crate::when;
 /// How many signals share a transaction as they come in.
 const TOGETHER: usize = 500;
 /// The most characters of a malformed signal that are kept.
-const MAX_MALFORMED: usize = 16_384;
+pub(super) const MAX_MALFORMED: usize = 16_384;
 
 /// A project whose signals are taken in and worked on.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub struct TriageDesk<'p> {
     /// Made when the first signal is classified.
     lexicon: OnceLock<TriageLexicon>,
     pub(super) people: TriageProject,
+    /// How long a signal may take to be looked through.
+    pub(super) reading_limit: Duration,
 }
 
 /// What came in.
@@ -101,7 +105,8 @@ impl<'p> TriageDesk<'p> {
             desk.store.register_triage_project(known).await?;
         }
         let people = charter.people();
-        Ok(WithNotes { value: Self { desk, charter, lexicon: OnceLock::new(), people }, notes })
+        let value = Self { desk, charter, lexicon: OnceLock::new(), people, reading_limit: SANITISE };
+        Ok(WithNotes { value, notes })
     }
 
     /// What words tell of signals.
@@ -118,6 +123,12 @@ impl<'p> TriageDesk<'p> {
     /// Ends the use of the records.
     pub async fn close(self) {
         self.desk.close().await;
+    }
+
+    /// The same with another limit on how long a signal may take to be looked through; it is 120 seconds otherwise.
+    #[must_use]
+    pub fn with_reading_limit(self, reading_limit: Duration) -> Self {
+        Self { reading_limit, ..self }
     }
 
     /// Whether signals are worked on, or only taken in.
@@ -202,7 +213,9 @@ impl<'p> TriageDesk<'p> {
             source: signal.source.as_str().to_owned(),
             kind: signal.kind.as_str().to_owned(),
             time,
-            text: HashedContent::new(written.unwrap_or_else(|error| json!({ "unwritten": error.to_string() }).to_string())),
+            text: HashedContent::new(
+                written.unwrap_or_else(|error| json!({ "unwritten": error.to_string() }).to_string()),
+            ),
             standing,
         }
     }
@@ -233,7 +246,7 @@ impl<'p> TriageDesk<'p> {
             return Ok(IntakeCounts { same: 1, ..IntakeCounts::default() });
         }
         let item = NewQuarantine {
-            id: QuarantineId { signal: id.id, revision: id.revision, field: "whole".to_owned() },
+            id: QuarantineId { signal: id.id.clone(), revision: id.revision.clone(), field: "whole".to_owned() },
             project: self.desk.owner.clone(),
             actor: self.desk.system(),
             at: when::now(),
@@ -243,6 +256,9 @@ impl<'p> TriageDesk<'p> {
             sender: "unreadable".to_owned(),
         };
         self.desk.store.quarantine(item).await?;
+        if malformed.reason == late_reason(NORMALISE) {
+            self.ask_about_late(&id, "unknown").await?;
+        }
         Ok(IntakeCounts { malformed: 1, ..IntakeCounts::default() })
     }
 

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 
 use proem_agents::triage::pipeline::JudgedSignal;
 use proem_agents::triage::{
-    ClassificationContext, ProjectSignal, SanitisedSignal, SignalClassification, SignalInBatch, classify_each, sanitise,
+    ClassificationContext, ProjectSignal, SanitisedSignal, SignalClassification, SignalInBatch, classify_each,
 };
 use proem_engine::effect::key::SignalRevision;
-use proem_store::query::SignalRow;
 
 use super::asking::AskedCycle;
 use super::desk::TriageDesk;
@@ -22,24 +21,6 @@ pub(super) struct ReadSignal {
 }
 
 impl TriageDesk<'_> {
-    /// Signals of the records with what of them may go on.
-    pub(super) fn read_open(&self, open: Vec<SignalRow>) -> Result<Vec<ReadSignal>, Error> {
-        let screening = self.desk.guarding.screening()?;
-        let read = |row: SignalRow| {
-            let gone = || {
-                let id = &row.id.id;
-                Error::outside(format!("the text of the open signal {id} is not in the records; restore them"))
-            };
-            let text = row.text.as_deref().ok_or_else(gone)?;
-            let signal = ProjectSignal::read(text).map_err(|error| {
-                Error::outside(format!("the signal {} of the records can't be read: {error}", row.id.id))
-            })?;
-            let sanitised = sanitise(&signal, screening);
-            Ok(ReadSignal { signal, sanitised })
-        };
-        open.into_iter().map(read).collect()
-    }
-
     /// Each signal with what is known of it: what the stages say of exactly this revision, else what rules say.
     pub(super) fn judged<'r>(
         &self,

@@ -3,18 +3,21 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use proem_agents::triage::{
-    MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceAudience, SourceContext,
+    LINES_TOGETHER, MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceAudience, SourceContext,
     charter::ProjectCharter,
     mail::{MailParts, MailText, normalise_mail},
-    normalise, normalise_parts,
+    normalise_parts,
 };
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
 use proem_runtime::readers::{self, DocumentGap, DocumentKind, DocumentLimits, DocumentOptions, UnreadTail};
 use proem_text::{Audience, Label, Source};
 
+use super::time_limit::{NORMALISE, Taken, in_time, late_reason};
 use crate::error::Error;
 
 /// The largest file that is read, in bytes.
@@ -77,10 +80,13 @@ impl NormaliseOptions {
     }
 
     fn read_named(&self, from: impl Read, name: Option<&Path>) -> Result<NormalisedSignals, Error> {
-        Ok(match self.open_named(from, name)?.content {
-            SignalContent::Read(found) => found,
-            SignalContent::Text(text) => normalise(&text, &self.context()),
-        })
+        let mut all = NormalisedSignals::default();
+        for part in self.open_named(from, name)?.parts()? {
+            all.signals.extend(part.signals);
+            all.malformed.extend(part.malformed);
+            (all.end, all.search) = (part.end, part.search);
+        }
+        Ok(all)
     }
 
     fn open_named(&self, from: impl Read, name: Option<&Path>) -> Result<SignalFile<'_>, Error> {
@@ -91,14 +97,27 @@ impl NormaliseOptions {
             return Err(Error::outside(format!("is larger than {MAX_BYTES} bytes; split it")));
         }
         let content = if is_mail(name, &bytes) {
-            SignalContent::Read(normalise_mail(&mail_parts(&bytes), &self.context()))
+            SignalContent::Read(self.mail(bytes)?)
         } else {
             String::from_utf8(bytes).map_or_else(
                 |error| SignalContent::Read(not_text(error.utf8_error().valid_up_to(), error.as_bytes())),
-                SignalContent::Text,
+                |text| SignalContent::Text(text.into()),
             )
         };
-        Ok(SignalFile { content, context: self.context() })
+        Ok(SignalFile { content, options: self })
+    }
+
+    /// A mail, which may have been written to be slow.
+    fn mail(&self, bytes: Vec<u8>) -> Result<NormalisedSignals, Error> {
+        let (bytes, options) = (Arc::new(bytes), self.clone());
+        let read = {
+            let bytes = Arc::clone(&bytes);
+            move |give: &dyn Fn(NormalisedSignals) -> Taken| {
+                give(normalise_mail(&mail_parts(&bytes), &options.context()));
+            }
+        };
+        let found = in_time(NORMALISE, read)?.next().flatten();
+        Ok(found.unwrap_or_else(|| late(SignalPlace::default(), String::from_utf8_lossy(&bytes).into_owned())))
     }
 
     fn context(&self) -> SourceContext<'_> {
@@ -110,24 +129,51 @@ impl NormaliseOptions {
 #[derive(Debug)]
 pub struct SignalFile<'o> {
     content: SignalContent,
-    context: SourceContext<'o>,
+    options: &'o NormaliseOptions,
 }
 
 #[derive(Debug)]
 enum SignalContent {
-    Text(String),
+    Text(Arc<str>),
     Read(NormalisedSignals),
 }
 
 impl SignalFile<'_> {
-    /// The signals, a part at a time.
-    pub fn parts(&mut self) -> impl Iterator<Item = NormalisedSignals> {
+    /// The signals, a part at a time. Where a part takes longer than it may, what is left of the file is malformed.
+    ///
+    /// # Errors
+    ///
+    /// If no thread can be started to read them.
+    pub fn parts(&mut self) -> Result<impl Iterator<Item = NormalisedSignals>, Error> {
         let (read, text) = match &mut self.content {
             SignalContent::Read(found) => (Some(std::mem::take(found)), None),
-            SignalContent::Text(text) => (None, Some(text.as_str())),
+            SignalContent::Text(text) => (None, Some(parts_in_time(text, self.options, NORMALISE)?)),
         };
-        read.into_iter().chain(text.map(|text| normalise_parts(text, self.context)).into_iter().flatten())
+        Ok(read.into_iter().chain(text.into_iter().flatten()))
     }
+}
+
+fn parts_in_time(
+    text: &Arc<str>,
+    options: &NormaliseOptions,
+    limit: Duration,
+) -> Result<impl Iterator<Item = NormalisedSignals> + use<>, Error> {
+    let (whole, options) = (Arc::clone(text), options.clone());
+    let read = move |give: &dyn Fn(NormalisedSignals) -> Taken| {
+        _ = normalise_parts(&whole, options.context()).map(give).find(|taken| *taken == Taken::ByNobody);
+    };
+    let (text, mut lines) = (Arc::clone(text), 0_usize);
+    Ok(in_time(limit, read)?.map(move |part| {
+        part.inspect(|_| lines = lines.saturating_add(LINES_TOGETHER)).unwrap_or_else(|| {
+            let place = SignalPlace { line: (lines > 0).then_some(lines.saturating_add(1)), item: None };
+            late(place, text.split_inclusive('\n').skip(lines).collect())
+        })
+    }))
+}
+
+/// What could not be read in time, for a person to look at.
+fn late(place: SignalPlace, text: String) -> NormalisedSignals {
+    malformed_text(place, late_reason(NORMALISE), text)
 }
 
 /// Whether a file is a mail: by its headers, or by its name if it doesn't begin as JSON does.
@@ -163,13 +209,13 @@ fn gap(gap: &DocumentGap) -> String {
 
 /// A file that is no text is one malformed signal.
 fn not_text(valid: usize, bytes: &[u8]) -> NormalisedSignals {
+    let reason = format!("not UTF-8 from byte {valid} on; JSON is");
+    malformed_text(SignalPlace::default(), reason, String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn malformed_text(place: SignalPlace, reason: String, text: String) -> NormalisedSignals {
     let label = Label::from_source(Source::named("signal/malformed")).narrowed_to(Audience::Internal);
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    let malformed = MalformedSignal {
-        place: SignalPlace::default(),
-        reason: format!("not UTF-8 from byte {valid} on; JSON is"),
-        text: Untrusted::new(text, label),
-    };
+    let malformed = MalformedSignal { place, reason, text: Untrusted::new(text, label) };
     NormalisedSignals { malformed: vec![malformed], ..NormalisedSignals::default() }
 }
 
@@ -195,8 +241,11 @@ mod tests {
     #[track_caller]
     fn check(headers: &[&str], expected: impl Into<Option<SenderAuthentication>>) {
         let mail = format!("{}Date: Thu, 09 Oct 2025 10:53:20 +0200\r\n\r\nWe ship.\r\n", headers.concat());
-        let options =
-            NormaliseOptions { now: Time(1_760_000_000_000), mail_servers: vec!["mx.corp.example".to_owned()] };
+        let options = NormaliseOptions {
+            now: Time(1_760_000_000_000),
+            mail_servers: vec!["mx.corp.example".to_owned()],
+            audiences: Vec::new(),
+        };
         let found = options.read_stream(mail.as_bytes()).unwrap();
         let sender = found.signals.first().and_then(|signal| signal.sender.as_ref());
         assert_eq!(sender.map(|sender| sender.authentication), expected.into(), "{mail}");

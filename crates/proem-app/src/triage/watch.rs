@@ -413,7 +413,7 @@ impl Watch<'_> {
         };
         let mut counts = IntakeCounts::default();
         let mut malformed = Vec::new();
-        for mut part in opened.parts() {
+        for mut part in opened.parts()? {
             let is_unfinished = part.end == AnswerEnd::Rest && file.settled < PATIENCE;
             if is_unfinished {
                 // The value that has no end is the last thing there.

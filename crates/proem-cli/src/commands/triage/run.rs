@@ -135,7 +135,7 @@ fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Resu
             let name = show::terminal_str(&path.to_string_lossy()).into_string();
             let mut opened =
                 open(path, &options).map_err(|error| CommandFailure::outside(format!("`{name}` {error}")))?;
-            for part in opened.parts() {
+            for part in opened.parts()? {
                 signals.extend(part.signals);
             }
         }
@@ -183,7 +183,7 @@ async fn work(
         match open(path, &options) {
             Ok(mut opened) => {
                 let (mut end, mut search) = (AnswerEnd::Whole, None);
-                for part in opened.parts() {
+                for part in opened.parts()? {
                     for malformed in &part.malformed {
                         ui::note(&format!(
                             "`{name}`, {}: {}; kept for you to look at",
