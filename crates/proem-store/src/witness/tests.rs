@@ -1,0 +1,1 @@
+//! What a witness says of a file, line by line.
