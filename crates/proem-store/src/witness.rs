@@ -142,7 +142,10 @@ impl WitnessedIntent {
 #[derive(Debug)]
 pub struct EffectWitness {
     store: Store,
-    open: Arc<Mutex<OpenWitness>>,
+    /// The records' id.
+    id: String,
+    /// Opened with the first effect.
+    open: Arc<Mutex<Option<OpenWitness>>>,
 }
 
 impl Store {
@@ -156,8 +159,10 @@ impl Store {
             return Err(Error::Parked(why));
         }
         let (path, key, id) = (self.site.path.clone(), self.site.key.clone(), self.store_id().await?);
-        let open = apart(&self.site.path, move || OpenWitness::open_or_make(&path, key, id, at)).await?;
-        Ok(EffectWitness { store: self.clone(), open: Arc::new(Mutex::new(open)) })
+        let witness = EffectWitness { store: self.clone(), id: id.clone(), open: Arc::default() };
+        // Before the first taking up, for records that have one and no witness are parked.
+        apart(&self.site.path, move || make_if_absent(&path, &key, &WitnessOwner { store: &id, at })).await?;
+        Ok(witness)
     }
 }
 
@@ -188,9 +193,16 @@ impl EffectWitness {
         &self,
         work: impl FnOnce(&mut OpenWitness) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
-        let open = Arc::clone(&self.open);
-        // Whoever panicked with the lock has at most a line that broke off, which the next one takes away.
-        apart(&self.store.site.path, move || work(&mut open.lock().unwrap_or_else(PoisonError::into_inner))).await
+        let (open, site, id) = (Arc::clone(&self.open), Arc::clone(&self.store.site), self.id.clone());
+        let work = move || {
+            // Whoever panicked with the lock has at most a line that broke off, which the next one takes away.
+            let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *open {
+                Some(witness) => work(witness),
+                none => work(none.insert(OpenWitness::open(&site.path, site.key.clone(), id)?)),
+            }
+        };
+        apart(&self.store.site.path, work).await
     }
 }
 
@@ -319,6 +331,21 @@ pub(crate) fn of_records(recorded: &RecordedEffects, at: Time) -> Vec<WitnessedE
     taken.filter_map(effect).collect()
 }
 
+/// Makes the witness of a database that has none.
+fn make_if_absent(database: &Path, key: &InstallationKey, owner: &WitnessOwner<'_>) -> Result<(), Error> {
+    // Two performers of different projects may begin at the same moment.
+    let _turn = epoch::opening(database).map_err(|error| place::unwritable(database, &error))?;
+    let path = witness_path(database);
+    match open_witness(&path, OpenMode::Read) {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => renew(database, key, owner, std::iter::empty()).map(drop),
+        Err(why) => Err(unusable(&path, why)),
+    }
+}
+
+/// What is said of a witness that is not where it was.
+const REMOVED: &str = "it was replaced or removed while effects were performed";
+
 /// A witness that is open to be added to.
 #[derive(Debug)]
 struct OpenWitness {
@@ -330,23 +357,18 @@ struct OpenWitness {
 }
 
 impl OpenWitness {
-    /// Opens the witness of a database; makes it if there is none.
-    fn open_or_make(database: &Path, key: InstallationKey, store: String, at: Time) -> Result<Self, Error> {
+    /// Opens the witness of a database and reads it.
+    fn open(database: &Path, key: InstallationKey, store: String) -> Result<Self, Error> {
         let path = witness_path(database);
-        // Two performers of different projects may begin at the same moment.
-        let turn = epoch::opening(database).map_err(|error| place::unwritable(database, &error))?;
-        let open = |path: &Path| open_witness(path, OpenMode::Append).map_err(|why| unusable(path, why));
-        let file = match open(&path)? {
-            Some(file) => file,
-            None => {
-                renew(database, &key, &WitnessOwner { store: &store, at }, std::iter::empty())?;
-                open(&path)?.ok_or_else(|| unusable(&path, "it is gone again"))?
-            }
-        };
-        drop(turn);
+        let found = open_witness(&path, OpenMode::Append).map_err(|why| unusable(&path, why))?;
+        let file = found.ok_or_else(|| unusable(&path, REMOVED))?;
         lock(&file, &path, Lock::Shared)?;
         let account = WitnessAccount::read(&file, &key).map_err(|error| unusable(&path, error))?;
+        let place = file.metadata().map(|found| place_seal(&key, &found)).map_err(|error| unusable(&path, error))?;
         file.unlock().map_err(|error| unusable(&path, error))?;
+        if (&account.store, &account.place) != (&store, &place) {
+            return Err(unusable(&path, REMOVED));
+        }
         Ok(Self { path, file, key, store, account })
     }
 
@@ -390,7 +412,7 @@ impl OpenWitness {
     fn catch_up(&mut self) -> Result<(), Error> {
         let failed = |error: io::Error| unusable(&self.path, error);
         if !is_in_place(&self.file, &self.path) {
-            return Err(unusable(&self.path, "it was replaced or removed while effects were performed"));
+            return Err(unusable(&self.path, REMOVED));
         }
         let length = self.file.metadata().map_err(failed)?.len();
         if length < self.account.end.length {

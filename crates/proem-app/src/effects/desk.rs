@@ -11,6 +11,7 @@ use proem_store::{FileSystemKind, Store, StoreAccess, StoreCreator};
 use rustix::io::Errno;
 
 use super::policy;
+use super::sweep::SweepGrounds;
 use crate::config::KeepRecords;
 use crate::error::Error;
 use crate::guarding::LazyGuard;
@@ -32,6 +33,8 @@ pub struct ActionDesk<'p> {
     pub(crate) store: Store,
     pub(crate) owner: Owner,
     level: AutonomyLevel,
+    /// What its decisions rest on beside the records.
+    pub(super) grounds: SweepGrounds,
 }
 
 /// Why no effect happens.
@@ -99,6 +102,7 @@ impl<'p> ActionDesk<'p> {
     pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<WithNotes<Self>, Error> {
         // What of a project's files does not count concerns whoever relies on it here.
         let mut notes = project.all_notes();
+        let grounds = SweepGrounds::of_desk(project);
         let WithNotes { value: policy, notes: said } = policy::in_force(project)?;
         notes.extend(said);
         let guarding = LazyGuard::load(&project.places)?;
@@ -110,7 +114,7 @@ impl<'p> ActionDesk<'p> {
         let owner = owner(project);
         let parked = if opened.origin == StoreCreator::Own { opened.store.examine_witness().await? } else { None };
         let status = EffectsStatus { parked, ..opened.store.effects(&owner).await? };
-        Ok(WithNotes { value: Self { project, policy, status, guarding, store: opened.store, owner, level }, notes })
+        Ok(WithNotes { value: Self { project, policy, status, guarding, store: opened.store, owner, level, grounds }, notes })
     }
 
     /// Ends the use of the records.

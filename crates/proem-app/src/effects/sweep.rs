@@ -19,7 +19,7 @@ use proem_store::query::ActionRow;
 use proem_store::record::PerformerClaim;
 use sha2::{Digest as _, Sha256};
 
-use self::grounds::SweepGrounds;
+pub(super) use self::grounds::SweepGrounds;
 use self::performer::{Ahead, Performer, SweptActions};
 pub use self::routes::CredentialReading;
 use self::routes::DeliveryRoutes;
@@ -119,12 +119,11 @@ impl ActionDesk<'_> {
         let system = self.system();
         let claim = PerformerClaim { project: self.owner.clone(), actor: system.clone(), at: when::now(), process };
         let epoch = self.store.take_epoch(claim).await?;
-        let grounds = SweepGrounds::read(self.project)?;
         let routes = DeliveryRoutes::new(self.project, credentials);
         let changes = SweptActions { progress, made: Vec::new() };
         let (ahead, course) = (Ahead::default(), SweepCourse::Steady);
         let mut performer =
-            Performer { desk: self, epoch, witness, grounds, course, routes, system, changes, ahead, _lock: lock };
+            Performer { desk: self, epoch, witness, course, routes, system, changes, ahead, _lock: lock };
         let due = self.store.due_actions(&self.owner, epoch, when::now().max(self.status.last_seen)).await?;
         for (row, next) in due.iter().zip(due.iter().skip(1).map(Some).chain([None])) {
             performer.look_around().await?;

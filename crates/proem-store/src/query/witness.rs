@@ -120,7 +120,7 @@ impl Store {
             })
             .collect();
         lines.sort_by_key(|line| (std::cmp::Reverse(line.at), line.key));
-        let is_whole = trouble.as_ref().is_none_or(WitnessTrouble::is_whole_account);
+        let is_whole = WitnessTrouble::leaves_whole_account(trouble.as_ref(), notes.parked.as_ref());
         let coverage = if is_whole { WitnessCoverage::Whole } else { WitnessCoverage::Partial };
         Ok(WitnessList { parked: notes.parked.or_else(|| trouble.map(|trouble| trouble.to_string())), coverage, lines })
     }

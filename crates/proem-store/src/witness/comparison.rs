@@ -27,9 +27,14 @@ pub(crate) enum WitnessTrouble {
 }
 
 impl WitnessTrouble {
-    /// Whether the witness can be taken at its word: all effects that there were are in it or in the records.
-    pub(crate) const fn is_whole_account(&self) -> bool {
-        matches!(self, Self::KnowsMore(_))
+    /// Whether all effects that there were are in the witness or in the records, though something is wrong now, or was
+    /// noted before.
+    pub(crate) const fn leaves_whole_account(trouble: Option<&Self>, noted: Option<&String>) -> bool {
+        match trouble {
+            Some(trouble) => matches!(trouble, Self::KnowsMore(_)),
+            // What was wrong is gone, and what it said with it.
+            None => noted.is_none(),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::amount::{count, number};
 use super::epochs;
 use super::event::StoreEvent;
-use super::parking::set;
+use super::parking::{parked, set};
 use crate::epoch;
 use crate::error::Error;
 use crate::opening::StoreCreator;
@@ -73,7 +73,8 @@ impl Write for Adoption {
             RecordedEffects::read(to.tables.connection()).map_err(|error| unusable(to.tables.path(), &error))?;
         let trouble = sighting.trouble(&recorded);
         let counts = self.take_over(to, &sighting, &recorded)?;
-        let is_whole = trouble.as_ref().is_none_or(WitnessTrouble::is_whole_account);
+        let noted = parked(to.tables)?;
+        let is_whole = WitnessTrouble::leaves_whole_account(trouble.as_ref(), noted.as_ref());
         let returned = if is_whole { 0 } else { self.return_to_people(to)? };
         let id = if is_foreign || trouble == Some(WitnessTrouble::Copied) {
             epoch::new_id(to.tables.path())?

@@ -15,41 +15,57 @@ const PROJECT_FILES: [&str; 3] = [CONFIG, PROJECT_POLICY, CHARTER];
 ///
 /// Two of them are the same if policy, level, trust and configuration are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SweepGrounds {
-    users: [Option<Vec<u8>>; 2],
-    projects: Vec<(Option<Vec<u8>>, FileTrust)>,
-}
-
-/// Whether this user trusts a file as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FileTrust {
-    Trusted,
-    Untrusted,
+pub(in super::super) struct SweepGrounds {
+    users: [Option<String>; 2],
+    projects: [ProjectFile; 3],
 }
 
 impl SweepGrounds {
-    /// Reads the files of this moment.
+    /// What the decisions of a desk rest on: the files as they are before its policy is read, with the trust that the
+    /// project was opened with.
+    pub(in super::super) fn of_desk(project: &OpenProject) -> Self {
+        Self::of(project, &project.vouched)
+    }
+
+    /// The same at this moment, with what this user trusts now.
     ///
     /// # Errors
     ///
-    /// If one of them, or what this user trusts, can't be read.
-    pub(super) fn read(project: &OpenProject) -> Result<Self, Error> {
-        let trust = TrustStore::new(project.places.state.clone()).hashed(&project.key)?;
+    /// If what this user trusts can't be read.
+    pub(super) fn of_now(project: &OpenProject) -> Result<Self, Error> {
+        Ok(Self::of(project, &TrustStore::new(project.places.state.clone()).hashed(&project.key)?))
+    }
+
+    fn of(project: &OpenProject, trust: &RepositoryTrust) -> Self {
         let users = [project.places.policy(), project.places.config_file()];
-        Ok(Self {
-            // A file that can't be read any more is a change, whatever the reason.
-            users: users.map(|path| files::read_text(&path, MAX_POLICY).ok().map(String::into_bytes)),
-            projects: PROJECT_FILES.iter().map(|path| project_file(project, &trust, path)).collect::<Result<_, _>>()?,
-        })
+        Self {
+            // That a file can't be read any more is a change, whatever the reason.
+            users: users.map(|path| files::read_text(&path, MAX_POLICY).ok()),
+            projects: PROJECT_FILES.map(|path| ProjectFile::read(project, trust, path)),
+        }
     }
 }
 
-fn project_file(
-    project: &OpenProject,
-    trust: &RepositoryTrust,
-    path: &str,
-) -> Result<(Option<Vec<u8>>, FileTrust), Error> {
-    let bytes = project.read(path)?;
-    let is_trusted = bytes.as_ref().is_some_and(|bytes| trust.has(path, &hash(bytes)));
-    Ok((bytes, if is_trusted { FileTrust::Trusted } else { FileTrust::Untrusted }))
+/// One of the project's files as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ProjectFile {
+    /// This user trusts these bytes.
+    Trusted(Vec<u8>),
+    /// This user does not.
+    Untrusted(Vec<u8>),
+    /// It is not there.
+    Absent,
+    /// It can't be read.
+    Unreadable,
+}
+
+impl ProjectFile {
+    fn read(project: &OpenProject, trust: &RepositoryTrust, path: &str) -> Self {
+        match project.read(path) {
+            Ok(Some(bytes)) if trust.has(path, &hash(&bytes)) => Self::Trusted(bytes),
+            Ok(Some(bytes)) => Self::Untrusted(bytes),
+            Ok(None) => Self::Absent,
+            Err(_) => Self::Unreadable,
+        }
+    }
 }

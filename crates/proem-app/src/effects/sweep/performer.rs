@@ -41,9 +41,7 @@ pub(super) struct Performer<'d, 'p> {
     pub(super) desk: &'d ActionDesk<'p>,
     pub(super) epoch: PerformerEpoch,
     pub(super) witness: EffectWitness,
-    /// What this sweep's decisions rest on.
-    pub(super) grounds: SweepGrounds,
-    /// Whether all of that is as it was.
+    /// Whether all that its decisions rest on is as it was.
     pub(super) course: SweepCourse,
     pub(super) routes: DeliveryRoutes<'d>,
     /// Proem itself, as it stands in the records.
@@ -124,7 +122,7 @@ impl Performer<'_, '_> {
         let moment = self.desk.store.performing_moment(&self.desk.owner).await?;
         if moment.power == EffectsPower::Off {
             self.course = SweepCourse::Stopped;
-        } else if SweepGrounds::read(self.desk.project).ok().as_ref() != Some(&self.grounds) {
+        } else if SweepGrounds::of_now(self.desk.project).ok().as_ref() != Some(&self.desk.grounds) {
             // What can't be read any more has changed, too; the next sweep says why.
             self.course = SweepCourse::Changed;
         }
