@@ -15,6 +15,7 @@
 mod clock;
 mod decided;
 mod delivery;
+mod disk;
 mod forged;
 mod full;
 mod kills;

@@ -295,8 +295,10 @@ impl Performer<'_, '_> {
         failpoint::pass("outcome-witnessed");
         if let Err(error) = witnessed {
             // The records say what became of it, and nothing else is performed without a witness.
-            self.write(performed).await?;
-            return Err(error.into());
+            return match self.write(performed).await {
+                Ok(()) => Err(error.into()),
+                Err(unwritten) => Err(Error::outside(format!("{error}; {unwritten}"))),
+            };
         }
         match gate {
             // The gate was told that it was executed.
@@ -326,8 +328,10 @@ impl Performer<'_, '_> {
     /// Writes that an action was not performed because the witness does not have its intent, and ends the sweep.
     async fn unwitnessed(&mut self, row: &ActionRow, error: proem_store::Error) -> Result<(), Error> {
         let trouble = DeliveryTrouble { message: format!("nothing was sent: {error}"), answer: None };
-        self.write(PerformedAction::new(row, DeliveryOutcome::NotSent(trouble))).await?;
-        Err(error.into())
+        match self.write(PerformedAction::new(row, DeliveryOutcome::NotSent(trouble))).await {
+            Ok(()) => Err(error.into()),
+            Err(unwritten) => Err(Error::outside(format!("{error}; nothing was sent, and that can't be recorded: {unwritten}"))),
+        }
     }
 
     /// Says that an action was not performed because something changed since its permit was made.

@@ -24,7 +24,10 @@ fn told(office: &Office, args: &[&str]) {
 
 const CHANGES: &[Change] = &[
     ("switch", |office| told(office, &["effects", "off"])),
-    ("policy", |office| office.fixture.configure("policy.toml", &POLICY.replace("approval = [\"note\"]", "never = [\"note\"]"))),
+    ("policy", |office| office.fixture.configure("policy.toml", &POLICY.replace("name = \"Bob\"", "name = \"Rob\""))),
+    ("policy of the project", |office| {
+        office.fixture.write(POLICY_FILE, POLICY.replace("level = \"tactical\"", "level = \"monitoring\""));
+    }),
     ("trust of the policy", |office| {
         let revoked = office.fixture.proem(&["trust", "revoke", POLICY_FILE]);
         assert_eq!(revoked.code(), 0, "{}", revoked.transcript());

@@ -90,7 +90,12 @@ pub(crate) const LOGIN: &str = "authorities = \"authority.pem\"\nuser = \"ann\"\
 impl Office {
     /// One whose mails go to its outbox; `None`, said out loud, where the system has no pseudo-terminal.
     pub(crate) fn open() -> Option<Self> {
-        let office = Self::closed();
+        Self::closed().switched_on()
+    }
+
+    /// The same one with its effects on; `None` where the system has no pseudo-terminal.
+    pub(crate) fn switched_on(self) -> Option<Self> {
+        let office = self;
         let left = office.decide(&["effects", "on"], "y\n")?;
         assert_eq!(left.code, Some(0), "{}", left.shown);
         Some(office)
