@@ -114,7 +114,10 @@ impl<'p> ActionDesk<'p> {
         let owner = owner(project);
         let parked = if opened.origin == StoreCreator::Own { opened.store.examine_witness().await? } else { None };
         let status = EffectsStatus { parked, ..opened.store.effects(&owner).await? };
-        Ok(WithNotes { value: Self { project, policy, status, guarding, store: opened.store, owner, level, grounds }, notes })
+        Ok(WithNotes {
+            value: Self { project, policy, status, guarding, store: opened.store, owner, level, grounds },
+            notes,
+        })
     }
 
     /// Ends the use of the records.

@@ -330,7 +330,9 @@ impl Performer<'_, '_> {
         let trouble = DeliveryTrouble { message: format!("nothing was sent: {error}"), answer: None };
         match self.write(PerformedAction::new(row, DeliveryOutcome::NotSent(trouble))).await {
             Ok(()) => Err(error.into()),
-            Err(unwritten) => Err(Error::outside(format!("{error}; nothing was sent, and that can't be recorded: {unwritten}"))),
+            Err(unwritten) => {
+                Err(Error::outside(format!("{error}; nothing was sent, and that can't be recorded: {unwritten}")))
+            }
         }
     }
 

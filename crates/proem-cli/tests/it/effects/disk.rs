@@ -151,7 +151,8 @@ fn a_read_only_state_folder_is_read_and_sends_nothing() {
     let status = scene.office.fixture.proem(&["effects", "status"]);
     let said = "nothing can be written into";
     assert!(status.code() == 0 && status.stdout().contains(said), "{}", status.transcript());
-    for args in [vec!["queue", "show", &due[0]], vec!["store", "status"], vec!["effects", "log"], vec!["runs", "list"]] {
+    for args in [vec!["queue", "show", &due[0]], vec!["store", "status"], vec!["effects", "log"], vec!["runs", "list"]]
+    {
         let run = scene.office.fixture.proem(&args);
         assert_eq!(run.code(), 0, "{}", run.transcript());
     }

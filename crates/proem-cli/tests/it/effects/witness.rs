@@ -198,7 +198,11 @@ type Spoiler = (&'static str, fn(&Path), &'static str);
 const SPOILERS: &[Spoiler] = &[
     ("removed", |path| fs::remove_file(path).unwrap(), "their witness is gone"),
     ("emptied", |path| fs::write(path, "").unwrap(), "line 1 of the witness of effects is damaged"),
-    ("a link", |path| beside(path, |to| std::os::unix::fs::symlink(to, path).unwrap()), "it is a link or not a regular"),
+    (
+        "a link",
+        |path| beside(path, |to| std::os::unix::fs::symlink(to, path).unwrap()),
+        "it is a link or not a regular",
+    ),
     ("a second name", |path| fs::hard_link(path, path.with_extension("twin")).unwrap(), "the file has a second name"),
     (
         "a pipe",
