@@ -16,6 +16,7 @@ use super::amount::number;
 use super::content::contents;
 use super::credit::{self, CreditChange};
 use super::effects_switch;
+use super::parking;
 use super::performer;
 use super::standing::{self, FoundAction};
 use crate::error::{Error, Unusable};
@@ -98,6 +99,11 @@ impl Write for NewTransition {
         if !speaks_for(self.actor.kind, self.request.by) {
             return Ok(refused(RefusalRule::Authority(self.request.event.kind().authority())));
         }
+        if says_yes(self.request.event.kind())
+            && let Some(why) = parking::parked(to.tables)?
+        {
+            return Err(Error::Parked(why));
+        }
         let around = Surroundings {
             time: LedgerTime::new(self.at, to.seen()),
             epoch: performer::in_force(to.tables, &self.project)?,
@@ -137,11 +143,18 @@ const fn speaks_for(kind: ActorKind, by: Authority) -> bool {
     )
 }
 
-/// The request as the switch of this moment has it: who switches effects off between a gate and a take-up, stops it.
+/// Whether a person lets an action happen by it. While effects are parked nobody can know what was sent already, so
+/// such a yes would be to something else than what was shown.
+const fn says_yes(kind: ActionEventKind) -> bool {
+    matches!(kind, ActionEventKind::Approve | ActionEventKind::Release | ActionEventKind::Resend)
+}
+
+/// The request as the switch of this moment has it: whoever switches effects off between a gate and a take-up stops it,
+/// and so do parked effects.
 fn gated(to: &Transaction<'_>, new: &NewTransition) -> Result<TransitionRequest, Error> {
     let mut request = new.request.clone();
     if let ActionEvent::TakeUp(taken) = &mut request.event
-        && !effects_switch::is_on(to.tables, &new.project)?
+        && (!effects_switch::is_on(to.tables, &new.project)? || parking::parked(to.tables)?.is_some())
     {
         taken.gate = GateRuling::Withholds;
     }

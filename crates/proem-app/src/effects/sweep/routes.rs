@@ -18,6 +18,8 @@ use proem_runtime::effects::{
     DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble, RequestRoute, SmtpRoute, perform,
 };
 
+use proem_store::WitnessedIntent;
+
 use super::super::drafting::{ActionDraft, DraftRefusal, DraftWay};
 use crate::config::effects::{CredentialFile, EffectsFile, MailSecurity, MailServerFile, TicketServerFile};
 use crate::error::Error;
@@ -148,14 +150,14 @@ impl<'p> DeliveryRoutes<'p> {
     pub(super) async fn deliver(
         &self,
         permit: Permit,
-        key: EffectKey,
+        intent: &WitnessedIntent,
         form: OutboxForm,
         draft: &ActionDraft,
     ) -> DeliveryOutcome {
-        let delivery = DeliveryBytes { key, form, bytes: &draft.bytes };
+        let delivery = DeliveryBytes { key: *intent.key(), form, bytes: &draft.bytes };
         let secrets: Vec<Secret> = self.secrets.values().cloned().collect();
         match self.route(&draft.way) {
-            Ok(route) => perform::outside(permit, &delivery, &route, &secrets).await,
+            Ok(route) => perform::outside(permit, intent, &delivery, &route, &secrets).await,
             Err(problem) => DeliveryOutcome::NotSent(DeliveryTrouble { message: problem.to_string(), answer: None }),
         }
     }

@@ -1,7 +1,7 @@
 //! An office whose agent proposes mails, a person at a terminal who decides about them, and what was received.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::num::NonZeroU16;
 use std::os::unix::fs::PermissionsExt as _;
@@ -91,7 +91,12 @@ pub(crate) const LOGIN: &str = "authorities = \"authority.pem\"\nuser = \"ann\"\
 impl Office {
     /// One whose mails go to its outbox; `None`, said out loud, where the system has no pseudo-terminal.
     pub(crate) fn open() -> Option<Self> {
-        let office = Self::closed();
+        Self::closed().switched_on()
+    }
+
+    /// The same one with its effects on; `None` where the system has no pseudo-terminal.
+    pub(crate) fn switched_on(self) -> Option<Self> {
+        let office = self;
         let left = office.decide(&["effects", "on"], "y\n")?;
         assert_eq!(left.code, Some(0), "{}", left.shown);
         Some(office)
@@ -286,11 +291,27 @@ impl Office {
         found
     }
 
-    /// Holds the record against what was received: nothing came twice; what came is executed, unknown or, while
+    /// The witness of effects.
+    pub(crate) fn witness(&self) -> PathBuf {
+        self.fixture.base.join("state/proem/effects.witness")
+    }
+
+    /// The actions that the witness has an intent of.
+    pub(crate) fn witnessed(&self) -> BTreeSet<String> {
+        let text = fs::read_to_string(self.witness()).unwrap_or_default();
+        // The last line may have broken off where its process was killed.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let lines = whole.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+        lines.filter(|line| line["what"] == "intent").map(|line| line["action"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Holds the record against what was received: the witness has an intent of whatever came; nothing came twice; what came is executed, unknown or, while
     /// nobody has looked, executing; what is executed came; and every unknown one is listed.
     #[track_caller]
     pub(crate) fn agree(&self, received: &BTreeMap<String, usize>) -> BTreeMap<String, String> {
         let states = self.states();
+        let witnessed = self.witnessed();
+        assert!(received.keys().all(|id| witnessed.contains(id)), "{received:?} and not in {witnessed:?}");
         assert!(received.values().all(|times| *times == 1), "something came twice: {received:?}");
         for (id, state) in &states {
             let came = received.contains_key(id);
