@@ -208,7 +208,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
         }
     }
 
-    /// What a model's update changes by itself, and what of it needs a person.
+    /// The change that a model's update makes by itself, and its operations that need a person.
     fn read_update(&mut self, update: &ModelUpdate, known: &SignalReferences) -> Result<ReadUpdate, Vec<RuleViolation>> {
         let artefacts = self.artefacts();
         let Some(artefact) = artefacts.get(update.kind) else { return Ok((None, Vec::new())) };
@@ -264,7 +264,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
     }
 }
 
-/// What a model's update changes by itself, and what of it needs a person.
+/// The change that a model's update makes by itself, and its operations that need a person.
 type ReadUpdate = (Option<AppliedChange>, Vec<ArtefactOperation>);
 
 const fn already_there() -> RuleViolation {
