@@ -42,7 +42,7 @@ pub use self::{
     },
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
     sources::{
-        AnswerEnd, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace, SourceAudience, SourceContext, mail,
-        normalise, normalise_parts, normalise_value,
+        AnswerEnd, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace, SourceAudience,
+        SourceContext, mail, normalise, normalise_parts, normalise_value,
     },
 };

@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{Untrusted, Verdict, show};
-use serde::de::DeserializeOwned;
 use proem_text::{Label, Source};
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::{
@@ -214,7 +214,8 @@ impl<'s> AnswerScope<'s> {
     fn beside_thread(&self, ticket: &Untrusted<String>) -> Label {
         let is_of_thread = |signal: &&ProjectSignal| {
             let named = signal.ticket.as_ref();
-            named.is_some_and(|named| named.measure(|named| ticket.measure(|ticket| named.eq_ignore_ascii_case(ticket))))
+            named
+                .is_some_and(|named| named.measure(|named| ticket.measure(|ticket| named.eq_ignore_ascii_case(ticket))))
         };
         let others = self.signals.iter().any(|signal| !is_of_thread(signal));
         let others = others.then(|| Source::named("request/other-signals"));

@@ -23,8 +23,8 @@ use proem_guard::Untrusted;
 use proem_text::{Audience, Label, Source};
 use serde_json::Value as Json;
 
-use super::signal::ProjectSignal;
 pub use self::audience::SourceAudience;
+use super::signal::ProjectSignal;
 use recognise::{ListedItem, PageKind, PageRun, SignalShape};
 
 /// What an adapter has to know beside the text.

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::charter;
 use super::cycle::CycleReport;
-use super::judged::ReadSignal;
 use super::desk::TriageDesk;
+use super::judged::ReadSignal;
 use super::models::{KIND, TriageModelOptions, TriageRun};
 use super::tape::{CycleMoment, CycleTape};
 use crate::agents::access::unused;

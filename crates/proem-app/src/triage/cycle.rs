@@ -8,9 +8,7 @@ use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, Tool
 use proem_agents::triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
-use proem_agents::triage::{
-    contract::RecommendedAction, contract::SignalImportance, original,
-};
+use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::LadderPlace;
@@ -28,8 +26,8 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use super::asking::{AskedCycle, CycleModels};
-use super::judged::ReadSignal;
 use super::desk::{BySender, TriageDesk};
+use super::judged::ReadSignal;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::ProposalFate;
 use crate::error::Error;

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use proem_agents::triage::ProjectSignal;
 use proem_agents::triage::artefact::{
     AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
     ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, ChangeOffer, DecisionOption, FieldForm,
     RuleViolation, SignalReferences, apply, offered_operations,
 };
-use proem_agents::triage::ProjectSignal;
 use proem_agents::triage::plan::ArtefactSet;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::policy::ProposedAction;
@@ -117,7 +117,8 @@ impl ActionDesk<'_> {
     ) -> Result<(Vec<ArtefactItemId>, Vec<ArtefactEdit>), Error> {
         let charter = charter::read(self.project)?;
         let mut artefacts = self.stored_artefacts(&charter.id).await?;
-        let gone = || Error::negative("nothing was decided: the text of the question was purged; change the item yourself");
+        let gone =
+            || Error::negative("nothing was decided: the text of the question was purged; change the item yourself");
         let causes = escalations::case(escalation).ok_or_else(gone)?.causes;
         let signals = self.named_signals(&causes).await?;
         let content = offered_content(action).ok_or_else(|| Error::invalid("the option's changes can't be read"))?;
@@ -125,7 +126,8 @@ impl ActionDesk<'_> {
             let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
             Error::invalid(format!("nothing was decided: the changes can't be made: {}", said.join("; ")))
         };
-        let operations = offered_operations(&artefacts.iter().collect::<Vec<_>>(), content, &causes).map_err(refused)?;
+        let operations =
+            offered_operations(&artefacts.iter().collect::<Vec<_>>(), content, &causes).map_err(refused)?;
         let person = Chooser {
             actor: ArtefactActor::Person(operator.actor().id.clone()),
             now: when::now().max(self.status.last_seen),

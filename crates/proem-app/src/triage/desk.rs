@@ -202,7 +202,9 @@ impl<'p> TriageDesk<'p> {
             source: signal.source.as_str().to_owned(),
             kind: signal.kind.as_str().to_owned(),
             time,
-            text: HashedContent::new(written.unwrap_or_else(|error| json!({ "unwritten": error.to_string() }).to_string())),
+            text: HashedContent::new(
+                written.unwrap_or_else(|error| json!({ "unwritten": error.to_string() }).to_string()),
+            ),
             standing,
         }
     }

@@ -6,8 +6,8 @@ use proem_engine::effect::TransitionRefused;
 use rusqlite::params;
 
 use super::content::contents;
-use super::person;
 use super::cycle::ArtefactAnswer;
+use super::person;
 use super::proposal::ProposalAnswer;
 use super::transition::TransitionAnswer;
 use crate::error::Error;

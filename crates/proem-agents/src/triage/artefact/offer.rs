@@ -12,7 +12,7 @@ use proem_text::Label;
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    ending::{changed_fields, field_bearing, OperationBearing},
+    ending::{OperationBearing, changed_fields, field_bearing},
     export::value_json,
     item::{Artefact, ArtefactItem, ArtefactValue},
     kind::{ArtefactItemId, ArtefactItemKind, ItemStatus},
@@ -46,7 +46,8 @@ const BEGIN: &str = "{\"changes\":[";
 /// An offer of operations on these artefacts; `None` if they change nothing. `label` is that of whoever proposes them.
 #[must_use]
 pub fn change_offer(artefacts: &[&Artefact], operations: &[ArtefactOperation], label: &Label) -> Option<ChangeOffer> {
-    let mut offer = OfferWriter { artefacts, label: label.clone(), entries: Vec::new(), lines: Vec::new(), items: Vec::new() };
+    let mut offer =
+        OfferWriter { artefacts, label: label.clone(), entries: Vec::new(), lines: Vec::new(), items: Vec::new() };
     for operation in operations {
         match operation {
             ArtefactOperation::Add { id, kind, status, fields } => {
@@ -210,7 +211,10 @@ pub fn offered_operations(
             reader.read_modification(id, entry);
             if let Some(LabelTree::Map(from)) = entry.get("from") {
                 let mut before = ProposalReader::new(artefact, causes.to_vec());
-                before.read_modification(id, &proem_guard::LabelMap::new(Label::trusted(), [("changes", LabelTree::Map(from.clone()))]));
+                before.read_modification(
+                    id,
+                    &proem_guard::LabelMap::new(Label::trusted(), [("changes", LabelTree::Map(from.clone()))]),
+                );
                 violations.extend(before.operations.iter().filter_map(|was| moved_on(artefact, was)));
             }
         }

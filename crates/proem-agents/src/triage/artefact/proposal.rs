@@ -216,7 +216,9 @@ impl<'a> ProposalReader<'a> {
 
     /// The changes of an item.
     pub(super) fn read_modification(&mut self, id: ArtefactItemId, modification: &LabelMap) {
-        let Some(changes) = map(modification, "changes") else { return self.say(ArtefactRule::UnknownItem, None, None) };
+        let Some(changes) = map(modification, "changes") else {
+            return self.say(ArtefactRule::UnknownItem, None, None);
+        };
         let reason = self.reason(modification, "change_reason");
         let (status, fields) = (self.status(id.kind, changes), self.fields(id.kind, changes));
         self.change(id, fields, status, &reason);

@@ -56,7 +56,8 @@ impl Cycle<'_, '_> {
                 others: &[],
             };
             let Some(operations) = self.operations.get_mut(&artefact.kind()) else { continue };
-            for operation in operations.extract_if(.., |operation| needs_person(artefact, artefact, operation, &terms)) {
+            for operation in operations.extract_if(.., |operation| needs_person(artefact, artefact, operation, &terms))
+            {
                 withheld.push(operation);
             }
         }

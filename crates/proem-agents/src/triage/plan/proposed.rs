@@ -6,9 +6,7 @@ use proem_engine::effect::key::SignalRevision;
 use proem_guard::LabelTree;
 
 use super::{
-    PlannedComment, PlannedDraft, PlannedOption, PlannedQuestion,
-    group::GroupedSignals,
-    principals::agreement,
+    PlannedComment, PlannedDraft, PlannedOption, PlannedQuestion, group::GroupedSignals, principals::agreement,
     questions,
 };
 use crate::triage::{

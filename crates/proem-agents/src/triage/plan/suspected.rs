@@ -49,10 +49,11 @@ impl<'r> Cycle<'_, 'r> {
         let answer = &group.leader().classification.answer;
         let (concerns, gate) = (self.concerns_artefacts(group), self.context.gate);
         let items = if concerns && gate == ArtefactGate::Permitted { self.items(group) } else { Vec::new() };
-        let is_item = answer.category == SignalCategory::Scope
-            || items::raid_kind(answer.category, answer.importance).is_some();
+        let is_item =
+            answer.category == SignalCategory::Scope || items::raid_kind(answer.category, answer.importance).is_some();
         let changes = concerns && is_item && (gate == ArtefactGate::Withheld || !group.is_told_by_system());
-        let asks = !matches!(answer.recommended_action, RecommendedAction::UpdateArtefact | RecommendedAction::NoAction);
+        let asks =
+            !matches!(answer.recommended_action, RecommendedAction::UpdateArtefact | RecommendedAction::NoAction);
         let causes = group.causes();
         let open = SuspectedGroup {
             group,
@@ -92,8 +93,7 @@ impl SuspectedGroup<'_, '_> {
         changes: Vec<(PlannedOption, LabelTree)>,
     ) -> PlannedQuestion {
         let group = self.group;
-        let mut question =
-            if self.asks { questions::of_group(group, charter) } else { plain(group) };
+        let mut question = if self.asks { questions::of_group(group, charter) } else { plain(group) };
         let mut about = vec![("signals", core::mem::replace(&mut question.about, LabelTree::Null))];
         about.extend(self.escalation.map(|escalation| ("a model says", escalation.about.clone())));
         let (mut offered, mut shown) = (Vec::new(), Vec::new());

@@ -17,8 +17,9 @@ use super::{
 use crate::triage::{
     answer::ModelUpdate,
     artefact::{
-        AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItem, ArtefactKind, ArtefactOperation, ArtefactRule, RuleViolation, SignalReferences, apply, change_offer,
-        needs_person, proposed_operations,
+        AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItem, ArtefactKind,
+        ArtefactOperation, ArtefactRule, RuleViolation, SignalReferences, apply, change_offer, needs_person,
+        proposed_operations,
     },
     contract::{EscalationReason, TimeSensitivity},
 };
@@ -209,7 +210,11 @@ impl<'q, 'r> Questioner<'q, 'r> {
     }
 
     /// The change that a model's update makes by itself, and its operations that need a person.
-    fn read_update(&mut self, update: &ModelUpdate, known: &SignalReferences) -> Result<ReadUpdate, Vec<RuleViolation>> {
+    fn read_update(
+        &mut self,
+        update: &ModelUpdate,
+        known: &SignalReferences,
+    ) -> Result<ReadUpdate, Vec<RuleViolation>> {
         let artefacts = self.artefacts();
         let Some(artefact) = artefacts.get(update.kind) else { return Ok((None, Vec::new())) };
         let causes: Vec<SignalRevision> = update.signals.iter().cloned().collect();

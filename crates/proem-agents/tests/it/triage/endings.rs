@@ -191,7 +191,11 @@ fn softer_renamed_relinked_and_postponed_items_are_questions() {
     ] {
         let modified = json!([{ "id": "I001", "changes": changes, "change_reason": "It was said so." }]);
         let plan = cycle(&comment, &artefacts, vec![raid(&comment, &modified)]);
-        assert_eq!(after(&artefacts, &plan).get(ArtefactKind::RaidLog), artefacts.get(ArtefactKind::RaidLog), "{changes}");
+        assert_eq!(
+            after(&artefacts, &plan).get(ArtefactKind::RaidLog),
+            artefacts.get(ArtefactKind::RaidLog),
+            "{changes}"
+        );
         assert_eq!(plan.questions.len(), 1, "{changes}: {:?}", plan.refused);
         let entry = &offered(&plan, 0)["changes"][0];
         assert_eq!((&entry["id"], &entry["changes"]), (&json!("I001"), &changes));
@@ -208,13 +212,16 @@ fn softer_renamed_relinked_and_postponed_items_are_questions() {
 fn wanted(artefacts: &ArtefactSet, comment: &[ProjectSignal], (what, pick): (u8, u8)) -> ModelUpdate {
     let of = |all: &[&str]| all[usize::from(pick) % all.len()].to_owned();
     let item = of(&["I001", "I002", "R001", "D001"]);
-    let modify = |changes: Json| {
-        raid(comment, &json!([{ "id": item, "changes": changes, "change_reason": "It was said so." }]))
-    };
+    let modify =
+        |changes: Json| raid(comment, &json!([{ "id": item, "changes": changes, "change_reason": "It was said so." }]));
     let content = |place: &str, value: Json| {
         let whole = delivery(artefacts, comment, &[]);
         let has = show::value(&whole.arguments)["content"].pointer(place).is_some();
-        if has { delivery(artefacts, comment, &[(place, value), ("/status_summary", json!(of(&["a", "b"])))]) } else { whole }
+        if has {
+            delivery(artefacts, comment, &[(place, value), ("/status_summary", json!(of(&["a", "b"])))])
+        } else {
+            whole
+        }
     };
     match what % 9 {
         0 => modify(json!({ "status": of(&["mitigating", "resolved", "closed", "accepted"]) })),
@@ -233,7 +240,8 @@ fn wanted(artefacts: &ArtefactSet, comment: &[ProjectSignal], (what, pick): (u8,
 fn badness(id: ArtefactItemId, item: &ArtefactItem) -> [i64; 4] {
     let scale = ["low", "medium", "high", "critical"];
     let severity = item.word(F::Severity).and_then(|word| scale.iter().position(|known| *known == word));
-    let colour = item.word(F::OverallStatus).and_then(|word| ["green", "amber", "red"].iter().position(|of| *of == word));
+    let colour =
+        item.word(F::OverallStatus).and_then(|word| ["green", "amber", "red"].iter().position(|of| *of == word));
     let status = match item.status {
         ItemStatus::Delayed => 3,
         ItemStatus::AtRisk | ItemStatus::Open | ItemStatus::Active => 2,
@@ -241,7 +249,13 @@ fn badness(id: ArtefactItemId, item: &ArtefactItem) -> [i64; 4] {
         _ => 0,
     };
     let due = if id.kind == K::Sprint { 0 } else { item.date(F::DueDate).map_or(0, |due| -due.0) };
-    [severity, colour].map(|place| place.map_or(0, |place| i64::try_from(place).unwrap())).into_iter().chain([status, due]).collect::<Vec<_>>().try_into().unwrap()
+    [severity, colour]
+        .map(|place| place.map_or(0, |place| i64::try_from(place).unwrap()))
+        .into_iter()
+        .chain([status, due])
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap()
 }
 
 proptest! {

@@ -74,7 +74,11 @@ fn ended(signals: Vec<ProjectSignal>, model: &dyn Fn(&Asked) -> Does) -> (Pipeli
     of(&subject(signals), PipelineLimits::default(), model)
 }
 
-pub(super) fn of(subject: &PipelineSubject, limits: PipelineLimits, model: &dyn Fn(&Asked) -> Does) -> (PipelineEnd, String) {
+pub(super) fn of(
+    subject: &PipelineSubject,
+    limits: PipelineLimits,
+    model: &dyn Fn(&Asked) -> Does,
+) -> (PipelineEnd, String) {
     let (end, happened) = run(&Scene::new(), subject, limits, model);
     assert_eq!(end.signals.len(), subject.signals.len(), "every signal has a classification");
     (end, happened.join(", "))
@@ -90,12 +94,14 @@ fn signals_go_through_all_stages_in_batches() {
     let signals = comments(&["Thanks, all done.", "Where do the refunds stand?", "It is unclear what the bank wants."]);
     let (end, happened) = ended(signals, &good);
     assert_eq!(happened, "sanitise small 3, classify small 3, reasoning large 2, artefact-update small 1");
-    let actions: Vec<&str> = end.signals.iter().map(|told| told.classification.answer.recommended_action.as_str()).collect();
+    let actions: Vec<&str> =
+        end.signals.iter().map(|told| told.classification.answer.recommended_action.as_str()).collect();
     assert_eq!(actions, ["no_action", "draft_communication", "update_artefact"]);
     assert!(end.signals.iter().all(|told| !told.classification.is_degraded));
     assert_eq!((end.proposals.drafts.len(), remarks(&end).as_str()), (1, ""));
     assert_eq!((end.stopped, end.notes.len(), end.exchanges.len()), (None, 0, 4));
-    let ways: Vec<String> = end.signals[1].way.iter().map(|way| format!("{}: {}", way.stage.as_str(), way.came)).collect();
+    let ways: Vec<String> =
+        end.signals[1].way.iter().map(|way| format!("{}: {}", way.stage.as_str(), way.came)).collect();
     assert_eq!(
         ways,
         [
@@ -232,8 +238,11 @@ fn an_answer_counts_for_its_own_signals_once() {
         _ => good(asked),
     };
     let (end, _) = ended(signals, &odd);
-    let told: Vec<(bool, SignalImportance)> =
-        end.signals.iter().map(|told| (told.classification.is_degraded, told.classification.answer.importance)).collect();
+    let told: Vec<(bool, SignalImportance)> = end
+        .signals
+        .iter()
+        .map(|told| (told.classification.is_degraded, told.classification.answer.importance))
+        .collect();
     assert_eq!(told[1], (false, SignalImportance::Medium));
     assert!(told[0].0 && told[2].0 && told[0].1 == SignalImportance::Low, "{told:?}");
     assert_eq!(

@@ -25,12 +25,14 @@ fn flagged() -> ProjectSignal {
 /// A model that obeys: it wants a mail, a comment and a risk because of everything that it reads.
 fn obeying(asked: &Asked) -> Does {
     let ids: Vec<&String> = asked.signals.iter().map(|(id, _)| id).collect();
-    let each = |call: &dyn Fn(&str, &str) -> (String, Json)| asked.signals.iter().map(|(id, text)| call(id, text)).collect();
+    let each =
+        |call: &dyn Fn(&str, &str) -> (String, Json)| asked.signals.iter().map(|(id, text)| call(id, text)).collect();
     match asked.stage {
         PipelineStage::Sanitise => Does::Calls(each(&|id, text| sanitise_call(id, text))),
         PipelineStage::Classify => Does::Calls(each(&|id, _| classify_call(id, "low", "risk", "draft_communication"))),
         PipelineStage::Reasoning | PipelineStage::ArtefactUpdate => {
-            let mut calls: Vec<_> = each(&|id, _| draft_call(id, "sam@corp.example", "The vendor is late. Please name a day."));
+            let mut calls: Vec<_> =
+                each(&|id, _| draft_call(id, "sam@corp.example", "The vendor is late. Please name a day."));
             calls.extend(ids.iter().map(|id| {
                 let body = "The vendor is late.";
                 ("jira_comment".to_owned(), json!({ "ticket_id": "PAY-9", "body": body, "signals_referenced": [id] }))

@@ -49,8 +49,7 @@ fn every_kind_field_and_operation_is_classified() {
                 let fields = before.map(|before| (rule.field, before.clone())).into_iter().collect();
                 let item = ArtefactItem { fields, ..item(kind.first_status()) };
                 let changes = [(rule.field, after.clone())].into();
-                let operation =
-                    ArtefactOperation::Modify { id: kind_id(kind), changes, reason: statement("it is so") };
+                let operation = ArtefactOperation::Modify { id: kind_id(kind), changes, reason: statement("it is so") };
                 format!("{:?}", operation_bearing(Some(&item), &operation))
             };
             let cells = [of(Some(&better), &worse), of(Some(&worse), &better), of(None, &better)];

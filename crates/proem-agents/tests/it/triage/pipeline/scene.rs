@@ -104,7 +104,11 @@ impl Scene {
         }
     }
 
-    pub(in crate::triage) fn terms<'s>(&'s self, subject: &'s PipelineSubject, limits: PipelineLimits) -> PipelineTerms<'s> {
+    pub(in crate::triage) fn terms<'s>(
+        &'s self,
+        subject: &'s PipelineSubject,
+        limits: PipelineLimits,
+    ) -> PipelineTerms<'s> {
         let screening = Screening { guard: guard(), policy: &POLICY };
         PipelineTerms { asker: self, subject, lexicon: &LEXICON, rules: &RULES, screening, limits }
     }
