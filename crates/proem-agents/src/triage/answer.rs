@@ -189,7 +189,7 @@ pub struct AnswerScope<'s> {
     pub charter: &'s ProjectCharter,
     /// The signals that the model was given.
     pub signals: &'s [&'s ProjectSignal],
-    /// What else the model was given that somebody outside may have written, as sources.
+    /// The other parts of the request that somebody outside may have written, as sources.
     pub beside: &'s [Source],
 }
 
@@ -210,7 +210,7 @@ impl<'s> AnswerScope<'s> {
         (found, is_beyond)
     }
 
-    /// What the model was given beside the thread of a ticket, as a label.
+    /// The label of everything in the request beside the thread of a ticket.
     fn beside_thread(&self, ticket: &Untrusted<String>) -> Label {
         let is_of_thread = |signal: &&ProjectSignal| {
             let named = signal.ticket.as_ref();

@@ -49,7 +49,7 @@ pub struct ProjectCharter {
     pub stakeholders: Vec<CharterStakeholder>,
     /// What was promised.
     pub milestones: Vec<CharterMilestone>,
-    /// Who may read what comes from somewhere, where that is not the organisation.
+    /// The circles of readers of sources, where that is not the organisation.
     pub audiences: Vec<SourceAudience>,
     /// Where its tickets say what has no name of its own in Jira.
     pub figures: FigureFields,
@@ -340,7 +340,7 @@ impl CharterReader<'_> {
         known.into_inner()
     }
 
-    /// What a line says of who may read; `None` if it was said what is wrong with it.
+    /// The circle that a line names; `None` once its problem is listed.
     fn audience(&mut self, entry: &Spanned<AudienceEntry>) -> Option<SourceAudience> {
         let AudienceEntry { source, project, mailbox, audience } = entry.as_ref();
         let at = entry.span().start;

@@ -34,7 +34,7 @@ pub struct SourceContext<'a> {
     pub now: Time,
     /// The mail servers, by the names that they give themselves in `Authentication-Results`, that are believed.
     pub mail_servers: &'a [String],
-    /// Who may read what, where that is not the organisation.
+    /// The circles of readers of sources, where that is not the organisation.
     pub audiences: &'a [SourceAudience],
 }
 

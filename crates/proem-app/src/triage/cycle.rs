@@ -418,8 +418,8 @@ impl TriageDesk<'_> {
             (CAUSES, LabelTree::list(question.causes.iter().take(MOST_CAUSES).map(cause_tree))),
             (ABOUT, question.about.clone()),
         ]);
-        // What is too long for the written form is left out; the question never is. Nobody chooses an action by a page
-        // that lacks what it rests on.
+        // A case that is too long for the written form is left out, and the question never is. Nobody chooses an action
+        // by a page that lacks its case.
         let whole = whole.write();
         let is_whole = whole.is_ok();
         let reason = whole.or_else(|_| LabelTree::from(because.as_str()).write()).map_err(unwritten)?;
@@ -432,7 +432,7 @@ impl TriageDesk<'_> {
             let action = match &option.action {
                 Some(json) if is_whole => match ProposedAction::read(json, &self.desk.policy) {
                     Ok(action) => Some(action.write()?),
-                    // What the policy of now has on no list is not offered.
+                    // The policy of this moment has it on no list.
                     Err(error) => {
                         left_out(&format!("option {} is not offered: {error}", option.id));
                         continue;

@@ -1,4 +1,4 @@
-//! What a person decided, in the decision log of a project that is triaged, and the changes of artefacts that the person
+//! A person's decision in the decision log of a project that is triaged, and the changes of artefacts that the person
 //! chose by it.
 //!
 //! Both are written with the decision, in one transaction.

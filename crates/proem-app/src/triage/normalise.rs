@@ -30,7 +30,7 @@ pub struct NormaliseOptions {
     pub now: Time,
     /// The mail servers whose word on a sender is believed, by the names that they give themselves.
     pub mail_servers: Vec<String>,
-    /// Who may read what, where that is not the organisation.
+    /// The circles of readers of sources, where that is not the organisation.
     pub audiences: Vec<SourceAudience>,
 }
 

@@ -16,10 +16,10 @@ struct StoredLabel {
     /// The sources' names; absent for "many".
     sources: Option<BTreeSet<String>>,
     secret: bool,
-    /// Who may read it.
+    /// The circle that may read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     circle: Option<String>,
-    /// What stood for the circle before texts had one by their source: it said `public` of all of them.
+    /// The circle as older versions wrote it, when texts had none by their source: `public` for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     audience: Option<String>,
 }

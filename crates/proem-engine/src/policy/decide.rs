@@ -201,8 +201,8 @@ fn is_of_elsewhere(terms: &ActionTerms, value: &FieldValue<'_>) -> bool {
     to_ticket && is_free && !value.text.measure(of_template) && !foreign_sources(value.text.label()).is_empty()
 }
 
-/// The sources of a label beside a tracker's own texts and a model that read them. Whoever builds a request with more in
-/// it than one ticket's thread names that as a source of its own.
+/// The sources of a label beside a tracker's own texts and a model that read them. A request that holds more than one
+/// ticket's thread names the rest as sources of their own.
 fn foreign_sources(label: &Label) -> Vec<String> {
     const OF_THREAD: [&str; 3] = ["jira/", "asana/", "model"];
     match label.sources() {

@@ -45,7 +45,7 @@ pub enum DecisionReason {
     ForeignText {
         /// The field's path.
         field: String,
-        /// Where else it comes from, by the names of sources.
+        /// The other sources, by name.
         sources: Vec<String>,
     },
     /// The model wants an approval.

@@ -23,8 +23,8 @@ const MAX_WRITTEN: usize = {
 };
 
 impl LabelTree {
-    /// Reads a tree that was written down. What is from outside and was written before texts had an audience by their
-    /// source is internal.
+    /// Reads a tree that was written down. A text from outside is internal if it was written before texts had an
+    /// audience by their source.
     ///
     /// # Errors
     ///

@@ -150,14 +150,14 @@ fn the_table_of_labels_has_an_end() {
     );
 }
 
-/// What an older store has says `public` of every text, since nobody gave it another circle.
+/// An older store says `public` of every text, since nobody gave it another circle.
 #[test]
 fn a_text_that_was_written_without_an_audience_is_internal() {
     let older = r#"{"labels":[{"audience":"public","secret":false,"sources":["jira/comment"]}],"tree":{"map":{"our":"word","their":{"label":0,"text":"Blocked"}}},"version":1}"#;
     let LabelTree::Map(fields) = LabelTree::read(older).unwrap() else { panic!("no map") };
     assert_eq!(fields.get("their").unwrap().label().audience(), Audience::Internal);
     assert_eq!(fields.get("our").unwrap(), &LabelTree::from("word"), "a word of ours is nobody's secret");
-    // What is written from now on says what its source says.
+    // A text of the newer form keeps its own circle.
     let newer = older.replace("\"version\":1", "\"version\":2");
     assert_eq!(LabelTree::read(&newer).unwrap().label().audience(), Audience::Public);
     let spaced = older.replace("\"version\":1", " \"version\":1");

@@ -113,7 +113,7 @@ fn live(mut scribe: Scribe, arrived: Receiver<Letter>) {
         }
         next = next.or_else(|| arrived.recv().ok());
     }
-    // All orders are answered. What closing leaves behind, the next opening puts right.
+    // All orders are answered. The next opening puts right what closing leaves behind.
     _ = scribe.tables.close();
 }
 
@@ -150,7 +150,7 @@ fn close(mut scribe: Scribe, mut last: Box<dyn AnyOrder>) {
         None => Ok(()),
     };
     let Scribe { tables, epoch, .. } = scribe;
-    // What was written is committed; what closing leaves behind, the next opening puts right.
+    // The writes are committed. The next opening puts right what closing leaves behind.
     _ = tables.close();
     if let (Ok(()), Some(epoch)) = (&outcome, epoch) {
         epoch.end();

@@ -80,8 +80,8 @@ pub(super) fn field_bearing(field: F, before: Option<&ArtefactValue>, after: &Ar
         | F::ScopeNotes
         | F::Action
         | F::LastSynced => false,
-        // What an item is called, what it says happened, who answers for it and what it is linked to: under another
-        // name nobody finds it, and behind another ticket it ends with that one.
+        // An item's name, account, owner and links: under another name nobody finds it, and behind another ticket it
+        // ends with that one.
         F::Name
         | F::Title
         | F::Description
@@ -151,7 +151,7 @@ pub fn needs_person(
     let Some(id) = operation.item() else { return false };
     let items = [before.item(id), next.item(id)];
     let bearing = items.into_iter().flatten().map(|item| operation_bearing(Some(item), operation)).max();
-    // What is nowhere, or over, can't change anyway.
+    // An item that is nowhere, or over, can't change anyway.
     let is_open = next.item(id).is_some_and(|item| !item.status.is_over());
     if !is_open || bearing == Some(OperationBearing::Neutral) {
         return false;
@@ -163,7 +163,7 @@ pub fn needs_person(
             _ if !id.kind.is_tracked() => false,
             _ if id.kind == K::Health => !has_ended_item(next, context),
             [Some(before), _] => !is_done_in_tracker(before, context.known),
-            // What this change adds is not done.
+            // An item that this change adds is not done.
             [None, _] => true,
         },
     }

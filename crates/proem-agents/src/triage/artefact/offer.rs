@@ -24,7 +24,7 @@ use super::{
 /// Changes that wait for a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeOffer {
-    /// What they are as a text that [`offered_operations`] reads, under the join of all their labels.
+    /// The changes as a text that [`offered_operations`] reads, under the join of all their labels.
     pub content: Untrusted<String>,
     /// The same for the person: a line for each thing that would change.
     pub shown: LabelTree,
@@ -187,7 +187,7 @@ fn value_tree(value: &ArtefactValue) -> LabelTree {
 ///
 /// # Errors
 ///
-/// What can't be read, and every change of something that says something else by now.
+/// Everything that can't be read, and every change of something that says something else by now.
 pub fn offered_operations(
     artefacts: &[&Artefact],
     content: &Untrusted<String>,

@@ -214,7 +214,7 @@ impl<'a> ProposalReader<'a> {
         }
     }
 
-    /// What is to change of an item.
+    /// The changes of an item.
     pub(super) fn read_modification(&mut self, id: ArtefactItemId, modification: &LabelMap) {
         let Some(changes) = map(modification, "changes") else {
             return self.say(ArtefactRule::UnknownItem, None, None);

@@ -18,7 +18,7 @@ pub(super) fn check(
 ) {
     let mut say = |rule, item, field| violations.push(RuleViolation { rule, item, field, operation: None });
     for kind in ArtefactItemKind::ALL {
-        // What a model adds leaves room for what rules and people add, so that no flood keeps a real item out.
+        // A model's items leave room for those of rules and people, so that no flood keeps a real one out.
         let most = match context.actor {
             ArtefactActor::Agent(_) => kind.most_open().div_ceil(2),
             ArtefactActor::Person(_) | ArtefactActor::System(_) => kind.most_open(),

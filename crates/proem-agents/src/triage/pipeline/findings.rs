@@ -110,30 +110,30 @@ impl StageTally {
 pub struct JudgedSignal {
     /// Which one.
     pub id: SignalRevision,
-    /// What of it may go on, under the suspicion that there is of it.
+    /// Its texts as far as they may go on, with the suspicion against them.
     pub sanitised: SanitisedSignal,
-    /// What it is about.
+    /// Its classification.
     pub classification: SignalClassification,
-    /// What became of it, stage by stage.
+    /// Its way through the stages.
     pub way: Vec<StageTrace>,
 }
 
-/// What is known of one signal.
+/// One signal, with all that is known of it.
 #[derive(Debug)]
 struct SignalFinding<'t> {
     signal: &'t ProjectSignal,
     sanitised: SanitisedSignal,
-    /// What of it later stages read.
+    /// The text that later stages read.
     content: Untrusted<String>,
-    /// What rules say that it is about.
+    /// The classification by rules.
     rules: SignalClassification,
-    /// What a model says, if one did.
+    /// The classification by a model, if there is one.
     told: Option<SignalClassification>,
     way: Vec<StageTrace>,
 }
 
 impl SignalFinding<'_> {
-    /// What is known of it by now.
+    /// The newest classification.
     fn classification(&self) -> &SignalClassification {
         self.told.as_ref().unwrap_or(&self.rules)
     }
@@ -205,7 +205,7 @@ impl<'t> Findings<'t> {
         agreed
     }
 
-    /// What is known of all of them, one for each signal of the subject.
+    /// All signals of the subject, as they are judged by now.
     pub(super) fn judged(&self) -> Vec<JudgedSignal> {
         self.signals.iter().map(SignalFinding::judged).collect()
     }
@@ -471,7 +471,7 @@ impl<'t> Findings<'t> {
         }
     }
 
-    /// What a request has beside its signals that somebody outside may have written.
+    /// The parts of a request beside its signals that somebody outside may have written.
     fn beside(&self, stage: PipelineStage) -> Vec<Source> {
         let subject = self.terms.subject;
         let filled = subject.artefacts.iter().filter(|artefact| artefact.items().next().is_some());

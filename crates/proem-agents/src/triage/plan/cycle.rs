@@ -82,7 +82,7 @@ pub struct CycleMember<'r> {
     pub signal: &'r ProjectSignal,
     /// What of it may go on.
     pub sanitised: &'r SanitisedSignal,
-    /// What it is about.
+    /// Its classification.
     pub classification: &'r SignalClassification,
 }
 
@@ -181,7 +181,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
             outcome.kind = SignalOutcomeKind::Escalated;
         }
     }
-    // What has to be decided first stands first.
+    // The most pressing question stands first.
     plan.questions.sort_by_key(|question| question.time);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
     plan
@@ -237,8 +237,8 @@ impl<'c, 'r> Cycle<'c, 'r> {
         }
     }
 
-    /// What the words of a suspected group would change, if a person took them for true, behind all else that this
-    /// cycle changes.
+    /// The changes that follow from the words of a suspected group, if a person takes them for true, behind all else
+    /// that this cycle changes.
     pub(super) fn worded_operations(&self, group: &GroupedSignals<'r>) -> Vec<ArtefactOperation> {
         let (made, next) = (self.made.clone(), self.next.clone());
         let mut aside = Cycle { made, next, ..Cycle::new(self.context) };

@@ -16,8 +16,8 @@ use crate::triage::artefact::{
 };
 
 impl Cycle<'_, '_> {
-    /// Applies everything, artefact by artefact; what breaks a rule is left out and said. What ends or softens something
-    /// without an event of the tracker comes back: a person is asked.
+    /// Applies everything, artefact by artefact. It leaves out and lists changes that break a rule. It gives back changes
+    /// that end or soften something without an event of the tracker, for a person to decide.
     pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut CyclePlan) -> WithheldChanges {
         let mut artefacts = self.context.artefacts.clone();
         let mut withheld = self.withhold(known);

@@ -76,7 +76,7 @@ fn capped(text: &str, most: usize) -> String {
     }
 }
 
-/// What a signal itself says in that field, unless the guard has anything against it: no artefact says what is flagged.
+/// A signal's own text in that field, unless the guard suspects it: no artefact repeats a flagged text.
 fn passed(
     sanitised: &SanitisedSignal,
     signal: &ProjectSignal,

@@ -1,4 +1,4 @@
-//! What a suspected text would lead to: one question for each signal, which shows the text and the proposed changes.
+//! One question for each suspected signal, which shows its text and the changes that it would lead to.
 //!
 //! Law: of a signal of which a text is flagged, only what the system itself says in closed words changes an artefact;
 //! mails, comments and all other changes wait for a person.
@@ -35,7 +35,7 @@ pub(super) struct SuspectedGroup<'g, 'r> {
     comment: Option<&'r ModelComment>,
     escalation: Option<&'r ModelEscalation>,
     pub(super) updates: Vec<&'r ModelUpdate>,
-    /// What rules would change.
+    /// The changes that rules would make.
     pub(super) operations: Vec<ArtefactOperation>,
 }
 

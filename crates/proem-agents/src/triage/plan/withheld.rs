@@ -209,7 +209,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
         }
     }
 
-    /// What a model's update changes by itself, and what of it needs a person.
+    /// The change that a model's update makes by itself, and its operations that need a person.
     fn read_update(
         &mut self,
         update: &ModelUpdate,
@@ -269,7 +269,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
     }
 }
 
-/// What a model's update changes by itself, and what of it needs a person.
+/// The change that a model's update makes by itself, and its operations that need a person.
 type ReadUpdate = (Option<AppliedChange>, Vec<ArtefactOperation>);
 
 const fn already_there() -> RuleViolation {

@@ -1,4 +1,4 @@
-//! Who may read what comes from somewhere: the organisation, unless the project's file says another circle.
+//! The circle that reads a source: the organisation, unless the project's file names another.
 //!
 //! Law: a signal whose source no line names is internal. Of several lines the one that names more than the source counts,
 //! and of equal ones the one with the narrowest circle.
@@ -17,7 +17,7 @@ pub struct SourceAudience {
     pub project: Option<String>,
     /// The address whose mails it is about, where it is among the recipients; `None` for all of the system.
     pub mailbox: Option<String>,
-    /// Who may read them.
+    /// The circle.
     pub audience: Audience,
 }
 

@@ -172,7 +172,7 @@ fn a_comment_goes_to_a_ticket_of_its_signals() {
     let alone = AnswerScope { signals: &[&one], ..scope };
     assert_eq!(read_in(alone, "pay-1", "The description lacks criteria.", &ids[..1]), "PAY-1 false");
     assert_eq!(read_in(alone, "PAY-1", "I will be back.", &ids[..1]), "PAY-1 true");
-    // What the model read of another ticket may stand in the comment, so a person approves it.
+    // Text of another ticket may stand in the comment, so a person approves it.
     let read = |ticket: &str, body: &str, about: &[&str]| read_in(scope, ticket, body, about);
     assert_eq!(read("pay-1", "The description lacks criteria.", &ids[..1]), "PAY-1 true");
     assert_eq!(read("PAY-2", "x", &ids[..1]), "it names a ticket that its signals are not about");

@@ -1,4 +1,4 @@
-//! Who may read what comes from somewhere, and what a comment on a ticket may carry.
+//! The circle that reads a source, and the texts that a comment on a ticket may carry.
 
 use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::pipeline::{PipelineLimits, PipelineStage, PipelineSubject, SubjectPolicy};
@@ -71,7 +71,7 @@ fn the_source_determines_the_audience() {
         assert_eq!(circle(&read(value.clone(), &lines)), expected, "{value}");
         assert_eq!(circle(&read(value, &[])), Internal);
     }
-    // What names more counts before what names the system, and of equal lines the narrower.
+    // A more precise line counts before one that names the system alone, and of equal lines the narrower.
     let all = |audience| line(SignalSource::Jira, None, None, audience);
     assert_eq!(circle(&read(ticket("PAY-7"), &[all(Public)])), Public);
     assert_eq!(circle(&read(ticket("HR-7"), &[all(Public), lines[1].clone()])), Restricted);
@@ -180,7 +180,7 @@ fn a_comment_of_the_own_thread_or_of_a_template_needs_none() {
     }
 }
 
-/// Whoever proposes a comment from elsewhere, such as a file, vouches for no thread.
+/// A comment that a file proposes is of no known thread.
 #[test]
 fn a_comment_of_an_unknown_origin_needs_approval() {
     let action = json!({ "action": "jira_comment", "target": "PAY-2", "fields": { "body": "All is well." },

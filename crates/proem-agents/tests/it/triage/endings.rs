@@ -84,7 +84,7 @@ fn raid(signals: &[ProjectSignal], modified: &Json) -> ModelUpdate {
     update(ArtefactKind::RaidLog, signals, arguments)
 }
 
-/// What the first option of a question would do, as its person reads it.
+/// The changes that the first option of a question makes.
 fn offered(plan: &CyclePlan, place: usize) -> Json {
     let action = show::value(plan.questions[place].options[0].action.as_ref().unwrap());
     serde_json::from_str(action["fields"]["content"].as_str().unwrap()).unwrap()
@@ -103,7 +103,7 @@ fn a_compromised_model_closes_no_blocker_after_a_harmless_comment_elsewhere() {
     let now = after(&artefacts, &plan);
     assert_eq!((status(&now, "B001"), status(&now, "I001")), (ItemStatus::Open, ItemStatus::Open));
     assert_eq!(word(&now, "STATUS001", F::OverallStatus), "amber");
-    // What the model wants is one question, with what would change and the signal that it rests on.
+    // The model's wishes are one question, with the changes and the signal that it rests on.
     let [question] = plan.questions.as_slice() else { panic!("{:?}", plan.questions) };
     assert_eq!((question.reason, question.recommended.0), (EscalationReason::OutsideAutonomyLevel, "B"));
     assert_eq!(question.causes, [SignalRevision::from(&comment[0])]);
@@ -200,7 +200,7 @@ fn softer_renamed_relinked_and_postponed_items_are_questions() {
         let entry = &offered(&plan, 0)["changes"][0];
         assert_eq!((&entry["id"], &entry["changes"]), (&json!("I001"), &changes));
     }
-    // What makes it worse, or goes with it, needs nobody.
+    // A worse severity, and words that go with an item, need nobody.
     let modified = json!([{ "id": "I001", "changes": { "severity": "critical", "mitigation": "Call the bank." },
         "change_reason": "It was said so." }]);
     let plan = cycle(&comment, &artefacts, vec![raid(&comment, &modified)]);
@@ -261,8 +261,8 @@ fn badness(id: ArtefactItemId, item: &ArtefactItem) -> [i64; 4] {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever models answer through several cycles in which no tracker says anything, nothing that was there ends,
-    /// gets less severe, later or another name.
+    /// Through several cycles without an event of the tracker, no answer of a model ends an item, makes it less severe
+    /// or later, or gives it another name.
     #[test]
     fn no_sequence_of_answers_ends_or_softens_anything(
         script in prop::collection::vec((any::<u8>(), any::<u8>()), 1..12),

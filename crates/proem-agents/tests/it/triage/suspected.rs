@@ -73,6 +73,28 @@ fn what_a_model_wants_because_of_a_flagged_text_is_one_question() {
     assert!(show::tree(&question.about, proem_guard::show::TreeCap::default()).as_str().contains("flagged"));
 }
 
+/// A cut by a model suspects the whole signal, although no single text of it is flagged.
+#[test]
+fn a_text_that_a_model_cut_changes_nothing_by_itself() {
+    let signal = comment(9, "PAY-9", "ann", "The vendor delivers two weeks late. Tell nobody.");
+    let cutting = |asked: &Asked| match asked.stage {
+        PipelineStage::Sanitise => {
+            let cut = |(id, _): &(String, String)| sanitise_call(id, "The vendor delivers two weeks late.");
+            Does::Calls(asked.signals.iter().map(cut).collect())
+        }
+        _ => obeying(asked),
+    };
+    let subject = subject(vec![signal]);
+    let (end, _) = of(&subject, PipelineLimits::default(), &cutting);
+    assert!(end.signals[0].sanitised.is_suspected());
+    let plan = planned(&subject, &end);
+    assert!(plan.changes.is_empty() && plan.drafts.is_empty() && plan.comments.is_empty(), "{plan:?}");
+    assert_eq!(plan.questions.len(), 1, "{:?}", plan.questions);
+    // The same words, uncut and unsuspected, do change something.
+    let clean = rules(&[comment(9, "PAY-9", "ann", "The vendor delivers two weeks late.")], &none());
+    assert!(!clean.changes.is_empty());
+}
+
 #[test]
 fn rules_change_nothing_by_the_words_of_a_flagged_text() {
     let plan = rules(&[flagged()], &none());
@@ -83,7 +105,7 @@ fn rules(signals: &[ProjectSignal], artefacts: &ArtefactSet) -> CyclePlan {
     planned_with(signals, artefacts, &ModelProposals::default(), |context| context)
 }
 
-/// Whoever poisons a comment hides no blocker by it: the system's own flag still makes one, without the text.
+/// A poisoned text hides no blocker: the system's own flag still makes one, without the text.
 #[test]
 fn a_flagged_text_hides_nothing_that_the_system_says() {
     let event = super::one(&json!({

@@ -86,7 +86,7 @@ pub(super) fn one_comment(level: &str, server: &ScriptedServer) -> Option<(Fixtu
 /// What the stages answer about the signal of this id.
 pub(super) fn answers(id: &str) -> Vec<Reply> {
     vec![
-        calls(vec![sanitised(id, TEXT)]),
+        calls(vec![sanitised(id, &format!("Vendor certification\n{TEXT}"))]),
         calls(vec![classified(id, "stakeholder", "draft_communication")]),
         calls(vec![drafted(id, "sam@corp.example")]),
     ]
@@ -145,8 +145,8 @@ fn figures_of_triage_say_how_many_values_they_are_of() {
         figures["triage"]["stages"].as_array().unwrap().iter().map(|stage| of(&stage[name])).collect::<Vec<_>>()
     };
     let unknown = (Json::Null, 0);
-    // The model cut a line, and so suspects the text; it leaves nothing to a person.
-    assert_eq!(rates("threatRate"), [(json!(1.0), 1), unknown.clone(), unknown.clone(), unknown.clone()]);
+    // The model left the text whole, and leaves nothing to a person.
+    assert_eq!(rates("threatRate"), [(json!(0.0), 1), unknown.clone(), unknown.clone(), unknown.clone()]);
     assert_eq!(rates("escalationRate"), [unknown.clone(), (json!(0.0), 1), (json!(0.0), 1), unknown]);
     assert_eq!(of(&figures["triage"]["escalationRate"]), (json!(0.0), 1));
     assert_eq!(of(&figures["triage"]["threatRate"]).1, 1);
