@@ -58,6 +58,7 @@ mod select;
 mod selection;
 mod send;
 mod special;
+mod stored;
 mod terminal;
 mod tokens;
 mod triage;
