@@ -224,6 +224,22 @@ pub fn redact(text: &str) -> Option<String> {
     Some(String::from("[redacted]"))
 }
 
+/// The start of a text, at most `most` bytes, that holds no part of a credential which goes on behind it: a part has no
+/// shape any more, and would be kept.
+#[must_use]
+pub fn uncut_prefix(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let near = text.get(..text.floor_char_boundary(most.saturating_add(LONGEST_CUT))).unwrap_or(text);
+    let cut = find(near).into_iter().find(|one| one.span.start < most && one.span.end > most);
+    let end = cut.map_or(most, |one| one.span.start);
+    text.get(..text.floor_char_boundary(end)).unwrap_or_default()
+}
+
+/// How far behind a cut a credential is looked for, in bytes: most are shorter, in any disguise.
+const LONGEST_CUT: usize = 4 * 1024;
+
 /// How often what is left of a text is looked through again.
 const MOST_ROUNDS: usize = 3;
 

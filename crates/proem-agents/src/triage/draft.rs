@@ -211,9 +211,7 @@ impl SignalDraft {
     }
 
     fn id(&self) -> String {
-        if let [IdPart::Whole(id)] = self.identity.as_slice()
-            && credential::find(id).is_empty()
-        {
+        if let [IdPart::Whole(id)] = self.identity.as_slice() {
             return id.clone();
         }
         let parts = self.identity.iter().map(|part| match part {
@@ -237,10 +235,8 @@ fn as_id(said: &str) -> String {
 /// The first bytes of a text, and how many there were beyond them.
 fn cut(mut text: String, most: usize) -> (String, usize) {
     let all = text.len();
-    if all > most {
-        text.truncate(text.floor_char_boundary(most));
-    }
-    let kept = text.len();
+    let kept = credential::uncut_prefix(&text, most).len();
+    text.truncate(kept);
     (text, all.saturating_sub(kept))
 }
 

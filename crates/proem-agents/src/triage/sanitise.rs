@@ -14,7 +14,7 @@ mod formatting;
 
 use std::{cmp::Ordering, collections::BTreeSet};
 
-use proem_guard::{Bar, Cut, Finding, LabelTree, Scan, Untrusted, Verdict, cut};
+use proem_guard::{Bar, Cut, Finding, LabelTree, Scan, Untrusted, Verdict, credential, cut};
 use proem_text::{OffsetMap, Span};
 use serde_json::Number;
 
@@ -189,7 +189,7 @@ impl SanitisedSignal {
         let texts: Vec<&Untrusted<String>> = self.fields.iter().filter_map(|field| field.text.as_ref()).collect();
         Untrusted::join(&texts, "\n").0.map(|mut text| {
             if let Some((end, _)) = text.char_indices().nth(MAX_CONTENT) {
-                text.truncate(end);
+                text.truncate(credential::uncut_prefix(&text, end).len());
             }
             text
         })

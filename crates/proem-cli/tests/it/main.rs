@@ -61,6 +61,7 @@ mod send;
 #[path = "../../../xtask/skipped.rs"]
 mod skipped;
 mod special;
+mod stored;
 mod terminal;
 mod tokens;
 mod triage;

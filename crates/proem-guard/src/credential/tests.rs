@@ -146,6 +146,18 @@ fn wrapped_base64_of_a_private_key_is_found() {
 }
 
 #[test]
+fn a_cut_leaves_no_part() {
+    let text = format!("the key is sk-{} as ever", drawn(48));
+    for most in 0..=text.len() {
+        let start = uncut_prefix(&text, most);
+        assert!(text.starts_with(start) && start.len() <= most);
+        assert!(!start.contains("sk-") || start.len() >= 62, "{most}: {start}");
+    }
+    assert_eq!(uncut_prefix(&text, text.len()), text);
+    assert_eq!(uncut_prefix("木木", 4), "木");
+}
+
+#[test]
 fn json_stays_json() {
     let token = format!("ghp_{}", drawn(36));
     let key = format!("sk-{}", drawn(48));

@@ -11,8 +11,9 @@ use proem_text::Span;
 
 /// Adds every amount, and every number with at least `min_digits` digits.
 pub(super) fn figures<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>) {
-    amounts(text, tokens);
-    money::amounts(text, tokens);
+    let words = MoneyWords::new();
+    amounts(text, &words, tokens);
+    money::amounts(text, &words, tokens);
     accounts(text, tokens);
     numbers(text, min_digits, tokens);
     codes::codes(text, tokens);
@@ -44,8 +45,7 @@ fn is_group(before: &str, behind: &str) -> bool {
     digits(behind) == 3 && (last == 3 || before.len() == last) && last <= 3
 }
 
-fn amounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
-    let words = MoneyWords::new();
+fn amounts<'a>(text: &'a str, words: &MoneyWords, tokens: &mut ValueMentions<'a>) {
     let mut done = 0;
     for (at, c) in text.char_indices() {
         if at < done || !c.is_numeric() {
@@ -55,7 +55,7 @@ fn amounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
         let before = text.get(done..at).unwrap_or_default();
         let behind = text.get(end..).unwrap_or_default();
         let left = designator_before(before);
-        let multiplied = magnitude(behind, &words);
+        let multiplied = magnitude(behind, words);
         let right = designator_behind(behind.get(multiplied..).unwrap_or_default());
         if left > 0 || right > 0 {
             let right = if right > 0 || multiplied > 0 { multiplied.saturating_add(right) } else { 0 };

@@ -56,8 +56,10 @@ enum AmountPart {
 const UPPER_CASE: [&str; 3] = ["ETH", "BNB", "DAI"];
 
 /// Adds the amounts with words, the numbers that are told in words, and those behind a word for an account.
-pub(super) fn amounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
-    let all = money_tokens(text);
+///
+/// Amounts in digits come before: what they cover is found already.
+pub(super) fn amounts<'a>(text: &'a str, words: &MoneyWords, tokens: &mut ValueMentions<'a>) {
+    let all = money_tokens(text, words);
     let phrases = MoneyText { text, all: &all };
     phrases.amounts(tokens);
     phrases.digit_words(tokens);
@@ -65,7 +67,7 @@ pub(super) fn amounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     unspaced(text, tokens);
 }
 
-fn money_tokens(text: &str) -> Vec<MoneyToken> {
+fn money_tokens(text: &str, words: &MoneyWords) -> Vec<MoneyToken> {
     let mut all: Vec<MoneyToken> = Vec::new();
     for (at, c) in text.char_indices() {
         let kind = match c {
@@ -87,7 +89,6 @@ fn money_tokens(text: &str) -> Vec<MoneyToken> {
             None => all.push(MoneyToken { span: Span::new(at, end), kind, senses: WordSenses::default() }),
         }
     }
-    let words = MoneyWords::new();
     for token in all.iter_mut().filter(|token| token.kind == MoneyTokenKind::Word) {
         token.senses = words.senses(&folded(text.get(token.span.start..token.span.end).unwrap_or_default()));
     }
@@ -190,13 +191,16 @@ impl<'a> MoneyText<'_, 'a> {
             }
             let first = self.reach_back(at, done);
             let last = self.reach(at);
-            let is_in = |outer: &Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
-            let has_amount = self.all.get(at).is_some_and(|one| known.iter().any(|known| is_in(known, one.span)));
+            let is_known = |span: Span| {
+                let last = known.partition_point(|known| known.start <= span.start).checked_sub(1);
+                last.and_then(|last| known.get(last)).is_some_and(|known| span.end <= known.end)
+            };
+            let has_amount = self.all.get(at).is_some_and(|token| is_known(token.span));
             let Some((first, last)) = self.quantity(at, first..last.saturating_add(1), has_amount) else { continue };
             done = last.saturating_add(1);
             let (Some(from), Some(to)) = (self.all.get(first), self.all.get(last)) else { continue };
             let span = Span::new(from.span.start, to.span.end);
-            if !known.iter().any(|known| is_in(known, span)) {
+            if !is_known(span) {
                 tokens.push(ReferentKind::Amount, span, self.text.get(span.start..span.end).unwrap_or_default());
             }
         }

@@ -3,7 +3,7 @@
 //! Words are folded: lower case, and without accents in Latin, Greek and Cyrillic. Words that mean something else in
 //! ordinary project mail (`real`, `won`, `mark`) are left out.
 
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use alloc::{collections::BTreeMap, string::String};
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 
 use super::super::amount;
@@ -176,6 +176,7 @@ pub(super) fn is_number_word(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     #[test]
     fn every_word_is_written_as_it_is_compared() {

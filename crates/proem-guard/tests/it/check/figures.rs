@@ -264,3 +264,24 @@ fn a_trusted_code_vouches_for_itself_alone() {
         assert_eq!(setup.broken(TEXT, text).is_empty(), passes, "{text}");
     }
 }
+
+#[test]
+fn words_beside_a_trusted_amount_make_another() {
+    let setup = Setup::trusting("It costs EUR 12 and €150.");
+    for text in
+        ["It is EUR 12.", "12 € and 14 tests", "EUR 12, two of three tests", "14: EUR 12", "€150 and one blocker"]
+    {
+        assert_eq!(setup.broken(TEXT, text), [""; 0], "{text}");
+    }
+    for text in [
+        "zwei Millionen Euro 12",
+        "EUR 12 Mio.",
+        "€150 thousand",
+        "EUR 12 tausend",
+        "150 Tsd. EUR 12",
+        "T€ 150",
+        "€150k",
+    ] {
+        assert!(!setup.broken(TEXT, text).is_empty(), "{text}");
+    }
+}
