@@ -48,11 +48,11 @@ fn performable(item: QueuedAction) -> Result<QueuedAction, CommandFailure> {
 }
 
 pub(super) fn release(id: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
-    one(id, root, "Release it at once, as it is shown?", Saying::Displayed(QueueVerdict::Release))
+    one(id, root, "Release it at once, as it is shown?", &Saying::Displayed(QueueVerdict::Release))
 }
 
 pub(super) fn cancel(id: &str, because: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
-    one(id, root, "Cancel it?", Saying::Plain(QueueVerdict::Cancel { why: because.to_owned() }))
+    one(id, root, "Cancel it?", &Saying::Plain(QueueVerdict::Cancel { why: because.to_owned() }))
 }
 
 pub(super) fn resolve(id: &str, answer: Resolution, because: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
@@ -67,7 +67,7 @@ pub(super) fn resolve(id: &str, answer: Resolution, because: &str, root: &Path) 
             Saying::Displayed(QueueVerdict::Resend),
         ),
     };
-    one(id, root, question, saying)
+    one(id, root, question, &saying)
 }
 
 /// What a person would say.
@@ -78,10 +78,10 @@ enum Saying {
     Displayed(fn(Displayed) -> QueueVerdict),
 }
 
-fn one(id: &str, root: &Path, question: &str, saying: Saying) -> Result<ExitCode, CommandFailure> {
+fn one(id: &str, root: &Path, question: &str, saying: &Saying) -> Result<ExitCode, CommandFailure> {
     at_desk(root, async |desk| {
         let item = desk.item(&desk.find(id).await?).await?;
-        decided(desk, &[item], question, ApprovalBreadth::Single, &saying).await
+        decided(desk, &[item], question, ApprovalBreadth::Single, saying).await
     })
 }
 
