@@ -120,13 +120,13 @@ pub const fn full(name: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What tells this machine from others: `PROEM_MACHINE` if that is set, and `system` otherwise.
+/// The id of this machine: `PROEM_MACHINE` if that is set, and `system` otherwise.
 #[cfg(feature = "failpoints")]
 pub(crate) fn machine(system: String) -> String {
     std::env::var("PROEM_MACHINE").unwrap_or(system)
 }
 
-/// What tells this machine from others: `system`.
+/// The id of this machine: `system`.
 #[cfg(not(feature = "failpoints"))]
 pub(crate) const fn machine(system: String) -> String {
     system

@@ -32,7 +32,7 @@ use self::account::{WitnessAccount, WitnessEnd};
 use self::comparison::FoundWitness;
 pub(crate) use self::comparison::{RecordedEffects, TakenUp, WitnessTrouble};
 pub(crate) use self::file::witness_path;
-use self::file::{Lock, is_in_place, lock, open_witness, place_seal, put_in_place, unusable};
+use self::file::{Lock, is_in_place, lock_witness, open_witness, place_seal, put_in_place, unusable};
 use self::line::{EffectPlace, LineKind, SealedLine, WitnessLine};
 use crate::epoch;
 use crate::error::Error;
@@ -42,7 +42,7 @@ use crate::record::{digest_of, digest_text};
 use crate::sqlite::{apart, place};
 use crate::store::Store;
 
-/// What became of an effect, as its performer saw it.
+/// The outcome of an effect, as its performer saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectOutcome {
     /// The receiver has it.
@@ -86,7 +86,7 @@ impl EffectOutcome {
         }
     }
 
-    /// What an outcome is that the records have as this event.
+    /// The outcome that the records have as this event.
     fn of_event(event: &str) -> Self {
         match event {
             "sent" => Self::Sent,
@@ -176,7 +176,7 @@ impl EffectWitness {
     pub async fn intend(&self, intent: EffectIntent) -> Result<WitnessedIntent, Error> {
         let claims = self.store.claims_of(&intent.key).await?;
         let EffectIntent { key, version, epoch, .. } = intent;
-        self.with(move |open| open.intend(&intent, claims)).await?;
+        self.on_open(move |open| open.intend(&intent, claims)).await?;
         Ok(WitnessedIntent { key, version, epoch })
     }
 
@@ -186,16 +186,16 @@ impl EffectWitness {
     ///
     /// [`Error::Unusable`] if the line can't be saved; the witness then says that it may have happened.
     pub async fn settle(&self, intent: WitnessedIntent, outcome: EffectOutcome, at: Time) -> Result<(), Error> {
-        self.with(move |open| open.settle(&intent, outcome, at)).await
+        self.on_open(move |open| open.settle(&intent, outcome, at)).await
     }
 
-    async fn with(
+    async fn on_open(
         &self,
         work: impl FnOnce(&mut OpenWitness) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
         let (open, site, id) = (Arc::clone(&self.open), Arc::clone(&self.store.site), self.id.clone());
         let work = move || {
-            // Whoever panicked with the lock has at most a line that broke off, which the next one takes away.
+            // A thread that panicked with the lock left at most a line that broke off, which the next one takes away.
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
             match &mut *open {
                 Some(witness) => work(witness),
@@ -206,7 +206,7 @@ impl EffectWitness {
     }
 }
 
-/// What is at the witness's path.
+/// The thing at the witness's path.
 pub(crate) enum WitnessSighting {
     /// Nothing.
     Absent,
@@ -225,28 +225,30 @@ impl WitnessSighting {
             Ok(None) => return Ok(Self::Absent),
             Err(why) => return Ok(Self::Unfit(why)),
         };
-        lock(&file, &path, Lock::Shared)?;
+        lock_witness(&file, &path, Lock::Shared)?;
         let failed = |error: io::Error| unusable(&path, error);
         let account = WitnessAccount::read(&file, key).map_err(failed)?;
         let place = place_seal(key, &file.metadata().map_err(failed)?);
         Ok(Self::Found(Box::new(account), place))
     }
 
-    /// What is wrong between it and the records, which were read later; nothing if neither lacks an effect of the other.
+    /// The trouble between it and the records, which were read later; none if neither lacks an effect of the other.
     pub(crate) fn trouble(&self, recorded: &RecordedEffects) -> Option<WitnessTrouble> {
         match self {
-            Self::Absent => comparison::compare(None, recorded),
+            Self::Absent => comparison::compare_effects(None, recorded),
             Self::Unfit(why) => Some(WitnessTrouble::Unfit(why.clone())),
-            Self::Found(account, place) => comparison::compare(Some(&FoundWitness { account, place }), recorded),
+            Self::Found(account, place) => {
+                comparison::compare_effects(Some(&FoundWitness { account, place }), recorded)
+            }
         }
     }
 
     /// Whether something that the records have performed is not in it.
     pub(crate) fn lacks_any(&self, recorded: &RecordedEffects) -> bool {
-        self.account().is_none_or(|account| comparison::lacking(account, recorded).next().is_some())
+        self.account().is_none_or(|account| comparison::lacking_effects(account, recorded).next().is_some())
     }
 
-    /// What it says, as far as it can be read.
+    /// Its lines, as far as they can be read.
     pub(crate) fn account(&self) -> Option<&WitnessAccount> {
         match self {
             Self::Found(account, _) => Some(account),
@@ -269,13 +271,13 @@ pub(crate) fn ends_at(database: &Path, key: &InstallationKey, store: &str, mark:
     let found = open_witness(&witness_path(database), OpenMode::Read);
     let Ok(Some(file)) = found else { return false };
     let Ok(metadata) = file.metadata() else { return false };
-    let Ok(Some((first, last))) = line::ends(&file, metadata.len()) else { return false };
+    let Ok(Some((first, last))) = line::first_and_last(&file, metadata.len()) else { return false };
     let is_ours = first.store == store && first.place.as_deref() == Some(&*place_seal(key, &metadata));
     is_ours && first.follows(key, "") && mark_of(&WitnessEnd { length: metadata.len(), sum: last.sum }) == mark
 }
 
 /// A new witness that knows of these effects, with its mark, in the place of the one there was.
-pub(crate) fn renew<'e>(
+pub(crate) fn renew_witness<'e>(
     database: &Path,
     key: &InstallationKey,
     owner: &WitnessOwner<'_>,
@@ -283,7 +285,7 @@ pub(crate) fn renew<'e>(
 ) -> Result<String, Error> {
     let path = witness_path(database);
     let written = |error: serde_json::Error| unusable(&path, error);
-    let file = file::begin(&path)?;
+    let file = file::begin_file(&path)?;
     let metadata = file.metadata().map_err(|error| unusable(&path, error))?;
     let mut end = WitnessEnd::default();
     let mut text = String::new();
@@ -312,8 +314,8 @@ pub(crate) struct WitnessOwner<'o> {
     pub(crate) at: Time,
 }
 
-/// What the records alone know of effects that a witness lacks, as a witness would have it.
-pub(crate) fn of_records(recorded: &RecordedEffects, at: Time) -> Vec<WitnessedEffect> {
+/// The effects that the records know, as a witness would have them.
+pub(crate) fn recorded_effects(recorded: &RecordedEffects, at: Time) -> Vec<WitnessedEffect> {
     let purged = recorded.purged.iter().map(|(key, last)| (key, *last));
     let taken = recorded.taken.iter().map(|(key, version)| (key, *version)).chain(purged);
     let effect = |(key, version): (&String, u64)| {
@@ -338,12 +340,12 @@ fn make_if_absent(database: &Path, key: &InstallationKey, owner: &WitnessOwner<'
     let path = witness_path(database);
     match open_witness(&path, OpenMode::Read) {
         Ok(Some(_)) => Ok(()),
-        Ok(None) => renew(database, key, owner, std::iter::empty()).map(drop),
+        Ok(None) => renew_witness(database, key, owner, std::iter::empty()).map(drop),
         Err(why) => Err(unusable(&path, why)),
     }
 }
 
-/// What is said of a witness that is not where it was.
+/// The reason if a witness is not where it was.
 const REMOVED: &str = "it was replaced or removed while effects were performed";
 
 /// A witness that is open to be added to.
@@ -362,7 +364,7 @@ impl OpenWitness {
         let path = witness_path(database);
         let found = open_witness(&path, OpenMode::Append).map_err(|why| unusable(&path, why))?;
         let file = found.ok_or_else(|| unusable(&path, REMOVED))?;
-        lock(&file, &path, Lock::Shared)?;
+        lock_witness(&file, &path, Lock::Shared)?;
         let account = WitnessAccount::read(&file, &key).map_err(|error| unusable(&path, error))?;
         let place = file.metadata().map(|found| place_seal(&key, &found)).map_err(|error| unusable(&path, error))?;
         file.unlock().map_err(|error| unusable(&path, error))?;
@@ -384,7 +386,7 @@ impl OpenWitness {
             outcome: None,
         };
         let line = WitnessLine::intent(&self.store, &effect);
-        self.add(line, |account, line| match intent.repetition {
+        self.add(&line, |account, line| match intent.repetition {
             IntentRepetition::Again => Ok(()),
             IntentRepetition::First => left_before(account, line),
         })
@@ -393,17 +395,17 @@ impl OpenWitness {
     fn settle(&mut self, intent: &WitnessedIntent, outcome: EffectOutcome, at: Time) -> Result<(), Error> {
         let place = EffectPlace { key: intent.key, version: intent.version, epoch: intent.epoch.0 };
         let line = WitnessLine::outcome(&self.store, place, outcome.kind(), at);
-        self.add(line, |_, _| Ok(()))
+        self.add(&line, |_, _| Ok(()))
     }
 
     /// Adds a line behind all that others added meanwhile, if they leave room for it, and saves it.
     fn add(
         &mut self,
-        line: WitnessLine,
+        line: &WitnessLine,
         may: impl FnOnce(&WitnessAccount, &WitnessLine) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        lock(&self.file, &self.path, Lock::Sole)?;
-        let done = self.catch_up().and_then(|()| may(&self.account, &line)).and_then(|()| self.append(line));
+        lock_witness(&self.file, &self.path, Lock::Sole)?;
+        let done = self.catch_up().and_then(|()| may(&self.account, line)).and_then(|()| self.append(line));
         let unlocked = self.file.unlock().map_err(|error| unusable(&self.path, error));
         done.and(unlocked)
     }
@@ -430,7 +432,7 @@ impl OpenWitness {
         Ok(())
     }
 
-    fn append(&mut self, line: WitnessLine) -> Result<(), Error> {
+    fn append(&mut self, line: &WitnessLine) -> Result<(), Error> {
         let failed = |error: io::Error| unusable(&self.path, error);
         let SealedLine { text, sum } =
             line.clone().sealed(&self.key, &self.account.end.sum).map_err(|error| unusable(&self.path, error))?;
@@ -443,7 +445,7 @@ impl OpenWitness {
             _ = self.file.set_len(self.account.end.length);
             return Err(failed(error));
         }
-        self.account.take_sealed(&line, &text, sum);
+        self.account.take_sealed(line, &text, sum);
         Ok(())
     }
 }

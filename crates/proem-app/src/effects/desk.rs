@@ -33,7 +33,7 @@ pub struct ActionDesk<'p> {
     pub(crate) store: Store,
     pub(crate) owner: Owner,
     level: AutonomyLevel,
-    /// What its decisions rest on beside the records.
+    /// The grounds of its decisions beside the records.
     pub(super) grounds: SweepGrounds,
 }
 

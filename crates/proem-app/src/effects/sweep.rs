@@ -38,7 +38,7 @@ pub struct SweepReport {
     pub course: SweepCourse,
 }
 
-/// What became, during a sweep, of everything that decides about effects.
+/// Whether everything that decides about effects stays the same during a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SweepCourse {
     /// It stayed as it was.

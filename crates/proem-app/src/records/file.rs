@@ -18,7 +18,7 @@ pub struct RecordsFile {
     pub origin: StoreCreator,
     /// What is in it.
     pub status: StatusRow,
-    /// What its witness says was sent.
+    /// The effects that its witness knows.
     pub witness: WitnessList,
     store: Store,
 }

@@ -171,7 +171,7 @@ impl Here {
         ui::aside(&self.sent_page(&file.witness));
         ui::aside(
             "If you take them over: their costs count, prompts learn from their failures,\nand their runs can be \
-             resumed. What was sent is not sent again.\n",
+             resumed. Nothing that was sent is sent again.\n",
         );
         if ui::confirm(&mut operator, "Take them over?")? == Consent::No {
             file.close().await;
@@ -182,7 +182,7 @@ impl Here {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What the witness says was sent, for who is about to adopt the records: all that they lack, then the latest of the
+    /// The effects that the witness knows, for a person who is about to adopt: all that the records lack, then the latest of the
     /// rest.
     fn sent_page(&self, witness: &WitnessList) -> String {
         let mut out = String::new();
@@ -258,7 +258,7 @@ fn sent_as_json(witness: &WitnessList) -> serde_json::Value {
     lines.collect()
 }
 
-/// What adopting changed, behind the words that it is done.
+/// The changes that adopting made, behind the words that it is done.
 fn adoption_summary(counts: &AdoptionCounts) -> String {
     let mut out = String::new();
     if counts.doubted > 0 {

@@ -74,7 +74,7 @@ pub struct CreditRow {
     pub day: String,
 }
 
-/// What the records say at one moment about whoever performs effects.
+/// The performer in force and the switch, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PerformingMoment {
     /// The epoch in force; `None` before the first.
@@ -105,7 +105,7 @@ impl Store {
         self.read(move |reader, site| effects(reader, site, &project)).await
     }
 
-    /// What a performer looks at right before an effect.
+    /// The part of the records that a performer reads right before an effect.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use crate::sqlite::{apart, origin};
 use crate::witness::{EffectOutcome, RecordedEffects, WitnessSighting, WitnessTrouble, ends_at};
 use crate::write::WitnessFinding;
 
-/// What a person should see before adopting records.
+/// Everything that a person should see before adopting records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WitnessList {
     /// Why effects are parked; `None` if they are not.
@@ -42,11 +42,11 @@ pub struct WitnessListLine {
     pub key: EffectKey,
     /// When it was about to happen.
     pub at: Time,
-    /// What became of it; `None` if that is not written, so that it may have happened.
+    /// Its outcome; `None` if none is written, so that it may have happened.
     pub outcome: Option<EffectOutcome>,
     /// Whether the records know of it.
     pub knowledge: RecordKnowledge,
-    /// Where the action stands in the records; `None` if they don't have it.
+    /// The action's state in the records; `None` if they don't have it.
     pub state: Option<ActionState>,
 }
 
@@ -59,7 +59,7 @@ pub enum RecordKnowledge {
     Unknown,
 }
 
-/// What the records note of their witness.
+/// The records' notes about their witness.
 struct WitnessNotes {
     parked: Option<String>,
     mark: Option<String>,
@@ -71,7 +71,7 @@ impl Store {
     /// Compares the records with their witness, and notes in the records what was found, as far as they may be written:
     /// why effects are parked; `None` if they are not. Once noted, only an adoption takes it back.
     ///
-    /// What was compared before is not read again: records and witness that both ended there agree.
+    /// Nothing is compared twice: if records and witness both ended at the same mark before, they agree.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl Store {
         Ok(parked)
     }
 
-    /// What the witness says was sent, and what the records know of it.
+    /// The effects that the witness knows, and whether the records know them.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl Store {
     pub async fn witness_list(&self) -> Result<WitnessList, Error> {
         let notes = self.witness_notes().await?;
         let (sighting, recorded, trouble) = self.compare_witness().await?;
-        let states = self.read(|reader, _site| states(reader)).await?;
+        let states = self.read(|reader, _site| action_states(reader)).await?;
         let effects = sighting.account().map(|account| &account.effects);
         let mut lines: Vec<WitnessListLine> = effects
             .into_iter()
@@ -173,7 +173,7 @@ impl Store {
     }
 }
 
-fn states(reader: &Connection) -> Result<BTreeMap<String, ActionState>, ReadFault> {
+fn action_states(reader: &Connection) -> Result<BTreeMap<String, ActionState>, ReadFault> {
     let rows = all(reader, "SELECT key, state FROM actions", [], |row| {
         Ok((get::<String>(row, "key")?, get::<String>(row, "state")?))
     })?;

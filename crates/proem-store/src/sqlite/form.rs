@@ -33,7 +33,7 @@ const EFFECTS: &str = include_str!("../../migrations/0005.sql");
 /// What form 6 adds: tables of its own, too. What it changes of actions is for who writes.
 const TRIAGE: &str = include_str!("../../migrations/0006.sql");
 
-/// What form 9 adds: tables of its own, too.
+/// The tables that form 9 adds.
 const WITNESSED: &str = include_str!("../../migrations/0009.sql");
 
 /// Forms that only add tables, each with its statements.

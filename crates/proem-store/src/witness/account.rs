@@ -30,7 +30,7 @@ pub(crate) struct WitnessedEffect {
     pub(crate) bytes: Option<String>,
     /// The action's claims.
     pub(crate) claims: Vec<String>,
-    /// What became of it, and when; `None` if that is not written, so that it may have happened.
+    /// Its outcome, and when; `None` if none is written, so that it may have happened.
     pub(crate) outcome: Option<(EffectOutcome, Time)>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct WitnessEnd {
     pub(super) sum: String,
 }
 
-/// What a witness says.
+/// All lines of a witness, read.
 #[derive(Debug, Default)]
 pub(crate) struct WitnessAccount {
     /// The id of the records that it belongs to.

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::account::WitnessAccount;
 
-/// What is wrong between records and witness. Each parks effects.
+/// The trouble between records and witness. Each kind parks effects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WitnessTrouble {
     /// There is none, and these records have had effects.
@@ -32,7 +32,7 @@ impl WitnessTrouble {
     pub(crate) const fn leaves_whole_account(trouble: Option<&Self>, noted: Option<&String>) -> bool {
         match trouble {
             Some(trouble) => matches!(trouble, Self::KnowsMore(_)),
-            // What was wrong is gone, and what it said with it.
+            // The trouble is gone, and with it the lines that would have told of it.
             None => noted.is_none(),
         }
     }
@@ -57,7 +57,7 @@ impl fmt::Display for WitnessTrouble {
 /// An action's key with the version that a taking up made.
 pub(crate) type TakenUp = (String, u64);
 
-/// What the records know of effects.
+/// The effects that the records know.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedEffects {
     /// The records' own id.
@@ -78,8 +78,8 @@ impl RecordedEffects {
     /// Reads them. The witness is read before: what is written meanwhile must not look as if it were missing here.
     pub(crate) fn read(reader: &Connection) -> rusqlite::Result<Self> {
         let mut recorded = Self {
-            store: meta(reader, "store_id")?.unwrap_or_default(),
-            has_mark: meta(reader, "witness")?.is_some(),
+            store: meta_value(reader, "store_id")?.unwrap_or_default(),
+            has_mark: meta_value(reader, "witness")?.is_some(),
             ..Self::default()
         };
         let mut query = reader.prepare_cached(
@@ -125,8 +125,8 @@ fn version(stored: i64) -> u64 {
     u64::try_from(stored).unwrap_or(0)
 }
 
-/// What the records say of themselves under a name.
-pub(super) fn meta(reader: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+/// The records' own value under a name.
+pub(super) fn meta_value(reader: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     let mut query = reader.prepare_cached("SELECT value FROM meta WHERE key = ?")?;
     let mut rows = query.query([name])?;
     rows.next()?.map(|row| row.get(0)).transpose()
@@ -139,8 +139,8 @@ pub(super) struct FoundWitness<'a> {
     pub(super) place: &'a str,
 }
 
-/// What is wrong; nothing if neither knows of an effect that the other lacks.
-pub(super) fn compare(found: Option<&FoundWitness<'_>>, recorded: &RecordedEffects) -> Option<WitnessTrouble> {
+/// The trouble between them; none if neither knows of an effect that the other lacks.
+pub(super) fn compare_effects(found: Option<&FoundWitness<'_>>, recorded: &RecordedEffects) -> Option<WitnessTrouble> {
     let Some(FoundWitness { account, place }) = found else {
         return recorded.are_any().then_some(WitnessTrouble::Missing);
     };
@@ -162,12 +162,12 @@ pub(super) fn compare(found: Option<&FoundWitness<'_>>, recorded: &RecordedEffec
     {
         return Some(WitnessTrouble::KnowsMore(1));
     }
-    let less = lacking(account, recorded).count();
+    let less = lacking_effects(account, recorded).count();
     (less > 0).then_some(WitnessTrouble::KnowsLess(less))
 }
 
-/// What was performed and is not in the witness.
-pub(super) fn lacking<'r>(
+/// The performed effects that are not in the witness.
+pub(super) fn lacking_effects<'r>(
     account: &'r WitnessAccount,
     recorded: &'r RecordedEffects,
 ) -> impl Iterator<Item = &'r TakenUp> {

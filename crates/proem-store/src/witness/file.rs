@@ -1,5 +1,6 @@
 //! The witness's file: where it lies, what tells it from a copy, and how it is made and set aside.
 
+use std::fmt;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -21,14 +22,14 @@ const NAME: &str = "effects.witness";
 /// How long a process sleeps before it tries a lock again.
 const BEAT: Duration = Duration::from_millis(2);
 
-/// Where the witness of a database is.
+/// The path of a database's witness.
 pub(crate) fn witness_path(database: &Path) -> PathBuf {
     database.with_file_name(NAME)
 }
 
 /// An error about a witness.
-pub(super) fn unusable(path: &Path, why: impl ToString) -> Error {
-    Unusable::Witness { path: path.to_owned(), why: why.to_string() }.into()
+pub(super) fn unusable(path: &Path, why: impl fmt::Display) -> Error {
+    Unusable::Witness { path: path.to_owned(), why: format!("{why}") }.into()
 }
 
 /// Opens the witness; `None` if nothing has its name.
@@ -53,7 +54,7 @@ pub(super) fn is_in_place(file: &File, path: &Path) -> bool {
     (here.dev(), here.ino(), here.nlink()) == (there.dev(), there.ino(), 1)
 }
 
-/// What tells a file from its copies, sealed: the machine, the file's number and the time of its making. A copy has
+/// A seal that tells a file from its copies: over the machine, the file's number and the time of its making. A copy has
 /// another number or was made later; one on another machine has both of a stranger.
 pub(super) fn place_seal(key: &InstallationKey, file: &Metadata) -> String {
     let made = file.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
@@ -84,7 +85,7 @@ pub(super) enum Lock {
 }
 
 /// Waits for the lock of the file, no longer than for the records: its holder may be stopped.
-pub(super) fn lock(file: &File, path: &Path, how: Lock) -> Result<(), Error> {
+pub(super) fn lock_witness(file: &File, path: &Path, how: Lock) -> Result<(), Error> {
     let begun = Instant::now();
     loop {
         let tried = match how {
@@ -103,7 +104,7 @@ pub(super) fn lock(file: &File, path: &Path, how: Lock) -> Result<(), Error> {
 }
 
 /// Begins a file under a name of its own; it gets the witness's with [`put_in_place`].
-pub(super) fn begin(path: &Path) -> Result<File, Error> {
+pub(super) fn begin_file(path: &Path) -> Result<File, Error> {
     let new = unfinished(path);
     // Left by a process that was stopped here.
     match fs::remove_file(&new) {

@@ -20,7 +20,7 @@ pub(super) const MAX_LINE: usize = 64 << 10;
 /// How every line about an effect begins; 64 digits of the action's key follow.
 pub(super) const ACTION_FIRST: &str = "{\"action\":\"";
 
-/// What a line says.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum LineKind {
@@ -65,14 +65,14 @@ pub(super) struct WitnessLine {
     pub(super) sum: String,
     /// The version that taking the action up made; 0 in the first line.
     pub(super) version: u64,
-    /// What the line says.
+    /// The kind of the line.
     pub(super) what: LineKind,
 }
 
 impl WitnessLine {
     /// The first line of a witness of these records, made in this place.
     pub(super) fn opening(owner: &WitnessOwner<'_>, place: String) -> Self {
-        Self { place: Some(place), ..Self::bare(owner.store, owner.at, LineKind::Opened) }
+        Self { place: Some(place), ..Self::without_effect(owner.store, owner.at, LineKind::Opened) }
     }
 
     /// The line before an effect.
@@ -83,17 +83,17 @@ impl WitnessLine {
             claims: effect.claims.clone(),
             epoch: effect.epoch,
             version: effect.version.0,
-            ..Self::bare(store, effect.at, LineKind::Intent)
+            ..Self::without_effect(store, effect.at, LineKind::Intent)
         }
     }
 
     /// The line behind an effect.
     pub(super) fn outcome(store: &str, effect: EffectPlace, kind: LineKind, at: Time) -> Self {
         let EffectPlace { key, version, epoch } = effect;
-        Self { action: Some(key.to_string()), epoch, version: version.0, ..Self::bare(store, at, kind) }
+        Self { action: Some(key.to_string()), epoch, version: version.0, ..Self::without_effect(store, at, kind) }
     }
 
-    fn bare(store: &str, at: Time, what: LineKind) -> Self {
+    fn without_effect(store: &str, at: Time, what: LineKind) -> Self {
         Self {
             action: None,
             at: at.0,
@@ -135,7 +135,7 @@ pub(super) struct EffectPlace {
 }
 
 /// The first and the last line of a file of that length; `None` if one of them is none.
-pub(super) fn ends(mut file: &File, length: u64) -> io::Result<Option<(WitnessLine, WitnessLine)>> {
+pub(super) fn first_and_last(mut file: &File, length: u64) -> io::Result<Option<(WitnessLine, WitnessLine)>> {
     let most = u64::try_from(MAX_LINE).unwrap_or(u64::MAX);
     let mut first = Vec::new();
     file.seek(SeekFrom::Start(0))?;

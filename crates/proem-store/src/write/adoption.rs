@@ -14,7 +14,7 @@ use serde_json::json;
 use super::amount::{count, number};
 use super::epochs;
 use super::event::StoreEvent;
-use super::parking::{parked, set};
+use super::parking::{parking_reason, set_meta};
 use crate::epoch;
 use crate::error::Error;
 use crate::opening::StoreCreator;
@@ -22,7 +22,8 @@ use crate::record::{Actor, ActorKind, NewTransition, Project, TransitionLoad, di
 use crate::sqlite::{Company, Tables, Transaction, Write, form, origin, unusable};
 use crate::store::Store;
 use crate::witness::{
-    RecordedEffects, TakenUp, WitnessOwner, WitnessSighting, WitnessTrouble, WitnessedEffect, of_records, renew,
+    RecordedEffects, TakenUp, WitnessOwner, WitnessSighting, WitnessTrouble, WitnessedEffect, recorded_effects,
+    renew_witness,
 };
 
 /// That a store becomes this installation's own, with what its witness knows.
@@ -32,7 +33,7 @@ struct Adoption {
     at: Time,
 }
 
-/// What an adoption changed.
+/// The changes that an adoption made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AdoptionCounts {
     /// Effects that the witness knew of and the records did not.
@@ -73,7 +74,7 @@ impl Write for Adoption {
             RecordedEffects::read(to.tables.connection()).map_err(|error| unusable(to.tables.path(), &error))?;
         let trouble = sighting.trouble(&recorded);
         let counts = self.take_over(to, &sighting, &recorded)?;
-        let noted = parked(to.tables)?;
+        let noted = parking_reason(to.tables)?;
         let is_whole = WitnessTrouble::leaves_whole_account(trouble.as_ref(), noted.as_ref());
         let returned = if is_whole { 0 } else { self.return_to_people(to)? };
         let id = if is_foreign || trouble == Some(WitnessTrouble::Copied) {
@@ -81,8 +82,8 @@ impl Write for Adoption {
         } else {
             origin::id(to.tables)?
         };
-        set(to.tables, "store_id", &id)?;
-        set(to.tables, "seal", &origin::seal(&key, &id))?;
+        set_meta(to.tables, "store_id", &id)?;
+        set_meta(to.tables, "seal", &origin::seal(&key, &id))?;
         to.tables.execute("DELETE FROM meta WHERE key IN ('parked', 'witness')", [])?;
         let counts = AdoptionCounts { returned, ..counts };
         let details = json!({
@@ -96,8 +97,8 @@ impl Write for Adoption {
         }
         let effects = all_effects(to.tables, &sighting, &recorded, at)?;
         if !effects.is_empty() || !matches!(sighting, WitnessSighting::Absent) {
-            let mark = renew(to.tables.path(), &key, &WitnessOwner { store: &id, at }, effects.values())?;
-            set(to.tables, "witness", &mark)?;
+            let mark = renew_witness(to.tables.path(), &key, &WitnessOwner { store: &id, at }, effects.values())?;
+            set_meta(to.tables, "witness", &mark)?;
         }
         Ok(counts)
     }
@@ -119,7 +120,7 @@ impl Adoption {
         let mut counts = AdoptionCounts::default();
         let effects = sighting.account().into_iter().flat_map(|account| &account.effects);
         for (taken, effect) in effects.filter(|(taken, _)| !recorded.know(taken)) {
-            learn(to.tables, taken, effect, &self.actor)?;
+            record_witnessed(to.tables, taken, effect, &self.actor)?;
             counts.learned = counts.learned.saturating_add(1);
             if effect.may_have_happened() && self.doubt(to, effect)? {
                 counts.doubted = counts.doubted.saturating_add(1);
@@ -196,7 +197,7 @@ fn open_action(tables: &Tables, key: &EffectKey) -> Result<Option<OpenAction>, E
 }
 
 /// Writes down an effect that the witness knows of, and the claims of what left or may have.
-fn learn(tables: &Tables, taken: &TakenUp, effect: &WitnessedEffect, actor: &Actor) -> Result<(), Error> {
+fn record_witnessed(tables: &Tables, taken: &TakenUp, effect: &WitnessedEffect, actor: &Actor) -> Result<(), Error> {
     let outcome = effect.outcome.map_or("intent", |(outcome, _)| outcome.as_str());
     tables.execute(
         "INSERT OR IGNORE INTO witnessed (action, version, outcome, at, actor) VALUES (?, ?, ?, ?, ?)",
@@ -218,7 +219,8 @@ fn all_effects(
     recorded: &RecordedEffects,
     at: Time,
 ) -> Result<BTreeMap<TakenUp, WitnessedEffect>, Error> {
-    let own = of_records(recorded, at).into_iter().map(|effect| ((effect.key.to_string(), effect.version.0), effect));
+    let own =
+        recorded_effects(recorded, at).into_iter().map(|effect| ((effect.key.to_string(), effect.version.0), effect));
     let mut effects: BTreeMap<TakenUp, WitnessedEffect> = own.collect();
     for (taken, effect) in sighting.account().into_iter().flat_map(|account| &account.effects) {
         effects.insert(taken.clone(), effect.clone());

@@ -1,4 +1,4 @@
-//! What the records note of their witness: that both agree up to a mark, or why effects are parked.
+//! The records' notes about their witness: that both agree up to a mark, or why effects are parked.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::record::{Actor, ActorKind};
 use crate::sqlite::{Tables, Transaction, Write};
 
-/// What a comparison of records and witness found.
+/// The finding of a comparison of records and witness.
 #[derive(Debug)]
 pub(crate) struct WitnessFinding {
     /// Why effects are parked; `None` where both agree.
@@ -23,13 +23,13 @@ impl Write for WitnessFinding {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         if let Some(mark) = &self.mark {
-            set(to.tables, "witness", mark)?;
+            set_meta(to.tables, "witness", mark)?;
         }
         let Some(why) = &self.parked else { return Ok(()) };
-        if parked(to.tables)?.is_some() {
+        if parking_reason(to.tables)?.is_some() {
             return Ok(());
         }
-        set(to.tables, "parked", why)?;
+        set_meta(to.tables, "parked", why)?;
         let at = to.at(clock::now());
         let actor = Actor { kind: ActorKind::System, ..to.opening.actor.clone() };
         let details = json!({ "why": why });
@@ -38,12 +38,12 @@ impl Write for WitnessFinding {
 }
 
 /// Why effects are parked, as it is noted.
-pub(super) fn parked(tables: &Tables) -> Result<Option<String>, Error> {
+pub(super) fn parking_reason(tables: &Tables) -> Result<Option<String>, Error> {
     tables.row("SELECT value FROM meta WHERE key = 'parked'", [], |row| row.get(0))
 }
 
 /// Sets what the records say of themselves under a name.
-pub(super) fn set(tables: &Tables, name: &str, value: &str) -> Result<(), Error> {
+pub(super) fn set_meta(tables: &Tables, name: &str, value: &str) -> Result<(), Error> {
     let into = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     tables.execute(into, (name, value)).map(drop)
 }

@@ -61,7 +61,7 @@ impl Write for NewAction {
             let found = standing::find(to.tables, &self.project, &self.key)?.standing;
             return Ok(ProposalAnswer::Known { state: found.state, version: found.version });
         }
-        if let Some(of) = witnessed(to.tables, self)? {
+        if let Some(of) = witnessed_action(to.tables, self)? {
             return Ok(ProposalAnswer::Duplicate { of });
         }
         if let Some(of) = holder(to.tables, self)? {
@@ -78,7 +78,7 @@ fn is_known(tables: &Tables, key: &EffectKey) -> Result<bool, Error> {
 
 /// The action that a witness knew of, where a person adopted records that lacked it: this one, or another one with one
 /// of its claims.
-fn witnessed(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> {
+fn witnessed_action(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> {
     let of_key = "SELECT action FROM witnessed WHERE action = ? AND outcome <> 'not-sent'";
     let of_claim = "SELECT action FROM witnessed_claims WHERE claim = ?";
     let claims = new.claims.iter().map(|claim| (of_claim, hex::encode(claim.as_bytes())));

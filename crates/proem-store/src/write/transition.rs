@@ -100,7 +100,7 @@ impl Write for NewTransition {
             return Ok(refused(RefusalRule::Authority(self.request.event.kind().authority())));
         }
         if says_yes(self.request.event.kind())
-            && let Some(why) = parking::parked(to.tables)?
+            && let Some(why) = parking::parking_reason(to.tables)?
         {
             return Err(Error::Parked(why));
         }
@@ -154,7 +154,7 @@ const fn says_yes(kind: ActionEventKind) -> bool {
 fn gated(to: &Transaction<'_>, new: &NewTransition) -> Result<TransitionRequest, Error> {
     let mut request = new.request.clone();
     if let ActionEvent::TakeUp(taken) = &mut request.event
-        && (!effects_switch::is_on(to.tables, &new.project)? || parking::parked(to.tables)?.is_some())
+        && (!effects_switch::is_on(to.tables, &new.project)? || parking::parking_reason(to.tables)?.is_some())
     {
         taken.gate = GateRuling::Withholds;
     }

@@ -1,4 +1,4 @@
-//! What a sweep's decisions rest on outside the records: files that a person may change between two effects.
+//! The grounds of a sweep's decisions outside the records: files that a person may change between two effects.
 
 use proem_runtime::files;
 
@@ -21,7 +21,7 @@ pub(in super::super) struct SweepGrounds {
 }
 
 impl SweepGrounds {
-    /// What the decisions of a desk rest on: the files as they are before its policy is read, with the trust that the
+    /// The grounds of a desk's decisions: the files as they are before its policy is read, with the trust that the
     /// project was opened with.
     pub(in super::super) fn of_desk(project: &OpenProject) -> Self {
         Self::of(project, &project.vouched)

@@ -123,7 +123,7 @@ impl Performer<'_, '_> {
         if moment.power == EffectsPower::Off {
             self.course = SweepCourse::Stopped;
         } else if SweepGrounds::of_now(self.desk.project).ok().as_ref() != Some(&self.desk.grounds) {
-            // What can't be read any more has changed, too; the next sweep says why.
+            // A file that can't be read any more has changed, too; the next sweep says why.
             self.course = SweepCourse::Changed;
         }
         Ok(moment.epoch)

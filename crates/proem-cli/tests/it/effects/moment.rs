@@ -1,4 +1,4 @@
-//! Each effect asks again: what changes between two effects of a sweep stops the second.
+//! Each effect asks again: a change between two effects of a sweep stops the second.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,13 +17,13 @@ const CHARTER_TEXT: &str = "id = \"0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f\"\nname 
 /// Something that decides about effects, and how a person changes it.
 type Change = (&'static str, fn(&Office));
 
-fn told(office: &Office, args: &[&str]) {
+fn answer_yes(office: &Office, args: &[&str]) {
     let left = office.decide(args, "y\n").unwrap();
     assert_eq!(left.code, Some(0), "{args:?}: {}", left.shown);
 }
 
 const CHANGES: &[Change] = &[
-    ("switch", |office| told(office, &["effects", "off"])),
+    ("switch", |office| answer_yes(office, &["effects", "off"])),
     ("policy", |office| office.fixture.configure("policy.toml", &POLICY.replace("name = \"Bob\"", "name = \"Rob\""))),
     ("policy of the project", |office| {
         office.fixture.write(POLICY_FILE, POLICY.replace("level = \"tactical\"", "level = \"monitoring\""));
@@ -45,7 +45,7 @@ fn governed() -> Option<Office> {
     let office = Office::open()?;
     office.fixture.write(POLICY_FILE, POLICY);
     office.fixture.write(CHARTER, CHARTER_TEXT);
-    told(&office, &["trust"]);
+    answer_yes(&office, &["trust"]);
     Some(office)
 }
 

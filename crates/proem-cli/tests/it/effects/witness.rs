@@ -8,11 +8,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpScript};
+use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpPlace, SmtpReaction, SmtpScript};
 use serde_json::{Value as Json, json};
 
-use super::scene::{Office, plain, received};
-use crate::fixture::Run;
+use super::scene::{Office, POLICY, plain, received};
+use crate::fixture::{BEAT, Run};
 
 /// An office whose mails go to a server.
 struct Scene {
@@ -92,7 +92,7 @@ impl Scene {
     }
 }
 
-/// What kept a sweep from doing anything.
+/// The obstacles of a sweep that did nothing.
 #[track_caller]
 fn obstacles(swept: &Run) -> Json {
     assert_eq!(swept.code(), 1, "{}", swept.transcript());
@@ -162,6 +162,71 @@ fn nothing_is_approved_while_effects_are_parked() {
 }
 
 #[test]
+fn an_escalation_approves_nothing_while_effects_are_parked() {
+    let Some(scene) = Scene::open() else { return };
+    let narrow = POLICY
+        .replace("level = \"tactical\"", "level = \"monitoring\"")
+        .replace("[actions.reminder]\nlevel = \"monitoring\"", "[actions.reminder]\nlevel = \"tactical\"");
+    scene.office.fixture.configure("policy.toml", &narrow);
+    let sent = scene.office.approved(1);
+    let asked = scene.office.propose(&scene.office.reminder()).json();
+    let (id, escalation) = (asked["id"].as_str().unwrap().to_owned(), asked["escalation"].as_str().unwrap());
+    let backup = scene.back_up();
+    scene.office.sweep();
+    scene.restore(&backup);
+    let left = scene.office.decide(&["escalations", "decide", escalation, "A"], "y\n").unwrap();
+    assert!(left.code == Some(1) && left.shown.contains("effects are parked"), "{}", left.shown);
+    assert_eq!(scene.states(std::slice::from_ref(&id)), ["waiting"]);
+    scene.adopt();
+    assert_eq!(scene.office.decide(&["escalations", "decide", escalation, "A"], "y\n").unwrap().code, Some(0));
+    scene.came_once(&[sent, vec![id]].concat());
+}
+
+/// A backup from between a person's wish that it go once more and the sweep that did it: it does not go a third time.
+#[test]
+fn a_backup_from_before_a_second_attempt_makes_no_third() {
+    let Some(scene) = Scene::open() else { return };
+    let lost = SmtpScript::new(SmtpEncryption::None).with(SmtpPlace::Body(2), SmtpReaction::Drop);
+    let lost = ScriptedSmtp::start(lost).unwrap();
+    scene.office.to_server(plain(&lost));
+    let ids = scene.office.approved(1);
+    scene.office.sweep();
+    assert_eq!(scene.states(&ids), ["unknown"]);
+    scene.office.to_server(plain(&scene.server));
+    assert_eq!(scene.office.decide(&["queue", "resolve", &ids[0], "resend"], "y\n").unwrap().code, Some(0));
+    let backup = scene.back_up();
+    scene.office.sweep();
+    assert_eq!(scene.states(&ids), ["executed"]);
+    scene.restore(&backup);
+    scene.is_parked("the witness knows of an effect that these records lack");
+    scene.adopt();
+    assert_eq!(scene.states(&ids), ["unknown"]);
+    scene.came_once(&ids);
+}
+
+/// A copy of the database alone, taken while a performer waits between intent and effect.
+#[test]
+fn a_backup_from_the_middle_of_a_sweep_sends_nothing_again() {
+    let Some(scene) = Scene::open() else { return };
+    let ids = scene.office.approved(2);
+    let sweep = scene.office.waiting_at("intent-witnessed");
+    let backup = scene.back_up();
+    sweep.let_go();
+    // It waits there once more, with the second action.
+    let waits = scene.office.fixture.base.join("waits-intent-witnessed");
+    while !waits.exists() {
+        std::thread::sleep(BEAT);
+    }
+    sweep.let_go();
+    assert_eq!(sweep.end().status.code(), Some(0));
+    assert_eq!(scene.received().len(), 2);
+    scene.restore(&backup);
+    scene.is_parked("lack");
+    scene.adopt();
+    scene.came_once(&ids);
+}
+
+#[test]
 fn an_action_that_was_never_sent_goes_behind_an_adoption() {
     let Some(scene) = Scene::open() else { return };
     let sent = scene.office.approved(1);
@@ -192,7 +257,7 @@ fn once_parked_they_stay_so_without_a_witness() {
     scene.came_once(&[]);
 }
 
-/// What somebody does to a witness, why effects are parked then, and what is left of a yes behind the adoption.
+/// The way in which somebody spoils a witness, and why effects are parked then.
 type Spoiler = (&'static str, fn(&Path), &'static str);
 
 const SPOILERS: &[Spoiler] = &[
@@ -273,7 +338,7 @@ fn a_witness_that_was_tampered_with_parks_effects() {
         spoil(&scene.office.witness());
         scene.is_parked(why);
         scene.adopt();
-        // The records know what was sent, and it stays so. What was approved before is approved anew.
+        // The records know what was sent, and it stays so. An earlier yes has to be given anew.
         assert_eq!(scene.states(&[sent.clone(), waiting.clone()].concat()), ["executed", "waiting"], "{what}");
         scene.office.sweep();
         assert_eq!(scene.received().len(), 1, "{what}");
@@ -287,7 +352,7 @@ fn a_witness_that_was_tampered_with_parks_effects() {
     }
 }
 
-/// Whatever is missing of the end of a witness beside records that lost their last effect: nothing goes twice.
+/// A witness loses its end, byte by byte, beside records that lost their last effect: nothing goes twice.
 #[test]
 fn a_witness_cut_at_every_byte_sends_nothing_twice() {
     let Some(scene) = Scene::open() else { return };
@@ -325,7 +390,7 @@ fn a_copied_store_sends_nothing() {
     scene.came_once(&[sent.clone(), due.clone()].concat());
     scene.office.fixture.set("XDG_STATE_HOME", &copied);
     scene.is_parked("these records are a copy");
-    // Whoever adopts it makes records of their own of it: effects are off, and every yes is void.
+    // An adoption makes records of their own of it: effects are off, and every yes is void.
     scene.adopt();
     let swept = scene.office.sweep();
     assert_eq!(obstacles(&swept), json!(["switched-off"]), "{}", swept.transcript());
