@@ -25,7 +25,7 @@ use proem_guard::check::ConfidentialPrompt;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
 use serde_json::Value as Json;
 
-use super::asked::{ScriptedCycle, StageBench, StageRequest};
+use super::asked::{StageBench, StageRequest};
 use super::scenarios::{SPONSOR, Scenario, SignalMeaning, attacks, golden};
 use super::scripts::{PROJECT, ScriptedModel};
 

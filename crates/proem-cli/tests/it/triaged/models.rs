@@ -158,7 +158,7 @@ fn figures_of_triage_say_how_many_values_they_are_of() {
     assert!(prompts.len() == 3 && prompts.iter().all(|(mean, n)| mean.as_f64() > Some(100.0) && *n == 1), "{figures}");
     assert_eq!(of(&figures["all"]["threatRate"]).1, 1, "{}", figures["all"]);
     let page = fixture.proem(&["stats", "--agent", "triage"]);
-    assert!(page.answer().contains("planned 35% n=3  suspected 100.0% n=1"), "{}", page.transcript());
+    assert!(page.answer().contains("planned 35% n=3  suspected 0.0% n=1"), "{}", page.transcript());
     assert_eq!(fixture.proem(&["stats", "--agent", "risk", "--json"]).json()["all"]["runs"], 0);
 }
 
