@@ -35,7 +35,7 @@ pub(super) fn all<T>(
     read: impl FnMut(&Row<'_>) -> Result<T, ReadFault>,
 ) -> Result<Vec<T>, ReadFault> {
     let mut statement = reader.prepare_cached(sql)?;
-    bind(&mut statement, &values)?;
+    bind(&mut statement, values)?;
     statement.raw_query().and_then(read).collect()
 }
 
@@ -47,7 +47,7 @@ pub(super) fn first<T>(
     read: impl FnOnce(&Row<'_>) -> Result<T, ReadFault>,
 ) -> Result<Option<T>, ReadFault> {
     let mut statement = reader.prepare_cached(sql)?;
-    bind(&mut statement, &values)?;
+    bind(&mut statement, values)?;
     statement.raw_query().next()?.map(read).transpose()
 }
 

@@ -37,7 +37,7 @@ impl Tables {
     /// Runs a statement that gives no rows; how many it changed.
     pub(crate) fn execute(&self, sql: &str, values: impl StatementValues) -> Result<usize, Error> {
         self.told(self.connection.prepare_cached(sql).and_then(|mut statement| {
-            bind(&mut statement, &values)?;
+            bind(&mut statement, values)?;
             statement.raw_execute()
         }))
     }
@@ -57,7 +57,7 @@ impl Tables {
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, Error> {
         let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
-            bind(&mut statement, &values)?;
+            bind(&mut statement, values)?;
             statement.raw_query().next()?.map(read).transpose()
         });
         self.told(found)
@@ -71,7 +71,7 @@ impl Tables {
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, Error> {
         let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
-            bind(&mut statement, &values)?;
+            bind(&mut statement, values)?;
             statement.raw_query().mapped(read).collect::<rusqlite::Result<Vec<T>>>()
         });
         self.told(found)

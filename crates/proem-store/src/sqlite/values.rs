@@ -13,32 +13,32 @@ use rusqlite::{Error, Result, Statement};
 /// What a statement is given, in the order of its question marks.
 pub(crate) trait StatementValues {
     /// Gives each of them to `bind`.
-    fn bind_each(&self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()>;
+    fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()>;
 }
 
 impl StatementValues for [&(dyn ToSql + Send + Sync); 0] {
-    fn bind_each(&self, _: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
+    fn bind_each(self, _: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
         Ok(())
     }
 }
 
 impl StatementValues for &[&dyn ToSql] {
-    fn bind_each(&self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
+    fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
         self.iter().try_for_each(|value| bind(*value))
     }
 }
 
 impl StatementValues for Vec<Value> {
-    fn bind_each(&self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
-        self.iter().try_for_each(|value| bind(value))
+    fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
+        self.into_iter().try_for_each(|value| bind(&value))
     }
 }
 
 macro_rules! arrays {
     ($($count:literal)*) => {$(
         impl<T: ToSql> StatementValues for [T; $count] {
-            fn bind_each(&self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
-                self.iter().try_for_each(|value| bind(value))
+            fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
+                self.into_iter().try_for_each(|value| bind(&value))
             }
         }
     )*};
@@ -47,10 +47,10 @@ macro_rules! arrays {
 macro_rules! tuples {
     ($(($($name:ident)*))*) => {$(
         impl<$($name: ToSql),*> StatementValues for ($($name,)*) {
-            fn bind_each(&self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
+            fn bind_each(self, bind: &mut dyn FnMut(&dyn ToSql) -> Result<()>) -> Result<()> {
                 #[expect(non_snake_case, reason = "each value is named after its type")]
                 let ($($name,)*) = self;
-                $(bind($name)?;)*
+                $(bind(&$name)?;)*
                 Ok(())
             }
         }
@@ -61,7 +61,7 @@ arrays!(1 2 3 4 5 6);
 tuples!((A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H)(A B C D E F G H I));
 
 /// Gives a statement its values, without credentials.
-pub(crate) fn bind(statement: &mut Statement<'_>, values: &impl StatementValues) -> Result<()> {
+pub(crate) fn bind(statement: &mut Statement<'_>, values: impl StatementValues) -> Result<()> {
     let mut count = 0_usize;
     values.bind_each(&mut |value| {
         count = count.saturating_add(1);

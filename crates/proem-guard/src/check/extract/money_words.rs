@@ -87,7 +87,7 @@ pub(super) fn folded(word: &str) -> String {
             '\u{c0}'..='\u{52f}' | '\u{1e00}'..='\u{1fff}' => {
                 decompose_canonical(c, |part| {
                     if !is_combining_mark(part) {
-                        folded.push(part)
+                        folded.push(part);
                     }
                 });
             }
