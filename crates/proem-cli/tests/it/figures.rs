@@ -15,7 +15,7 @@ fn prose(bytes: usize) -> String {
 }
 
 fn user(server: &ScriptedServer) -> Fixture {
-    let fixture = fixture(server, "attempts = 1\n");
+    let fixture = fixture(server, "attempts = 1\nconcurrency = 1\n");
     let before = fs::read_to_string(fixture.base.join("config/proem/config.toml")).unwrap();
     fixture.configure("config.toml", &format!("{before}\n[budget.user]\nday_tokens = 1_000_000\n"));
     fixture
@@ -93,9 +93,9 @@ fn agents_say_it_too() {
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-api-0123456789abcdef");
     let provider = format!("base_url = \"http://{}\"\nkey = \"ANTHROPIC_API_KEY\"\nattempts = 1\n", server.address());
     fixture.configure("config.toml", &format!("[providers.anthropic]\n{provider}"));
-    let risk = fixture.proem(&["risk", "HEAD", "--model", "claude-sonnet-5", "--explain"]);
-    let words = risk.transcript().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("the provider reports 1 tokens for a prompt of at least"), "{}", risk.transcript());
+    let report = fixture.proem(&["risk", "HEAD", "--model", "claude-sonnet-5", "--json"]).json();
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("the provider reports 1 tokens for a prompt of at least"), "{report}");
     assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id LIMIT 1"), ["unknown"]);
 }
 

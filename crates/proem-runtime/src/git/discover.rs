@@ -19,9 +19,6 @@ use crate::{
 /// More than any path, in bytes.
 const PATHS: usize = 64 * 1024;
 
-/// The longest time for git's first answer in a repository, which takes its settings, HEAD and nothing else.
-const FIRST_QUESTION: Duration = Duration::from_secs(5);
-
 /// A repository, found from some folder inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
@@ -54,7 +51,7 @@ pub enum RepositoryKind {
 /// - [`Error::TimedOut`], [`Error::GitFailed`] or [`Error::Io`] if git can't be asked.
 pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Option<Repository>, Error> {
     special::refuse(folder, &git.environment)?;
-    let session = Session::new(git, folder, Deadline::after(limit.min(FIRST_QUESTION)), PATHS);
+    let session = Session::new(git, folder, Deadline::after(limit), PATHS);
     let args = [
         "rev-parse",
         "--is-bare-repository",
