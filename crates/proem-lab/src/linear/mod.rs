@@ -7,6 +7,7 @@
 mod entries;
 mod shapes;
 
+use std::io::Write as _;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,11 @@ const LENGTHS: [usize; 7] = [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20,
 /// nothing, and a logarithm as well.
 const MOST_EXPONENT: f64 = 1.2;
 
-/// Lengths are read again until so much time is spent; the shortest time counts, since other programs only add to it.
-const ENOUGH: Duration = Duration::from_millis(60);
+/// A text is read again until so much time is spent; the shortest time counts, since other programs only add to it.
+const ENOUGH: Duration = Duration::from_millis(10);
+
+/// How much longer than the limit is waited for a text by the wall's clock: other programs use the processors as well.
+const PATIENCE: u32 = 20;
 
 /// A time below this is mostly what a call costs, whatever its text.
 const LEAST: Duration = Duration::from_micros(20);
@@ -34,9 +38,12 @@ pub(crate) struct EvalLinear {
     /// Measure only entry points whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
-    /// The most seconds that one text may take.
+    /// The most seconds of the processor's time that one text may take.
     #[arg(long, default_value_t = 30)]
     limit: u64,
+    /// The longest text, in kB.
+    #[arg(long, default_value_t = 4096)]
+    most: usize,
     /// Print a line for each entry point and shape.
     #[arg(long)]
     all: bool,
@@ -97,11 +104,13 @@ pub(crate) fn run(args: &EvalLinear) -> Result<String, String> {
         .to_owned();
     let (mut all, mut failures) = (String::new(), Vec::new());
     for entry in ENTRIES.iter().filter(|entry| entry.name.contains(&args.only)) {
-        let growths: Vec<Growth> = SHAPES.iter().map(|shape| growth(&fixtures, entry, shape, limit)).collect();
+        let growths: Vec<Growth> = SHAPES.iter().map(|shape| args.growth(&fixtures, entry, shape, limit)).collect();
         for growth in &growths {
             let times: Vec<String> = growth.times.iter().map(|time| milliseconds(*time)).collect();
             let line =
                 format!("| {} | {} | {:.2} | {} |\n", entry.name, growth.shape, growth.exponent(), times.join(" "));
+            // A whole run takes minutes.
+            _ = std::io::stderr().write_all(line.as_bytes());
             all.push_str(&line);
             if growth.exponent() > MOST_EXPONENT {
                 failures.push(line);
@@ -130,35 +139,71 @@ fn milliseconds(time: Duration) -> String {
     format!("{:.1}", time.as_secs_f64() * 1_000.0)
 }
 
-/// Measures in a thread of its own, so that a text that takes too long stops nothing.
-fn growth(fixtures: &Arc<Fixtures>, entry: &'static EntryPoint, shape: &'static Shape, limit: Duration) -> Growth {
-    let mut times = Vec::new();
-    for length in LENGTHS {
-        let (sender, receiver) = mpsc::channel();
-        let fixtures = Arc::clone(fixtures);
-        std::thread::spawn(move || {
-            // Nobody listens any more if this took too long.
-            _ = sender.send(shortest_time(&fixtures, entry, &shape.text(length)));
-        });
-        match receiver.recv_timeout(limit) {
-            Ok(time) => times.push(time),
-            Err(_) => return Growth { shape: shape.name, times, is_cut_short: true },
+impl EvalLinear {
+    /// Measures in a thread of its own, so that a text that takes too long stops nothing.
+    fn growth(
+        &self,
+        fixtures: &Arc<Fixtures>,
+        entry: &'static EntryPoint,
+        shape: &'static Shape,
+        limit: Duration,
+    ) -> Growth {
+        let mut growth = Growth { shape: shape.name, times: Vec::new(), is_cut_short: false };
+        for length in LENGTHS.into_iter().filter(|length| length / 1024 <= self.most) {
+            let (sender, receiver) = mpsc::channel();
+            let fixtures = Arc::clone(fixtures);
+            std::thread::spawn(move || {
+                // Nobody listens any more if this took too long.
+                _ = sender.send(shortest_time(&fixtures, entry, &shape.text(length)));
+            });
+            match receiver.recv_timeout(limit.saturating_mul(PATIENCE)) {
+                Ok(time) if time <= limit => growth.times.push(time),
+                _ => {
+                    growth.is_cut_short = true;
+                    break;
+                }
+            }
         }
+        growth
     }
-    Growth { shape: shape.name, times, is_cut_short: false }
 }
 
 fn shortest_time(fixtures: &Fixtures, entry: &EntryPoint, text: &str) -> Duration {
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     let mut shortest = Duration::MAX;
     loop {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         (entry.read)(fixtures, text);
         shortest = shortest.min(start.elapsed());
         if begun.elapsed() >= ENOUGH {
             return shortest;
         }
     }
+}
+
+/// Measures the processor's time of this thread where the system tells it, else time.
+struct Stopwatch {
+    start: Instant,
+    used: Option<Duration>,
+}
+
+impl Stopwatch {
+    fn start() -> Self {
+        Self { start: Instant::now(), used: processor_time() }
+    }
+
+    fn elapsed(&self) -> Duration {
+        let used = processor_time().zip(self.used).map(|(now, before)| now.saturating_sub(before));
+        used.unwrap_or_else(|| self.start.elapsed())
+    }
+}
+
+/// The first number of the file is the nanoseconds on a processor (Linux, Documentation/scheduler/sched-stats.rst).
+fn processor_time() -> Option<Duration> {
+    // The system brings that number up to date when a thread offers its place to others, else some times a second.
+    std::thread::yield_now();
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
 #[cfg(test)]
