@@ -36,7 +36,7 @@ pub use self::runs::{RunRow, RunScope, RunState, RunsWanted};
 pub use self::statistics::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 pub use self::status::{EventRow, StatusRow};
 pub use self::triage::{ArtefactVersionRow, CycleRow, SignalRow};
-pub use self::witness::{RecordKnowledge, WitnessCoverage, WitnessList, WitnessListLine};
+pub use self::witness::{RecordKnowledge, WitnessExtent, WitnessList, WitnessListLine};
 
 use std::sync::Arc;
 

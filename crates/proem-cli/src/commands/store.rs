@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use proem_store::AdoptionCounts;
-use proem_store::query::{RecordKnowledge, WitnessCoverage, WitnessList, WitnessListLine};
+use proem_store::query::{RecordKnowledge, WitnessExtent, WitnessList, WitnessListLine};
 use proem_store::{StoreAccess, StoreCreator};
 use proem_text::json;
 use serde_json::json;
@@ -186,7 +186,7 @@ impl Here {
     /// rest.
     fn sent_page(&self, witness: &WitnessList) -> String {
         let mut out = String::new();
-        if witness.coverage == WitnessCoverage::Partial {
+        if witness.extent == WitnessExtent::Partial {
             out.push_str(
                 "The witness of effects is no whole account: something may have been sent that is not listed here.\nLook \
                  into the mailbox and the tickets. Every action has to be approved anew.\n",

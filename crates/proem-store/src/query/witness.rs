@@ -21,14 +21,14 @@ pub struct WitnessList {
     /// Why effects are parked; `None` if they are not.
     pub parked: Option<String>,
     /// How far the list can be relied on.
-    pub coverage: WitnessCoverage,
+    pub extent: WitnessExtent,
     /// Effects as the witness has them, the latest first.
     pub lines: Vec<WitnessListLine>,
 }
 
 /// How far a list of effects can be relied on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WitnessCoverage {
+pub enum WitnessExtent {
     /// Everything that happened is in it or in the records.
     Whole,
     /// Something may have happened that is in neither.
@@ -121,8 +121,8 @@ impl Store {
             .collect();
         lines.sort_by_key(|line| (std::cmp::Reverse(line.at), line.key));
         let is_whole = WitnessTrouble::leaves_whole_account(trouble.as_ref(), notes.parked.as_ref());
-        let coverage = if is_whole { WitnessCoverage::Whole } else { WitnessCoverage::Partial };
-        Ok(WitnessList { parked: notes.parked.or_else(|| trouble.map(|trouble| trouble.to_string())), coverage, lines })
+        let extent = if is_whole { WitnessExtent::Whole } else { WitnessExtent::Partial };
+        Ok(WitnessList { parked: notes.parked.or_else(|| trouble.map(|trouble| trouble.to_string())), extent, lines })
     }
 
     /// The claims of an action, in hexadecimal digits.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use proem_guard::InstallationKey;
 use proem_text::hex;
+use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, Unusable};
 use crate::failpoint;
@@ -151,8 +152,8 @@ fn set_aside(path: &Path, at: i64) -> io::Result<()> {
 
 /// Saves the names in the witness's folder.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
-    }
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(folder, flags, Mode::empty())?;
+    Ok(rustix::fs::fsync(folder)?)
 }

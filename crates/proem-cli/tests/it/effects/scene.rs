@@ -300,8 +300,8 @@ impl Office {
     pub(crate) fn witnessed(&self) -> BTreeSet<String> {
         let text = fs::read_to_string(self.witness()).unwrap_or_default();
         // The last line may have broken off where its process was killed.
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        let lines = whole.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        let lines = whole.map(|line| serde_json::from_str::<Json>(line).unwrap());
         lines.filter(|line| line["what"] == "intent").map(|line| line["action"].as_str().unwrap().to_owned()).collect()
     }
 

@@ -92,6 +92,11 @@ impl Scene {
     }
 }
 
+/// The digits of an action's key that a list shows.
+fn short(id: &str) -> String {
+    id.chars().take(12).collect()
+}
+
 /// The obstacles of a sweep that did nothing.
 #[track_caller]
 fn obstacles(swept: &Run) -> Json {
@@ -111,7 +116,7 @@ fn a_restored_backup_sends_nothing() {
     scene.is_parked("the witness knows of 2 effects that these records lack");
     assert_eq!(scene.states(&ids), ["approved", "approved"]);
     let shown = scene.adopt();
-    assert!(ids.iter().all(|id| shown.contains(&id[..12])), "{shown}");
+    assert!(ids.iter().all(|id| shown.contains(&short(id))), "{shown}");
     assert!(shown.contains("`approved` in these records") && shown.contains("sent"), "{shown}");
     assert_eq!(scene.states(&ids), ["unknown", "unknown"]);
     scene.came_once(&ids);
@@ -151,7 +156,7 @@ fn nothing_is_approved_while_effects_are_parked() {
     let left = scene.office.decide(&["queue", "approve", &other], "y\n").unwrap();
     assert_eq!(left.code, Some(1), "{}", left.shown);
     assert!(left.shown.contains("effects are parked") && left.shown.contains("proem store adopt"), "{}", left.shown);
-    assert_eq!(scene.states(&[other.clone()]), ["waiting"]);
+    assert_eq!(scene.states(std::slice::from_ref(&other)), ["waiting"]);
     // A no, a proposal and reading go on.
     assert_eq!(scene.office.propose(&scene.office.note()).json()["fate"], "new");
     assert_eq!(scene.office.decide(&["queue", "cancel", &other], "y\n").unwrap().code, Some(0));
@@ -433,7 +438,7 @@ fn an_emptied_store_says_what_is_safe_and_its_successor_sends_nothing_again() {
     fs::remove_file(scene.records()).unwrap();
     scene.is_parked("the witness of effects belongs to other records");
     let shown = scene.adopt();
-    assert!(shown.contains(&id[..12]), "{shown}");
+    assert!(shown.contains(&short(&id)), "{shown}");
     assert_eq!(scene.office.propose(&note).json()["fate"], "duplicate");
     assert_eq!(scene.office.decide(&["effects", "on"], "y\n").unwrap().code, Some(0));
     scene.came_once(&[id]);
