@@ -33,7 +33,7 @@ pub(crate) enum StoreCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take over records of another installation, or a copy of them: shows what was sent; asks for confirmation
+    /// Take over another installation's records, or a copy; asks for confirmation
     #[command(after_help = "Example:\n  proem store adopt")]
     Adopt,
     /// Reset the last recorded time after the clock ran ahead; asks for confirmation
