@@ -7,6 +7,7 @@
 
 mod asynchronous;
 mod plain;
+mod set_aside;
 
 use std::fs;
 use std::path::{Path, PathBuf};
