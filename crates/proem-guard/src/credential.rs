@@ -7,10 +7,14 @@
 //! Invariants: what [`redact`] leaves holds no credential that [`find`] finds; the time is linear in
 //! the text.
 
+mod disguise;
+mod document;
 mod key_block;
+mod packed;
 mod stream;
 mod web_token;
 
+pub use self::document::redact_document;
 pub use self::stream::CredentialStream;
 
 use alloc::{format, string::String, vec::Vec};
@@ -61,8 +65,33 @@ impl CredentialKind {
 }
 
 /// The credentials in a text, in its order; none within another.
+///
+/// Found as they are, and in disguise: with invisible characters, tags or one separator throughout between their
+/// characters, in character references, escapes, percent-encoding, base64 and hexadecimal digits, three of these deep.
 #[must_use]
 pub fn find(text: &str) -> Vec<Credential> {
+    let mut found = shapes(text);
+    let disguised = disguise::find(text);
+    if !disguised.is_empty() {
+        found.extend(disguised);
+        found = united(found);
+    }
+    found
+}
+
+/// The same with one credential where several overlap.
+fn united(mut found: Vec<Credential>) -> Vec<Credential> {
+    found.sort_by_key(|credential| (credential.span.start, core::cmp::Reverse(credential.span.end)));
+    found.dedup_by(|next, before| {
+        let is_same = next.span.start < before.span.end;
+        before.span.end = if is_same { before.span.end.max(next.span.end) } else { before.span.end };
+        is_same
+    });
+    found
+}
+
+/// The credentials that stand in a text as they are.
+fn shapes(text: &str) -> Vec<Credential> {
     let mut found: Vec<Credential> = Vec::new();
     let mut shapes = ShapeReader::new(text);
     let mut at: usize = 0;
@@ -164,7 +193,7 @@ fn next_start(text: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Whether a credential of some kind begins with these two bytes; [`begins`] looks at the rest.
+/// Whether a credential of some kind begins with these two bytes; a [`ShapeReader`] looks at the rest.
 const fn is_start(first: u8, second: u8) -> bool {
     ((first == b'A') & ((second == b'K') | (second == b'S')))
         | ((first == b's') & (second == b'k'))
@@ -184,18 +213,50 @@ fn is_boundary(text: &[u8], at: usize) -> bool {
 /// The text with `[redacted:aws-key]` and the like for its credentials; `None` if it has none.
 #[must_use]
 pub fn redact(text: &str) -> Option<String> {
-    let found = find(text);
-    if found.is_empty() {
-        return None;
+    let mut clean = without(text, &find(text))?;
+    // What stood around one may make another together, such as digits on both sides of one in base64.
+    for _ in 0..MOST_ROUNDS {
+        match without(&clean, &find(&clean)) {
+            Some(cleaner) => clean = cleaner,
+            None => return Some(clean),
+        }
     }
+    Some(String::from("[redacted]"))
+}
+
+/// The start of a text, at most `most` bytes, that holds no part of a credential which goes on behind it: a part has no
+/// shape any more, and would be kept.
+#[must_use]
+pub fn uncut_prefix(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let near = text.get(..text.floor_char_boundary(most.saturating_add(LONGEST_CUT))).unwrap_or(text);
+    let cut = find(near).into_iter().find(|one| one.span.start < most && one.span.end > most);
+    let end = cut.map_or(most, |one| one.span.start);
+    text.get(..text.floor_char_boundary(end)).unwrap_or_default()
+}
+
+/// How far behind a cut a credential is looked for, in bytes: most are shorter, in any disguise.
+const LONGEST_CUT: usize = 4 * 1024;
+
+/// How often what is left of a text is looked through again.
+const MOST_ROUNDS: usize = 3;
+
+/// The text with markers in these places; `None` if there are none.
+fn without(text: &str, found: &[Credential]) -> Option<String> {
     let (mut out, mut position) = (String::with_capacity(text.len()), 0);
     for Credential { kind, span } in found {
         out.push_str(text.get(position..span.start).unwrap_or_default());
-        out.push_str(&format!("[redacted:{}]", kind.as_str()));
+        out.push_str(&marker(*kind));
         position = span.end;
     }
     out.push_str(text.get(position..).unwrap_or_default());
-    Some(out)
+    (!found.is_empty()).then_some(out)
+}
+
+fn marker(kind: CredentialKind) -> String {
+    format!("[redacted:{}]", kind.as_str())
 }
 
 /// Sixteen characters of base32 behind the prefix. Amazon's own examples end in `EXAMPLE`.

@@ -13,6 +13,9 @@ mod npy;
 mod pack;
 mod risk;
 mod selection;
+#[cfg(test)]
+#[path = "../../xtask/skipped.rs"]
+mod skipped;
 mod triage;
 
 use std::io::Write as _;

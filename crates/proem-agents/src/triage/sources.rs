@@ -7,6 +7,7 @@
 //! no other; nothing panics on any input.
 
 mod asana;
+mod audience;
 mod authentication;
 mod graph;
 mod jira;
@@ -19,9 +20,10 @@ use std::fmt;
 
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
-use proem_text::{Label, Source};
+use proem_text::{Audience, Label, Source};
 use serde_json::Value as Json;
 
+pub use self::audience::SourceAudience;
 use super::signal::ProjectSignal;
 use recognise::{ListedItem, PageKind, PageRun, SignalShape};
 
@@ -32,6 +34,8 @@ pub struct SourceContext<'a> {
     pub now: Time,
     /// The mail servers, by the names that they give themselves in `Authentication-Results`, that are believed.
     pub mail_servers: &'a [String],
+    /// The circles of readers of sources, where that is not the organisation.
+    pub audiences: &'a [SourceAudience],
 }
 
 /// What came of a text.
@@ -269,7 +273,6 @@ impl NormalisedSignals {
                 return;
             }
         };
-        let via = (shape == SignalShape::Plain).then(|| Label::from_source(Source::named("plain/line")));
         let draft = match shape {
             SignalShape::JiraWebhook => jira::webhook(fields),
             SignalShape::JiraIssue => jira::issue(fields),
@@ -280,11 +283,15 @@ impl NormalisedSignals {
             SignalShape::AsanaStory => asana::story(fields),
             SignalShape::Plain => plain::line(fields),
         };
-        self.signals.push(draft.finish(context.now, via.as_ref()));
+        let mut label = audience::label(&draft, context.audiences);
+        if shape == SignalShape::Plain {
+            label = label.join(&Label::from_source(Source::named("plain/line")));
+        }
+        self.signals.push(draft.finish(context.now, &label));
     }
 
     fn refuse(&mut self, place: SignalPlace, reason: impl Into<String>, text: &str) {
-        let label = Label::from_source(Source::named("signal/malformed"));
+        let label = Label::from_source(Source::named("signal/malformed")).narrowed_to(Audience::Internal);
         self.malformed.push(MalformedSignal {
             place,
             reason: reason.into(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use proem_agents::triage::artefact::{Artefact, ArtefactKind};
+use proem_agents::triage::artefact::Artefact;
 use proem_agents::triage::charter::{CharterStatus, ProjectCharter};
 use proem_agents::triage::plan::ArtefactSet;
 use proem_agents::triage::{
@@ -149,6 +149,10 @@ impl<'p> TriageDesk<'p> {
             let lines: Vec<NewSignal> = signals.iter().map(|signal| self.line(signal)).collect();
             let standings: Vec<SignalStanding> = lines.iter().map(|line| line.standing).collect();
             let answers = self.desk.store.take_signals(self.intake(lines)).await?;
+            if answers.len() != standings.len() {
+                let (taken, given) = (answers.len(), standings.len());
+                return Err(Error::bug("signals were not all taken in", format!("{taken} answers for {given}")));
+            }
             for (answer, standing) in answers.into_iter().zip(standings) {
                 counts = counts.and(counted(answer, standing));
             }
@@ -209,7 +213,9 @@ impl<'p> TriageDesk<'p> {
             source: signal.source.as_str().to_owned(),
             kind: signal.kind.as_str().to_owned(),
             time,
-            text: HashedContent::new(written.unwrap_or_default()),
+            text: HashedContent::new(
+                written.unwrap_or_else(|error| json!({ "unwritten": error.to_string() }).to_string()),
+            ),
             standing,
         }
     }
@@ -225,7 +231,8 @@ impl<'p> TriageDesk<'p> {
         let exact = show::json(&malformed.text);
         let revision = hash(exact.as_str().unwrap_or_default().as_bytes());
         let id = SignalRevision { id: format!("malformed:{}", revision.get(..16).unwrap_or_default()), revision };
-        let text = LabelTree::Flagged(capped(&malformed.text)).write().unwrap_or_default();
+        let unwritten = |error| Error::bug("what could not be read can't be written down", error);
+        let text = LabelTree::Flagged(capped(&malformed.text)).write().map_err(unwritten)?;
         let line = NewSignal {
             id: id.clone(),
             source: "unknown".to_owned(),
@@ -259,18 +266,9 @@ impl<'p> TriageDesk<'p> {
     ///
     /// # Errors
     ///
-    /// If the records can't be read, or hold no artefact where one should be.
+    /// If the records can't be read, or hold no text of a version that should be there.
     pub async fn artefacts(&self) -> Result<ArtefactSet, Error> {
-        let mut set = ArtefactSet::new(&self.charter.id);
-        for kind in ArtefactKind::ALL {
-            let Some(row) = self.desk.store.artefact(&self.desk.owner, kind.as_str(), None).await? else { continue };
-            let content = row.content.unwrap_or_default();
-            let artefact = Artefact::read(&content).map_err(|error| {
-                Error::outside(format!("the {} of the records can't be read: {error}", kind.as_str()))
-            })?;
-            set.set(artefact);
-        }
-        Ok(set)
+        self.desk.stored_artefacts(&self.charter.id).await
     }
 
     /// Deletes the texts of what came, was made and ran before a time, except what something open stands on.

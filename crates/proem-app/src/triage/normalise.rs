@@ -7,14 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proem_agents::triage::{
-    LINES_TOGETHER, MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceContext,
+    LINES_TOGETHER, MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceAudience, SourceContext,
+    charter::ProjectCharter,
     mail::{MailParts, MailText, normalise_mail},
     normalise_parts,
 };
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
 use proem_runtime::readers::{self, DocumentGap, DocumentKind, DocumentLimits, DocumentOptions, UnreadTail};
-use proem_text::{Label, Source};
+use proem_text::{Audience, Label, Source};
 
 use super::time_limit::{NORMALISE, Taken, in_time, late_reason};
 use crate::error::Error;
@@ -29,9 +30,17 @@ pub struct NormaliseOptions {
     pub now: Time,
     /// The mail servers whose word on a sender is believed, by the names that they give themselves.
     pub mail_servers: Vec<String>,
+    /// The circles of readers of sources, where that is not the organisation.
+    pub audiences: Vec<SourceAudience>,
 }
 
 impl NormaliseOptions {
+    /// As a project's file has it.
+    #[must_use]
+    pub fn of_project(charter: &ProjectCharter, now: Time) -> Self {
+        Self { now, mail_servers: charter.mail_servers.clone(), audiences: charter.audiences.clone() }
+    }
+
     /// Reads a file; links are followed.
     ///
     /// # Errors
@@ -112,7 +121,7 @@ impl NormaliseOptions {
     }
 
     fn context(&self) -> SourceContext<'_> {
-        SourceContext { now: self.now, mail_servers: &self.mail_servers }
+        SourceContext { now: self.now, mail_servers: &self.mail_servers, audiences: &self.audiences }
     }
 }
 
@@ -164,9 +173,7 @@ fn parts_in_time(
 
 /// What could not be read in time, for a person to look at.
 fn late(place: SignalPlace, text: String) -> NormalisedSignals {
-    let reason = late_reason(NORMALISE);
-    let text = Untrusted::new(text, Label::from_source(Source::named("signal/malformed")));
-    NormalisedSignals { malformed: vec![MalformedSignal { place, reason, text }], ..NormalisedSignals::default() }
+    malformed_text(place, late_reason(NORMALISE), text)
 }
 
 /// Whether a file is a mail: by its headers, or by its name if it doesn't begin as JSON does.
@@ -202,13 +209,13 @@ fn gap(gap: &DocumentGap) -> String {
 
 /// A file that is no text is one malformed signal.
 fn not_text(valid: usize, bytes: &[u8]) -> NormalisedSignals {
-    let label = Label::from_source(Source::named("signal/malformed"));
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    let malformed = MalformedSignal {
-        place: SignalPlace::default(),
-        reason: format!("not UTF-8 from byte {valid} on; JSON is"),
-        text: Untrusted::new(text, label),
-    };
+    let reason = format!("not UTF-8 from byte {valid} on; JSON is");
+    malformed_text(SignalPlace::default(), reason, String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn malformed_text(place: SignalPlace, reason: String, text: String) -> NormalisedSignals {
+    let label = Label::from_source(Source::named("signal/malformed")).narrowed_to(Audience::Internal);
+    let malformed = MalformedSignal { place, reason, text: Untrusted::new(text, label) };
     NormalisedSignals { malformed: vec![malformed], ..NormalisedSignals::default() }
 }
 
@@ -220,5 +227,78 @@ impl SeenSignals {
     /// Whether a signal is the first with its id and revision.
     pub fn is_first(&mut self, signal: &ProjectSignal) -> bool {
         self.0.insert((signal.id.clone(), signal.revision.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proem_agents::triage::SenderAuthentication::{self, DmarcAligned, DmarcUnknown, Unverified};
+
+    const OURS: &str = "Authentication-Results: mx.corp.example; dmarc=pass header.from=corp.example\r\n";
+    const FROM: &str = "From: Ann <ann@corp.example>\r\n";
+
+    #[track_caller]
+    fn check(headers: &[&str], expected: impl Into<Option<SenderAuthentication>>) {
+        let mail = format!("{}Date: Thu, 09 Oct 2025 10:53:20 +0200\r\n\r\nWe ship.\r\n", headers.concat());
+        let options = NormaliseOptions {
+            now: Time(1_760_000_000_000),
+            mail_servers: vec!["mx.corp.example".to_owned()],
+            audiences: Vec::new(),
+        };
+        let found = options.read_stream(mail.as_bytes()).unwrap();
+        let sender = found.signals.first().and_then(|signal| signal.sender.as_ref());
+        assert_eq!(sender.map(|sender| sender.authentication), expected.into(), "{mail}");
+    }
+
+    #[test]
+    fn a_header_with_a_blank_before_its_colon_authenticates_nobody() {
+        check(&[OURS, FROM], DmarcAligned);
+        for blank in [" ", "\t", "  ", " \t "] {
+            let forged = OURS.replacen(':', &format!("{blank}:"), 1);
+            check(&[&forged, FROM], Unverified);
+            check(&[&forged, OURS, FROM], Unverified);
+            check(&[OURS, &forged, FROM], DmarcAligned);
+            // The same name is read in the same way: this is a second sender.
+            check(&[OURS, FROM, &format!("From{blank}: eve@evil.example\r\n")], DmarcUnknown);
+        }
+        // A line without a name ends the headers, and with them whoever is named below it.
+        for broken in ["\r\n :", "\u{b}:", "\u{a0}:"] {
+            check(&[&OURS.replacen(':', broken, 1), FROM], None);
+        }
+    }
+
+    #[test]
+    fn only_the_topmost_header_of_a_mail_authenticates() {
+        let others = "Authentication-Results: mail.evil.example; spf=pass\r\n";
+        check(&[others, OURS, FROM], Unverified);
+        check(&[OURS, others, FROM], DmarcAligned);
+        check(&["Received: by mx.corp.example\r\n", OURS, FROM, others], DmarcAligned);
+        check(&["Authentication-Results: mx.corp.example; none\r\n", OURS, FROM], DmarcUnknown);
+        check(&["ARC-", OURS, FROM], Unverified);
+        check(&["X-Note: a\r", OURS, FROM], Unverified);
+        check(
+            &[
+                "Authentication-Results: mx.corp.example;\r\n dmarc=pass\r\n\t(all good)\r\n header.from=corp.example\r\n",
+                FROM,
+            ],
+            DmarcAligned,
+        );
+        check(
+            &["Authentication-Results: mx.corp.example; dmarc=pa\rss header.from=corp.example\r\n", FROM],
+            Unverified,
+        );
+    }
+
+    #[test]
+    fn a_mail_with_two_senders_has_none() {
+        check(&[OURS, FROM, "From: eve@evil.example\r\n"], DmarcUnknown);
+        check(&[OURS, "FROM: ann@corp.example, eve@evil.example\r\n"], DmarcUnknown);
+        check(&[OURS, "From: =?utf-8?q?ann=40corp.example?= <eve@evil.example>\r\n"], DmarcUnknown);
+        check(&[OURS, "From: ann@=?utf-8?q?corp.example?=\r\n"], DmarcUnknown);
+        // As many other headers as are read stand between them.
+        let many = "References: <1@corp.example>\r\n".repeat(70);
+        check(&[OURS, FROM, &many, "From: eve@evil.example\r\n"], DmarcUnknown);
+        check(&[&many, OURS, FROM], DmarcAligned);
     }
 }

@@ -12,8 +12,8 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict};
 use proem_store::query::{ActionRow, EscalationRow, SignalRow};
 
-use super::cycle::ReadSignal;
 use super::desk::TriageDesk;
+use super::judged::ReadSignal;
 use super::set_aside::LATE;
 use crate::effects::escalations;
 use crate::error::Error;

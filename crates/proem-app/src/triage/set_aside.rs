@@ -12,12 +12,13 @@ use proem_store::record::{
     QuarantineId,
 };
 use proem_store::{CycleAnswer, EscalationAnswer};
-use proem_text::{Label, Source, hex};
+use proem_text::{Audience, Label, Source, hex};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::cycle::{AskedQuestion, CycleReport, ReadSignal, cause_tree, overtaken};
+use super::cycle::{AskedQuestion, CycleReport, cause_tree, overtaken};
 use super::desk::{MAX_MALFORMED, TriageDesk};
+use super::judged::ReadSignal;
 use super::time_limit::{in_time, late_reason};
 use crate::effects::escalations::{ABOUT, BECAUSE, CAUSES};
 use crate::error::Error;
@@ -52,8 +53,7 @@ impl TriageDesk<'_> {
 
     /// One signal; `None` if reading it takes longer than the limit.
     fn read_in_time(&self, row: &SignalRow) -> Result<Option<ReadSignal>, Error> {
-        // What was kept and can't be read any more is nobody's to guess.
-        let text = row.text.clone().unwrap_or_default();
+        let text = open_text(row)?.to_owned();
         let (guard, policy) = (self.desk.guarding.shared_guard()?, self.desk.guarding.policy.clone());
         let read = move || {
             let signal = ProjectSignal::read(&text)?;
@@ -95,8 +95,9 @@ impl TriageDesk<'_> {
 
     /// Keeps a signal's written form, as far as a person would read on.
     async fn keep_late(&self, row: &SignalRow) -> Result<(), Error> {
-        let text: String = row.text.as_deref().unwrap_or_default().chars().take(MAX_MALFORMED).collect();
-        let text = LabelTree::Flagged(Untrusted::new(text, Label::from_source(Source::named("signal/late"))));
+        let text: String = open_text(row)?.chars().take(MAX_MALFORMED).collect();
+        let label = Label::from_source(Source::named("signal/late")).narrowed_to(Audience::Internal);
+        let text = LabelTree::Flagged(Untrusted::new(text, label));
         let item = NewQuarantine {
             id: QuarantineId {
                 signal: row.id.id.clone(),
@@ -150,6 +151,15 @@ impl TriageDesk<'_> {
             ],
         })
     }
+}
+
+/// The written form of an open signal.
+fn open_text(row: &SignalRow) -> Result<&str, Error> {
+    let gone = || {
+        let id = &row.id.id;
+        Error::outside(format!("the text of the open signal {id} is not in the records; hand the signal in again"))
+    };
+    row.text.as_deref().ok_or_else(gone)
 }
 
 fn in_writing(tree: &LabelTree) -> Result<String, Error> {

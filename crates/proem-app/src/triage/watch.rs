@@ -399,7 +399,7 @@ impl Watch<'_> {
     }
 
     async fn take_file(&mut self, desk: &TriageDesk<'_>, file: &SettledFile) -> Result<(), Error> {
-        let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
+        let options = NormaliseOptions::of_project(&desk.charter, when::now());
         let path = file.path.as_path();
         let mut opened = match options.open(path) {
             Ok(opened) => opened,

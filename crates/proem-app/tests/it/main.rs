@@ -6,6 +6,7 @@
 )]
 
 mod asynchronous;
+mod booking;
 mod plain;
 mod set_aside;
 

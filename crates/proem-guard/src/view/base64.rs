@@ -26,7 +26,7 @@ static DIGITS: [bool; 256] = {
 };
 
 /// Whether the byte is a digit of one of the two alphabets.
-pub(super) fn is_digit(byte: u8) -> bool {
+pub(crate) fn is_digit(byte: u8) -> bool {
     DIGITS.get(usize::from(byte)).is_some_and(|is_digit| *is_digit)
 }
 
@@ -178,7 +178,8 @@ fn decode_apart(
     found
 }
 
-fn bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
+/// The bytes that some digits stand for, without those of a last byte that is not whole.
+pub(crate) fn bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
     let mut decoded = Vec::new();
     let (mut bits, mut held) = (0u32, 0u32);
     for value in digits.filter_map(|digit| value(*digit)) {

@@ -167,7 +167,7 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
         read_webhook(with, &json!({ "summary": text, "description": document, "duedate": text }), &json!(null));
     }),
     entry("triage: lines", |_, text| {
-        drop(black_box(normalise(text, &SourceContext { now: Time(0), mail_servers: &[] })));
+        drop(black_box(normalise(text, &SourceContext { now: Time(0), mail_servers: &[], audiences: &[] })));
     }),
     entry("triage: charter", |_, text| drop(black_box(ProjectCharter::parse(text, "charter.md")))),
     entry("engine: decode", |with, text| drop(black_box(decode(text, &with.contract)))),
@@ -316,7 +316,8 @@ fn read_webhook(with: &Fixtures, fields: &serde_json::Value, comment: &serde_jso
         "issue": { "key": "PAY-7", "fields": fields },
         "comment": comment,
     });
-    let found = normalise_value(document, &SourceContext { now: Time(1_795_392_000_000), mail_servers: &[] });
+    let found =
+        normalise_value(document, &SourceContext { now: Time(1_795_392_000_000), mail_servers: &[], audiences: &[] });
     let screening = Screening { guard: &with.guard, policy: &with.policy };
     for signal in &found.signals {
         let sanitised = sanitise(signal, screening);

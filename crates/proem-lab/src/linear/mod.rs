@@ -9,12 +9,13 @@ mod shapes;
 
 use std::io::Write as _;
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 
 use self::entries::{ENTRIES, EntryPoint, Fixtures};
 use self::shapes::{SHAPES, Shape};
+use crate::stopwatch::Stopwatch;
 
 /// The lengths, in bytes.
 const LENGTHS: [usize; 7] = [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20];
@@ -185,31 +186,6 @@ fn shortest_time(fixtures: &Fixtures, entry: &EntryPoint, text: &str) -> Duratio
         }
     }
     shortest
-}
-
-/// Measures the processor's time of this thread where the system tells it, else time.
-struct Stopwatch {
-    start: Instant,
-    used: Option<Duration>,
-}
-
-impl Stopwatch {
-    fn start() -> Self {
-        Self { start: Instant::now(), used: processor_time() }
-    }
-
-    fn elapsed(&self) -> Duration {
-        let used = processor_time().zip(self.used).map(|(now, before)| now.saturating_sub(before));
-        used.unwrap_or_else(|| self.start.elapsed())
-    }
-}
-
-/// The first number of the file is the nanoseconds on a processor (Linux, Documentation/scheduler/sched-stats.rst).
-fn processor_time() -> Option<Duration> {
-    // The system brings that number up to date when a thread offers its place to others, else some times a second.
-    std::thread::yield_now();
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -129,7 +129,7 @@ fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Resu
     };
     records::blocking(async {
         let desk = ui::tell(TriageDesk::open(project, StoreAccess::Read).await?);
-        let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
+        let options = NormaliseOptions::of_project(&desk.charter, when::now());
         let mut signals = Vec::new();
         for path in &args.files {
             let name = show::terminal_str(&path.to_string_lossy()).into_string();
@@ -174,7 +174,7 @@ async fn work(
     desk: &TriageDesk<'_>,
     models: Option<AskingTerms<'_>>,
 ) -> Result<(IntakeCounts, CycleReport, bool), CommandFailure> {
-    let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
+    let options = NormaliseOptions::of_project(&desk.charter, when::now());
     let mut counts = IntakeCounts::default();
     let mut unreadable = false;
     let mut listed = Vec::new();
