@@ -193,7 +193,7 @@ fn next_start(text: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Whether a credential of some kind begins with these two bytes; [`begins`] looks at the rest.
+/// Whether a credential of some kind begins with these two bytes; a [`ShapeReader`] looks at the rest.
 const fn is_start(first: u8, second: u8) -> bool {
     ((first == b'A') & ((second == b'K') | (second == b'S')))
         | ((first == b's') & (second == b'k'))

@@ -5,7 +5,7 @@
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::Builder;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
@@ -49,13 +49,15 @@ pub(super) fn in_time<T: Send + 'static>(
         if is_over {
             return None;
         }
+        let asked = Instant::now();
         match receiver.recv_timeout(limit) {
-            Ok(result) => Some(Some(result)),
+            Ok(result) if asked.elapsed() <= limit => Some(Some(result)),
             Err(RecvTimeoutError::Disconnected) => {
                 is_over = true;
                 None
             }
-            Err(RecvTimeoutError::Timeout) => {
+            // One that comes at the last moment may be late as well, so that no limit at all makes every result late.
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {
                 is_over = true;
                 Some(None)
             }

@@ -8,6 +8,7 @@
 mod asynchronous;
 mod booking;
 mod plain;
+mod set_aside;
 
 use std::fs;
 use std::path::{Path, PathBuf};

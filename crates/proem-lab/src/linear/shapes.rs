@@ -23,7 +23,7 @@ const fn shape(name: &'static str, begin: &'static str, unit: &'static str) -> S
 
 /// The shapes: what is searched for to its end and never ends, what begins again within itself, what nests, and what
 /// decodes to itself.
-pub(super) const SHAPES: [Shape; 15] = [
+pub(super) const SHAPES: [Shape; 16] = [
     shape("spaces", "", " "),
     shape("empty lines", "", "\n"),
     shape("letters", "", "a"),
@@ -35,7 +35,8 @@ pub(super) const SHAPES: [Shape; 15] = [
     shape("brackets", "", "{\"a\":["),
     shape("quotes", "", "\"'`"),
     shape("marks", "e", "\u{301}\u{200d}"),
-    shape("base64", "", "UVVGQ1FVRkM="),
+    shape("base64, three times", "", "Vmtkb2JFbEhlR3hrU0ZKc1kyNU5aMkl5V1dka1IyaHNTVWRHYzJOSGFHaFpiVll3"),
+    shape("keys apart", "", "s.k.-.a."),
     shape("lines", "", "- a: |\n  user: <!-- # b\n"),
     shape("references", "", "&#x26;amp;"),
     shape("addresses", "", "a@b.example, http://a.example/?a=b\u{3002}"),
