@@ -1,0 +1,1 @@
+//! Each limit ends a program with its name.

@@ -1,0 +1,8 @@
+//! Programs, from source to outcome.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod examples;
+mod laws;
+mod limits;
+mod machine;
+mod support;
