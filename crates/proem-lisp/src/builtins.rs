@@ -156,17 +156,32 @@ pub(crate) fn rows() -> impl Iterator<Item = (BuiltinId, &'static Row)> {
     all.enumerate().map(|(at, row)| (BuiltinId(u16::try_from(at).unwrap_or(u16::MAX)), row))
 }
 
+/// The rows by id, so that a call finds its row at once.
+static TABLE: [Option<&Row>; TABLE_SIZE] = table();
+
+const TABLE_SIZE: usize = 1024;
+
+#[expect(clippy::indexing_slicing, reason = "the compiler runs it, and refuses a table that is too small")]
+const fn table() -> [Option<&'static Row>; TABLE_SIZE] {
+    let mut table = [None; TABLE_SIZE];
+    let mut at: usize = 0;
+    let mut families = FAMILIES;
+    while let [family, others @ ..] = families {
+        let mut rows: &'static [Row] = family;
+        while let [row, after @ ..] = rows {
+            table[at] = Some(row);
+            at = at.saturating_add(1);
+            rows = after;
+        }
+        families = others;
+    }
+    table
+}
+
 /// The row of an id.
 #[inline]
 pub(crate) fn row(id: BuiltinId) -> Option<&'static Row> {
-    let mut at = usize::from(id.0);
-    for family in FAMILIES {
-        match family.get(at) {
-            Some(row) => return Some(row),
-            None => at = at.saturating_sub(family.len()),
-        }
-    }
-    None
+    TABLE.get(usize::from(id.0)).copied().flatten()
 }
 
 /// The function of a name, under any of the names that its namespace has in Clojure.

@@ -46,9 +46,13 @@ pub(crate) enum Op {
     /// Calls the function below so many arguments.
     Call(u32),
     /// Calls a builtin with so many arguments.
-    Builtin { id: BuiltinId, count: u16 },
+    Builtin { id: BuiltinId, count: u32 },
+    /// Calls a builtin with two arguments; done at once if both are integers of 64 bits.
+    Integers { operation: IntegerOp, id: BuiltinId },
     /// Pushes the value under a constant keyword of the map on top, which it pops.
     Field(u32),
+    /// Pushes a local's value under a constant keyword.
+    LocalField { local: u16, key: u32 },
     /// Leaves the function.
     Return,
     /// Makes a vector of the top values.
@@ -82,6 +86,51 @@ pub(crate) enum Op {
     Element(u32),
     /// Fails: no clause matched the value on top.
     NoClause,
+}
+
+/// What is most often done with two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IntegerOp {
+    Add,
+    Subtract,
+    Multiply,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+    Equal,
+}
+
+impl IntegerOp {
+    /// The operation of a builtin's name.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "+" => Self::Add,
+            "-" => Self::Subtract,
+            "*" => Self::Multiply,
+            "<" => Self::Less,
+            "<=" => Self::AtMost,
+            ">" => Self::Greater,
+            ">=" => Self::AtLeast,
+            "=" => Self::Equal,
+            _ => return None,
+        })
+    }
+
+    /// The result, or `None` if it doesn't fit into 64 bits.
+    #[inline]
+    pub(crate) fn apply(self, a: i64, b: i64) -> Option<Value> {
+        Some(match self {
+            Self::Add => Value::Int(a.checked_add(b)?),
+            Self::Subtract => Value::Int(a.checked_sub(b)?),
+            Self::Multiply => Value::Int(a.checked_mul(b)?),
+            Self::Less => Value::Bool(a < b),
+            Self::AtMost => Value::Bool(a <= b),
+            Self::Greater => Value::Bool(a > b),
+            Self::AtLeast => Value::Bool(a >= b),
+            Self::Equal => Value::Bool(a == b),
+        })
+    }
 }
 
 /// Where a function takes a captured value from when it is made.
@@ -120,6 +169,11 @@ pub(crate) struct Function {
 impl Function {
     /// The arity that takes `count` arguments, and its number.
     pub(crate) fn arity(&self, count: usize) -> Option<(usize, &Arity)> {
+        if let [only] = self.arities.as_slice()
+            && only.required == count
+        {
+            return Some((0, only));
+        }
         let exact = self.arities.iter().position(|arity| !arity.takes_rest && arity.required == count);
         let place =
             exact.or_else(|| self.arities.iter().position(|arity| arity.takes_rest && arity.required <= count))?;

@@ -91,13 +91,17 @@ pub struct Meter {
     bytes: usize,
     /// How many keys inside keys are being compared.
     key_level: usize,
+    /// The fuel at which the run at hand stops.
+    pause_at: u64,
+    /// The bytes at which what is alive is to be counted.
+    count_at: usize,
 }
 
 impl Meter {
     /// A meter that nothing has been charged to.
     #[must_use]
     pub const fn new(limits: Limits) -> Self {
-        Self { limits, fuel: 0, bytes: 0, key_level: 0 }
+        Self { limits, fuel: 0, bytes: 0, key_level: 0, pause_at: 0, count_at: limits.bytes / 2 }
     }
 
     /// A meter for what isn't a program's work, such as comparing results in a test.
@@ -135,8 +139,29 @@ impl Meter {
     }
 
     /// Replaces the bytes allocated by those found alive.
-    pub(crate) const fn set_bytes_alive(&mut self, bytes: usize) {
+    ///
+    /// Counting costs as much as is alive, so the next time waits for as much to be allocated.
+    pub(crate) fn set_bytes_alive(&mut self, bytes: usize) {
         self.bytes = bytes;
+        let left = self.limits.bytes.saturating_sub(bytes);
+        self.count_at = bytes.saturating_add((left / 2).max(self.limits.bytes / 16));
+    }
+
+    /// Lets the machine use so much more fuel before it stops for its host.
+    pub(crate) fn allow(&mut self, fuel: u64) {
+        self.pause_at = self.pause_at.max(self.fuel).saturating_add(fuel);
+    }
+
+    /// Whether the fuel of this run is used.
+    #[inline]
+    pub(crate) const fn is_paused(&self) -> bool {
+        self.fuel >= self.pause_at
+    }
+
+    /// Whether so much was allocated that what is alive is to be counted.
+    #[inline]
+    pub(crate) const fn is_count_due(&self) -> bool {
+        self.bytes >= self.count_at
     }
 
     /// Charges `units` of fuel.

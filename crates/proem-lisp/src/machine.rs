@@ -96,14 +96,10 @@ pub struct Machine {
     ready: VecDeque<usize>,
     calls: Vec<PendingCall>,
     next_call: u64,
-    /// The fuel at which the run at hand stops.
-    pause_at: u64,
     /// Functions of the table that are written in the language, compiled when first called.
     prelude: BTreeMap<BuiltinId, Arc<Closure>>,
     /// The most bytes that operands and frames had at one time.
     deepest: usize,
-    /// The bytes at which what is alive is counted again.
-    count_at: usize,
     committed: Value,
     end: Option<Outcome>,
 }
@@ -133,10 +129,8 @@ impl Machine {
             ready: VecDeque::from([0]),
             calls: Vec::new(),
             next_call: 0,
-            pause_at: 0,
             prelude: BTreeMap::new(),
             deepest: 0,
-            count_at: limits.bytes / 2,
             committed,
             end: None,
         }
@@ -149,12 +143,12 @@ impl Machine {
         if let Some(end) = &self.end {
             return end.clone();
         }
-        self.pause_at = self.pause_at.max(self.context.meter.fuel_used()).saturating_add(fuel);
+        self.context.meter.allow(fuel);
         loop {
             let Some(at) = self.ready.front().copied() else {
                 return self.unanswered_calls();
             };
-            if self.context.meter.fuel_used() >= self.pause_at {
+            if self.context.meter.is_paused() {
                 return Outcome::OutOfFuel;
             }
             let Some(mut fiber) = self.fibers.get_mut(at).and_then(Option::take) else {
@@ -248,7 +242,7 @@ impl Machine {
 
     /// Counts what is alive if so much was allocated that it is worth it.
     fn count_if_due(&mut self, fiber: &Fiber) -> Result<(), Fault> {
-        if self.context.meter.bytes_used() < self.count_at {
+        if !self.context.meter.is_count_due() {
             return Ok(());
         }
         let mut census = Census::default();
@@ -264,12 +258,7 @@ impl Machine {
         let visited = census.visited();
         let alive = census.bytes().saturating_add(self.deepest);
         self.context.meter.set_bytes_alive(alive);
-        self.context.meter.elements(visited)?;
-        // Counting costs as much as is alive, so the next one waits for as much to be allocated.
-        let limit = self.context.meter.limits().bytes;
-        let left = limit.saturating_sub(alive);
-        self.count_at = alive.saturating_add((left / 2).max(limit / 16));
-        Ok(())
+        self.context.meter.elements(visited)
     }
 
     /// A function of the table that is written in the language.

@@ -108,6 +108,8 @@ struct FunctionState {
     marks: Vec<(usize, u32)>,
     next_local: u32,
     targets: Vec<Target>,
+    /// The step that the last label was placed at.
+    last_placed: usize,
 }
 
 struct Resolver {
@@ -308,7 +310,7 @@ impl Resolver {
             self.problems.push(Problem::new(Reason::ArityError, span, message).help(help));
         }
         let mut tasks: Vec<Task> = arguments.iter().map(|id| Task::Value(*id, Position::Inner)).collect();
-        tasks.push(Task::Step(Op::Builtin { id, count: u16::try_from(arguments.len()).unwrap_or(u16::MAX) }, span));
+        tasks.push(Task::Step(Op::Builtin { id, count: to_u32(arguments.len()) }, span));
         self.schedule(tasks);
     }
 

@@ -128,11 +128,14 @@ pub(super) fn with_results(context: &mut Context, mut results: EachResults) -> R
     Ok(pairs)
 }
 
-fn kept(context: &mut Context, results: EachResults, wanted: bool) -> Result<Items, Fault> {
+fn kept(context: &mut Context, mut results: EachResults, wanted: bool) -> Result<Items, Fault> {
+    let meter = &mut context.meter;
+    let mut cursor = Cursor::over(results.args.pop().unwrap_or_default(), meter)?;
     let mut out = Items::default();
-    for (element, result) in with_results(context, results)? {
+    for result in results.results {
+        let Some(element) = cursor.next(meter)? else { break };
         if result.is_truthy() == wanted {
-            out.push(element, &mut context.meter)?;
+            out.push(element, meter)?;
         }
     }
     Ok(out)

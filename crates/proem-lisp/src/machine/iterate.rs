@@ -6,7 +6,8 @@ use super::{
     frame::{EachFrame, Fiber, FoldFrame, Frame},
 };
 use crate::{
-    builtins::{self, EachResults, FoldShape, Run, Stop},
+    builtins::{self, EachResults, FoldShape, Native, Row, Run, Stop},
+    context::Args,
     error::Fault,
     limits::cost,
     value::Value,
@@ -20,6 +21,7 @@ impl Machine {
         fiber: &mut Fiber,
         mut frame: Box<EachFrame>,
     ) -> Result<Option<FiberStop>, Fault> {
+        let native = native_of(&frame.function, frame.sources.len());
         loop {
             if frame.waits {
                 frame.waits = false;
@@ -36,11 +38,11 @@ impl Machine {
                     return self.finish_each(fiber, *frame);
                 }
             }
-            if self.context.meter.fuel_used() >= self.pause_at {
+            if self.context.meter.is_paused() {
                 fiber.frames.push(Frame::Each(frame));
                 return Ok(Some(FiberStop::Paused));
             }
-            if self.context.meter.bytes_used() >= self.count_at {
+            if self.context.meter.is_count_due() {
                 // What the frame holds is alive too.
                 fiber.frames.push(Frame::Each(frame));
                 self.count_if_due(fiber)?;
@@ -48,6 +50,15 @@ impl Machine {
                 frame = back;
             }
             self.context.meter.work(cost::ELEMENT)?;
+            if let (Some(native), [source]) = (native, frame.sources.as_mut_slice()) {
+                let Some(element) = source.next(&mut self.context.meter)? else {
+                    return self.finish_each(fiber, *frame);
+                };
+                let result = native(&mut self.context, &mut Args(&mut [element]))?;
+                fiber.push(result);
+                frame.waits = true;
+                continue;
+            }
             let before = fiber.stack.len();
             for source in &mut frame.sources {
                 let Some(element) = source.next(&mut self.context.meter)? else {
@@ -91,6 +102,7 @@ impl Machine {
         fiber: &mut Fiber,
         mut frame: Box<FoldFrame>,
     ) -> Result<Option<FiberStop>, Fault> {
+        let native = native_of(&frame.function, 2);
         loop {
             if frame.waits {
                 frame.waits = false;
@@ -102,11 +114,11 @@ impl Machine {
                 }
                 frame.result = result;
             }
-            if self.context.meter.fuel_used() >= self.pause_at {
+            if self.context.meter.is_paused() {
                 fiber.frames.push(Frame::Fold(frame));
                 return Ok(Some(FiberStop::Paused));
             }
-            if self.context.meter.bytes_used() >= self.count_at {
+            if self.context.meter.is_count_due() {
                 fiber.frames.push(Frame::Fold(frame));
                 self.count_if_due(fiber)?;
                 let Some(Frame::Fold(back)) = fiber.frames.pop() else { return Ok(None) };
@@ -117,6 +129,17 @@ impl Machine {
                 fiber.push(frame.result);
                 return Ok(None);
             };
+            if let (Some(native), FoldShape::Element) = (native, frame.shape) {
+                let mut pair = [core::mem::take(&mut frame.result), element];
+                let result = native(&mut self.context, &mut Args(&mut pair))?;
+                if !matches!(result, Value::Reduced(_)) {
+                    frame.result = result;
+                    continue;
+                }
+                fiber.push(result);
+                frame.waits = true;
+                continue;
+            }
             // The result moves, so that the function may change it in place.
             fiber.stack.push(core::mem::take(&mut frame.result));
             let count = match frame.shape {
@@ -144,5 +167,14 @@ impl Machine {
                 }
             }
         }
+    }
+}
+
+/// The function in Rust that a builtin is, if it takes so many arguments.
+fn native_of(function: &Value, count: usize) -> Option<Native> {
+    let Value::Builtin(id) = function else { return None };
+    match builtins::row(*id)? {
+        row @ Row { run: Run::Native(native), .. } if row.check_arity(count).is_ok() => Some(*native),
+        _ => None,
     }
 }

@@ -23,22 +23,15 @@ impl Machine {
             }
         }
         loop {
-            if self.context.meter.fuel_used() >= self.pause_at {
+            if self.context.meter.is_paused() {
                 return Ok(FiberStop::Paused);
-            }
-            if let Some(Frame::Code(_)) = fiber.frames.last() {
-                if let Some(stop) = self.run_code(fiber)? {
-                    return Ok(stop);
-                }
-                continue;
             }
             let Some(frame) = fiber.frames.pop() else {
                 let value = fiber.pop();
                 return Ok(FiberStop::Finished(value));
             };
             let stop = match frame {
-                // A function's frame stays where it is while it runs.
-                Frame::Code(_) => None,
+                Frame::Code(frame) => self.run_code(fiber, frame)?,
                 Frame::Each(frame) => self.run_each(fiber, frame)?,
                 Frame::Fold(frame) => self.run_fold(fiber, frame)?,
                 Frame::Call { function, args } => {

@@ -6,11 +6,12 @@ use super::{
     frame::{CodeFrame, Fiber, Frame},
 };
 use crate::{
-    builtins::{element, lookup, skip, to_sequence},
+    builtins::{self, Row, Run, element, lookup, skip, to_sequence},
     code::{Capture, Closure, Op},
+    context::Args,
     error::{Fault, Reason},
     limits::cost,
-    value::{Chunk, Map, Set, Value},
+    value::{BuiltinId, Chunk, Map, Set, Value},
 };
 use alloc::{format, sync::Arc, vec::Vec};
 
@@ -22,15 +23,20 @@ enum Next {
     Skip,
     /// With this one.
     Jump(u32),
-    /// Another frame is on top.
-    Frame,
-    Stop(FiberStop),
 }
 
-/// The function that runs, for the steps that look at it.
-struct Running {
-    closure: Arc<Closure>,
-    base: usize,
+/// Why a function's steps stop.
+enum Exit {
+    /// The value is on top.
+    Returned,
+    /// The fuel of the run is used, or what is alive is to be counted.
+    Due,
+    /// A call that may need a frame; the function is below its arguments.
+    Call(u32),
+    Builtin {
+        id: BuiltinId,
+        count: u32,
+    },
 }
 
 fn to_usize(number: u32) -> usize {
@@ -38,38 +44,69 @@ fn to_usize(number: u32) -> usize {
 }
 
 impl Machine {
-    /// Runs the function on top until another frame is, or the fuel of the run is used.
-    pub(super) fn run_code(&mut self, fiber: &mut Fiber) -> Result<Option<FiberStop>, Fault> {
-        let Some(Frame::Code(CodeFrame { closure, arity, at, base })) = fiber.frames.last() else { return Ok(None) };
-        let running = Running { closure: Arc::clone(closure), base: *base };
-        let (arity, mut at) = (*arity, *at);
-        let ops = running.closure.function().and_then(|function| function.arities.get(arity));
-        let ops = ops.map_or(&[][..], |arity| &arity.ops);
-        loop {
-            let is_due = self.context.meter.bytes_used() >= self.count_at;
-            if is_due || self.context.meter.fuel_used() >= self.pause_at {
-                save_place(fiber, at);
-                if !is_due {
-                    return Ok(Some(FiberStop::Paused));
-                }
+    /// Runs a function until it returns, calls another, or the fuel of the run is used.
+    pub(super) fn run_code(&mut self, fiber: &mut Fiber, mut frame: CodeFrame) -> Result<Option<FiberStop>, Fault> {
+        let base = frame.base;
+        let exit = self.run_steps(fiber, &mut frame);
+        if let Ok(Exit::Returned) = exit {
+            let value = fiber.pop();
+            fiber.stack.truncate(base);
+            fiber.push(value);
+            return Ok(None);
+        }
+        fiber.frames.push(Frame::Code(frame));
+        let called = match exit? {
+            Exit::Returned => return Ok(None),
+            Exit::Due => {
                 self.count_if_due(fiber)?;
+                return Ok(None);
             }
-            let Some(op) = ops.get(at) else { return Err(Fault::eval("the function has no end")) };
-            at = at.saturating_add(1);
+            Exit::Call(count) => {
+                let count = to_usize(count);
+                let place = fiber.stack.len().saturating_sub(count).saturating_sub(1);
+                if place >= fiber.stack.len() {
+                    return Err(Fault::eval("there is nothing to call"));
+                }
+                let function = fiber.stack.remove(place);
+                self.call(fiber, &function, count)?
+            }
+            Exit::Builtin { id, count } => self.call_builtin(fiber, id, to_usize(count))?,
+        };
+        match called {
+            Called::Value(value) => fiber.push(value),
+            Called::Frame => {}
+            Called::Stop(stop) => return Ok(Some(stop)),
+        }
+        Ok(None)
+    }
+
+    /// What is run most is done here; everything else has a function of its own.
+    fn run_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
+        let closure = &frame.closure;
+        let base = frame.base;
+        let mut at = frame.at;
+        let ops = closure.function().and_then(|function| function.arities.get(frame.arity));
+        let ops = ops.map_or(&[][..], |arity| &arity.ops);
+        let exit = loop {
+            if self.context.meter.is_paused() || self.context.meter.is_count_due() {
+                break Ok(Exit::Due);
+            }
+            let Some(op) = ops.get(at) else { break Err(Fault::eval("the function has no end")) };
+            at = at.wrapping_add(1);
             if let Err(fault) = self.context.meter.work(cost::STEP) {
-                save_place(fiber, at);
-                return Err(fault);
+                break Err(fault);
             }
-            // What is run most is done here, without another call.
             let next = match *op {
                 Op::Local(local) => {
-                    let value = fiber.stack.get(running.base.saturating_add(to_usize(local))).cloned();
-                    fiber.push(value.unwrap_or_default());
+                    let value = fiber.stack.get(base.wrapping_add(to_usize(local)));
+                    let value = value.map_or(Value::Nil, Value::clone);
+                    fiber.stack.push(value);
                     continue;
                 }
                 Op::Const(number) => {
-                    let value = running.closure.program.constants.get(to_usize(number)).cloned();
-                    fiber.push(value.unwrap_or_default());
+                    let value = closure.program.constants.get(to_usize(number));
+                    let value = value.map_or(Value::Nil, Value::clone);
+                    fiber.stack.push(value);
                     continue;
                 }
                 Op::Jump(to) => {
@@ -82,70 +119,74 @@ impl Machine {
                     }
                     continue;
                 }
-                Op::Return => {
-                    let value = fiber.pop();
-                    fiber.stack.truncate(running.base);
-                    fiber.push(value);
-                    fiber.frames.pop();
-                    return Ok(None);
-                }
-                Op::Next(local) => {
-                    let next = self.next_element(fiber, running.base.saturating_add(to_usize(local)));
-                    let next = next.inspect_err(|_| save_place(fiber, at))?;
-                    if next {
-                        at = at.saturating_add(1);
+                Op::Integers { operation, id } => {
+                    if let [.., Value::Int(a), Value::Int(b)] = fiber.stack.as_slice()
+                        && let Some(result) = operation.apply(*a, *b)
+                    {
+                        fiber.stack.pop();
+                        if let Some(top) = fiber.stack.last_mut() {
+                            *top = result;
+                        }
                         continue;
                     }
-                    match ops.get(at) {
-                        Some(Op::EndOfNext(end)) => Next::Jump(*end),
-                        _ => Next::Step,
-                    }
+                    self.native(fiber, id, 2)
                 }
-                Op::Builtin { .. } | Op::Call(_) => {
-                    save_place(fiber, at);
-                    self.call_step(fiber, *op)?
+                Op::Builtin { id, count } => match builtins::row(id) {
+                    Some(Row { run: Run::Native(_), .. }) => self.native(fiber, id, to_usize(count)),
+                    _ => break Ok(Exit::Builtin { id, count }),
+                },
+                Op::Call(count) => break Ok(Exit::Call(count)),
+                Op::Return => break Ok(Exit::Returned),
+                Op::LocalField { local, key } => {
+                    self.local_field(fiber, closure, base.wrapping_add(usize::from(local)), key)
                 }
-                op => {
-                    let next = self.step(fiber, &running, op);
-                    next.inspect_err(|_| save_place(fiber, at))?
-                }
+                Op::Next(local) => match self.next_element(fiber, base.wrapping_add(to_usize(local))) {
+                    Ok(true) => Ok(Next::Skip),
+                    Ok(false) => match ops.get(at) {
+                        Some(Op::EndOfNext(end)) => Ok(Next::Jump(*end)),
+                        _ => Ok(Next::Step),
+                    },
+                    Err(fault) => Err(fault),
+                },
+                op => self.step(fiber, closure, base, op),
             };
             match next {
-                Next::Step => {}
-                Next::Skip => at = at.saturating_add(1),
-                Next::Jump(to) => at = to_usize(to),
-                Next::Frame => return Ok(None),
-                Next::Stop(stop) => return Ok(Some(stop)),
+                Ok(Next::Step) => {}
+                Ok(Next::Skip) => at = at.wrapping_add(1),
+                Ok(Next::Jump(to)) => at = to_usize(to),
+                Err(fault) => break Err(fault),
             }
-        }
+        };
+        frame.at = at;
+        exit
     }
 
-    fn call_step(&mut self, fiber: &mut Fiber, op: Op) -> Result<Next, Fault> {
-        let called = match op {
-            Op::Builtin { id, count } => self.call_builtin(fiber, id, usize::from(count))?,
-            Op::Call(count) => {
-                let count = to_usize(count);
-                let place = fiber.stack.len().saturating_sub(count).saturating_sub(1);
-                let function = fiber.stack.remove(place);
-                self.call(fiber, &function, count)?
-            }
-            _ => return Ok(Next::Step),
+    /// Calls a builtin in Rust, whose number of arguments analysis has checked.
+    #[inline]
+    fn native(&mut self, fiber: &mut Fiber, id: BuiltinId, count: usize) -> Result<Next, Fault> {
+        let base = fiber.stack.len().saturating_sub(count);
+        if let Some(Row { run: Run::Native(native), .. }) = builtins::row(id) {
+            let mut args = Args(fiber.stack.get_mut(base..).unwrap_or_default());
+            let value = native(&mut self.context, &mut args)?;
+            fiber.stack.truncate(base);
+            fiber.stack.push(value);
+        }
+        Ok(Next::Step)
+    }
+
+    fn local_field(&mut self, fiber: &mut Fiber, closure: &Closure, place: usize, key: u32) -> Result<Next, Fault> {
+        let found = match (fiber.stack.get(place), closure.program.constants.get(to_usize(key))) {
+            (Some(coll), Some(key)) => lookup(coll, key, &mut self.context.meter)?,
+            _ => None,
         };
-        Ok(match called {
-            Called::Value(value) => {
-                fiber.push(value);
-                Next::Step
-            }
-            Called::Frame => Next::Frame,
-            Called::Stop(stop) => Next::Stop(stop),
-        })
+        fiber.stack.push(found.unwrap_or_default());
+        Ok(Next::Step)
     }
 
     /// The steps that are run less often.
-    fn step(&mut self, fiber: &mut Fiber, running: &Running, op: Op) -> Result<Next, Fault> {
-        let closure = &running.closure;
+    fn step(&mut self, fiber: &mut Fiber, closure: &Arc<Closure>, base: usize, op: Op) -> Result<Next, Fault> {
         let constant = |number: u32| closure.program.constants.get(to_usize(number)).cloned().unwrap_or_default();
-        let place = |local: u32| running.base.saturating_add(to_usize(local));
+        let place = |local: u32| base.saturating_add(to_usize(local));
         match op {
             Op::Nil => fiber.push(Value::Nil),
             Op::Captured(index) => {
@@ -183,7 +224,7 @@ impl Machine {
                 }
                 fiber.pop();
             }
-            Op::Closure(number) => self.make_closure(fiber, running, number)?,
+            Op::Closure(number) => self.make_closure(fiber, closure, base, number)?,
             Op::Field(key) => {
                 let coll = fiber.pop();
                 let found = lookup(&coll, &constant(key), &mut self.context.meter)?;
@@ -205,13 +246,13 @@ impl Machine {
                 let shown = crate::print::print_excerpt(fiber.stack.last().unwrap_or(&Value::Nil), 80);
                 return Err(no_clause(&shown));
             }
-            other => return self.data_step(fiber, running, other),
+            other => return self.data_step(fiber, base, other),
         }
         Ok(Next::Step)
     }
 
     /// The steps that take values apart and put them together.
-    fn data_step(&mut self, fiber: &mut Fiber, running: &Running, op: Op) -> Result<Next, Fault> {
+    fn data_step(&mut self, fiber: &mut Fiber, base: usize, op: Op) -> Result<Next, Fault> {
         match op {
             Op::Sequence => {
                 let coll = fiber.pop();
@@ -220,7 +261,7 @@ impl Machine {
             }
             Op::Append(local) => {
                 let value = fiber.pop();
-                if let Some(Value::Vector(out)) = fiber.stack.get_mut(running.base.saturating_add(to_usize(local))) {
+                if let Some(Value::Vector(out)) = fiber.stack.get_mut(base.saturating_add(to_usize(local))) {
                     Arc::make_mut(out).push(value, &mut self.context.meter)?;
                 }
             }
@@ -267,15 +308,21 @@ impl Machine {
         }
     }
 
-    fn make_closure(&mut self, fiber: &mut Fiber, running: &Running, number: u32) -> Result<(), Fault> {
-        let program = &running.closure.program;
+    fn make_closure(
+        &mut self,
+        fiber: &mut Fiber,
+        closure: &Arc<Closure>,
+        base: usize,
+        number: u32,
+    ) -> Result<(), Fault> {
+        let program = &closure.program;
         let number = to_usize(number);
         let captures = program.functions.get(number).map_or(&[][..], |function| &function.captures);
         self.context.meter.allocate(captures.len().saturating_mul(cost::SLOT).saturating_add(cost::OBJECT))?;
         let captured = captures.iter().map(|capture| match capture {
-            Capture::Local(local) => fiber.stack.get(running.base.saturating_add(to_usize(*local))).cloned(),
-            Capture::Captured(index) => running.closure.captures.as_slice().get(to_usize(*index)).cloned(),
-            Capture::Myself => Some(Value::Closure(Arc::clone(&running.closure))),
+            Capture::Local(local) => fiber.stack.get(base.saturating_add(to_usize(*local))).cloned(),
+            Capture::Captured(index) => closure.captures.as_slice().get(to_usize(*index)).cloned(),
+            Capture::Myself => Some(Value::Closure(Arc::clone(closure))),
         });
         let captures = Chunk::new(captured.map(Option::unwrap_or_default).collect());
         let closure = Closure { program: Arc::clone(program), function: number, captures };
@@ -368,12 +415,6 @@ impl Machine {
             return Err(Fault::eval("a keyword argument has no value").help("give keywords and values in turn"));
         }
         Ok(Value::from(map))
-    }
-}
-
-fn save_place(fiber: &mut Fiber, place: usize) {
-    if let Some(Frame::Code(frame)) = fiber.frames.last_mut() {
-        frame.at = place;
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::{FormId, FormKind, FunctionState, Label, Op, Resolver, Text, Value, to_u32, to_usize};
 use crate::{
+    builtins,
+    code::IntegerOp,
     limits::Meter,
     pattern::Regexp,
     value::{Map, Set},
@@ -16,10 +18,28 @@ impl Resolver {
     }
 
     pub(super) fn emit(&mut self, op: Op, span: Span) {
-        if let Some(state) = self.state() {
-            state.arity.ops.push(op);
-            state.arity.spans.push(span);
+        let op = match op {
+            Op::Builtin { id, count: 2 } => {
+                let operation = builtins::row(id).and_then(|row| IntegerOp::of(row.name));
+                operation.map_or(op, |operation| Op::Integers { operation, id })
+            }
+            op => op,
+        };
+        let Some(state) = self.state() else { return };
+        // A jump to here would miss what is joined with the step before.
+        let is_reached = state.last_placed == state.arity.ops.len();
+        if let (Op::Field(key), Some(last @ Op::Local(_)), false) = (op, state.arity.ops.last_mut(), is_reached)
+            && let Op::Local(local) = *last
+            && let Ok(local) = u16::try_from(local)
+        {
+            *last = Op::LocalField { local, key };
+            if let Some(place) = state.arity.spans.last_mut() {
+                *place = span;
+            }
+            return;
         }
+        state.arity.ops.push(op);
+        state.arity.spans.push(span);
     }
 
     pub(super) fn label(&mut self) -> Label {
@@ -30,7 +50,8 @@ impl Resolver {
 
     pub(super) fn place(&mut self, label: Label) {
         if let Some(state) = self.state() {
-            let at = to_u32(state.arity.ops.len());
+            state.last_placed = state.arity.ops.len();
+            let at = to_u32(state.last_placed);
             if let Some(place) = state.labels.get_mut(to_usize(label.0)) {
                 *place = at;
             }

@@ -109,6 +109,7 @@ impl Resolver {
         state.scope.clear();
         state.marks.clear();
         state.next_local = 0;
+        state.last_placed = 0;
         state.arity.required = required.len();
         state.arity.takes_rest = rest.is_some();
         let parameters: Vec<FormId> = required.into_iter().chain(rest).collect();
