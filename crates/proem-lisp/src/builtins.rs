@@ -5,6 +5,7 @@
 //! language. The signature gives the number of arguments: `m k default?` takes two or three,
 //! `f & colls` one or more.
 
+mod aggregate;
 mod collection;
 mod control;
 mod date;
@@ -19,13 +20,16 @@ mod predicates;
 mod regex;
 mod sequence;
 mod set;
+mod slices;
 mod sort;
+mod stream;
 mod string;
 mod text;
 mod walk;
 
 pub(crate) use lookup::{element, lookup, nth};
 pub(crate) use sequence::{Cursor, skip, to_sequence};
+pub(crate) use stream::{check_stored, stream_version};
 
 use crate::{
     context::{Args, Context},
@@ -118,14 +122,21 @@ pub(crate) enum FoldShape {
 
 /// What the machine does next.
 pub(crate) enum Control {
+    Value(Value),
     /// Calls a function in place of this one.
-    Call { function: Value, args: Vec<Value> },
+    Call {
+        function: Value,
+        args: Vec<Value>,
+    },
     /// Ends the program with a result.
     Return(Value),
     /// Ends the program with a failure.
     Fail(Value),
     /// Calls a tool.
-    Tool { name: Text, args: Value },
+    Tool {
+        name: Text,
+        args: Value,
+    },
     /// Calls functions in branches that wait for their tools at the same time.
     Parallel(Vec<(Value, Vec<Value>)>),
 }
@@ -137,7 +148,10 @@ const FAMILIES: &[&[Row]] = &[
     collection::ROWS,
     map::ROWS,
     sequence::ROWS,
+    slices::ROWS,
     higher::ROWS,
+    aggregate::ROWS,
+    stream::ROWS,
     predicates::ROWS,
     text::ROWS,
     string::ROWS,

@@ -132,7 +132,9 @@ impl Machine {
                     self.native(fiber, id, 2)
                 }
                 Op::Builtin { id, count } => match builtins::row(id) {
-                    Some(Row { run: Run::Native(_), .. }) => self.native(fiber, id, to_usize(count)),
+                    Some(Row { run: Run::Native(_), .. }) if !has_stream(fiber, to_usize(count)) => {
+                        self.native(fiber, id, to_usize(count))
+                    }
                     _ => break Ok(Exit::Builtin { id, count }),
                 },
                 Op::Call(count) => break Ok(Exit::Call(count)),
@@ -418,8 +420,16 @@ impl Machine {
     }
 }
 
+/// Whether an argument is a stream, which another function may have to go through.
+#[inline]
+fn has_stream(fiber: &Fiber, count: usize) -> bool {
+    let args = fiber.stack.get(fiber.stack.len().saturating_sub(count)..).unwrap_or_default();
+    args.iter().any(|arg| matches!(arg, Value::Stream(_)))
+}
+
 /// The element at an index as destructuring takes it: nil where there is none.
 fn destructured(coll: &Value, index: usize) -> Result<Value, Fault> {
+    builtins::check_stored(coll)?;
     match coll {
         Value::Nil | Value::Vector(_) | Value::List(_) | Value::Stream(_) | Value::Text(_) => {
             Ok(element(coll, index).unwrap_or_default())
