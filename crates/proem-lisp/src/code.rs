@@ -17,6 +17,8 @@ pub(crate) enum Op {
     Nil,
     /// Pushes a local.
     Local(u32),
+    /// Pushes a local that nothing reads after this, and leaves nil there.
+    TakeLocal(u32),
     /// Pushes a value that the function captured.
     Captured(u32),
     /// Pushes the running function.

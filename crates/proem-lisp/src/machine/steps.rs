@@ -103,6 +103,12 @@ impl Machine {
                     fiber.stack.push(value);
                     continue;
                 }
+                Op::TakeLocal(local) => {
+                    let place = fiber.stack.get_mut(base.wrapping_add(to_usize(local)));
+                    let value = place.map_or(Value::Nil, core::mem::take);
+                    fiber.stack.push(value);
+                    continue;
+                }
                 Op::Const(number) => {
                     let value = closure.program.constants.get(to_usize(number));
                     let value = value.map_or(Value::Nil, Value::clone);

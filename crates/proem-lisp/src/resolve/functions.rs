@@ -2,7 +2,7 @@
 
 use super::{
     FormId, FormKind, Function, FunctionState, Op, Position, Resolver, Target, Task, Text, bindings::first_locals,
-    forms::Call, to_u32,
+    forms::Call, liveness, to_u32,
 };
 use alloc::{format, vec, vec::Vec};
 use core::mem;
@@ -155,9 +155,10 @@ impl Resolver {
     }
 
     pub(super) fn end_arity(&mut self) {
-        let Some(state) = self.state() else { return };
+        let Some(state) = self.stack.last_mut() else { return };
         Self::patch_labels(state);
-        let arity = mem::take(&mut state.arity);
+        let mut arity = mem::take(&mut state.arity);
+        liveness::take_last_reads(&mut arity.ops, &self.functions);
         state.function.arities.push(arity);
     }
 
