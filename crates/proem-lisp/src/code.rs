@@ -165,6 +165,7 @@ pub(crate) struct Function {
     pub(crate) captures: Vec<Capture>,
     /// The names of what is captured, for writing the function as source.
     pub(crate) capture_names: Vec<Text>,
+    /// Its parameters and body, or all of a short function, in the source.
     pub(crate) span: Span,
 }
 
