@@ -98,21 +98,16 @@ impl Machine {
             }
             let next = match *op {
                 Op::Local(local) => {
-                    let value = fiber.stack.get(base.wrapping_add(to_usize(local)));
-                    let value = value.map_or(Value::Nil, Value::clone);
-                    fiber.stack.push(value);
+                    fiber.push_local(base.wrapping_add(to_usize(local)));
                     continue;
                 }
                 Op::TakeLocal(local) => {
-                    let place = fiber.stack.get_mut(base.wrapping_add(to_usize(local)));
-                    let value = place.map_or(Value::Nil, core::mem::take);
-                    fiber.stack.push(value);
+                    fiber.take_local(base.wrapping_add(to_usize(local)));
                     continue;
                 }
                 Op::Const(number) => {
                     let value = closure.program.constants.get(to_usize(number));
-                    let value = value.map_or(Value::Nil, Value::clone);
-                    fiber.stack.push(value);
+                    fiber.push(value.map_or(Value::Nil, Value::clone));
                     continue;
                 }
                 Op::Jump(to) => {

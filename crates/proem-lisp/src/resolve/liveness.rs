@@ -103,7 +103,7 @@ mod tests {
         let mut ops =
             [Op::Local(1), Op::JumpIfFalse(4), Op::Local(0), Op::Jump(5), Op::Local(0), Op::Local(1), Op::Return];
         take_last_reads(&mut ops, &[]);
-        assert_eq!(ops.get(0), Some(&Op::Local(1)));
+        assert_eq!(ops.first(), Some(&Op::Local(1)));
         assert_eq!(ops.get(2), Some(&Op::TakeLocal(0)));
         assert_eq!(ops.get(4), Some(&Op::TakeLocal(0)));
         assert_eq!(ops.get(5), Some(&Op::TakeLocal(1)));
