@@ -267,6 +267,9 @@ impl Resolver {
             self.call_tool(tool, arguments, span);
         } else if let Some(builtin) = builtins::id_of(name.as_str()) {
             self.call_builtin(builtin, arguments, span);
+        } else if suggest::missing_feature(name.as_str()).is_some() && !self.names.memory.contains(name.as_str()) {
+            // Its parts have a meaning only with it, so they aren't looked at.
+            self.symbol(&name, self.forms.span(*head));
         } else {
             self.call_value(*head, arguments, span);
         }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod examples;
+mod golden;
 mod laws;
 mod limits;
 mod machine;
