@@ -28,7 +28,7 @@ mod text;
 mod walk;
 
 pub(crate) use lookup::{element, lookup, nth};
-pub(crate) use sequence::{Cursor, skip, to_sequence};
+pub(crate) use sequence::{Cursor, skip, step, to_sequence};
 pub(crate) use stream::{check_stored, stream_version};
 
 use crate::{
