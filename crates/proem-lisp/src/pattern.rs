@@ -132,4 +132,3 @@ fn next_state(state: &State, byte: u8) -> Option<StateID> {
         _ => None,
     }
 }
-

@@ -22,6 +22,17 @@ macro_rules! converts {
     };
 }
 
+/// As [`converts`], of anything but nil.
+macro_rules! converts_any {
+    ($name:literal, $doc:literal, $convert:expr, $examples:expr) => {
+        native($name, "s", $doc, |context, args| {
+            let text = displayed(context, args, $name)?;
+            convert_text(context, &text, $convert)
+        })
+        .examples($examples)
+    };
+}
+
 /// A row for a question about a text and a part.
 macro_rules! asks {
     ($name:literal, $doc:literal, $ask:expr, $examples:expr) => {
@@ -33,9 +44,9 @@ pub(super) const ROWS: &[Row] = &[
     native("subs", "s start end?", "The part of a string from a grapheme up to another, without it.", subs)
         .examples(&[("(subs \"hello\" 1)", "\"ello\""), ("(subs \"hello\" 1 3)", "\"el\"")]),
     native("char", "code", "The character of a code point, as a string.", char_of).examples(&[("(char 97)", "\"a\"")]),
-    converts!("str/upper-case", "The string in capitals.", |s| s.to_uppercase(), &[("(str/upper-case \"aé\")", "\"AÉ\"")]),
-    converts!("str/lower-case", "The string in small letters.", |s| s.to_lowercase(), &[("(str/lower-case \"AB\")", "\"ab\"")]),
-    converts!("str/capitalize", "The first character in capitals, the others in small letters.", capitalize,
+    converts_any!("str/upper-case", "The string in capitals.", |s| s.to_uppercase(), &[("(str/upper-case \"aé\")", "\"AÉ\"")]),
+    converts_any!("str/lower-case", "The string in small letters.", |s| s.to_lowercase(), &[("(str/lower-case \"AB\")", "\"ab\"")]),
+    converts_any!("str/capitalize", "The first character in capitals, the others in small letters.", capitalize,
         &[("(str/capitalize \"hELLO\")", "\"Hello\"")]),
     converts!("str/trim", "The string without white space at both ends.", |s| trim(s, true, true), &[("(str/trim \" a \")", "\"a\"")]),
     converts!("str/triml", "The string without white space at its start.", |s| trim(s, true, false), &[("(str/triml \" a \")", "\"a \"")]),
@@ -49,6 +60,8 @@ pub(super) const ROWS: &[Row] = &[
         &[("(str/starts-with? \"abc\" \"ab\")", "true")]),
     asks!("str/ends-with?", "Whether a string ends with another.", |s, part| s.ends_with(part),
         &[("(str/ends-with? \"abc\" \"bc\")", "true")]),
+    asks!("str/includes?", "Whether a string has a part.", |s, part| s.contains(part),
+        &[("(str/includes? \"abc\" \"b\")", "true")]),
     native("str/index-of", "s part from?", "The index of the first grapheme of a part, or nil.", |context, args| {
         index_of(context, args, "str/index-of").map(|index| index.map_or(Value::Nil, Value::from))
     })
@@ -108,13 +121,27 @@ fn capitalize(text: &str) -> String {
     out
 }
 
+/// The first argument as text: where Clojure calls `toString`, everything but nil has one.
+fn displayed(context: &mut Context, args: &Args<'_>, function: &str) -> Result<Text, Fault> {
+    if let Value::Nil | Value::Text(_) = args.get(0) {
+        return args.text(0, function).cloned();
+    }
+    let mut out = String::new();
+    print_into(&mut out, args.get(0), Style::Display, &mut context.meter)?;
+    Ok(Text::from(out))
+}
+
 pub(super) fn convert(
     context: &mut Context,
     args: &mut Args<'_>,
     function: &str,
     convert: fn(&str) -> String,
 ) -> Result<Value, Fault> {
-    let text = args.text(0, function)?;
+    let text = args.text(0, function)?.clone();
+    convert_text(context, &text, convert)
+}
+
+fn convert_text(context: &mut Context, text: &Text, convert: fn(&str) -> String) -> Result<Value, Fault> {
     // No character's other case takes more than three times its bytes.
     let growth: usize = if text.is_plain() { 1 } else { 3 };
     context.meter.new_text(text.len().saturating_mul(growth))?;
@@ -127,7 +154,7 @@ pub(super) fn ask(
     function: &str,
     ask: fn(&str, &str) -> bool,
 ) -> Result<Value, Fault> {
-    let (text, part) = (args.text(0, function)?, args.text(1, function)?);
+    let (text, part) = (displayed(context, args, function)?, args.text(1, function)?);
     context.meter.text(text.len().saturating_add(part.len()))?;
     Ok(Value::Bool(ask(text.as_str(), part.as_str())))
 }
@@ -138,7 +165,8 @@ pub(super) fn offset(text: &Text, index: &Value, function: &str) -> Result<usize
         return Err(Fault::of_type(format!("`{function}` takes an index, not {}", index.type_phrase())));
     };
     usize::try_from(*place).ok().and_then(|place| text.byte_offset(place)).ok_or_else(|| {
-        let message = format!("`{function}`: {place} is outside the string, which has {} graphemes", text.grapheme_count());
+        let message =
+            format!("`{function}`: {place} is outside the string, which has {} graphemes", text.grapheme_count());
         Fault::eval(message).help("bound the index with `(min n (count s))`")
     })
 }
@@ -191,12 +219,8 @@ fn index_at(text: &Text, byte: usize) -> usize {
 }
 
 /// The text, the part and the index to start from, if it is given.
-fn needle<'a>(
-    context: &mut Context,
-    args: &'a Args<'_>,
-    function: &str,
-) -> Result<(&'a Text, &'a Text, Option<i64>), Fault> {
-    let (text, part) = (args.text(0, function)?, args.text(1, function)?);
+fn needle(context: &mut Context, args: &Args<'_>, function: &str) -> Result<(Text, Text, Option<i64>), Fault> {
+    let (text, part) = (displayed(context, args, function)?, args.text(1, function)?.clone());
     context.meter.text(text.len().saturating_mul(2).saturating_add(part.len()))?;
     if !text.is_plain() {
         context.meter.new_text(text.len())?;
@@ -214,7 +238,7 @@ pub(super) fn index_of(context: &mut Context, args: &Args<'_>, function: &str) -
     let from = usize::try_from(from.unwrap_or(0)).unwrap_or(0);
     let start = text.byte_offset(from).unwrap_or(text.len());
     let found = text.as_str().get(start..).and_then(|rest| rest.find(part.as_str()));
-    Ok(found.map(|at| index_at(text, start.saturating_add(at))))
+    Ok(found.map(|at| index_at(&text, start.saturating_add(at))))
 }
 
 pub(super) fn last_index_of(context: &mut Context, args: &Args<'_>, function: &str) -> Result<Option<usize>, Fault> {
@@ -223,7 +247,7 @@ pub(super) fn last_index_of(context: &mut Context, args: &Args<'_>, function: &s
     let last = text.byte_offset(from).unwrap_or(text.len());
     let end = text.as_str().floor_char_boundary(last.saturating_add(part.len()));
     let found = text.as_str().get(..end).and_then(|start| start.rfind(part.as_str()));
-    Ok(found.map(|at| index_at(text, at)))
+    Ok(found.map(|at| index_at(&text, at)))
 }
 
 fn join(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
@@ -327,13 +351,13 @@ fn split_lines(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Faul
 
 fn replace(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let function = if args.get(3).is_nil() { "str/replace" } else { "str/replace-first" };
-    let (text, replacement) = (args.text(0, function)?, args.text(2, function)?);
+    let (text, replacement) = (displayed(context, args, function)?, args.text(2, function)?);
     let most = if args.get(3).is_nil() { usize::MAX } else { 1 };
     match args.get(1) {
-        Value::Text(wanted) => replace_literal(text, wanted, replacement, most, &mut context.meter),
+        Value::Text(wanted) => replace_literal(&text, wanted, replacement, most, &mut context.meter),
         _ => {
             let pattern = pattern(args, 1, function)?;
-            replace_text(&pattern, text, replacement, most, &mut context.meter)
+            replace_text(&pattern, &text, replacement, most, &mut context.meter)
         }
     }
 }
@@ -359,7 +383,7 @@ fn characters(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault
 }
 
 fn quote_replacement(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
-    let text = args.text(0, "str/re-quote-replacement")?;
+    let text = displayed(context, args, "str/re-quote-replacement")?;
     context.meter.new_text(text.len().saturating_mul(2))?;
     Ok(Value::from(text.as_str().replace('\\', "\\\\").replace('$', "\\$")))
 }

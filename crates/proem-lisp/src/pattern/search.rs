@@ -286,9 +286,7 @@ fn holds(look: Look, text: &str, at: usize) -> bool {
             let is_behind_end = before().ends_with(is_line_end) && !is_inside_line_end(before(), behind());
             at < text.len() && (at == 0 || is_behind_end)
         }
-        Look::EndLF => {
-            at == text.len() || behind().starts_with(is_line_end) && !is_inside_line_end(before(), behind())
-        }
+        Look::EndLF => at == text.len() || behind().starts_with(is_line_end) && !is_inside_line_end(before(), behind()),
         Look::EndCRLF => {
             let is_last = behind() == "\r\n" || behind().len() <= 3 && behind().chars().count() == 1;
             at == text.len() || is_last && behind().starts_with(is_line_end) && !is_inside_line_end(before(), behind())

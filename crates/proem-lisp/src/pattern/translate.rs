@@ -38,13 +38,8 @@ struct Translator<'a> {
 
 /// The expression in the syntax of `regex-syntax`.
 pub(super) fn translate(source: &str) -> Result<String, Fault> {
-    let mut translator = Translator {
-        rest: source.chars(),
-        out: String::new(),
-        flags: Flags::default(),
-        outer: Vec::new(),
-        classes: 0,
-    };
+    let mut translator =
+        Translator { rest: source.chars(), out: String::new(), flags: Flags::default(), outer: Vec::new(), classes: 0 };
     while let Some(c) = translator.rest.next() {
         if translator.classes > 0 { translator.in_class(c)? } else { translator.outside(c)? }
     }
@@ -304,9 +299,7 @@ impl Translator<'_> {
     fn numeric(&mut self, kind: char) -> Result<(), Fault> {
         let code = match kind {
             '0' => self.number(8, 1, 3),
-            'x' if self.take_if('{') => {
-                self.take_until('}').and_then(|digits| u32::from_str_radix(&digits, 16).ok())
-            }
+            'x' if self.take_if('{') => self.take_until('}').and_then(|digits| u32::from_str_radix(&digits, 16).ok()),
             'x' => self.number(16, 2, 2),
             'u' => self.number(16, 4, 4).and_then(|unit| self.utf16(unit)),
             _ => self.rest.next().filter(char::is_ascii).map(|c| u32::from(c) ^ 64),
@@ -334,8 +327,9 @@ impl Translator<'_> {
     fn property(&mut self, is_negated: bool) -> Result<(), Fault> {
         let name = if self.take_if('{') { self.take_until('}') } else { self.rest.next().map(String::from) };
         let Some(name) = name else { return Err(malformed("a property has no name")) };
-        const POSIX: [&str; 12] =
-            ["Lower", "Upper", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print", "Blank", "Cntrl", "XDigit", "Space"];
+        const POSIX: [&str; 12] = [
+            "Lower", "Upper", "Alpha", "Digit", "Alnum", "Punct", "Graph", "Print", "Blank", "Cntrl", "XDigit", "Space",
+        ];
         let sign = if is_negated { "^" } else { "" };
         if POSIX.contains(&name.as_str()) && !self.flags.unicode {
             self.class("", &format!("[:{sign}{}:]", name.to_ascii_lowercase()));

@@ -1,0 +1,2 @@
+use super::Row;
+pub(super) const ROWS: &[Row] = &[];
