@@ -17,6 +17,8 @@ pub(crate) enum Op {
     Nil,
     /// Pushes a local.
     Local(u32),
+    /// Pushes a local that nothing reads after this, and leaves nil there.
+    TakeLocal(u32),
     /// Pushes a value that the function captured.
     Captured(u32),
     /// Pushes the running function.
@@ -163,6 +165,7 @@ pub(crate) struct Function {
     pub(crate) captures: Vec<Capture>,
     /// The names of what is captured, for writing the function as source.
     pub(crate) capture_names: Vec<Text>,
+    /// Its parameters and body, or all of a short function, in the source.
     pub(crate) span: Span,
 }
 

@@ -5,7 +5,7 @@
 //! plain data. Nothing here recurses on the host's stack with the depth of what it is given, reads a
 //! clock or performs an effect, and every limit is checked before the work.
 //!
-//! Start with [`compile_program`] and [`Machine::run`].
+//! Start with [`sanitise_source`], [`resolve_source`] and [`Machine::run`].
 #![cfg_attr(not(test), no_std)]
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -14,23 +14,31 @@ extern crate alloc;
 mod builtins;
 mod code;
 mod context;
+mod delimiters;
 pub mod documentation;
 mod error;
 mod form;
+mod json;
 mod limits;
 mod machine;
 mod pattern;
 mod print;
 mod reader;
 mod resolve;
+mod sanitise;
+mod source;
 mod value;
 
 pub use code::Program;
 pub use context::Inputs;
+pub use delimiters::{Repair, repair_delimiters};
 pub use error::{Fault, Problem, Reason};
+pub use json::read_json;
 pub use limits::{Limits, Meter, cost};
 pub use machine::{CallId, Machine, Outcome, ToolAnswer, ToolCall};
 pub use pattern::Regexp;
 pub use print::{print_display, print_readable};
 pub use resolve::{Names, resolve_source};
+pub use sanitise::{CleanSource, sanitise_source};
+pub use source::{print_source, read_memory};
 pub use value::{Text, Value, compare, is_equal};

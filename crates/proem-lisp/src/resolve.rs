@@ -8,6 +8,7 @@ mod bindings;
 mod emit;
 mod forms;
 mod functions;
+mod liveness;
 mod loops;
 mod names;
 mod rewrite;

@@ -46,6 +46,92 @@ pub(super) const ROWS: &[Row] = &[
     native("hash-set", "& xs", "A set of the arguments.", hash_set).examples(&[("(hash-set 1 2)", "#{1 2}")]),
     native("hash-map", "& pairs", "A map of keys and values in turn.", hash_map)
         .examples(&[("(hash-map :a 1)", "{:a 1}")]),
+    native("disj", "set & xs", "The set without elements.", |context, args| {
+        if args.get(0).is_nil() {
+            return Ok(Value::Nil);
+        }
+        let Value::Set(mut set) = args.take(0) else {
+            return Err(Fault::of_type("`disj` takes a set")
+                .help("take keys out of a map with `dissoc`, and elements out of a sequence with `remove`"));
+        };
+        for index in 1..args.len() {
+            let element = args.take(index);
+            if Arc::get_mut(&mut set).is_none() {
+                context.meter.allocate(set.0.own_bytes())?;
+            }
+            Arc::make_mut(&mut set).0.remove(&element, &mut context.meter)?;
+        }
+        Ok(Value::Set(set))
+    })
+    .examples(&[("(disj #{1 2} 1)", "#{2}")]),
+    native(
+        "sorted-set",
+        "& xs",
+        "A set of the arguments in order; what is added later comes last.",
+        |context, args| {
+            let elements = arguments(context, args)?.into_vec();
+            let pairs = elements.into_iter().map(|element| (element.clone(), element)).collect();
+            let sorted = super::sort::sort_by_keys(pairs, &Value::Nil, &mut context.meter)?;
+            set_of(sorted, &mut context.meter)
+        },
+    )
+    .examples(&[("(sorted-set 2 1)", "#{1 2}")]),
+    native("peek", "coll", "The last element of a vector, the first of a sequence.", |context, args| {
+        match args.get(0) {
+            Value::Nil => Ok(Value::Nil),
+            Value::Vector(vector) => {
+                Ok(vector.len().checked_sub(1).and_then(|last| vector.get(last)).cloned().unwrap_or_default())
+            }
+            Value::List(_) | Value::Stream(_) => {
+                nth(context, args.get(0), &Value::Int(0)).map(Option::unwrap_or_default)
+            }
+            other => Err(Fault::of_type(format!("`peek` takes a vector or a sequence, not {}", other.type_phrase()))),
+        }
+    })
+    .examples(&[("(peek [1 2])", "2"), ("(peek '(1 2))", "1")]),
+    native("pop", "coll", "The collection without the element that `peek` gives.", |context, args| {
+        match args.take(0) {
+            Value::Nil => Ok(Value::Nil),
+            Value::Vector(mut vector) => {
+                if vector.len() == 0 {
+                    return Err(Fault::eval("there is nothing to `pop`: the vector is empty")
+                        .help("test it first with `empty?`"));
+                }
+                if Arc::get_mut(&mut vector).is_none() {
+                    context.meter.allocate(vector.own_bytes())?;
+                }
+                Arc::make_mut(&mut vector).pop(&mut context.meter)?;
+                Ok(Value::Vector(vector))
+            }
+            list @ (Value::List(_) | Value::Stream(_)) => {
+                if list.stored_len().is_ok_and(|length| length == 0) {
+                    return Err(Fault::eval("there is nothing to `pop`: the sequence is empty")
+                        .help("test it first with `empty?`"));
+                }
+                super::sequence::skip(list, 1, &mut context.meter)
+            }
+            other => Err(Fault::of_type(format!("`pop` takes a vector or a sequence, not {}", other.type_phrase()))),
+        }
+    })
+    .examples(&[("(pop [1 2])", "[1]"), ("(pop '(1 2))", "(2)")]),
+    native("empty", "coll", "An empty collection of the same kind.", |_, args| {
+        Ok(match args.get(0) {
+            Value::Vector(_) => Value::vector(Vec::new()),
+            Value::Map(_) => Value::from(Map::default()),
+            Value::Set(_) => Value::from(Set::default()),
+            Value::List(_) | Value::Stream(_) => Value::list(Vec::new()),
+            _ => Value::Nil,
+        })
+    })
+    .examples(&[("(empty [1])", "[]")]),
+    native("not-empty", "coll", "The collection, or nil if it has no elements.", |context, args| {
+        let is_empty = match args.get(0) {
+            Value::Stream(stream) => stream.count() == Some(0),
+            other => count(other, &mut context.meter)? == 0,
+        };
+        Ok(if is_empty { Value::Nil } else { args.take(0) })
+    })
+    .examples(&[("(not-empty [])", "nil"), ("(not-empty [1])", "[1]")]),
 ];
 
 fn count_of(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
@@ -204,7 +290,7 @@ fn hash_set(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> 
     set_of(elements, &mut context.meter)
 }
 
-fn hash_map(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+pub(super) fn hash_map(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     if !args.len().is_multiple_of(2) {
         return Err(Fault::eval("a key has no value").help("give keys and values in turn"));
     }

@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-const fn control(
+pub(super) const fn control(
     name: &'static str,
     signature: &'static str,
     doc: &'static str,

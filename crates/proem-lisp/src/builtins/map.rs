@@ -1,13 +1,18 @@
 //! Maps.
 
-use super::{Row, lisp, lookup::lookup, native, sequence::own_map};
+use super::{
+    Row, lisp,
+    lookup::lookup,
+    native,
+    sequence::{Cursor, own_map},
+};
 use crate::{
     context::{Args, Context},
     error::Fault,
     limits::Meter,
     value::{Map, Value},
 };
-use alloc::{format, sync::Arc};
+use alloc::{format, sync::Arc, vec, vec::Vec};
 
 pub(super) const ROWS: &[Row] = &[
     native(
@@ -38,6 +43,64 @@ pub(super) const ROWS: &[Row] = &[
         "(fn [m k f & args] (assoc m k (apply f (get m k) args)))",
     )
     .examples(&[("(update {:a 1} :a inc)", "{:a 2}"), ("(update {} :n (fnil + 0) 2)", "{:n 2}")]),
+    lisp("update-in", "coll path f & args", "The nested maps with the value at the end of a path replaced by what a function makes of it.",
+        "(fn go [m [k & ks] f & args] (if ks (assoc m k (apply go (get m k) ks f args)) (assoc m k (apply f (get m k) args))))")
+        .examples(&[("(update-in {:a {:n 1}} [:a :n] + 2)", "{:a {:n 3}}")]),
+    native("keys", "map", "The keys, or nil if there are none.", |context, args| parts(context, args, "keys", |key, _| key.clone()))
+        .examples(&[("(keys {:a 1 :b 2})", "(:a :b)"), ("(keys {})", "nil")]),
+    native("vals", "map", "The values, or nil if there are none.", |context, args| parts(context, args, "vals", |_, value| value.clone()))
+        .examples(&[("(vals {:a 1 :b 2})", "(1 2)")]),
+    native("key", "entry", "The key of an entry.", |_, args| part_of_entry(args, 0)).examples(&[("(key (first {:a 1}))", ":a")]),
+    native("val", "entry", "The value of an entry.", |_, args| part_of_entry(args, 1)).examples(&[("(val (first {:a 1}))", "1")]),
+    native("find", "coll key", "The entry of a key, or nil.", |context, args| {
+        let found = lookup(args.get(0), args.get(1), &mut context.meter)?;
+        Ok(found.map_or(Value::Nil, |value| Value::vector(vec![args.take(1), value])))
+    })
+    .examples(&[("(find {:a nil} :a)", "[:a nil]"), ("(find {} :a)", "nil")]),
+    native("merge", "& maps", "One map of all, where later values count.", merge)
+        .examples(&[("(merge {:a 1 :b 1} {:b 2})", "{:a 1 :b 2}"), ("(merge nil nil)", "nil")]),
+    lisp("merge-with", "f & maps", "One map of all, where a function joins the values of one key.",
+        "(fn [f & maps] (if (some identity maps) (reduce (fn [m [k v]] (if (contains? m k) (assoc m k (f (get m k) v)) (assoc m k v))) (or (first maps) {}) (mapcat seq (rest maps))) nil))")
+        .examples(&[("(merge-with + {:a 1} {:a 2 :b 3})", "{:a 3 :b 3}")]),
+    native("select-keys", "map keys", "The map with some keys only.", |context, args| {
+        let keys = super::sequence::elements_of(args.take(1), &mut context.meter)?;
+        let mut out = Map::default();
+        for key in keys {
+            if let Some(value) = lookup(args.get(0), &key, &mut context.meter)? {
+                out.insert(key, value, &mut context.meter)?;
+            }
+        }
+        Ok(Value::from(out))
+    })
+    .examples(&[("(select-keys {:a 1 :b 2} [:a :c])", "{:a 1}")]),
+    native("zipmap", "keys vals", "A map of keys and values side by side.", |context, args| {
+        let meter = &mut context.meter;
+        let (mut keys, mut values) = (Cursor::over(args.take(0), meter)?, Cursor::over(args.take(1), meter)?);
+        let mut out = Map::default();
+        while let (Some(key), Some(value)) = (keys.next(meter)?, values.next(meter)?) {
+            out.insert(key, value, meter)?;
+        }
+        Ok(Value::from(out))
+    })
+    .examples(&[("(zipmap [:a :b] (range))", "{:a 0 :b 1}")]),
+    lisp("update-vals", "map f", "The map with what a function makes of each value.",
+        "(fn [m f] (reduce-kv (fn [out k v] (assoc out k (f v))) {} m))").examples(&[("(update-vals {:a 1} inc)", "{:a 2}")]),
+    lisp("update-keys", "map f", "The map with what a function makes of each key.",
+        "(fn [m f] (reduce-kv (fn [out k v] (assoc out (f k) v)) {} m))").examples(&[("(update-keys {:a 1} name)", "{\"a\" 1}")]),
+    native("array-map", "& pairs", "A map of keys and values in turn.", super::collection::hash_map).examples(&[("(array-map :b 1 :a 2)", "{:b 1 :a 2}")]),
+    native("sorted-map", "& pairs", "A map of keys and values in turn, in the order of the keys; what is added later comes last.", |context, args| {
+        let map = super::collection::hash_map(context, args)?;
+        let entries: Vec<(Value, Value)> = map.entries().map(|(key, value)| (Value::vector(vec![key.clone(), value.clone()]), key.clone())).collect();
+        let mut out = Map::default();
+        for entry in super::sort::sort_by_keys(entries, &Value::Nil, &mut context.meter)? {
+            let mut parts = entry.elements().cloned();
+            if let (Some(key), Some(value)) = (parts.next(), parts.next()) {
+                out.insert(key, value, &mut context.meter)?;
+            }
+        }
+        Ok(Value::from(out))
+    })
+    .examples(&[("(sorted-map :b 1 :a 2)", "{:a 2 :b 1}")]),
 ];
 
 /// A map, or an empty one for nil.
@@ -108,6 +171,46 @@ fn dissoc(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
         own_map(&mut map, &mut context.meter)?.remove(&key, &mut context.meter)?;
     }
     Ok(Value::Map(map))
+}
+
+/// A sequence of something of each entry, or nil if there are none.
+fn parts(
+    context: &mut Context,
+    args: &mut Args<'_>,
+    function: &str,
+    part: fn(&Value, &Value) -> Value,
+) -> Result<Value, Fault> {
+    let map = match args.take(0) {
+        // A sequence of entries will do, as in Clojure for what `seq` gives of a map.
+        coll if coll.is_sequential() && coll.stored_len()? == 0 => return Ok(Value::Nil),
+        coll => map_argument(coll, function)?,
+    };
+    context.meter.collection(map.len())?;
+    let mut out = super::sequence::Items::default();
+    for (key, value) in map.iter() {
+        out.push(part(key, value), &mut context.meter)?;
+    }
+    Ok(if map.len() == 0 { Value::Nil } else { out.into_list() })
+}
+
+fn part_of_entry(args: &Args<'_>, index: usize) -> Result<Value, Fault> {
+    match args.get(0) {
+        Value::Vector(entry) if entry.len() == 2 => Ok(entry.get(index).cloned().unwrap_or_default()),
+        other => Err(Fault::of_type(format!("an entry is a vector of a key and a value, not {}", other.type_phrase()))),
+    }
+}
+
+fn merge(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    let mut out = args.take(0);
+    for index in 1..args.len() {
+        let next = args.take(index);
+        if out.is_nil() {
+            out = next;
+        } else if !next.is_nil() {
+            out = super::collection::conj_one(out, next, &mut context.meter)?;
+        }
+    }
+    Ok(out)
 }
 
 fn get_in(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {

@@ -78,6 +78,98 @@ pub(super) const ROWS: &[Row] = &[
         .examples(&[("(even? 4)", "true")]),
     native("odd?", "n", "Whether it isn't a multiple of 2.", |context, args| parity(context, args, "odd?", false))
         .examples(&[("(odd? 4)", "false")]),
+    question!("double?", "Whether it is a float.", Value::Float(_), &[("(double? 1)", "false")]),
+    question!("ratio?", "Whether it is a ratio: never, as there are none.", Value::Nil if false, &[("(ratio? 0.5)", "false")]),
+    question!("decimal?", "Whether it is a decimal: never, as there are none.", Value::Nil if false, &[("(decimal? 0.5)", "false")]),
+    question!("rational?", "Whether it is an integer.", Value::Int(_) | Value::Big(_), &[("(rational? 1)", "true")]),
+    question!("pos-int?", "Whether it is an integer above 0.", Value::Int(1..), &[("(pos-int? 1)", "true")]),
+    question!("neg-int?", "Whether it is an integer below 0.", Value::Int(..0), &[("(neg-int? 1)", "false")]),
+    question!("nat-int?", "Whether it is an integer that isn't below 0.", Value::Int(0..), &[("(nat-int? 0)", "true")]),
+    question!(
+        "ident?",
+        "Whether it is a keyword or a symbol.",
+        Value::Keyword(_) | Value::Symbol(_),
+        &[("(ident? :a)", "true")]
+    ),
+    question!("any?", "Always true.", _, &[("(any? nil)", "true")]),
+    question!(
+        "associative?",
+        "Whether `assoc` takes it: a map or a vector.",
+        Value::Map(_) | Value::Vector(_),
+        &[("(associative? [])", "true")]
+    ),
+    question!("indexed?", "Whether it is a vector.", Value::Vector(_), &[("(indexed? '(1))", "false")]),
+    question!("reversible?", "Whether it is a vector.", Value::Vector(_), &[("(reversible? [])", "true")]),
+    question!("sorted?", "Whether it keeps an order of its own: never.", Value::Nil if false, &[("(sorted? {})", "false")]),
+    question!(
+        "reduced?",
+        "Whether it is what `reduced` gives.",
+        Value::Reduced(_),
+        &[("(reduced? (reduced 1))", "true")]
+    ),
+    question!("uuid?", "Whether it is a UUID: never, as they are strings.", Value::Nil if false, &[("(uuid? \"a\")", "false")]),
+    question!("inst?", "Whether it is a point in time: never, as they are strings.", Value::Nil if false, &[("(inst? \"2024-01-01\")", "false")]),
+    native("counted?", "x", "Whether counting it takes no going through.", |_, args| {
+        Ok(Value::Bool(crate::value::has_children(args.get(0)) && args.get(0).stored_len().is_ok()))
+    })
+    .examples(&[("(counted? [1])", "true")]),
+    native("seqable?", "x", "Whether `seq` takes it.", |_, args| {
+        Ok(Value::Bool(crate::value::has_children(args.get(0)) || matches!(args.get(0), Value::Nil | Value::Text(_))))
+    })
+    .examples(&[("(seqable? nil)", "true")]),
+    native("map-entry?", "x", "Whether it is a vector of a key and a value.", |_, args| {
+        Ok(Value::Bool(matches!(args.get(0), Value::Vector(entry) if entry.len() == 2)))
+    })
+    .examples(&[("(map-entry? (first {:a 1}))", "true")]),
+    native("char?", "x", "Whether it is a string of one character.", |_, args| {
+        Ok(Value::Bool(matches!(args.get(0), Value::Text(text) if text.grapheme_count() == 1)))
+    })
+    .examples(&[("(char? \\a)", "true")]),
+    native("infinite?", "n", "Whether it is infinite.", |_, args| {
+        Number::of(args.get(0), "infinite?")?;
+        Ok(Value::Bool(matches!(args.get(0), Value::Float(float) if float.is_infinite())))
+    })
+    .examples(&[("(infinite? ##Inf)", "true")]),
+    native("NaN?", "n", "Whether it is the float that isn't a number.", |_, args| {
+        Number::of(args.get(0), "NaN?")?;
+        Ok(Value::Bool(matches!(args.get(0), Value::Float(float) if float.is_nan())))
+    })
+    .examples(&[("(NaN? ##NaN)", "true")]),
+    native("simple-keyword?", "x", "Whether it is a keyword without a namespace.", |_, args| {
+        Ok(Value::Bool(has_namespace(args, true) == Some(false)))
+    })
+    .examples(&[("(simple-keyword? :a/b)", "false")]),
+    native("qualified-keyword?", "x", "Whether it is a keyword with a namespace.", |_, args| {
+        Ok(Value::Bool(has_namespace(args, true) == Some(true)))
+    })
+    .examples(&[("(qualified-keyword? :a/b)", "true")]),
+    native("simple-symbol?", "x", "Whether it is a symbol without a namespace.", |_, args| {
+        Ok(Value::Bool(has_namespace(args, false) == Some(false)))
+    })
+    .examples(&[("(simple-symbol? 'a)", "true")]),
+    native("qualified-symbol?", "x", "Whether it is a symbol with a namespace.", |_, args| {
+        Ok(Value::Bool(has_namespace(args, false) == Some(true)))
+    })
+    .examples(&[("(qualified-symbol? 'a)", "false")]),
+    native("distinct?", "x & more", "Whether no two arguments are equal.", |context, args| {
+        let mut seen = crate::value::Map::default();
+        for index in 0..args.len() {
+            if super::sequence::seen_before(&mut seen, args.get(index), &mut context.meter)? {
+                return Ok(Value::Bool(false));
+            }
+        }
+        Ok(Value::Bool(true))
+    })
+    .examples(&[("(distinct? 1 2 1)", "false")]),
+    native("identical?", "x y", "Whether both are equal: nothing else can be told apart here.", |context, args| {
+        crate::value::is_equal(args.get(0), args.get(1), &mut context.meter).map(Value::Bool)
+    })
+    .examples(&[("(identical? :a :a)", "true")]),
+    native("type", "x", "The type as a keyword.", |_, args| {
+        let phrase = args.get(0).type_phrase();
+        Ok(Value::keyword(phrase.split_once(' ').map_or(phrase, |(_, noun)| noun)))
+    })
+    .examples(&[("(type 1)", ":integer"), ("(type nil)", ":nil")]),
 ];
 
 fn sign(function: &str, args: &mut Args<'_>, wanted: fn(Ordering) -> bool) -> Result<Value, Fault> {
@@ -98,4 +190,13 @@ fn parity(_: &mut Context, args: &mut Args<'_>, function: &str, is_even: bool) -
         }
     };
     Ok(Value::Bool(found == is_even))
+}
+
+/// Whether the name has a namespace; `None` if it isn't a keyword, or a symbol.
+fn has_namespace(args: &Args<'_>, is_keyword: bool) -> Option<bool> {
+    let name = match (args.get(0), is_keyword) {
+        (Value::Keyword(name), true) | (Value::Symbol(name), false) => name.as_str(),
+        _ => return None,
+    };
+    Some(name.split_once('/').is_some_and(|(namespace, rest)| !namespace.is_empty() && !rest.is_empty()))
 }

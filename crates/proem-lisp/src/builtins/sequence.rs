@@ -39,6 +39,7 @@ pub(super) const ROWS: &[Row] = &[
         range,
     )
     .examples(&[("(range 3)", "(0 1 2)"), ("(range 1 7 2)", "(1 3 5)"), ("(take 2 (range))", "(0 1)")]),
+    native("seq->list", "coll", "", |context, args| elements_of(args.take(0), &mut context.meter).map(Value::list)),
     native("repeat", "n? x", "A value n times, or endlessly.", repeat)
         .examples(&[("(repeat 2 :a)", "(:a :a)"), ("(take 2 (repeat 1))", "(1 1)")]),
     native("cycle", "coll", "The elements again and again, endlessly.", cycle)
@@ -97,6 +98,7 @@ pub(crate) fn step(sequence: &Value, at: usize, meter: &mut Meter) -> Result<Opt
 
 /// The collection as something with positions: text as a sequence of graphemes, nil as an empty one.
 pub(crate) fn to_sequence(coll: Value, meter: &mut Meter) -> Result<Value, Fault> {
+    super::stream::check_stored(&coll)?;
     match coll {
         Value::List(_) | Value::Vector(_) | Value::Map(_) | Value::Set(_) | Value::Stream(_) => Ok(coll),
         Value::Nil => Ok(Value::from(List::default())),
@@ -375,4 +377,11 @@ pub(crate) fn own_map<'a>(map: &'a mut Arc<Map>, meter: &mut Meter) -> Result<&'
         meter.allocate(map.own_bytes())?;
     }
     Ok(Arc::make_mut(map))
+}
+
+/// Whether a value was given before; it is known from then on.
+pub(crate) fn seen_before(seen: &mut Map, value: &Value, meter: &mut Meter) -> Result<bool, Fault> {
+    let before = seen.len();
+    seen.insert(value.clone(), Value::Nil, meter)?;
+    Ok(seen.len() == before)
 }

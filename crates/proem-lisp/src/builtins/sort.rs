@@ -9,23 +9,31 @@ use crate::{
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+/// Whether a comparator is one of those that need no call: nil, `compare`, `<`, `<=`, `>` or `>=`.
+pub(super) fn is_native_order(comparator: &Value) -> bool {
+    direction(comparator).is_some()
+}
+
+/// Whether a comparator sorts downwards; `None` if only calling it tells.
+fn direction(comparator: &Value) -> Option<bool> {
+    match comparator {
+        Value::Nil => Some(false),
+        Value::Builtin(id) => match row(*id)?.name {
+            "<" | "<=" | "compare" => Some(false),
+            ">" | ">=" => Some(true),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The elements of the pairs in the order of the keys behind them.
-///
-/// The comparator is `<`, `<=`, `>`, `>=` or `compare`; a function of the program is run elsewhere.
 pub(super) fn sort_by_keys(
     mut pairs: Vec<(Value, Value)>,
-    comparator: Option<&Value>,
+    comparator: &Value,
     meter: &mut Meter,
 ) -> Result<Vec<Value>, Fault> {
-    let is_reversed = match comparator {
-        None => false,
-        Some(Value::Builtin(id)) => match row(*id).map(|row| row.name) {
-            Some("<" | "<=" | "compare") => false,
-            Some(">" | ">=") => true,
-            _ => return Err(no_comparator()),
-        },
-        Some(_) => return Err(no_comparator()),
-    };
+    let is_reversed = direction(comparator).unwrap_or(false);
     merge_sort(&mut pairs, meter, |(_, a), (_, b), meter| {
         let order = compare(a, b, meter)?;
         Ok(if is_reversed { order.reverse() } else { order })
@@ -33,12 +41,8 @@ pub(super) fn sort_by_keys(
     Ok(pairs.into_iter().map(|(element, _)| element).collect())
 }
 
-fn no_comparator() -> Fault {
-    Fault::of_type("this can't order elements").help("order by `<`, `>` or `compare`, or by a key with `sort-by`")
-}
-
 /// Sorts from the bottom up; equal elements keep their order.
-pub(super) fn merge_sort<T: Clone>(
+pub(crate) fn merge_sort<T: Clone>(
     elements: &mut Vec<T>,
     meter: &mut Meter,
     order: impl Fn(&T, &T, &mut Meter) -> Result<Ordering, Fault>,

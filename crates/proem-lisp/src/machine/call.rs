@@ -62,6 +62,15 @@ impl Machine {
             return Err(Fault::new(Reason::ArityError, message).help(format!("it is called as {}", row.usage())));
         }
         let base = fiber.stack.len().saturating_sub(count);
+        let args = fiber.stack.get(base..).unwrap_or_default();
+        if args.iter().any(|arg| matches!(arg, Value::Stream(_)))
+            && let Some(id) = builtins::stream_version(row.name, args)
+            && let Some(Run::Lisp(source)) = builtins::row(id).map(|row| &row.run)
+        {
+            let closure = self.prelude_function(id, source)?;
+            self.enter(fiber, &closure, count)?;
+            return Ok(Called::Frame);
+        }
         match &row.run {
             Run::Native(native) => {
                 let mut args = Args(fiber.stack.get_mut(base..).unwrap_or_default());
@@ -96,6 +105,7 @@ impl Machine {
 
     fn obey(&mut self, fiber: &mut Fiber, control: Control) -> Result<Called, Fault> {
         Ok(match control {
+            Control::Value(value) => Called::Value(value),
             Control::Return(value) => Called::Stop(FiberStop::Return(value)),
             Control::Fail(value) => Called::Stop(FiberStop::Fail(value)),
             Control::Tool { name, args } => Called::Stop(FiberStop::Tool { name, args }),

@@ -99,6 +99,20 @@ impl Fiber {
         self.stack.push(value);
     }
 
+    /// Pushes the value at a place.
+    #[inline]
+    pub(super) fn push_local(&mut self, place: usize) {
+        let value = self.stack.get(place).map_or(Value::Nil, Value::clone);
+        self.stack.push(value);
+    }
+
+    /// Pushes the value at a place, and leaves nil there.
+    #[inline]
+    pub(super) fn take_local(&mut self, place: usize) {
+        let value = self.stack.get_mut(place).map_or(Value::Nil, core::mem::take);
+        self.stack.push(value);
+    }
+
     pub(super) fn pop(&mut self) -> Value {
         self.stack.pop().unwrap_or_default()
     }

@@ -98,15 +98,16 @@ impl Machine {
             }
             let next = match *op {
                 Op::Local(local) => {
-                    let value = fiber.stack.get(base.wrapping_add(to_usize(local)));
-                    let value = value.map_or(Value::Nil, Value::clone);
-                    fiber.stack.push(value);
+                    fiber.push_local(base.wrapping_add(to_usize(local)));
+                    continue;
+                }
+                Op::TakeLocal(local) => {
+                    fiber.take_local(base.wrapping_add(to_usize(local)));
                     continue;
                 }
                 Op::Const(number) => {
                     let value = closure.program.constants.get(to_usize(number));
-                    let value = value.map_or(Value::Nil, Value::clone);
-                    fiber.stack.push(value);
+                    fiber.push(value.map_or(Value::Nil, Value::clone));
                     continue;
                 }
                 Op::Jump(to) => {
@@ -132,7 +133,9 @@ impl Machine {
                     self.native(fiber, id, 2)
                 }
                 Op::Builtin { id, count } => match builtins::row(id) {
-                    Some(Row { run: Run::Native(_), .. }) => self.native(fiber, id, to_usize(count)),
+                    Some(Row { run: Run::Native(_), .. }) if !has_stream(fiber, to_usize(count)) => {
+                        self.native(fiber, id, to_usize(count))
+                    }
                     _ => break Ok(Exit::Builtin { id, count }),
                 },
                 Op::Call(count) => break Ok(Exit::Call(count)),
@@ -418,8 +421,16 @@ impl Machine {
     }
 }
 
+/// Whether an argument is a stream, which another function may have to go through.
+#[inline]
+fn has_stream(fiber: &Fiber, count: usize) -> bool {
+    let args = fiber.stack.get(fiber.stack.len().saturating_sub(count)..).unwrap_or_default();
+    args.iter().any(|arg| matches!(arg, Value::Stream(_)))
+}
+
 /// The element at an index as destructuring takes it: nil where there is none.
 fn destructured(coll: &Value, index: usize) -> Result<Value, Fault> {
+    builtins::check_stored(coll)?;
     match coll {
         Value::Nil | Value::Vector(_) | Value::List(_) | Value::Stream(_) | Value::Text(_) => {
             Ok(element(coll, index).unwrap_or_default())

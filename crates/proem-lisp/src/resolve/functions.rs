@@ -2,7 +2,7 @@
 
 use super::{
     FormId, FormKind, Function, FunctionState, Op, Position, Resolver, Target, Task, Text, bindings::first_locals,
-    forms::Call, to_u32,
+    forms::Call, liveness, to_u32,
 };
 use alloc::{format, vec, vec::Vec};
 use core::mem;
@@ -64,7 +64,11 @@ impl Resolver {
                 arities
             }
         };
-        self.begin_function(name, arities, call.span);
+        // What follows the name, so that the function can be written as source.
+        let (first, last) = (rest.first().copied(), rest.last().copied());
+        let start = first.map_or(call.span.start, |first| self.forms.span(first).start);
+        let end = last.map_or(call.span.end, |last| self.forms.span(last).end);
+        self.begin_function(name, arities, (Span::new(start, end), call.span));
     }
 
     pub(super) fn short_function(&mut self, body: FormId, parameters: usize, takes_rest: bool, span: Span) {
@@ -77,12 +81,13 @@ impl Resolver {
                 names.push(self.forms.add(FormKind::Symbol(Text::from(name)), span));
             }
         }
-        self.begin_function(None, vec![ArityForm { span, parameters: names, body: vec![body] }], span);
+        self.begin_function(None, vec![ArityForm { span, parameters: names, body: vec![body] }], (span, span));
     }
 
-    fn begin_function(&mut self, name: Option<Text>, arities: Vec<ArityForm>, span: Span) {
+    /// `written` is the part of the source that says what the function does.
+    fn begin_function(&mut self, name: Option<Text>, arities: Vec<ArityForm>, (written, span): (Span, Span)) {
         let name = name.filter(|name| !name.as_str().contains(super::names::OURS));
-        let function = Function { name, span, ..Function::default() };
+        let function = Function { name, span: written, ..Function::default() };
         self.stack.push(FunctionState { function, ..FunctionState::default() });
         let mut tasks = Vec::new();
         for arity in arities {
@@ -155,9 +160,10 @@ impl Resolver {
     }
 
     pub(super) fn end_arity(&mut self) {
-        let Some(state) = self.state() else { return };
+        let Some(state) = self.stack.last_mut() else { return };
         Self::patch_labels(state);
-        let arity = mem::take(&mut state.arity);
+        let mut arity = mem::take(&mut state.arity);
+        liveness::take_last_reads(&mut arity.ops, &self.functions);
         state.function.arities.push(arity);
     }
 

@@ -109,6 +109,8 @@ pub(crate) enum StreamKind {
     Repeat { count: Option<usize> },
     /// The parts again and again, from this index of the first round on.
     Cycle { start: usize },
+    /// A word, a function and what it works on: only the machine can take from it.
+    Computed,
 }
 
 impl Stream {
@@ -121,7 +123,7 @@ impl Stream {
     pub(crate) const fn count(&self) -> Option<usize> {
         match self.kind {
             StreamKind::Range { count, .. } | StreamKind::Repeat { count } => count,
-            StreamKind::Cycle { .. } => None,
+            StreamKind::Cycle { .. } | StreamKind::Computed => None,
         }
     }
 
@@ -139,6 +141,7 @@ impl Stream {
                 let parts = self.parts.as_slice();
                 parts.get(start.checked_add(index)?.checked_rem(parts.len())?).cloned()
             }
+            StreamKind::Computed => None,
         }
     }
 
@@ -155,6 +158,7 @@ impl Stream {
                 let length = self.parts.as_slice().len();
                 StreamKind::Cycle { start: start.saturating_add(count).checked_rem(length).unwrap_or(0) }
             }
+            StreamKind::Computed => StreamKind::Computed,
         };
         Self { kind, parts: self.parts.clone() }
     }
@@ -165,7 +169,7 @@ impl Stream {
         let kind = match self.kind {
             StreamKind::Range { start, step, count: all } => StreamKind::Range { start, step, count: least(all) },
             StreamKind::Repeat { count: all } => StreamKind::Repeat { count: least(all) },
-            StreamKind::Cycle { .. } => return None,
+            StreamKind::Cycle { .. } | StreamKind::Computed => return None,
         };
         Some(Self { kind, parts: self.parts.clone() })
     }

@@ -154,3 +154,36 @@ fn functions_outlive_their_program() {
     let inputs = Inputs { memory: first.memory().clone(), ..Inputs::default() };
     assert_eq!(run_with("(map f [1 2])", inputs, limits), "(2 4)");
 }
+
+#[test]
+fn endless_sequences_work_where_something_takes_from_them() {
+    check(&[
+        ("(take 5 (range))", "(0 1 2 3 4)"),
+        ("(take 3 (filter even? (map inc (range))))", "(2 4 6)"),
+        ("(take-while #(< % 20) (iterate #(* 2 %) 1))", "(1 2 4 8 16)"),
+        ("(nth (iterate inc 5) 10)", "15"),
+        ("(first (drop 3 (iterate inc 0)))", "3"),
+        ("(take 2 (drop-while #(< % 5) (iterate inc 0)))", "(5 6)"),
+        ("(some #(if (> % 5) %) (range))", "6"),
+        ("(take 4 (cycle [1 2]))", "(1 2 1 2)"),
+        ("(zipmap [:a :b] (range))", "{:a 0 :b 1}"),
+        ("(map vector (range) [:a :b])", "([0 :a] [1 :b])"),
+        ("(take 3 (repeatedly (fn [] 7)))", "(7 7 7)"),
+        (
+            "(let [[a b] (iterate inc 1)] a)",
+            "memory_exceeded: this sequence has no end (take what you need with `take` or `take-while`; no setting makes room for a sequence without an end)",
+        ),
+        (
+            "(count (range))",
+            "memory_exceeded: this sequence has no end (take what you need with `take` or `take-while`; no setting makes room for a sequence without an end)",
+        ),
+        (
+            "(sort (range))",
+            "memory_exceeded: this sequence has no end (take what you need with `take` or `take-while`; no setting makes room for a sequence without an end)",
+        ),
+        (
+            "(println (range))",
+            "memory_exceeded: this sequence has no end (take what you need with `take` or `take-while`; no setting makes room for a sequence without an end)",
+        ),
+    ]);
+}
