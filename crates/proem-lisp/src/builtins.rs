@@ -9,12 +9,15 @@ mod aggregate;
 mod collection;
 mod control;
 mod date;
+mod format;
 mod higher;
 mod json;
 mod lookup;
 mod map;
 mod math;
+mod member;
 mod number;
+mod parse;
 mod predicate;
 mod predicates;
 mod regex;
@@ -28,7 +31,9 @@ mod text;
 mod walk;
 
 pub(crate) use lookup::{element, lookup, nth};
-pub(crate) use sequence::{Cursor, skip, step, to_sequence};
+pub(crate) use math::constant;
+pub(crate) use sequence::{Cursor, Items, skip, step, to_sequence};
+pub(crate) use sort::merge_sort;
 pub(crate) use stream::{check_stored, stream_version};
 
 use crate::{
@@ -155,6 +160,9 @@ const FAMILIES: &[&[Row]] = &[
     predicates::ROWS,
     text::ROWS,
     string::ROWS,
+    format::ROWS,
+    parse::ROWS,
+    member::ROWS,
     regex::ROWS,
     set::ROWS,
     walk::ROWS,
@@ -210,10 +218,23 @@ pub(crate) fn id_of(name: &str) -> Option<BuiltinId> {
             "clojure.set" => find(&format!("set/{short}")),
             "clojure.walk" | "w" => find(&format!("walk/{short}")),
             "java.lang.Math" => find(&format!("Math/{short}")),
+            "clojure.math" => find(&format!("Math/{}", camel_case(short))),
             "clojure.data.json" | "cheshire.core" => find(&format!("json/{short}")),
             _ => None,
         }
     })
+}
+
+/// The name that a function of `clojure.math` has in Java, such as `floorDiv` for `floor-div`.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('-');
+    let mut out = String::from(words.next().unwrap_or_default());
+    for word in words {
+        let mut chars = word.chars();
+        out.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+        out.push_str(chars.as_str());
+    }
+    out
 }
 
 const fn row_of(name: &'static str, signature: &'static str, doc: &'static str, run: Run) -> Row {
