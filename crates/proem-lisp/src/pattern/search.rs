@@ -246,6 +246,8 @@ impl<'a> Search<'a> {
                     self.open.push(Todo::Visit(*alt1));
                 }
                 State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) | State::Match { .. } => {
+                    // Copying the places is work too.
+                    self.steps = self.steps.saturating_add(u64::try_from(self.width / 8).unwrap_or(u64::MAX));
                     self.next.states.push(id);
                     self.next.places.extend_from_slice(&self.places);
                 }
