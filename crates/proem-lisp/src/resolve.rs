@@ -19,8 +19,8 @@ use crate::{
     code::{Arity, Capture, Function, Op, Program},
     error::{Problem, Reason},
     form::{FormId, FormKind, Forms},
-    limits::Limits,
-    reader::read_source,
+    limits::{Limits, Meter},
+    reader::{excerpt, read_source},
     value::{BuiltinId, Text, Value},
 };
 use alloc::{collections::BTreeSet, string::String, vec, vec::Vec};
@@ -39,6 +39,15 @@ pub struct Names {
     pub tools: Option<BTreeSet<String>>,
 }
 
+impl Names {
+    /// The names that a memory gives: its keywords and strings.
+    #[must_use]
+    pub fn of_memory(memory: &Value) -> Self {
+        let memory = memory.entries().filter_map(|(key, _)| key.as_str()).map(String::from).collect();
+        Self { memory, tools: None }
+    }
+}
+
 /// A source as a program, with all problems.
 ///
 /// # Errors
@@ -49,7 +58,7 @@ pub fn resolve_source(source: &str, names: &Names, limits: &Limits) -> Result<Pr
     if !reading.problems.is_empty() {
         return Err(reading.problems);
     }
-    let mut resolver = Resolver::new(reading.forms, names.clone());
+    let mut resolver = Resolver::new(reading.forms, names.clone(), *limits);
     resolver.resolve_program(&reading.top, Span::new(0, source.len()));
     resolver.finish(Text::from(source))
 }
@@ -124,10 +133,12 @@ struct Resolver {
     stack: Vec<FunctionState>,
     tasks: Vec<Task>,
     hidden: u32,
+    /// Bounds what making literals costs, such as compiling regular expressions.
+    meter: Meter,
 }
 
 impl Resolver {
-    fn new(forms: Forms, names: Names) -> Self {
+    fn new(forms: Forms, names: Names, limits: Limits) -> Self {
         Self {
             forms,
             names,
@@ -138,6 +149,7 @@ impl Resolver {
             stack: Vec::new(),
             tasks: Vec::new(),
             hidden: 0,
+            meter: Meter::new(limits),
         }
     }
 
@@ -267,6 +279,9 @@ impl Resolver {
             self.call_tool(tool, arguments, span);
         } else if let Some(builtin) = builtins::id_of(name.as_str()) {
             self.call_builtin(builtin, arguments, span);
+        } else if suggest::missing_feature(name.as_str()).is_some() && !self.names.memory.contains(name.as_str()) {
+            // Its parts have a meaning only with it, so they aren't looked at.
+            self.symbol(&name, self.forms.span(*head));
         } else {
             self.call_value(*head, arguments, span);
         }
@@ -326,7 +341,8 @@ impl Resolver {
             return;
         }
         let span = self.forms.span(*first);
-        let problem = Problem::new(Reason::UnknownTool, span, alloc::format!("there is no tool `{name}`"));
+        let problem =
+            Problem::new(Reason::UnknownTool, span, alloc::format!("there is no tool `{}`", excerpt(name.as_str())));
         let nearest = suggest::nearest(name.as_str(), tools.iter().map(String::as_str));
         let all = || tools.iter().take(10).map(|tool| alloc::format!("`{tool}`")).collect::<Vec<_>>().join(", ");
         self.problems.push(problem.help(match nearest {

@@ -94,10 +94,12 @@ fn modulus(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
 }
 
 fn inc(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    Number::of(args.get(0), "inc")?;
     Arithmetic::Add.apply(args.get(0), &Value::Int(1), &mut context.meter)
 }
 
 fn dec(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    Number::of(args.get(0), "dec")?;
     Arithmetic::Subtract.apply(args.get(0), &Value::Int(1), &mut context.meter)
 }
 

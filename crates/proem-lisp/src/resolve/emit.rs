@@ -3,7 +3,7 @@
 use super::{FormId, FormKind, FunctionState, Label, Op, Resolver, Text, Value, to_u32, to_usize};
 use crate::{
     builtins,
-    code::IntegerOp,
+    code::NumberOp,
     limits::Meter,
     pattern::Regexp,
     value::{Map, Set},
@@ -20,8 +20,8 @@ impl Resolver {
     pub(super) fn emit(&mut self, op: Op, span: Span) {
         let op = match op {
             Op::Builtin { id, count: 2 } => {
-                let operation = builtins::row(id).and_then(|row| IntegerOp::of(row.name));
-                operation.map_or(op, |operation| Op::Integers { operation, id })
+                let operation = builtins::row(id).and_then(|row| NumberOp::of(row.name));
+                operation.map_or(op, |operation| Op::Numbers { operation, id })
             }
             op => op,
         };
@@ -126,7 +126,13 @@ impl Resolver {
 
     /// The value of a form as data: what quoting it gives.
     pub(super) fn literal(&mut self, id: FormId) -> Value {
-        let mut meter = Meter::unlimited();
+        let mut meter = self.meter.clone();
+        let value = self.literal_within(id, &mut meter);
+        self.meter = meter;
+        value
+    }
+
+    fn literal_within(&mut self, id: FormId, meter: &mut Meter) -> Value {
         let mut open: Vec<(FormId, Vec<Value>)> = alloc::vec![(id, Vec::new())];
         loop {
             let Some((id, done)) = open.last_mut() else { return Value::Nil };
@@ -136,7 +142,7 @@ impl Resolver {
                 continue;
             }
             let Some((id, children)) = open.pop() else { return Value::Nil };
-            let value = self.literal_of(id, children, &mut meter);
+            let value = self.literal_of(id, children, meter);
             match open.last_mut() {
                 Some((_, siblings)) => siblings.push(value),
                 None => return value,

@@ -64,7 +64,11 @@ impl Resolver {
             let (given, wanted) = (call.arguments.len(), target.locals.len());
             self.problem(
                 call.span,
-                format!("`recur` gives {given} values to a {} of {wanted}", target.name),
+                format!(
+                    "`recur` gives {given} value{} to a {} of {wanted}",
+                    if given == 1 { "" } else { "s" },
+                    target.name
+                ),
                 format!("give it {wanted}"),
             );
             return self.emit(Op::Nil, call.span);

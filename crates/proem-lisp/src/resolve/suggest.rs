@@ -4,10 +4,13 @@ use alloc::vec::Vec;
 
 /// The name that needs the fewest changes, if these are few for its length; the first of equals.
 pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let most = name.chars().count().div_ceil(3).min(3);
+    let length = name.chars().count();
+    let most = length.div_ceil(3).min(3);
     let mut best: Option<(usize, &str)> = None;
     for other in names {
-        if other == name || other.starts_with('\0') {
+        // Any short name is near any other, so a short one only leads to longer ones.
+        let is_short = length < 3 && other.chars().count() <= length;
+        if other == name || is_short || length < 2 || other.starts_with('\0') {
             continue;
         }
         if let Some(distance) = distance(name, other, most)
