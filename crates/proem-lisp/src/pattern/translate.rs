@@ -127,7 +127,7 @@ impl Translator<'_, '_> {
                 "possessive quantifiers",
                 "write one quantifier, such as `a+`; it takes time in proportion to the text anyway",
             )),
-            Some('*') => Err(malformed("a quantifier has nothing to repeat")),
+            Some('*' | '{') => Err(malformed("a quantifier has nothing to repeat")),
             _ => Ok(()),
         }
     }
@@ -140,6 +140,9 @@ impl Translator<'_, '_> {
         }
         if self.take_if(']') {
             self.out.push_str("\\]");
+        } else if self.take_if(':') {
+            // `[:alpha:]` is a class to the parser, and in Java the characters of that text.
+            self.out.push_str("\\:");
         }
     }
 

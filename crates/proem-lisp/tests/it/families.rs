@@ -2,6 +2,7 @@
 
 use crate::support::{check, run, run_with};
 use proem_lisp::{Inputs, Limits, Meter, print_readable, read_json};
+use proptest::prelude::*;
 
 #[test]
 fn dates_are_read_in_all_their_forms() {
@@ -187,4 +188,94 @@ fn texts_are_cut_between_graphemes() {
         ("(str/split \"日本語\" #\"\")", "[\"日\" \"本\" \"語\"]"),
         ("(.charAt \"a👩‍👧b\" 1)", "\"👩‍👧\""),
     ]);
+}
+
+fn quote(text: &str) -> String {
+    print_readable(&text.into(), &mut Meter::unlimited()).unwrap()
+}
+
+/// Patterns whose syntax Java and `regex` share.
+fn any_pattern() -> impl Strategy<Value = String> {
+    let atom = prop_oneof![
+        Just(String::from("a")),
+        Just(String::from("b")),
+        Just(String::from("é")),
+        Just(String::from("[ab]")),
+        Just(String::from("[^a]")),
+        Just(String::from("(?-u:\\b)")),
+        Just(String::from("\\A")),
+        Just(String::from("\\z")),
+    ];
+    atom.prop_recursive(4, 16, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| parts.concat()),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a}|{b})")),
+            (inner.clone(), prop::sample::select(vec!["*", "+", "?", "*?", "+?", "??", "{1,2}"]))
+                .prop_map(|(part, count)| format!("(?:{part}){count}")),
+            inner.prop_map(|part| format!("({part})")),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn searches_find_what_another_engine_finds(pattern in any_pattern(), text in "[abé ]{0,12}") {
+        let theirs = regex::Regex::new(&pattern).unwrap();
+        let found = theirs.captures(&text).map(|captures| {
+            let groups = captures.iter().map(|group| group.map_or_else(|| String::from("nil"), |text| quote(text.as_str())));
+            groups.collect::<Vec<_>>()
+        });
+        let expected = match found {
+            None => String::from("nil"),
+            Some(groups) if groups.len() == 1 => groups.concat(),
+            Some(groups) => format!("[{}]", groups.join(" ")),
+        };
+        let ours = pattern.replace("(?-u:\\b)", "\\b");
+        let source = format!("(re-find (re-pattern {}) {})", quote(&ours), quote(&text));
+        prop_assert_eq!(run(&source), expected, "{}", source);
+    }
+
+    #[test]
+    fn no_pattern_panics(pattern in "[-ab()\\[\\]{}|*+?.^$\\\\&:<>!=,0-9pQE#~]{0,24}", text in "[ab\r\n]{0,8}") {
+        let source = format!("(re-seq (re-pattern {}) {})", quote(&pattern), quote(&text));
+        let result = run_with(&source, Inputs::default(), Limits { fuel: 200_000, ..Limits::default() });
+        prop_assert!(!result.is_empty());
+    }
+
+    #[test]
+    fn no_template_panics(template in "[-%0-9.,+ (<$#sdfxegbcn]{0,16}", number in any::<f64>(), int in any::<i64>()) {
+        for argument in [number.to_string(), int.to_string()] {
+            let source = format!("(format {} {argument} {argument})", quote(&template));
+            prop_assert!(!run(&source).is_empty());
+        }
+    }
+
+    #[test]
+    fn fixed_digits_are_the_nearest(number in -1.0e9..1.0e9_f64, places in 0_usize..6) {
+        let printed = run(&format!("(format \"%.{places}f\" {number:?})"));
+        let shown: f64 = printed.trim_matches('"').parse().unwrap();
+        let unit = 10_f64.powi(-i32::try_from(places).unwrap());
+        prop_assert!((shown - number).abs() <= unit * 0.500_001, "{} {}", printed, number);
+    }
+
+    #[test]
+    fn no_json_panics(text in "[-\\[\\]{}\",:0-9eE+.\\\\utrfalsn ]{0,40}") {
+        let mut meter = Meter::unlimited();
+        if let Ok(value) = read_json(&text, &mut meter) {
+            let theirs = run(&format!("(json/parse {})", quote(&text)));
+            prop_assert_eq!(print_readable(&value, &mut meter).unwrap(), theirs);
+        }
+    }
+
+    #[test]
+    fn json_that_is_written_is_read_again(value in crate::laws::any_value()) {
+        let printed = print_readable(&value, &mut Meter::unlimited()).unwrap();
+        let written = run(&format!("(json/write '{printed})"));
+        if written.starts_with('"') {
+            let again = run(&format!("(json/write (json/parse {written}))"));
+            prop_assert_eq!(again, written);
+        }
+    }
 }
