@@ -134,6 +134,9 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
     entry("guard: contain", read_contained),
     entry("guard: check", read_action),
     entry("guard: credentials", |_, text| drop(black_box(credential::redact(text)))),
+    entry("guard: credentials of a document", |_, text| {
+        drop(black_box(credential::redact_document(&json::compact(&json!([text, { text: text }])))));
+    }),
     entry("guard: credentials, streamed", |_, text| {
         let mut stream = CredentialStream::new();
         pieces(text).for_each(|piece| drop(black_box(stream.push(piece))));
