@@ -7,7 +7,7 @@ use proem_text::json::compact;
 /// Holds one input to the laws.
 pub fn feed(text: &str) {
     let servers = ["mx.corp.example".to_owned()];
-    let context = SourceContext { now: Time(1_795_392_000_000), mail_servers: &servers };
+    let context = SourceContext { now: Time(1_795_392_000_000), mail_servers: &servers, audiences: &[] };
     let found = normalise(text, &context);
     assert!(found.malformed.iter().all(|malformed| !malformed.reason.is_empty() && !malformed.reason.contains('\n')));
     let (mut log, mut reversed) = (SignalLog::default(), SignalLog::default());

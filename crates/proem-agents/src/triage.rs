@@ -32,7 +32,7 @@ pub use self::{
     classify::{
         CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, ReasoningNeed,
         SignalClassification, SignalInBatch, SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon,
-        TriageProject, classify, traits,
+        TriageProject, classify, classify_each, traits,
     },
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},
@@ -42,7 +42,7 @@ pub use self::{
     },
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
     sources::{
-        AnswerEnd, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace, SourceContext, mail,
-        normalise, normalise_parts, normalise_value,
+        AnswerEnd, LINES_TOGETHER, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace,
+        SourceAudience, SourceContext, mail, normalise, normalise_parts, normalise_value,
     },
 };

@@ -2,7 +2,8 @@
 //!
 //! A sweep writes what became of an action with the next one's intent and exact bytes, and then the file. The loop
 //! beside it does on the same disk what of that has to reach the disk: two pages added to a log and synced, a file
-//! written, synced, linked and its folder synced.
+//! written, synced, linked and its folder synced, and the two lines of the witness, each synced. A second loop leaves
+//! the witness out: that is what a sweep needed before there was one.
 //!
 //! What an agent wrote is held for five minutes at least, which the bench waits for. `cargo bench -p proem-app --bench sweep`
 #![expect(
@@ -37,6 +38,9 @@ const ACTIONS: [usize; 2] = [200, 1_000];
 const HOLD: Duration = Duration::from_secs(302);
 /// What a page of the log takes, with its header.
 const PAGE: usize = 4_096 + 24;
+/// The lines that the witness has of an effect, and the bytes of one.
+const WITNESSED: usize = 2;
+const LINE: usize = 400;
 
 fn main() {
     let runtime = records::runtime().unwrap();
@@ -53,16 +57,18 @@ fn main() {
         let sweeping = runtime.block_on(sweep(&project, count));
         let worked = processor() - before;
         let before = processor();
-        let syncs = syncs(&base, count);
+        let syncs = syncs(&base.join("witnessed"), count, WITNESSED);
         let of_syncs = processor() - before;
+        let unwitnessed = self::syncs(&base.join("unwitnessed"), count, 0);
         println!(
             "{count} actions: proposed in {} ms, swept in {} ms, {} ms of them the processor's; the syncs alone take \
-             {} ms, {} ms of them the processor's",
+             {} ms, {} ms of them the processor's, and {} ms without the witness",
             proposing.as_millis(),
             sweeping.as_millis(),
             worked.as_millis(),
             syncs.as_millis(),
-            of_syncs.as_millis()
+            of_syncs.as_millis(),
+            unwitnessed.as_millis()
         );
     }
 }
@@ -147,15 +153,20 @@ fn mail(number: usize) -> String {
 }
 
 /// What has to reach the disk for so many actions, and nothing else.
-fn syncs(base: &Path, count: usize) -> Duration {
+fn syncs(base: &Path, count: usize, witnessed: usize) -> Duration {
     let folder = base.join("plain");
-    fs::create_dir(&folder).unwrap();
+    fs::create_dir_all(&folder).unwrap();
+    let mut witness = OpenOptions::new().create(true).append(true).open(base.join("witness")).unwrap();
     let mut log = OpenOptions::new().create(true).append(true).open(base.join("plain.log")).unwrap();
     let pages = [7; 2 * PAGE];
     let begun = Instant::now();
     for number in 0..count {
         log.write_all(&pages).unwrap();
         log.sync_data().unwrap();
+        for _ in 0..witnessed {
+            witness.write_all(&[7; LINE]).unwrap();
+            witness.sync_data().unwrap();
+        }
         let (beside, name) = (folder.join(format!(".{number}")), folder.join(format!("{number}.eml")));
         let mut file = File::create(&beside).unwrap();
         file.write_all(mail(number).as_bytes()).unwrap();

@@ -38,9 +38,9 @@ fn main() {
         records::runtime().unwrap().block_on(async {
             let begun = Instant::now();
             let desk = TriageDesk::open(&project, StoreAccess::Write).await.unwrap().value;
-            let options = NormaliseOptions { now: when::now(), mail_servers: Vec::new() };
+            let options = NormaliseOptions { now: when::now(), mail_servers: Vec::new(), audiences: Vec::new() };
             let mut came = IntakeCounts::default();
-            for part in options.open_stream(text.as_bytes()).unwrap().parts() {
+            for part in options.open_stream(text.as_bytes()).unwrap().parts().unwrap() {
                 came = came.and(desk.take_in(&part).await.unwrap());
             }
             let taken = begun.elapsed();

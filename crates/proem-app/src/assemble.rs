@@ -232,7 +232,7 @@ impl AssemblyRecord {
         project: &OpenProject,
         notes: &mut Vec<Note>,
     ) -> Result<Self, Error> {
-        // Nothing is spent, so no cap binds; texts are sent where a provider embeds them.
+        // Texts are sent where a provider embeds them, which no budget lets happen away from this machine: no cap binds.
         let asking = project.config.embedding.provider.is_some().then(CallTerms::free);
         let records = OpenRecords::begin(project, options.record, asking).await?.collect(notes);
         let history = OpenRecords::history(records.as_ref(), options.record, project);

@@ -2,7 +2,8 @@
 //!
 //! Without configuration it is the one that ships with Proem. Another one gets the text of tasks,
 //! memories and the catalogue, so only the user's configuration or a trusted `proem.toml` names it.
-//! A model that nobody calibrated is not asked: its vectors would decide nothing.
+//! A model that nobody calibrated is not asked: its vectors would decide nothing. Its requests belong to no run, so they
+//! can't be booked. Where a budget is configured, only a model on this machine is asked.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -19,6 +20,7 @@ use crate::calling::located;
 use crate::config::{Config, EmbeddingFile};
 use crate::error::Error;
 use crate::places::Places;
+use crate::records::booking::Unbudgeted;
 
 /// The largest file of weights that is read, in bytes.
 const MAX_CALIBRATION_BYTES: usize = 1024 * 1024;
@@ -81,6 +83,14 @@ impl EmbeddingModel {
             (None, Some(_)) => return Err(Error::invalid("`[embedding]` names a model; set `provider` beside it")),
         };
         let endpoint = located(config, provider, &Environment::inherited())?;
+        // On this machine it costs nothing, unless the configuration has a price for it.
+        let models = config.providers.get(provider).map(|provider| &provider.models);
+        let is_priced = models.and_then(|models| models.get(model)).is_some_and(|model| model.input_price.is_some());
+        if (is_priced || !endpoint.is_loopback())
+            && let Err(why) = Unbudgeted::of_everybody(&config.budget)
+        {
+            return Ok(Err(format!("nothing is sent to `{model}`: {why}")));
+        }
         let usual = EmbedderLimits::default();
         let limits = EmbedderLimits {
             all: file.seconds.map_or(usual.all, |seconds| Duration::from_secs(u64::from(seconds.get()))),
@@ -166,5 +176,28 @@ fn read(path: &Path) -> Result<SelectionWeightSet, String> {
         Some(FileContent::Whole(bytes)) => {
             SelectionWeightSet::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| error.to_string())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_is_sent_to_an_embedding_model_that_a_budget_does_not_cover() {
+        let check = |base_url: &str, rest: &str, is_refused: bool| {
+            let provider = format!("[providers.vectors]\nbase_url = \"{base_url}\"\n");
+            let config = format!("{provider}[embedding]\nprovider = \"vectors\"\nmodel = \"small\"\n{rest}");
+            let model = EmbeddingModel::new(&Config::parse("config.toml", &config).unwrap()).unwrap();
+            assert_eq!(model.is_err(), is_refused, "{config}: {model:?}");
+        };
+        let (there, here) = ("https://vectors.example/v1", "http://127.0.0.1:1/v1");
+        check(there, "", false);
+        check(there, "[budget.project]\nday = 1", true);
+        check(there, "[budget.user]\nmonth_tokens = 1", true);
+        check(there, "[budget.agent.risk]\nday = 1", true);
+        check(here, "[budget.project]\nday = 1", false);
+        let price = "[providers.vectors.models.small]\ninput_price = 1\noutput_price = 1\n";
+        check(here, &format!("{price}[budget.project]\nday = 1"), true);
     }
 }

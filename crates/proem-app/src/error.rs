@@ -158,6 +158,7 @@ impl From<proem_store::Error> for Error {
     fn from(error: proem_store::Error) -> Self {
         let kind = match error {
             proem_store::Error::NotFound(_) | proem_store::Error::Conflict(_) => ErrorKind::Invalid,
+            proem_store::Error::Parked(_) => ErrorKind::Negative,
             _ => ErrorKind::Outside,
         };
         let hint = records_hint(&error);
@@ -170,7 +171,7 @@ impl From<proem_store::Error> for Error {
 /// What could be done where the records don't give what was asked of them.
 fn records_hint(error: &proem_store::Error) -> Option<Hint> {
     match error {
-        proem_store::Error::Foreign { .. } => Some(Hint::AdoptRecords),
+        proem_store::Error::Foreign { .. } | proem_store::Error::Parked(_) => Some(Hint::AdoptRecords),
         proem_store::Error::NotFound(absence) => match absence.remedy? {
             AbsenceRemedy::ListRuns => Some(Hint::ListRuns { all: false }),
             AbsenceRemedy::ListAllRuns => Some(Hint::ListRuns { all: true }),

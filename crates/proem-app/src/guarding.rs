@@ -4,7 +4,7 @@
 //! `guard/calibration.json` moves the flag point. A project's files can't do either (T2).
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use proem_agents::screen::Screening;
 use proem_guard::calibrate::{Calibration, stage};
@@ -114,7 +114,7 @@ pub(crate) struct LazyGuard {
     pub(crate) policy: Policy,
     /// What was not used, and why.
     pub(crate) notes: Vec<Note>,
-    guard: OnceLock<Guard>,
+    guard: OnceLock<Arc<Guard>>,
 }
 
 impl LazyGuard {
@@ -128,7 +128,7 @@ impl LazyGuard {
         if files.calibration.is_some() {
             // Only beside the guard can it be told whether it counts.
             let GuardSetup { rules, guard, policy, notes, .. } = GuardSetup::of(files, places, &[])?;
-            return Ok(Self { rules, policy, notes, guard: OnceLock::from(guard) });
+            return Ok(Self { rules, policy, notes, guard: OnceLock::from(Arc::new(guard)) });
         }
         let policy = files.policy(places)?;
         Ok(Self { rules: files.rules(), policy, notes: Vec::new(), guard: OnceLock::new() })
@@ -140,7 +140,20 @@ impl LazyGuard {
     ///
     /// If the data inside the program are damaged.
     pub(crate) fn guard(&self) -> Result<&Guard, Error> {
-        once(&self.guard, || shipped(&[]))
+        self.made_guard().map(Arc::as_ref)
+    }
+
+    /// The scanners, for a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the data inside the program are damaged.
+    pub(crate) fn shared_guard(&self) -> Result<Arc<Guard>, Error> {
+        self.made_guard().cloned()
+    }
+
+    fn made_guard(&self) -> Result<&Arc<Guard>, Error> {
+        once(&self.guard, || shipped(&[]).map(Arc::new))
     }
 
     /// What looks at texts from outside.

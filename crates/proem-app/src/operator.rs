@@ -8,7 +8,7 @@
 //! It is no proof of who sits there: a program of the same user can open a terminal of its own and is then taken for
 //! the user, as it is by every program that asks at a terminal.
 //!
-//! Neither of these compiles:
+//! None of these compiles:
 //!
 //! ```compile_fail,E0451
 //! # use proem_app::operator::Operator;
@@ -22,6 +22,18 @@
 //!     Operator::clone(operator)
 //! }
 //! ```
+//! ```compile_fail,E0451
+//! # use proem_app::operator::Displayed;
+//! fn never_displayed() -> Displayed {
+//!     Displayed { parts: Default::default() }
+//! }
+//! ```
+//! ```compile_fail,E0308
+//! # use proem_app::effects::queue::QueueVerdict;
+//! fn approved_unseen() -> QueueVerdict {
+//!     QueueVerdict::Approve(())
+//! }
+//! ```
 //!
 //! This is the one way:
 //!
@@ -32,6 +44,7 @@
 //! }
 //! ```
 
+mod page;
 mod terminal;
 
 use std::fs::File;
@@ -41,6 +54,7 @@ use proem_store::record::{Actor, ActorKind};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+pub use self::page::{ApprovalPage, Displayed, RowsOf};
 use crate::error::Error;
 use crate::places::Channel;
 use crate::records::plain_name;

@@ -1,5 +1,6 @@
 //! The records as commands use them: where they are, who writes them, what configuration says.
 
+pub mod booking;
 pub mod failures;
 pub mod file;
 pub mod learning;

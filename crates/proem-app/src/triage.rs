@@ -17,14 +17,19 @@ mod decisions;
 pub mod desk;
 pub mod edit;
 pub mod init;
+mod judged;
 pub mod models;
 pub mod monitoring;
 pub mod normalise;
 pub mod output;
 mod past;
+mod set_aside;
 pub mod status;
 mod tape;
+mod time_limit;
 pub mod watch;
+
+pub(crate) use self::decisions::is_change_offer;
 
 pub use self::asking::{AskedCycle, AskingTerms};
 pub use self::cycle::{AskedQuestion, CycleReport, KeptOutCount};

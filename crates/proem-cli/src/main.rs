@@ -37,8 +37,10 @@ fn main() -> ExitCode {
         Err(error) => {
             // Help and version are answers; they go to standard output with code 0.
             if !error.use_stderr() {
-                _ = error.print();
-                return ExitCode::SUCCESS;
+                return match ui::help(&error) {
+                    Ok(()) => ExitCode::SUCCESS,
+                    Err(failure) => failure.code(),
+                };
             }
             ui::refused(&error, std::env::args_os());
             return ExitCode::from(2);

@@ -1,6 +1,7 @@
 //! Writing for people: notes, errors, tables and bars.
 
 mod answer;
+mod count_line;
 mod output;
 mod person;
 mod progress;
@@ -8,7 +9,7 @@ mod question;
 pub(crate) mod width;
 
 use std::ffi::OsString;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -20,9 +21,10 @@ use proem_text::character::is_hidden;
 use proem_text::json;
 
 pub(crate) use self::answer::AnswerScreen;
+pub(crate) use self::count_line::CountLine;
 use self::output::Shapes;
-pub(crate) use self::output::{document as document_text, report_on_stdout};
-pub(crate) use self::person::{confirm, operator};
+pub(crate) use self::output::{Printed, document as document_text, print};
+pub(crate) use self::person::{confirm, display, operator};
 pub(crate) use self::progress::{cleared, target};
 pub(crate) use self::question::{TerminalQuestions, answerer};
 use crate::failure::CommandFailure;
@@ -46,7 +48,20 @@ pub(crate) fn styled(style: Style, text: &str) -> String {
 /// Writes to standard output exactly what was asked for: a prompt, an answer, a text without its
 /// attacks. What says something *about* such texts is a [`report`], a [`listing`] or a [`document`].
 pub(crate) fn data(text: &str) -> Result<(), CommandFailure> {
-    written(&output::exact(text, Shapes::of_stdout()))
+    print(Printed::Exact, text).map(|_| ())
+}
+
+/// Writes bytes to standard output exactly as they are; a terminal gets the text of them, made safe to look at.
+///
+/// # Errors
+///
+/// If they hold a loaded credential, which is printed nowhere.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), CommandFailure> {
+    let text = String::from_utf8_lossy(bytes);
+    if std::io::stdout().is_terminal() {
+        return data(&text.split('\n').map(|line| format!("{}\n", show::terminal_str(line))).collect::<String>());
+    }
+    output::print_bytes(bytes)
 }
 
 /// A text for the clipboard, without loaded credentials: where it is pasted nobody looks for them.
@@ -54,44 +69,31 @@ pub(crate) fn clipboard_text(text: &str) -> String {
     output::exact(text, Shapes::Stay).into_owned()
 }
 
-fn written(text: &str) -> Result<(), CommandFailure> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Whoever read the output has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|e| CommandFailure::outside(format!("could not write the output: {e}"))),
-    }
-}
-
 /// Writes a document of JSON to standard output, and a line break: read, it is exact, and no CI runner
 /// obeys a text in it.
 pub(crate) fn document(json: &str) -> Result<(), CommandFailure> {
-    written(&format!("{}\n", document_text(json)))
+    print(Printed::Document, &format!("{json}\n")).map(|_| ())
 }
 
 /// A name as it is, or as a text of JSON where a terminal or a CI runner would take it for something else.
 pub(crate) fn quoted(name: &Untrusted<String>) -> String {
     let exact = show::json(name);
     let shown = show::terminal(name).into_string();
+    let stays = |text: &str| text == shown && !text.contains([':', '"']) && !text.trim().is_empty();
     match exact.as_str() {
-        Some(text) if text == shown && !text.contains([':', '"']) && !text.trim().is_empty() => shown,
-        _ => document_text(&json::compact(&exact)),
+        Some(text) if stays(text) && show::report(text) == text => shown,
+        _ => output::document(&json::compact(&exact)),
     }
 }
 
 /// Writes a report that somebody else renders, such as Markdown, to standard output.
 pub(crate) fn report(text: &str) -> Result<(), CommandFailure> {
-    written(&report_on_stdout(text))
+    print(Printed::Report, text).map(|_| ())
 }
 
 /// Writes a table or listing to standard output, coloured on a terminal.
 pub(crate) fn listing(text: &str) -> Result<(), CommandFailure> {
-    let text = report_on_stdout(text);
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|e| CommandFailure::outside(format!("could not write the output: {e}"))),
-    }
+    print(Printed::Listing, text).map(|_| ())
 }
 
 /// What stands before a name from outside at the start of a line, so that the line isn't that name's.
@@ -142,6 +144,11 @@ pub(crate) fn error(failure: &CommandFailure) {
         let own = if excerpt || line.starts_with(' ') { String::new() } else { format!("{} ", styled(RED, "error:")) };
         aside(&format!("{own}{}\n", plain(line)));
     }
+}
+
+/// What clap answers to `--help` and `--version`.
+pub(crate) fn help(answer: &clap::Error) -> Result<(), CommandFailure> {
+    listing(&answer.render().ansi().to_string())
 }
 
 /// What is wrong with the arguments. They are shown on the line they stand in: a script may have put

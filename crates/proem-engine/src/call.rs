@@ -5,11 +5,13 @@
 
 mod diagnosis;
 mod failure;
+mod plausible;
 pub mod stored;
 mod usage;
 
 pub use self::diagnosis::{CacheDiagnosis, CacheInquiry, DiagnosedDifference};
 pub use self::failure::{CallFailure, FailureKind};
+pub use self::plausible::{PlausibleUsage, TOKEN_WORDS, UNCAPPED_TOKENS, UsageDoubt, WORD_BYTES};
 pub use self::usage::{CacheWriteUsage, NanoDollars, Usage, cost};
 
 use proem_guard::Untrusted;

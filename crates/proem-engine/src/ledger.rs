@@ -151,8 +151,13 @@ pub fn bound(body_bytes: usize, request: &Request, model: &Model, priced: Pricin
     Some(Bound { nanos, tokens })
 }
 
+/// The most tokens that a prompt can have whose body has that many bytes.
+pub(crate) fn input_bound(body_bytes: usize) -> u64 {
+    u64::try_from(body_bytes).unwrap_or(u64::MAX).saturating_add(TEMPLATE_TOKENS)
+}
+
 /// The cap that is sent with a request.
-fn output_cap(kept_free: usize, model: &Model) -> Option<u64> {
+pub(crate) fn output_cap(kept_free: usize, model: &Model) -> Option<u64> {
     let most = model.output_tokens.map(NonZeroUsize::get);
     let cap = match (kept_free, most) {
         (0, most) => most?,

@@ -7,10 +7,14 @@
 //! Invariants: what [`redact`] leaves holds no credential that [`find`] finds; the time is linear in
 //! the text.
 
+mod disguise;
+mod document;
 mod key_block;
+mod packed;
 mod stream;
 mod web_token;
 
+pub use self::document::redact_document;
 pub use self::stream::CredentialStream;
 
 use alloc::{format, string::String, vec::Vec};
@@ -61,13 +65,39 @@ impl CredentialKind {
 }
 
 /// The credentials in a text, in its order; none within another.
+///
+/// Found as they are, and in disguise: with invisible characters, tags or one separator throughout between their
+/// characters, in character references, escapes, percent-encoding, base64 and hexadecimal digits, three of these deep.
 #[must_use]
 pub fn find(text: &str) -> Vec<Credential> {
+    let mut found = shapes(text);
+    let disguised = disguise::find(text);
+    if !disguised.is_empty() {
+        found.extend(disguised);
+        found = united(found);
+    }
+    found
+}
+
+/// The same with one credential where several overlap.
+fn united(mut found: Vec<Credential>) -> Vec<Credential> {
+    found.sort_by_key(|credential| (credential.span.start, core::cmp::Reverse(credential.span.end)));
+    found.dedup_by(|next, before| {
+        let is_same = next.span.start < before.span.end;
+        before.span.end = if is_same { before.span.end.max(next.span.end) } else { before.span.end };
+        is_same
+    });
+    found
+}
+
+/// The credentials that stand in a text as they are.
+fn shapes(text: &str) -> Vec<Credential> {
     let mut found: Vec<Credential> = Vec::new();
+    let mut shapes = ShapeReader::new(text);
     let mut at: usize = 0;
     while let Some(start) = next_start(text.as_bytes(), at) {
         let is_first = text.as_bytes().get(start) == Some(&b'-') || is_boundary(text.as_bytes(), start);
-        match is_first.then(|| text.get(start..)).flatten().and_then(begins) {
+        match is_first.then(|| shapes.credential_at(start)).flatten() {
             Some((kind, length)) => {
                 let end = start.saturating_add(length);
                 found.push(Credential { kind, span: Span::new(start, end) });
@@ -77,6 +107,71 @@ pub fn find(text: &str) -> Vec<Credential> {
         }
     }
     found
+}
+
+/// Reads credentials at places of a text, one after the other.
+///
+/// Some shapes may be as long as they like, and may begin again within themselves (`sk-sk-sk-…`). If the first of them is
+/// none, the ones that begin later in the same run of characters are none either: each has less of the same rest. So no
+/// run is read more than once.
+struct ShapeReader<'t> {
+    text: &'t str,
+    /// Where the run ends in which no key, token of Slack or web token begins, in this order.
+    none_before: [usize; 3],
+}
+
+impl<'t> ShapeReader<'t> {
+    const fn new(text: &'t str) -> Self {
+        Self { text, none_before: [0; 3] }
+    }
+
+    /// The credential that begins at a place, and its length in bytes. Places are asked for from left to right.
+    fn credential_at(&mut self, at: usize) -> Option<(CredentialKind, usize)> {
+        let text = self.text.get(at..)?;
+        let (kind, length) = match text.as_bytes().first()? {
+            b'A' => (CredentialKind::AwsKey, aws(text)),
+            b's' => (CredentialKind::ApiKey, self.unless_known(0, at, text, api_key)),
+            b'g' => (CredentialKind::GitHubToken, github(text)),
+            b'x' => (CredentialKind::SlackToken, self.unless_known(1, at, text, slack)),
+            b'-' => (CredentialKind::PrivateKey, key_block::length(text)),
+            b'e' => (CredentialKind::WebToken, self.unless_known(2, at, text, web_token::token)),
+            _ => return None,
+        };
+        Some((kind, length?))
+    }
+
+    /// The length of a shape that has no end of its own, read unless its run is known to hold none.
+    fn unless_known(&mut self, which: usize, at: usize, text: &str, read: fn(&str) -> Shape) -> Option<usize> {
+        let none_before = self.none_before.get_mut(which).filter(|end| **end <= at)?;
+        match read(text) {
+            Shape::Credential(length) => Some(length),
+            Shape::NoneIn(run) => {
+                *none_before = at.saturating_add(run);
+                None
+            }
+            Shape::NotBegun => None,
+        }
+    }
+}
+
+/// How a text begins.
+enum Shape {
+    /// With a credential of this many bytes.
+    Credential(usize),
+    /// Like one, but none begins in this many bytes.
+    NoneIn(usize),
+    /// Not like one.
+    NotBegun,
+}
+
+impl Shape {
+    /// A credential that goes to the end of `body`, or none in all of `run`, both behind a prefix.
+    const fn of(prefix: usize, body: &str, run: &str, is_credential: bool) -> Self {
+        match is_credential {
+            true => Self::Credential(body.len().saturating_add(prefix)),
+            false => Self::NoneIn(run.len().saturating_add(prefix)),
+        }
+    }
 }
 
 /// How many places are looked at together.
@@ -98,7 +193,7 @@ fn next_start(text: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Whether a credential of some kind begins with these two bytes; [`begins`] looks at the rest.
+/// Whether a credential of some kind begins with these two bytes; a [`ShapeReader`] looks at the rest.
 const fn is_start(first: u8, second: u8) -> bool {
     ((first == b'A') & ((second == b'K') | (second == b'S')))
         | ((first == b's') & (second == b'k'))
@@ -118,32 +213,50 @@ fn is_boundary(text: &[u8], at: usize) -> bool {
 /// The text with `[redacted:aws-key]` and the like for its credentials; `None` if it has none.
 #[must_use]
 pub fn redact(text: &str) -> Option<String> {
-    let found = find(text);
-    if found.is_empty() {
-        return None;
+    let mut clean = without(text, &find(text))?;
+    // What stood around one may make another together, such as digits on both sides of one in base64.
+    for _ in 0..MOST_ROUNDS {
+        match without(&clean, &find(&clean)) {
+            Some(cleaner) => clean = cleaner,
+            None => return Some(clean),
+        }
     }
+    Some(String::from("[redacted]"))
+}
+
+/// The start of a text, at most `most` bytes, that holds no part of a credential which goes on behind it: a part has no
+/// shape any more, and would be kept.
+#[must_use]
+pub fn uncut_prefix(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let near = text.get(..text.floor_char_boundary(most.saturating_add(LONGEST_CUT))).unwrap_or(text);
+    let cut = find(near).into_iter().find(|one| one.span.start < most && one.span.end > most);
+    let end = cut.map_or(most, |one| one.span.start);
+    text.get(..text.floor_char_boundary(end)).unwrap_or_default()
+}
+
+/// How far behind a cut a credential is looked for, in bytes: most are shorter, in any disguise.
+const LONGEST_CUT: usize = 4 * 1024;
+
+/// How often what is left of a text is looked through again.
+const MOST_ROUNDS: usize = 3;
+
+/// The text with markers in these places; `None` if there are none.
+fn without(text: &str, found: &[Credential]) -> Option<String> {
     let (mut out, mut position) = (String::with_capacity(text.len()), 0);
     for Credential { kind, span } in found {
         out.push_str(text.get(position..span.start).unwrap_or_default());
-        out.push_str(&format!("[redacted:{}]", kind.as_str()));
+        out.push_str(&marker(*kind));
         position = span.end;
     }
     out.push_str(text.get(position..).unwrap_or_default());
-    Some(out)
+    (!found.is_empty()).then_some(out)
 }
 
-/// The credential that a text begins with, and its length in bytes.
-fn begins(text: &str) -> Option<(CredentialKind, usize)> {
-    let (kind, length) = match text.as_bytes().first()? {
-        b'A' => (CredentialKind::AwsKey, aws(text)?),
-        b's' => (CredentialKind::ApiKey, api_key(text)?),
-        b'g' => (CredentialKind::GitHubToken, github(text)?),
-        b'x' => (CredentialKind::SlackToken, slack(text)?),
-        b'-' => (CredentialKind::PrivateKey, key_block::length(text)?),
-        b'e' => (CredentialKind::WebToken, web_token::length(text)?),
-        _ => return None,
-    };
-    Some((kind, length))
+fn marker(kind: CredentialKind) -> String {
+    format!("[redacted:{}]", kind.as_str())
 }
 
 /// Sixteen characters of base32 behind the prefix. Amazon's own examples end in `EXAMPLE`.
@@ -155,11 +268,12 @@ fn aws(text: &str) -> Option<usize> {
 }
 
 /// At least twenty characters, of which sixteen in a row are letters and digits, both among them.
-fn api_key(text: &str) -> Option<usize> {
-    let body = run(text.strip_prefix("sk-")?, |byte| is_word(byte) || byte == b'-');
-    let body = body.trim_end_matches(['-', '_']);
-    let is_random = body.split(['-', '_']).any(|part| part.len() >= 16 && is_mixed(part));
-    (body.len() >= 20 && is_random).then(|| body.len().saturating_add(3))
+fn api_key(text: &str) -> Shape {
+    let Some(rest) = text.strip_prefix("sk-") else { return Shape::NotBegun };
+    let whole = run(rest, |byte| is_word(byte) || byte == b'-');
+    let body = whole.trim_end_matches(['-', '_']);
+    let is_random = || body.split(['-', '_']).any(|part| part.len() >= 16 && is_mixed(part));
+    Shape::of(3, body, whole, body.len() >= 20 && is_random())
 }
 
 /// `ghp_` with 36 letters and digits, `github_pat_` with 22, `_` and 59.
@@ -176,12 +290,15 @@ fn github(text: &str) -> Option<usize> {
 }
 
 /// `xoxb-` and its siblings with at least twenty characters, of which ten in a row are digits.
-fn slack(text: &str) -> Option<usize> {
-    let rest = text.strip_prefix("xox")?;
-    let rest = rest.strip_prefix(['a', 'b', 'c', 'd', 'e', 'o', 'p', 'r', 's'])?.strip_prefix('-')?;
-    let body = run(rest, |byte| byte.is_ascii_alphanumeric() || byte == b'-').trim_end_matches('-');
+fn slack(text: &str) -> Shape {
+    let kinds = ['a', 'b', 'c', 'd', 'e', 'o', 'p', 'r', 's'];
+    let rest =
+        text.strip_prefix("xox").and_then(|rest| rest.strip_prefix(kinds)).and_then(|rest| rest.strip_prefix('-'));
+    let Some(rest) = rest else { return Shape::NotBegun };
+    let whole = run(rest, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let body = whole.trim_end_matches('-');
     let is_number = |part: &str| part.len() >= 10 && part.bytes().all(|byte| byte.is_ascii_digit());
-    (body.len() >= 20 && body.split('-').any(is_number)).then(|| body.len().saturating_add(5))
+    Shape::of(5, body, whole, body.len() >= 20 && body.split('-').any(is_number))
 }
 
 /// The bytes at the start of a text that `is_wanted` takes; it takes ASCII only.

@@ -27,6 +27,7 @@ mod spaced;
 pub(crate) mod step;
 mod turned;
 
+pub(crate) use self::base64::{bytes as base64_bytes, is_digit as is_base64_digit};
 pub(crate) use self::entities::reference;
 pub use self::{
     clean::{CleanView, clean},

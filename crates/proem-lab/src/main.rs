@@ -7,11 +7,15 @@ mod context;
 mod credentials;
 mod guard;
 mod handlebars;
+mod linear;
 mod mode;
 mod npy;
 mod pack;
 mod risk;
 mod selection;
+#[cfg(test)]
+#[path = "../../xtask/skipped.rs"]
+mod skipped;
 mod triage;
 
 use std::io::Write as _;
@@ -68,6 +72,8 @@ enum Eval {
     GuardFiles(guard::files::EvalGuardFiles),
     /// Templates beside handlebars.js.
     Handlebars(handlebars::eval::EvalHandlebars),
+    /// The time that hostile texts take, by length, at everything that reads text from outside.
+    Linear(linear::EvalLinear),
     /// The mode in which a task is to be done.
     Mode(mode::eval::EvalMode),
     /// The prompts for past commits.
@@ -119,6 +125,7 @@ fn report(command: DataCommand) -> Result<String, String> {
         DataCommand::Eval(Eval::Guard(args)) => guard::eval::run(&args),
         DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),
         DataCommand::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
+        DataCommand::Eval(Eval::Linear(args)) => linear::run(&args),
         DataCommand::Eval(Eval::Mode(args)) => mode::eval::run(&args),
         DataCommand::Eval(Eval::Prompts(args)) => context::prompts::run(&args),
         DataCommand::Eval(Eval::Risk(args)) => risk::eval::run(&args),

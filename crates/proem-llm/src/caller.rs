@@ -17,9 +17,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use proem_engine::cache::CachePlan;
 use proem_engine::call::{CallFailure, FailureKind, Request, Response};
 use proem_engine::providers::Model;
+use proem_text::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -116,6 +118,8 @@ struct PendingCall<'c> {
     slot: CallSlot,
     paced: &'c Paced,
     wire: &'c WireRequest,
+    /// The same bytes for whoever writes them down and for every attempt.
+    body: &'c Bytes,
     url: &'c str,
     policy: &'c RetryPolicy,
     gate: &'c dyn Gate,
@@ -167,8 +171,10 @@ impl Caller {
         };
         let ProviderCall { request, model, plan, slot, gate, listener, .. } = *call;
         let url = paced.endpoint.url(encoded.wire.path);
+        let body = Bytes::from(json::compact(&encoded.wire.body));
         let (wire, dropped, policy) = (&encoded.wire, encoded.dropped.as_slice(), &self.policy);
-        let ready = PendingCall { request, model, plan, slot, paced, wire, url: &url, policy, gate, listener, dropped };
+        let (body, url) = (&body, url.as_str());
+        let ready = PendingCall { request, model, plan, slot, paced, wire, body, url, policy, gate, listener, dropped };
         let mut attempts = Vec::new();
         let result = match &self.wire {
             Wire::Live(client) => live::carry(client, None, &ready, bounds, &mut attempts).await,

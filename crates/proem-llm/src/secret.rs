@@ -3,6 +3,7 @@
 //! A [`Secret`] can't be printed or written down. [`find`] looks for secrets in what is about to be
 //! kept, [`redact`] takes them out of it; a [`SecretFinder`] does either for many texts.
 
+mod progress;
 mod search;
 mod stream;
 mod views;
@@ -138,21 +139,6 @@ impl<'s> SecretFinder<'s> {
         let (searched, searches) = self.search.as_ref()?;
         let found = views::any(text, &mut |view| searches.find(view))?;
         searched.get(found).copied()
-    }
-
-    /// Whether there is anything to look for.
-    const fn is_needed(&self) -> bool {
-        self.search.is_some()
-    }
-
-    /// Whether one of the secrets may begin with `text`, in some form in which it would be found.
-    fn may_begin(&self, text: &[u8]) -> bool {
-        let Some((_, searches)) = self.search.as_ref() else { return false };
-        views::any_beginning(text, &mut |view| {
-            let folded = view.iter().filter(|byte| !byte.is_ascii_whitespace()).map(u8::to_ascii_lowercase);
-            let folded: Vec<u8> = folded.collect();
-            searches.exact.may_begin(&folded) || searches.folded.may_begin(&folded)
-        })
     }
 
     /// `text` with a marker in the place of each secret, as [`redact`] makes it; `None` if it holds none.

@@ -20,6 +20,7 @@ mod limits;
 mod listed;
 mod numstat;
 mod set_up;
+mod settings;
 pub(crate) mod special;
 mod state;
 pub(crate) mod status;
@@ -31,6 +32,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use proem_guard::Untrusted;
@@ -99,6 +101,10 @@ const VARIABLES: [(&str, &str); 8] = [
 
 /// The most that one command may stream, in bytes: several times the log of the largest public histories.
 const STREAM: usize = 16 << 30;
+
+/// How long git may say nothing before it is looked into. What is found then is found within five seconds
+/// ([`special::waited_for`]).
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// How much of what git said in an error is kept, in characters.
 const SAID: usize = 400;
@@ -336,18 +342,20 @@ impl<'a> Session<'a> {
 
     fn bounds<'s>(&self, silent: &'s dyn Fn() -> ControlFlow<()>) -> ChildBounds<'s> {
         let GitLimits { memory, question, .. } = self.program.limits;
-        ChildBounds { deadline: self.deadline, memory, silence: question, silent }
+        ChildBounds { deadline: self.deadline, memory, silence: question.min(SILENCE), silent }
     }
 
     /// Whether git waits for something that never comes.
     fn is_stuck(&self) -> ControlFlow<()> {
-        special::waited_for(self.folder).map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+        special::waited_for(self.folder, &self.program.environment)
+            .map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
     }
 
     fn explain(&self, command: &'static str, failure: ChildFailure) -> Error {
         match failure {
             ChildFailure::TimedOut => {
-                special::waited_for(self.folder).unwrap_or(Error::TimedOut { command, limit: self.deadline.limit() })
+                let found = special::waited_for(self.folder, &self.program.environment);
+                found.unwrap_or(Error::TimedOut { command, limit: self.deadline.limit() })
             }
             ChildFailure::Io(source) => Error::Io { doing: "run", path: self.program.path.clone(), source },
         }

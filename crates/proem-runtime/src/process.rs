@@ -73,7 +73,7 @@ pub(crate) struct ChildBounds<'b> {
     pub(crate) deadline: Deadline,
     /// The memory of its own that it may have, in bytes; enforced on Linux.
     pub(crate) memory: u64,
-    /// How long it may write nothing before it is asked whether to go on waiting, each time.
+    /// How long it may write nothing before it is asked whether to go on waiting; then twice as long, and so on.
     pub(crate) silence: Duration,
     /// Says whether to go on waiting.
     pub(crate) silent: &'b dyn Fn() -> ControlFlow<()>,
@@ -92,9 +92,11 @@ impl ChildBounds<'_> {
 
     /// The next thing that a child says.
     fn receive<T>(&self, from: &Receiver<T>) -> Result<T, ChildFailure> {
+        let mut silence = self.silence;
         loop {
             let left = self.deadline.left().ok_or(ChildFailure::TimedOut)?;
-            let wait = left.min(self.silence);
+            let wait = left.min(silence);
+            silence = silence.saturating_mul(2);
             match from.recv_timeout(wait) {
                 Ok(said) => return Ok(said),
                 Err(RecvTimeoutError::Timeout) if wait < left && (self.silent)().is_continue() => {}

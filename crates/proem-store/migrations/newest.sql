@@ -496,6 +496,22 @@ CREATE TABLE usage (
     tokens INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE witnessed (
+    -- The action's key, and the version that its taking up made.
+    action TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    -- What the witness says became of it; 'intent' where it says nothing.
+    outcome TEXT NOT NULL CHECK (outcome IN ('intent', 'sent', 'failed', 'not-sent', 'unknown')),
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    PRIMARY KEY (action, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE witnessed_claims (
+    claim TEXT NOT NULL PRIMARY KEY,
+    action TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE INDEX action_approvals_by_action ON action_approvals (action, seq);
 
 CREATE UNIQUE INDEX action_approvals_standing ON action_approvals (action) WHERE used IS NULL AND void IS NULL;

@@ -16,6 +16,9 @@ pub enum Error {
         /// Where it is.
         path: PathBuf,
     },
+    /// Effects are parked until a person adopts the records.
+    #[error("effects are parked: {0}")]
+    Parked(String),
     /// What was named is not there, or several things are.
     #[error("{0}")]
     NotFound(Absence),
@@ -84,7 +87,8 @@ pub enum Unusable {
     /// What is there is no store, or a damaged one.
     #[error(
         "the records in `{}` are damaged ({why}); move the file elsewhere together with its -wal and -shm files, and \
-         restore a backup or let Proem create a new one",
+         let Proem create a new one or put a copy in its place; leave `effects.witness` where it is: it keeps what was \
+         sent since from being sent again",
         path.display()
     )]
     Corrupt {
@@ -95,8 +99,9 @@ pub enum Unusable {
     },
     /// Nothing is left of it.
     #[error(
-        "the records in `{}` are lost: the file is empty, but it used to contain runs; restore a backup, or delete the \
-         file to start a new one without past costs",
+        "the records in `{}` are lost: the file is empty, but it used to contain runs; delete the file to start a new \
+         one without past costs, or put a copy in its place; leave `effects.witness` where it is: it keeps what was \
+         sent since from being sent again",
         path.display()
     )]
     Emptied {
@@ -121,6 +126,14 @@ pub enum Unusable {
         /// Where it is.
         path: PathBuf,
         /// What the system says.
+        why: String,
+    },
+    /// The witness of effects can't be used.
+    #[error("the witness of effects in `{}` can't be used: {why}", path.display())]
+    Witness {
+        /// Where it is.
+        path: PathBuf,
+        /// What is known.
         why: String,
     },
     /// Another process has kept it locked for too long.

@@ -21,10 +21,18 @@ pub const NAMES: [&str; 8] = [
 pub const EFFECTS: [&str; 6] = ["proposal", "require-approval", "approve", "epoch", "take-up", "sent"];
 
 /// The places of a performer around and within an effect, in the order in which it passes them: when the bytes are
-/// recorded and the epoch was looked at; when a new file, such as an outbox's, has its bytes and not its name yet, and
-/// when it has both before its folder is saved; when a mail server has said 354, and when it has answered; when what became of it is not recorded.
-pub const SWEEP: [&str; 6] =
-    ["before-effect", "new-file-written", "new-file-linked", "before-mail", "after-mail", "after-effect"];
+/// recorded, the witness has the intent and the moment was looked at; when a new file, such as an outbox's, has its bytes and not its name yet, and
+/// when it has both before its folder is saved; when a mail server has said 354, and when it has answered; when the witness does not have what became of it, and when the records don't.
+pub const SWEEP: [&str; 8] = [
+    "intent-witnessed",
+    "before-effect",
+    "new-file-written",
+    "new-file-linked",
+    "before-mail",
+    "after-mail",
+    "after-effect",
+    "outcome-witnessed",
+];
 
 /// The place of an upgrade to a newer form, between its statements and their commit.
 pub const UPGRADE: &str = "during-upgrade";
@@ -110,6 +118,18 @@ pub fn full(name: &str) -> std::io::Result<()> {
 pub const fn full(name: &str) -> std::io::Result<()> {
     _ = name;
     Ok(())
+}
+
+/// The id of this machine: `PROEM_MACHINE` if that is set, and `system` otherwise.
+#[cfg(feature = "failpoints")]
+pub(crate) fn machine(system: String) -> String {
+    std::env::var("PROEM_MACHINE").unwrap_or(system)
+}
+
+/// The id of this machine: `system`.
+#[cfg(not(feature = "failpoints"))]
+pub(crate) const fn machine(system: String) -> String {
+    system
 }
 
 /// What the clock says, in milliseconds since 1970: `PROEM_CLOCK` if that is a number, and `system` otherwise.

@@ -12,6 +12,8 @@ pub(crate) enum OpenMode {
     Read,
     /// To be read and written; it is made for this user only if it isn't there.
     Write,
+    /// To be read and added to at its end; it must be there.
+    Append,
     /// To be read and written; it must not be there.
     New,
 }
@@ -24,6 +26,7 @@ pub(crate) fn open(path: &Path, how: OpenMode) -> io::Result<File> {
     match how {
         OpenMode::Read => &mut options,
         OpenMode::Write => options.write(true).create(true),
+        OpenMode::Append => options.append(true),
         OpenMode::New => options.write(true).create_new(true),
     };
     let file = options.open(path)?;

@@ -23,6 +23,7 @@ pub mod query;
 pub mod record;
 mod sqlite;
 mod store;
+mod witness;
 mod write;
 
 pub use error::{Absence, AbsenceRemedy, Error, Unusable};
@@ -30,8 +31,9 @@ pub use open::OpenedStore;
 pub use opening::{StoreAccess, StoreCreator, StoreOptions};
 pub use sqlite::place::FileSystemKind;
 pub use store::Store;
+pub use witness::{EffectIntent, EffectOutcome, EffectWitness, IntentRepetition, WitnessedIntent};
 pub use write::{
-    ActionPurge, ActionPurgeCounts, ArtefactAnswer, BookingOutcome, Clearing, ClearingWay, Correction, CycleAnswer,
-    DecisionAnswer, EscalationAnswer, IntakeAnswer, Pause, ProposalAnswer, Purge, PurgeCounts, QuarantineAnswer,
-    TransitionAnswer, TriagePurge, TriagePurgeCounts,
+    ActionPurge, ActionPurgeCounts, AdoptionCounts, ArtefactAnswer, BookingOutcome, Clearing, ClearingWay, Correction,
+    CycleAnswer, DecisionAnswer, EscalationAnswer, IntakeAnswer, Pause, ProposalAnswer, Purge, PurgeCounts,
+    QuarantineAnswer, TransitionAnswer, TriagePurge, TriagePurgeCounts,
 };

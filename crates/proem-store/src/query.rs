@@ -17,6 +17,7 @@ mod statistics;
 mod status;
 mod triage;
 mod values;
+mod witness;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ mod tests;
 pub use self::actions::{ActionApprovalRow, ActionDetail, ActionRow, ActionsWanted, TransitionRow};
 pub use self::costs::{CapNow, CostReport, CostsWanted, Estimate, SpendLine, Spender};
 pub use self::detail::{ApprovalRow, AttemptRow, CallRow, FeedbackRow, RunDetail};
-pub use self::effects::{CreditRow, EffectsStatus, PerformerRow, SwitchRow};
+pub use self::effects::{CreditRow, EffectsStatus, PerformerRow, PerformingMoment, SwitchRow};
 pub use self::escalations::{DecisionRow, EscalationRow};
 pub use self::evidence::{EvidenceWanted, StoredEvidence};
 pub use self::judged::JudgedRow;
@@ -35,6 +36,7 @@ pub use self::runs::{RunRow, RunScope, RunState, RunsWanted};
 pub use self::statistics::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 pub use self::status::{EventRow, StatusRow};
 pub use self::triage::{ArtefactVersionRow, CycleRow, SignalRow};
+pub use self::witness::{RecordKnowledge, WitnessExtent, WitnessList, WitnessListLine};
 
 use std::sync::Arc;
 

@@ -13,6 +13,7 @@ mod queue;
 mod site;
 mod tables;
 mod transaction;
+mod values;
 
 pub(crate) use self::apart::apart;
 pub(crate) use self::order::{Company, Write};
@@ -20,3 +21,4 @@ pub(crate) use self::queue::Queue;
 pub(crate) use self::site::{PATIENCE, Site, writing};
 pub(crate) use self::tables::{Tables, unusable};
 pub(crate) use self::transaction::{Scribe, Transaction};
+pub(crate) use self::values::{StatementValues, bind};

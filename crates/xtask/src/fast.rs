@@ -8,18 +8,23 @@ use std::{collections::BTreeSet, path::Path};
 
 use crate::{
     TaskFailure, say,
+    skips::SkippedTest,
     suite::{self, TestBinary},
     tidy::CrateGraph,
     toolchain::output,
 };
 
-/// Runs the tests of what was touched.
-pub(crate) fn tests(root: &Path, graph: &CrateGraph, binaries: Vec<TestBinary>) -> Result<(), TaskFailure> {
+/// Runs the tests of what was touched; those that were skipped.
+pub(crate) fn tests(
+    root: &Path,
+    graph: &CrateGraph,
+    binaries: Vec<TestBinary>,
+) -> Result<BTreeSet<SkippedTest>, TaskFailure> {
     let paths = changed(root)?;
     let touched = touched(&paths, graph);
     if touched.is_empty() {
         say("tests: no crate is touched\n");
-        return Ok(());
+        return Ok(BTreeSet::new());
     }
     let names: Vec<&str> = touched.iter().map(String::as_str).collect();
     say(&format!("tests: {}\n", names.join(", ")));

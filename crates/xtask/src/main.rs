@@ -5,11 +5,13 @@
 //! workspace, so it builds, and speaks, when the workspace doesn't.
 
 mod fast;
+mod skips;
 mod steps;
 mod suite;
 mod tidy;
 mod toolchain;
 
+use skips::Strictness;
 use std::{
     env,
     io::{self, Write},
@@ -22,7 +24,8 @@ Usage: cargo xtask <COMMAND>
 
 Commands:
   check   format, lints, tests and tidy, in this order; stops at the first that fails;
-          with --fast only the tests of what is not committed, or of the last commit, touches
+          with --fast only the tests of what is not committed, or of the last commit, touches;
+          with --ci a skipped test is a finding unless crates/xtask/permitted-skips.toml lists it
   tidy    the project's own rules: code map, dependencies, licences, file sizes, wording
   docs    writes the reference documents anew from the program's own help
 
@@ -32,7 +35,7 @@ Exit codes: 0 all is well, 1 something was found, 2 wrong usage, 3 a tool could 
 /// What was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AutomationCommand {
-    Check,
+    Check(Strictness),
     /// The same with the tests of what a change touches.
     FastCheck,
     Tidy,
@@ -60,7 +63,7 @@ fn main() -> ExitCode {
     };
     let root = root();
     let result = match command {
-        AutomationCommand::Check => steps::check(&root),
+        AutomationCommand::Check(strictness) => steps::check(&root, strictness),
         AutomationCommand::FastCheck => steps::fast_check(&root),
         AutomationCommand::Tidy => tidy::run(&root),
         AutomationCommand::Docs => steps::docs(&root),
@@ -82,7 +85,8 @@ fn main() -> ExitCode {
 fn parse(arguments: &[String]) -> Result<AutomationCommand, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["check"] => Ok(AutomationCommand::Check),
+        ["check"] => Ok(AutomationCommand::Check(Strictness::Show)),
+        ["check", "--ci"] => Ok(AutomationCommand::Check(Strictness::Refuse)),
         ["check", "--fast"] => Ok(AutomationCommand::FastCheck),
         ["tidy"] => Ok(AutomationCommand::Tidy),
         ["docs"] => Ok(AutomationCommand::Docs),
@@ -116,7 +120,8 @@ mod tests {
     #[test]
     fn reads_the_command_line() {
         for (line, expected) in [
-            ("check", Ok(AutomationCommand::Check)),
+            ("check", Ok(AutomationCommand::Check(Strictness::Show))),
+            ("check --ci", Ok(AutomationCommand::Check(Strictness::Refuse))),
             ("check --fast", Ok(AutomationCommand::FastCheck)),
             ("tidy", Ok(AutomationCommand::Tidy)),
             ("docs", Ok(AutomationCommand::Docs)),

@@ -1,6 +1,7 @@
 //! The steps of `cargo xtask check`, in the order in which they fail fastest.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     process::Command,
     time::{Duration, Instant},
@@ -8,6 +9,7 @@ use std::{
 
 use crate::{
     TaskFailure, complain, fast, say,
+    skips::{self, Strictness},
     suite::{self, TestBinary},
     tidy,
     toolchain::{WRAPPER, cargo, driver},
@@ -60,15 +62,20 @@ const REFERENCE: CargoStep = CargoStep {
 const UPDATE_REFERENCE: &str = "PROEM_UPDATE_REFERENCE";
 
 /// Runs every step and stops at the first that fails.
-pub(crate) fn check(root: &Path) -> Result<(), TaskFailure> {
+pub(crate) fn check(root: &Path, strictness: Strictness) -> Result<(), TaskFailure> {
     let start = Instant::now();
     run(root, &FORMAT, &[])?;
     let binaries = build(root)?;
-    timed(TESTS, REPEAT_TESTS, || suite::run(binaries))?;
+    let mut skipped = BTreeSet::new();
+    timed(TESTS, REPEAT_TESTS, || {
+        skipped = suite::run(binaries)?;
+        Ok(())
+    })?;
     // By the same compiler, or all of it would be built once more.
     let driver = driver()?;
     run(root, &EXAMPLES, &[(WRAPPER, &driver.to_string_lossy())])?;
     timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
+    skips::report(root, &skipped, strictness)?;
     say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));
     Ok(())
 }
@@ -79,8 +86,13 @@ pub(crate) fn fast_check(root: &Path) -> Result<(), TaskFailure> {
     run(root, &FORMAT, &[])?;
     let binaries = build(root)?;
     let graph = tidy::graph(root)?;
-    timed(TESTS, "cargo xtask check --fast", || fast::tests(root, &graph, binaries))?;
+    let mut skipped = BTreeSet::new();
+    timed(TESTS, "cargo xtask check --fast", || {
+        skipped = fast::tests(root, &graph, binaries)?;
+        Ok(())
+    })?;
     timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
+    skips::report(root, &skipped, Strictness::Show)?;
     say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));
     Ok(())
 }

@@ -6,7 +6,7 @@
 //! test.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     env,
     io::{self, BufRead, BufReader, Write as _},
     path::{Path, PathBuf},
@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::{
     TaskFailure, complain, say,
+    skips::SkippedTest,
     toolchain::{WRAPPER, cargo, driver},
 };
 
@@ -65,30 +66,35 @@ pub(crate) fn built(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
     if status.success() && findings == 0 { Ok(binaries) } else { Err(TaskFailure::Found) }
 }
 
-/// Runs tests, a binary for each processor at a time, and shows what each printed when it has ended. Behind one that
-/// fails no other begins.
-pub(crate) fn run(binaries: Vec<TestBinary>) -> Result<(), TaskFailure> {
+/// Runs tests, a binary for each processor at a time, and shows what each printed when it has ended; the tests that were
+/// skipped. Behind one that fails no other begins.
+pub(crate) fn run(binaries: Vec<TestBinary>) -> Result<BTreeSet<SkippedTest>, TaskFailure> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let threads = match env::var(TEST_THREADS) {
         Ok(threads) => threads,
         Err(_) => processors.saturating_mul(TESTS_PER_PROCESSOR).to_string(),
     };
     let waiting = Mutex::new(VecDeque::from(binaries));
-    let result = Mutex::new(Ok(()));
-    let following = |failure: Option<TaskFailure>| {
+    let result = Mutex::new(Ok(BTreeSet::new()));
+    let following = |done: Result<BTreeSet<SkippedTest>, TaskFailure>| {
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(failure) = failure {
-            waiting.clear();
-            *result.lock().unwrap_or_else(PoisonError::into_inner) = Err(failure);
+        let mut result = result.lock().unwrap_or_else(PoisonError::into_inner);
+        match (done, result.as_mut()) {
+            (Ok(skipped), Ok(all)) => all.extend(skipped),
+            (Ok(_), Err(_)) => {}
+            (Err(failure), _) => {
+                waiting.clear();
+                *result = Err(failure);
+            }
         }
         waiting.pop_front()
     };
     thread::scope(|scope| {
         for _ in 0..processors {
             scope.spawn(|| {
-                let mut next = following(None);
+                let mut next = following(Ok(BTreeSet::new()));
                 while let Some(binary) = next {
-                    next = following(run_one(&binary, &threads).err());
+                    next = following(run_one(&binary, &threads));
                 }
             });
         }
@@ -96,7 +102,7 @@ pub(crate) fn run(binaries: Vec<TestBinary>) -> Result<(), TaskFailure> {
     result.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn run_one(binary: &TestBinary, threads: &str) -> Result<(), TaskFailure> {
+fn run_one(binary: &TestBinary, threads: &str) -> Result<BTreeSet<SkippedTest>, TaskFailure> {
     let done = Command::new(&binary.program)
         .current_dir(&binary.folder)
         .env("CARGO_MANIFEST_DIR", &binary.folder)
@@ -105,7 +111,10 @@ fn run_one(binary: &TestBinary, threads: &str) -> Result<(), TaskFailure> {
         .output()
         .map_err(|error| TaskFailure::Outside(format!("could not run `{}`: {error}", binary.program.display())))?;
     show(binary, &done);
-    if done.status.success() { Ok(()) } else { Err(TaskFailure::Found) }
+    if !done.status.success() {
+        return Err(TaskFailure::Found);
+    }
+    Ok(SkippedTest::read(&binary.package, &String::from_utf8_lossy(&done.stderr)).collect())
 }
 
 /// What one binary printed, in one piece.

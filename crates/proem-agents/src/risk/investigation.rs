@@ -291,6 +291,7 @@ impl<'t> Investigation<'t> {
 
     fn keep(&mut self, outcome: Outcome) {
         let prompt = if matches!(self.state.phase, InvestigationPhase::Deciding { .. }) { DECISION } else { SYNTHESIS };
+        outcome.usage_doubts().into_iter().for_each(|doubt| self.note(doubt));
         self.state.exchanges.push(ExchangeRecord { prompt: prompt.to_owned(), outcome });
     }
 

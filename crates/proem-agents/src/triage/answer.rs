@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{Untrusted, Verdict, show};
+use proem_text::{Label, Source};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -188,6 +189,8 @@ pub struct AnswerScope<'s> {
     pub charter: &'s ProjectCharter,
     /// The signals that the model was given.
     pub signals: &'s [&'s ProjectSignal],
+    /// The other parts of the request that somebody outside may have written, as sources.
+    pub beside: &'s [Source],
 }
 
 impl<'s> AnswerScope<'s> {
@@ -205,6 +208,19 @@ impl<'s> AnswerScope<'s> {
             .collect();
         let is_beyond = ids.iter().any(|id| !self.signals.iter().any(|signal| signal.id == *id));
         (found, is_beyond)
+    }
+
+    /// The label of everything in the request beside the thread of a ticket.
+    fn beside_thread(&self, ticket: &Untrusted<String>) -> Label {
+        let is_of_thread = |signal: &&ProjectSignal| {
+            let named = signal.ticket.as_ref();
+            named
+                .is_some_and(|named| named.measure(|named| ticket.measure(|ticket| named.eq_ignore_ascii_case(ticket))))
+        };
+        let others = self.signals.iter().any(|signal| !is_of_thread(signal));
+        let others = others.then(|| Source::named("request/other-signals"));
+        let beside = self.beside.iter().cloned().chain(others);
+        beside.fold(Label::trusted(), |label, source| label.join(&Label::from_source(source)))
     }
 
     /// The key of a ticket as one of the signals has it.

@@ -5,15 +5,18 @@
 //!
 //! Invariants: an artefact changes by operations alone, none of which takes an item away; an id is given once; every
 //! text has a label and an origin, through all versions; only what a person typed or approved is trusted; no figure is
-//! taken from a text. Nothing here reads a clock, a store or a file.
+//! taken from a text; only a person, or the tracker's own event, ends something or makes it look better. Nothing here
+//! reads a clock, a store or a file.
 
 mod apply;
 mod count;
+mod ending;
 mod export;
 mod field;
 mod figure;
 mod item;
 mod kind;
+mod offer;
 mod operation;
 mod proposal;
 mod render;
@@ -29,11 +32,13 @@ pub(in crate::triage) use self::ticket::{TicketPriority, TicketProgress, TicketS
 pub use self::{
     apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply},
     count::{BacklogExtent, FigurePlaces, FigureSources, figures},
+    ending::{OperationBearing, needs_person, operation_bearing},
     export::difference,
     field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
     figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
     item::{Artefact, ArtefactItem, ArtefactValue, DecisionOption},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
+    offer::{ChangeOffer, change_offer, offered_operations},
     operation::{
         ArtefactActor, ArtefactContext, ArtefactLogEntry, ArtefactOperation, ItemChange, ItemChangeKind,
         SignalReferences,

@@ -8,13 +8,14 @@ use std::fmt;
 use proem_engine::policy::AutonomyLevel;
 use proem_guard::TreePlace;
 use proem_text::{
+    Audience,
     diagnostic::{Diagnostic, DiagnosticSeverity},
     span::Span,
 };
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{TriageProject, artefact::FigurePlaces, date::from_text};
+use super::{TriageProject, artefact::FigurePlaces, date::from_text, signal::SignalSource, sources::SourceAudience};
 
 /// The most bytes of the file.
 pub const MAX_CHARTER: usize = 256 * 1024;
@@ -48,6 +49,8 @@ pub struct ProjectCharter {
     pub stakeholders: Vec<CharterStakeholder>,
     /// What was promised.
     pub milestones: Vec<CharterMilestone>,
+    /// The circles of readers of sources, where that is not the organisation.
+    pub audiences: Vec<SourceAudience>,
     /// Where its tickets say what has no name of its own in Jira.
     pub figures: FigureFields,
 }
@@ -153,7 +156,20 @@ struct CharterFile {
     #[serde(default)]
     milestones: Vec<MilestoneEntry>,
     #[serde(default)]
+    audiences: Vec<Spanned<AudienceEntry>>,
+    #[serde(default)]
     figures: Option<Spanned<FigureFields>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AudienceEntry {
+    source: String,
+    #[serde(default)]
+    project: Option<String>,
+    #[serde(default)]
+    mailbox: Option<String>,
+    audience: String,
 }
 
 const fn active() -> CharterStatus {
@@ -267,7 +283,13 @@ impl CharterReader<'_> {
                 }
             }
         });
-        let counts = [file.domains.len(), file.mail_servers.len(), file.stakeholders.len(), file.milestones.len()];
+        let counts = [
+            file.domains.len(),
+            file.mail_servers.len(),
+            file.stakeholders.len(),
+            file.milestones.len(),
+            file.audiences.len(),
+        ];
         if counts.into_iter().any(|count| count > MOST) {
             self.say(0, &format!("a list has more than {MOST} entries; shorten it"));
         }
@@ -278,6 +300,7 @@ impl CharterReader<'_> {
         let domains = file.domains.into_iter().map(|domain| self.domain(domain)).collect();
         let stakeholders = file.stakeholders.into_iter().map(|known| self.stakeholder(known)).collect::<Vec<_>>();
         let milestones = file.milestones.into_iter().map(|entry| self.milestone(entry)).collect();
+        let audiences = file.audiences.iter().filter_map(|entry| self.audience(entry)).collect();
         ProjectCharter {
             id: file.id.into_inner().to_ascii_lowercase(),
             name: file.name.into_inner().trim().to_owned(),
@@ -291,6 +314,7 @@ impl CharterReader<'_> {
             mail_servers: file.mail_servers,
             stakeholders,
             milestones,
+            audiences,
             figures: file.figures.map(Spanned::into_inner).unwrap_or_default(),
         }
     }
@@ -314,6 +338,35 @@ impl CharterReader<'_> {
             self.say(known.span().start, "`name` of a stakeholder is empty; write the name");
         }
         known.into_inner()
+    }
+
+    /// The circle that a line names; `None` once its problem is listed.
+    fn audience(&mut self, entry: &Spanned<AudienceEntry>) -> Option<SourceAudience> {
+        let AudienceEntry { source, project, mailbox, audience } = entry.as_ref();
+        let at = entry.span().start;
+        let source = SignalSource::parse(source);
+        let is_mail = matches!(source, Some(SignalSource::Mail | SignalSource::Outlook));
+        let problem = match (source, project, mailbox) {
+            (None, ..) => "`source` is one of jira, outlook, asana, mail and plain; write one of them",
+            (Some(_), Some(_), _) if is_mail => "a mail is of no project; write `mailbox`, or leave both out",
+            (Some(_), _, Some(_)) if !is_mail => "a ticket is in no mailbox; write `project`, or leave both out",
+            (Some(_), _, Some(address)) if !address.contains('@') => {
+                "`mailbox` is no mail address; write one such as `list@corp.example`"
+            }
+            (Some(_), Some(key), _) if key.trim().is_empty() => "`project` is empty; write the key of a project",
+            _ => "",
+        };
+        let audience = Audience::parse(audience);
+        let problem = match audience {
+            _ if !problem.is_empty() => problem,
+            None => "`audience` is one of public, external, internal and restricted; write one of them",
+            Some(_) => "",
+        };
+        if !problem.is_empty() {
+            self.say(at, problem);
+        }
+        let (source, audience) = source.zip(audience).filter(|_| problem.is_empty())?;
+        Some(SourceAudience { source, project: project.clone(), mailbox: mailbox.clone(), audience })
     }
 
     fn milestone(&mut self, entry: MilestoneEntry) -> CharterMilestone {
@@ -394,9 +447,23 @@ due = "2026-12-24"
             "owner =",
             "ownr =",
             "error: unknown field `ownr`, expected one of `id`, `name`, `key`, `status`, `level`, `owner`, `time_zone`, \
-             `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`, `figures`\n --> project.toml:6:1\n  |\n\
+             `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`, `audiences`, `figures`\n --> project.toml:6:1\n  |\n\
              6 | ownr = \"Olivia Reyes\"\n  | ^",
         );
+        let of = |line: &str| format!("[[audiences]]\n{line}\n\n[[milestones]]");
+        for line in [
+            "source = \"slack\"\naudience = \"public\"",
+            "source = \"jira\"\naudience = \"everybody\"",
+            "source = \"jira\"\nmailbox = \"list@corp.example\"\naudience = \"public\"",
+            "source = \"mail\"\nproject = \"OPEN\"\naudience = \"public\"",
+            "source = \"mail\"\nmailbox = \"list\"\naudience = \"public\"",
+        ] {
+            let error = ProjectCharter::parse(&WHOLE.replace("[[milestones]]", &of(line)), "p").unwrap_err();
+            assert_eq!(error.problems.len(), 1, "{error}");
+        }
+        let named = of("source = \"jira\"\nproject = \"OPEN\"\naudience = \"public\"");
+        let charter = ProjectCharter::parse(&WHOLE.replace("[[milestones]]", &named), "p").unwrap();
+        assert_eq!(charter.audiences[0].project.as_deref(), Some("OPEN"));
         for (from, to) in [
             ("0192f0c1-", "0192f0c1"),
             ("\"MCU\"", "\"\""),

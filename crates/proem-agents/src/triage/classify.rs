@@ -103,8 +103,16 @@ pub struct SignalClassification {
 /// Classifies signals that came together, each by itself but for related ones.
 #[must_use]
 pub fn classify(batch: &[SignalInBatch<'_>], context: ClassificationContext<'_>) -> Vec<SignalClassification> {
+    classify_each(batch, context).map(|(_, classification)| classification).collect()
+}
+
+/// The same, each beside its signal.
+pub fn classify_each<'b, 's>(
+    batch: &'b [SignalInBatch<'s>],
+    context: ClassificationContext<'b>,
+) -> impl Iterator<Item = (&'b SignalInBatch<'s>, SignalClassification)> {
     let related = correlation::related(batch);
-    batch.iter().zip(related).map(|(item, related)| one(item, related, context)).collect()
+    related.map(move |(item, related)| (item, one(item, related, context)))
 }
 
 fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationContext<'_>) -> SignalClassification {

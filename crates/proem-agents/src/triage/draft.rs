@@ -5,7 +5,7 @@
 //! all of it.
 
 use proem_engine::run::Time;
-use proem_guard::{LabelList, LabelMap, LabelScalar, LabelTree, Untrusted};
+use proem_guard::{LabelList, LabelMap, LabelScalar, LabelTree, Untrusted, credential};
 use proem_text::{Label, hex, json::compact};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -104,8 +104,8 @@ impl SignalDraft {
         }
     }
 
-    /// The signal. `via` is what a file's own label adds to those of the source.
-    pub(super) fn finish(mut self, now: Time, via: Option<&Label>) -> ProjectSignal {
+    /// The signal. `via` is what its circle, and a file's own label, add to those of the source.
+    pub(super) fn finish(mut self, now: Time, via: &Label) -> ProjectSignal {
         let (time, milliseconds) = self.time(now, via);
         let revision = self.revision(&milliseconds);
         let id = self.id();
@@ -168,7 +168,7 @@ impl SignalDraft {
     }
 
     /// The time, and what of it the revision is made of.
-    fn time(&self, now: Time, via: Option<&Label>) -> (SignalTime, Json) {
+    fn time(&self, now: Time, via: &Label) -> (SignalTime, Json) {
         let (read, said) = match &self.time {
             None | Some(Json::Null) => return (SignalTime::Missing, Json::Null),
             // What is kept as said is a text, also where it was a number.
@@ -180,7 +180,7 @@ impl SignalDraft {
         let time = read.and_then(|milliseconds| date::believable(milliseconds, now));
         let time = time.map_or_else(
             |fault| {
-                let label = joined(&self.source.label("time"), via);
+                let label = self.source.label("time").join(via);
                 SignalTime::Doubtful { said: Untrusted::new(cut(said, MAX_HEAD).0, label), fault }
             },
             SignalTime::Known,
@@ -232,24 +232,18 @@ fn as_id(said: &str) -> String {
     digits.get(..32).unwrap_or_default().to_owned()
 }
 
-fn joined(label: &Label, via: Option<&Label>) -> Label {
-    via.map_or_else(|| label.clone(), |via| label.join(via))
-}
-
 /// The first bytes of a text, and how many there were beyond them.
 fn cut(mut text: String, most: usize) -> (String, usize) {
     let all = text.len();
-    if all > most {
-        text.truncate(text.floor_char_boundary(most));
-    }
-    let kept = text.len();
+    let kept = credential::uncut_prefix(&text, most).len();
+    text.truncate(kept);
     (text, all.saturating_sub(kept))
 }
 
 /// Labels what a draft holds, within bounds.
 struct SignalBuilder<'l> {
     source: SignalSource,
-    via: Option<&'l Label>,
+    via: &'l Label,
     values: usize,
     bytes: usize,
     cut: usize,
@@ -258,7 +252,7 @@ struct SignalBuilder<'l> {
 
 impl SignalBuilder<'_> {
     fn label(&self, name: &str) -> Label {
-        joined(&self.source.label(name), self.via)
+        self.source.label(name).join(self.via)
     }
 
     fn outside(&self, name: &str, text: String) -> Untrusted<String> {

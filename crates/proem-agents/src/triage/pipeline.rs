@@ -36,11 +36,11 @@ use self::{
 };
 use crate::prompted::PreparedRequest;
 
-use super::{SanitisedSignal, SignalClassification, answer::ModelProposals};
+use super::answer::ModelProposals;
 
 pub use self::{
     asking::{StagePrompt, prepare_stage},
-    findings::{StageExchange, StageRemark, StageTally, StageTrace, ToolTally},
+    findings::{JudgedSignal, StageExchange, StageRemark, StageTally, StageTrace, ToolTally},
     situation::{PastSituation, SituationQuery, most_alike},
     stage::{PipelineLimits, PipelineModel, PipelineStage, StageLimits},
     terms::{EarlierAction, PipelineSubject, PipelineTerms, StageAsker, StageSignal, StageSubject, SubjectPolicy},
@@ -49,16 +49,12 @@ pub use self::{
 /// What came of all stages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PipelineEnd {
-    /// The signals, under the suspicion that there is of them.
-    pub sanitised: Vec<SanitisedSignal>,
-    /// What they are about, in the same order.
-    pub classified: Vec<SignalClassification>,
+    /// The signals, in the order of the subject, each with what is known of it.
+    pub signals: Vec<JudgedSignal>,
     /// What models propose.
     pub proposals: ModelProposals,
     /// What was not taken of answers.
     pub remarks: Vec<StageRemark>,
-    /// What became of each signal, stage by stage.
-    pub ways: Vec<Vec<StageTrace>>,
     /// How often each tool was called, by name.
     pub tools: BTreeMap<&'static str, ToolTally>,
     /// What became of the signals that each stage was answered about.
@@ -309,8 +305,14 @@ impl<'t> Pipeline<'t> {
         self.state.phase = PipelinePhase::Asking { batch };
         match step {
             Ok(step) => self.outer(step),
-            // An exchange that is new takes its start.
-            Err(_) => None,
+            Err(error) => {
+                let phase = core::mem::replace(&mut self.state.phase, PipelinePhase::New);
+                self.exchange = None;
+                if let PipelinePhase::Asking { batch } = phase {
+                    self.leave(batch.members, &format!("the call could not begin: {error}"));
+                }
+                None
+            }
         }
     }
 
@@ -405,11 +407,9 @@ impl<'t> Pipeline<'t> {
             format!("{}: {signals} left to the rules: {}", left.stage.as_str(), left.why)
         });
         Step::Done(PipelineEnd {
-            sanitised: self.findings.sanitised.clone(),
-            classified: self.findings.classified(),
+            signals: self.findings.judged(),
             proposals: self.findings.proposals.clone(),
             remarks: self.findings.remarks.iter().copied().collect(),
-            ways: self.findings.ways.clone(),
             tools: self.findings.tools.clone(),
             stages: self.findings.stages.clone(),
             exchanges: self.state.exchanges.iter().map(|over| over.exchange.clone()).collect(),

@@ -7,7 +7,8 @@
 //! that nobody drafts, and its changes of artefacts come on top of those of the rules.
 //!
 //! Invariants: nothing here performs, stores or permits anything; text from outside keeps its label in everything that
-//! is planned; a signal that is blocked or kept out gives no action and no item; without a model nothing is drafted,
+//! is planned; a signal that is blocked or kept out gives no action and no item; a suspected text changes nothing by
+//! itself, and nothing ends or looks better without a person or an event of the tracker; without a model nothing is drafted,
 //! and what would be is a question that says so; a proposal that has no place is counted; the same signals and proposals
 //! in the same order give the same plan.
 
@@ -21,6 +22,8 @@ mod outcome;
 mod principals;
 mod proposed;
 mod questions;
+mod suspected;
+mod withheld;
 
 use std::collections::BTreeSet;
 

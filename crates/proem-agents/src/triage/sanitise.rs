@@ -14,7 +14,7 @@ mod formatting;
 
 use std::{cmp::Ordering, collections::BTreeSet};
 
-use proem_guard::{Bar, Cut, Finding, LabelTree, Scan, Untrusted, Verdict, cut};
+use proem_guard::{Bar, Cut, Finding, LabelTree, Scan, Untrusted, Verdict, credential, cut};
 use proem_text::{OffsetMap, Span};
 use serde_json::Number;
 
@@ -131,6 +131,20 @@ impl SanitisedSignal {
         }
     }
 
+    /// Whether a guard or a model has anything against it: nothing that its texts say changes anything by itself.
+    #[must_use]
+    pub fn is_suspected(&self) -> bool {
+        self.verdict >= Verdict::Flag
+    }
+
+    /// Whether a field of it is suspected, or all of them are because a model suspects the whole.
+    #[must_use]
+    pub fn suspects(&self, field: &SanitisedField) -> bool {
+        let mut all = self.fields.iter().chain(&self.names);
+        field.verdict >= Verdict::Flag
+            || (self.is_suspected() && all.all(|field| field.verdict < Verdict::Flag && !field.is_out()))
+    }
+
     /// A name, unless it is out or there is none.
     #[must_use]
     pub fn name(&self, name: &str) -> Option<&SanitisedField> {
@@ -175,7 +189,7 @@ impl SanitisedSignal {
         let texts: Vec<&Untrusted<String>> = self.fields.iter().filter_map(|field| field.text.as_ref()).collect();
         Untrusted::join(&texts, "\n").0.map(|mut text| {
             if let Some((end, _)) = text.char_indices().nth(MAX_CONTENT) {
-                text.truncate(end);
+                text.truncate(credential::uncut_prefix(&text, end).len());
             }
             text
         })

@@ -7,6 +7,7 @@
 //! no other; nothing panics on any input.
 
 mod asana;
+mod audience;
 mod authentication;
 mod graph;
 mod jira;
@@ -19,9 +20,10 @@ use std::fmt;
 
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
-use proem_text::{Label, Source};
+use proem_text::{Audience, Label, Source};
 use serde_json::Value as Json;
 
+pub use self::audience::SourceAudience;
 use super::signal::ProjectSignal;
 use recognise::{ListedItem, PageKind, PageRun, SignalShape};
 
@@ -32,6 +34,8 @@ pub struct SourceContext<'a> {
     pub now: Time,
     /// The mail servers, by the names that they give themselves in `Authentication-Results`, that are believed.
     pub mail_servers: &'a [String],
+    /// The circles of readers of sources, where that is not the organisation.
+    pub audiences: &'a [SourceAudience],
 }
 
 /// What came of a text.
@@ -116,7 +120,9 @@ pub fn normalise(text: &str, context: &SourceContext<'_>) -> NormalisedSignals {
 #[must_use]
 pub fn normalise_parts<'t>(text: &'t str, context: SourceContext<'t>) -> SignalParts<'t> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let rest = if is_lines(text) { UnreadText::Lines { text, next: 1 } } else { UnreadText::Value(text) };
+    // Without space at its end a rest is over when it is empty: nobody looks through it for more at each part.
+    let rest =
+        if is_lines(text) { UnreadText::Lines { text: text.trim_end(), next: 1 } } else { UnreadText::Value(text) };
     SignalParts { rest, context, end: AnswerEnd::Whole, search: None }
 }
 
@@ -141,8 +147,8 @@ enum UnreadText<'t> {
     Nothing,
 }
 
-/// How many lines are read at once.
-const LINES_TOGETHER: usize = 500;
+/// How many lines are one part.
+pub const LINES_TOGETHER: usize = 500;
 
 impl Iterator for SignalParts<'_> {
     type Item = NormalisedSignals;
@@ -172,7 +178,7 @@ impl Iterator for SignalParts<'_> {
                     left = after;
                 }
                 (self.end, self.search) = (part.end, part.search);
-                if left.trim().is_empty() {
+                if left.is_empty() {
                     self.rest = UnreadText::Nothing;
                     part.end = if last == AnswerEnd::Rest { last } else { part.end };
                 } else {
@@ -267,7 +273,6 @@ impl NormalisedSignals {
                 return;
             }
         };
-        let via = (shape == SignalShape::Plain).then(|| Label::from_source(Source::named("plain/line")));
         let draft = match shape {
             SignalShape::JiraWebhook => jira::webhook(fields),
             SignalShape::JiraIssue => jira::issue(fields),
@@ -278,11 +283,15 @@ impl NormalisedSignals {
             SignalShape::AsanaStory => asana::story(fields),
             SignalShape::Plain => plain::line(fields),
         };
-        self.signals.push(draft.finish(context.now, via.as_ref()));
+        let mut label = audience::label(&draft, context.audiences);
+        if shape == SignalShape::Plain {
+            label = label.join(&Label::from_source(Source::named("plain/line")));
+        }
+        self.signals.push(draft.finish(context.now, &label));
     }
 
     fn refuse(&mut self, place: SignalPlace, reason: impl Into<String>, text: &str) {
-        let label = Label::from_source(Source::named("signal/malformed"));
+        let label = Label::from_source(Source::named("signal/malformed")).narrowed_to(Audience::Internal);
         self.malformed.push(MalformedSignal {
             place,
             reason: reason.into(),

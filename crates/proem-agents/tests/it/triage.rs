@@ -3,23 +3,25 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::disallowed_methods,
-    clippy::print_stderr,
     reason = "a test reads files, says what it skips, and may stop at what it didn't expect"
 )]
 
 mod answer;
 mod artefact;
 mod asana;
+mod audience;
 mod bad_input;
 mod classify;
 mod contract;
 mod corpus;
+mod endings;
 mod graph;
 mod jira;
 mod laws;
 mod pipeline;
 mod plan;
 mod sanitise;
+mod suspected;
 mod written;
 
 use std::{
@@ -41,7 +43,7 @@ fn read(text: &str) -> NormalisedSignals {
 }
 
 fn read_as(text: &str, mail_servers: &[String]) -> NormalisedSignals {
-    normalise(text, &SourceContext { now: NOW, mail_servers })
+    normalise(text, &SourceContext { now: NOW, mail_servers, audiences: &[] })
 }
 
 fn folder(source: &str) -> PathBuf {

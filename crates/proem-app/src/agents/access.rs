@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use proem_agents::screen::Screening;
 use proem_engine::assembly::PromptId;
-use proem_engine::call::Arrival;
+use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::contract::AnswerContract;
-use proem_engine::ledger::Pricing;
+use proem_engine::ledger::{Cap, Pricing};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{Profile, Profiles};
 use proem_engine::prompt::book::Book;
@@ -22,12 +22,13 @@ use proem_llm::cassette::{Recorder, Replayer};
 use proem_llm::client::Client;
 use proem_llm::endpoint::{Endpoint, EndpointKey};
 use proem_llm::secret::Secret;
-use proem_runtime::driver::{Directory, ServedModel};
-use proem_runtime::records::{Ledger, Start};
+use proem_runtime::driver::{CallPerformer, Directory, ServedModel};
+use proem_runtime::records::{Ledger, Recording, Start};
 use proem_runtime::{Environment, installation_key};
 use proem_store::query::RunDetail;
 use proem_store::record::RunId;
 use serde_json::Value as Json;
+use tokio::time::Instant;
 
 use super::basis::{BasisSource, RecordedTexts, RunBasis, unconnected};
 use super::record::RunRecord;
@@ -38,6 +39,7 @@ use crate::guarding::GuardSetup;
 use crate::message::Note;
 use crate::project::OpenProject;
 use crate::records;
+use crate::records::booking::{Booking, Unbudgeted};
 use crate::records::learning::{FailureHistory, PromptLessons};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
 use crate::run::options::Carriage;
@@ -64,6 +66,8 @@ pub struct ModelAccess {
     pub basis: RunBasis,
     /// Who carries requests from here on.
     carriage: Carriage,
+    /// What runs with the agent's prompts may not exceed, by the configuration that the access was made under.
+    caps: Vec<Cap>,
     caller: Option<Caller>,
     directory: Directory,
     replayer: Option<Arc<Replayer>>,
@@ -179,8 +183,10 @@ impl ModelAccess {
             key: &key,
         };
         let (files, basis) = source.kept();
+        let agent = prompts.first().map(|prompt| prompt.id.agent.clone()).unwrap_or_default();
         Ok(Self {
-            agent: prompts.first().map(|prompt| prompt.id.agent.clone()).unwrap_or_default(),
+            caps: caps(project, &agent)?,
+            agent,
             carriage: (*carriage).clone(),
             caller: wire.map(|wire| Caller::new(wire, endpoints(&asked, &also))),
             directory: directory(&asked, &also),
@@ -214,6 +220,7 @@ impl ModelAccess {
         Ok(Self {
             agent: row.prompt.agent.clone(),
             carriage: Carriage::Nobody,
+            caps: Vec::new(),
             caller: None,
             directory: directory(&asked, &[]),
             counter: asked.model.counter(),
@@ -228,12 +235,18 @@ impl ModelAccess {
         })
     }
 
-    /// Gives a recorded run's model an endpoint, where requests are sent from now on.
-    pub fn connect(&mut self, endpoint: Endpoint) {
+    /// Gives a recorded run's model an endpoint, where requests are sent from now on, under the project's budget.
+    ///
+    /// # Errors
+    ///
+    /// As [`records::agent_caps`].
+    pub fn connect(&mut self, endpoint: Endpoint, project: &OpenProject) -> Result<(), Error> {
         self.asked.endpoint = endpoint;
+        self.caps = caps(project, &self.agent)?;
         self.carriage = Carriage::Network;
         self.directory = directory(&self.asked, &self.also);
         self.caller = Some(Caller::new(Wire::Live(Client::new()), endpoints(&self.asked, &self.also)));
+        Ok(())
     }
 
     /// The same run's access with other models beside.
@@ -262,19 +275,34 @@ impl ModelAccess {
         self.replayer.as_deref()
     }
 
-    /// Who carries requests.
+    /// The calls of the run with that place among those of one command, from 1, over by `end`. Each attempt is booked
+    /// by `recording`, which belongs to `booking`.
     ///
     /// # Errors
     ///
-    /// If nothing is to be sent, which is a bug.
-    pub fn caller(&self) -> Result<&Caller, Error> {
-        self.caller.as_ref().ok_or_else(|| Error::bug("nothing is sent", "a dry run tried to send a request"))
-    }
-
-    /// Where the models that may be called are served.
-    #[must_use]
-    pub const fn directory(&self) -> &Directory {
-        &self.directory
+    /// If nothing is to be sent, or something would be sent that is not booked. Both are bugs.
+    pub(crate) fn calls<'c>(
+        &'c self,
+        place: u32,
+        booking: &Booking,
+        recording: Option<&'c Recording<'_>>,
+        end: Option<Instant>,
+    ) -> Result<CallPerformer<'c>, Error> {
+        let Some(caller) = &self.caller else {
+            return Err(Error::bug("nothing is sent", "a dry run tried to send a request"));
+        };
+        let is_sent = matches!(self.carriage, Carriage::Network | Carriage::Recorder(_));
+        let calls = CallPerformer::new(caller, &self.directory, place);
+        let calls = match (booking, recording) {
+            (Booking::Recorded(_), Some(recording)) if booking.holds(&self.caps) => calls.through(recording),
+            (Booking::Unrecorded(_), None) if booking.holds(&self.caps) => calls,
+            (Booking::Unsent, None) if !is_sent => calls,
+            _ => return Err(Error::bug("nothing is sent", "the request is not booked under the budget that holds")),
+        };
+        Ok(match end {
+            Some(end) => calls.before(end),
+            None => calls,
+        })
     }
 
     /// What looks at texts from outside.
@@ -283,43 +311,30 @@ impl ModelAccess {
         Screening { guard: &self.guarding.guard, policy: &self.guarding.policy }
     }
 
-    /// Opens the records for runs that ask this model, under the caps of configuration and those that are given.
-    /// What there is to say goes to `notes`.
+    /// Books runs that ask this model, under the caps of configuration and those that are given. Where nothing goes
+    /// over the network, nothing is recorded. What there is to say goes to `notes`.
     ///
     /// # Errors
     ///
     /// If the records that something depends on can't be kept.
-    pub async fn record(
+    pub async fn book(
         &self,
         project: &OpenProject,
         record: RecordChoice,
-        most: Option<proem_engine::call::NanoDollars>,
+        most: Option<NanoDollars>,
         notes: &mut Vec<Note>,
-    ) -> Result<Option<OpenRecords>, Error> {
-        let mut caps = records::caps(&project.config.budget);
-        caps.extend(records::agent_caps(&project.config.budget, &self.agent)?);
+    ) -> Result<Booking, Error> {
+        if matches!(self.carriage, Carriage::Cassettes(_) | Carriage::Nobody) {
+            return Ok(Booking::Unsent);
+        }
+        let mut caps = caps(project, &self.agent)?;
         caps.extend(most.map(records::run_cap));
         let asking =
             CallTerms { ledger: Ledger { caps, priced: self.priced() }, secrets: secrets(&self.asked, &self.also) };
-        Ok(OpenRecords::begin(project, record, Some(asking)).await?.collect(notes))
-    }
-
-    /// The same for runs that are nothing without their calls: where nothing goes over the network, nothing is recorded.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::record`].
-    pub async fn record_sent(
-        &self,
-        project: &OpenProject,
-        record: RecordChoice,
-        most: Option<proem_engine::call::NanoDollars>,
-        notes: &mut Vec<Note>,
-    ) -> Result<Option<OpenRecords>, Error> {
-        match self.carriage {
-            Carriage::Network | Carriage::Recorder(_) => self.record(project, record, most, notes).await,
-            Carriage::Cassettes(_) | Carriage::Nobody => Ok(None),
-        }
+        Ok(match OpenRecords::begin(project, record, Some(asking)).await?.collect(notes) {
+            Some(records) => Booking::Recorded(Box::new(records)),
+            None => Booking::Unrecorded(Unbudgeted::of_agent(&project.config.budget, &self.agent, most)?),
+        })
     }
 
     /// What prompts learn from before they ask this model. What goes into or comes from cassettes is asked with what
@@ -413,6 +428,12 @@ pub(crate) fn lessons_shown(prompt: &Prompt, detail: &RunDetail) -> Option<Promp
 /// A prompt's name in the book.
 fn name(prompt: &Prompt) -> String {
     format!("{}/{}", prompt.id.agent, prompt.id.name)
+}
+
+/// What runs with an agent's prompts may not exceed in a project.
+fn caps(project: &OpenProject, agent: &str) -> Result<Vec<Cap>, Error> {
+    let budget = &project.config.budget;
+    Ok([records::caps(budget), records::agent_caps(budget, agent)?].concat())
 }
 
 /// Where the models that are asked are served.

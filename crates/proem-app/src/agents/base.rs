@@ -25,8 +25,9 @@ use crate::calling::WantedModel;
 use crate::error::Error;
 use crate::message::{Message, Note};
 use crate::project::OpenProject;
+use crate::records::booking::Booking;
 use crate::records::learning::{Adapting, profiles, taught};
-use crate::records::writing::{OpenRecords, RecordChoice};
+use crate::records::writing::RecordChoice;
 use crate::run::options::Carriage;
 
 /// What most runs are made of. An agent of its own needs keeps more beside it.
@@ -114,8 +115,8 @@ impl RunBase {
         Ok(Self { access, prompts, inputs, settings, seconds: options.seconds })
     }
 
-    /// Opens the records, and looks up what the prompts learned; `None` if nothing is recorded. What there is to say
-    /// goes to `notes`, also where it fails.
+    /// Books the runs, and looks up what the prompts learned. What there is to say goes to `notes`, also where it
+    /// fails.
     ///
     /// # Errors
     ///
@@ -126,13 +127,13 @@ impl RunBase {
         adapting: &Adapting,
         record: RecordChoice,
         notes: &mut Vec<Note>,
-    ) -> Result<Option<OpenRecords>, Error> {
-        let records = self.access.record_sent(project, record, None, notes).await?;
+    ) -> Result<Booking, Error> {
+        let booking = self.access.book(project, record, None, notes).await?;
         for contracted in &mut self.prompts {
-            let history = self.access.history(records.as_ref(), record, project);
+            let history = self.access.history(booking.records(), record, project);
             contracted.taught = taught(project, &contracted.prompt, adapting, history).await?.collect(notes);
         }
-        Ok(records)
+        Ok(booking)
     }
 
     /// Reads back what a run was made of, with why that is not what it was, if it isn't. `names` are the prompts

@@ -20,10 +20,11 @@ use crate::guarding::GuardFiles;
 use crate::message::{Message, Note};
 use crate::project::OpenProject;
 use crate::records;
+use crate::records::booking::Booking;
 use crate::records::learning::learned_before;
 use crate::records::writing::{NONE_TO_GO_ON_IN, OpenRecords, RecordChoice};
 
-/// Starts a run and drives it to its end; it is recorded where `records` are. `place` is its place among the runs of one
+/// Starts a run and drives it to its end, booked and recorded where `booking` says. `place` is its place among the runs of one
 /// command, from 1. What it asks, under the short id that is given beside, `ask` has a person answer.
 ///
 /// # Errors
@@ -32,7 +33,7 @@ use crate::records::writing::{NONE_TO_GO_ON_IN, OpenRecords, RecordChoice};
 pub async fn start<E>(
     run: &dyn AgentRun,
     place: u32,
-    records: Option<&OpenRecords>,
+    booking: &Booking,
     mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, E>,
     stop: &CancellationToken,
 ) -> Result<RunResult, E>
@@ -41,9 +42,9 @@ where
 {
     let (began, mut machine, bounds) = (Instant::now(), run.machine(), bounds(run, stop));
     let from = DriveStart::Event(EventKind::Started);
-    let kept = records.map(OpenRecords::kept);
+    let kept = booking.records().map(OpenRecords::kept);
     let Some(kept) = &kept else {
-        let calls = calls(run, place)?;
+        let calls = calls(run, place, booking, None)?;
         let end = {
             let world = run.world(&calls)?;
             unrecorded(&mut machine, from, &world, &bounds, async |asked| ask("", asked).await).await?
@@ -52,7 +53,7 @@ where
         return Ok(run.finish(ended, None).await?);
     };
     let recording = Recording::new(kept, &run.start(OpenRecords::id()?));
-    let calls = calls(run, place)?.through(&recording);
+    let calls = calls(run, place, booking, Some(&recording))?;
     let end = {
         let world = run.world(&calls)?;
         let id = recording.id().short().to_owned();
@@ -88,13 +89,13 @@ fn bounds(run: &dyn AgentRun, stop: &CancellationToken) -> RunBounds {
 }
 
 /// The calls of a run with that place among those of one command, from 1.
-fn calls(run: &dyn AgentRun, place: u32) -> Result<CallPerformer<'_>, Error> {
-    let access = run.access();
-    let calls = CallPerformer::new(access.caller()?, access.directory(), place);
-    Ok(match Instant::now().checked_add(run.time()) {
-        Some(end) => calls.before(end),
-        None => calls,
-    })
+fn calls<'c>(
+    run: &'c dyn AgentRun,
+    place: u32,
+    booking: &Booking,
+    recording: Option<&'c Recording<'_>>,
+) -> Result<CallPerformer<'c>, Error> {
+    run.access().calls(place, booking, recording, Instant::now().checked_add(run.time()))
 }
 
 /// A recorded run that can be gone on with: what it is about is what it was, and there is an endpoint.
@@ -102,7 +103,7 @@ fn calls(run: &dyn AgentRun, place: u32) -> Result<CallPerformer<'_>, Error> {
 pub struct Resumption {
     run: Box<dyn AgentRun>,
     detail: RunDetail,
-    records: Option<OpenRecords>,
+    booking: Option<Booking>,
 }
 
 impl Resumption {
@@ -134,8 +135,8 @@ impl Resumption {
             return Err(refused(format!("`{}` needs a key in {variable}; set it", endpoint.name).into()));
         }
         run.renew(&Today { project, detail: &detail, root, progress }).map_err(refused)?;
-        run.access_mut().connect(endpoint);
-        Ok(Self { run, detail, records: None })
+        run.access_mut().connect(endpoint, project)?;
+        Ok(Self { run, detail, booking: None })
     }
 
     /// The run.
@@ -146,8 +147,8 @@ impl Resumption {
 
     /// Where it is recorded, once that is open.
     #[must_use]
-    pub const fn records(&self) -> Option<&OpenRecords> {
-        self.records.as_ref()
+    pub fn records(&self) -> Option<&OpenRecords> {
+        self.booking.as_ref()?.records()
     }
 
     /// Opens the records for it. What there is to say goes to `notes`, also where it fails.
@@ -157,8 +158,8 @@ impl Resumption {
     /// If they can't be kept.
     pub async fn begin(&mut self, project: &OpenProject, notes: &mut Vec<Note>) -> Result<(), Error> {
         let most = self.run.most();
-        self.records = self.run.access().record(project, RecordChoice::Needed, most, notes).await?;
-        if let Some(records) = &self.records {
+        let booking = self.booking.insert(self.run.access().book(project, RecordChoice::Needed, most, notes).await?);
+        if let Some(records) = booking.records() {
             self.run.consult(records, project).await?;
         }
         notes.extend(learned_before(&self.detail));
@@ -182,7 +183,8 @@ impl Resumption {
         E: From<Error> + From<proem_engine::Error> + From<proem_store::Error>,
     {
         let (run, old) = (self.run.as_ref(), &self.detail.row);
-        let Some(records) = &self.records else { return Err(Error::invalid(NONE_TO_GO_ON_IN).into()) };
+        let booked = self.booking.as_ref().and_then(|booking| Some((booking, booking.records()?)));
+        let Some((booking, records)) = booked else { return Err(Error::invalid(NONE_TO_GO_ON_IN).into()) };
         let kept = records.kept();
         // Its state opens under the rules of today only, so these are then the recorded ones.
         let policy = run.policy(&GuardFiles::load(&project.places)?.rules());
@@ -198,7 +200,7 @@ impl Resumption {
         };
         let start = Start { parent, line: old.line, steps: resumed.step, ..run.start(id) };
         let recording = Recording::new(&kept, &start);
-        let calls = calls(run, old.line.unwrap_or(1))?.through(&recording);
+        let calls = calls(run, old.line.unwrap_or(1), booking, Some(&recording))?;
         let end = {
             let (world, bounds) = (run.world(&calls)?, bounds(run, stop));
             let id = recording.id().short().to_owned();
@@ -212,7 +214,7 @@ impl Resumption {
 
     /// Closes the records, with what there is to say about that.
     pub async fn end(self) -> Option<Note> {
-        self.records?.end().await
+        self.booking?.end().await
     }
 }
 

@@ -4,6 +4,8 @@
 //! is made and by what was used afterwards; a model is said to do well, or not to, only where the interval of its share
 //! says so, not the share.
 
+use std::num::NonZeroU32;
+
 use proem_engine::call::NanoDollars;
 use proem_engine::ledger::bound;
 use proem_engine::ordered::OrderedJson;
@@ -13,6 +15,7 @@ use proem_score::interval::{Interval, Z95, wilson};
 use super::live::{Asking, LivePurse};
 use super::test::BookCaseResult;
 use crate::error::Error;
+use crate::run::setting::RunSetting;
 
 /// What asking may cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,30 +55,33 @@ impl Asking<'_> {
         for (case, tested) in self.cases().iter().zip(tested) {
             let (Some(_), Some(inputs)) = (&case.live, &tested.inputs) else { continue };
             let times = u64::from(self.times().get());
-            let (tokens, most) = self.most_of_run(inputs)?;
+            let (tokens, most) = most_of_run(self.setting(), self.attempts(), inputs)?;
             let most = most.map(|most| NanoDollars(most.0.saturating_mul(times)));
             all = all.and(LiveEstimate { runs: times, tokens: tokens.saturating_mul(times), most });
         }
         Ok(all)
     }
+}
 
-    /// The tokens of a run's first request, and the most that the run can cost.
-    pub(super) fn most_of_run(&self, inputs: &OrderedJson) -> Result<(u64, Option<NanoDollars>), Error> {
-        let setting = self.setting();
-        let prepared = setting.prepare(inputs)?;
-        let asked = &setting.access.asked;
-        let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
-        let bytes = proem_text::json::compact(&encoded.wire.body).len();
-        // Whoever is asked again reads what was wrong with the first answer, which is capped, and that answer.
-        let attempts = u64::from(self.attempts().get());
-        let again = bytes.saturating_mul(2).saturating_add(FEEDBACK);
-        let nanos = |bytes| bound(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos);
-        let most = nanos(bytes).zip(nanos(again)).map(|(first, second)| {
-            NanoDollars(first.0.saturating_add(second.0.saturating_mul(attempts.saturating_sub(1))))
-        });
-        let tokens = u64::try_from(prepared.request.assembly.tokens()).unwrap_or(u64::MAX);
-        Ok((tokens, most))
-    }
+/// The tokens of a run's first request, and the most that the run can cost.
+pub(super) fn most_of_run(
+    setting: &RunSetting,
+    attempts: NonZeroU32,
+    inputs: &OrderedJson,
+) -> Result<(u64, Option<NanoDollars>), Error> {
+    let prepared = setting.prepare(inputs)?;
+    let asked = &setting.access.asked;
+    let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
+    let bytes = proem_text::json::compact(&encoded.wire.body).len();
+    // Whoever is asked again reads what was wrong with the first answer, which is capped, and that answer.
+    let attempts = u64::from(attempts.get());
+    let again = bytes.saturating_mul(2).saturating_add(FEEDBACK);
+    let nanos = |bytes| bound(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos);
+    let most = nanos(bytes).zip(nanos(again)).map(|(first, second)| {
+        NanoDollars(first.0.saturating_add(second.0.saturating_mul(attempts.saturating_sub(1))))
+    });
+    let tokens = u64::try_from(prepared.request.assembly.tokens()).unwrap_or(u64::MAX);
+    Ok((tokens, most))
 }
 
 /// More than what is said about a wrong answer, in bytes.

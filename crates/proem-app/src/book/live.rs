@@ -12,6 +12,7 @@ use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
+use super::compare::most_of_run;
 use super::test::{BookCaseResult, LiveCounts, Suite};
 use crate::config::AdaptFile;
 use crate::error::Error;
@@ -22,7 +23,7 @@ use crate::records::learning::Adapting;
 use crate::records::writing::RecordChoice;
 use crate::run::asking::FinishedRun;
 use crate::run::options::{Carriage, RunOptions};
-use crate::run::setting::RunSetting;
+use crate::run::setting::{OpenRun, RunSetting};
 
 /// The least share of answers that are as expected, in percent.
 const LEAST_EXPECTED: u32 = 90;
@@ -129,6 +130,15 @@ pub struct Asking<'a> {
     setting: RunSetting,
 }
 
+/// A suite whose runs are booked, or need not be: only this asks.
+#[derive(Debug)]
+pub struct OpenSuite<'a> {
+    suite: &'a Suite,
+    times: NonZeroU32,
+    attempts: NonZeroU32,
+    run: OpenRun,
+}
+
 impl<'a> Asking<'a> {
     /// Makes everything that is needed to ask. What there is to say goes to `notes`, also where it fails.
     ///
@@ -150,10 +160,31 @@ impl<'a> Asking<'a> {
     /// # Errors
     ///
     /// If the records that are on can't be kept, or a wish is none.
-    pub async fn begin(&mut self, _places: &Places, notes: &mut Vec<Note>) -> Result<(), Error> {
-        self.setting.begin(&self.options, &self.project, notes).await
+    pub async fn begin(self, notes: &mut Vec<Note>) -> Result<OpenSuite<'a>, Error> {
+        let Self { suite, times, options, project, setting } = self;
+        let booking = setting.book(&options, &project, notes).await?;
+        let run = setting.begin(booking, &options, &project, notes).await?;
+        Ok(OpenSuite { suite, times, attempts: options.limits.attempts, run })
     }
 
+    pub(super) fn cases(&self) -> &[Case] {
+        &self.suite.cases.cases
+    }
+
+    pub(super) const fn times(&self) -> NonZeroU32 {
+        self.times
+    }
+
+    pub(super) const fn attempts(&self) -> NonZeroU32 {
+        self.options.limits.attempts
+    }
+
+    pub(super) const fn setting(&self) -> &RunSetting {
+        &self.setting
+    }
+}
+
+impl OpenSuite<'_> {
     /// Asks for every case that says what should be answered, of which `tested` came before.
     ///
     /// # Errors
@@ -178,7 +209,10 @@ impl<'a> Asking<'a> {
         let (mut line, mut unmade) = (0_u32, 0_u64);
         for (case, tested) in self.suite.cases.cases.iter().zip(tested) {
             let (Some(live), Some(inputs)) = (&case.live, &tested.inputs) else { continue };
-            let most_of_run = if purse.most.is_some() { self.most_of_run(inputs)?.1 } else { None };
+            let most_of_run = match purse.most {
+                Some(_) => most_of_run(self.run.setting(), self.attempts, inputs)?.1,
+                None => None,
+            };
             let mut answers = LiveAnswers::default();
             for _ in 0..self.times.get() {
                 line = line.saturating_add(1);
@@ -186,7 +220,7 @@ impl<'a> Asking<'a> {
                     unmade = unmade.saturating_add(1);
                     continue;
                 }
-                let ran = self.setting.ask(inputs, Some(line), stop).await?;
+                let ran = self.run.ask(inputs, Some(line), stop).await?;
                 purse.book(self.spent(&ran), most_of_run);
                 answers.take(live, &ran.outcome.attempts, &ran.outcome.ended);
             }
@@ -201,36 +235,20 @@ impl<'a> Asking<'a> {
             return None;
         }
         let responses = ran.outcome.attempts.iter().filter_map(|attempt| attempt.response.as_ref());
-        let mut costs = responses.map(|response| self.setting.access.asked.cost(&response.usage));
+        let mut costs = responses.map(|response| self.run.setting().access.asked.cost(&response.usage));
         costs.try_fold(0_u64, |sum, cost| Some(sum.saturating_add(cost?.0))).map(NanoDollars)
     }
 
     /// The model, the endpoint and the prompt.
     #[must_use]
     pub fn names(&self) -> (String, String, String) {
-        let asked = &self.setting.access.asked;
+        let asked = &self.run.setting().access.asked;
         (asked.model.name.clone(), asked.endpoint.name.clone(), format!("{}@{}", self.suite.name, self.suite.version))
-    }
-
-    pub(super) fn cases(&self) -> &[Case] {
-        &self.suite.cases.cases
-    }
-
-    pub(super) const fn times(&self) -> NonZeroU32 {
-        self.times
-    }
-
-    pub(super) const fn attempts(&self) -> NonZeroU32 {
-        self.options.limits.attempts
-    }
-
-    pub(super) const fn setting(&self) -> &RunSetting {
-        &self.setting
     }
 
     /// Closes the records, with what there is to say about that.
     pub async fn end(self) -> Option<Note> {
-        self.setting.end().await
+        self.run.end().await
     }
 }
 

@@ -142,7 +142,7 @@ fn configuration_says_what_a_model_costs_and_how_it_answers() {
     assert_eq!(llama.model.context_tokens.map(|tokens| tokens.get()), Some(8192));
     assert_eq!(llama.endpoint.limits.call, Duration::from_secs(600));
     let usage =
-        Usage { input: Some(10), cache_read: Some(0), cache_writes: Vec::new(), output: Some(1), diagnosis: None };
+        Usage { input: Some(10), cache_read: Some(0), cache_writes: Vec::new(), output: Some(1), ..Usage::default() };
     assert_eq!(llama.cost(&usage), Some(NanoDollars(0)));
     let special = asked(CONFIG, "special", None, &[]).unwrap();
     assert_eq!((special.cost(&usage), special.arrival), (Some(NanoDollars(1_200)), Arrival::Whole));

@@ -61,7 +61,7 @@ pub(super) fn store(project: &OpenProject) -> Result<CheckupLine, Error> {
         let file = RecordsFile::open(project, StoreAccess::Read, &mut notes).await?;
         Ok::<_, Error>(match file {
             Some(file) => {
-                let found = (file.origin.clone(), file.status.clone());
+                let found = (file.origin.clone(), file.status.clone(), file.witness.parked.clone());
                 file.close().await;
                 Some(found)
             }
@@ -75,15 +75,19 @@ pub(super) fn store(project: &OpenProject) -> Result<CheckupLine, Error> {
             CheckupLine::new(subject, CheckupState::Good, "`records.keep` says that nothing is recorded")
         }
         Ok(None) => CheckupLine::new(subject, CheckupState::Good, format!("none yet; the first run makes `{path}`")),
-        Ok(Some((StoreCreator::Foreign, _))) => {
+        Ok(Some((StoreCreator::Foreign, ..))) => {
             let text = format!("`{path}` was made by another installation, so it is read-only");
             CheckupLine::new(subject, CheckupState::Wrong, text).hinting(Hint::AdoptRecords)
         }
-        Ok(Some((StoreCreator::Own, status))) if status.last_seen.0.saturating_sub(when::now().0) > AHEAD => {
+        Ok(Some((StoreCreator::Own, _, Some(why)))) => {
+            let text = format!("effects are parked: {why}");
+            CheckupLine::new(subject, CheckupState::Wrong, text).hinting(Hint::AdoptRecords)
+        }
+        Ok(Some((StoreCreator::Own, status, None))) if status.last_seen.0.saturating_sub(when::now().0) > AHEAD => {
             let text = format!("the last recorded time, {}, lies ahead of the clock", when::rfc3339(status.last_seen));
             CheckupLine::new(subject, CheckupState::Wrong, text).hinting(Hint::ResetClock)
         }
-        Ok(Some((StoreCreator::Own, status))) => {
+        Ok(Some((StoreCreator::Own, status, None))) => {
             let runs = counted(status.runs.values().sum(), "run");
             let bytes = grouped(usize::try_from(status.bytes).unwrap_or(usize::MAX));
             let remarks: String = notes.iter().map(|note| format!("; {}", plain(note))).collect();

@@ -1,15 +1,17 @@
 //! An opened project with its policy and its actions, and what keeps effects from happening in it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proem_engine::policy::{AutonomyLevel, Policy};
 use proem_runtime::Environment;
 use proem_store::query::EffectsStatus;
 use proem_store::record::{Actor, ActorKind, EffectsPower, Project as Owner};
 use proem_store::{FileSystemKind, Store, StoreAccess, StoreCreator};
+use rustix::io::Errno;
 
 use super::policy;
+use super::sweep::SweepGrounds;
 use crate::config::KeepRecords;
 use crate::error::Error;
 use crate::guarding::LazyGuard;
@@ -31,6 +33,8 @@ pub struct ActionDesk<'p> {
     pub(crate) store: Store,
     pub(crate) owner: Owner,
     level: AutonomyLevel,
+    /// The grounds of its decisions beside the records.
+    pub(super) grounds: SweepGrounds,
 }
 
 /// Why no effect happens.
@@ -48,6 +52,10 @@ pub enum EffectsObstacle {
         /// What it is, if that is known.
         kind: Option<&'static str>,
     },
+    /// Records and witness disagree about what was sent, and no person has looked yet.
+    Parked(String),
+    /// The state folder can't be written.
+    ReadOnlyFolder(PathBuf),
     /// They are switched off, or were never switched on.
     SwitchedOff,
 }
@@ -60,6 +68,8 @@ impl EffectsObstacle {
             Self::NothingKept => "nothing-kept",
             Self::ForeignRecords => "foreign-records",
             Self::SharedDisk { .. } => "shared-disk",
+            Self::Parked(_) => "parked",
+            Self::ReadOnlyFolder(_) => "read-only-folder",
             Self::SwitchedOff => "switched-off",
         }
     }
@@ -76,6 +86,8 @@ impl fmt::Display for EffectsObstacle {
             Self::SharedDisk { path, kind: None } => {
                 write!(f, "the records are on a file system that is not known to be local: {}", path.display())
             }
+            Self::Parked(why) => write!(f, "effects are parked: {why}"),
+            Self::ReadOnlyFolder(path) => write!(f, "nothing can be written into {}", path.display()),
             Self::SwitchedOff => f.write_str("effects are off in this project"),
         }
     }
@@ -90,16 +102,22 @@ impl<'p> ActionDesk<'p> {
     pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<WithNotes<Self>, Error> {
         // What of a project's files does not count concerns whoever relies on it here.
         let mut notes = project.all_notes();
+        let grounds = SweepGrounds::of_desk(project);
         let WithNotes { value: policy, notes: said } = policy::in_force(project)?;
         notes.extend(said);
         let guarding = LazyGuard::load(&project.places)?;
         notes.extend(guarding.notes.iter().cloned());
+        let access = if is_writable(&project.places.state) { access } else { StoreAccess::Read };
         let opened = open(project, access).await?;
         notes.extend(opened.notes.into_iter().map(Note::from));
         let level = charter::level(project, &policy);
         let owner = owner(project);
-        let status = opened.store.effects(&owner).await?;
-        Ok(WithNotes { value: Self { project, policy, status, guarding, store: opened.store, owner, level }, notes })
+        let parked = if opened.origin == StoreCreator::Own { opened.store.examine_witness().await? } else { None };
+        let status = EffectsStatus { parked, ..opened.store.effects(&owner).await? };
+        Ok(WithNotes {
+            value: Self { project, policy, status, guarding, store: opened.store, owner, level, grounds },
+            notes,
+        })
     }
 
     /// Ends the use of the records.
@@ -127,6 +145,12 @@ impl<'p> ActionDesk<'p> {
         if self.status.creator == StoreCreator::Foreign {
             found.push(EffectsObstacle::ForeignRecords);
         }
+        if let Some(why) = &self.status.parked {
+            found.push(EffectsObstacle::Parked(why.clone()));
+        }
+        if !is_writable(&self.project.places.state) {
+            found.push(EffectsObstacle::ReadOnlyFolder(self.project.places.state.clone()));
+        }
         let path = self.project.places.records();
         match self.status.file_system {
             FileSystemKind::Local(_) => {}
@@ -147,6 +171,12 @@ impl<'p> ActionDesk<'p> {
     pub(crate) fn system(&self) -> Actor {
         Actor { kind: ActorKind::System, ..actor(&Environment::inherited(), self.project.places.channel) }
     }
+}
+
+/// Whether files can be made in a folder, or it is yet to be made.
+fn is_writable(folder: &Path) -> bool {
+    let access = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK);
+    !matches!(access, Err(Errno::ROFS | Errno::ACCESS | Errno::PERM))
 }
 
 /// Whether what goes out would be kept.

@@ -35,8 +35,8 @@ pub enum DraftWay {
     Mail {
         /// The addresses.
         to: Vec<String>,
-        /// The names of the files that go with it.
-        files: Vec<String>,
+        /// The files that go with it, each with its name and its size in bytes.
+        files: Vec<(String, usize)>,
     },
     /// As a request to the server of this name.
     Request {
@@ -154,7 +154,7 @@ fn mail(
         refused => DraftRefusal::Action(refused.to_string()),
     })?;
     let to = draft.to.into_iter().map(|mailbox| mailbox.address).collect();
-    let files = draft.attachments.into_iter().map(|file| file.name).collect();
+    let files = draft.attachments.into_iter().map(|file| (file.name, file.text.len())).collect();
     Ok(ActionDraft { way: DraftWay::Mail { to, files }, bytes })
 }
 

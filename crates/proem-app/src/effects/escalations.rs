@@ -10,10 +10,11 @@ use proem_store::{DecisionAnswer, ProposalAnswer};
 
 use super::desk::ActionDesk;
 use super::propose::{NewProposal, Proposal};
-use super::queue::QueueVerdict;
+use super::queue::{NOT_DISPLAYED, QueueVerdict};
 use crate::error::Error;
 use crate::message::Hint;
-use crate::operator::Operator;
+use crate::operator::{Displayed, Operator};
+use crate::triage::is_change_offer;
 use crate::when;
 
 /// A decision that was written.
@@ -36,6 +37,8 @@ pub enum DecisionResult {
     Cancelled,
     /// The option's action went down the corridor.
     Proposed(Box<Proposal>),
+    /// These items of artefacts changed as the option says.
+    Changed(Vec<ArtefactItemId>),
 }
 
 impl ActionDesk<'_> {
@@ -78,14 +81,15 @@ impl ActionDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If the option is none of its, somebody decided before, or what follows can't be written.
+    /// If the option is none of its, somebody decided before, it was not shown to its end, or what follows can't be
+    /// written.
     pub async fn decide(
         &self,
         operator: &Operator,
         escalation: &EscalationRow,
-        option: &str,
-        words: &str,
+        choice: OptionChoice<'_>,
     ) -> Result<MadeDecision, Error> {
+        let OptionChoice { option, words, displayed } = choice;
         let chosen = escalation.options.iter().find(|known| known.id == option);
         let Some(chosen) = chosen else {
             let known: Vec<&str> = escalation.options.iter().map(|known| known.id.as_str()).collect();
@@ -96,10 +100,22 @@ impl ActionDesk<'_> {
             )));
         };
         let action = chosen.action.as_deref().map(|form| ProposedAction::stored(form, &self.policy)).transpose()?;
-        let (effect, following) = self.following(operator, escalation, action, words).await?;
+        require_displayed(escalation, &chosen.label, action.as_ref(), displayed)?;
+        let is_offer = action.as_ref().is_some_and(is_change_offer);
+        let (offer, action) = if is_offer { (action, None) } else { (None, action) };
+        let (effect, mut following) = if is_offer {
+            (DecisionEffect::Nothing, Following::Said(DecisionResult::Nothing))
+        } else {
+            self.following(operator, escalation, action, choice).await?
+        };
         for _ in 0..TRIES {
             let log = self.decision_log_entry(operator, escalation, option, words).await?;
-            let (item, log) = log.map_or((None, None), |(item, edit)| (Some(item), Some(edit)));
+            let (item, mut artefacts) = log.map_or((None, Vec::new()), |(item, edit)| (Some(item), vec![edit]));
+            if let Some(offer) = &offer {
+                let (items, edits) = self.chosen_changes(operator, escalation, offer).await?;
+                artefacts.extend(edits);
+                following = Following::Said(DecisionResult::Changed(items));
+            }
             let decision = NewDecision {
                 escalation: escalation.id.clone(),
                 project: self.owner.clone(),
@@ -108,7 +124,7 @@ impl ActionDesk<'_> {
                 option: option.to_owned(),
                 words: words.to_owned(),
                 effect: effect.clone(),
-                log,
+                artefacts,
             };
             match self.store.decide(decision).await? {
                 DecisionAnswer::Done { proposal } => {
@@ -121,10 +137,10 @@ impl ActionDesk<'_> {
                 DecisionAnswer::Refused(refused) => {
                     return Err(Error::negative(format!("nothing was decided: {refused}")));
                 }
-                DecisionAnswer::LogMoved => {}
+                DecisionAnswer::ArtefactMoved => {}
             }
         }
-        Err(Error::negative("nothing was decided: another process keeps changing the decision log; try again"))
+        Err(Error::negative("nothing was decided: another process keeps changing the artefacts; try again"))
     }
 
     /// What the option does to an action, and what is left to do once that is written.
@@ -133,7 +149,7 @@ impl ActionDesk<'_> {
         operator: &Operator,
         escalation: &EscalationRow,
         action: Option<ProposedAction>,
-        words: &str,
+        OptionChoice { words, displayed, .. }: OptionChoice<'_>,
     ) -> Result<(DecisionEffect, Following), Error> {
         let about = match &escalation.action {
             Some(key) => Some(self.store.action(&self.owner, key).await?.row),
@@ -145,7 +161,7 @@ impl ActionDesk<'_> {
         };
         Ok(match (about, action) {
             (Some(row), Some(action)) if row.content == action.content() => {
-                (says(&row, QueueVerdict::Approve)?, Following::Said(DecisionResult::Approved))
+                (says(&row, QueueVerdict::Approve(displayed.clone()))?, Following::Said(DecisionResult::Approved))
             }
             (Some(row), None) if !row.state.is_end() => {
                 let cancel = QueueVerdict::Cancel { why: words.to_owned() };
@@ -177,6 +193,38 @@ impl ActionDesk<'_> {
     }
 }
 
+/// An option that a person chose.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionChoice<'c> {
+    /// The option's id.
+    pub option: &'c str,
+    /// The person's own words.
+    pub words: &'c str,
+    /// What the person was shown.
+    pub displayed: &'c Displayed,
+}
+
+/// Refuses a choice whose case, label or action was not shown to its end.
+fn require_displayed(
+    escalation: &EscalationRow,
+    label: &str,
+    action: Option<&ProposedAction>,
+    displayed: &Displayed,
+) -> Result<(), Error> {
+    let case = case(escalation);
+    let texts = case.iter().flat_map(|case| [Some(&case.because), case.about.as_ref()]).flatten();
+    let label = LabelTree::read(label).ok();
+    for text in texts.chain(&label) {
+        if !displayed.covers_tree(text)? {
+            return Err(Error::negative(NOT_DISPLAYED));
+        }
+    }
+    match action {
+        Some(action) if !displayed.covers(&action.content().0) => Err(Error::negative(NOT_DISPLAYED)),
+        _ => Ok(()),
+    }
+}
+
 /// What is left to do once a decision is written.
 enum Following {
     /// Nothing: this came of it.
@@ -192,7 +240,7 @@ enum Following {
     },
 }
 
-/// How often a decision is tried again because somebody else wrote into the decision log meanwhile.
+/// How often a decision is tried again because somebody else wrote into an artefact meanwhile.
 const TRIES: usize = 5;
 
 /// How soon something has to be decided, the soonest first.

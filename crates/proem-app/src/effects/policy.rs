@@ -14,7 +14,7 @@ use crate::trust::hash;
 /// The project's own policy.
 pub const PROJECT_POLICY: &str = ".proem/policy.toml";
 /// The most bytes of a policy.
-const MAX_POLICY: usize = 1 << 20;
+pub(super) const MAX_POLICY: usize = 1 << 20;
 
 /// The policy that holds in a project.
 ///
@@ -52,12 +52,6 @@ pub fn texts(project: &OpenProject) -> Result<SubjectPolicy, Error> {
     let theirs = String::from_utf8_lossy(&bytes).into_owned();
     let is_trusted = project.vouched.has(PROJECT_POLICY, &hash(&bytes));
     Ok(if is_trusted { SubjectPolicy::read(theirs, None)? } else { SubjectPolicy::read(own, Some(theirs))? })
-}
-
-/// The bytes of the two files that the policy is made of, by which a change is seen.
-pub(super) fn files(project: &OpenProject) -> Result<[Option<Vec<u8>>; 2], Error> {
-    let user = files::read_text(&project.places.policy(), MAX_POLICY).ok().map(String::into_bytes);
-    Ok([user, project.read(PROJECT_POLICY)?])
 }
 
 /// The user's policy, or the shipped one.

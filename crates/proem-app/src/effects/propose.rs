@@ -278,17 +278,15 @@ impl ActionDesk<'_> {
         let id = key.map_or_else(|| hex::encode(action.content().0), |key| key.to_string());
         let id = EscalationId(id);
         let reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
-        let option = |id: &str, label: &str, action: Option<String>| EscalationOption {
-            id: id.to_owned(),
-            label: written(label),
-            action,
+        let option = |id: &str, label: &str, action: Option<String>| {
+            Ok::<_, Error>(EscalationOption { id: id.to_owned(), label: written(label)?, action })
         };
         let options = match decision.ruling {
             Ruling::Escalation => vec![
-                option("A", "have it happen: approve the action as it is shown", Some(action.write()?)),
-                option("B", "leave it: cancel the action", None),
+                option("A", "have it happen: approve the action as it is shown", Some(action.write()?))?,
+                option("B", "leave it: cancel the action", None)?,
             ],
-            _ => vec![option("A", "leave it", None), option("B", "do it yourself, outside Proem", None)],
+            _ => vec![option("A", "leave it", None)?, option("B", "do it yourself, outside Proem", None)?],
         };
         let escalation = NewEscalation {
             id: id.clone(),
@@ -299,7 +297,7 @@ impl ActionDesk<'_> {
             reason: case(
                 &reasons.join("; "),
                 if key.is_none() && !decision.finds_credential() { Some(action) } else { None },
-            ),
+            )?,
             sensitivity: "no_deadline".to_owned(),
             deadline: None,
             options,
@@ -315,16 +313,16 @@ impl ActionDesk<'_> {
 }
 
 /// Why a person is asked, and about what where no action is written down that could be looked at.
-fn case(because: &str, about: Option<&ProposedAction>) -> String {
+fn case(because: &str, about: Option<&ProposedAction>) -> Result<String, Error> {
     let Some(about) = about else { return written(because) };
     let tree = LabelTree::map([(BECAUSE, LabelTree::from(because)), (ABOUT, about.tree().clone())]);
     // What is too long for the written form is left out; the reasons never are.
-    tree.write().unwrap_or_else(|_| written(because))
+    tree.write().or_else(|_| written(because))
 }
 
-/// A text of ours in the written form of texts with labels; one that is too long for it is left out.
-fn written(text: &str) -> String {
-    LabelTree::from(text).write().unwrap_or_default()
+/// A text of ours in the written form of texts with labels.
+fn written(text: &str) -> Result<String, Error> {
+    LabelTree::from(text).write().map_err(|error| Error::bug("a question can't be written down", error))
 }
 
 /// What of a proposal is written down.

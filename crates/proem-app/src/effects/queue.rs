@@ -13,7 +13,7 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, TreeDifference, Untrusted};
 use proem_store::query::{ActionDetail, ActionRow, ActionsWanted, LineDepth, QuarantinedItem, QueueLine, SenderRow};
 use proem_store::record::{
-    ActionCorrection, ApprovalBreadth, NewTransition, QuarantineId, QuarantineReview, QuarantineState, TransitionLoad,
+    ActionCorrection, ApprovalBreadth, NewTransition, QuarantineReview, QuarantineState, TransitionLoad,
 };
 use proem_store::{QuarantineAnswer, TransitionAnswer};
 use serde_json::{Value as Json, json};
@@ -23,7 +23,7 @@ use super::drafting::{ActionDraft, DraftRefusal, draft};
 use super::ruling::RulingTerms;
 use crate::error::Error;
 use crate::message::Hint;
-use crate::operator::Operator;
+use crate::operator::{Displayed, Operator};
 use crate::when;
 
 /// The fewest digits of a key that name an action.
@@ -47,17 +47,17 @@ pub struct QueuedAction {
 /// What a person says to an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueVerdict {
-    /// It may happen.
-    Approve,
-    /// It may happen before its hold is over.
-    Release,
+    /// It may happen as it was displayed.
+    Approve(Displayed),
+    /// It may happen before its hold is over, as it was displayed.
+    Release(Displayed),
     /// It must not happen.
     Cancel {
         /// Why, in the person's own words; empty if there are none.
         why: String,
     },
-    /// It says something else from here on.
-    Edit(Box<ProposedAction>),
+    /// It says something else from here on, as was displayed.
+    Edit(Box<ProposedAction>, Displayed),
     /// It was unknown, and it happened.
     Sent {
         /// How the person knows.
@@ -68,9 +68,21 @@ pub enum QueueVerdict {
         /// How the person knows.
         why: String,
     },
-    /// It was unknown, and the same bytes shall go once more.
-    Resend,
+    /// It was unknown, and the same bytes shall go once more, which say what was displayed.
+    Resend(Displayed),
 }
+
+/// What a person says of a field in quarantine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QuarantineVerdict {
+    /// It comes in as it was displayed, as text from outside like any other.
+    Release(Displayed),
+    /// It stays out for good.
+    Dismiss,
+}
+
+/// Why a decision covers nothing.
+pub(super) const NOT_DISPLAYED: &str = "nothing was decided: it was not shown to its end; look at it again";
 
 impl ActionDesk<'_> {
     /// The signals that actions which have not ended were proposed for.
@@ -146,7 +158,11 @@ impl ActionDesk<'_> {
         let terms = RulingTerms::proposal(self.level());
         let decision = self.ruling(&action, *key, terms).await?;
         let settings = &self.project.config.effects;
-        let draft = draft(&action, key, &self.policy, settings, when::now());
+        let mut draft = draft(&action, key, &self.policy, settings, when::now());
+        if let (Ok(draft), Some(recorded)) = (&mut draft, &detail.bytes) {
+            // A second attempt sends what the first one did.
+            draft.bytes = recorded.to_vec();
+        }
         let mut causes = Vec::new();
         for signal in action.signals() {
             let row = self.store.signal(&self.owner, &signal).await?;
@@ -176,7 +192,7 @@ impl ActionDesk<'_> {
         verdict: QueueVerdict,
         breadth: ApprovalBreadth,
     ) -> Result<Transition, Error> {
-        if let QueueVerdict::Edit(action) = &verdict {
+        if let QueueVerdict::Edit(action, _) = &verdict {
             let decision = self.first_ruling(action).await?;
             if decision.finds_credential() {
                 let reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
@@ -226,16 +242,29 @@ impl ActionDesk<'_> {
             policy: self.policy.hash(),
             expires: Time(from.saturating_add(self.policy.approval_time())),
         };
+        let approval = |displayed: &Displayed| match displayed.covers(&seen.content.0) {
+            true => Ok(approval),
+            false => Err(Error::negative(NOT_DISPLAYED)),
+        };
         let at_level = json!({ "level": self.level().as_str() });
         let words = |why: String| if why.is_empty() { json!({}) } else { json!({ "words": why }) };
         Ok(match verdict {
-            QueueVerdict::Approve => (ActionEvent::Approve(approval), TransitionLoad::Approval(breadth), at_level),
-            QueueVerdict::Release => (ActionEvent::Release(approval), TransitionLoad::Approval(breadth), at_level),
-            QueueVerdict::Resend => (ActionEvent::Resend(approval), TransitionLoad::Approval(breadth), at_level),
+            QueueVerdict::Approve(seen) => {
+                (ActionEvent::Approve(approval(&seen)?), TransitionLoad::Approval(breadth), at_level)
+            }
+            QueueVerdict::Release(seen) => {
+                (ActionEvent::Release(approval(&seen)?), TransitionLoad::Approval(breadth), at_level)
+            }
+            QueueVerdict::Resend(seen) => {
+                (ActionEvent::Resend(approval(&seen)?), TransitionLoad::Approval(breadth), at_level)
+            }
             QueueVerdict::Cancel { why } => (ActionEvent::Cancel, TransitionLoad::Nothing, words(why)),
             QueueVerdict::Sent { why } => (ActionEvent::ResolveSent, TransitionLoad::Nothing, words(why)),
             QueueVerdict::NotSent { why } => (ActionEvent::ResolveNotSent, TransitionLoad::Nothing, words(why)),
-            QueueVerdict::Edit(action) => {
+            QueueVerdict::Edit(action, displayed) => {
+                if !displayed.covers(&action.content().0) {
+                    return Err(Error::negative(NOT_DISPLAYED));
+                }
                 let form = action.write()?;
                 (ActionEvent::Edit { content: action.content() }, TransitionLoad::Form(form), json!({}))
             }
@@ -267,13 +296,27 @@ impl ActionDesk<'_> {
     ///
     /// # Errors
     ///
-    /// If there is no such field, or somebody said so before.
+    /// If there is no such field, somebody said so before, or it would be let in and was not shown to its end.
     pub async fn review(
         &self,
         operator: &Operator,
-        id: QuarantineId,
-        state: QuarantineState,
+        item: &QuarantinedItem,
+        verdict: QuarantineVerdict,
     ) -> Result<QuarantineAnswer, Error> {
+        let state = match verdict {
+            QuarantineVerdict::Dismiss => QuarantineState::Dismissed,
+            QuarantineVerdict::Release(displayed) => {
+                let text = item.text.as_deref().and_then(|written| LabelTree::read(written).ok());
+                let Some(text) = text else {
+                    return Err(Error::negative("its text is gone, so nobody can let it in; keep it out"));
+                };
+                if !displayed.covers_tree(&text)? {
+                    return Err(Error::negative(NOT_DISPLAYED));
+                }
+                QuarantineState::Released
+            }
+        };
+        let id = item.id.clone();
         let (project, actor) = (self.owner.clone(), operator.actor().clone());
         Ok(self.store.review_quarantine(QuarantineReview { id, project, actor, at: when::now(), state }).await?)
     }

@@ -1,11 +1,13 @@
 //! Performs what is due: the one place that holds the performer's lock, loads credentials and sends.
 //!
-//! Invariants: nothing is sent before its exact bytes are on the disk with the intent; every permit is made right before
-//! it is used, under the policy, the level and the switch of that moment; what became of an action is written before or
+//! Invariants: nothing is sent before its exact bytes are on the disk with the intent, and the intent in the witness;
+//! policy, level, trust, configuration, switch and epoch are read anew right before each effect, and what has changed
+//! since the permit was made stops it and the rest of the sweep; what became of an action is written before or
 //! with the next thing that is; whatever an earlier performer left is unknown before anything new begins; one action that can't be
 //! performed keeps no other from it.
 
 mod gate;
+mod grounds;
 mod performer;
 mod routes;
 
@@ -17,11 +19,11 @@ use proem_store::query::ActionRow;
 use proem_store::record::PerformerClaim;
 use sha2::{Digest as _, Sha256};
 
+pub(super) use self::grounds::SweepGrounds;
 use self::performer::{Ahead, Performer, SweptActions};
 pub use self::routes::CredentialReading;
 use self::routes::DeliveryRoutes;
 use super::desk::{ActionDesk, EffectsObstacle};
-use super::policy;
 use crate::error::Error;
 use crate::when;
 
@@ -32,18 +34,20 @@ pub struct SweepReport {
     pub obstacles: Vec<EffectsObstacle>,
     /// Everything that changed, and what should have and could not, in order.
     pub changes: Vec<SweptAction>,
-    /// Whether the policy changed meanwhile, so that the rest is left to the next sweep.
-    pub policy_changed: PolicyCourse,
+    /// Whether something that decides changed meanwhile, so that the rest is left to the next sweep.
+    pub course: SweepCourse,
 }
 
-/// What the policy's files did during a sweep.
+/// Whether everything that decides about effects stays the same during a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PolicyCourse {
-    /// They stayed as they were.
+pub enum SweepCourse {
+    /// It stayed as it was.
     #[default]
     Steady,
-    /// One of them changed.
+    /// The policy, the level, what is trusted, or the configuration changed.
     Changed,
+    /// Effects were switched off, or parked.
+    Stopped,
 }
 
 /// What became of one action.
@@ -110,29 +114,27 @@ impl ActionDesk<'_> {
             )),
             LockRefusal::Io { .. } => Error::outside(refused.to_string()),
         })?;
+        let witness = self.store.open_witness(when::now()).await?;
         let process = format!("{} since {}", std::process::id(), when::rfc3339(when::now()));
         let system = self.system();
         let claim = PerformerClaim { project: self.owner.clone(), actor: system.clone(), at: when::now(), process };
         let epoch = self.store.take_epoch(claim).await?;
         let routes = DeliveryRoutes::new(self.project, credentials);
         let changes = SweptActions { progress, made: Vec::new() };
+        let (ahead, course) = (Ahead::default(), SweepCourse::Steady);
         let mut performer =
-            Performer { desk: self, epoch, routes, system, changes, ahead: Ahead::default(), _lock: lock };
+            Performer { desk: self, epoch, witness, course, routes, system, changes, ahead, _lock: lock };
         let due = self.store.due_actions(&self.owner, epoch, when::now().max(self.status.last_seen)).await?;
-        let policy = policy::files(self.project)?;
-        let mut policy_changed = PolicyCourse::Steady;
         for (row, next) in due.iter().zip(due.iter().skip(1).map(Some).chain([None])) {
-            let of_now = policy::files(self.project);
-            if of_now.as_ref().ok() != Some(&policy) {
+            performer.look_around().await?;
+            if performer.course != SweepCourse::Steady {
                 performer.end().await?;
-                of_now?;
-                // What was read when the sweep began is not the policy of this moment any more.
-                policy_changed = PolicyCourse::Changed;
                 break;
             }
             performer.look_after(row, next).await?;
         }
-        Ok(SweepReport { changes: performer.changes.made, policy_changed, ..SweepReport::default() })
+        let Performer { changes, course, .. } = performer;
+        Ok(SweepReport { changes: changes.made, course, ..SweepReport::default() })
     }
 
     /// The file whose lock keeps a second process from a work on this project.

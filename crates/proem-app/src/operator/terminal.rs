@@ -8,6 +8,7 @@ use std::path::Path;
 use proem_runtime::files::{self, FileContent};
 
 use super::OperatorAbsence;
+use super::page::ScreenSize;
 
 /// More than any system's own users, in bytes.
 #[cfg(unix)]
@@ -36,6 +37,18 @@ pub(super) fn controlling() -> Result<File, OperatorAbsence> {
 #[cfg(not(unix))]
 pub(super) fn controlling() -> Result<File, OperatorAbsence> {
     Err(OperatorAbsence::Unsupported)
+}
+
+/// How large a terminal says that it is.
+#[cfg(unix)]
+pub(super) fn size(terminal: &File) -> Option<ScreenSize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    Some(ScreenSize { columns: usize::from(size.ws_col), rows: usize::from(size.ws_row) })
+}
+
+#[cfg(not(unix))]
+pub(super) fn size(_: &File) -> Option<ScreenSize> {
+    None
 }
 
 /// Forgets what was typed and not read.

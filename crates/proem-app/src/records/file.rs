@@ -1,8 +1,8 @@
 //! The file that runs are recorded in, as a whole: who made it, what is in it, and what a person may change of it.
 
 use proem_engine::run::Time;
-use proem_store::query::StatusRow;
-use proem_store::{Store, StoreAccess, StoreCreator};
+use proem_store::query::{StatusRow, WitnessList};
+use proem_store::{AdoptionCounts, Store, StoreAccess, StoreCreator};
 
 use super::open;
 use crate::error::Error;
@@ -18,6 +18,8 @@ pub struct RecordsFile {
     pub origin: StoreCreator,
     /// What is in it.
     pub status: StatusRow,
+    /// The effects that its witness knows.
+    pub witness: WitnessList,
     store: Store,
 }
 
@@ -38,15 +40,16 @@ impl RecordsFile {
         let opened = open(project, access).await?;
         notes.extend(opened.notes.into_iter().map(Note::from));
         let status = opened.store.status().await?;
-        Ok(Some(Self { origin: opened.origin, status, store: opened.store }))
+        let witness = opened.store.witness_list().await?;
+        Ok(Some(Self { origin: opened.origin, status, witness, store: opened.store }))
     }
 
-    /// Takes it over from the installation that made it, and closes it.
+    /// Takes it over from the installation that made it, with what its witness knows, and closes it.
     ///
     /// # Errors
     ///
     /// If it can't be written.
-    pub async fn adopt(self, operator: &Operator) -> Result<(), Error> {
+    pub async fn adopt(self, operator: &Operator) -> Result<AdoptionCounts, Error> {
         let done = self.store.adopt(operator.actor().clone(), when::now()).await;
         self.store.close().await;
         Ok(done?)

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use proem_engine::call::NanoDollars;
-use proem_engine::ledger::Pricing;
+use proem_engine::ledger::{Cap, Pricing};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 use proem_runtime::files::{self, FileAccess};
@@ -98,9 +98,13 @@ impl OpenRecords {
         let CallTerms { ledger, secrets } = asking.unwrap_or(CallTerms::free());
         let is_capped = !ledger.caps.is_empty();
         let keeping = match (record, project.config.records.keep) {
-            (RecordChoice::No, _) if is_capped => return Err(needed("they are declined").hinting(Hint::Record)),
+            (RecordChoice::No, _) if is_capped => {
+                return Err(budget_needs_records("they are declined").hinting(Hint::Record));
+            }
             (_, KeepRecords::Nothing) if is_capped => {
-                return Err(needed("`records.keep = \"nothing\"` turns them off; write \"hashes\" instead"));
+                return Err(budget_needs_records(
+                    "`records.keep = \"nothing\"` turns them off; write \"hashes\" instead",
+                ));
             }
             (RecordChoice::No, _) | (_, KeepRecords::Nothing) => return Ok(WithNotes::quiet(None)),
             (RecordChoice::AsConfigured | RecordChoice::Needed, KeepRecords::Content) => RecordDepth::Content,
@@ -166,6 +170,11 @@ impl OpenRecords {
     /// The store.
     pub const fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// What may not be exceeded.
+    pub(super) fn caps(&self) -> &[Cap] {
+        &self.ledger.caps
     }
 
     /// What all recordings share.
@@ -253,6 +262,6 @@ impl OpenRecords {
     }
 }
 
-fn needed(what: &str) -> Error {
+pub(super) fn budget_needs_records(what: &str) -> Error {
     Error::invalid(format!("a budget is configured, which needs records, but {what}"))
 }

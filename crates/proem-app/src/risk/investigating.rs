@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::recording::{self, InvestigationRun};
-use super::setting::RiskSetting;
+use super::setting::OpenInvestigations;
 use crate::agents::EarlierAttempts;
 use crate::agents::person::{AbsentPerson, driven_with};
 use crate::error::Error;
@@ -46,7 +46,7 @@ pub struct Reports {
     pub trouble: Option<String>,
 }
 
-impl RiskSetting {
+impl OpenInvestigations {
     /// Investigates what the rules want investigated, several changes at once, records every assessment
     /// and reports it. What there is to say goes to `notes`, also where it fails.
     ///
@@ -61,7 +61,7 @@ impl RiskSetting {
         notes: &mut Vec<Note>,
     ) -> Result<Reports, Error> {
         let one = |looked| self.report(assessing, looked, stop);
-        let mut all: Vec<_> = stream::iter(looked).map(one).buffered(self.concurrency.get()).collect().await;
+        let mut all: Vec<_> = stream::iter(looked).map(one).buffered(self.setting.concurrency.get()).collect().await;
         notes.extend(all.iter_mut().flatten().filter_map(|reported| reported.unrecorded.take()));
         let mut reports = Vec::with_capacity(all.len());
         let (mut trouble, mut unbooked, mut learned) = (None, None, BTreeSet::new());
@@ -84,62 +84,45 @@ impl RiskSetting {
         looked: &ChangeAssessment,
         stop: &CancellationToken,
     ) -> Result<Reported, Error> {
-        let id = self.records.as_ref().map(|_| OpenRecords::id()).transpose()?;
-        let kept = self.subject(assessing, looked);
-        match self.investigator() {
-            Some(access) if looked.first.investigate == Investigate::Yes => {
-                let Some(look) = assessing.look_at(looked.change).transpose()? else {
-                    return Err(Error::bug("a change is missing", looked.change));
-                };
-                let subject = subject(&look, &looked.first);
-                let began = Instant::now();
-                let Some((records, id)) = self.records.as_ref().zip(id) else {
-                    let calls = CallPerformer::new(access.caller()?, access.directory(), 1);
-                    let machine = Investigation::new(self.prompts.terms(access, self.limits), subject);
-                    let (end, made) = self.investigate(machine, self.world(look, calls), None, stop).await?;
-                    let investigated = completed(end, &looked.full);
-                    let done = InvestigationRun { investigated, made, earlier: EarlierAttempts::default(), began };
-                    let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
-                    let learned = self.said(&done.investigated);
-                    return Ok(Reported {
-                        report: kept.report(None, Some(&done))?,
-                        trouble: None,
-                        unbooked,
-                        learned,
-                        unrecorded: None,
-                    });
-                };
-                let common = records.kept();
-                let start = kept.start(id.clone(), access, &subject, self.limits)?;
-                let recording = Recording::new(&common, &start.start());
-                let calls = CallPerformer::new(access.caller()?, access.directory(), 1).through(&recording);
-                let machine = Investigation::new(self.prompts.terms(access, self.limits), subject);
-                let (end, made) = self.investigate(machine, self.world(look, calls), Some(&recording), stop).await?;
-                let investigated = completed(end, &looked.full);
-                let done = InvestigationRun { investigated, made, earlier: EarlierAttempts::default(), began };
-                let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
-                let learned = self.said(&done.investigated);
-                let (report, trouble) = kept.ended(&recording, &done).await?;
-                Ok(Reported { report, trouble, unbooked, learned, unrecorded: None })
-            }
-            _ => {
-                let report = kept.report(id.as_ref(), None)?;
-                let unrecorded = match self.records.as_ref().zip(id) {
-                    Some((records, id)) => recording::assessed(records, id, &kept, &report).await,
-                    None => None,
-                };
-                Ok(Reported { report, trouble: None, unbooked: None, learned: Vec::new(), unrecorded })
-            }
-        }
+        let records = self.booking.records();
+        let id = records.map(|_| OpenRecords::id()).transpose()?;
+        let kept = self.setting.subject(assessing, looked);
+        let Some(access) = self.investigator().filter(|_| looked.first.investigate == Investigate::Yes) else {
+            let report = kept.report(id.as_ref(), None)?;
+            let unrecorded = match records.zip(id) {
+                Some((records, id)) => recording::assessed(records, id, &kept, &report).await,
+                None => None,
+            };
+            return Ok(Reported { report, trouble: None, unbooked: None, learned: Vec::new(), unrecorded });
+        };
+        let Some(look) = assessing.look_at(looked.change).transpose()? else {
+            return Err(Error::bug("a change is missing", looked.change));
+        };
+        let (subject, began) = (subject(&look, &looked.first), Instant::now());
+        let common = records.map(OpenRecords::kept);
+        let start = id.map(|id| kept.start(id, access, &subject, self.setting.limits)).transpose()?;
+        let recording = common.as_ref().zip(start).map(|(common, start)| Recording::new(common, &start.start()));
+        let calls = access.calls(1, &self.booking, recording.as_ref(), None)?;
+        let machine = Investigation::new(self.setting.prompts.terms(access, self.setting.limits), subject);
+        let (end, made) = self.investigate(machine, self.world(look, calls), recording.as_ref(), stop).await?;
+        let investigated = completed(end, &looked.full);
+        let done = InvestigationRun { investigated, made, earlier: EarlierAttempts::default(), began };
+        let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
+        let learned = self.said(&done.investigated);
+        let (report, trouble) = match &recording {
+            Some(recording) => kept.ended(recording, &done).await?,
+            None => (kept.report(None, Some(&done))?, None),
+        };
+        Ok(Reported { report, trouble, unbooked, learned, unrecorded: None })
     }
 
     /// What is said of what the prompts of an investigation had learned.
     fn said(&self, investigated: &InvestigationEnd) -> Vec<Note> {
-        self.prompts.learned(investigated).filter_map(|taught| taught.said.clone()).collect()
+        self.setting.prompts.learned(investigated).filter_map(|taught| taught.said.clone()).collect()
     }
 
     fn world<'w>(&self, look: ChangeView<'w>, calls: CallPerformer<'w>) -> Measures<'w, CallPerformer<'w>> {
-        Measures::new(look, calls, Duration::from_millis(u64::from(self.limits.hop_ms)))
+        Measures::new(look, calls, Duration::from_millis(u64::from(self.setting.limits.hop_ms)))
     }
 
     /// Drives an investigation to its end.
@@ -150,7 +133,7 @@ impl RiskSetting {
         recording: Option<&Recording<'_>>,
         stop: &CancellationToken,
     ) -> Result<(InvestigationEnd, Vec<CallTrace>), Error> {
-        let time = Duration::from_millis(u64::from(self.limits.total_ms));
+        let time = Duration::from_millis(u64::from(self.setting.limits.total_ms));
         let bounds = RunBounds { stop: stop.clone(), time: Some(time) };
         // Many changes are assessed at once, and nobody could tell whose question it is.
         let investigated = driven_with(&mut machine, &world, &bounds, recording, &AbsentPerson).await?;

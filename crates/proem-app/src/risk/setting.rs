@@ -20,8 +20,9 @@ use crate::calling;
 use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::project::OpenProject;
+use crate::records::booking::Booking;
 use crate::records::learning::{FailureHistory, taught};
-use crate::records::writing::{OpenRecords, RecordChoice};
+use crate::records::writing::OpenRecords;
 use crate::run::options::Carriage;
 use crate::when;
 
@@ -39,8 +40,27 @@ pub struct RiskSetting {
     pub(super) concurrency: NonZeroUsize,
     /// How often a HIGH was said to be a false alarm.
     pub(super) false_positives: BTreeMap<Meter, Rate>,
-    /// Where assessments are recorded, if they are.
-    pub(super) records: Option<OpenRecords>,
+}
+
+/// A setting whose investigations are booked, or need not be: only this asks.
+#[derive(Debug)]
+pub struct OpenInvestigations {
+    pub(super) setting: RiskSetting,
+    /// Where investigations are booked and assessments recorded.
+    pub(super) booking: Booking,
+}
+
+impl OpenInvestigations {
+    /// Who investigates; `None` where nobody does.
+    #[must_use]
+    pub fn investigator(&self) -> Option<&ModelAccess> {
+        self.setting.investigator()
+    }
+
+    /// Closes the records, with what there is to say about that.
+    pub async fn end(self) -> Option<Note> {
+        self.booking.end().await
+    }
 }
 
 impl RiskSetting {
@@ -61,67 +81,44 @@ impl RiskSetting {
         };
         let investigator = investigator(options, project, &book, &prompts)?;
         let concurrency = options.concurrency;
-        Ok(Self { prompts, investigator, limits, concurrency, false_positives: BTreeMap::new(), records: None })
+        Ok(Self { prompts, investigator, limits, concurrency, false_positives: BTreeMap::new() })
     }
 
-    /// Opens the records, and looks up what the prompts learned. What there is to say goes to `notes`, and holds
-    /// also where it fails.
+    /// Opens the records, and looks up what the prompts learned and what persons said of earlier assessments. What
+    /// there is to say goes to `notes`, and holds also where it fails.
     ///
     /// # Errors
     ///
     /// If the records that something depends on can't be kept, or a wish is none.
     pub async fn begin(
-        &mut self,
+        mut self,
         options: &RiskOptions,
         project: &OpenProject,
         notes: &mut Vec<Note>,
-    ) -> Result<(), Error> {
+    ) -> Result<OpenInvestigations, Error> {
         let RiskOptions { record, investigation, adapting, .. } = options;
-        if investigation.replay.is_none() {
-            self.record(project, *record, notes).await?;
-        }
-        if self.investigator.is_err() {
-            return Ok(());
-        }
-        let history = match &self.records {
-            _ if investigation.record.is_some() || investigation.replay.is_some() => FailureHistory::Fixed,
-            records => OpenRecords::history(records.as_ref(), *record, project),
-        };
-        for shown in [&mut self.prompts.decision, &mut self.prompts.synthesis] {
-            shown.taught = taught(project, &shown.prompt, adapting, history).await?.collect(notes);
-        }
-        Ok(())
-    }
-
-    /// Opens the records, and looks up what persons said of earlier assessments. What there is to say goes to
-    /// `notes`, and holds also where it fails.
-    ///
-    /// # Errors
-    ///
-    /// If the records that something depends on can't be kept.
-    pub(super) async fn record(
-        &mut self,
-        project: &OpenProject,
-        record: RecordChoice,
-        notes: &mut Vec<Note>,
-    ) -> Result<(), Error> {
-        self.records = match &self.investigator {
-            Ok(access) => access.record(project, record, None, notes).await?,
+        let booking = match &self.investigator {
+            Ok(access) => access.book(project, *record, None, notes).await?,
+            Err(_) if investigation.replay.is_some() => Booking::Unsent,
             // Without a model nothing is sent, so no cap binds.
-            Err(_) => OpenRecords::begin(project, record, None).await?.collect(notes),
+            Err(_) => match OpenRecords::begin(project, *record, None).await?.collect(notes) {
+                Some(records) => Booking::Recorded(Box::new(records)),
+                None => Booking::Unsent,
+            },
         };
-        if let Some(records) = &self.records {
+        if let Some(records) = booking.records() {
             self.false_positives = false_positives(records, project).await?;
         }
-        Ok(())
-    }
-
-    /// Closes the records.
-    pub async fn end(self) -> Option<Note> {
-        match self.records {
-            Some(records) => records.end().await,
-            None => None,
+        if self.investigator.is_ok() {
+            let history = match booking.records() {
+                _ if investigation.record.is_some() || investigation.replay.is_some() => FailureHistory::Fixed,
+                records => OpenRecords::history(records, *record, project),
+            };
+            for shown in [&mut self.prompts.decision, &mut self.prompts.synthesis] {
+                shown.taught = taught(project, &shown.prompt, adapting, history).await?.collect(notes);
+            }
         }
+        Ok(OpenInvestigations { setting: self, booking })
     }
 
     /// Who investigates; `None` where nobody does.

@@ -10,15 +10,15 @@ use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{self, Profiles};
 use proem_engine::run::{CancelReason, Exchange, ExchangeEnd, FallbackReason, Outcome};
 use proem_guard::Verdict;
+use proem_llm::caller::AttemptReport;
 use proem_llm::caller::listener::TextListener;
-use proem_llm::caller::{AttemptReport, Caller};
-use proem_runtime::driver::{CallPerformer, CallTrace, RunBounds};
+use proem_runtime::driver::{CallTrace, RunBounds};
 use proem_runtime::records::{Recording, RunEnd, Start};
 use proem_store::record::{Evaluation, Numbers, RunId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::setting::RunSetting;
+use super::setting::{OpenRun, RunSetting};
 use crate::agents::base::numbers;
 use crate::agents::person::{AbsentPerson, PersonAsk, driven_with};
 use crate::error::Error;
@@ -111,7 +111,7 @@ pub struct TimedRequest {
     pub took: Duration,
 }
 
-impl RunSetting {
+impl OpenRun {
     /// Asks with these inputs, on that line of a batch.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl RunSetting {
         // Connections that are done go back to their pool before a new one is asked for.
         tokio::task::yield_now().await;
         let began = Instant::now();
-        let assembled = TimedRequest { prepared: self.prepare(inputs)?, took: began.elapsed() };
+        let assembled = TimedRequest { prepared: self.setting().prepare(inputs)?, took: began.elapsed() };
         self.ask_made(assembled, inputs, course).await
     }
 
@@ -154,11 +154,12 @@ impl RunSetting {
     ) -> Result<FinishedRun, Error> {
         let RunCourse { line, stop, person, listener, hand_on } = *course;
         let began = Instant::now();
-        let caller = self.access.caller()?;
-        let mut exchange = Exchange::new(self.terms(), assembled.prepared.request.clone());
-        let calls = self.calls(caller, line.unwrap_or(1)).heard_by(listener);
-        let bounds = RunBounds { stop: stop.clone(), time: Some(self.bounds) };
-        let Some(records) = &self.records else {
+        let setting = self.setting();
+        let mut exchange = Exchange::new(setting.terms(), assembled.prepared.request.clone());
+        let bounds = RunBounds { stop: stop.clone(), time: Some(setting.bounds) };
+        let (place, end) = (line.unwrap_or(1), began.checked_add(setting.bounds));
+        let Some(records) = self.records() else {
+            let calls = setting.access.calls(place, &self.booking, None, end)?.heard_by(listener);
             let outcome = driven_with(&mut exchange, &calls, &bounds, None, person).await?;
             let made = calls.into_made();
             let prepared = assembled.prepared;
@@ -167,19 +168,21 @@ impl RunSetting {
             return Ok(ran);
         };
         let kept = records.kept();
-        let start = self.start(OpenRecords::id()?, inputs, &assembled.prepared);
+        let start = setting.start(OpenRecords::id()?, inputs, &assembled.prepared);
         let recording = Recording::new(&kept, &Start { line, ..start });
-        let calls = calls.through(&recording);
+        let calls = setting.access.calls(place, &self.booking, Some(&recording), end)?.heard_by(listener);
         let outcome = driven_with(&mut exchange, &calls, &bounds, Some(&recording), person).await?;
         let made = calls.into_made();
         let TimedRequest { prepared, took } = assembled;
         let mut ran = unwritten(&recording, prepared, outcome, made);
         let handed = hand_on(&ran);
-        self.write_end(&recording, &mut ran, took, began).await;
+        setting.write_end(&recording, &mut ran, took, began).await;
         handed?;
         Ok(ran)
     }
+}
 
+impl RunSetting {
     /// A recorded run as it starts.
     pub(crate) fn start<'s>(&'s self, id: RunId, inputs: &'s OrderedJson, prepared: &'s PreparedRequest) -> Start<'s> {
         Start {
@@ -199,14 +202,6 @@ impl RunSetting {
             report: Some(&prepared.report),
             monolithic_tokens: None,
             steps: 0,
-        }
-    }
-
-    fn calls<'c>(&'c self, caller: &'c Caller, run: u32) -> CallPerformer<'c> {
-        let calls = CallPerformer::new(caller, self.access.directory(), run);
-        match Instant::now().checked_add(self.bounds) {
-            Some(end) => calls.before(end),
-            None => calls,
         }
     }
 

@@ -19,7 +19,7 @@ use super::input::Source;
 use super::journal::{BatchJournal, BatchKey};
 use super::output::{BatchLine, RunOutput};
 use super::rows::{Row, Rows, count};
-use super::setting::RunSetting;
+use super::setting::{OpenRun, RunSetting};
 use crate::error::Error;
 use crate::message::WithNotes;
 
@@ -115,12 +115,12 @@ impl Over {
 ///
 /// If lines can't be read or results not be written. What went wrong with one line is its result.
 pub async fn run(
-    setting: &RunSetting,
+    run: &OpenRun,
     batch: Batch<'_>,
     watcher: Watcher<'_>,
     stop: &CancellationToken,
 ) -> Result<Over, Error> {
-    let shown = batch.from.shown();
+    let (setting, shown) = (run.setting(), batch.from.shown());
     let same = BatchKey {
         closure: setting.prompt.id.closure.clone(),
         model: setting.access.asked.model.name.clone(),
@@ -152,7 +152,7 @@ pub async fn run(
         lines.borrow_mut().insert(row.line.number, row.line.input_hash.clone());
         answered.get(&row.line.number) != Some(&row.line.input_hash)
     });
-    let work = stream::iter(asked).map(|row| one(setting, row, stop));
+    let work = stream::iter(asked).map(|row| one(run, row, stop));
     let most = setting.access.asked.endpoint.limits.concurrency.get();
     let mut taking = Taking { setting, journal, tally: BatchTally::default(), halt: &halt, watcher };
     if taking.journal.is_some() {
@@ -187,9 +187,9 @@ pub fn requests(
     Ok(())
 }
 
-async fn one(setting: &RunSetting, row: Row, stop: &CancellationToken) -> BatchResult {
+async fn one(run: &OpenRun, row: Row, stop: &CancellationToken) -> BatchResult {
     let ran = match row.inputs {
-        Ok(inputs) => setting.ask(&inputs, Some(row.line.number), stop).await.map_err(|failure| failure.to_string()),
+        Ok(inputs) => run.ask(&inputs, Some(row.line.number), stop).await.map_err(|failure| failure.to_string()),
         Err(why) => Err(why),
     };
     BatchResult { line: row.line, ran }

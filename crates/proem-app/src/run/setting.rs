@@ -23,10 +23,21 @@ use crate::error::Error;
 use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::records;
+use crate::records::booking::Booking;
 use crate::records::learning::{PromptLessons, taught};
 use crate::records::writing::OpenRecords;
 
-/// What all runs of one command share.
+/// What all runs of one command share. It makes requests; only an [`OpenRun`] sends them.
+///
+/// ```compile_fail,E0599
+/// use proem_app::run::setting::RunSetting;
+///
+/// // A setting that was not begun can't ask.
+/// async fn ask_unbooked(setting: RunSetting) {
+///     let stop = tokio_util::sync::CancellationToken::new();
+///     let _ = setting.ask(&serde_json::json!({}).into(), None, &stop).await;
+/// }
+/// ```
 #[derive(Debug)]
 pub struct RunSetting {
     /// What its runs are called in the records.
@@ -44,12 +55,46 @@ pub struct RunSetting {
     pub(super) most: Option<NanoDollars>,
     /// What each run is started with, beside its files and inputs.
     pub(super) settings: Json,
-    /// Where runs are recorded, if they are.
-    pub records: Option<OpenRecords>,
     /// What the prompt shows of what was learned and is wished for.
     pub taught: Option<PromptLessons>,
     /// What the provider is asked of its cache.
     inquiry: Option<CacheInquiry>,
+}
+
+/// A setting whose runs are booked, or need not be.
+///
+/// ```compile_fail,E0451
+/// use proem_app::records::booking::Booking;
+/// use proem_app::run::setting::{OpenRun, RunSetting};
+///
+/// // Only `begin` makes one.
+/// fn open_without_begin(setting: RunSetting) -> OpenRun {
+///     OpenRun { setting, booking: Booking::Unsent }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct OpenRun {
+    setting: RunSetting,
+    pub(super) booking: Booking,
+}
+
+impl OpenRun {
+    /// What its runs share.
+    #[must_use]
+    pub const fn setting(&self) -> &RunSetting {
+        &self.setting
+    }
+
+    /// Where runs are recorded, if they are.
+    #[must_use]
+    pub const fn records(&self) -> Option<&OpenRecords> {
+        self.booking.records()
+    }
+
+    /// Closes the records, with what there is to say about that.
+    pub async fn end(self) -> Option<Note> {
+        self.booking.end().await
+    }
 }
 
 impl RunSetting {
@@ -90,7 +135,6 @@ impl RunSetting {
             bounds: Duration::from_secs(u64::from(options.seconds.get())),
             input_tokens: options.input_tokens,
             most: options.most,
-            records: None,
             taught: None,
             inquiry: None,
             given: options.given,
@@ -119,41 +163,64 @@ impl RunSetting {
             input_tokens: start.input_tokens,
             most: start.most,
             settings: detail.settings.clone(),
-            records: None,
             inquiry: start.inquiry,
         })
     }
 
-    /// Opens the records, and looks up what the prompt learned. What there is to say goes to `notes`, also where it
-    /// fails.
+    /// Opens the records that the runs are booked in. What there is to say goes to `notes`, also where it fails.
     ///
     /// # Errors
     ///
-    /// If the records that are on can't be kept, or a wish is none.
-    pub async fn begin(
-        &mut self,
+    /// If the records that are on, or that a budget needs, can't be kept.
+    pub async fn book(
+        &self,
         options: &RunOptions,
         project: &OpenProject,
         notes: &mut Vec<Note>,
-    ) -> Result<(), Error> {
-        self.records = self.access.record_sent(project, options.record, self.most, notes).await?;
-        let history = self.access.history(self.records.as_ref(), options.record, project);
+    ) -> Result<Booking, Error> {
+        self.access.book(project, options.record, self.most, notes).await
+    }
+
+    /// Looks up what the prompt learned, and lets runs ask under `booking`. What there is to say goes to `notes`, also
+    /// where it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the booking was made for less than the runs may spend at most, or a wish is none.
+    pub async fn begin(
+        mut self,
+        booking: Booking,
+        options: &RunOptions,
+        project: &OpenProject,
+        notes: &mut Vec<Note>,
+    ) -> Result<OpenRun, Error> {
+        if !booking.holds(&self.most.map(records::run_cap).into_iter().collect::<Vec<_>>()) {
+            return Err(Error::bug("nothing is sent", "the booking leaves out the most that a run may cost"));
+        }
+        let history = self.access.history(booking.records(), options.record, project);
         self.taught = taught(project, &self.prompt, &options.adapting, history).await?.collect(notes);
         notes.extend(self.taught.as_ref().and_then(|taught| taught.said.clone()));
-        self.inquire(options, project).await
+        if let Some(records) = booking.records() {
+            self.inquire(records, options, project).await?;
+        }
+        Ok(OpenRun { setting: self, booking })
     }
 
     /// Asks the provider's cache, where that is possible and recorded, how a request differs from the one before of the same
     /// prompt, as far as that was asked, too. What goes into or comes from cassettes asks nothing, so that it is the
     /// same the next time.
-    async fn inquire(&mut self, options: &RunOptions, project: &OpenProject) -> Result<(), Error> {
+    async fn inquire(
+        &mut self,
+        records: &OpenRecords,
+        options: &RunOptions,
+        project: &OpenProject,
+    ) -> Result<(), Error> {
         if !self.access.asked.diagnoses_cache || options.carriage != Carriage::Network {
             return Ok(());
         }
-        let Some(records) = &self.records else { return Ok(()) };
         let id = &self.prompt.id;
         let wanted = RunsWanted {
-            project: Some(records::owner(project)),
+            project: Some(crate::records::owner(project)),
             prompt: Some(format!("{}/{}", id.agent, id.name)),
             limit: Some(1),
             ..RunsWanted::default()
@@ -171,11 +238,6 @@ impl RunSetting {
         }
         self.inquiry = Some(inquiry);
         Ok(())
-    }
-
-    /// Closes the records, with what there is to say about that.
-    pub async fn end(self) -> Option<Note> {
-        self.records?.end().await
     }
 
     /// The request for these inputs.

@@ -146,6 +146,7 @@ pub(crate) fn found(
     let located = place::locate(text, &spans);
     let excerpts = place::excerpts(text, &located);
     let texts = place::pieces(text, &spans);
+    // Each of the three has one for each span, in its order.
     let findings = scan.findings.into_iter().zip(located).zip(excerpts).zip(texts);
     let findings = findings
         .map(|(((finding, located), excerpt), text)| {

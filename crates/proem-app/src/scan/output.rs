@@ -227,7 +227,7 @@ impl LineOut {
     /// Never, but for a bug.
     pub fn line(&self) -> Result<String, Error> {
         let value = serde_json::to_value(self).map_err(|error| Error::bug("the scan as JSON", error))?;
-        Ok(format!("{}\n", json::compact(&value)))
+        Ok(json::compact(&value))
     }
 }
 

@@ -9,8 +9,9 @@ use proem_engine::run::{CancelReason, FallbackReason, Question, QuestionAnswer, 
 use tokio_util::sync::CancellationToken;
 
 use super::charter;
-use super::cycle::{CycleReport, ReadSignal};
+use super::cycle::CycleReport;
 use super::desk::TriageDesk;
+use super::judged::ReadSignal;
 use super::models::{KIND, TriageModelOptions, TriageRun};
 use super::tape::{CycleMoment, CycleTape};
 use crate::agents::access::unused;
@@ -19,7 +20,7 @@ use crate::effects::policy;
 use crate::error::Error;
 use crate::message::Note;
 use crate::records;
-use crate::records::writing::OpenRecords;
+use crate::records::booking::Booking;
 use crate::when;
 
 /// A day, in milliseconds.
@@ -42,8 +43,8 @@ pub struct AskingTerms<'m> {
 #[derive(Debug)]
 pub(super) struct CycleModels<'m> {
     run: &'m mut TriageRun,
-    /// Where it is recorded; `None` where nothing is.
-    records: Option<&'m OpenRecords>,
+    /// Where it is booked.
+    booking: &'m Booking,
     stop: &'m CancellationToken,
     /// Which models there is money for.
     mix: ModelMix,
@@ -99,9 +100,9 @@ impl AskedCycle {
         report.runs.extend(self.run.clone());
         report.tools.clone_from(&self.end.tools);
         report.stages.clone_from(&self.end.stages);
-        let ids = self.about.iter().map(|about| about.id.clone());
-        report.ways.extend(ids.zip(self.end.ways.iter().cloned()));
+        report.ways.extend(self.end.signals.iter().map(|judged| (judged.id.id.clone(), judged.way.clone())));
         report.problems.extend(self.end.notes.iter().cloned());
+        report.problems.extend(self.end.exchanges.iter().flat_map(|exchange| exchange.outcome.usage_doubts()));
         report.problems.extend(self.trouble.iter().map(|trouble| format!("a run is not recorded whole: {trouble}")));
         let line = |remark: &StageRemark| {
             format!("{}: a part of an answer was not taken: {}", remark.stage.as_str(), remark.remark.in_words())
@@ -171,7 +172,13 @@ impl TriageDesk<'_> {
         let place = self.ladder().await?;
         let mut report = CycleReport::default();
         if let Some(asked) = self.broken_off(&asking, place.stopped.is_none(), notes).await? {
-            report.join(self.cycle_of(&asked).await?.unwrap_or_default());
+            match self.cycle_of(&asked).await? {
+                Some(done) => report.join(done),
+                None => report.problems.push(
+                    "the answers of a run that broke off were not used, for its signals are not all open any more"
+                        .to_owned(),
+                ),
+            }
         }
         let AskingTerms { run, options, stop } = asking;
         let tape = CycleTape::of(&options.carriage);
@@ -181,12 +188,10 @@ impl TriageDesk<'_> {
             report.join(self.work_with(None, progress).await?);
             return Ok(CycleReport { budget: Some(place), ..report });
         }
-        let records = run.begin(self.desk.project, options, notes).await?;
-        let models = CycleModels { run, records: records.as_ref(), stop, mix, tape, cycles: 0 };
+        let booking = run.begin(self.desk.project, options, notes).await?;
+        let models = CycleModels { run, booking: &booking, stop, mix, tape, cycles: 0 };
         let worked = self.work_with(Some(models), progress).await;
-        if let Some(records) = records {
-            notes.extend(records.end().await);
-        }
+        notes.extend(booking.end().await);
         notes.extend(unused(run.access().replayer()));
         report.join(worked?);
         Ok(CycleReport { budget: Some(place), ..report })
@@ -212,7 +217,7 @@ impl TriageDesk<'_> {
             let subject = models.run.subject().clone();
             models.run.about(PipelineSubject { now, mix, ..subject })?;
         }
-        let done = running::start::<Error>(models.run, models.cycles, models.records, nobody, models.stop).await?;
+        let done = running::start::<Error>(models.run, models.cycles, models.booking, nobody, models.stop).await?;
         let asked = AskedCycle::new(about, done)
             .ok_or_else(|| Error::bug("triage failed", "its output is none of triage"))?
             .unless_broken_off()?;

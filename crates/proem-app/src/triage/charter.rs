@@ -37,9 +37,10 @@ pub fn read(project: &OpenProject) -> Result<ProjectCharter, Error> {
 ///
 /// # Errors
 ///
-/// If it can't be read.
+/// If it is missing or can't be read.
 pub fn text(project: &OpenProject) -> Result<String, Error> {
-    let bytes = project.read(CHARTER)?.unwrap_or_default();
+    let gone = || Error::invalid(format!("there is no {CHARTER} here")).hinting(Hint::SetUpTriage);
+    let bytes = project.read(CHARTER)?.ok_or_else(gone)?;
     String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{CHARTER} is not UTF-8")))
 }
 

@@ -8,10 +8,7 @@ use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, Tool
 use proem_agents::triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
-use proem_agents::triage::{
-    ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, classify, contract::RecommendedAction,
-    contract::SignalImportance, original, sanitise,
-};
+use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::LadderPlace;
@@ -30,6 +27,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::asking::{AskedCycle, CycleModels};
 use super::desk::{BySender, TriageDesk};
+use super::judged::ReadSignal;
+use super::set_aside::OpenSignals;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::ProposalFate;
 use crate::error::Error;
@@ -142,12 +141,6 @@ impl CycleReport {
     }
 }
 
-/// A signal with what of it may go on.
-pub(super) struct ReadSignal {
-    pub(super) signal: ProjectSignal,
-    pub(super) sanitised: SanitisedSignal,
-}
-
 impl TriageDesk<'_> {
     /// Works on everything that is open, in cycles; without anything one line is written all the same. `progress` hears
     /// how many signals are handled.
@@ -181,7 +174,13 @@ impl TriageDesk<'_> {
                 return Ok(report);
             }
             let began = when::now();
-            let read = self.read(open)?;
+            let read = match self.read(open)? {
+                OpenSignals::Read(read) => read,
+                OpenSignals::Late(late) => {
+                    self.set_aside(&late, &mut report).await?;
+                    continue;
+                }
+            };
             let about: Vec<SignalRevision> = read.iter().map(|read| SignalRevision::from(&read.signal)).collect();
             if asked.as_ref().is_none_or(|asked| asked.about != about) {
                 asked = match &mut models {
@@ -225,7 +224,14 @@ impl TriageDesk<'_> {
         for _ in 0..=TRIES {
             let Some(open) = self.still_open(&asked.about).await? else { return Ok(None) };
             // The order in which they came is that of the run.
-            if let Some(done) = self.cycle(&self.read(open)?, when::now(), Some(asked)).await? {
+            let read = match self.read(open)? {
+                OpenSignals::Read(read) => read,
+                OpenSignals::Late(late) => {
+                    self.set_aside(&late, &mut CycleReport::default()).await?;
+                    return Ok(None);
+                }
+            };
+            if let Some(done) = self.cycle(&read, when::now(), Some(asked)).await? {
                 return Ok(Some(done));
             }
         }
@@ -242,21 +248,6 @@ impl TriageDesk<'_> {
         Ok((open.len() == about.len()).then_some(open))
     }
 
-    /// Signals of the records with what of them may go on.
-    fn read(&self, open: Vec<SignalRow>) -> Result<Vec<ReadSignal>, Error> {
-        let screening = self.desk.guarding.screening()?;
-        let read = |row: SignalRow| {
-            // What was kept and can't be read any more is nobody's to guess.
-            let text = row.text.unwrap_or_default();
-            let signal = ProjectSignal::read(&text).map_err(|error| {
-                Error::outside(format!("the signal {} of the records can't be read: {error}", row.id.id))
-            })?;
-            let sanitised = sanitise(&signal, screening);
-            Ok(ReadSignal { signal, sanitised })
-        };
-        open.into_iter().map(read).collect()
-    }
-
     /// One cycle; `None` if somebody was faster.
     async fn cycle(
         &self,
@@ -264,19 +255,16 @@ impl TriageDesk<'_> {
         began: Time,
         asked: Option<&AskedCycle>,
     ) -> Result<Option<CycleReport>, Error> {
-        let batch: Vec<SignalInBatch<'_>> =
-            read.iter().map(|read| SignalInBatch { signal: &read.signal, sanitised: &read.sanitised }).collect();
         let lexicon = self.lexicon()?;
-        let by_rules = || classify(&batch, ClassificationContext { lexicon, project: &self.people });
-        let classified = asked.map_or_else(by_rules, |asked| asked.end.classified.clone());
-        let suspected = asked.map(|asked| asked.end.sanitised.iter().collect());
-        let sanitised: Vec<_> = suspected.unwrap_or_else(|| read.iter().map(|read| &read.sanitised).collect());
-        let suspected = sanitised.iter().filter(|sanitised| sanitised.verdict >= Verdict::Flag).count();
-        let members: Vec<CycleMember<'_>> = read
+        let judged = self.judged(read, asked)?;
+        let suspected = judged.iter().filter(|(_, judged)| judged.sanitised.is_suspected()).count();
+        let members: Vec<CycleMember<'_>> = judged
             .iter()
-            .zip(sanitised)
-            .zip(&classified)
-            .map(|((read, sanitised), classification)| CycleMember { signal: &read.signal, sanitised, classification })
+            .map(|(read, judged)| CycleMember {
+                signal: &read.signal,
+                sanitised: &judged.sanitised,
+                classification: &judged.classification,
+            })
             .collect();
         let artefacts = self.artefacts().await?;
         let actor = ArtefactActor::System("triage".to_owned());
@@ -340,7 +328,12 @@ impl TriageDesk<'_> {
                     || format!("nobody named, {}", signal.source.as_str()),
                     |sender| show::terminal_capped(sender, 120).into_string(),
                 );
-                let text = original(signal, field).cloned().map(LabelTree::Flagged).unwrap_or(LabelTree::Null);
+                let lost = || {
+                    let (id, name) = (&signal.id, field.name);
+                    Error::outside(format!("the text `{name}` of {id} that is to be kept for review can't be found"))
+                };
+                let text = LabelTree::Flagged(original(signal, field).ok_or_else(lost)?.clone());
+                let unwritten = |error| Error::bug("a text for review can't be written down", error);
                 let item = NewQuarantine {
                     id: QuarantineId {
                         signal: signal.id.clone(),
@@ -350,7 +343,7 @@ impl TriageDesk<'_> {
                     project: self.desk.owner.clone(),
                     actor: self.system(),
                     at: when::now(),
-                    text: HashedContent::new(text.write().unwrap_or_default()),
+                    text: HashedContent::new(text.write().map_err(unwritten)?),
                     findings: json!(field.rules),
                     verdict: field.verdict.max(Verdict::Quarantine),
                     sender: sender.clone(),
@@ -378,7 +371,8 @@ impl TriageDesk<'_> {
                 if !asked.insert(id.clone()) {
                     break;
                 }
-                match self.desk.store.escalate(self.escalation(question, id.clone())?).await? {
+                let escalation = self.escalation(question, id.clone(), &mut report.problems)?;
+                match self.desk.store.escalate(escalation).await? {
                     EscalationAnswer::Done => {
                         let (title, heading) = (question.title.clone(), question.heading.clone());
                         report.questions.push(AskedQuestion { id, title, heading });
@@ -391,6 +385,7 @@ impl TriageDesk<'_> {
                     EscalationAnswer::Stands(EscalationState::Decided | EscalationState::Withdrawn) => {
                         // A cycle that broke off after it had asked comes with the same signals again.
                         let known = self.desk.store.escalation(&self.desk.owner, &id).await?;
+                        // One whose text was purged names none, so it is asked anew.
                         let known = escalations::case(&known).map(|case| case.causes).unwrap_or_default();
                         let are_written = question.causes.len() <= MOST_CAUSES;
                         if are_written && question.causes.iter().all(|cause| known.contains(cause)) {
@@ -407,7 +402,13 @@ impl TriageDesk<'_> {
         EscalationId(hex::encode(Sha256::digest(format!("triage\n{}\n{subject}", self.charter.id))))
     }
 
-    fn escalation(&self, question: &PlannedQuestion, id: EscalationId) -> Result<NewEscalation, Error> {
+    /// A question as it is written down; what of it can't be is said as a problem.
+    fn escalation(
+        &self,
+        question: &PlannedQuestion,
+        id: EscalationId,
+        problems: &mut Vec<String>,
+    ) -> Result<NewEscalation, Error> {
         let unwritten = |error| Error::bug("a question of triage can't be written down", error);
         let (option, why) = question.recommended;
         let because = format!("{} ({}; {option} is recommended: {why})", question.title, question.reason.as_str());
@@ -417,17 +418,27 @@ impl TriageDesk<'_> {
             (CAUSES, LabelTree::list(question.causes.iter().take(MOST_CAUSES).map(cause_tree))),
             (ABOUT, question.about.clone()),
         ]);
-        // What is too long for the written form is left out; the question never is.
-        let reason = whole.write().or_else(|_| LabelTree::from(because.as_str()).write()).map_err(unwritten)?;
+        // A case that is too long for the written form is left out, and the question never is. Nobody chooses an action
+        // by a page that lacks its case.
+        let whole = whole.write();
+        let is_whole = whole.is_ok();
+        let reason = whole.or_else(|_| LabelTree::from(because.as_str()).write()).map_err(unwritten)?;
+        let mut left_out = |why: &str| problems.push(format!("question {}: {why}", escalations::short(&id)));
+        if !is_whole {
+            left_out("what it is about is too long to be shown, so no option acts by itself");
+        }
         let mut options = Vec::new();
         for option in &question.options {
             let action = match &option.action {
-                None => None,
-                // What the policy of now has on no list is not offered.
-                Some(json) => match ProposedAction::read(json, &self.desk.policy) {
+                Some(json) if is_whole => match ProposedAction::read(json, &self.desk.policy) {
                     Ok(action) => Some(action.write()?),
-                    Err(_) => continue,
+                    // The policy of this moment has it on no list.
+                    Err(error) => {
+                        left_out(&format!("option {} is not offered: {error}", option.id));
+                        continue;
+                    }
                 },
+                Some(_) | None => None,
             };
             let label = option.label.write().map_err(unwritten)?;
             options.push(EscalationOption { id: option.id.to_owned(), label, action });
@@ -531,12 +542,12 @@ impl TriageDesk<'_> {
     }
 }
 
-fn overtaken() -> Error {
+pub(super) fn overtaken() -> Error {
     Error::negative("another process keeps changing the artefacts; nothing of this cycle was written, try again")
 }
 
 /// A signal as it is written down with a question.
-fn cause_tree(cause: &SignalRevision) -> LabelTree {
+pub(super) fn cause_tree(cause: &SignalRevision) -> LabelTree {
     LabelTree::map([("id", LabelTree::from(cause.id.as_str())), ("revision", cause.revision.as_str().into())])
 }
 

@@ -1,15 +1,22 @@
-//! What a person decided, in the decision log of a project that is triaged.
+//! A person's decision in the decision log of a project that is triaged, and the changes of artefacts that the person
+//! chose by it.
 //!
-//! Its entry is written with the decision, in one transaction.
+//! Both are written with the decision, in one transaction.
 
 use std::collections::BTreeMap;
 
+use proem_agents::triage::ProjectSignal;
 use proem_agents::triage::artefact::{
-    Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactKind,
-    ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, FieldForm, SignalReferences, apply,
+    AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
+    ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, ChangeOffer, DecisionOption, FieldForm,
+    RuleViolation, SignalReferences, apply, offered_operations,
 };
-use proem_guard::LabelTree;
-use proem_store::query::EscalationRow;
+use proem_agents::triage::plan::ArtefactSet;
+use proem_engine::effect::key::SignalRevision;
+use proem_engine::policy::ProposedAction;
+use proem_engine::run::Time;
+use proem_guard::{LabelTree, Untrusted};
+use proem_store::query::{EscalationRow, SignalRow};
 use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
 
 use super::charter;
@@ -39,6 +46,7 @@ impl ActionDesk<'_> {
         let person = operator.actor().id.clone();
         let actor = ArtefactActor::Person(person.clone());
         let decision = Decided { escalation, option, words, person: &person };
+        // A question whose text was purged names no signals, and its entry says in our words that it was decided.
         let causes = escalations::case(escalation).map(|case| case.causes).unwrap_or_default();
         let known = SignalReferences::of_revisions(causes);
         let row = self.store.artefact(&self.owner, kind.as_str(), None).await?;
@@ -71,6 +79,158 @@ impl ActionDesk<'_> {
         let project = self.owner.clone();
         let edit = ArtefactEdit { project, actor: operator.actor().clone(), at: when::now(), version };
         Ok(Some((id, edit)))
+    }
+}
+
+impl ActionDesk<'_> {
+    /// The artefacts of a project as they stand. `project` is its UUID.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be read, or hold no text of a version that should be there.
+    pub(crate) async fn stored_artefacts(&self, project: &str) -> Result<ArtefactSet, Error> {
+        let mut set = ArtefactSet::new(project);
+        for kind in ArtefactKind::ALL {
+            let Some(row) = self.store.artefact(&self.owner, kind.as_str(), None).await? else { continue };
+            let content = row.content.ok_or_else(|| {
+                Error::outside(format!("the text of the newest {} is not in the records; restore it", kind.as_str()))
+            })?;
+            let artefact = Artefact::read(&content).map_err(|error| {
+                Error::outside(format!("the {} of the records can't be read: {error}", kind.as_str()))
+            })?;
+            set.set(artefact);
+        }
+        Ok(set)
+    }
+
+    /// The next versions of artefacts, as a person chose them by an offer, with the items that change.
+    ///
+    /// # Errors
+    ///
+    /// If the project is not triaged, something has changed since the offer was made, a rule is broken, or the records
+    /// can't be read.
+    pub(crate) async fn chosen_changes(
+        &self,
+        operator: &Operator,
+        escalation: &EscalationRow,
+        action: &ProposedAction,
+    ) -> Result<(Vec<ArtefactItemId>, Vec<ArtefactEdit>), Error> {
+        let charter = charter::read(self.project)?;
+        let mut artefacts = self.stored_artefacts(&charter.id).await?;
+        let gone =
+            || Error::negative("nothing was decided: the text of the question was purged; change the item yourself");
+        let causes = escalations::case(escalation).ok_or_else(gone)?.causes;
+        let signals = self.named_signals(&causes).await?;
+        let content = offered_content(action).ok_or_else(|| Error::invalid("the option's changes can't be read"))?;
+        let refused = |violations: Vec<RuleViolation>| {
+            let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
+            Error::invalid(format!("nothing was decided: the changes can't be made: {}", said.join("; ")))
+        };
+        let operations =
+            offered_operations(&artefacts.iter().collect::<Vec<_>>(), content, &causes).map_err(refused)?;
+        let person = Chooser {
+            actor: ArtefactActor::Person(operator.actor().id.clone()),
+            now: when::now().max(self.status.last_seen),
+            causes: &causes,
+            known: SignalReferences::of(&signals),
+        };
+        let changes = person.apply_all(&mut artefacts, &operations).map_err(refused)?;
+        let unwritten = |error| Error::bug("a change of an artefact can't be written down", error);
+        let (mut items, mut edits) = (Vec::new(), Vec::new());
+        for AppliedChange { artefact, entry, .. } in changes {
+            items.extend(entry.changes.iter().map(|change| change.item));
+            let version = NewArtefactVersion {
+                kind: artefact.kind().as_str().to_owned(),
+                version: artefact.version(),
+                content: HashedContent::new(artefact.write().map_err(unwritten)?),
+                entry: HashedContent::new(entry.write().map_err(unwritten)?),
+                causes: entry.causes,
+            };
+            let project = self.owner.clone();
+            edits.push(ArtefactEdit { project, actor: operator.actor().clone(), at: when::now(), version });
+        }
+        items.dedup();
+        Ok((items, edits))
+    }
+
+    /// Signals of the records.
+    async fn named_signals(&self, names: &[SignalRevision]) -> Result<Vec<ProjectSignal>, Error> {
+        let rows = self.store.signals_named(&self.owner, names).await?;
+        let read = |row: SignalRow| {
+            let text = row.text.ok_or_else(|| Error::outside(format!("the text of {} was purged", row.id.id)))?;
+            ProjectSignal::read(&text)
+                .map_err(|error| Error::outside(format!("the signal {} can't be read: {error}", row.id.id)))
+        };
+        rows.into_iter().map(read).collect()
+    }
+}
+
+/// A person who chooses changes.
+struct Chooser<'c> {
+    actor: ArtefactActor,
+    now: Time,
+    causes: &'c [SignalRevision],
+    known: SignalReferences,
+}
+
+impl Chooser<'_> {
+    /// Applies operations artefact by artefact, in whichever order the rules allow: a blocker ends before the item of
+    /// the RAID log behind it, and begins after that.
+    fn apply_all(
+        &self,
+        artefacts: &mut ArtefactSet,
+        operations: &[ArtefactOperation],
+    ) -> Result<Vec<AppliedChange>, Vec<RuleViolation>> {
+        let first = ArtefactKind::ALL;
+        let mut blockers_first = first;
+        blockers_first.swap(0, 1);
+        let before = artefacts.clone();
+        self.apply_in(first, artefacts, operations).or_else(|_| {
+            *artefacts = before;
+            self.apply_in(blockers_first, artefacts, operations)
+        })
+    }
+
+    fn apply_in(
+        &self,
+        order: [ArtefactKind; 4],
+        artefacts: &mut ArtefactSet,
+        operations: &[ArtefactOperation],
+    ) -> Result<Vec<AppliedChange>, Vec<RuleViolation>> {
+        let mut changes = Vec::new();
+        for kind in order {
+            let of_kind: Vec<_> = operations.iter().filter(|of| of.artefact() == kind).cloned().collect();
+            let Some(artefact) = artefacts.get(kind).filter(|_| !of_kind.is_empty()) else { continue };
+            let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != kind).collect();
+            let context = ArtefactContext {
+                now: self.now,
+                project: artefact.project(),
+                actor: &self.actor,
+                causes: self.causes,
+                known: &self.known,
+                others: &others,
+            };
+            let change = apply(artefact, &of_kind, &context)?;
+            artefacts.set(change.artefact.clone());
+            changes.push(change);
+        }
+        Ok(changes)
+    }
+}
+
+/// Whether an action offers changes of artefacts, which a person's choice makes.
+pub(crate) fn is_change_offer(action: &ProposedAction) -> bool {
+    offered_content(action).is_some()
+}
+
+fn offered_content(action: &ProposedAction) -> Option<&Untrusted<String>> {
+    let LabelTree::Map(root) = action.tree() else { return None };
+    let LabelTree::Map(fields) = root.get("fields")? else { return None };
+    match fields.get("content")? {
+        LabelTree::Outside(content) if action.name() == Some("artefact_update") && ChangeOffer::is_one(content) => {
+            Some(content)
+        }
+        _ => None,
     }
 }
 

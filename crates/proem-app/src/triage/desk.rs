@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
+use std::time::Duration;
 
-use proem_agents::triage::artefact::{Artefact, ArtefactKind};
+use proem_agents::triage::artefact::Artefact;
 use proem_agents::triage::charter::{CharterStatus, ProjectCharter};
 use proem_agents::triage::plan::ArtefactSet;
 use proem_agents::triage::{
@@ -21,6 +22,7 @@ use proem_store::{IntakeAnswer, StoreAccess, TriagePurge, TriagePurgeCounts};
 use serde_json::json;
 
 use super::charter;
+use super::time_limit::{NORMALISE, SANITISE, late_reason};
 use crate::config::KeepRecords;
 use crate::effects::ActionDesk;
 use crate::error::Error;
@@ -33,7 +35,7 @@ use crate::when;
 /// How many signals share a transaction as they come in.
 const TOGETHER: usize = 500;
 /// The most characters of a malformed signal that are kept.
-const MAX_MALFORMED: usize = 16_384;
+pub(super) const MAX_MALFORMED: usize = 16_384;
 
 /// A project whose signals are taken in and worked on.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub struct TriageDesk<'p> {
     /// Made when the first signal is classified.
     lexicon: OnceLock<TriageLexicon>,
     pub(super) people: TriageProject,
+    /// How long a signal may take to be looked through.
+    pub(super) reading_limit: Duration,
 }
 
 /// What came in.
@@ -101,7 +105,8 @@ impl<'p> TriageDesk<'p> {
             desk.store.register_triage_project(known).await?;
         }
         let people = charter.people();
-        Ok(WithNotes { value: Self { desk, charter, lexicon: OnceLock::new(), people }, notes })
+        let value = Self { desk, charter, lexicon: OnceLock::new(), people, reading_limit: SANITISE };
+        Ok(WithNotes { value, notes })
     }
 
     /// What words tell of signals.
@@ -118,6 +123,12 @@ impl<'p> TriageDesk<'p> {
     /// Ends the use of the records.
     pub async fn close(self) {
         self.desk.close().await;
+    }
+
+    /// The same with another limit on how long a signal may take to be looked through; it is 120 seconds otherwise.
+    #[must_use]
+    pub fn with_reading_limit(self, reading_limit: Duration) -> Self {
+        Self { reading_limit, ..self }
     }
 
     /// Whether signals are worked on, or only taken in.
@@ -138,6 +149,10 @@ impl<'p> TriageDesk<'p> {
             let lines: Vec<NewSignal> = signals.iter().map(|signal| self.line(signal)).collect();
             let standings: Vec<SignalStanding> = lines.iter().map(|line| line.standing).collect();
             let answers = self.desk.store.take_signals(self.intake(lines)).await?;
+            if answers.len() != standings.len() {
+                let (taken, given) = (answers.len(), standings.len());
+                return Err(Error::bug("signals were not all taken in", format!("{taken} answers for {given}")));
+            }
             for (answer, standing) in answers.into_iter().zip(standings) {
                 counts = counts.and(counted(answer, standing));
             }
@@ -198,7 +213,9 @@ impl<'p> TriageDesk<'p> {
             source: signal.source.as_str().to_owned(),
             kind: signal.kind.as_str().to_owned(),
             time,
-            text: HashedContent::new(written.unwrap_or_default()),
+            text: HashedContent::new(
+                written.unwrap_or_else(|error| json!({ "unwritten": error.to_string() }).to_string()),
+            ),
             standing,
         }
     }
@@ -214,7 +231,8 @@ impl<'p> TriageDesk<'p> {
         let exact = show::json(&malformed.text);
         let revision = hash(exact.as_str().unwrap_or_default().as_bytes());
         let id = SignalRevision { id: format!("malformed:{}", revision.get(..16).unwrap_or_default()), revision };
-        let text = LabelTree::Flagged(capped(&malformed.text)).write().unwrap_or_default();
+        let unwritten = |error| Error::bug("what could not be read can't be written down", error);
+        let text = LabelTree::Flagged(capped(&malformed.text)).write().map_err(unwritten)?;
         let line = NewSignal {
             id: id.clone(),
             source: "unknown".to_owned(),
@@ -228,7 +246,7 @@ impl<'p> TriageDesk<'p> {
             return Ok(IntakeCounts { same: 1, ..IntakeCounts::default() });
         }
         let item = NewQuarantine {
-            id: QuarantineId { signal: id.id, revision: id.revision, field: "whole".to_owned() },
+            id: QuarantineId { signal: id.id.clone(), revision: id.revision.clone(), field: "whole".to_owned() },
             project: self.desk.owner.clone(),
             actor: self.desk.system(),
             at: when::now(),
@@ -238,6 +256,9 @@ impl<'p> TriageDesk<'p> {
             sender: "unreadable".to_owned(),
         };
         self.desk.store.quarantine(item).await?;
+        if malformed.reason == late_reason(NORMALISE) {
+            self.ask_about_late(&id, "unknown").await?;
+        }
         Ok(IntakeCounts { malformed: 1, ..IntakeCounts::default() })
     }
 
@@ -245,18 +266,9 @@ impl<'p> TriageDesk<'p> {
     ///
     /// # Errors
     ///
-    /// If the records can't be read, or hold no artefact where one should be.
+    /// If the records can't be read, or hold no text of a version that should be there.
     pub async fn artefacts(&self) -> Result<ArtefactSet, Error> {
-        let mut set = ArtefactSet::new(&self.charter.id);
-        for kind in ArtefactKind::ALL {
-            let Some(row) = self.desk.store.artefact(&self.desk.owner, kind.as_str(), None).await? else { continue };
-            let content = row.content.unwrap_or_default();
-            let artefact = Artefact::read(&content).map_err(|error| {
-                Error::outside(format!("the {} of the records can't be read: {error}", kind.as_str()))
-            })?;
-            set.set(artefact);
-        }
-        Ok(set)
+        self.desk.stored_artefacts(&self.charter.id).await
     }
 
     /// Deletes the texts of what came, was made and ran before a time, except what something open stands on.

@@ -49,8 +49,9 @@ use crate::error::Error;
 use crate::message::{Message, Note};
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
+use crate::records::booking::Booking;
 use crate::records::learning::{Adapting, profiles, taught};
-use crate::records::writing::{OpenRecords, RecordChoice};
+use crate::records::writing::RecordChoice;
 use crate::run::asking::evaluation;
 use crate::run::options::Carriage;
 use crate::when;
@@ -231,8 +232,8 @@ impl TriageRun {
         Ok(Self { access, counter, counted, prompts, own, lexicon, rules, limits, most, settings, subject, inputs })
     }
 
-    /// Opens the records, and looks up what the prompts learned; `None` if nothing is recorded. What there is to say
-    /// goes to `notes`, also where it fails.
+    /// Books the runs, and looks up what the prompts learned. What there is to say goes to `notes`, also where it
+    /// fails.
     ///
     /// # Errors
     ///
@@ -242,13 +243,13 @@ impl TriageRun {
         project: &OpenProject,
         options: &TriageModelOptions,
         notes: &mut Vec<Note>,
-    ) -> Result<Option<OpenRecords>, Error> {
-        let records = self.access.record_sent(project, options.record, options.most, notes).await?;
+    ) -> Result<Booking, Error> {
+        let booking = self.access.book(project, options.record, options.most, notes).await?;
         for contracted in &mut self.prompts {
-            let history = self.access.history(records.as_ref(), options.record, project);
+            let history = self.access.history(booking.records(), options.record, project);
             contracted.taught = taught(project, &contracted.prompt, &options.adapting, history).await?.collect(notes);
         }
-        Ok(records)
+        Ok(booking)
     }
 
     /// The same about other signals.
@@ -529,9 +530,9 @@ impl AgentRun for TriageRun {
             };
             if let Some(recording) = recording {
                 let attempts: Vec<&Attempt> = end.outcome.attempts.iter().collect();
-                let degraded = detail.classified.iter().any(|told| told.is_degraded);
+                let degraded = detail.signals.iter().any(|judged| judged.classification.is_degraded);
                 let of = |least: Verdict| {
-                    let found = detail.sanitised.iter().filter(|signal| signal.verdict >= least).count();
+                    let found = detail.signals.iter().filter(|judged| judged.sanitised.verdict >= least).count();
                     Some(u64::try_from(found).unwrap_or(u64::MAX))
                 };
                 let numbers = Numbers {

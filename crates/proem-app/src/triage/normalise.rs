@@ -3,17 +3,21 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use proem_agents::triage::{
-    MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceContext,
+    LINES_TOGETHER, MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceAudience, SourceContext,
+    charter::ProjectCharter,
     mail::{MailParts, MailText, normalise_mail},
-    normalise, normalise_parts,
+    normalise_parts,
 };
 use proem_engine::run::Time;
 use proem_guard::Untrusted;
 use proem_runtime::readers::{self, DocumentGap, DocumentKind, DocumentLimits, DocumentOptions, UnreadTail};
-use proem_text::{Label, Source};
+use proem_text::{Audience, Label, Source};
 
+use super::time_limit::{NORMALISE, Taken, in_time, late_reason};
 use crate::error::Error;
 
 /// The largest file that is read, in bytes.
@@ -26,9 +30,17 @@ pub struct NormaliseOptions {
     pub now: Time,
     /// The mail servers whose word on a sender is believed, by the names that they give themselves.
     pub mail_servers: Vec<String>,
+    /// The circles of readers of sources, where that is not the organisation.
+    pub audiences: Vec<SourceAudience>,
 }
 
 impl NormaliseOptions {
+    /// As a project's file has it.
+    #[must_use]
+    pub fn of_project(charter: &ProjectCharter, now: Time) -> Self {
+        Self { now, mail_servers: charter.mail_servers.clone(), audiences: charter.audiences.clone() }
+    }
+
     /// Reads a file; links are followed.
     ///
     /// # Errors
@@ -68,10 +80,13 @@ impl NormaliseOptions {
     }
 
     fn read_named(&self, from: impl Read, name: Option<&Path>) -> Result<NormalisedSignals, Error> {
-        Ok(match self.open_named(from, name)?.content {
-            SignalContent::Read(found) => found,
-            SignalContent::Text(text) => normalise(&text, &self.context()),
-        })
+        let mut all = NormalisedSignals::default();
+        for part in self.open_named(from, name)?.parts()? {
+            all.signals.extend(part.signals);
+            all.malformed.extend(part.malformed);
+            (all.end, all.search) = (part.end, part.search);
+        }
+        Ok(all)
     }
 
     fn open_named(&self, from: impl Read, name: Option<&Path>) -> Result<SignalFile<'_>, Error> {
@@ -82,18 +97,31 @@ impl NormaliseOptions {
             return Err(Error::outside(format!("is larger than {MAX_BYTES} bytes; split it")));
         }
         let content = if is_mail(name, &bytes) {
-            SignalContent::Read(normalise_mail(&mail_parts(&bytes), &self.context()))
+            SignalContent::Read(self.mail(bytes)?)
         } else {
             String::from_utf8(bytes).map_or_else(
                 |error| SignalContent::Read(not_text(error.utf8_error().valid_up_to(), error.as_bytes())),
-                SignalContent::Text,
+                |text| SignalContent::Text(text.into()),
             )
         };
-        Ok(SignalFile { content, context: self.context() })
+        Ok(SignalFile { content, options: self })
+    }
+
+    /// A mail, which may have been written to be slow.
+    fn mail(&self, bytes: Vec<u8>) -> Result<NormalisedSignals, Error> {
+        let (bytes, options) = (Arc::new(bytes), self.clone());
+        let read = {
+            let bytes = Arc::clone(&bytes);
+            move |give: &dyn Fn(NormalisedSignals) -> Taken| {
+                give(normalise_mail(&mail_parts(&bytes), &options.context()));
+            }
+        };
+        let found = in_time(NORMALISE, read)?.next().flatten();
+        Ok(found.unwrap_or_else(|| late(SignalPlace::default(), String::from_utf8_lossy(&bytes).into_owned())))
     }
 
     fn context(&self) -> SourceContext<'_> {
-        SourceContext { now: self.now, mail_servers: &self.mail_servers }
+        SourceContext { now: self.now, mail_servers: &self.mail_servers, audiences: &self.audiences }
     }
 }
 
@@ -101,24 +129,51 @@ impl NormaliseOptions {
 #[derive(Debug)]
 pub struct SignalFile<'o> {
     content: SignalContent,
-    context: SourceContext<'o>,
+    options: &'o NormaliseOptions,
 }
 
 #[derive(Debug)]
 enum SignalContent {
-    Text(String),
+    Text(Arc<str>),
     Read(NormalisedSignals),
 }
 
 impl SignalFile<'_> {
-    /// The signals, a part at a time.
-    pub fn parts(&mut self) -> impl Iterator<Item = NormalisedSignals> {
+    /// The signals, a part at a time. Where a part takes longer than it may, what is left of the file is malformed.
+    ///
+    /// # Errors
+    ///
+    /// If no thread can be started to read them.
+    pub fn parts(&mut self) -> Result<impl Iterator<Item = NormalisedSignals>, Error> {
         let (read, text) = match &mut self.content {
             SignalContent::Read(found) => (Some(std::mem::take(found)), None),
-            SignalContent::Text(text) => (None, Some(text.as_str())),
+            SignalContent::Text(text) => (None, Some(parts_in_time(text, self.options, NORMALISE)?)),
         };
-        read.into_iter().chain(text.map(|text| normalise_parts(text, self.context)).into_iter().flatten())
+        Ok(read.into_iter().chain(text.into_iter().flatten()))
     }
+}
+
+fn parts_in_time(
+    text: &Arc<str>,
+    options: &NormaliseOptions,
+    limit: Duration,
+) -> Result<impl Iterator<Item = NormalisedSignals> + use<>, Error> {
+    let (whole, options) = (Arc::clone(text), options.clone());
+    let read = move |give: &dyn Fn(NormalisedSignals) -> Taken| {
+        _ = normalise_parts(&whole, options.context()).map(give).find(|taken| *taken == Taken::ByNobody);
+    };
+    let (text, mut lines) = (Arc::clone(text), 0_usize);
+    Ok(in_time(limit, read)?.map(move |part| {
+        part.inspect(|_| lines = lines.saturating_add(LINES_TOGETHER)).unwrap_or_else(|| {
+            let place = SignalPlace { line: (lines > 0).then_some(lines.saturating_add(1)), item: None };
+            late(place, text.split_inclusive('\n').skip(lines).collect())
+        })
+    }))
+}
+
+/// What could not be read in time, for a person to look at.
+fn late(place: SignalPlace, text: String) -> NormalisedSignals {
+    malformed_text(place, late_reason(NORMALISE), text)
 }
 
 /// Whether a file is a mail: by its headers, or by its name if it doesn't begin as JSON does.
@@ -154,13 +209,13 @@ fn gap(gap: &DocumentGap) -> String {
 
 /// A file that is no text is one malformed signal.
 fn not_text(valid: usize, bytes: &[u8]) -> NormalisedSignals {
-    let label = Label::from_source(Source::named("signal/malformed"));
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    let malformed = MalformedSignal {
-        place: SignalPlace::default(),
-        reason: format!("not UTF-8 from byte {valid} on; JSON is"),
-        text: Untrusted::new(text, label),
-    };
+    let reason = format!("not UTF-8 from byte {valid} on; JSON is");
+    malformed_text(SignalPlace::default(), reason, String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn malformed_text(place: SignalPlace, reason: String, text: String) -> NormalisedSignals {
+    let label = Label::from_source(Source::named("signal/malformed")).narrowed_to(Audience::Internal);
+    let malformed = MalformedSignal { place, reason, text: Untrusted::new(text, label) };
     NormalisedSignals { malformed: vec![malformed], ..NormalisedSignals::default() }
 }
 
@@ -172,5 +227,78 @@ impl SeenSignals {
     /// Whether a signal is the first with its id and revision.
     pub fn is_first(&mut self, signal: &ProjectSignal) -> bool {
         self.0.insert((signal.id.clone(), signal.revision.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proem_agents::triage::SenderAuthentication::{self, DmarcAligned, DmarcUnknown, Unverified};
+
+    const OURS: &str = "Authentication-Results: mx.corp.example; dmarc=pass header.from=corp.example\r\n";
+    const FROM: &str = "From: Ann <ann@corp.example>\r\n";
+
+    #[track_caller]
+    fn check(headers: &[&str], expected: impl Into<Option<SenderAuthentication>>) {
+        let mail = format!("{}Date: Thu, 09 Oct 2025 10:53:20 +0200\r\n\r\nWe ship.\r\n", headers.concat());
+        let options = NormaliseOptions {
+            now: Time(1_760_000_000_000),
+            mail_servers: vec!["mx.corp.example".to_owned()],
+            audiences: Vec::new(),
+        };
+        let found = options.read_stream(mail.as_bytes()).unwrap();
+        let sender = found.signals.first().and_then(|signal| signal.sender.as_ref());
+        assert_eq!(sender.map(|sender| sender.authentication), expected.into(), "{mail}");
+    }
+
+    #[test]
+    fn a_header_with_a_blank_before_its_colon_authenticates_nobody() {
+        check(&[OURS, FROM], DmarcAligned);
+        for blank in [" ", "\t", "  ", " \t "] {
+            let forged = OURS.replacen(':', &format!("{blank}:"), 1);
+            check(&[&forged, FROM], Unverified);
+            check(&[&forged, OURS, FROM], Unverified);
+            check(&[OURS, &forged, FROM], DmarcAligned);
+            // The same name is read in the same way: this is a second sender.
+            check(&[OURS, FROM, &format!("From{blank}: eve@evil.example\r\n")], DmarcUnknown);
+        }
+        // A line without a name ends the headers, and with them whoever is named below it.
+        for broken in ["\r\n :", "\u{b}:", "\u{a0}:"] {
+            check(&[&OURS.replacen(':', broken, 1), FROM], None);
+        }
+    }
+
+    #[test]
+    fn only_the_topmost_header_of_a_mail_authenticates() {
+        let others = "Authentication-Results: mail.evil.example; spf=pass\r\n";
+        check(&[others, OURS, FROM], Unverified);
+        check(&[OURS, others, FROM], DmarcAligned);
+        check(&["Received: by mx.corp.example\r\n", OURS, FROM, others], DmarcAligned);
+        check(&["Authentication-Results: mx.corp.example; none\r\n", OURS, FROM], DmarcUnknown);
+        check(&["ARC-", OURS, FROM], Unverified);
+        check(&["X-Note: a\r", OURS, FROM], Unverified);
+        check(
+            &[
+                "Authentication-Results: mx.corp.example;\r\n dmarc=pass\r\n\t(all good)\r\n header.from=corp.example\r\n",
+                FROM,
+            ],
+            DmarcAligned,
+        );
+        check(
+            &["Authentication-Results: mx.corp.example; dmarc=pa\rss header.from=corp.example\r\n", FROM],
+            Unverified,
+        );
+    }
+
+    #[test]
+    fn a_mail_with_two_senders_has_none() {
+        check(&[OURS, FROM, "From: eve@evil.example\r\n"], DmarcUnknown);
+        check(&[OURS, "FROM: ann@corp.example, eve@evil.example\r\n"], DmarcUnknown);
+        check(&[OURS, "From: =?utf-8?q?ann=40corp.example?= <eve@evil.example>\r\n"], DmarcUnknown);
+        check(&[OURS, "From: ann@=?utf-8?q?corp.example?=\r\n"], DmarcUnknown);
+        // As many other headers as are read stand between them.
+        let many = "References: <1@corp.example>\r\n".repeat(70);
+        check(&[OURS, FROM, &many, "From: eve@evil.example\r\n"], DmarcUnknown);
+        check(&[&many, OURS, FROM], DmarcAligned);
     }
 }

@@ -12,8 +12,9 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict};
 use proem_store::query::{ActionRow, EscalationRow, SignalRow};
 
-use super::cycle::ReadSignal;
 use super::desk::TriageDesk;
+use super::judged::ReadSignal;
+use super::set_aside::LATE;
 use crate::effects::escalations;
 use crate::error::Error;
 
@@ -88,7 +89,10 @@ impl TriageDesk<'_> {
     /// What may be told of it; `None` where the signals are gone, or one of them is suspected.
     fn told(&self, matter: &EndedMatter, rows: &[SignalRow], screening: Screening<'_>) -> Option<PastSituation> {
         let read = |cause: &SignalRevision| {
-            let text = rows.iter().find(|row| row.id == *cause)?.text.as_deref()?;
+            let row = rows.iter().find(|row| row.id == *cause)?;
+            // What took too long once is not read again.
+            let is_late = row.outcome.get(LATE).is_some();
+            let text = row.text.as_deref().filter(|_| !is_late)?;
             let signal = ProjectSignal::read(text).ok()?;
             let sanitised = sanitise(&signal, screening);
             (sanitised.verdict == Verdict::Allow).then_some((signal, sanitised))

@@ -399,7 +399,7 @@ impl Watch<'_> {
     }
 
     async fn take_file(&mut self, desk: &TriageDesk<'_>, file: &SettledFile) -> Result<(), Error> {
-        let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
+        let options = NormaliseOptions::of_project(&desk.charter, when::now());
         let path = file.path.as_path();
         let mut opened = match options.open(path) {
             Ok(opened) => opened,
@@ -413,7 +413,7 @@ impl Watch<'_> {
         };
         let mut counts = IntakeCounts::default();
         let mut malformed = Vec::new();
-        for mut part in opened.parts() {
+        for mut part in opened.parts()? {
             let is_unfinished = part.end == AnswerEnd::Rest && file.settled < PATIENCE;
             if is_unfinished {
                 // The value that has no end is the last thing there.

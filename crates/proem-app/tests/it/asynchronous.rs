@@ -43,14 +43,14 @@ async fn runs_are_asked_recorded_and_replayed_by_tasks() {
         model: Some("llama3.1".to_owned()),
         ..RunOptions::of("me/ask".to_owned())
     };
-    let mut setting = RunSetting::new(&options, &mut project).unwrap();
-    setting.begin(&options, &project, &mut Vec::new()).await.unwrap();
-    let setting = Arc::new(setting);
+    let setting = RunSetting::new(&options, &mut project).unwrap();
+    let booking = setting.book(&options, &project, &mut Vec::new()).await.unwrap();
+    let run = Arc::new(setting.begin(booking, &options, &project, &mut Vec::new()).await.unwrap());
     let asked = (0..4).map(|number| {
-        let setting = setting.clone();
+        let run = run.clone();
         tokio::spawn(async move {
             let inputs = json!({ "question": format!("Why {number}?") }).into();
-            setting.ask(&inputs, None, &CancellationToken::new()).await.unwrap()
+            run.ask(&inputs, None, &CancellationToken::new()).await.unwrap()
         })
     });
     let mut runs: Vec<FinishedRun> = Vec::new();
@@ -59,7 +59,7 @@ async fn runs_are_asked_recorded_and_replayed_by_tasks() {
     }
     assert!(runs.iter().all(|ran| matches!(ran.outcome.ended, ExchangeEnd::Answered { .. })), "{runs:?}");
     assert!(runs.iter().all(|ran| ran.trouble.is_none()), "{runs:?}");
-    Arc::into_inner(setting).unwrap().end().await;
+    Arc::into_inner(run).unwrap().end().await;
 
     // What is done with recorded runs can be done by a task as well.
     let id = runs[0].run.clone().unwrap().0;

@@ -6,7 +6,9 @@
 )]
 
 mod asynchronous;
+mod booking;
 mod plain;
+mod set_aside;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -15,7 +15,7 @@ use proem_app::run::setting::RunSetting;
 use proem_engine::run::ExchangeLimits;
 
 use super::run::single::{self, QuestionSource, RunVerbosity};
-use super::run::{calling, request};
+use super::run::{calling, open_run, request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
 use crate::failure::CommandFailure;
@@ -118,7 +118,7 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
     let options = args.options();
     let setting = RunSetting::new(&options, &mut project);
     ui::notes(&project.all_notes());
-    let mut setting = setting?;
+    let setting = setting?;
     if !stdin().is_terminal() {
         let most = Duration::from_secs(u64::from(args.timeout.get()));
         question.piped = piped(stdin(), most, || ui::note("waiting for standard input to end"))?;
@@ -136,13 +136,10 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
             let endpoint = &setting.access.asked.endpoint;
             ui::notes(&disclosure(&places, endpoint, &question.contents(), telling)?);
         }
-        let mut notes = Vec::new();
-        let begun = setting.begin(&options, &project, &mut notes).await;
-        ui::notes(&notes);
-        begun?;
+        let run = open_run(setting, &options, &project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run(said, QuestionSource::Inputs(&inputs), &setting, &stop).await;
-        ui::notes(&setting.end().await);
+        let done = single::run(said, QuestionSource::Inputs(&inputs), &run, &stop).await;
+        ui::notes(&run.end().await);
         done
     })
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
-use proem_app::effects::escalations::{self, DecisionResult, short};
-use proem_app::operator::Consent;
+use proem_app::effects::escalations::{self, DecisionResult, OptionChoice, short};
+use proem_app::operator::{ApprovalPage, Consent};
 use proem_app::{records, when};
 use proem_engine::policy::ProposedAction;
 use proem_guard::LabelTree;
@@ -181,9 +181,12 @@ fn line(row: &EscalationRow, zone: &TimeZone) -> String {
     )
 }
 
+fn heading(row: &EscalationRow, zone: &TimeZone) -> String {
+    format!("{}  asked {} by {}\n", styled(BOLD, short(&row.id)), when::clock(row.at, zone), cut(&row.actor, 60))
+}
+
 fn shown(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String {
-    let mut out =
-        format!("{}  asked {} by {}\n", styled(BOLD, short(&row.id)), when::clock(row.at, zone), cut(&row.actor, 60));
+    let mut out = heading(row, zone);
     if let Some(about) = escalations::case(row).and_then(|case| case.about) {
         out.push_str(&format!("{}\n", show::tree(&about, TreeCap::default())));
     }
@@ -210,19 +213,70 @@ fn shown(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String 
     out
 }
 
+/// An escalation as a whole, with what the chosen option does beside the question.
+async fn decision_page(
+    desk: &ActionDesk<'_>,
+    row: &EscalationRow,
+    chosen: &str,
+) -> Result<ApprovalPage, CommandFailure> {
+    let zone = records::zone(&desk.project.config.budget)?;
+    let mut page = ApprovalPage::new();
+    page.words(&heading(row, &zone));
+    if let Some(case) = escalations::case(row) {
+        if let Some(about) = &case.about {
+            page.tree(about)?;
+        }
+        page.words(&format!("{}\n", styled(DIM, "because")));
+        page.tree(&case.because)?;
+    }
+    for option in &row.options {
+        let id = styled(BOLD, &cut(&option.id, 8));
+        page.words(&format!("\n{id}\n"));
+        if let Ok(label) = LabelTree::read(&option.label) {
+            page.tree(&label)?;
+            if option.id == chosen {
+                page.beside(&format!("\n{id}  {}\n", ui::on_line(&label, MAX_LABEL)));
+            }
+        }
+        let Some(form) = option.action.as_deref() else { continue };
+        let Ok(action) = ProposedAction::stored(form, &desk.policy) else {
+            page.words("its action can't be read under the policy in force\n");
+            continue;
+        };
+        page.words(&format!("{}\n", page::name(&action)));
+        page.action(&action)?;
+        if option.id == chosen {
+            let about = match &row.action {
+                Some(key) => Some(desk.item(key).await?),
+                None => None,
+            };
+            let same = about.filter(|item| item.detail.row.content == action.content());
+            page.beside(&same.map_or_else(|| page::aim(&action), |item| page::consequence(&item, &desk.policy)));
+        }
+    }
+    Ok(page)
+}
+
+/// The most characters of an option's label beside the question.
+const MAX_LABEL: usize = 200;
+
 async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) -> Result<ExitCode, CommandFailure> {
     let row = desk.escalation(id).await?;
     let mut operator = ui::operator("an escalation would be decided", "look at it with `proem escalations show`")?;
-    let zone = records::zone(&desk.project.config.budget)?;
-    ui::aside(&format!("{}\n", shown(desk, &row, &zone)));
+    let page = decision_page(desk, &row, option).await?;
+    let Some(displayed) = ui::display(&mut operator, &[page])? else { return Ok(ExitCode::from(NO)) };
     if ui::confirm(&mut operator, &format!("Decide for {}?", cut(option, 8)))? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    let made = desk.decide(&operator, &row, option, because).await?;
+    let made = desk.decide(&operator, &row, OptionChoice { option, words: because, displayed: &displayed }).await?;
     let said = match made.result {
         DecisionResult::Nothing => "decided; nothing follows from it".to_owned(),
         DecisionResult::Approved => "decided; the action goes with the next sweep".to_owned(),
         DecisionResult::Cancelled => "decided; the action is cancelled".to_owned(),
+        DecisionResult::Changed(items) => {
+            let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+            format!("decided; changed {}", items.join(", "))
+        }
         DecisionResult::Proposed(proposal) => {
             format!("decided; its action was proposed\n{}", page::decided(&proposal.decision))
         }

@@ -76,7 +76,7 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
         ui::listing(&explained(&found))?;
     } else {
         let lines: String = found.all().map(|file| format!("{}:{}\n", ui::quoted(&file.path), file.line())).collect();
-        ui::data(&lines)?;
+        ui::listing(&lines)?;
     }
     if found.all().next().is_none() {
         ui::note("nothing of this repository fits the task");

@@ -86,7 +86,8 @@ fn answered() -> Result<(), CommandFailure> {
     let begun = runtime.block_on(AssemblyRecord::new(&options, &start, &project, &mut notes))?;
     let mut made = MadeAssembly::new(&options, start, begun, &mut project)?;
     ui::document(&json::compact(&answer(&made)))?;
-    _ = runtime.block_on(made.record(&options, &project));
+    // The coding agent has its context; that the records lack it is for the user to know.
+    ui::notes(&runtime.block_on(made.record(&options, &project)));
     Ok(())
 }
 

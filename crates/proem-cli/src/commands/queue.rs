@@ -18,6 +18,7 @@ use proem_app::records;
 use proem_engine::effect::key::EffectKey;
 use proem_store::StoreAccess;
 
+use self::show::ShowForm;
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -40,7 +41,7 @@ pub(crate) enum QueueCommand {
     #[command(after_help = list::LIST_EXAMPLES)]
     List(list::List),
     /// Show an action: what it says, why it waits, and what happens on yes
-    #[command(after_help = "Example:\n  proem queue show 1a2b3c4d")]
+    #[command(after_help = "Examples:\n  proem queue show 1a2b3c4d\n  proem queue show 1a2b3c4d --raw > mail.eml")]
     Show {
         /// The action's id, or the beginning of it
         id: String,
@@ -48,10 +49,13 @@ pub(crate) enum QueueCommand {
         #[arg(long, value_name = "DIR", default_value = ".")]
         root: PathBuf,
         /// Print JSON
-        #[arg(long)]
+        #[arg(long, conflicts_with = "raw")]
         json: bool,
+        /// Print the exact bytes that leave: the mail, or the request as JSON
+        #[arg(long)]
+        raw: bool,
     },
-    /// Say yes to actions as they are shown
+    /// Say yes to actions as they are shown, screen by screen
     #[command(after_help = "Example:\n  proem queue approve 1a2b3c4d")]
     Approve {
         /// The actions' ids, or the beginnings of them
@@ -138,7 +142,15 @@ fn assignment(text: &str) -> Result<(String, String), String> {
 pub(super) fn run(args: &QueueCommand) -> Result<ExitCode, CommandFailure> {
     match args {
         QueueCommand::List(args) => list::run(args),
-        QueueCommand::Show { id, root, json } => show::run(id, root, *json),
+        QueueCommand::Show { id, root, json, raw } => show::run(
+            id,
+            root,
+            match (json, raw) {
+                (true, _) => ShowForm::Json,
+                (false, true) => ShowForm::Raw,
+                (false, false) => ShowForm::Page,
+            },
+        ),
         QueueCommand::Approve { ids, root } => say::approve(ids, root),
         QueueCommand::Cancel { id, because, root } => say::cancel(id, because, root),
         QueueCommand::Edit { id, set, file, root } => edit::run(id, &changes(set, file)?, root),

@@ -58,23 +58,23 @@ fn assess(args: &Risk, project: &mut OpenProject) -> Result<Reports, CommandFail
     working.finish_and_clear();
     ui::notes(&notes);
     let looked = looked?;
-    let mut setting = RiskSetting::new(&options, project)?;
+    let setting = RiskSetting::new(&options, project)?;
     calling(async |stop| {
         let mut notes = Vec::new();
         let begun = setting.begin(&options, project, &mut notes).await;
         ui::notes(&notes);
-        begun?;
+        let investigations = begun?;
         assessing.left_out.iter().for_each(|left_out| ui::note(left_out));
-        let bar = match setting.investigator() {
+        let bar = match investigations.investigator() {
             Some(investigator) => asking(&investigator.asked),
             None => ui::working(&format!("reporting {}", ui::counted(looked.len() as u64, "change"))),
         };
         let mut notes = Vec::new();
-        let reports = setting.reports(&assessing, &looked, &stop, &mut notes).await;
+        let reports = investigations.reports(&assessing, &looked, &stop, &mut notes).await;
         bar.finish_and_clear();
-        unused(setting.investigator().and_then(ModelAccess::replayer));
+        unused(investigations.investigator().and_then(ModelAccess::replayer));
         ui::notes(&notes);
-        ui::notes(&setting.end().await);
+        ui::notes(&investigations.end().await);
         Ok(reports?)
     })
 }

@@ -23,7 +23,7 @@ use proem_app::records::writing::RecordChoice;
 use proem_app::run::batch::Batch;
 use proem_app::run::input::{self, InputForm, Source};
 use proem_app::run::options::{Carriage, RunOptions};
-use proem_app::run::setting::RunSetting;
+use proem_app::run::setting::{OpenRun, RunSetting};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::ExchangeLimits;
 use proem_guard::show;
@@ -173,7 +173,7 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     let setting = RunSetting::new(&options, &mut project);
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
-    let mut setting = setting?;
+    let setting = setting?;
     if args.gives_nothing() {
         setting.takes_inputs_from_callers()?;
     }
@@ -183,24 +183,38 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         None => Work::Single(inputs(args, &setting, &texts)?),
     };
     calling(async |stop| {
-        let mut notes = Vec::new();
-        let begun = setting.begin(&options, &project, &mut notes).await;
-        ui::notes(&notes);
-        begun?;
+        let run = open_run(setting, &options, &project).await?;
+        let setting = run.setting();
         let done = match &work {
             Work::Batch(path) => {
-                batch::run(args, Batch { from: source(path), texts: &texts, out: args.out.as_deref() }, &setting, &stop)
+                batch::run(args, Batch { from: source(path), texts: &texts, out: args.out.as_deref() }, &run, &stop)
                     .await
             }
-            Work::Single(inputs) if args.dry_run => request(inputs, &setting),
+            Work::Single(inputs) if args.dry_run => request(inputs, setting),
             Work::Single(inputs) => {
                 let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
-                single::run(said, QuestionSource::Inputs(inputs), &setting, &stop).await
+                single::run(said, QuestionSource::Inputs(inputs), &run, &stop).await
             }
         };
-        ui::notes(&setting.end().await);
+        ui::notes(&run.end().await);
         done
     })
+}
+
+/// Opens the records of a run, and prints what there is to say about that.
+pub(super) async fn open_run(
+    setting: RunSetting,
+    options: &RunOptions,
+    project: &OpenProject,
+) -> Result<OpenRun, CommandFailure> {
+    let mut notes = Vec::new();
+    let opened = async {
+        let booking = setting.book(options, project, &mut notes).await?;
+        setting.begin(booking, options, project, &mut notes).await
+    };
+    let opened = opened.await;
+    ui::notes(&notes);
+    Ok(opened?)
 }
 
 /// The inputs that are given one by one: literally, or as the text of a file.

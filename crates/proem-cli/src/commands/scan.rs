@@ -7,7 +7,6 @@ pub(crate) mod args;
 mod calibrate;
 mod folder;
 mod listing;
-mod progress;
 mod rows;
 
 use std::io;
@@ -24,7 +23,6 @@ use proem_text::json;
 use self::args::{ScanArgs, VerdictThreshold};
 use crate::failure::CommandFailure;
 use crate::ui::{self, grouped};
-use progress::ScanProgress;
 
 pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     let options = args.options();
@@ -44,7 +42,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     }
     let mut total = Total::default();
     let mut examined = Vec::new();
-    let mut progress = ScanProgress::new("files");
+    let mut progress = ui::CountLine::new("files");
     for (number, path) in args.files.iter().enumerate() {
         progress.tell(number, args.files.len());
         let name = name(path);

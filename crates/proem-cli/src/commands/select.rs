@@ -5,18 +5,17 @@
 
 mod answer;
 
-use std::io::{BufRead, BufReader, IsTerminal as _, Write};
+use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use clap::Parser;
 use proem_select::select::MAX_BYTES;
 use proem_text::json;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, grouped};
+use crate::ui::{self, CountLine, Printed, grouped};
 use proem_app::select::lines::{self, QueryLine, QueryLines, RankedQuery};
 use proem_app::select::{QueryRanking, Ranker, SelectOptions};
 
@@ -67,9 +66,6 @@ impl Select {
     }
 }
 
-/// How long work may take without a word to somebody who watches, and between two words.
-const SILENCE: Duration = Duration::from_secs(1);
-
 pub(super) fn run(args: &Select) -> Result<ExitCode, CommandFailure> {
     let mut said = Vec::new();
     let ranker = Ranker::new(&args.options(), &crate::places()?, &mut said);
@@ -107,7 +103,7 @@ fn all(
     shown: &str,
 ) -> Result<usize, CommandFailure> {
     let mut refused = 0_usize;
-    let mut progress = SelectProgress::new();
+    let mut progress = CountLine::new("answered");
     loop {
         let next =
             lines.next_line().map_err(|error| CommandFailure::outside(format!("could not read {shown}: {error}")))?;
@@ -129,7 +125,7 @@ fn all(
                 ui::error(&CommandFailure::usage(format!("{shown}, line {number}: {why}")));
             }
         }
-        progress.tell(answers.answered);
+        progress.tell(answers.answered, 0);
     }
     progress.clear();
     Ok(refused)
@@ -156,11 +152,8 @@ impl SelectAnswers<'_> {
             format!("{between}{}", answer::listing(self.ranker, &answered, heading, top))
         };
         self.answered = self.answered.saturating_add(1);
-        let flow = if self.args.json {
-            put(&mut std::io::stdout().lock(), &ui::document_text(&text))?
-        } else {
-            put(&mut anstream::stdout().lock(), &ui::report_on_stdout(&text))?
-        };
+        let printed = if self.args.json { Printed::Document } else { Printed::Listing };
+        let flow = ui::print(printed, &text)?;
         if answered.ranking.cut {
             ui::note(&format!("{place}: only the first {} bytes were used", grouped(MAX_BYTES)));
         }
@@ -169,43 +162,5 @@ impl SelectAnswers<'_> {
             self.degraded = answered.ranking.degraded;
         }
         Ok(flow)
-    }
-}
-
-/// Writes one answer in full, so that whoever waits for it has it.
-fn put(out: &mut dyn Write, text: &str) -> Result<ControlFlow<()>, CommandFailure> {
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Ok(ControlFlow::Continue(())),
-        // Whoever read the output has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-        Err(error) => Err(CommandFailure::outside(format!("could not write the output: {error}"))),
-    }
-}
-
-/// One line on standard error that is written over, for a person whose answers go elsewhere.
-struct SelectProgress {
-    watched: bool,
-    last: Instant,
-    shown: bool,
-}
-
-impl SelectProgress {
-    fn new() -> Self {
-        let watched = std::io::stderr().is_terminal() && !std::io::stdout().is_terminal();
-        Self { watched, last: Instant::now(), shown: false }
-    }
-
-    fn tell(&mut self, answered: usize) {
-        if self.watched && self.last.elapsed() > SILENCE {
-            ui::aside(&format!("\r{} answered", grouped(answered)));
-            (self.last, self.shown) = (Instant::now(), true);
-        }
-    }
-
-    fn clear(&mut self) {
-        if self.shown {
-            ui::aside("\r\u{1b}[K");
-            self.shown = false;
-        }
     }
 }

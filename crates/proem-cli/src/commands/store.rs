@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use jiff::tz::TimeZone;
-use proem_store::query::StatusRow;
+use proem_store::AdoptionCounts;
+use proem_store::query::{RecordKnowledge, WitnessExtent, WitnessList, WitnessListLine};
 use proem_store::{StoreAccess, StoreCreator};
 use proem_text::json;
 use serde_json::json;
@@ -21,7 +22,7 @@ use proem_app::{records, when};
 pub(crate) const STORE_EXAMPLES: &str = "\
 Examples:
   proem store status
-  proem store adopt               # records that another installation made";
+  proem store adopt               # another installation's records, a copy, or a restored backup";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
@@ -32,7 +33,7 @@ pub(crate) enum StoreCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take over records of another installation; asks for confirmation
+    /// Take over another installation's records, or a copy; asks for confirmation
     #[command(after_help = "Example:\n  proem store adopt")]
     Adopt,
     /// Reset the last recorded time after the clock ran ahead; asks for confirmation
@@ -72,7 +73,7 @@ impl Here {
 
     async fn status(&self, as_json: bool) -> Result<ExitCode, CommandFailure> {
         let path = self.places.records();
-        let Some(RecordsFile { origin, status, .. }) = &self.file(StoreAccess::Read).await? else {
+        let Some(file) = self.file(StoreAccess::Read).await? else {
             if as_json {
                 ui::document(&json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false })))?;
             } else {
@@ -83,6 +84,7 @@ impl Here {
             }
             return Ok(ExitCode::SUCCESS);
         };
+        let RecordsFile { origin, status, witness, .. } = &file;
         if as_json {
             let origin = match origin {
                 StoreCreator::Own => "own",
@@ -99,15 +101,18 @@ impl Here {
                 "bytes": status.bytes,
                 "lastSeen": when::rfc3339(status.last_seen),
                 "open": status.open,
+                "parked": witness.parked,
+                "sent": witness.parked.is_some().then(|| sent_as_json(witness)),
             });
             ui::document(&json::pretty(&value))?;
         } else {
-            ui::listing(&self.page(status, origin))?;
+            ui::listing(&self.page(&file))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn page(&self, status: &StatusRow, origin: &StoreCreator) -> String {
+    fn page(&self, file: &RecordsFile) -> String {
+        let RecordsFile { origin, status, witness, .. } = file;
         let origin = match origin {
             StoreCreator::Own => "this installation".to_owned(),
             StoreCreator::Foreign => {
@@ -130,6 +135,10 @@ impl Here {
         for (name, fact) in facts {
             out.push_str(&format!("{}  {fact}\n", styled(DIM, &format!("{name:9}"))));
         }
+        if let Some(why) = &witness.parked {
+            let what = styled(YELLOW, &format!("parked: {why}; `proem store adopt` shows what was sent"));
+            out.push_str(&format!("{}  {what}\n", styled(DIM, &format!("{:9}", "effects"))));
+        }
         for (project, runs) in &status.runs {
             out.push_str(&format!("  {:>9}  {}\n", ui::short(*runs), cut(project, 84)));
         }
@@ -144,32 +153,73 @@ impl Here {
                 self.places.records().display()
             )));
         };
-        ui::aside(&self.page(&file.status, &file.origin));
+        ui::aside(&self.page(&file));
         Ok(file)
     }
 
     async fn adopt(&self) -> Result<ExitCode, CommandFailure> {
         let mut operator = ui::operator(
-            "records of another installation would be taken over by this one",
+            "records of another installation, or a copy, would be taken over by this one",
             "look at them with `proem store status`",
         )?;
         let file = self.shown().await?;
-        if file.origin == StoreCreator::Own {
+        if file.origin == StoreCreator::Own && file.witness.parked.is_none() {
             file.close().await;
-            ui::aside("nothing to do: this installation made the records\n");
+            ui::aside("nothing to do: this installation made the records, and their witness agrees with them\n");
             return Ok(ExitCode::SUCCESS);
         }
+        ui::aside(&self.sent_page(&file.witness));
         ui::aside(
             "If you take them over: their costs count, prompts learn from their failures,\nand their runs can be \
-             resumed.\n",
+             resumed. Nothing that was sent is sent again.\n",
         );
         if ui::confirm(&mut operator, "Take them over?")? == Consent::No {
             file.close().await;
             return Ok(ExitCode::from(NO));
         }
-        file.adopt(&operator).await?;
-        ui::aside("these records are this installation's\n");
+        let counts = file.adopt(&operator).await?;
+        ui::aside(&format!("these records are this installation's{}\n", adoption_summary(&counts)));
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The effects that the witness knows, for a person who is about to adopt: all that the records lack, then the latest of the
+    /// rest.
+    fn sent_page(&self, witness: &WitnessList) -> String {
+        let mut out = String::new();
+        if witness.extent == WitnessExtent::Partial {
+            out.push_str(
+                "The witness of effects is no whole account: something may have been sent that is not listed here.\nLook \
+                 into the mailbox and the tickets. Every action has to be approved anew.\n",
+            );
+        }
+        if witness.lines.is_empty() {
+            return out;
+        }
+        let of = |knowledge| witness.lines.iter().filter(move |line| line.knowledge == knowledge);
+        let lacking = of(RecordKnowledge::Unknown).count();
+        let known = of(RecordKnowledge::Known).count();
+        out.push_str(&format!("Sent, as the witness of effects says ({lacking} that these records lack):\n"));
+        for line in of(RecordKnowledge::Unknown).chain(of(RecordKnowledge::Known).take(MOST_KNOWN)) {
+            out.push_str(&self.sent_line(line));
+        }
+        if known > MOST_KNOWN {
+            out.push_str(&format!("  and {} earlier that these records know\n", known - MOST_KNOWN));
+        }
+        out
+    }
+
+    fn sent_line(&self, line: &WitnessListLine) -> String {
+        let key = line.key.to_string();
+        let knowledge = match (line.knowledge, line.state) {
+            (RecordKnowledge::Known, _) => "known here".to_owned(),
+            (RecordKnowledge::Unknown, None) => styled(YELLOW, "not in these records"),
+            (RecordKnowledge::Unknown, Some(state)) => {
+                styled(YELLOW, &format!("`{}` in these records", state.as_str()))
+            }
+        };
+        let id = key.get(..12).unwrap_or(&key);
+        let at = when::clock(line.at, &self.zone);
+        format!("  {id}  {at}  {:16}  {knowledge}\n", outcome_word(line))
     }
 
     async fn reset_clock(&self) -> Result<ExitCode, CommandFailure> {
@@ -186,4 +236,37 @@ impl Here {
         ui::aside("set; costs recorded for later days stay with those days\n");
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The most effects that are listed although the records know of them.
+const MOST_KNOWN: usize = 20;
+
+fn outcome_word(line: &WitnessListLine) -> &'static str {
+    line.outcome.map_or("may have left", |outcome| outcome.as_str())
+}
+
+fn sent_as_json(witness: &WitnessList) -> serde_json::Value {
+    let lines = witness.lines.iter().map(|line| {
+        json!({
+            "id": line.key.to_string(),
+            "at": when::rfc3339(line.at),
+            "outcome": line.outcome.map(|outcome| outcome.as_str()),
+            "known": line.knowledge == RecordKnowledge::Known,
+            "state": line.state.map(|state| state.as_str()),
+        })
+    });
+    lines.collect()
+}
+
+/// The changes that adopting made, behind the words that it is done.
+fn adoption_summary(counts: &AdoptionCounts) -> String {
+    let mut out = String::new();
+    if counts.doubted > 0 {
+        let actions = counted(counts.doubted, "action");
+        out.push_str(&format!("; {actions} left or may have: look, then `proem queue resolve ID`"));
+    }
+    if counts.returned > 0 {
+        out.push_str(&format!("; {} to approve anew", counted(counts.returned, "action")));
+    }
+    out
 }

@@ -1,17 +1,71 @@
-//! What reaches a screen, a pipe or a log of a text.
+//! The one writer: what reaches a screen, a pipe or a log of a text.
 //!
 //! Everything that is printed goes through here once, as a whole, so that no command can forget it:
 //! - a loaded secret is printed nowhere, in no form that [`SecretFinder`] knows;
 //! - a credential that is told by its shape is on no terminal and not on standard error, but stays in
 //!   what was asked for on a pipe or as JSON;
-//! - a CI runner obeys no text in a report ([`show::report`]).
+//! - a CI runner obeys no text in a report ([`show::report`]) or in a document ([`show::report_json`]).
+//!
+//! Who prints says what it is, by a [`Printed`]; only what was asked for as it is stays as it is.
 
 use std::borrow::Cow;
-use std::io::IsTerminal as _;
+use std::io::{ErrorKind, IsTerminal as _, Write};
+use std::ops::ControlFlow;
 
 use proem_guard::{credential, show};
 use proem_llm::secret::SecretFinder;
 use proem_text::json;
+
+use crate::failure::CommandFailure;
+
+/// What a text on standard output is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Printed {
+    /// Exactly what was asked for: a prompt, an answer, a text without its attacks.
+    Exact,
+    /// Words of ours about texts from outside, which somebody else renders.
+    Report,
+    /// A table or a list, coloured on a terminal.
+    Listing,
+    /// A document of JSON, or one on each line.
+    Document,
+}
+
+/// Writes a text to standard output in full; breaks off if nobody reads any more.
+///
+/// # Errors
+///
+/// If it can't be written.
+pub(crate) fn print(printed: Printed, text: &str) -> Result<ControlFlow<()>, CommandFailure> {
+    let plain = |text: &str| put(&mut std::io::stdout().lock(), text.as_bytes());
+    match printed {
+        Printed::Exact => plain(&exact(text, Shapes::of_stdout())),
+        Printed::Report => plain(&report(text, Shapes::of_stdout())),
+        Printed::Listing => put(&mut anstream::stdout().lock(), report(text, Shapes::of_stdout()).as_bytes()),
+        Printed::Document => plain(&document(text)),
+    }
+}
+
+/// Writes bytes to standard output exactly as they are.
+///
+/// # Errors
+///
+/// If they hold a loaded credential, or can't be written.
+pub(super) fn print_bytes(bytes: &[u8]) -> Result<(), CommandFailure> {
+    if holds_credential(bytes) {
+        return Err(CommandFailure::finding("they hold a credential of your configuration, which is printed nowhere"));
+    }
+    put(&mut std::io::stdout().lock(), bytes).map(|_| ())
+}
+
+fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<ControlFlow<()>, CommandFailure> {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Ok(()) => Ok(ControlFlow::Continue(())),
+        // Whoever read the output has seen enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+        Err(error) => Err(CommandFailure::outside(format!("could not write the output: {error}"))),
+    }
+}
 
 /// Whether credentials by shape may stand in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +78,7 @@ pub(super) enum Shapes {
 
 impl Shapes {
     /// What holds for standard output.
-    pub(super) fn of_stdout() -> Self {
+    fn of_stdout() -> Self {
         if std::io::stdout().is_terminal() { Self::Cut } else { Self::Stay }
     }
 }
@@ -39,13 +93,8 @@ pub(super) fn exact(text: &str, shapes: Shapes) -> Cow<'_, str> {
 }
 
 /// A report, list or note.
-pub(crate) fn report(text: &str, shapes: Shapes) -> String {
+pub(super) fn report(text: &str, shapes: Shapes) -> String {
     show::report(&exact(text, shapes)).into_owned()
-}
-
-/// A report on standard output.
-pub(crate) fn report_on_stdout(text: &str) -> String {
-    report(text, Shapes::of_stdout())
 }
 
 /// A document of JSON, or one on each line.
@@ -55,7 +104,9 @@ pub(crate) fn document(text: &str) -> String {
             let (json, end) = line.strip_suffix('\n').map_or((line, ""), |json| (json, "\n"));
             value(finder, json).unwrap_or_else(|| finder.redact_lines(json).unwrap_or_else(|| json.to_owned())) + end
         };
-        Some(value(finder, text).unwrap_or_else(|| text.split_inclusive('\n').map(line).collect()))
+        let (whole, end) = text.strip_suffix('\n').map_or((text, ""), |whole| (whole, "\n"));
+        let clean = value(finder, whole).map(|clean| clean + end);
+        Some(clean.unwrap_or_else(|| text.split_inclusive('\n').map(line).collect()))
     });
     show::report_json(&clean).into_owned()
 }
@@ -65,6 +116,12 @@ fn value(finder: &SecretFinder<'_>, text: &str) -> Option<String> {
     let value = serde_json::from_str(text).ok()?;
     let clean = finder.redact_json(&value).unwrap_or(value);
     Some(if text.trim_end().contains('\n') { json::pretty(&clean) } else { json::compact(&clean) })
+}
+
+/// Whether a loaded credential is among these bytes.
+fn holds_credential(bytes: &[u8]) -> bool {
+    let loaded = proem_app::secrets::loaded();
+    SecretFinder::new(&loaded).find(bytes).is_some()
 }
 
 /// The text without loaded credentials, which `redact` takes out if there are any.

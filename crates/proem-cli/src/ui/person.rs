@@ -2,9 +2,10 @@
 //!
 //! Invariants: nobody else is asked, and where nobody can be asked the error says what to do instead.
 
-use proem_app::operator::{Consent, Operator};
+use proem_app::operator::{ApprovalPage, Consent, Displayed, Operator};
 
-use super::output::{Shapes, report};
+use super::output::{Shapes, exact, report};
+use super::width::page_rows;
 use super::{BOLD, aside, styled};
 use crate::failure::CommandFailure;
 
@@ -26,6 +27,31 @@ pub(crate) fn confirm(operator: &mut Operator, question: &str) -> Result<Consent
         aside("nothing was changed\n");
     }
     Ok(consent)
+}
+
+/// Shows what a person is about to decide, to its end; `None` if the person stops before.
+///
+/// # Errors
+///
+/// If a part can't be shown: a credential is on no terminal, and a terminal may be too small.
+pub(crate) fn display(operator: &mut Operator, pages: &[ApprovalPage]) -> Result<Option<Displayed>, CommandFailure> {
+    if pages.iter().map(ApprovalPage::text).any(|text| exact(&text, Shapes::Cut) != text) {
+        return Err(CommandFailure::finding(
+            "it holds what looks like a credential, which no terminal shows, so it can't be decided as it is; take it \
+             out or cancel it",
+        ));
+    }
+    let displayed = operator.display(pages, &rows)?;
+    if displayed.is_none() {
+        aside("nothing was changed\n");
+    }
+    Ok(displayed)
+}
+
+/// The rows of a line on the operator's terminal. Some terminals draw wider than the tables say: one cell in eight is
+/// left to them.
+pub(super) fn rows(line: &str, columns: usize) -> Vec<String> {
+    page_rows(&on_terminal(line), columns.saturating_sub(columns / 8))
 }
 
 /// A text of ours as it is written to the operator's terminal: with its colours, where there are any.

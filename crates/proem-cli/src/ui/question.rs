@@ -11,20 +11,16 @@ use futures_util::future::BoxFuture;
 use indicatif::ProgressBar;
 use proem_app::Error;
 use proem_app::agents::person::PersonAsk;
-use proem_app::operator::{Operator, OperatorAbsence};
+use proem_app::operator::{ApprovalPage, Operator, OperatorAbsence};
 use proem_engine::run::{Question, QuestionAnswer};
 use proem_guard::show::{self, TreeCap, terminal_str};
 use proem_guard::{LabelTree, ScreenText};
 use tokio_util::sync::CancellationToken;
 use unicode_width::UnicodeWidthChar as _;
 
-use super::person::on_terminal;
+use super::person::{on_terminal, rows};
 use super::{BOLD, aside, styled};
 use crate::failure::CommandFailure;
-
-/// As much of what somebody else wrote as leaves our words on the same screen: the characters of each text, and
-/// the lines.
-const CAP: TreeCap = TreeCap { characters: 1200, lines: 40 };
 
 /// Asks at the terminal what a run asks; nothing is drawn meanwhile on `waiting`.
 #[derive(Debug)]
@@ -81,14 +77,20 @@ impl TerminalQuestions<'_> {
         if question.options.is_empty() {
             return Err(CommandFailure::bug("the run failed", "it asks a question without options"));
         }
-        operator.tell(&on_terminal(&screen(run, question, cells())))?;
+        let unanswered = || {
+            // What follows begins a line of its own.
+            aside("\n");
+            let (who, remedy) = (named(run), again(run, ""));
+            CommandFailure::finding(format!("no answer was given, so {who} still waits; {remedy}"))
+        };
+        let page = page(run, question, cells());
+        if operator.display_until(&[page], &rows, self.stop).await?.is_none() {
+            return Err(unanswered());
+        }
         let prompt = format!("{} ", styled(BOLD, &format!("Which one? [1-{}]", question.options.len())));
         loop {
             let Some(line) = operator.ask_until(&on_terminal(&prompt), self.stop).await? else {
-                // What follows begins a line of its own.
-                aside("\n");
-                let (who, remedy) = (named(run), again(run, ""));
-                return Err(CommandFailure::finding(format!("no answer was given, so {who} still waits; {remedy}")));
+                return Err(unanswered());
             };
             if let Some((option, words)) = chosen(&line, question.options.len()) {
                 return Ok(question.answered(option, words)?);
@@ -117,19 +119,17 @@ fn again(run: &str, place: &str) -> String {
     }
 }
 
-/// A question as it is shown: what it is about, then our words, whom it reaches, what happens, and the options,
-/// numbered from one.
-fn screen(run: &str, question: &Question, cells: usize) -> String {
+/// A question as it is shown: what it is about as a whole, then our words, whom it reaches, what happens, and the
+/// options, numbered from one.
+fn page(run: &str, question: &Question, cells: usize) -> ApprovalPage {
     let who = named(run);
-    let mut out = String::new();
-    if question.content == LabelTree::Null {
-        _ = writeln!(out, "{who} asks:");
-    } else {
-        let content = show::tree(&question.content, CAP);
-        _ = writeln!(out, "{who} asks about this, which others wrote:");
-        barred(&mut out, &content, cells);
-        _ = writeln!(out, "{who} asks:");
+    let mut page = ApprovalPage::new();
+    if question.content != LabelTree::Null {
+        let mut content = format!("{who} asks about this, which others wrote:\n");
+        barred(&mut content, &show::tree(&question.content, TreeCap::WHOLE), cells);
+        page.words(&content);
     }
+    let mut out = format!("{who} asks:\n");
     for line in question.text.lines() {
         _ = writeln!(out, "  {}", terminal_str(line));
     }
@@ -146,7 +146,8 @@ fn screen(run: &str, question: &Question, cells: usize) -> String {
     for (option, number) in question.options.iter().zip(1_usize..) {
         _ = writeln!(out, "{number:>5}  {}", terminal_str(option));
     }
-    out
+    page.beside(&out);
+    page
 }
 
 /// Whether somebody's words, a person or the world is concerned, so that a reason is worth having.
@@ -223,7 +224,7 @@ mod tests {
     fn a_question_is_shown_and_does_nothing() {
         let question = Question::new("May it run\n\u{1b}[2J`rm -r build`?", ["no", "yes\r\u{202e}on"]);
         assert_eq!(
-            screen("0a1b2c3d", &question, 80),
+            page("0a1b2c3d", &question, 80).text(),
             "run 0a1b2c3d asks:\n  May it run\n  \\u{1b}[2J`rm -r build`?\n    1  no\n    2  yes\\r\\u{202e}on\n"
         );
     }
@@ -239,12 +240,12 @@ mod tests {
             consequence: Some("a mail is sent".to_owned()),
             ..Question::new("Send the reply?", ["no", "yes"])
         };
-        let screen = screen("0a1b2c3d", &question, 80);
+        let screen = page("0a1b2c3d", &question, 80).text();
         let (before, ours) = screen.split_once("\nrun 0a1b2c3d asks:\n").unwrap();
         let (heading, shown) = before.split_once('\n').unwrap();
         assert_eq!(heading, "run 0a1b2c3d asks about this, which others wrote:");
         assert!(shown.lines().all(|line| line.starts_with(BAR) && line.width() < 80), "{shown}");
-        assert!(shown.len() < 10_000 && shown.contains("more characters"), "{shown}");
+        assert_eq!(shown.matches('x').count(), 100_000, "all of it is shown");
         assert!(!screen.contains(['\u{1b}', '\u{202e}']), "{screen:?}");
         assert_eq!(
             ours,

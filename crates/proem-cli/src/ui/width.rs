@@ -50,6 +50,33 @@ pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     pieces
 }
 
+/// A line in rows of at most `width` cells. Colours take none. A row after the first begins with the bar that the line
+/// begins with, or with spaces: no text from outside begins a row. Lines of ours are cut between words where that is
+/// possible.
+pub(crate) fn page_rows(line: &str, width: usize) -> Vec<String> {
+    let indent = line.chars().take_while(|c| *c == ' ').count();
+    let is_barred = line.trim_start_matches(' ').starts_with("│ ");
+    let lead = if is_barred { format!("{}│ ", " ".repeat(indent.min(width / 4))) } else { "    ".to_owned() };
+    let (mut rows, mut row) = (Vec::new(), String::new());
+    let (mut used, mut is_colour) = (LineWidth::default(), false);
+    for c in line.chars() {
+        is_colour |= c == '\u{1b}';
+        let next = if is_colour { used } else { used.with(c) };
+        is_colour &= c != 'm';
+        used = next;
+        if used.cells > width {
+            let word =
+                row.rfind(' ').filter(|space| !is_barred && *space >= width / 2).map(|space| space.saturating_add(1));
+            let rest = word.map_or_else(String::new, |word| row.split_off(word));
+            rows.push(std::mem::replace(&mut row, format!("{lead}{rest}")));
+            used = row.chars().fold(LineWidth::default(), LineWidth::with).with(c);
+        }
+        row.push(c);
+    }
+    rows.push(row);
+    rows
+}
+
 /// A text in lines of at most `width` cells, cut between words where that is possible.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -102,6 +129,9 @@ mod tests {
         #[test]
         fn no_line_is_wider_than_it_may_be(text in text(), width in 4_usize..90) {
             let shown = terminal_str(&text).into_string();
+            let barred = page_rows(&format!("    │ {shown}"), width.max(17));
+            let is_barred = |row: &String| row.trim_start_matches(' ').starts_with("│ ") && row.width() <= width.max(17);
+            prop_assert!(barred.iter().all(is_barred), "{barred:?}");
             for line in folded(&shown, width).iter().chain(&wrapped(&shown, width)).chain([&cut(&shown, width)]) {
                 prop_assert!(line.width() <= width, "{} cells: {line:?}", line.width());
             }
@@ -132,6 +162,20 @@ mod tests {
         let tower = format!("a{}", "\u{301}".repeat(MARKS + 2));
         assert_eq!((cells(&tower), folded(&tower, 2).len()), (3, 2), "no letter bears a tower");
         assert_eq!((cut("木木木", 6).as_str(), cut("木木木", 5).as_str()), ("木木木", "木木…"));
+    }
+
+    #[test]
+    fn rows_of_a_page_keep_their_bar() {
+        #[track_caller]
+        fn check(line: &str, width: usize, expected: &[&str]) {
+            assert_eq!(page_rows(line, width), expected);
+        }
+        check("", 20, &[""]);
+        check("  │ abcdefgh", 8, &["  │ abcd", "  │ efgh"]);
+        check("  │ 木木木", 8, &["  │ 木木", "  │ 木"]);
+        check("        │ abcdefgh", 12, &["        │ ab", "   │ cdefgh"]);
+        check("goes to ada and bob", 12, &["goes to ada ", "    and bob"]);
+        check("\u{1b}[1mabcdef\u{1b}[0m gh", 8, &["\u{1b}[1mabcdef\u{1b}[0m ", "    gh"]);
     }
 
     #[test]

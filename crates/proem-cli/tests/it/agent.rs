@@ -225,7 +225,7 @@ fn base(project: &mut OpenProject, carriage: Carriage, task: &str) -> Result<Run
 fn unsent(project: &mut OpenProject) -> Result<bool, Error> {
     let mut base = base(project, Carriage::Nobody, "What is a proem?")?;
     let (adapting, mut notes) = (Adapting::default(), Vec::new());
-    Ok(blocking(base.begin(project, &adapting, RecordChoice::Needed, &mut notes))?.is_some())
+    Ok(blocking(base.begin(project, &adapting, RecordChoice::Needed, &mut notes))?.records().is_some())
 }
 
 fn begin(
@@ -236,9 +236,9 @@ fn begin(
     let mut base = base(project, Carriage::Network, task)?;
     blocking(async {
         let (adapting, mut notes) = (Adapting::default(), Vec::new());
-        let records = base.begin(project, &adapting, RecordChoice::Needed, &mut notes).await?;
+        let booking = base.begin(project, &adapting, RecordChoice::Needed, &mut notes).await?;
         let run = DraftAgent.prepare(base)?;
-        start_run(run.as_ref(), 1, records.as_ref(), ask, &CancellationToken::new()).await
+        start_run(run.as_ref(), 1, &booking, ask, &CancellationToken::new()).await
     })
 }
 

@@ -2,8 +2,6 @@
 //!
 //! The page stands in a frame that may run no script; the page around it, which is the test's, measures it.
 
-#![expect(clippy::print_stderr, reason = "what is skipped is said")]
-
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -15,6 +13,7 @@ use serde_json::{Value as Json, json};
 
 use crate::book_compared::compared;
 use crate::risk::scene::shop;
+use crate::skipped::skip;
 
 /// What a browser is called, best first.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -49,7 +48,7 @@ frame.addEventListener("load", () => {
 /// What a browser shows of a page in a window of that width, in CSS pixels; nothing where there is no browser.
 fn seen(page: &str, width: u16) -> Option<Json> {
     let Some(name) = NAMES.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok()) else {
-        eprintln!("SKIPPED: none of {NAMES:?} is here, so no page was looked at");
+        skip("browser", format!("none of {NAMES:?} is here"));
         return None;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use crate::fixture::Fixture;
+use crate::skipped::skip;
 
 const GITHUB: &str = r#"{"jsonrpc": "2.0", "id": 1, "result": {"tools": [
   {"name": "create_issue", "description": "Opens an issue.\nNeeds a title.", "annotations": {"readOnlyHint": false},
@@ -126,7 +127,10 @@ fn on_terminal(fixture: &Fixture, args: &[&str], answer: &str) -> Option<(String
     script.args(["--quiet", "--return", "--command", "\"$PROEM\" $ARGS", "/dev/null"]);
     script.env("PROEM", env!("CARGO_BIN_EXE_proem")).env("ARGS", args.join(" ")).env("SHELL", "/bin/sh");
     script.env("NO_COLOR", "1").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = script.spawn().ok()?;
+    let Ok(mut child) = script.spawn() else {
+        skip("script", "`script` of util-linux is not here");
+        return None;
+    };
     let (mut screen, mut byte, mut answered) = (Vec::new(), [0], false);
     let mut output = child.stdout.take().unwrap();
     while output.read(&mut byte).unwrap() == 1 {
@@ -156,7 +160,6 @@ fn a_dialogue() {
     };
     let store = fixture.base.join("state/proem/catalogue/trust.json");
     if !approve(&["files", "github"], "n\n") {
-        eprintln!("SKIPPED: util-linux `script` is not here, so the dialogue on a terminal is not tested");
         return;
     }
     assert!(!store.exists(), "no is no");

@@ -1,12 +1,11 @@
 //! Completion, as the shells ask for it and as people press Tab.
 
-#![expect(clippy::print_stderr, reason = "what is skipped is said")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
 use crate::fixture::Fixture;
+use crate::skipped::skip;
 use crate::terminal::screen::{WIDE, start_on};
 
 const PROMPT: &str = "---\nproem:\n  version: 1.0.0\n  purpose: tries something\n  sections:\n    - { name: role, trust: constitution }\n\
@@ -100,7 +99,7 @@ fn shell(name: &str) -> Option<String> {
         .map(|folder| format!("{folder}/{name}"))
         .find(|path| Path::new(path).is_file());
     if found.is_none() {
-        eprintln!("SKIPPED: this machine has no {name}, so completion in it was not tried");
+        skip("shell", format!("this machine has no {name}"));
     }
     found
 }

@@ -15,9 +15,12 @@
 mod clock;
 mod decided;
 mod delivery;
+mod disk;
+mod displayed;
 mod forged;
 mod full;
 mod kills;
+mod moment;
 mod places;
 mod races;
 mod refused;
@@ -25,3 +28,4 @@ pub(crate) mod scene;
 mod stale;
 mod tickets;
 mod watched;
+mod witness;

@@ -34,6 +34,7 @@ mod diagnosed;
 mod doctor;
 mod effects;
 mod embedding;
+mod figures;
 mod find;
 mod first_hour;
 mod fixture;
@@ -57,7 +58,10 @@ mod schema;
 mod select;
 mod selection;
 mod send;
+#[path = "../../../xtask/skipped.rs"]
+mod skipped;
 mod special;
+mod stored;
 mod terminal;
 mod tokens;
 mod triage;

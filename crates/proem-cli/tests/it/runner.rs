@@ -4,8 +4,8 @@
 //! inputs and answers are orders. None of them may reach a runner where it would obey it, and no line
 //! of a report may begin with a text from outside. What was asked for stays exact.
 
-use std::collections::BTreeSet;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use proem_llm::scripted::{Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
@@ -16,13 +16,19 @@ use crate::run::{fixture, start};
 /// Stands at the end of every order, and alone at the start of what is none.
 const MARK: &str = "xEVILx";
 
-/// What runners obey: GitHub's, Azure's, GitHub's old form, TeamCity's.
-const ORDERS: [&str; 5] = [
+/// What runners obey: GitHub's, Azure's, GitHub's old form, TeamCity's, Travis's, GitLab's, Buildkite's, and GitHub's
+/// behind what a terminal takes for a command, after which comes what would join the halves of an order.
+const ORDERS: [&str; 10] = [
     "::error file=a::xEVILx",
     "##vso[task.complete result=Failed]xEVILx",
     "##[error]xEVILx",
     "##teamcity[message text='xEVILx']",
     "xEVILx ::stop-commands::xEVILx",
+    "travis_fold:start:xEVILx",
+    "section_start:1:xEVILx\r\u{1b}[0K",
+    "--- xEVILx",
+    " \t\u{1b}]0;x\u{7}\u{1b}[31m::set-output name=a::xEVILx",
+    "#\u{1b}[K#vso[task.debug]xEVILx\u{7}",
 ];
 
 /// What a command writes to standard output.
@@ -30,6 +36,8 @@ const ORDERS: [&str; 5] = [
 enum Form {
     /// Words of ours about texts from outside.
     Report,
+    /// Names from outside, one a line.
+    Names,
     /// One document of JSON, or one a line.
     Json,
     /// What was asked for, to the byte.
@@ -150,22 +158,32 @@ fn plain(text: &str) -> String {
 fn obeyed(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in plain(text).split(['\n', '\r']) {
-        let shown = line.trim_start();
         let lower = line.to_lowercase();
-        if shown.starts_with("::") || ["##vso[", "##[", "##teamcity["].iter().any(|order| lower.contains(order)) {
-            found.push(format!("obeyed: {line}"));
-        }
-        if shown.starts_with(MARK) || shown.starts_with("\\u{3a}:") {
-            found.push(format!("begins with foreign text: {line}"));
+        let anywhere =
+            ["##vso[", "##[", "##teamcity[", "section_start:", "section_end:", "travis_fold:", "travis_time:"];
+        let at_start = ["--- ", "+++ ", "~~~ ", "^^^ "];
+        let is_order = line.trim_start().starts_with("::")
+            || anywhere.iter().any(|order| lower.contains(order))
+            || at_start.iter().any(|order| line.starts_with(order))
+            || line.contains(|c: char| c.is_control() && c != '\t');
+        if is_order {
+            found.push(format!("obeyed: {line:?}"));
         }
     }
     found
 }
 
+/// The lines that begin with a text from outside.
+fn foreign_lines(text: &str) -> Vec<String> {
+    let plain = plain(text);
+    let is_foreign = |line: &&str| line.trim_start().starts_with(MARK) || line.trim_start().starts_with("\\u{3a}:");
+    plain.split(['\n', '\r']).filter(is_foreign).map(|line| format!("begins with foreign text: {line}")).collect()
+}
+
 /// Every command, in each of its forms. `ID` is a run that asked, `RISK` an assessment.
 #[expect(clippy::too_many_lines, reason = "a row for each command and form")]
 fn table() -> Vec<(Vec<&'static str>, Form)> {
-    use Form::{Exact, Json, Report};
+    use Form::{Exact, Json, Names, Report};
     let task = ORDERS[0];
     let rows: &[(&[&str], Form)] = &[
         (&["adapt", "--history", "rows.jsonl"], Report),
@@ -193,7 +211,8 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["doctor", "--config"], Report),
         (&["doctor", "--json"], Json),
         (&["hook", "claude-code"], Report),
-        (&["find", "mend the clock"], Exact),
+        (&["find", "mend the clock"], Names),
+        (&["find", task], Names),
         (&["find", "mend the clock", "--explain"], Report),
         (&["find", "mend the clock", "--json"], Json),
         (&["catalogue", "list"], Report),
@@ -243,6 +262,10 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["scan", "AGENTS.md", "--cut"], Exact),
         (&["scan", "xEVILx.rs", "--cut"], Exact),
         (&["scan", "::error file=a::xEVILx.md", "--cut"], Exact),
+        (&["scan", "."], Report),
+        (&["scan", ".", "--json"], Json),
+        (&["scan", ".", "xEVILx.rs", "--json"], Json),
+        (&["scan", "--calibrate", "rows.jsonl"], Report),
         (&["scan", "--jsonl", "rows.jsonl"], Report),
         (&["scan", "--jsonl", "rows.jsonl", "--json"], Json),
         (&["stats"], Report),
@@ -284,7 +307,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["escalations", "decide", "ESCALATION", "A", "--because", task], Report),
         (&["policy", "check"], Report),
         (&["policy", "check", "broken.toml"], Report),
-        (&["policy", "print"], Exact),
+        (&["policy", "print"], Report),
         (&["policy", "explain", "action.json"], Report),
         (&["policy", "explain", "unknown.json"], Report),
         (&["policy", "explain", "action.json", "--json"], Json),
@@ -312,7 +335,39 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["artefacts", "log"], Report),
         (&["artefacts", "diff", "raid-log", "1", "2"], Report),
         (&["artefacts", "export"], Report),
-        (&["completions", "bash"], Exact),
+        (&["artefacts", "show", "--json"], Json),
+        (&["artefacts", "log", "--json"], Json),
+        (&["artefacts", "export", "--format markdown"], Report),
+        (&["artefacts", "export", "--format json"], Json),
+        (&["ask", task, "--dry-run", "--json"], Json),
+        (&["ask", task, "--json"], Json),
+        (&["ask", task, "--dry-run", "--explain"], Exact),
+        (&["ask", task, "--dry-run", "--verbose"], Exact),
+        (&["assemble", task, "--format text"], Exact),
+        (&["assemble", task, "--format json"], Json),
+        (&["assemble", task, "--verbose"], Exact),
+        (&["book", "diff", "reviews/strict", "reviews/strict", "--json"], Json),
+        (&["book", "lock", "--json"], Json),
+        (&["book", "test", "--json"], Json),
+        (&["catalogue", "refresh", "--json"], Json),
+        (&["cost", "fit", "--json"], Json),
+        (&["effects", "propose", "--schema"], Json),
+        (&["effects", "sweep", "--json"], Json),
+        (&["queue", "quarantine", "--json"], Json),
+        (&["run", "reviews/strict", "--set", "title=::error::xEVILx", "--json"], Json),
+        (&["run", "reviews/strict", "--set", "title=::error::xEVILx", "--explain"], Exact),
+        (&["runs", "show", "ID", "--body"], Exact),
+        (&["runs", "resume", "ID", "--json"], Json),
+        (&["runs", "feedback", "ID", "--bad", "--json"], Json),
+        (&["runs", "purge", "ID", "--json"], Json),
+        (&["triage", "run", "signal.json", "--dry-run"], Json),
+        (&["triage", "run", "signal.json", "--explain", task], Report),
+        (&["triage", "run", "signal.json", "--json"], Json),
+        (&["triage", "watch", "::error::xEVILx", "--json"], Json),
+        (&["triage", "status", "--json"], Json),
+        (&["init", "--print"], Report),
+        (&["init", "--hook", "claude-code"], Json),
+        (&["completions", "bash"], Report),
         (&["init"], Report),
         (&["runs", "purge", "ID"], Report),
         (&[task], Report),
@@ -321,13 +376,30 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
     rows.iter().map(|(args, form)| (args.to_vec(), *form)).collect()
 }
 
+/// A row's argument as it is given: a format is two words.
+fn words(arg: &str) -> Vec<String> {
+    match arg.split_once(' ') {
+        Some((flag @ "--format", value)) => vec![flag.to_owned(), value.to_owned()],
+        _ => vec![arg.to_owned()],
+    }
+}
+
+/// The commands whose standard output may be exact.
+const EXACT: [&[&str]; 5] = [&["assemble"], &["ask"], &["run"], &["runs", "show", "--body"], &["scan", "--cut"]];
+
 fn check(args: &[&str], form: Form, run: &Run) -> Vec<String> {
     let mut found = obeyed(run.stderr());
+    found.extend(foreign_lines(run.stderr()));
+    let obeyed = || obeyed(run.stdout());
     match form {
-        Form::Exact => {}
-        Form::Report => found.extend(obeyed(run.stdout())),
+        Form::Exact => {
+            let may = |command: &&[&str]| command.iter().all(|word| args.contains(word));
+            assert!(EXACT.iter().any(may), "{args:?} may not be exact");
+        }
+        Form::Report => found.extend(obeyed().into_iter().chain(foreign_lines(run.stdout()))),
+        Form::Names => found.extend(obeyed()),
         Form::Json => {
-            found.extend(obeyed(run.stdout()));
+            found.extend(obeyed());
             let is_whole = serde_json::from_str::<Json>(run.stdout()).is_ok();
             let is_lines = || run.stdout().lines().all(|line| serde_json::from_str::<Json>(line).is_ok());
             assert!(is_whole || is_lines(), "{args:?}: no JSON: {}", run.stdout());
@@ -349,7 +421,7 @@ fn no_order_reaches_a_runner() {
             "ESCALATION" => hostile.escalation.clone(),
             other => other.to_owned(),
         };
-        let given: Vec<String> = args.iter().map(named).collect();
+        let given: Vec<String> = args.iter().map(named).flat_map(|arg| words(&arg)).collect();
         let run = hostile.fixture.proem(&given.iter().map(String::as_str).collect::<Vec<_>>());
         assert_ne!(run.code(), 70, "{args:?}: {}", run.stderr());
         marked += usize::from(run.stdout().contains(MARK) || run.stderr().contains(MARK));
@@ -359,17 +431,184 @@ fn no_order_reaches_a_runner() {
     assert!(marked > 50, "only {marked} commands met an order: the fixture is no attack");
 }
 
-/// A new command has to be in the table.
-#[test]
-fn every_command_is_in_the_table() {
+/// The flags that give a command's output another form.
+const FORMS: [&str; 16] = [
+    "--body",
+    "--calibrate",
+    "--config",
+    "--cut",
+    "--dry-run",
+    "--explain",
+    "--full",
+    "--json",
+    "--jsonl",
+    "--markdown",
+    "--print",
+    "--hook",
+    "--report",
+    "--sarif",
+    "--schema",
+    "--verbose",
+];
+
+/// Those that don't.
+const OTHERS: [&str; 40] = [
+    "--all",
+    "--any",
+    "--apply",
+    "--caught",
+    "--compliance-required",
+    "--connect",
+    "--continue",
+    "--copy",
+    "--credentials-from-files",
+    "--dismiss",
+    "--each",
+    "--everything",
+    "--fallback",
+    "--first-parent",
+    "--fork",
+    "--input-untrusted",
+    "--interactive",
+    "--live",
+    "--milestone",
+    "--model",
+    "--no-adapt",
+    "--no-cache",
+    "--no-embedding",
+    "--no-model",
+    "--no-record",
+    "--release",
+    "--revert",
+    "--send",
+    "--set",
+    "--staged",
+    "--task-untrusted",
+    "--time-sensitive",
+    "--undo",
+    "--wait",
+    "--whole-backlog",
+    "--worktree",
+    "--zone",
+    "--help",
+    "--version",
+    "--owner",
+];
+
+/// A command as its definition has it: the reference is printed from it, and a test compares them.
+struct Defined {
+    command: String,
+    /// What gives its output another form: a flag, or `--format` with a value.
+    forms: Vec<String>,
+    /// Flags in neither of the lists above.
+    unknown: Vec<String>,
+}
+
+fn defined() -> Vec<Defined> {
     let reference = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cli.md");
     let reference = fs::read_to_string(reference).unwrap();
-    let commands = reference.lines().filter_map(|line| line.strip_prefix("## `proem ")?.strip_suffix('`'));
-    let commands: BTreeSet<String> = commands.map(str::to_owned).collect();
-    assert!(commands.len() > 20, "{commands:?}");
+    let mut all: Vec<Defined> = Vec::new();
+    let mut option = String::new();
+    for line in reference.lines() {
+        if let Some(command) = line.strip_prefix("## `proem ").and_then(|rest| rest.strip_suffix('`')) {
+            all.push(Defined { command: command.to_owned(), forms: Vec::new(), unknown: Vec::new() });
+            option.clear();
+        }
+        let Some(last) = all.last_mut() else { continue };
+        let shown = line.trim_start();
+        let flag = shown
+            .split([' ', ','])
+            .find(|word| word.starts_with("--"))
+            .filter(|_| line.starts_with("  ") && shown.starts_with('-'));
+        let value = shown.strip_prefix("- ").and_then(|rest| rest.split_once(':')).map(|(value, _)| value);
+        match (flag, value) {
+            (Some(flag), _) => {
+                option = flag.to_owned();
+                let is_switch = !shown.contains('<');
+                if FORMS.contains(&flag) {
+                    last.forms.push(option.clone());
+                } else if is_switch && !OTHERS.contains(&flag) {
+                    last.unknown.push(option.clone());
+                }
+            }
+            (None, Some(value)) if option == "--format" => last.forms.push(format!("--format {value}")),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// A new command, and a new form of one, has to be in the table.
+#[test]
+fn every_command_is_in_the_table_in_every_form() {
+    let defined = defined();
+    assert!(defined.len() > 20, "{}", defined.len());
     let rows: Vec<String> = table().iter().map(|(args, _)| format!("{} ", args.join(" "))).collect();
-    for command in commands {
-        assert!(rows.iter().any(|row| row.starts_with(&format!("{command} "))), "`{command}` is in no row");
+    let mut missing = Vec::new();
+    for Defined { command, forms, unknown } in &defined {
+        let of_command = || rows.iter().filter(|row| row.starts_with(&format!("{command} ")));
+        if of_command().next().is_none() {
+            missing.push(format!("`{command}` is in no row"));
+        }
+        let absent = forms.iter().filter(|form| !of_command().any(|row| row.contains(&format!(" {form} "))));
+        missing.extend(absent.map(|form| format!("`{command}` is in no row with `{form}`")));
+        missing.extend(unknown.iter().map(|flag| format!("is the output of `{command} {flag}` of another form?")));
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// A project's own configuration is read, and spoken of, before anybody trusts it.
+#[test]
+fn no_order_of_a_configuration_reaches_a_runner() {
+    let fixture = Fixture::folder().committed();
+    for order in ORDERS {
+        let quoted = serde_json::to_string(order).unwrap();
+        for text in [
+            format!("{quoted} = 1\n"),
+            format!("model = {quoted}\n[assemble]\ntools = [{quoted}]\n"),
+            format!("[providers.{quoted}]\nbase_url = {quoted}\n"),
+            format!("[x\n{order}\n"),
+        ] {
+            fixture.write("proem.toml", &text);
+            for args in [&["doctor"][..], &["doctor", "--config"], &["assemble", "x", "--json"], &["trust", "list"]] {
+                let run = fixture.proem(args);
+                let found = [obeyed(run.stderr()), obeyed(run.stdout()), foreign_lines(run.stderr())].concat();
+                assert!(found.is_empty(), "{text}{args:?}: {}", found.join("\n"));
+            }
+        }
+    }
+}
+
+/// Standard output has one writer; a clipboard is no output.
+#[test]
+fn every_command_prints_through_the_one_writer() {
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { sources(&path, found) } else { found.push(path) }
+        }
+    }
+    let mut found = Vec::new();
+    sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut found);
+    assert!(found.len() > 50, "{}", found.len());
+    for path in found.iter().filter(|path| !path.ends_with("ui/output.rs") && !path.ends_with("assemble/copy.rs")) {
+        let text = fs::read_to_string(path).unwrap();
+        // An answer on a terminal goes piece by piece through steps of its own, and no runner reads a terminal.
+        let is_answer = path.ends_with("ui/answer.rs");
+        assert!(is_answer || !text.contains("stdout().lock()"), "{} writes to standard output", path.display());
+        assert!(!text.contains("error.print()"), "{} lets clap print", path.display());
+    }
+}
+
+#[test]
+fn no_order_is_among_the_candidates_of_a_shell() {
+    let hostile = Hostile::new();
+    for words in [&["book", "show", ""][..], &["scan", ""], &["runs", "show", ""], &["run", ""], &["--"]] {
+        let mut command = hostile.fixture.command(env!("CARGO_BIN_EXE_proem"));
+        command.env("PROEM_COMPLETE", "fish").args(["--", "proem"]).args(words);
+        let output = command.output().unwrap();
+        let found = obeyed(&String::from_utf8(output.stdout).unwrap());
+        assert!(found.is_empty(), "{words:?}: {found:?}");
     }
 }
 
@@ -378,9 +617,9 @@ fn what_was_asked_for_is_exact() {
     let hostile = Hostile::new();
     let fixture = &hostile.fixture;
     for order in ORDERS {
-        let prompt = fixture.proem(&["assemble", order]);
+        let prompt = fixture.proem(&["assemble", "--", order]);
         assert!(prompt.answer().contains(order), "{}", prompt.stdout());
-        let read = fixture.proem(&["assemble", order, "--json"]);
+        let read = fixture.proem(&["assemble", "--json", "--", order]);
         assert_eq!(read.json()["task"], order);
         fixture.write("clean.md", format!("{order}\n"));
         assert!(fixture.proem(&["scan", "clean.md", "--cut"]).stdout().contains(order));

@@ -126,7 +126,7 @@ fn the_users_own_files() {
 }
 
 /// Where git opens files, and which setting names the place if that is what leads there.
-const GITS: [(&str, Option<&str>); 17] = [
+const GITS: [(&str, Option<&str>); 28] = [
     (".gitattributes", None),
     (".gitignore", None),
     (".mailmap", None),
@@ -144,49 +144,169 @@ const GITS: [(&str, Option<&str>); 17] = [
     ("odd", Some("core.attributesFile")),
     ("odd", Some("core.excludesFile")),
     ("odd", Some("mailmap.file")),
+    (".gitmodules", None),
+    (".git/config.worktree", None),
+    (".git/refs/heads/topic/deep", None),
+    (".git/worktrees/other/HEAD", None),
+    (".git/rebase-merge/head-name", None),
+    ("odd", Some("include.path")),
+    ("odd", Some("includeIf.onbranch:nowhere.path")),
+    ("odd", Some("diff.orderFile")),
+    ("odd", Some("blame.ignoreRevsFile")),
+    ("odd", Some("commit.template")),
+    ("odd", Some("gpg.ssh.allowedSignersFile")),
+];
+
+/// So long that a git which waits is not ended by it within a test.
+const PATIENT: &str = "[git]\nquestion_seconds = 600\nhistory_seconds = 600\n";
+
+/// Forms of commands that start git.
+const STARTING: [&[&str]; 11] = [
+    &["assemble", "mend the clock"],
+    &["risk"],
+    &["risk", "HEAD"],
+    &["risk", "--staged"],
+    &["risk", "--worktree"],
+    &["risk", "--since", "2000-01-01"],
+    &["trust", "list"],
+    &["book", "list"],
+    &["catalogue", "list"],
+    &["select", "mend it"],
+    &["init"],
 ];
 
 #[test]
-fn what_git_opens() {
+fn what_git_opens_is_refused_before_git_starts() {
     for (make, kind) in KINDS {
         for (place, setting) in GITS {
             let fixture = Fixture::folder().committed();
+            fixture.configure("config.toml", PATIENT);
             fixture.write("README.md", "changed\n");
             if let Some(setting) = setting {
                 fixture.git(&["config", setting, fixture.repo.join(place).to_str().unwrap()]);
             }
             make(&fixture.repo.join(place));
-            for args in [
-                &["assemble", "mend the clock"][..],
-                &["risk"],
-                &["risk", "HEAD"],
-                &["risk", "--staged"],
-                &["risk", "--worktree"],
-                &["risk", "--since", "2000-01-01"],
-            ] {
-                refused(&fixture, args, kind);
-            }
-            if setting.is_none() {
-                [&["trust", "list"][..], &["book", "list"], &["catalogue", "list"], &["select", "mend it"], &["init"]]
-                    .iter()
-                    .for_each(|args| refused(&fixture, args, kind));
-            }
+            STARTING.iter().for_each(|args| refused(&fixture, args, kind));
         }
     }
 }
 
 #[test]
+fn includes_of_includes_are_looked_at() {
+    // Of the repository, and of the user; both ends of the chain are relative to the file that names them.
+    for (make, kind) in KINDS {
+        let fixture = Fixture::folder().committed();
+        fixture.configure("config.toml", PATIENT);
+        fixture.git(&["config", "include.path", "one"]);
+        fixture.write(".git/one", "[include]\n\tpath = \\\n\"more/two\" ; a comment\n");
+        fixture.write(".git/more/two", "[CORE]\r\n\texcludesFile = ~/odd\r\n");
+        make(&fixture.base.join("home/odd"));
+        STARTING.iter().for_each(|args| refused(&fixture, args, kind));
+        let fixture = Fixture::folder().committed();
+        fixture.configure("config.toml", PATIENT);
+        fs::write(fixture.base.join("home/.gitconfig"), "[includeIf \"gitdir:/a]b/\"] path = odd\n").unwrap();
+        make(&fixture.base.join("home/odd"));
+        STARTING.iter().for_each(|args| refused(&fixture, args, kind));
+    }
+}
+
+/// What is a regular file for us can be a pipe for git: both have a standard output, and another one each.
+#[test]
+fn descriptors_are_no_files_of_git() {
+    for setting in ["include.path", "core.excludesFile", "core.attributesFile"] {
+        for descriptor in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr", "link"] {
+            let fixture = Fixture::folder().committed();
+            fixture.configure("config.toml", PATIENT);
+            let mut named = Path::new(descriptor).to_path_buf();
+            if descriptor == "link" {
+                named = fixture.repo.join(".git/link");
+                symlink("/dev/stdout", &named).unwrap();
+            }
+            fixture.git(&["config", setting, named.to_str().unwrap()]);
+            let mut command = fixture.command(env!("CARGO_BIN_EXE_proem"));
+            let out = |name: &str| fs::File::create(fixture.base.join(name)).unwrap();
+            command.args(["risk", "--worktree"]).stdin(Stdio::null()).stdout(out("out")).stderr(out("err"));
+            let mut child = command.spawn().unwrap();
+            let id = child.id().to_string();
+            let (sender, receiver) = mpsc::channel();
+            std::thread::spawn(move || sender.send(child.wait()));
+            let ended = receiver.recv_timeout(LONGEST);
+            if ended.is_err() {
+                _ = Command::new("kill").args(["-9", &id]).status();
+            }
+            let said = fs::read_to_string(fixture.base.join("err")).unwrap();
+            assert!(ended.is_ok_and(|code| !code.unwrap().success()), "{setting} {descriptor}: {said}");
+            assert!(said.contains("is a device"), "{setting} {descriptor}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_linked_work_tree_and_a_pipe_for_a_repository_are_refused() {
+    let fixture = Fixture::folder().committed();
+    fixture.configure("config.toml", PATIENT);
+    let linked = fixture.base.join("linked");
+    fixture.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    let root = linked.to_str().unwrap().to_owned();
+    for (place, named) in [
+        (fixture.repo.join(".git/worktrees/linked/index"), "linked/index"),
+        (fixture.repo.join(".git/worktrees/linked/commondir"), "linked/commondir"),
+        (linked.join(".git"), "linked/.git"),
+    ] {
+        let kept = fs::read(&place).unwrap();
+        pipe(&place);
+        refused(&fixture, &["risk", "HEAD", "--root", &root], &format!("{named}` is a named pipe"));
+        fs::remove_file(&place).unwrap();
+        fs::write(&place, kept).unwrap();
+    }
+    let odd = fixture.base.join("odd");
+    pipe(&odd);
+    let mut fixture = fixture;
+    fixture.set("GIT_CONFIG_GLOBAL", odd.as_os_str());
+    refused(&fixture, &["risk", "HEAD"], "odd` is a named pipe");
+}
+
+#[test]
+fn pipes_in_a_submodule_are_refused() {
+    for place in ["sub/.gitattributes", ".git/modules/sub/info/exclude", ".git/modules/sub/HEAD"] {
+        let fixture = Fixture::folder().committed();
+        fixture.configure("config.toml", PATIENT);
+        let other = fixture.base.join("other");
+        let other = other.to_str().unwrap();
+        fixture.git(&["init", "-q", other]);
+        fixture.git(&["-C", other, "commit", "-q", "--allow-empty", "-m", "first"]);
+        fixture.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", other, "sub"]);
+        fixture.commit("sub");
+        fixture.write("sub/new.md", "x\n");
+        pipe(&fixture.repo.join(place));
+        // Whatever git makes of the submodule, the command ends.
+        let (code, stdout, stderr) = within(&fixture, &["risk", "--worktree"]);
+        assert!(code == 0 || stderr.contains("is a named pipe"), "{place}: {code} {stdout}{stderr}");
+    }
+}
+
+#[test]
+fn a_loop_of_includes_ends() {
+    let fixture = Fixture::folder().committed();
+    fixture.write(".git/one", "[include]\npath = two\n");
+    fixture.write(".git/two", "[include]\npath = one\npath = two\n");
+    fixture.git(&["config", "include.path", "one"]);
+    let (code, _, stderr) = within(&fixture, &["risk", "HEAD"]);
+    assert_eq!(code, 3, "{stderr}");
+    assert!(stderr.contains("git"), "{stderr}");
+}
+
+#[test]
 fn what_git_opens_anywhere_is_found_when_it_says_nothing() {
-    // Folders below the root, tracked and not, a loose object, a file that configuration includes.
-    let places: [(&str, &[&str], &str); 4] = [
+    // Folders below the root, tracked and not, and a loose object.
+    let places: [(&str, &[&str], &str); 3] = [
         ("src/.gitattributes", &["risk", "--worktree"], "src/.gitattributes` is a named pipe"),
         ("new/.gitignore", &["assemble", "mend the clock"], "new/.gitignore` is a named pipe"),
         ("object", &["risk", "HEAD"], "is a named pipe"),
-        ("included", &["assemble", "mend the clock"], "`git rev-parse` took longer than the 1000 ms"),
     ];
     for (place, args, expected) in places {
         let fixture = Fixture::folder().committed();
-        fixture.configure("config.toml", "[git]\nquestion_seconds = 1\n");
+        fixture.configure("config.toml", PATIENT);
         fixture.write("src/main.rs", "fn main() {}\n");
         fixture.write("new/file", "new\n");
         match place {
@@ -194,10 +314,6 @@ fn what_git_opens_anywhere_is_found_when_it_says_nothing() {
                 let id = fixture.git(&["rev-parse", "HEAD:README.md"]);
                 let (folder, name) = id.trim().split_at(2);
                 pipe(&fixture.repo.join(".git/objects").join(folder).join(name));
-            }
-            "included" => {
-                fixture.git(&["config", "include.path", "../odd"]);
-                pipe(&fixture.repo.join("odd"));
             }
             place => pipe(&fixture.repo.join(place)),
         }

@@ -7,7 +7,6 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    clippy::print_stderr,
     reason = "a test that fails here has found something; skipping one must be heard"
 )]
 

@@ -1,6 +1,7 @@
 //! A project that is triaged without a model: the golden scenarios, attacks, and what is wrong with its file.
 
 mod attack;
+mod endings;
 mod going_on;
 mod held;
 mod hostile;
@@ -17,7 +18,7 @@ use crate::terminal::scene::proem;
 use crate::terminal::screen::{WIDE, start_on};
 
 /// The project's own file at a level.
-fn charter(level: &str) -> String {
+pub(crate) fn charter(level: &str) -> String {
     format!(
         "id = \"0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f\"\nname = \"Mobile checkout\"\nkey = \"TES\"\nlevel = \"{level}\"\n\
          owner = \"Olivia Reyes\"\ntime_zone = \"Europe/Lisbon\"\ndomains = [\"corp.example\"]\n\
@@ -59,7 +60,7 @@ fn moved(number: u32, from: &str, to: &str) -> Json {
     change(number, "Refunds", to, &json!([{ "field": "status", "fromString": from, "toString": to }]))
 }
 
-fn flagged(number: u32) -> Json {
+pub(crate) fn flagged(number: u32) -> Json {
     let flag = json!([{ "field": "Flagged", "fromString": "", "toString": "Impediment" }]);
     change(number, "Payment provider sandbox", "In Progress", &flag)
 }
@@ -68,7 +69,7 @@ fn added_to_sprint(number: u32, summary: &str) -> Json {
     change(number, summary, "To Do", &json!([{ "field": "Sprint", "fromString": "", "toString": "Sprint 12" }]))
 }
 
-fn comment(number: u32, text: &str) -> Json {
+pub(crate) fn comment(number: u32, text: &str) -> Json {
     json!({
         "timestamp": 1_795_500_000_000_u64, "webhookEvent": "comment_created",
         "comment": {
@@ -81,7 +82,7 @@ fn comment(number: u32, text: &str) -> Json {
     })
 }
 
-fn created(number: u32, summary: &str, description: &str) -> Json {
+pub(crate) fn created(number: u32, summary: &str, description: &str) -> Json {
     json!({
         "timestamp": 1_795_500_000_000_u64, "webhookEvent": "jira:issue_created",
         "issue_event_type_name": "issue_created", "user": { "accountId": "5b66", "displayName": "Mallory" },

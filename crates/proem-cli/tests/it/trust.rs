@@ -3,7 +3,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::print_stderr,
     reason = "a test that fails here has found something; skipping one must be heard"
 )]
 
@@ -16,6 +15,8 @@ use std::process::{Command, Stdio};
 
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
+
+use crate::skipped::skip;
 
 /// A user with a repository, and a record of what was said.
 struct Session {
@@ -88,7 +89,7 @@ impl Session {
         script.env("PROEM", env!("CARGO_BIN_EXE_proem")).env("ARGS", args.join(" ")).env("SHELL", "/bin/sh");
         script.stdin(Stdio::piped()).stdout(Stdio::piped());
         let Ok(mut child) = script.spawn() else {
-            eprintln!("SKIPPED: util-linux `script` is not here, so the dialogue on a terminal is not tested");
+            skip("script", "`script` of util-linux is not here");
             return false;
         };
         let mut screen = Vec::new();
@@ -364,7 +365,7 @@ fn what_was_shown_is_what_is_trusted() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let Ok(mut child) = script.spawn() else {
-        eprintln!("SKIPPED: util-linux `script` is not here, so a swap during the question is not tested");
+        skip("script", "`script` of util-linux is not here");
         return;
     };
     let (mut output, mut screen, mut byte) = (child.stdout.take().unwrap(), Vec::new(), [0]);

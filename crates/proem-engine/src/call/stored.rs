@@ -16,7 +16,12 @@ struct StoredLabel {
     /// The sources' names; absent for "many".
     sources: Option<BTreeSet<String>>,
     secret: bool,
-    audience: String,
+    /// The circle that may read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    circle: Option<String>,
+    /// The circle as older versions wrote it, when texts had none by their source: `public` for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    audience: Option<String>,
 }
 
 impl From<&Label> for StoredLabel {
@@ -26,14 +31,15 @@ impl From<&Label> for StoredLabel {
             Sources::Many => None,
         };
         let secret = label.secrecy() == Secrecy::Secret;
-        Self { sources, secret, audience: label.audience().as_str().to_owned() }
+        Self { sources, secret, circle: Some(label.audience().as_str().to_owned()), audience: None }
     }
 }
 
 impl StoredLabel {
     /// The label; `None` if a name is none.
     fn label(self) -> Option<Label> {
-        let mut label = Label::trusted().narrowed_to(Audience::parse(&self.audience)?);
+        let audience = Audience::parse(self.circle.as_deref().or(self.audience.as_deref())?)?;
+        let mut label = Label::trusted().narrowed_to(audience);
         match self.sources {
             Some(names) => {
                 for name in names {
@@ -41,6 +47,10 @@ impl StoredLabel {
                 }
             }
             None => label = label.join(&Label::from_many()),
+        }
+        // A text from outside of which nobody said who may read it is internal.
+        if self.circle.is_none() && !label.is_trusted() {
+            label = label.narrowed_to(Audience::Internal);
         }
         Some(if self.secret { label.made_secret() } else { label })
     }

@@ -10,6 +10,7 @@ use core::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use super::diagnosis::CacheDiagnosis;
+use super::plausible::UsageDoubt;
 use crate::providers::{Model, Prices};
 
 /// The tokens of one call, or of several.
@@ -27,6 +28,9 @@ pub struct Usage {
     /// What the provider says of its cache, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<CacheDiagnosis>,
+    /// Why the figures that the provider reported are missing here: they can't be right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<UsageDoubt>,
 }
 
 /// Tokens that were written to the cache.
@@ -53,6 +57,14 @@ impl Usage {
         self.input?.checked_sub(cached)
     }
 
+    /// Why what was used is not known, in words; `None` if it is.
+    #[must_use]
+    pub fn gap_in_words(&self) -> Option<String> {
+        let unreported = "the provider does not report how many tokens were used";
+        let is_known = self.input.is_some() && self.output.is_some();
+        self.doubt.map(UsageDoubt::in_words).or_else(|| (!is_known).then(|| unreported.to_owned()))
+    }
+
     /// Both together, writes by lifetime; what one of them doesn't know, the sum doesn't know.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
@@ -70,8 +82,9 @@ impl Usage {
             cache_read: sum(self.cache_read, other.cache_read),
             cache_writes,
             output: sum(self.output, other.output),
-            // It is about one request each.
+            // Both are about one request each.
             diagnosis: None,
+            doubt: None,
         }
     }
 }
@@ -159,7 +172,7 @@ mod tests {
             cache_read: Some(read),
             cache_writes: writes.to_vec(),
             output: Some(output),
-            diagnosis: None,
+            ..Usage::default()
         }
     }
 
@@ -223,7 +236,7 @@ mod tests {
             cache_read: None,
             cache_writes: vec![written(0, 1), written(300, 6), written(3_600, 1)],
             output: Some(4),
-            diagnosis: None,
+            ..Usage::default()
         };
         assert_eq!((one.and(&other), other.and(&one)), (sum.clone(), sum));
     }
@@ -236,7 +249,7 @@ mod tests {
             cache_read,
             cache_writes,
             output,
-            diagnosis: None,
+            ..Usage::default()
         })
     }
 

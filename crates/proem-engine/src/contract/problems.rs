@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::paths::{Location, LocationSegment};
 use jsonschema::{JsonType, ValidationError, Validator};
-use proem_guard::Untrusted;
+use proem_guard::{Untrusted, credential};
 use proem_text::Label;
 use serde_json::Value as Json;
 
@@ -73,13 +73,12 @@ fn path(place: &[PathSegment]) -> String {
 
 /// The text of a scalar, cut.
 fn scalar(value: &Json) -> Option<String> {
-    let mut text = match value {
+    let text = match value {
         Json::String(text) => text.clone(),
         Json::Array(_) | Json::Object(_) => return None,
         other => other.to_string(),
     };
-    text.truncate(text.floor_char_boundary(Problem::MAX_FOUND_BYTES));
-    Some(text)
+    Some(credential::uncut_prefix(&text, Problem::MAX_FOUND_BYTES).to_owned())
 }
 
 struct ViolationCollector<'s> {

@@ -165,6 +165,8 @@ pub enum ActionEvent {
     ResolveNotSent,
     /// A person wants the same bytes to go once more.
     Resend(StandingApproval),
+    /// A person has seen that the witness knows of an effect that the records don't.
+    Doubt,
 }
 
 /// Which event, without what comes with it.
@@ -206,6 +208,8 @@ pub enum ActionEventKind {
     ResolveNotSent,
     /// [`ActionEvent::Resend`].
     Resend,
+    /// [`ActionEvent::Doubt`].
+    Doubt,
 }
 
 impl ActionEvent {
@@ -231,13 +235,14 @@ impl ActionEvent {
             Self::ResolveSent => ActionEventKind::ResolveSent,
             Self::ResolveNotSent => ActionEventKind::ResolveNotSent,
             Self::Resend(_) => ActionEventKind::Resend,
+            Self::Doubt => ActionEventKind::Doubt,
         }
     }
 }
 
 impl ActionEventKind {
     /// Every kind.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Hold,
         Self::RequireApproval,
         Self::Refuse,
@@ -256,6 +261,7 @@ impl ActionEventKind {
         Self::ResolveSent,
         Self::ResolveNotSent,
         Self::Resend,
+        Self::Doubt,
     ];
 
     /// As it is written down and printed, in the form [`super::NAMES`].
@@ -280,6 +286,7 @@ impl ActionEventKind {
             Self::ResolveSent => "resolve-sent",
             Self::ResolveNotSent => "resolve-not-sent",
             Self::Resend => "resend",
+            Self::Doubt => "doubt",
         }
     }
 
@@ -299,7 +306,8 @@ impl ActionEventKind {
             | Self::Cancel
             | Self::ResolveSent
             | Self::ResolveNotSent
-            | Self::Resend => Authority::Operator,
+            | Self::Resend
+            | Self::Doubt => Authority::Operator,
             Self::Hold
             | Self::RequireApproval
             | Self::Refuse
@@ -332,7 +340,8 @@ impl ActionEventKind {
             | Self::LapseApproval
             | Self::ResolveSent
             | Self::ResolveNotSent
-            | Self::Resend => EpochRule::Any,
+            | Self::Resend
+            | Self::Doubt => EpochRule::Any,
         }
     }
 
@@ -362,6 +371,7 @@ impl ActionEventKind {
             Self::ResolveSent => "a person looked: it happened",
             Self::ResolveNotSent => "a person looked: it did not happen, and shall not",
             Self::Resend => "a person wants the same bytes, under the same id, to go once more",
+            Self::Doubt => "a person adopts records that lack an effect which their witness knows of",
         }
     }
 }

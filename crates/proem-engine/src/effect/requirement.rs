@@ -31,6 +31,8 @@ pub enum TransitionRequirement {
     HoldAhead,
     /// The bytes are those that were recorded the first time.
     SameBytes,
+    /// The bytes that were recorded the first time are there.
+    BytesKept,
     /// The action says something else than before.
     ContentDiffers,
     /// The time to decide is not over.
@@ -41,7 +43,7 @@ pub enum TransitionRequirement {
 
 impl TransitionRequirement {
     /// Every requirement.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Gate,
         Self::ApprovalContent,
         Self::ApprovalPolicy,
@@ -53,6 +55,7 @@ impl TransitionRequirement {
         Self::HoldConditions,
         Self::HoldAhead,
         Self::SameBytes,
+        Self::BytesKept,
         Self::ContentDiffers,
         Self::BeforeDeadline,
         Self::AfterDeadline,
@@ -73,6 +76,7 @@ impl TransitionRequirement {
             Self::HoldConditions => "every condition of a hold is met",
             Self::HoldAhead => "the hold ends now or later",
             Self::SameBytes => "the bytes are those of the first time",
+            Self::BytesKept => "the bytes of the first time are there",
             Self::ContentDiffers => "it says something else",
             Self::BeforeDeadline => "the time to decide is not over",
             Self::AfterDeadline => "the time to decide is over",
@@ -95,6 +99,9 @@ impl TransitionRequirement {
             Self::HoldConditions => "a condition of its hold is not met; ask for an approval",
             Self::HoldAhead => "its hold would end before it begins; hold it until now or later",
             Self::SameBytes => "the bytes are not those that were recorded; send exactly those",
+            Self::BytesKept => {
+                "these records do not have the bytes that left; look whether it happened, and resolve it as sent or not sent"
+            }
             Self::ContentDiffers => "nothing is changed; leave it, or change what it says",
             Self::BeforeDeadline => "the time to decide is over; have it proposed anew from a newer signal",
             Self::AfterDeadline => "the time to decide is not over; wait, or cancel it",
@@ -120,6 +127,7 @@ impl TransitionRequirement {
             Self::HoldConditions => take_up(event).is_some_and(|taken| taken.unmet.is_empty()),
             Self::HoldAhead => matches!(event, ActionEvent::Hold { due } if now <= *due),
             Self::SameBytes => take_up(event).is_some_and(|taken| standing.bytes == Some(taken.bytes)),
+            Self::BytesKept => standing.bytes.is_some(),
             Self::ContentDiffers => matches!(event, ActionEvent::Edit { content } if *content != standing.content),
             Self::BeforeDeadline => now < standing.deadline,
             Self::AfterDeadline => standing.deadline <= now,

@@ -1,7 +1,7 @@
 //! Where an action stands.
 
 /// Which names of states and events are written; raised when one of them changes its meaning.
-pub const NAMES: u32 = 1;
+pub const NAMES: u32 = 2;
 
 /// Where an action stands between its proposal and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -60,6 +60,7 @@ const BYTES: &str = "the exact bytes, their hash and the epoch";
 const ANSWER: &str = "the receiver's answer";
 const TROUBLE: &str = "where it ended";
 const NOTHING: &str = "nothing else";
+const WITNESSED: &str = "what the witness knows";
 
 /// A line without requirements that touches no approval.
 const fn plain(from: State, on: Event, to: State, records: &'static str) -> TransitionRule {
@@ -86,6 +87,7 @@ pub const TRANSITIONS: &[TransitionRule] = {
         plain(State::Proposed, Event::Refuse, State::Refused, REASONS),
         plain(State::Proposed, Event::Cancel, State::Cancelled, DECISION),
         plain(State::Proposed, Event::Expire, State::Expired, NOTHING).requires(&[Requirement::AfterDeadline]),
+        plain(State::Proposed, Event::Doubt, State::Unknown, WITNESSED),
         plain(State::Held, Event::Approve, State::Approved, APPROVAL).requires(GOOD_APPROVAL).approval(Given),
         plain(State::Held, Event::Release, State::Approved, APPROVAL).requires(GOOD_APPROVAL).approval(Given),
         plain(State::Held, Event::Edit, State::Waiting, "both contents").requires(&[Requirement::ContentDiffers]),
@@ -93,6 +95,7 @@ pub const TRANSITIONS: &[TransitionRule] = {
         plain(State::Held, Event::RequireApproval, State::Waiting, REASONS),
         plain(State::Held, Event::Refuse, State::Refused, REASONS),
         plain(State::Held, Event::TakeUp, State::Executing, BYTES).requires(FREE_TO_GO),
+        plain(State::Held, Event::Doubt, State::Unknown, WITNESSED),
         plain(State::Waiting, Event::Approve, State::Approved, APPROVAL)
             .requires(&[
                 Requirement::BeforeDeadline,
@@ -105,6 +108,7 @@ pub const TRANSITIONS: &[TransitionRule] = {
         plain(State::Waiting, Event::Cancel, State::Cancelled, DECISION),
         plain(State::Waiting, Event::Refuse, State::Refused, REASONS),
         plain(State::Waiting, Event::Expire, State::Expired, NOTHING).requires(&[Requirement::AfterDeadline]),
+        plain(State::Waiting, Event::Doubt, State::Unknown, WITNESSED),
         plain(State::Approved, Event::TakeUp, State::Executing, BYTES)
             .requires(&[
                 Requirement::Gate,
@@ -122,6 +126,7 @@ pub const TRANSITIONS: &[TransitionRule] = {
         plain(State::Approved, Event::LapseApproval, State::Waiting, NOTHING)
             .requires(&[Requirement::ApprovalOver])
             .approval(Void),
+        plain(State::Approved, Event::Doubt, State::Unknown, WITNESSED).approval(Void),
         plain(State::Executing, Event::Sent, State::Executed, ANSWER),
         plain(State::Executing, Event::Fail, State::Failed, ANSWER),
         plain(State::Executing, Event::NotSent, State::Waiting, TROUBLE),
@@ -129,7 +134,14 @@ pub const TRANSITIONS: &[TransitionRule] = {
         plain(State::Executing, Event::Die, State::Unknown, "the epoch that found it"),
         plain(State::Unknown, Event::ResolveSent, State::Executed, DECISION),
         plain(State::Unknown, Event::ResolveNotSent, State::Failed, DECISION),
-        plain(State::Unknown, Event::Resend, State::Resend, APPROVAL).requires(GOOD_APPROVAL).approval(Given),
+        plain(State::Unknown, Event::Resend, State::Resend, APPROVAL)
+            .requires(&[
+                Requirement::BytesKept,
+                Requirement::ApprovalContent,
+                Requirement::ApprovalPolicy,
+                Requirement::ApprovalTime,
+            ])
+            .approval(Given),
         plain(State::Resend, Event::TakeUp, State::Resending, "the epoch; the bytes are there already")
             .requires(&[
                 Requirement::Gate,
@@ -145,6 +157,7 @@ pub const TRANSITIONS: &[TransitionRule] = {
         plain(State::Resend, Event::LapseApproval, State::Unknown, NOTHING)
             .requires(&[Requirement::ApprovalOver])
             .approval(Void),
+        plain(State::Resend, Event::Doubt, State::Unknown, WITNESSED).approval(Void),
         plain(State::Resending, Event::Sent, State::Executed, ANSWER),
         plain(State::Resending, Event::Fail, State::Unknown, ANSWER),
         plain(State::Resending, Event::NotSent, State::Unknown, TROUBLE),

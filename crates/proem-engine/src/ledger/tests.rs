@@ -181,7 +181,7 @@ fn usage_within(input: u64, output: u64) -> impl Strategy<Value = Usage> {
         let written =
             |(seconds, share): &(u32, u64)| CacheWriteUsage { seconds: NonZeroU32::new(*seconds), tokens: of(*share) };
         let cache_writes = writes.iter().map(written).collect();
-        Usage { input: Some(input), cache_read: Some(of(read)), cache_writes, output: Some(output), diagnosis: None }
+        Usage { input: Some(input), cache_read: Some(of(read)), cache_writes, output: Some(output), ..Usage::default() }
     })
 }
 

@@ -9,7 +9,7 @@ use proem_guard::check::{
     HoldMinutes, Reach, Referent, ReferentKind, Strictness, TrustedExcerpt, check, tighten,
 };
 use proem_guard::credential;
-use proem_text::{Label, Secrecy};
+use proem_text::{Label, Secrecy, Source, Sources};
 
 use super::{
     action::FieldValue,
@@ -19,7 +19,7 @@ use super::{
     field,
     permit::Permit,
     reason::DecisionReason,
-    terms::{ActionList, ActionTerms},
+    terms::{ActionList, ActionTerms, EffectRoute},
 };
 use crate::effect::HoldCondition;
 
@@ -148,6 +148,11 @@ fn look<'a>(
     for failure in &check.failures {
         breach(values, failure, grounds);
     }
+    for value in values.iter().filter(|value| is_of_elsewhere(terms, value)) {
+        grounds.unmet(HoldCondition::ChecksPass);
+        let (field, sources) = (value.path.to_string(), foreign_sources(value.text.label()));
+        grounds.add(Stance::Approval, DecisionReason::ForeignText { field, sources });
+    }
     let is_foreign =
         |value: &FieldValue<'_>| !field::names_something(value.terms.role) && !value.text.label().is_trusted();
     let has_foreign_text =
@@ -186,6 +191,28 @@ fn is_excused(request: &DecisionRequest<'_>, values: &[FieldValue<'_>], failure:
             let of_template = |text: &String| value.terms.templates.iter().any(|template| template.matches(text));
             !is_secret && value.text.measure(of_template)
         })
+}
+
+/// Whether a free text goes to a ticket and is neither a person's, nor of a template, nor of the ticket's own thread.
+fn is_of_elsewhere(terms: &ActionTerms, value: &FieldValue<'_>) -> bool {
+    let to_ticket = matches!(terms.route, EffectRoute::Request(_)) && matches!(terms.target.role, FieldRole::Id(_));
+    let is_free = matches!(value.terms.role, FieldRole::FreeText(_)) && !value.text.label().is_trusted();
+    let of_template = |text: &String| value.terms.templates.iter().any(|template| template.matches(text));
+    to_ticket && is_free && !value.text.measure(of_template) && !foreign_sources(value.text.label()).is_empty()
+}
+
+/// The sources of a label beside a tracker's own texts and a model that read them. A request that holds more than one
+/// ticket's thread names the rest as sources of their own.
+fn foreign_sources(label: &Label) -> Vec<String> {
+    const OF_THREAD: [&str; 3] = ["jira/", "asana/", "model"];
+    match label.sources() {
+        Sources::Many => vec!["many sources".to_owned()],
+        Sources::Named(named) => {
+            let foreign = named.iter().map(Source::as_str);
+            let foreign = foreign.filter(|name| !OF_THREAD.iter().any(|family| name.starts_with(family)));
+            foreign.map(|name| format!("`{name}`")).collect()
+        }
+    }
 }
 
 /// A failure of the checks: what names something is refused, what a person may read all the same is put before him.

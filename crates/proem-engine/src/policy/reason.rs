@@ -41,6 +41,13 @@ pub enum DecisionReason {
     },
     /// A cause of it has this verdict.
     Flagged(Verdict),
+    /// A text that goes to a ticket is not of its own thread alone.
+    ForeignText {
+        /// The field's path.
+        field: String,
+        /// The other sources, by name.
+        sources: Vec<String>,
+    },
     /// The model wants an approval.
     ModelAsks,
     /// Nobody knows the recipient in this field.
@@ -85,6 +92,7 @@ impl DecisionReason {
             Self::External(_) => "external",
             Self::Level { .. } => "level",
             Self::Flagged(_) => "flagged",
+            Self::ForeignText { .. } => "foreign-text",
             Self::ModelAsks => "model-asks",
             Self::UnknownRecipient(_) => "unknown-recipient",
             Self::NoSource => "no-source",
@@ -123,6 +131,9 @@ impl fmt::Display for DecisionReason {
                 write!(f, "it takes the level `{}`, and the level is `{}`", needed.as_str(), present.as_str())
             }
             Self::Flagged(verdict) => write!(f, "a cause of it has the verdict `{}`", verdict.as_str()),
+            Self::ForeignText { field, sources } => {
+                write!(f, "`{field}` comes from {}, and not from the ticket's own thread alone", sources.join(", "))
+            }
             Self::ModelAsks => f.write_str("the model wants a person to approve it"),
             Self::UnknownRecipient(field) => {
                 write!(f, "nobody knows the recipient in `{field}`; name him under `recipients`")

@@ -109,6 +109,15 @@ impl Outcome {
         usages.try_fold(first, |sum, usage| Some(sum.and(usage?)))
     }
 
+    /// Why figures of providers are not believed, each reason once, with what follows from it.
+    #[must_use]
+    pub fn usage_doubts(&self) -> Vec<String> {
+        let doubts = self.attempts.iter().filter_map(|attempt| attempt.usage.as_ref()?.doubt);
+        let mut told: Vec<String> = doubts.map(|doubt| format!("{}; charged in full", doubt.in_words())).collect();
+        told.dedup();
+        told
+    }
+
     /// What all attempts cost by `price`; `None` if that is not known of one of them.
     #[must_use]
     pub fn cost(&self, price: impl Fn(&Usage) -> Option<NanoDollars>) -> Option<NanoDollars> {

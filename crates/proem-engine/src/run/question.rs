@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, ErrorKind};
 
 /// What is hashed, and how; raised when another byte is.
-const SHOWN_FORM: &[u8] = b"proem question 1\n";
+const SHOWN_FORM: &[u8] = b"proem question 2\n";
 
 /// A question for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -241,7 +241,7 @@ mod tests {
         }
         assert_eq!(
             same.to_string(),
-            "f4e5d91b29fed3663b863a7f22efbfa9e3414ffa57d1c83502be36d9d6e1d4ba",
+            "3b7a1fa7410ffc17e617bdcb79044fddf4978ec909766c96044af8ab628afe59",
             "a change of the form needs another number"
         );
     }

@@ -17,6 +17,8 @@ use proem_text::OrderedMap;
 use saphyr::{LoadableYamlNode, Yaml};
 use serde_json::{Map, Value as Json, json};
 
+use crate::skipped::skip;
+
 fn to_json(yaml: &Yaml<'_>) -> Json {
     match yaml {
         Yaml::Value(scalar) => match scalar {
@@ -117,9 +119,7 @@ fn files(folder: &Path, into: &mut Vec<PathBuf>) {
 fn plain_files_render_as_the_specification_says() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance/dotprompt");
     if !folder.is_dir() {
-        eprintln!(
-            "SKIPPED: the dotprompt cases are not beside this checkout (looked in ../shared/conformance/dotprompt)"
-        );
+        skip("shared-data", format!("there is no `{}`", folder.display()));
         return;
     }
     let mut paths = Vec::new();

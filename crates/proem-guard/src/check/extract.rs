@@ -5,9 +5,14 @@
 //! forms decide strictly what each find is worth. Linear: what was read isn't read again, and what
 //! is looked at ahead has a bound.
 
+mod checksum;
+mod codes;
 mod figures;
 mod link;
+mod money;
+mod money_words;
 mod plain;
+mod vanity;
 
 use super::ReferentKind;
 use alloc::{borrow::Cow, vec::Vec};

@@ -60,7 +60,8 @@ pub(super) fn is_open(text: &str) -> bool {
 /// block.
 pub(super) fn goes_on(text: &str, last: char) -> bool {
     let header = OPENING.len().saturating_add(MOST_NAME).saturating_add(16);
-    (header..LONGEST).contains(&text.len()) && is_part(last) && text.starts_with(OPENING)
+    let is_inside = is_part(last) || (last == '-' && !text.ends_with("-----"));
+    is_inside && (header..LONGEST).contains(&text.len()) && text.starts_with(OPENING)
 }
 
 /// The length of `-----END … -----`.

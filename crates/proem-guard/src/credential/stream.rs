@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String};
 
-use super::{begins, is_word, key_block, run};
+use super::{ShapeReader, is_word, key_block};
 
 /// What begins a credential but a block of lines, and the most bytes that may follow before that is decided.
 const OPENINGS: [(&str, usize); 11] = [
@@ -29,6 +29,8 @@ pub struct CredentialStream {
     pending: String,
     /// The last bytes that were decided, by which the beginning of a word is told.
     before: [u8; 2],
+    /// As long as what is held back is one word, up to how many bytes nothing is decided.
+    undecided_to: usize,
 }
 
 /// Whether more may follow.
@@ -50,8 +52,9 @@ impl CredentialStream {
         let mut out = String::with_capacity(piece.len());
         for c in piece.chars() {
             self.pending.push(c);
-            // Within a block every line would be looked at again for each of its characters.
-            if !key_block::goes_on(&self.pending, c) {
+            // Within a word or a block all of it would be looked at again for each of its characters.
+            let is_same_word = is_part(c) && self.pending.len() <= self.undecided_to;
+            if !is_same_word && !key_block::goes_on(&self.pending, c) {
                 self.settle(Rest::MayFollow, &mut out);
             }
         }
@@ -67,13 +70,20 @@ impl CredentialStream {
 
     fn settle(&mut self, rest: Rest, out: &mut String) {
         let pending = core::mem::take(&mut self.pending);
-        let mut left = pending.as_str();
-        while let Some(first) = left.chars().next() {
+        let (mut at, mut shapes, mut open) = (0_usize, ShapeReader::new(&pending), OpenWords::new(&pending));
+        self.undecided_to = 0;
+        while let Some((left, first)) = pending.get(at..).and_then(|left| Some((left, left.chars().next()?))) {
             let may_begin = first == '-' || (matches!(first, 'A' | 's' | 'g' | 'x' | 'e') && self.is_boundary());
-            if may_begin && rest == Rest::MayFollow && is_open(left) {
-                break;
+            if may_begin && rest == Rest::MayFollow {
+                if let Some(most) = open.most_at(at) {
+                    self.undecided_to = most;
+                    break;
+                }
+                if key_block::is_open(left) {
+                    break;
+                }
             }
-            let length = match may_begin.then(|| begins(left)).flatten() {
+            let length = match may_begin.then(|| shapes.credential_at(at)).flatten() {
                 Some((kind, length)) => {
                     out.push_str(&format!("[redacted:{}]", kind.as_str()));
                     length
@@ -83,13 +93,12 @@ impl CredentialStream {
                     first.len_utf8()
                 }
             };
-            let (decided, others) = left.split_at_checked(length).unwrap_or((left, ""));
-            for byte in decided.bytes() {
+            for byte in left.bytes().take(length) {
                 self.before = [self.before[1], byte];
             }
-            left = others;
+            at = at.saturating_add(length);
         }
-        self.pending = String::from(left);
+        self.pending = pending.get(at..).map(String::from).unwrap_or_default();
     }
 
     /// As [`super::is_boundary`].
@@ -99,14 +108,38 @@ impl CredentialStream {
     }
 }
 
-/// Whether what follows decides if this begins a credential, or where it ends.
-fn is_open(text: &str) -> bool {
-    let is_part = |byte: u8| is_word(byte) || matches!(byte, b'-' | b'.');
-    let word = OPENINGS.iter().any(|(opening, most)| match text.strip_prefix(opening) {
-        Some(rest) => rest.len() <= *most && run(rest, is_part).len() == rest.len(),
-        None => opening.starts_with(text),
-    });
-    word || key_block::is_open(text)
+/// Looks at places of a text, from left to right, for words whose end is still to come.
+struct OpenWords<'t> {
+    text: &'t str,
+    /// Where the last word ends that was gone through.
+    end: usize,
+}
+
+impl<'t> OpenWords<'t> {
+    const fn new(text: &'t str) -> Self {
+        Self { text, end: 0 }
+    }
+
+    /// If what follows the text decides whether a credential begins here, or where it ends: the most bytes from here on
+    /// for which that remains so.
+    fn most_at(&mut self, at: usize) -> Option<usize> {
+        let left = self.text.get(at..)?;
+        let (opening, most) =
+            OPENINGS.iter().find(|(opening, _)| left.starts_with(opening) || opening.starts_with(left))?;
+        if left.len() < opening.len() {
+            return Some(0);
+        }
+        if self.end <= at {
+            self.end = left.find(|c| !is_part(c)).map_or(self.text.len(), |length| at.saturating_add(length));
+        }
+        let most = opening.len().saturating_add(*most);
+        (self.end == self.text.len() && left.len() <= most).then_some(most)
+    }
+}
+
+/// Whether a character may stand in a credential that is a word.
+const fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
 #[cfg(test)]
@@ -151,6 +184,30 @@ mod tests {
             let whole = redact(&text).unwrap_or_else(|| text.clone());
             assert_eq!(streamed([text.as_str()]), whole, "{text}");
             assert_eq!(by_character(&text), whole, "{text}");
+        }
+    }
+
+    /// A quadratic reader takes hours for these.
+    #[test]
+    fn a_hostile_stream_is_read_in_linear_time() {
+        for unit in [
+            "sk-",
+            "sk-a",
+            "a",
+            "xoxb-1-",
+            "eyJ-",
+            "eyJ.",
+            "-----BEGIN PRIVATE KEY-----\n",
+            "a-",
+            "ghp_-",
+            "-",
+            "AKIA-",
+        ] {
+            for opening in ["", "sk-", "eyJaaaaaaaaaa.", "-----BEGIN PRIVATE KEY-----\n"] {
+                let text = format!("{opening}{} end", unit.repeat((256 << 10) / unit.len()));
+                let whole = redact(&text).unwrap_or_else(|| text.clone());
+                assert!(by_character(&text) == whole, "{opening:?} {unit:?}");
+            }
         }
     }
 

@@ -186,7 +186,7 @@ impl fmt::Display for TreeError {
             TreeFault::NoJson => f.write_str(": it is not JSON; take it from where it was stored again"),
             TreeFault::Form => f.write_str(": no tree is written like this; take it from where it was stored again"),
             TreeFault::Version => {
-                write!(f, ": only version {} can be read; use the Proem that wrote it", super::VERSION)
+                write!(f, ": only versions 1 to {} can be read; use the Proem that wrote it", super::VERSION)
             }
             TreeFault::Label => f.write_str(": it is not a label; take it from where it was stored again"),
             TreeFault::LabelIndex => {

@@ -5,7 +5,7 @@
 
 use super::limits::{MAX_BYTES, MAX_LABELS, MAX_VALUES};
 use super::place::Trail;
-use super::write::VERSION;
+use super::write::{VERSION, WITHOUT_AUDIENCES};
 use super::{LabelList, LabelMap, LabelScalar, LabelTree, TreeError, TreeFault};
 use crate::untrusted::Untrusted;
 use alloc::{string::String, vec::Vec};
@@ -23,7 +23,8 @@ const MAX_WRITTEN: usize = {
 };
 
 impl LabelTree {
-    /// Reads a tree that was written down.
+    /// Reads a tree that was written down. A text from outside is internal if it was written before texts had an
+    /// audience by their source.
     ///
     /// # Errors
     ///
@@ -35,9 +36,10 @@ impl LabelTree {
         }
         let document: Json = serde_json::from_str(written).map_err(|_| root(TreeFault::NoJson))?;
         let Json::Object(document) = &document else { return Err(root(TreeFault::Form)) };
-        if document.get("version").and_then(Json::as_u64) != Some(VERSION) {
+        let version = document.get("version").and_then(Json::as_u64);
+        let Some(version) = version.filter(|version| matches!(*version, WITHOUT_AUDIENCES | VERSION)) else {
             return Err(TreeError::new(Trail::Name(&Trail::Root, "version", None).place(), TreeFault::Version));
-        }
+        };
         let (Some(Json::Array(labels)), Some(tree), 3) = (document.get("labels"), document.get("tree"), document.len())
         else {
             return Err(root(TreeFault::Form));
@@ -50,17 +52,27 @@ impl LabelTree {
             read_label(label).ok_or_else(|| TreeError::new(Trail::Index(&trail, index).place(), TreeFault::Label))
         });
         let labels: Vec<Label> = labels.collect::<Result<_, _>>()?;
-        let tree = TreeReader { labels: &labels }.value(tree, Trail::Name(&Trail::Root, "tree", None))?;
+        let trail = Trail::Name(&Trail::Root, "tree", None);
+        let read = TreeReader { labels: &labels }.value(tree, trail)?;
         // Each label at its place, no field twice, no other order and no space.
-        let canonical = tree.write()?;
+        let canonical = read.write_as(version)?;
         match canonical.bytes().zip(written.bytes()).position(|(a, b)| a != b) {
             Some(byte) => Err(root(TreeFault::Canonical(byte))),
             None if canonical.len() != written.len() => {
                 Err(root(TreeFault::Canonical(canonical.len().min(written.len()))))
             }
-            None => Ok(tree),
+            None if version == VERSION => Ok(read),
+            None => {
+                let labels: Vec<Label> = labels.into_iter().map(at_least_internal).collect();
+                TreeReader { labels: &labels }.value(tree, trail)
+            }
         }
     }
+}
+
+/// The label of a text of which nobody said who may read it.
+fn at_least_internal(label: Label) -> Label {
+    if label.is_trusted() { label } else { label.narrowed_to(Audience::Internal) }
 }
 
 /// What reads values, with the table of labels that they name.

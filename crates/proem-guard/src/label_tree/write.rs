@@ -1,6 +1,6 @@
 //! How a tree is written down.
 //!
-//! `{"labels":[…],"tree":…,"version":1}` as canonical JSON. Values that code computed stand as they are; what has a
+//! `{"labels":[…],"tree":…,"version":2}` as canonical JSON. Values that code computed stand as they are; what has a
 //! label is an object that names it by its place in the table:
 //!
 //! - `{"label":0,"text":"…"}`, `{"flagged":"…","label":0}`, `{"label":0,"scalar":5}`
@@ -22,7 +22,11 @@ use proem_text::{Label, Secrecy, Sources, json::compact};
 use serde_json::{Map, Value as Json, json};
 
 /// The version of what is written; it is raised with every change of it.
-pub const VERSION: u64 = 1;
+///
+/// Version 1 had the same form, and said `public` of every text: nobody gave a circle by its source.
+pub const VERSION: u64 = 2;
+/// The version before, which is still read.
+pub(super) const WITHOUT_AUDIENCES: u64 = 1;
 
 impl LabelTree {
     /// The tree with all its labels as canonical JSON, for a store; never for a screen or a prompt.
@@ -31,10 +35,15 @@ impl LabelTree {
     ///
     /// What is too deep, too much, or one label too many, with its place.
     pub fn write(&self) -> Result<String, TreeError> {
+        self.write_as(VERSION)
+    }
+
+    /// The same as that version of Proem wrote it.
+    pub(super) fn write_as(&self, version: u64) -> Result<String, TreeError> {
         self.check()?;
         let mut labels = LabelTable::default();
         let tree = labels.value(self, Trail::Root)?;
-        Ok(compact(&json!({ "labels": labels.written, "tree": tree, "version": VERSION })))
+        Ok(compact(&json!({ "labels": labels.written, "tree": tree, "version": version })))
     }
 }
 

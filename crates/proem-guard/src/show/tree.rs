@@ -28,6 +28,11 @@ pub struct TreeCap {
     pub lines: usize,
 }
 
+impl TreeCap {
+    /// Everything.
+    pub const WHOLE: Self = Self { characters: usize::MAX, lines: usize::MAX };
+}
+
 impl Default for TreeCap {
     /// What fits a person's patience.
     fn default() -> Self {

@@ -25,7 +25,7 @@ pub(super) enum SourceTokenKind {
 
 /// The parts of a text in order; nothing but marks stands between them.
 pub(super) fn pieces(text: &str, rules: LexicalRules) -> Vec<SourceToken> {
-    let mut lexer = Lexer { text, rules, pieces: Vec::new(), code: 0, unended: Vec::new() };
+    let mut lexer = Lexer { text, rules, pieces: Vec::new(), code: 0, line_end: 0, unended: Vec::new() };
     let mut at = 0usize;
     while at < text.len() {
         at = lexer.mark(at).unwrap_or_else(|| at.saturating_add(1));
@@ -40,6 +40,8 @@ struct Lexer<'a> {
     pieces: Vec<SourceToken>,
     /// Where the code at hand begins.
     code: usize,
+    /// Where the line ends in which a string was read last: many strings may stand in one line.
+    line_end: usize,
     /// Marks whose end was looked for in vain, so that nobody looks for it again.
     unended: Vec<&'static str>,
 }
@@ -84,7 +86,10 @@ impl Lexer<'_> {
         let end = match quote.reach {
             StringExtent::Ended => self.find(quote.close, start, quote.escapes)?,
             StringExtent::Line => {
-                let line = rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or_default();
+                if self.line_end < start {
+                    self.line_end = rest.find('\n').map_or(self.text.len(), |length| start.saturating_add(length));
+                }
+                let line = self.text.get(start..self.line_end).unwrap_or_default();
                 start.saturating_add(end(line, quote.close, quote.escapes).unwrap_or(line.len()))
             }
             StringExtent::Character => {

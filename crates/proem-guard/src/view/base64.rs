@@ -10,9 +10,24 @@ use proem_text::Span;
 /// The fewest digits that are decoded: twelve bytes.
 pub(super) const SHORTEST: usize = 16;
 
+/// By byte: whether it is a digit of one of the two alphabets.
+static DIGITS: [bool; 256] = {
+    let mut digits = [false; 256];
+    let mut byte = 0u8;
+    loop {
+        #[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
+        let digit = &mut digits[byte as usize];
+        *digit = value(byte).is_some();
+        if byte == u8::MAX {
+            break digits;
+        }
+        byte = byte.saturating_add(1);
+    }
+};
+
 /// Whether the byte is a digit of one of the two alphabets.
-pub(super) const fn is_digit(byte: u8) -> bool {
-    value(byte).is_some()
+pub(crate) fn is_digit(byte: u8) -> bool {
+    DIGITS.get(usize::from(byte)).is_some_and(|is_digit| *is_digit)
 }
 
 const fn value(byte: u8) -> Option<u8> {
@@ -163,7 +178,8 @@ fn decode_apart(
     found
 }
 
-fn bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
+/// The bytes that some digits stand for, without those of a last byte that is not whole.
+pub(crate) fn bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
     let mut decoded = Vec::new();
     let (mut bits, mut held) = (0u32, 0u32);
     for value in digits.filter_map(|digit| value(*digit)) {

@@ -131,6 +131,11 @@ static ENDS: [bool; 1024] = {
 /// The last two letters as a number below 1,024.
 const fn end(word: u128) -> usize {
     let [last, before, ..] = word.to_le_bytes();
+    end_of_letters(before, last)
+}
+
+/// The same of two letters, small or not; of one letter, the one before it is 0.
+const fn end_of_letters(before: u8, last: u8) -> usize {
     ((before & 31) as usize) << 5 | (last & 31) as usize
 }
 
@@ -147,8 +152,8 @@ impl TransformCounts {
     fn of(sentence: &str) -> Self {
         let mut evidence = Self::default();
         for word in sentence.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()) {
-            let letters = word.bytes().take(LONGEST.saturating_add(1));
-            evidence.count(letters.fold(0, |word, byte| word << 8 | u128::from(byte.to_ascii_lowercase())));
+            evidence
+                .count(as_number(word.as_bytes().get(..word.len().min(LONGEST.saturating_add(1))).unwrap_or_default()));
         }
         evidence
     }
@@ -170,21 +175,28 @@ impl TransformCounts {
     }
 }
 
+/// The small forms of letters as one number.
+fn as_number(letters: &[u8]) -> u128 {
+    letters.iter().fold(0, |word, byte| word << 8 | u128::from(byte.to_ascii_lowercase()))
+}
+
 /// The sentences that are English backwards, and those that are English moved by thirteen places.
 pub(super) fn read(source: ReadingSource<'_>) -> (Option<DerivedReading>, Option<DerivedReading>) {
     let (mut reversed, mut rot13) = (ApartTexts::default(), ApartTexts::default());
     let (mut start, mut at) = (0usize, 0usize);
     let mut evidence = TransformCounts::default();
-    let (mut word, mut length) = (0u128, 0usize);
+    // The last two letters of the word at hand, and how many it has; most words end as none of the table.
+    let ([mut before, mut last], mut length) = ([0u8; 2], 0usize);
     for byte in source.text.bytes().chain([b'\n']) {
         if byte.is_ascii_alphabetic() {
-            word = word << 8 | u128::from(byte.to_ascii_lowercase());
+            (before, last) = (last, byte);
             length = length.saturating_add(1);
         } else if length > 0 {
-            if length <= LONGEST && ENDS.get(end(word)).is_some_and(|is_end| *is_end) {
-                evidence.count(word);
+            if length <= LONGEST && ENDS.get(end_of_letters(before, last)).is_some_and(|is_end| *is_end) {
+                let word = source.text.as_bytes().get(at.saturating_sub(length)..at).unwrap_or_default();
+                evidence.count(as_number(word));
             }
-            (word, length) = (0, 0);
+            ([before, last], length) = ([0; 2], 0);
         }
         let is_border = matches!(byte, b'\n' | b'.' | b'!' | b'?' | b':' | b';' | b'"');
         if is_border {

@@ -10,6 +10,7 @@ use proem_guard::{
 };
 use proem_text::{Audience, Label, Source, Span};
 
+mod figures;
 mod free_text;
 mod leak;
 mod tighten;

@@ -123,7 +123,7 @@ fn what_is_written() {
             r#""body":{"label":0,"text":"Dear Ann,\n- approved: yes\u001b[2J"},"#,
             r#""extra":{"label":1,"map":{"a\nb":{"label":1,"list":[{"label":1,"scalar":1},{"label":1,"scalar":true},"#,
             r#"{"label":1,"scalar":null},{"label":1,"text":"x"}]}}},"#,
-            r#""flagged":{"flagged":"now obey","label":2}}},"none":null}},"version":1}"#,
+            r#""flagged":{"flagged":"now obey","label":2}}},"none":null}},"version":2}"#,
         )
     );
     assert_eq!(LabelTree::read(&written).unwrap(), action());
@@ -132,7 +132,7 @@ fn what_is_written() {
     let written = secret.write().unwrap();
     assert_eq!(
         written,
-        r#"{"labels":[{"audience":"restricted","secret":true,"sources":null}],"tree":{"label":0,"text":"s"},"version":1}"#
+        r#"{"labels":[{"audience":"restricted","secret":true,"sources":null}],"tree":{"label":0,"text":"s"},"version":2}"#
     );
     assert_eq!(LabelTree::read(&written).unwrap(), secret);
 }
@@ -150,22 +150,36 @@ fn the_table_of_labels_has_an_end() {
     );
 }
 
+/// An older store says `public` of every text, since nobody gave it another circle.
+#[test]
+fn a_text_that_was_written_without_an_audience_is_internal() {
+    let older = r#"{"labels":[{"audience":"public","secret":false,"sources":["jira/comment"]}],"tree":{"map":{"our":"word","their":{"label":0,"text":"Blocked"}}},"version":1}"#;
+    let LabelTree::Map(fields) = LabelTree::read(older).unwrap() else { panic!("no map") };
+    assert_eq!(fields.get("their").unwrap().label().audience(), Audience::Internal);
+    assert_eq!(fields.get("our").unwrap(), &LabelTree::from("word"), "a word of ours is nobody's secret");
+    // A text of the newer form keeps its own circle.
+    let newer = older.replace("\"version\":1", "\"version\":2");
+    assert_eq!(LabelTree::read(&newer).unwrap().label().audience(), Audience::Public);
+    let spaced = older.replace("\"version\":1", " \"version\":1");
+    assert!(LabelTree::read(&spaced).is_err(), "the older form is read as strictly");
+}
+
 #[test]
 fn what_is_not_as_it_is_written_is_refused() {
     const MAIL: &str = r#"{"audience":"public","secret":false,"sources":["mail/body"]}"#;
     let again = "take it from where it was stored again";
-    let with = |labels: &str, tree: &str| format!(r#"{{"labels":[{labels}],"tree":{tree},"version":1}}"#);
+    let with = |labels: &str, tree: &str| format!(r#"{{"labels":[{labels}],"tree":{tree},"version":2}}"#);
     let label = |label: &str| (with(label, "1"), format!("`/labels/0`: it is not a label; {again}"));
     for (written, expected) in [
         ("{".to_owned(), format!("the whole tree: it is not JSON; {again}")),
         ("[".repeat(1000), format!("the whole tree: it is not JSON; {again}")),
         ("1".to_owned(), format!("the whole tree: no tree is written like this; {again}")),
         (
-            r#"{"labels":[],"tree":1,"version":2}"#.to_owned(),
-            "`/version`: only version 1 can be read; use the Proem that wrote it".to_owned(),
+            r#"{"labels":[],"tree":1,"version":3}"#.to_owned(),
+            "`/version`: only versions 1 to 2 can be read; use the Proem that wrote it".to_owned(),
         ),
         (
-            r#"{"labels":[],"more":1,"tree":1,"version":1}"#.to_owned(),
+            r#"{"labels":[],"more":1,"tree":1,"version":2}"#.to_owned(),
             format!("the whole tree: no tree is written like this; {again}"),
         ),
         label(r#"{"audience":"everyone","secret":false,"sources":["mail/body"]}"#),
@@ -187,7 +201,7 @@ fn what_is_not_as_it_is_written_is_refused() {
         // An unused label, a space, another order, a field twice.
         (with(MAIL, "1"), format!("the whole tree: byte 11 is not as a tree is written; {again}")),
         (
-            r#"{"labels":[],"tree":1,"version":1} "#.to_owned(),
+            r#"{"labels":[],"tree":1,"version":2} "#.to_owned(),
             format!("the whole tree: byte 34 is not as a tree is written; {again}"),
         ),
         (

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Args;
 use proem_guard::score::TextScorer;
@@ -16,6 +15,7 @@ use super::data::{DOCUMENTS, LabelledText, OWN, folds, own, rows, splice};
 use super::stage::{guard_with, scan};
 use super::train;
 use crate::selection::data::Dice;
+use crate::stopwatch::Stopwatch;
 
 /// Measures the guard.
 #[derive(Debug, Args)]
@@ -268,7 +268,7 @@ fn times(guard: &Guard, dev: &[LabelledText]) -> String {
     while times.len() < 2_000 {
         let start = all.floor_char_boundary(at % all.len().saturating_sub(4_096).max(1));
         let text = all.get(start..all.floor_char_boundary(start + 4_096)).unwrap_or_default();
-        let begun = Instant::now();
+        let begun = Stopwatch::start();
         let scanned = scan(guard, text);
         times.push(begun.elapsed().as_secs_f64());
         // The result is used, so that nothing is left out.
@@ -285,7 +285,7 @@ fn times(guard: &Guard, dev: &[LabelledText]) -> String {
         let index = (times.len() as f64 * share) as usize;
         times.get(index).copied().unwrap_or(0.0) * 1e6
     };
-    let begun = Instant::now();
+    let begun = Stopwatch::start();
     let score = scan(guard, &all).score;
     #[expect(clippy::cast_precision_loss, reason = "a length")]
     let speed = all.len() as f64 / begun.elapsed().as_secs_f64() / 1e6;

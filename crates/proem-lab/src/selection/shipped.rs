@@ -6,6 +6,7 @@ use proem_select::select::WordWeights;
 
 use super::data::{SelectionRequest, requests};
 use super::train::{MODEL, WORDS, model};
+use crate::skipped::skip;
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -15,7 +16,7 @@ fn workspace() -> PathBuf {
 fn raw() -> Option<(PathBuf, Vec<SelectionRequest>)> {
     let folder = workspace().join("..").join("shared/data");
     if !folder.is_dir() {
-        eprintln!("SKIPPED: there is no `{}`, so what ships is not compared with it", folder.display());
+        skip("shared-data", format!("there is no `{}`", folder.display()));
         return None;
     }
     let training = requests(&folder.join("selection/metatool.train.jsonl")).unwrap();

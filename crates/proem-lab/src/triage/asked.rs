@@ -243,7 +243,7 @@ fn answered(calls: Vec<ScriptedCall>) -> EffectResult {
         })
     };
     let usage =
-        Usage { input: Some(100), cache_read: Some(0), cache_writes: Vec::new(), output: Some(10), diagnosis: None };
+        Usage { input: Some(100), cache_read: Some(0), cache_writes: Vec::new(), output: Some(10), ..Usage::default() };
     let content = calls.into_iter().map(call).collect();
     let response = Response { model: None, id: None, content, finish: FinishReason::Calls, usage };
     EffectResult::Response { response: Box::new(response) }

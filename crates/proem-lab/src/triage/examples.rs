@@ -48,7 +48,7 @@ fn example(number: u32, line: &str) -> Option<LabelledSignal> {
     let parts: Vec<&str> = line.splitn(5, '|').collect();
     let [category, importance, _language, shape, text] = parts.as_slice() else { return None };
     let (title, body) = text.split_once(" ::").map_or(("Story", *text), |(title, body)| (title, body.trim()));
-    let context = SourceContext { now: Time(1_795_392_000_000), mail_servers: &[] };
+    let context = SourceContext { now: Time(1_795_392_000_000), mail_servers: &[], audiences: &[] };
     let found = normalise_value(document(number, shape, title, body)?, &context);
     let [signal] = <[ProjectSignal; 1]>::try_from(found.signals).ok()?;
     let labels = SignalLabels {

@@ -64,7 +64,7 @@ pub(super) fn half(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, 
         if !["en", "pt", "fr", "es", "de"].contains(&line.language.as_str()) {
             return Err(format!("{}: `{}` is none of the languages", place(number), line.language));
         }
-        let context = SourceContext { now: NOW, mail_servers: &[] };
+        let context = SourceContext { now: NOW, mail_servers: &[], audiences: &[] };
         let found = normalise_value(line.document, &context);
         let Ok([signal]) = <[ProjectSignal; 1]>::try_from(found.signals) else {
             return Err(format!("{}: the document is not one signal", place(number)));

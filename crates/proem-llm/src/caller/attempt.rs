@@ -1,6 +1,6 @@
 //! What an attempt is read as, whether it is live or comes from a cassette.
 
-use proem_engine::call::{CallFailure, FailureKind, Response};
+use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response};
 
 use super::{PendingCall, listener};
 use crate::cassette::TapeEnd;
@@ -73,7 +73,7 @@ impl<'c> AnswerStream<'c> {
     /// What came, when it ended like that.
     ///
     /// What broke after all of an answer was there is an answer all the same, and what a provider
-    /// says before it breaks is more exact than that it broke.
+    /// says before it breaks is more exact than that it broke. Figures that can't be right are left out of its usage.
     fn ended(self, end: &TapeEnd) -> Result<Response, CallFailure> {
         let status = self.head.status;
         if let TapeEnd::Broken { kind: kind @ FailureKind::Cancelled, message } = end {
@@ -93,7 +93,12 @@ impl<'c> AnswerStream<'c> {
                 return Err(refused(self.ready.paced.endpoint.provider, &self.head, &body, &self.ready.names()));
             }
         };
-        reader.end().map_err(|failure| {
+        let PendingCall { request, model, body, .. } = self.ready;
+        let ended = reader.end().map(|response| {
+            let plausible = PlausibleUsage::new(body.len(), request, model, &response.content);
+            Response { usage: plausible.judge(response.usage), ..response }
+        });
+        ended.map_err(|failure| {
             let failure = match end {
                 TapeEnd::Broken { kind, message }
                     if matches!(failure.kind, FailureKind::Cut | FailureKind::Malformed) =>

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use proem_engine::call::{CallFailure, FailureKind, Response};
 use proem_engine::run::Time;
-use proem_text::json;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -37,8 +36,7 @@ pub(super) async fn carry(
 ) -> Result<Response, CallFailure> {
     ready.paced.endpoint.check()?;
     let CallBounds { end, stop } = bounds;
-    // The same bytes for whoever writes them down and for every attempt.
-    let body = Bytes::from(json::compact(&ready.wire.body));
+    let body = ready.body;
     let mut backoff = Duration::ZERO;
     for number in 0_u32.. {
         let waiting = Instant::now();
@@ -50,7 +48,7 @@ pub(super) async fn carry(
             ready.paced.pace.enter().await
         };
         let Some(permit) = unless(stop, entering).await else { break };
-        let attempt = ready.attempt(number, &body);
+        let attempt = ready.attempt(number, body);
         match unless(stop, ready.gate.enter(&attempt)).await {
             Some(entered) => entered?,
             None => {
@@ -63,7 +61,7 @@ pub(super) async fn carry(
         let began = Instant::now();
         listener::of_text(ready).into_iter().for_each(listener::TextListener::begins);
         let mut course = Course::new(recorder);
-        let ended = unless(stop, course.run(client, ready, &body)).await.unwrap_or_else(|| broken(cancelled()));
+        let ended = unless(stop, course.run(client, ready, body)).await.unwrap_or_else(|| broken(cancelled()));
         drop(permit);
         let mut made = course.end(ended, began.saturating_duration_since(waiting), began.elapsed());
         attempts.push(made.sent.clone());

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_engine::call::{
     AnswerForm, CacheDiagnosis, CallFailure, FailureKind, FinishReason, Request, Response, ResponsePart, ToolCall,
 };
-use proem_guard::Untrusted;
+use proem_guard::{Untrusted, credential};
 use proem_text::Label;
 use serde_json::Value;
 
@@ -341,6 +341,6 @@ fn arguments(arguments: String, given: String) -> String {
 
 /// The first bytes of a text from outside, up to a character's end; none if there is no text.
 pub(crate) fn said(text: &str, most_bytes: usize, label: &Label) -> Option<Untrusted<String>> {
-    let kept = text.get(..text.floor_char_boundary(most_bytes)).unwrap_or_default();
+    let kept = credential::uncut_prefix(text, most_bytes);
     (!kept.is_empty()).then(|| Untrusted::new(kept.to_owned(), label.clone()))
 }

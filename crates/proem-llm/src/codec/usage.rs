@@ -1,11 +1,11 @@
 //! What providers report about tokens, in the one convention of [`Usage`].
 //!
 //! Invariants: a token is counted once; what a provider doesn't report stays unknown; what it
-//! reports in contradiction to itself is unknown rather than wrong.
+//! reports in contradiction to itself is unknown rather than wrong, and so is everything beside what is no count.
 
 use core::num::NonZeroU32;
 
-use proem_engine::call::{CacheWriteUsage, Usage};
+use proem_engine::call::{CacheWriteUsage, Usage, UsageDoubt};
 use serde_json::Value;
 
 /// What was reported so far, in the provider's own convention.
@@ -18,6 +18,8 @@ pub(crate) enum UsageReport {
     Apart(AnthropicUsage),
     /// OpenAI's: cached tokens are counted in the input.
     Within(OpenAiUsage),
+    /// One of its counts is none: negative, broken or no number.
+    NoCount,
 }
 
 /// <https://platform.claude.com/docs/en/api/messages>: `usage`.
@@ -39,6 +41,7 @@ pub(crate) struct OpenAiUsage {
     read: Option<u64>,
     written: Option<u64>,
     output: Option<u64>,
+    total: Option<u64>,
 }
 
 /// Whether Anthropic's count of the output is the last word, or an estimate at the start.
@@ -56,7 +59,15 @@ impl UsageReport {
     /// differ in which event has which: the largest is the last.
     pub(crate) fn take_apart(&mut self, usage: Option<&Value>, output: OutputCount) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
-        let mut counts = if let Self::Apart(counts) = *self { counts } else { AnthropicUsage::default() };
+        let mut counts = match *self {
+            Self::Apart(counts) => counts,
+            Self::NoCount => return,
+            _ => AnthropicUsage::default(),
+        };
+        if !are_counts(usage, &AnthropicUsage::POINTERS) {
+            *self = Self::NoCount;
+            return;
+        }
         let grow = |known: &mut Option<u64>, pointer: &str| *known = (*known).max(number(usage, pointer));
         grow(&mut counts.input, "/input_tokens");
         grow(&mut counts.read, "/cache_read_input_tokens");
@@ -72,11 +83,16 @@ impl UsageReport {
     /// Takes OpenAI's `usage`; of several, the last counts.
     pub(crate) fn take_within(&mut self, usage: Option<&Value>) {
         let Some(usage) = usage.filter(|usage| usage.is_object()) else { return };
+        if !are_counts(usage, &OpenAiUsage::POINTERS) {
+            *self = Self::NoCount;
+            return;
+        }
         *self = Self::Within(OpenAiUsage {
             input: number(usage, "/prompt_tokens"),
             read: number(usage, "/prompt_tokens_details/cached_tokens"),
             written: number(usage, "/prompt_tokens_details/cache_write_tokens"),
             output: number(usage, "/completion_tokens"),
+            total: number(usage, "/total_tokens"),
         });
     }
 
@@ -86,11 +102,21 @@ impl UsageReport {
             Self::Unknown => Usage::default(),
             Self::Apart(counts) => counts.usage(),
             Self::Within(counts) => counts.usage(),
+            Self::NoCount => contradictory(),
         }
     }
 }
 
 impl AnthropicUsage {
+    const POINTERS: [&str; 6] = [
+        "/input_tokens",
+        "/cache_read_input_tokens",
+        "/cache_creation_input_tokens",
+        "/cache_creation/ephemeral_5m_input_tokens",
+        "/cache_creation/ephemeral_1h_input_tokens",
+        "/output_tokens",
+    ];
+
     fn usage(self) -> Usage {
         let by_lifetime = self.five_minutes.unwrap_or(0).checked_add(self.hour.unwrap_or(0));
         let is_split = self.five_minutes.is_some() || self.hour.is_some();
@@ -99,24 +125,59 @@ impl AnthropicUsage {
         let unnamed = written.zip(by_lifetime).and_then(|(all, named)| all.checked_sub(named));
         let cached = written.and_then(|written| written.checked_add(self.read.unwrap_or(0)));
         let input = unnamed.and(self.input).zip(cached).and_then(|(input, cached)| input.checked_add(cached));
+        if self.input.is_some() && input.is_none() {
+            return contradictory();
+        }
         let writes = [(FIVE_MINUTES, self.five_minutes), (HOUR, self.hour), (None, unnamed)];
-        Usage { input, cache_read: self.read, cache_writes: written_by(writes), output: self.output, diagnosis: None }
+        Usage {
+            input,
+            cache_read: self.read,
+            cache_writes: written_by(writes),
+            output: self.output,
+            ..Usage::default()
+        }
     }
 }
 
 impl OpenAiUsage {
+    const POINTERS: [&str; 5] = [
+        "/prompt_tokens",
+        "/prompt_tokens_details/cached_tokens",
+        "/prompt_tokens_details/cache_write_tokens",
+        "/completion_tokens",
+        "/total_tokens",
+    ];
+
     fn usage(self) -> Usage {
         let cached = self.read.unwrap_or(0).checked_add(self.written.unwrap_or(0));
         // More cached than there is: some gateways count apart what should be counted within.
-        let input = self.input.filter(|input| cached.is_some_and(|cached| cached <= *input));
+        let is_more_cached = self.input.is_some_and(|input| cached.is_none_or(|cached| cached > input));
+        // Thinking stands in the total alone at some providers, Gemini and Grok among them, and is charged like the rest.
+        let thought = self.total.zip(self.input).map(|(total, input)| total.checked_sub(input));
+        let is_more_than_all = matches!((thought, self.output), (Some(None), _))
+            || thought.flatten().zip(self.output).is_some_and(|(rest, output)| rest < output);
+        if is_more_cached || is_more_than_all {
+            return contradictory();
+        }
+        let (input, output) = (self.input, self.output.map(|output| output.max(thought.flatten().unwrap_or(0))));
         let cache_writes = written_by([(None, self.written)]);
-        Usage { input, cache_read: self.read, cache_writes, output: self.output, diagnosis: None }
+        Usage { input, cache_read: self.read, cache_writes, output, ..Usage::default() }
     }
 }
 
 fn written_by<const N: usize>(writes: [(Option<NonZeroU32>, Option<u64>); N]) -> Vec<CacheWriteUsage> {
     let written = writes.into_iter().filter_map(|(seconds, tokens)| Some((seconds, tokens.filter(|all| *all > 0)?)));
     written.map(|(seconds, tokens)| CacheWriteUsage { seconds, tokens }).collect()
+}
+
+/// Whether everything at these places is a count, or nothing.
+fn are_counts(usage: &Value, pointers: &[&str]) -> bool {
+    pointers.iter().all(|pointer| usage.pointer(pointer).is_none_or(|value| value.is_null() || value.is_u64()))
+}
+
+/// A usage of which no figure can be believed.
+fn contradictory() -> Usage {
+    Usage { doubt: Some(UsageDoubt::Contradictory), ..Usage::default() }
 }
 
 fn number(usage: &Value, pointer: &str) -> Option<u64> {

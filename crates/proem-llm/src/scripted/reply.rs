@@ -106,6 +106,35 @@ pub struct ScriptedUsage {
     pub output: u64,
 }
 
+impl ScriptedUsage {
+    /// What an answer reports for which no usage is given.
+    const USUAL: Self = Self { input: 100, cache_read: 0, cache_write: 0, cache_write_hour: 0, output: 10 };
+}
+
+impl ModelAnswer {
+    /// It as the answer to a body of so many bytes: the usual usage grows with what it is about, so that it stays a
+    /// figure that can be right.
+    pub(super) fn counted(&self, body_bytes: usize) -> Self {
+        let mut answer = self.clone();
+        if let Some(usage) = answer.usage.as_mut().filter(|usage| **usage == ScriptedUsage::USUAL) {
+            let bytes: usize = self.content.iter().map(AnswerBlock::bytes).fold(0, usize::saturating_add);
+            let tokens = |bytes: usize| u64::try_from(bytes / 16).unwrap_or(u64::MAX);
+            usage.input = usage.input.max(tokens(body_bytes));
+            usage.output = usage.output.max(tokens(bytes));
+        }
+        answer
+    }
+}
+
+impl AnswerBlock {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Refusal(text) | Self::CallText { arguments: text, .. } => text.len(),
+            Self::Value(value) | Self::Call { arguments: value, .. } => proem_text::json::compact(value).len(),
+        }
+    }
+}
+
 /// Vectors, right or wrong.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -206,10 +235,10 @@ pub enum Connection {
 }
 
 impl Reply {
-    /// An answer of these blocks that reports 100 tokens in and 10 out.
+    /// An answer of these blocks that reports 100 tokens in and 10 out, or one for 16 bytes where that is more.
     #[must_use]
     pub fn answer(content: Vec<AnswerBlock>) -> Self {
-        let usage = Some(ScriptedUsage { input: 100, output: 10, ..ScriptedUsage::default() });
+        let usage = Some(ScriptedUsage::USUAL);
         Self::new(ReplyContent::Answer(ModelAnswer { content, finish: ScriptedFinish::Natural, usage }))
     }
 

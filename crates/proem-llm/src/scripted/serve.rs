@@ -116,10 +116,15 @@ impl SharedScript {
             let message = "the script has no answer for this request, or its answers are over";
             return (openai::error(500, Some("script_is_over"), message, number), Delivery::default());
         };
+        let body_bytes = proem_text::json::compact(asked.body).len();
         let mut rendered = match (&reply.say, protocol) {
             (ReplyContent::Raw(raw), _) => RenderedAnswer::raw(raw),
-            (ReplyContent::Answer(answer), Some(PathProtocol::Anthropic)) => anthropic::answer(answer, &asked),
-            (ReplyContent::Answer(answer), Some(PathProtocol::OpenAi)) => openai::answer(answer, &asked),
+            (ReplyContent::Answer(answer), Some(PathProtocol::Anthropic)) => {
+                anthropic::answer(&answer.counted(body_bytes), &asked)
+            }
+            (ReplyContent::Answer(answer), Some(PathProtocol::OpenAi)) => {
+                openai::answer(&answer.counted(body_bytes), &asked)
+            }
             (ReplyContent::Embeddings(vectors), Some(PathProtocol::Embeddings)) => embeddings::answer(vectors, &asked),
             _ => openai::error(404, Some("unknown_url"), "the script has another kind of answer for this path", number),
         };

@@ -79,13 +79,9 @@ impl NeedleSearch {
         Self { needles, window, shifts }
     }
 
-    /// Whether a needle begins with `text`, whatever its case and the space in it; `text` has none and is in lower
-    /// case.
-    pub(super) fn may_begin(&self, text: &[u8]) -> bool {
-        self.needles.iter().any(|needle| {
-            let bytes = needle.bytes.iter().filter(|byte| !byte.is_ascii_whitespace()).map(u8::to_ascii_lowercase);
-            bytes.take(text.len()).eq(text.iter().copied())
-        })
+    /// The needles, each with which secret it is.
+    pub(super) fn needles(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        self.needles.iter().map(|needle| (needle.secret, needle.bytes.as_slice()))
     }
 
     /// Which secret stands in `text`.

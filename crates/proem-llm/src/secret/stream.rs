@@ -1,79 +1,102 @@
 //! Secrets in a text that arrives piece by piece.
 
+use core::fmt;
+
+use super::progress::{NeedleSet, SecretProgress};
 use super::{Secret, SecretFinder};
 
 /// Takes secrets out of a text while it arrives.
 ///
 /// What may be the beginning of a secret in any form that [`super::find`] knows is held back until it is decided, at
 /// most as long as the longest of these forms and the space within it; nothing else is. How the text is cut into pieces
-/// makes no difference: nothing that was let through is the beginning of a secret whose end is still to come.
-#[derive(Debug)]
+/// makes no difference: nothing that was let through is the beginning of a secret whose end is still to come. The time is
+/// linear in the text.
 pub struct SecretStream<'s> {
     finder: SecretFinder<'s>,
+    /// What is looked for, and how much of it has arrived; `None` if there is nothing to look for.
+    search: Option<(NeedleSet, SecretProgress)>,
     /// What is held back.
     pending: String,
+    /// Where in the whole text that begins.
+    from: usize,
+}
+
+impl fmt::Debug for SecretStream<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+/// Whether more may follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    MayFollow,
+    Over,
 }
 
 impl<'s> SecretStream<'s> {
     /// A stream without text.
     #[must_use]
     pub fn new(secrets: &'s [Secret]) -> Self {
-        Self { finder: SecretFinder::new(secrets), pending: String::new() }
+        let finder = SecretFinder::new(secrets);
+        let search = finder.search.as_ref().map(|(_, searches)| {
+            let set = NeedleSet::new(searches);
+            let progress = SecretProgress::new(&set);
+            (set, progress)
+        });
+        Self { finder, search, pending: String::new(), from: 0 }
     }
 
     /// Takes the next piece; what of the text so far may be shown beside what was given before.
     pub fn push(&mut self, piece: &str) -> String {
-        if !self.finder.is_needed() {
-            return piece.to_owned();
-        }
-        let mut out = String::with_capacity(piece.len());
-        for c in piece.chars() {
-            self.pending.push(c);
-            // Space decides nothing: it may stand within a secret.
-            if !c.is_ascii_whitespace() || self.pending.len() == 1 {
-                self.settle(&mut out);
-            }
-        }
-        out
+        self.read(piece, Rest::MayFollow)
     }
 
     /// The rest, when nothing follows.
     #[must_use]
-    pub fn finish(self) -> String {
-        self.pending
+    pub fn finish(mut self) -> String {
+        self.read("", Rest::Over)
     }
 
-    fn settle(&mut self, out: &mut String) {
-        if let Some(secret) = self.finder.find(self.pending.as_bytes()) {
-            out.push_str(self.pending.get(..self.start()).unwrap_or_default());
-            out.push_str(&marker(&self.finder, secret));
-            self.pending.clear();
-            return;
-        }
-        let pending = std::mem::take(&mut self.pending);
-        let mut left = pending.as_str();
-        while let Some(first) = left.chars().next() {
-            if !first.is_ascii_whitespace() && self.finder.may_begin(left.as_bytes()) {
+    fn read(&mut self, piece: &str, rest: Rest) -> String {
+        let Self { finder, search, pending, from } = self;
+        let Some((set, progress)) = search else { return piece.to_owned() };
+        // What is shown or read of what is pending, in bytes of that.
+        let (mut out, mut shown, mut read) = (String::with_capacity(piece.len()), 0_usize, pending.len());
+        pending.push_str(piece);
+        loop {
+            let byte = pending.as_bytes().get(read);
+            let found = match byte {
+                Some(byte) => progress.push(set, *byte, from.saturating_add(read)),
+                None if rest == Rest::Over => progress.end(set),
+                None => None,
+            };
+            read = read.saturating_add(1);
+            if let Some(found) = found {
+                let start = found.span.start.saturating_sub(*from);
+                out.push_str(pending.get(shown..start).unwrap_or_default());
+                out.push_str(&marker(finder, found.secret));
+                // What has arrived behind it is read again, as what follows the marker.
+                shown = found.span.end.saturating_sub(*from);
+                read = shown;
+                *progress = SecretProgress::new(set);
+            } else if byte.is_none() {
                 break;
             }
-            out.push(first);
-            left = left.get(first.len_utf8()..).unwrap_or_default();
         }
-        left.clone_into(&mut self.pending);
-    }
-
-    /// Where the secret begins that the text ends with.
-    fn start(&self) -> usize {
-        let holds = |from: &usize| {
-            let rest = self.pending.get(*from..).unwrap_or_default();
-            self.finder.find(rest.as_bytes()).is_some()
-        };
-        self.pending.char_indices().map(|(at, _)| at).take_while(holds).last().unwrap_or(0)
+        let held = progress.held_from().filter(|_| rest == Rest::MayFollow);
+        let decided = held.map_or(pending.len(), |held| held.saturating_sub(*from));
+        out.push_str(pending.get(shown..decided).unwrap_or_default());
+        pending.drain(..decided);
+        *from = from.saturating_add(decided);
+        out
     }
 }
 
 /// What stands for a secret; without its name if that would give one away.
-fn marker(finder: &SecretFinder<'_>, secret: &Secret) -> String {
+fn marker(finder: &SecretFinder<'_>, secret: usize) -> String {
+    let secret = finder.search.as_ref().and_then(|(searched, _)| searched.get(secret));
+    let Some(secret) = secret else { return "[redacted]".to_owned() };
     let named = format!("[redacted:{}]", secret.name());
     if finder.find(named.as_bytes()).is_some() { "[redacted]".to_owned() } else { named }
 }
@@ -130,6 +153,21 @@ mod tests {
         assert_eq!(stream.push(" \u{e9}"), " \u{e9}");
         let mut none = SecretStream::new(&[]);
         assert_eq!(none.push("abc"), "abc");
+    }
+
+    /// A stream that looks at everything it holds back again takes hours for these.
+    #[test]
+    fn a_hostile_stream_is_read_in_linear_time() {
+        let units =
+            ["%", "\\", "%25", "\\u005c", "\\u00", "\\ud83d", "a ", "a", "abcdefghijklmno", "%61", "s", " ", "%5c"];
+        for unit in units {
+            let text = format!("a{} abcdefghijklmnop", unit.repeat((24 << 10) / unit.len()));
+            let pieces: Vec<String> = text.chars().map(String::from).collect();
+            let shown = streamed(pieces.iter().map(String::as_str));
+            assert!(shown.contains("[redacted:OTHER]"), "{unit:?}");
+            assert!(shown == streamed([text.as_str()]), "{unit:?}");
+            assert!(super::super::find(&secrets(), shown.as_bytes()).is_none(), "{unit:?}");
+        }
     }
 
     /// A form in which a secret may stand.

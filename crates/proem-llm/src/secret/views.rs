@@ -5,7 +5,7 @@
 use memchr::memchr;
 
 /// How many layers of encoding are taken off.
-const LAYERS: usize = 3;
+pub(super) const LAYERS: usize = 3;
 
 /// What `look` first finds in the text or in a view of it.
 pub(super) fn any(text: &[u8], look: &mut dyn FnMut(&[u8]) -> Option<usize>) -> Option<usize> {
@@ -17,7 +17,7 @@ fn layers(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> Option<usize>
     if found.is_some() || left == 0 {
         return found;
     }
-    for view in [json(text), percent(text)].into_iter().flatten() {
+    for view in ENCODINGS.into_iter().filter_map(|encoding| decode(text, encoding)) {
         let found = layers(&view, left.saturating_sub(1), look);
         if found.is_some() {
             return found;
@@ -26,55 +26,9 @@ fn layers(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> Option<usize>
     None
 }
 
-/// Whether `look` says so of the text, or of a view of it, as the beginning of a longer one: what may be an escape that
-/// has not ended counts as nothing.
-pub(super) fn any_beginning(text: &[u8], look: &mut dyn FnMut(&[u8]) -> bool) -> bool {
-    beginnings(text, LAYERS, look)
-}
-
-fn beginnings(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> bool) -> bool {
-    let ended = without_open_escape(text);
-    if look(text) || (ended.len() < text.len() && look(ended)) {
-        return true;
-    }
-    left > 0
-        && [json(ended), percent(ended)]
-            .into_iter()
-            .flatten()
-            .any(|view| beginnings(&view, left.saturating_sub(1), look))
-}
-
-/// The text without an escape at its end that more text may complete.
-fn without_open_escape(text: &[u8]) -> &[u8] {
-    let mut ended = text;
-    loop {
-        let open = ended.iter().rposition(|byte| matches!(byte, b'\\' | b'%')).filter(|at| {
-            match ended.get(*at..).unwrap_or_default() {
-                [b'\\' | b'%'] => true,
-                [b'%', digit] => digit.is_ascii_hexdigit(),
-                [b'\\', b'u', digits @ ..] => {
-                    let is_hexadecimal = digits.iter().all(u8::is_ascii_hexdigit);
-                    // The first half of a pair says nothing without the other.
-                    is_hexadecimal && (digits.len() < 4 || (digits.len() == 4 && is_first_half(digits)))
-                }
-                _ => false,
-            }
-        });
-        match open.and_then(|at| ended.get(..at)) {
-            Some(rest) => ended = rest,
-            None => return ended,
-        }
-    }
-}
-
-/// Whether four digits are those of the first unit of a pair.
-const fn is_first_half(digits: &[u8]) -> bool {
-    matches!(digits, [b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..])
-}
-
 /// What an escape says: how many bytes it takes behind its mark, and the bytes that it stands for.
-struct EscapeSequence {
-    length: usize,
+pub(super) struct EscapeSequence {
+    pub(super) length: usize,
     bytes: [u8; 4],
     used: usize,
 }
@@ -90,14 +44,69 @@ impl EscapeSequence {
         Self { length, bytes, used }
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.used).unwrap_or_default()
     }
 }
 
-/// The text without JSON's escapes; `None` if it has none.
-fn json(text: &[u8]) -> Option<Vec<u8>> {
-    decode(text, b'\\', |rest| match rest {
+/// How a text may be encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// With JSON's escapes.
+    Json,
+    /// Percent-encoded.
+    Percent,
+}
+
+/// All encodings, in the order in which they are taken off.
+pub(super) const ENCODINGS: [Encoding; 2] = [Encoding::Json, Encoding::Percent];
+
+impl Encoding {
+    /// What its escapes begin with.
+    pub(super) const fn mark(self) -> u8 {
+        match self {
+            Self::Json => b'\\',
+            Self::Percent => b'%',
+        }
+    }
+
+    /// The escape that `rest` completes behind a mark.
+    pub(super) fn escape(self, rest: &[u8]) -> Option<EscapeSequence> {
+        match self {
+            Self::Json => json_escape(rest),
+            Self::Percent => match rest {
+                [high, low, ..] => {
+                    Some(EscapeSequence::byte(2, hexadecimal(*high)?.wrapping_shl(4) | hexadecimal(*low)?))
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// Whether what follows `rest` decides if that completes an escape behind a mark, or which.
+    pub(super) fn is_open(self, rest: &[u8]) -> bool {
+        let is_unit_open = |digits: &[u8]| digits.len() < 4 && digits.iter().all(u8::is_ascii_hexdigit);
+        match (self, rest) {
+            (_, []) => true,
+            (Self::Percent, rest) => matches!(rest, [digit] if digit.is_ascii_hexdigit()),
+            // The first half of a pair says nothing without the other.
+            (Self::Json, [b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', c, d, second @ ..])
+                if c.is_ascii_hexdigit() && d.is_ascii_hexdigit() =>
+            {
+                match second {
+                    [] | [b'\\'] => true,
+                    [b'\\', b'u', digits @ ..] => is_unit_open(digits),
+                    _ => false,
+                }
+            }
+            (Self::Json, [b'u', digits @ ..]) => is_unit_open(digits),
+            (Self::Json, _) => false,
+        }
+    }
+}
+
+fn json_escape(rest: &[u8]) -> Option<EscapeSequence> {
+    match rest {
         [b'b', ..] => Some(EscapeSequence::byte(1, 8)),
         [b't', ..] => Some(EscapeSequence::byte(1, b'\t')),
         [b'n', ..] => Some(EscapeSequence::byte(1, b'\n')),
@@ -114,7 +123,7 @@ fn json(text: &[u8]) -> Option<Vec<u8>> {
             }
         }
         _ => None,
-    })
+    }
 }
 
 /// The UTF-16 unit of `uXXXX`.
@@ -127,27 +136,19 @@ fn unit(text: &[u8]) -> Option<u16> {
     }
 }
 
-/// The text without percent-encoding; `None` if it has none.
-fn percent(text: &[u8]) -> Option<Vec<u8>> {
-    decode(text, b'%', |rest| match rest {
-        [high, low, ..] => Some(EscapeSequence::byte(2, hexadecimal(*high)?.wrapping_shl(4) | hexadecimal(*low)?)),
-        _ => None,
-    })
-}
-
 fn hexadecimal(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
-/// Replaces what follows a `mark` by what `read` makes of it. `None` if nothing was replaced.
-fn decode(text: &[u8], mark: u8, read: impl Fn(&[u8]) -> Option<EscapeSequence>) -> Option<Vec<u8>> {
+/// The text without the escapes of an encoding; `None` if it has none.
+fn decode(text: &[u8], encoding: Encoding) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
     let mut rest = text;
     // What was not copied yet, from its start.
     let mut kept = text;
-    while let Some(at) = memchr(mark, rest) {
+    while let Some(at) = memchr(encoding.mark(), rest) {
         let after = rest.get(at.saturating_add(1)..).unwrap_or_default();
-        let Some(escape) = read(after) else {
+        let Some(escape) = encoding.escape(after) else {
             rest = after;
             continue;
         };
@@ -180,8 +181,9 @@ mod tests {
             ("%%41", None, Some("%A")),
             (r"\n%0a", Some("\n%0a"), Some("\\n\n")),
         ] {
-            assert_eq!(json(text.as_bytes()).as_deref(), as_json.map(str::as_bytes), "{text}");
-            assert_eq!(percent(text.as_bytes()).as_deref(), as_percent.map(str::as_bytes), "{text}");
+            for (encoding, expected) in [(Encoding::Json, as_json), (Encoding::Percent, as_percent)] {
+                assert_eq!(decode(text.as_bytes(), encoding).as_deref(), expected.map(str::as_bytes), "{text}");
+            }
         }
     }
 }

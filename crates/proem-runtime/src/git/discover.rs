@@ -50,7 +50,7 @@ pub enum RepositoryKind {
 /// - [`Error::GitTooOld`] if git lacks what is needed to run it safely;
 /// - [`Error::TimedOut`], [`Error::GitFailed`] or [`Error::Io`] if git can't be asked.
 pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Option<Repository>, Error> {
-    special::refuse(folder)?;
+    special::refuse(folder, &git.environment)?;
     let session = Session::new(git, folder, Deadline::after(limit), PATHS);
     let args = [
         "rev-parse",

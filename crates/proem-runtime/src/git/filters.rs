@@ -13,10 +13,7 @@ use std::{
     os::unix::ffi::{OsStrExt, OsStringExt},
 };
 
-use crate::{
-    Error,
-    git::{Session, special},
-};
+use crate::{Error, git::Session};
 
 /// A key that only the environment sets: a git that doesn't list it would ignore the overrides too.
 const PROBE: &str = "proem.probe";
@@ -37,8 +34,7 @@ pub(crate) fn overrides(session: &mut Session<'_>) -> Result<(), Error> {
     }
     session.overrides = probe();
     session.overrides.extend(neutralise(&entries));
-    let named = entries.iter().filter(|entry| special::names_a_file(entry.key)).filter_map(|entry| entry.value);
-    special::refuse_values(session, named)
+    Ok(())
 }
 
 /// Whether some objects were left at a remote when this repository was cloned.

@@ -2,7 +2,7 @@
 //!
 //! Git opens its configuration, attributes, excludes, mailmap, alternates, references and packs without asking
 //! what they are; a named pipe there keeps it waiting for somebody to write, and `/dev/zero` never ends.
-//! [`refuse`] looks at what has a fixed place before git runs, [`refuse_named`] at what configuration names, and
+//! [`refuse`] looks at what has a fixed place, and at what configuration names, before git runs, and
 //! [`waited_for`] at everything, once git has said nothing for too long. `/dev/null` ends at once and is how
 //! people switch such a file off.
 
@@ -18,98 +18,85 @@ use std::{
 };
 
 use crate::{
-    Error,
+    Environment, Error,
     files::{FILE, FileContent, named, read_regular},
-    git::Session,
+    git::settings::named_files,
 };
 
 /// The files that git opens in folders of a work tree.
-const IN_TREE: [&str; 3] = [".gitattributes", ".gitignore", ".mailmap"];
+const IN_TREE: [&str; 4] = [".gitattributes", ".gitignore", ".gitmodules", ".mailmap"];
 
 /// The folders of a git folder whose entries are looked at before git runs.
-const IN_GIT: [&str; 6] = ["", "info", "objects/info", "objects/pack", "refs/heads", "refs/remotes/origin"];
+const IN_GIT: [&str; 4] = ["", "info", "objects/info", "objects/pack"];
 
-/// The settings of [`names_a_file`], as a pattern of git's.
-const SETTINGS: &str = r"^(core\.(attributesfile|excludesfile)|mailmap\.file)$";
+/// The folders of a git folder that are looked at as deep as they go: references, and what begun work left.
+const DEEP_IN_GIT: [&str; 7] = ["logs", "refs", "reftable", "rebase-apply", "rebase-merge", "sequencer", "worktrees"];
 
-/// The files beside the user's configuration of git that are opened unless such a setting names others.
-const USERS: [&str; 2] = ["git/attributes", "git/ignore"];
+/// The most entries of them that are looked at before git runs; what is beyond is found once git says nothing.
+const FIRST_ENTRIES: usize = 20_000;
 
 /// How deep alternates of alternates are followed; git goes as far (`alternates` in gitrepository-layout(5)).
 const MOST_ALTERNATES: usize = 5;
+
+/// Where the descriptors of a process are.
+const DESCRIPTORS: [&str; 2] = ["/dev/fd", "/proc"];
+
+/// How many links are followed, as Linux does (`path_resolution(7)`).
+const MOST_LINKS: usize = 40;
 
 /// More than any of the small files that are read here, in bytes.
 const SMALL: usize = 64 * 1024;
 
 /// The most entries, and the longest time, of a search after git was waited for in vain.
-const MOST_ENTRIES: usize = 200_000;
-const LONGEST: Duration = Duration::from_secs(2);
+const MOST_ENTRIES: usize = 1_000_000;
+const LONGEST: Duration = Duration::from_secs(4);
 
-/// Refuses what git would wait for in the repository around `folder`, in the places that are always the same.
+/// Refuses what git would wait for in and around the repository that `folder` is in: in the places that are always
+/// the same, and where configuration says so.
 ///
 /// # Errors
 ///
 /// [`Error::NotRegular`]
-pub(super) fn refuse(folder: &Path) -> Result<(), Error> {
-    let Some(found) = around(folder)? else { return Ok(()) };
-    if let Some(root) = &found.root {
-        IN_TREE.iter().try_for_each(|name| check(&root.join(name)))?;
-    }
-    for git_dir in &found.git_dirs {
-        // The folder itself is first: what it leads to is read only after that.
-        IN_GIT.iter().try_for_each(|below| check_entries(&git_dir.join(below)))?;
-    }
-    found.git_dirs.iter().try_for_each(|git_dir| check_alternates(&git_dir.join("objects"), MOST_ALTERNATES))
-}
-
-/// Refuses what git would wait for where its configuration says so.
-///
-/// # Errors
-///
-/// [`Error::NotRegular`]; what keeps git from listing its configuration.
-pub(crate) fn refuse_named(session: &Session<'_>) -> Result<(), Error> {
-    let answer = session.ask_about(&["config", "-z", "--get-regexp"], &[SETTINGS], &[0, 1])?;
-    let entries = answer.stdout.split(|&byte| byte == 0).filter(|entry| !entry.is_empty());
-    refuse_values(session, entries.filter_map(|entry| entry.splitn(2, |&byte| byte == b'\n').nth(1)))
-}
-
-/// Whether a setting names a file that git opens; `key` as git lists it.
-pub(super) fn names_a_file(key: &[u8]) -> bool {
-    matches!(key, b"core.attributesfile" | b"core.excludesfile" | b"mailmap.file")
-}
-
-/// Refuses what git would wait for among the `values` of such settings, and where it looks without any.
-///
-/// # Errors
-///
-/// [`Error::NotRegular`]
-pub(super) fn refuse_values<'v>(session: &Session<'_>, values: impl Iterator<Item = &'v [u8]>) -> Result<(), Error> {
-    let home = session.program.environment.get("HOME").map(Path::new);
-    for value in values {
-        let path = match value.strip_prefix(b"~/") {
-            Some(below) => home.map(|home| home.join(OsStr::from_bytes(below))),
-            None => Some(session.folder.join(OsStr::from_bytes(value))),
-        };
-        path.map_or(Ok(()), |path| check(&path))?;
-    }
-    let own = session.program.environment.get("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
-    let own = own.or_else(|| home.map(|home| home.join(".config")));
-    own.map_or(Ok(()), |own| USERS.iter().try_for_each(|name| check(&own.join(name))))
+pub(super) fn refuse(folder: &Path, environment: &Environment) -> Result<(), Error> {
+    checked(folder, environment).map(|_| ())
 }
 
 /// What git may have waited for in the repository around `folder`, as an error; `None` if nothing is found.
-pub(super) fn waited_for(folder: &Path) -> Option<Error> {
-    let found = match around(folder) {
+pub(super) fn waited_for(folder: &Path, environment: &Environment) -> Option<Error> {
+    let found = match checked(folder, environment) {
         Ok(found) => found?,
         Err(error) => return Some(error),
     };
-    let mut search = FolderSearch { entries: 0, until: Instant::now().checked_add(LONGEST)? };
+    let mut search = FolderSearch { entries: 0, most: MOST_ENTRIES, until: Instant::now().checked_add(LONGEST)? };
     let everywhere = |git_dir: &PathBuf| search.special(git_dir, &|_| true);
     let path = found.git_dirs.iter().find_map(everywhere).or_else(|| {
         let opened = |name: &OsStr| IN_TREE.iter().any(|known| name == *known);
         found.root.as_ref().and_then(|root| search.special(root, &opened))
     });
     check(&path?).err()
+}
+
+/// The repository around `folder`, if it has nothing in its fixed places that git would wait for.
+fn checked(folder: &Path, environment: &Environment) -> Result<Option<RepositoryLayout>, Error> {
+    let found = around(folder)?;
+    let git_dirs = found.as_ref().map_or(&[][..], |found| &found.git_dirs);
+    for git_dir in git_dirs {
+        // The folder itself is first: what it leads to is read only after that.
+        IN_GIT.iter().try_for_each(|below| check_entries(&git_dir.join(below)))?;
+    }
+    let root = found.as_ref().and_then(|found| found.root.as_deref());
+    named_files(environment, root.unwrap_or(folder), git_dirs, &check)?;
+    if let Some(root) = root {
+        IN_TREE.iter().try_for_each(|name| check(&root.join(name)))?;
+    }
+    let Some(until) = Instant::now().checked_add(LONGEST) else { return Ok(found) };
+    let mut search = FolderSearch { entries: 0, most: FIRST_ENTRIES, until };
+    let folders = git_dirs.iter().flat_map(|git_dir| DEEP_IN_GIT.iter().map(|below| git_dir.join(below)));
+    for folder in folders {
+        search.special(&folder, &|_| true).map_or(Ok(()), |path| check(&path))?;
+    }
+    git_dirs.iter().try_for_each(|git_dir| check_alternates(&git_dir.join("objects"), MOST_ALTERNATES))?;
+    Ok(found)
 }
 
 /// A repository, found without git.
@@ -184,12 +171,31 @@ fn check_entries(folder: &Path) -> Result<(), Error> {
 
 /// Refuses a named pipe or a device; what isn't there, or can't be looked at, git itself speaks of.
 fn check(path: &Path) -> Result<(), Error> {
+    if is_descriptor(path) {
+        return Err(Error::NotRegular { path: path.to_path_buf(), found: "a device", wanted: FILE });
+    }
     match fs::metadata(path) {
         Ok(found) if is_waited_for(&found) => {
             Err(Error::NotRegular { path: path.to_path_buf(), found: named(found.file_type()), wanted: FILE })
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a path leads to a descriptor of whoever opens it, such as `/dev/stdout`: it is something else for git than
+/// for us, its own end of a pipe for instance.
+fn is_descriptor(path: &Path) -> bool {
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        let Ok(folder) = fs::canonicalize(folder) else { return false };
+        if DESCRIPTORS.iter().any(|descriptors| folder.starts_with(descriptors)) {
+            return true;
+        }
+        let Ok(target) = fs::read_link(folder.join(name)) else { return false };
+        path = folder.join(target);
+    }
+    false
 }
 
 fn is_waited_for(found: &fs::Metadata) -> bool {
@@ -201,6 +207,7 @@ fn is_waited_for(found: &fs::Metadata) -> bool {
 /// A search with bounds.
 struct FolderSearch {
     entries: usize,
+    most: usize,
     until: Instant,
 }
 
@@ -213,7 +220,7 @@ impl FolderSearch {
             let Ok(entries) = fs::read_dir(&folder) else { continue };
             for entry in entries.flatten() {
                 self.entries = self.entries.saturating_add(1);
-                if self.entries > MOST_ENTRIES || Instant::now() > self.until {
+                if self.entries > self.most || Instant::now() > self.until {
                     return None;
                 }
                 let Ok(kind) = entry.file_type() else { continue };

@@ -30,8 +30,9 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
 
 /// What a mail's headers say of the mail itself, in their order; nothing of it is decoded.
 ///
-/// Names are `message-id`, `date`, `from`, `in-reply-to`, `references` and `authentication-results`. At most 64 are
-/// read, of each 64 KiB; the number says how many more there are.
+/// Names are `message-id`, `date`, `from`, `in-reply-to`, `references` and `authentication-results`. At most 64 of each
+/// name are read, of each 64 KiB; the number says how many more there are. An `authentication-results` with a blank
+/// before its colon is empty.
 #[must_use]
 pub fn mail_envelope(bytes: &[u8], source: Source) -> (Vec<(&'static str, Untrusted<String>)>, usize) {
     let label = Label::from_source(source);

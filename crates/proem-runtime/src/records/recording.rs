@@ -240,6 +240,10 @@ impl<'k> Recording<'k> {
     ///
     /// [`proem_store::Error`] if it can't be written; the run must not go on with the answer then.
     pub async fn answered(&self, questions: &[Question], answers: &[QuestionAnswer]) -> Result<(), proem_store::Error> {
+        if questions.len() != answers.len() {
+            let (asked, given) = (questions.len(), answers.len());
+            return Err(proem_store::Error::Conflict(format!("{given} answers to {asked} questions; answer each")));
+        }
         // The answer is the next event: its approval is written first, under that event's number.
         let step = self.held().next;
         let words = |text: &String| match self.kept.keeping {

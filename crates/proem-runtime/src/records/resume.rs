@@ -73,6 +73,7 @@ impl FoldedState {
     pub(super) fn new(state: &Json, kept: &[(&str, &str)]) -> Self {
         let folded = fold(state, kept);
         let text = |content: HashedContent| {
+            // Folding makes contents with their bytes.
             let bytes = content.bytes.unwrap_or_default();
             (content.hash, String::from_utf8_lossy(&bytes).into_owned())
         };

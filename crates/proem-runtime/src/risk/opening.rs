@@ -16,13 +16,9 @@ use super::ground::{ChangeKey, GroundReader, picked};
 use super::{Assessor, AssessorAccount};
 use crate::Error;
 use crate::change::{ResolvedChange, drawn};
-use crate::git::{GitProgram, Repository, Session, special};
+use crate::git::{GitProgram, Repository};
 use crate::history::{HistoryWanted, history};
-use crate::process::Deadline;
 use crate::structure::{StructureLimits, StructureReader};
-
-/// More than the settings have that name files, in bytes.
-const SETTINGS: usize = 64 * 1024;
 
 /// What an assessor is made for.
 #[derive(Debug, Clone)]
@@ -83,12 +79,6 @@ impl Assessor {
         options: AssessorOptions,
         progress: &dyn Fn(AssessorProgress),
     ) -> Result<Self, Error> {
-        special::refuse_named(&Session::new(
-            git,
-            repository.folder(),
-            Deadline::after(git.limits().question),
-            SETTINGS,
-        ))?;
         let rules = PathRules::shipped().map_err(Error::Assessment)?;
         let model = RiskModel::shipped().map_err(Error::Score)?;
         let reading = AssessorReading { git, repository, options: &options, progress };

@@ -3,7 +3,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    clippy::print_stderr,
     reason = "a test stops at the first surprise, and says out loud what it skips"
 )]
 
@@ -224,10 +223,7 @@ pub(crate) fn link(to: impl AsRef<Path>, at: impl AsRef<Path>) {
     std::os::unix::fs::symlink(to, at).unwrap();
 }
 
-/// Whether permissions don't bind this user, which the test then says.
-pub(crate) fn is_root(test: &str) -> bool {
-    let output = Command::new("id").arg("-u").output().unwrap();
-    let root = output.stdout == b"0\n";
-    eprintln!("{test}: running as {}", if root { "root" } else { "an ordinary user" });
-    root
+/// Whether permissions don't bind this user.
+pub(crate) fn is_root() -> bool {
+    Command::new("id").arg("-u").output().unwrap().stdout == b"0\n"
 }

@@ -9,4 +9,6 @@ mod ignored;
 mod records;
 mod remote_embedder;
 mod runtime;
+#[path = "../../../xtask/skipped.rs"]
+mod skipped;
 mod structure;

@@ -258,7 +258,7 @@ impl LawActions {
             option: option.to_owned(),
             words: "they know".to_owned(),
             effect: DecisionEffect::Nothing,
-            log: None,
+            artefacts: Vec::new(),
         }
     }
 

@@ -168,6 +168,7 @@ fn event_of(action: &NewAction, place: usize, now: Time) -> ActionEvent {
         ActionEvent::ResolveSent,
         ActionEvent::ResolveNotSent,
         ActionEvent::Resend(approval),
+        ActionEvent::Doubt,
     ];
     let place = place % events.len();
     match events.into_iter().nth(place) {

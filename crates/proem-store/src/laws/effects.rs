@@ -328,32 +328,32 @@ pub async fn a_decision_is_written_with_what_follows(backend: &impl Backend) {
             causes: Vec::new(),
         },
     };
-    let decision = |id: &str, effect, log| NewDecision { effect, log, ..LawActions.decision(id, "write") };
+    let decision = |id: &str, effect, artefacts| NewDecision { effect, artefacts, ..LawActions.decision(id, "write") };
     // What does not fit leaves the question open, the action as it was, and the log without an entry.
-    let refused = store.decide(decision("e1", approves(version + 1), Some(log(1)))).await;
+    let refused = store.decide(decision("e1", approves(version + 1), vec![log(1)])).await;
     assert!(
         matches!(&refused, Ok(DecisionAnswer::Refused(refused)) if refused.rule == RefusalRule::Version),
         "{refused:?}"
     );
-    let moved = store.decide(decision("e1", approves(version), Some(log(2)))).await;
-    assert!(matches!(moved, Ok(DecisionAnswer::LogMoved)), "{moved:?}");
+    let moved = store.decide(decision("e1", approves(version), vec![log(2)])).await;
+    assert!(matches!(moved, Ok(DecisionAnswer::ArtefactMoved)), "{moved:?}");
     let mut causeless = chosen.clone();
     causeless.claims.clear();
-    let causeless = store.decide(decision("e1", DecisionEffect::Proposal(Box::new(causeless)), Some(log(1)))).await;
+    let causeless = store.decide(decision("e1", DecisionEffect::Proposal(Box::new(causeless)), vec![log(1)])).await;
     assert!(matches!(causeless, Err(Error::Conflict(_))), "{causeless:?}");
     let row = store.escalation(&waiting.project, &EscalationId("e1".to_owned())).await;
     assert!(matches!(&row, Ok(row) if row.state == EscalationState::Open && row.decision.is_none()), "{row:?}");
     assert_eq!(found(&store, &waiting).await.row.state, ActionState::Waiting);
     assert_eq!(number(backend, "SELECT count(*) FROM artefact_versions").await, 0);
 
-    let done = store.decide(decision("e1", approves(version), Some(log(1)))).await;
+    let done = store.decide(decision("e1", approves(version), vec![log(1)])).await;
     assert!(matches!(done, Ok(DecisionAnswer::Done { proposal: None })), "{done:?}");
     assert_eq!(found(&store, &waiting).await.row.state, ActionState::Approved);
     let proposes = || DecisionEffect::Proposal(Box::new(chosen.clone()));
-    let done = store.decide(decision("e2", proposes(), Some(log(2)))).await;
+    let done = store.decide(decision("e2", proposes(), vec![log(2)])).await;
     assert!(matches!(done, Ok(DecisionAnswer::Done { proposal: Some(ProposalAnswer::New) })), "{done:?}");
     assert_eq!(found(&store, &chosen).await.row.state, ActionState::Proposed);
-    let again = store.decide(decision("e2", proposes(), Some(log(3)))).await;
+    let again = store.decide(decision("e2", proposes(), vec![log(3)])).await;
     assert!(matches!(again, Ok(DecisionAnswer::Stands(EscalationState::Decided))), "{again:?}");
     assert_eq!(number(backend, "SELECT count(*) FROM artefact_versions").await, 2);
     assert_eq!(number(backend, "SELECT count(*) FROM actions").await, 2);

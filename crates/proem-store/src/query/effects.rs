@@ -25,6 +25,8 @@ pub struct EffectsStatus {
     pub file_system: FileSystemKind,
     /// Who switched them on or off last, and to what; `None` if nobody ever did, which is off.
     pub switch: Option<SwitchRow>,
+    /// Why effects are parked, as it is noted; only an adoption ends it.
+    pub parked: Option<String>,
     /// The performer in force; `None` before the first.
     pub performer: Option<PerformerRow>,
     /// How many actions, by state.
@@ -72,6 +74,15 @@ pub struct CreditRow {
     pub day: String,
 }
 
+/// The performer in force and the switch, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PerformingMoment {
+    /// The epoch in force; `None` before the first.
+    pub epoch: Option<PerformerEpoch>,
+    /// Whether effects are on, and not parked.
+    pub power: EffectsPower,
+}
+
 impl EffectsStatus {
     /// Whether effects are switched on for this store.
     #[must_use]
@@ -94,14 +105,14 @@ impl Store {
         self.read(move |reader, site| effects(reader, site, &project)).await
     }
 
-    /// The epoch of the performer in force; `None` before the first.
+    /// The part of the records that a performer reads right before an effect.
     ///
     /// # Errors
     ///
     /// [`Error::Unusable`].
-    pub async fn performer_in_force(&self, project: &Project) -> Result<Option<PerformerEpoch>, Error> {
+    pub async fn performing_moment(&self, project: &Project) -> Result<PerformingMoment, Error> {
         let project = project.clone();
-        self.read(move |reader, _site| Ok(performer(reader, &project)?.map(|performer| performer.epoch))).await
+        self.read(move |reader, _site| performing_moment(reader, &project)).await
     }
 }
 
@@ -123,12 +134,23 @@ fn effects(reader: &Connection, site: &Site, project: &Project) -> Result<Effect
         creator: if is_own { StoreCreator::Own } else { StoreCreator::Foreign },
         file_system: place::file_system(&site.path),
         switch: switch(reader, project)?,
+        parked: meta.get("parked").cloned(),
         performer: performer(reader, project)?,
         actions: counted.into_iter().collect(),
         escalations: number("SELECT count(*) AS open FROM escalations WHERE project = ? AND state = 'open'")?,
         quarantined: number("SELECT count(*) AS open FROM quarantined WHERE project = ? AND state = 'quarantined'")?,
         last_seen: Time(written("last_seen", &of("last_seen"))?),
         store,
+    })
+}
+
+fn performing_moment(reader: &Connection, project: &Project) -> Result<PerformingMoment, ReadFault> {
+    let on = "SELECT 1 AS found FROM effects_state e JOIN meta m ON m.key = 'store_id' AND m.value = e.store \
+              WHERE e.project = ? AND e.state = 'on' AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'parked')";
+    let is_on = first(reader, on, [&project.0], |_| Ok(()))?.is_some();
+    Ok(PerformingMoment {
+        epoch: performer(reader, project)?.map(|performer| performer.epoch),
+        power: if is_on { EffectsPower::On } else { EffectsPower::Off },
     })
 }
 

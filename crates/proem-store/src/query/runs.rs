@@ -4,7 +4,7 @@ use proem_engine::assembly::PromptId;
 use proem_engine::call::NanoDollars;
 use proem_engine::run::Time;
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params_from_iter};
+use rusqlite::{Connection, Row};
 
 use super::values::{ReadFault, all, count_or_null, first, get, json, word_or_null};
 use crate::Store;
@@ -150,7 +150,7 @@ impl Store {
 
 pub(crate) fn list(reader: &Connection, wanted: &RunsWanted, alive: Alive<'_>) -> Result<Vec<RunRow>, ReadFault> {
     let Listing { sql, values } = listing(wanted);
-    all(reader, &sql, params_from_iter(values), |line| row(line, alive))
+    all(reader, &sql, values, |line| row(line, alive))
 }
 
 /// A query of runs, while it is put together.
@@ -320,7 +320,7 @@ fn newest(
     }
     query.push(listed.condition());
     query.push_with(" ORDER BY seq DESC LIMIT 1 OFFSET ", i64::from(back));
-    Ok(first(reader, &query.sql, params_from_iter(query.values), |row| get(row, "id"))?.map(RunId))
+    Ok(first(reader, &query.sql, query.values, |row| get(row, "id"))?.map(RunId))
 }
 
 /// That there is no run so many places back.

@@ -3,11 +3,12 @@
 use std::str::FromStr;
 
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, Params, Row};
+use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 
 use crate::error::Absence;
 use crate::record::digest_of;
+use crate::sqlite::{StatementValues, bind};
 
 /// Why something could not be read.
 #[derive(Debug)]
@@ -30,20 +31,24 @@ impl From<rusqlite::Error> for ReadFault {
 pub(super) fn all<T>(
     reader: &Connection,
     sql: &str,
-    values: impl Params,
+    values: impl StatementValues,
     read: impl FnMut(&Row<'_>) -> Result<T, ReadFault>,
 ) -> Result<Vec<T>, ReadFault> {
-    reader.prepare_cached(sql)?.query_and_then(values, read)?.collect()
+    let mut statement = reader.prepare_cached(sql)?;
+    bind(&mut statement, values)?;
+    statement.raw_query().and_then(read).collect()
 }
 
 /// The first row of a query, if there is one.
 pub(super) fn first<T>(
     reader: &Connection,
     sql: &str,
-    values: impl Params,
+    values: impl StatementValues,
     read: impl FnOnce(&Row<'_>) -> Result<T, ReadFault>,
 ) -> Result<Option<T>, ReadFault> {
-    reader.prepare_cached(sql)?.query(values)?.next()?.map(read).transpose()
+    let mut statement = reader.prepare_cached(sql)?;
+    bind(&mut statement, values)?;
+    statement.raw_query().next()?.map(read).transpose()
 }
 
 /// The value of a column; [`Option`] where it may be null.

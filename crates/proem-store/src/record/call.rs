@@ -130,6 +130,8 @@ pub enum AttemptUsage {
     Nothing,
     /// That is not known, so it is booked in full.
     Unknown,
+    /// What the provider says can't be right, for a reason; it is booked in full.
+    Doubted(Usage),
 }
 
 /// How a call ended.

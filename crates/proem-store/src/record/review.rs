@@ -85,8 +85,9 @@ pub struct NewDecision {
     pub words: String,
     /// What follows from it.
     pub effect: DecisionEffect,
-    /// The version of the decision log that has it; `None` in a project without one.
-    pub log: Option<ArtefactEdit>,
+    /// The versions of artefacts that follow from it: that of the decision log, and those that the option changes. None
+    /// in a project without artefacts, and at most one of each kind.
+    pub artefacts: Vec<ArtefactEdit>,
 }
 
 /// That an escalation needs no decision any more.

@@ -12,7 +12,7 @@ use crate::error::{Error, Unusable};
 use crate::failpoint;
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 8] = [
+const FORMS: [&str; 9] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
@@ -21,6 +21,7 @@ const FORMS: [&str; 8] = [
     concat!(include_str!("../../migrations/0006.sql"), include_str!("../../migrations/0006-actions.sql")),
     include_str!("../../migrations/0007.sql"),
     include_str!("../../migrations/0008.sql"),
+    WITNESSED,
 ];
 
 /// The tables of the newest form as all of [`FORMS`] make them: a new store needs no way that leads there.
@@ -32,8 +33,11 @@ const EFFECTS: &str = include_str!("../../migrations/0005.sql");
 /// What form 6 adds: tables of its own, too. What it changes of actions is for who writes.
 const TRIAGE: &str = include_str!("../../migrations/0006.sql");
 
+/// The tables that form 9 adds.
+const WITNESSED: &str = include_str!("../../migrations/0009.sql");
+
 /// Forms that only add tables, each with its statements.
-const ADDED: [(i64, &str); 2] = [(5, EFFECTS), (6, TRIAGE)];
+const ADDED: [(i64, &str); 3] = [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED)];
 
 /// The form from which on the columns of calls, sums and results are those of the newest.
 const RESULTS: i64 = 4;

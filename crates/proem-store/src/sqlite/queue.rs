@@ -113,6 +113,7 @@ fn live(mut scribe: Scribe, arrived: Receiver<Letter>) {
         }
         next = next.or_else(|| arrived.recv().ok());
     }
+    // All orders are answered. The next opening puts right what closing leaves behind.
     _ = scribe.tables.close();
 }
 
@@ -149,6 +150,7 @@ fn close(mut scribe: Scribe, mut last: Box<dyn AnyOrder>) {
         None => Ok(()),
     };
     let Scribe { tables, epoch, .. } = scribe;
+    // The writes are committed. The next opening puts right what closing leaves behind.
     _ = tables.close();
     if let (Ok(()), Some(epoch)) = (&outcome, epoch) {
         epoch.end();

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension as _, Params, Row};
+use rusqlite::{Connection, Row};
 
+use super::values::{StatementValues, bind};
 use crate::error::{Error, Unusable};
 
 /// How many statements stay prepared: more than there are.
@@ -34,13 +35,16 @@ impl Tables {
     }
 
     /// Runs a statement that gives no rows; how many it changed.
-    pub(crate) fn execute(&self, sql: &str, values: impl Params) -> Result<usize, Error> {
-        self.told(self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(values)))
+    pub(crate) fn execute(&self, sql: &str, values: impl StatementValues) -> Result<usize, Error> {
+        self.told(self.connection.prepare_cached(sql).and_then(|mut statement| {
+            bind(&mut statement, values)?;
+            statement.raw_execute()
+        }))
     }
 
     /// Adds a line that has a number of its own; `None` if there was nothing to add. `RETURNING` would say the number
     /// too, by way of a temporary table.
-    pub(crate) fn insert(&self, sql: &str, values: impl Params) -> Result<Option<i64>, Error> {
+    pub(crate) fn insert(&self, sql: &str, values: impl StatementValues) -> Result<Option<i64>, Error> {
         let added = self.execute(sql, values)?;
         Ok((added > 0).then(|| self.connection.last_insert_rowid()))
     }
@@ -49,24 +53,27 @@ impl Tables {
     pub(crate) fn row<T>(
         &self,
         sql: &str,
-        values: impl Params,
+        values: impl StatementValues,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, Error> {
-        let found = self.connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(values, read));
-        self.told(found.optional())
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            bind(&mut statement, values)?;
+            statement.raw_query().next()?.map(read).transpose()
+        });
+        self.told(found)
     }
 
     /// All rows of a query.
     pub(crate) fn rows<T>(
         &self,
         sql: &str,
-        values: impl Params,
+        values: impl StatementValues,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, Error> {
-        let found = self
-            .connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_map(values, read)?.collect::<rusqlite::Result<Vec<T>>>());
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            bind(&mut statement, values)?;
+            statement.raw_query().mapped(read).collect::<rusqlite::Result<Vec<T>>>()
+        });
         self.told(found)
     }
 

@@ -82,6 +82,10 @@ impl Booking {
             AttemptUsage::Unknown => {
                 Self { state: "unknown", nanos: reserved.most_nanos, tokens: reserved.most_tokens, ..Self::default() }
             }
+            // What is known of it is why nothing is.
+            AttemptUsage::Doubted(usage) => {
+                Self { reported: Some(compact(&json!(usage))), ..Self::new(&AttemptUsage::Unknown, reserved) }
+            }
         }
     }
 

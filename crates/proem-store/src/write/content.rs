@@ -10,7 +10,11 @@ pub(super) fn contents<'c>(
     contents: impl IntoIterator<Item = &'c HashedContent>,
 ) -> Result<(), Error> {
     for HashedContent { hash, bytes } in contents {
-        if let Some(bytes) = bytes {
+        // Most are there already, and to look for credentials in them once more would cost the most.
+        let is_there = || tables.row("SELECT 1 FROM contents WHERE hash = ?", [hash], |_| Ok(()));
+        if let Some(bytes) = bytes
+            && is_there()?.is_none()
+        {
             tables.execute("INSERT OR IGNORE INTO contents (hash, bytes) VALUES (?, ?)", (hash, &**bytes))?;
         }
     }

@@ -6,6 +6,7 @@ use proem_engine::effect::TransitionRefused;
 use rusqlite::params;
 
 use super::content::contents;
+use super::cycle::ArtefactAnswer;
 use super::person;
 use super::proposal::ProposalAnswer;
 use super::transition::TransitionAnswer;
@@ -39,8 +40,8 @@ pub enum DecisionAnswer {
     Stands(EscalationState),
     /// Nothing is written, for what it does to an action is refused.
     Refused(TransitionRefused),
-    /// Nothing is written, for somebody wrote a version of the decision log meanwhile.
-    LogMoved,
+    /// Nothing is written, for somebody wrote a version of one of the artefacts meanwhile.
+    ArtefactMoved,
 }
 
 impl Store {
@@ -146,10 +147,10 @@ impl Write for NewDecision {
             return Err(Error::NotFound(why.into()));
         }
         // What may be refused comes before anything is set: what is written in the same transaction goes on.
-        if let Some(log) = &self.log
-            && log.moved(to.tables)?.is_some()
-        {
-            return Ok(DecisionAnswer::LogMoved);
+        for edit in &self.artefacts {
+            if edit.moved(to.tables)?.is_some() {
+                return Ok(DecisionAnswer::ArtefactMoved);
+            }
         }
         if let DecisionEffect::Transition(transition) = &self.effect
             && let TransitionAnswer::Refused(refused) = transition.write(to)?
@@ -167,8 +168,11 @@ impl Write for NewDecision {
             DecisionEffect::Proposal(action) => Some(action.write(to)?),
             DecisionEffect::Nothing | DecisionEffect::Transition(_) => None,
         };
-        if let Some(log) = &self.log {
-            log.write(to)?;
+        for edit in &self.artefacts {
+            if let ArtefactAnswer::Moved { newest } = edit.write(to)? {
+                let kind = &edit.version.kind;
+                return Err(Error::Conflict(format!("two versions of the {kind} follow version {newest}; write one")));
+            }
         }
         Ok(DecisionAnswer::Done { proposal })
     }

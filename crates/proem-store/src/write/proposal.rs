@@ -26,7 +26,7 @@ pub enum ProposalAnswer {
         /// In which version.
         version: ActionVersion,
     },
-    /// Another action has one of its claims; nothing is written.
+    /// Another action has one of its claims, or the witness of these records knew of it; nothing is written.
     Duplicate {
         /// That one's key.
         of: EffectKey,
@@ -61,6 +61,9 @@ impl Write for NewAction {
             let found = standing::find(to.tables, &self.project, &self.key)?.standing;
             return Ok(ProposalAnswer::Known { state: found.state, version: found.version });
         }
+        if let Some(of) = witnessed_action(to.tables, self)? {
+            return Ok(ProposalAnswer::Duplicate { of });
+        }
         if let Some(of) = holder(to.tables, self)? {
             return Ok(ProposalAnswer::Duplicate { of });
         }
@@ -73,6 +76,26 @@ fn is_known(tables: &Tables, key: &EffectKey) -> Result<bool, Error> {
     Ok(tables.row("SELECT 1 FROM actions WHERE key = ?", [key.to_string()], |_| Ok(()))?.is_some())
 }
 
+/// The action that a witness knew of, where a person adopted records that lacked it: this one, or another one with one
+/// of its claims.
+fn witnessed_action(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> {
+    let of_key = "SELECT action FROM witnessed WHERE action = ? AND outcome <> 'not-sent'";
+    let of_claim = "SELECT action FROM witnessed_claims WHERE claim = ?";
+    let claims = new.claims.iter().map(|claim| (of_claim, hex::encode(claim.as_bytes())));
+    for (sql, value) in claims.chain([(of_key, new.key.to_string())]) {
+        if let Some(found) = tables.row(sql, [value], |row| row.get::<_, String>(0))? {
+            return key_of(tables, &found).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn key_of(tables: &Tables, found: &str) -> Result<EffectKey, Error> {
+    let why = || format!("a claim is held by `{found}`, which is no key");
+    let key = digest_of(found).ok_or_else(|| Unusable::Corrupt { path: tables.path().to_owned(), why: why() })?;
+    Ok(EffectKey::of_bytes(key))
+}
+
 /// The action that has the first of these claims that is taken.
 fn holder(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> {
     for claim in &new.claims {
@@ -82,10 +105,7 @@ fn holder(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> 
             |row| row.get(0),
         )?;
         if let Some(holder) = holder {
-            let why = || format!("a claim is held by `{holder}`, which is no key");
-            let key =
-                digest_of(&holder).ok_or_else(|| Unusable::Corrupt { path: tables.path().to_owned(), why: why() })?;
-            return Ok(Some(EffectKey::of_bytes(key)));
+            return key_of(tables, &holder).map(Some);
         }
     }
     Ok(None)

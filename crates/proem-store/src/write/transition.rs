@@ -8,6 +8,7 @@ use proem_engine::effect::{
     Surroundings, Transition, TransitionRefused, TransitionRequest, step,
 };
 use proem_engine::run::Time;
+use proem_guard::credential;
 use proem_text::json::compact;
 use rusqlite::params;
 
@@ -15,6 +16,7 @@ use super::amount::number;
 use super::content::contents;
 use super::credit::{self, CreditChange};
 use super::effects_switch;
+use super::parking;
 use super::performer;
 use super::standing::{self, FoundAction};
 use crate::error::{Error, Unusable};
@@ -97,6 +99,11 @@ impl Write for NewTransition {
         if !speaks_for(self.actor.kind, self.request.by) {
             return Ok(refused(RefusalRule::Authority(self.request.event.kind().authority())));
         }
+        if says_yes(self.request.event.kind())
+            && let Some(why) = parking::parking_reason(to.tables)?
+        {
+            return Err(Error::Parked(why));
+        }
         let around = Surroundings {
             time: LedgerTime::new(self.at, to.seen()),
             epoch: performer::in_force(to.tables, &self.project)?,
@@ -136,11 +143,18 @@ const fn speaks_for(kind: ActorKind, by: Authority) -> bool {
     )
 }
 
-/// The request as the switch of this moment has it: who switches effects off between a gate and a take-up, stops it.
+/// Whether a person lets an action happen by it. While effects are parked nobody can know what was sent already, so
+/// such a yes would be to something else than what was shown.
+const fn says_yes(kind: ActionEventKind) -> bool {
+    matches!(kind, ActionEventKind::Approve | ActionEventKind::Release | ActionEventKind::Resend)
+}
+
+/// The request as the switch of this moment has it: whoever switches effects off between a gate and a take-up stops it,
+/// and so do parked effects.
 fn gated(to: &Transaction<'_>, new: &NewTransition) -> Result<TransitionRequest, Error> {
     let mut request = new.request.clone();
     if let ActionEvent::TakeUp(taken) = &mut request.event
-        && !effects_switch::is_on(to.tables, &new.project)?
+        && (!effects_switch::is_on(to.tables, &new.project)? || parking::parking_reason(to.tables)?.is_some())
     {
         taken.gate = GateRuling::Withholds;
     }
@@ -149,7 +163,18 @@ fn gated(to: &Transaction<'_>, new: &NewTransition) -> Result<TransitionRequest,
 
 impl NewTransition {
     /// What is kept with it, if it is what belongs to its event.
+    ///
+    /// What would lose a credential on its way into the file is refused: its hash is approved, or it is about to be sent.
     fn kept(&self) -> Result<KeptLoad, Error> {
+        let holds_credential = match &self.load {
+            TransitionLoad::Form(form) => !credential::find(form).is_empty(),
+            TransitionLoad::Bytes(bytes) => !credential::find(&String::from_utf8_lossy(bytes)).is_empty(),
+            _ => false,
+        };
+        if holds_credential {
+            let why = "the action's text looks as if it held a credential, and is not kept; take it out of the action";
+            return Err(Error::Conflict(why.to_owned()));
+        }
         match (&self.request.event, &self.load) {
             (ActionEvent::Edit { .. }, TransitionLoad::Form(form)) => {
                 Ok(KeptLoad { form: Some(HashedContent::new(form)), bytes: None })

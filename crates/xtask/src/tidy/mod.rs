@@ -8,6 +8,7 @@ mod code_map;
 mod credentials;
 mod drawing;
 mod duplicates;
+mod early_returns;
 mod finding;
 mod glossary;
 mod graph;
@@ -53,6 +54,7 @@ fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
         credentials::check(tree),
         drawing::check(tree, graph),
         duplicates::check(tree, graph),
+        early_returns::check(tree),
         glossary::check(tree),
         licences::check(tree, graph),
         names::check(tree),

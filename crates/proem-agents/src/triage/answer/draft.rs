@@ -70,14 +70,16 @@ impl ModelDraft {
     /// Its subject and text, as it was worded.
     #[must_use]
     pub fn texts(&self) -> [Untrusted<String>; 2] {
-        ["subject", "body"].map(|name| {
-            let field = |action: Json| {
-                let text = action.get("fields").and_then(|fields| fields.get(name)).and_then(Json::as_str);
-                text.unwrap_or_default().to_owned()
-            };
-            self.action.clone().map(field)
-        })
+        ["subject", "body"].map(|name| field_text(&self.action, name))
     }
+}
+
+/// A field of an action that was made of texts alone.
+fn field_text(action: &Untrusted<Json>, name: &str) -> Untrusted<String> {
+    action.clone().map(|action| {
+        let text = action.get("fields").and_then(|fields| fields.get(name)).and_then(Json::as_str);
+        text.unwrap_or_default().to_owned()
+    })
 }
 
 /// Whether the signals behind something that was worded let it go on without a person.
@@ -113,21 +115,29 @@ impl ModelComment {
         }
         let about: Vec<_> =
             scope.signals.iter().copied().filter(|signal| signals.contains(&SignalRevision::from(*signal))).collect();
-        let scope = AnswerScope { signals: &about, ..scope };
-        let ticket = scope.ticket(said.ticket_id.trim()).ok_or(AnswerRemark::UnknownTicket)?;
+        let named = AnswerScope { signals: &about, ..scope };
+        let ticket = named.ticket(said.ticket_id.trim()).ok_or(AnswerRemark::UnknownTicket)?;
         let mut faults = rules.faults("", &said.body);
         // A comment may state a fact and nothing else.
         faults.remove(&DraftFault::NoNextStep);
-        // The key is the signal's own, so its label goes with that of the words.
-        let label = arguments.label().join(ticket.label());
+        // The key is the signal's own, so its label goes with that of the words, and so does all else that the model read:
+        // whoever approves the comment sees where it comes from.
+        let beside = scope.beside_thread(ticket);
+        let label = arguments.label().join(ticket.label()).join(&beside);
         let key = show::json(ticket);
         let action = json!({
             "action": "jira_comment",
             "target": key,
             "fields": { "body": said.body },
-            "requires_approval": said.requires_approval.unwrap_or_default() || !faults.is_empty(),
+            "requires_approval": said.requires_approval.unwrap_or_default() || !faults.is_empty() || !beside.is_trusted(),
         });
         Ok(Self { signals, faults, action: Untrusted::new(action, label) })
+    }
+
+    /// Its text, as it was worded.
+    #[must_use]
+    pub fn text(&self) -> Untrusted<String> {
+        field_text(&self.action, "body")
     }
 
     /// The action that it comes to, because of these signals.

@@ -164,7 +164,11 @@ fn typed_action(said: &EscalationAction, title: &str, scope: AnswerScope<'_>) ->
         }
         ScopeChange => (ScopeChange, ticket().or_else(own_key)?, json!({ "change": detail? })),
         MilestoneChange => (MilestoneChange, promised().or_else(own_key)?, json!({ "change": detail? })),
-        ArtefactUpdate => (ArtefactUpdate, artefact()?.as_str().to_owned(), json!({ "content": detail? })),
+        // A model words no offer: code alone makes those.
+        ArtefactUpdate => {
+            let content = detail.filter(|detail| !detail.starts_with('{'))?;
+            (ArtefactUpdate, artefact()?.as_str().to_owned(), json!({ "content": content }))
+        }
     };
     Some(json!({ "action": action.as_str(), "target": target, "fields": fields }))
 }

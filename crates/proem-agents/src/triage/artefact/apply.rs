@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    ending::needs_person,
     field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
     item::{Artefact, ArtefactItem, ArtefactValue},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
@@ -52,6 +53,10 @@ pub fn apply(
     change.check_frame(artefact, operations);
     for (index, operation) in operations.iter().enumerate().take(MAX_OPERATIONS) {
         change.operation = Some(index);
+        if needs_person(artefact, &change.next, operation, context) {
+            change.say(ArtefactRule::NeedsPerson, operation.item(), None);
+            continue;
+        }
         change.apply(operation);
     }
     change.operation = None;
@@ -118,11 +123,7 @@ impl ArtefactChange<'_> {
             }
             ArtefactOperation::Modify { id, changes, reason } => self.modify(*id, changes, reason),
             ArtefactOperation::ChangeStatus { id, to, reason } => self.change_status(*id, *to, reason),
-            ArtefactOperation::Close { id, reason } => {
-                let is_milestone = id.kind == ArtefactItemKind::Milestone;
-                let to = if is_milestone { ItemStatus::Completed } else { ItemStatus::Closed };
-                self.change_status(*id, to, reason);
-            }
+            ArtefactOperation::Close { id, reason } => self.change_status(*id, id.kind.last_status(), reason),
         }
     }
 

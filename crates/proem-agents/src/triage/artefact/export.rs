@@ -146,7 +146,7 @@ fn item_json(id: ArtefactItemId, item: &ArtefactItem) -> Json {
     Json::Object(fields)
 }
 
-fn value_json(value: &ArtefactValue) -> Json {
+pub(super) fn value_json(value: &ArtefactValue) -> Json {
     let text = |statement: &ArtefactStatement| show::tree_json(statement.words());
     match value {
         ArtefactValue::Text(statement) => text(statement),

@@ -177,6 +177,15 @@ impl ArtefactItemKind {
         }
     }
 
+    /// The status that closing it gives it.
+    #[must_use]
+    pub const fn last_status(self) -> ItemStatus {
+        match self {
+            Self::Milestone => ItemStatus::Completed,
+            _ => ItemStatus::Closed,
+        }
+    }
+
     /// Whether an item may be added with this status: no work is written down as done that was never open.
     ///
     /// A risk may be found when somebody mitigates it already, and a milestone when it is late.

@@ -10,6 +10,7 @@ use super::{
     item::{Artefact, ArtefactValue},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
     statement::ArtefactStatement,
+    ticket::{TicketEnd, TicketState},
 };
 use crate::triage::signal::ProjectSignal;
 
@@ -52,6 +53,26 @@ pub enum ArtefactOperation {
         /// What the operation is justified with.
         reason: ArtefactStatement,
     },
+}
+
+impl ArtefactOperation {
+    /// The artefact that it changes.
+    #[must_use]
+    pub const fn artefact(&self) -> ArtefactKind {
+        match self {
+            Self::Add { kind, .. } => kind.artefact(),
+            Self::Modify { id, .. } | Self::ChangeStatus { id, .. } | Self::Close { id, .. } => id.kind.artefact(),
+        }
+    }
+
+    /// The item that it changes; `None` for one that it adds.
+    #[must_use]
+    pub const fn item(&self) -> Option<ArtefactItemId> {
+        match self {
+            Self::Add { .. } => None,
+            Self::Modify { id, .. } | Self::ChangeStatus { id, .. } | Self::Close { id, .. } => Some(*id),
+        }
+    }
 }
 
 /// Who changes an artefact.
@@ -99,23 +120,32 @@ pub struct SignalReferences {
     signals: BTreeSet<SignalRevision>,
     /// Exact keys, which are compared and never shown.
     tickets: BTreeSet<String>,
+    /// Those of tickets that their tracker calls done.
+    done: BTreeSet<String>,
 }
 
 impl SignalReferences {
-    /// What these signals are, and are about.
+    /// What these signals are, and are about, in the order in which they came: of a ticket that the tracker tells of
+    /// several times, the last word counts.
     pub fn of<'s>(signals: impl IntoIterator<Item = &'s ProjectSignal>) -> Self {
         let mut known = Self::default();
         for signal in signals {
             known.signals.insert(SignalRevision::from(signal));
             let ticket = signal.ticket.as_ref().map(show::json);
-            known.tickets.extend(ticket.as_ref().and_then(|ticket| ticket.as_str()).map(str::to_owned));
+            let Some(key) = ticket.as_ref().and_then(|ticket| ticket.as_str()) else { continue };
+            known.tickets.insert(key.to_owned());
+            match TicketState::end_of(signal) {
+                Some(TicketEnd::Done) => drop(known.done.insert(key.to_owned())),
+                Some(TicketEnd::Pending) => drop(known.done.remove(key)),
+                None => {}
+            }
         }
         known
     }
 
     /// These revisions, of which nothing else is known.
     pub fn of_revisions(revisions: impl IntoIterator<Item = SignalRevision>) -> Self {
-        Self { signals: revisions.into_iter().collect(), tickets: BTreeSet::new() }
+        Self { signals: revisions.into_iter().collect(), ..Self::default() }
     }
 
     /// Whether this revision of a signal is known.
@@ -128,6 +158,12 @@ impl SignalReferences {
     #[must_use]
     pub fn has_ticket(&self, key: &ArtefactStatement) -> bool {
         key.ask(|key| self.tickets.contains(key)).unwrap_or_default()
+    }
+
+    /// Whether the tracker itself says that the ticket of this key is done.
+    #[must_use]
+    pub fn is_done(&self, key: &ArtefactStatement) -> bool {
+        key.ask(|key| self.done.contains(key)).unwrap_or_default()
     }
 }
 

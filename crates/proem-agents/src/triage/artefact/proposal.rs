@@ -37,7 +37,7 @@ pub fn proposed_operations(
     let Ok(LabelTree::Map(update)) = LabelTree::from_outside(update) else {
         return Err(vec![violation(ArtefactRule::WrongValue)]);
     };
-    let mut reader = ProposalReader { artefact, signals: Vec::new(), operations: Vec::new(), violations: Vec::new() };
+    let mut reader = ProposalReader::new(artefact, Vec::new());
     reader.read_frame(&update, context);
     match artefact.kind() {
         ArtefactKind::DeliveryState => reader.read_delivery(&update),
@@ -54,15 +54,33 @@ pub fn proposed_operations(
     if reader.violations.is_empty() { Ok(reader.operations) } else { Err(reader.violations) }
 }
 
-struct ProposalReader<'a> {
+pub(super) struct ProposalReader<'a> {
     artefact: &'a Artefact,
     /// The causes that the proposal names.
     signals: Vec<SignalRevision>,
-    operations: Vec<ArtefactOperation>,
-    violations: Vec<RuleViolation>,
+    pub(super) operations: Vec<ArtefactOperation>,
+    pub(super) violations: Vec<RuleViolation>,
 }
 
-impl ProposalReader<'_> {
+impl<'a> ProposalReader<'a> {
+    pub(super) const fn new(artefact: &'a Artefact, signals: Vec<SignalRevision>) -> Self {
+        Self { artefact, signals, operations: Vec::new(), violations: Vec::new() }
+    }
+
+    /// The item of an entry of an offer, and whether it would be new.
+    pub(super) fn offered_item(entry: &LabelMap) -> (Option<ArtefactItemId>, bool) {
+        match text(entry, "new") {
+            Some(id) => (id_of(id), true),
+            None => (text(entry, "id").and_then(id_of), false),
+        }
+    }
+
+    /// A new item of an offer.
+    pub(super) fn read_offered_item(&mut self, id: ArtefactItemId, entry: &LabelMap) {
+        let (status, fields) = (self.status(id.kind, entry), self.fields(id.kind, entry));
+        self.operations.push(ArtefactOperation::Add { id: Some(id), kind: id.kind, status, fields });
+    }
+
     fn say(&mut self, rule: ArtefactRule, item: Option<ArtefactItemId>, field: Option<ArtefactField>) {
         self.violations.push(RuleViolation { rule, item, field, operation: None });
     }
@@ -189,15 +207,21 @@ impl ProposalReader<'_> {
 
     fn read_modified(&mut self, update: &LabelMap, name: &str) {
         for modification in maps(list(update, name)) {
-            let id = text(modification, "id").and_then(id_of);
-            let (Some(id), Some(changes)) = (id, map(modification, "changes")) else {
-                self.say(ArtefactRule::UnknownItem, None, None);
-                continue;
-            };
-            let reason = self.reason(modification, "change_reason");
-            let (status, fields) = (self.status(id.kind, changes), self.fields(id.kind, changes));
-            self.change(id, fields, status, &reason);
+            match text(modification, "id").and_then(id_of) {
+                Some(id) => self.read_modification(id, modification),
+                None => self.say(ArtefactRule::UnknownItem, None, None),
+            }
         }
+    }
+
+    /// The changes of an item.
+    pub(super) fn read_modification(&mut self, id: ArtefactItemId, modification: &LabelMap) {
+        let Some(changes) = map(modification, "changes") else {
+            return self.say(ArtefactRule::UnknownItem, None, None);
+        };
+        let reason = self.reason(modification, "change_reason");
+        let (status, fields) = (self.status(id.kind, changes), self.fields(id.kind, changes));
+        self.change(id, fields, status, &reason);
     }
 
     /// The id that an item is given, if any; `None` if it is one of another kind.
@@ -271,7 +295,7 @@ impl ProposalReader<'_> {
     }
 }
 
-type Fields = BTreeMap<ArtefactField, ArtefactValue>;
+pub(super) type Fields = BTreeMap<ArtefactField, ArtefactValue>;
 
 /// Whether an item that has no id in a content is the stored one: there is one of its kind, or it says the same in the
 /// fields that name it.

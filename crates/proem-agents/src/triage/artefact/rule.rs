@@ -84,6 +84,10 @@ pub enum ArtefactRule {
     NoNextStep,
     /// An item that is open stays in a full content.
     Vanished,
+    /// Only a person, or the tracker's own event, ends something or makes it look better.
+    NeedsPerson,
+    /// A person chooses a change of what still stands as it did when it was offered.
+    MovedOn,
 }
 
 impl fmt::Display for ArtefactRule {
@@ -120,6 +124,10 @@ impl fmt::Display for ArtefactRule {
             }
             Self::NoNextStep => f.write_str("an open item has no next step; give one"),
             Self::AlreadyThere => f.write_str("an item about the same is open; change that one"),
+            Self::NeedsPerson => f.write_str("no event of the tracker says that this ends or is better; ask a person"),
+            Self::MovedOn => {
+                f.write_str("it has changed since this was offered; look at it again and change it yourself")
+            }
             Self::Vanished => f.write_str("an open item is left out; nothing is deleted, close it with a reason"),
         }
     }

@@ -5,7 +5,7 @@ use super::{
     field::ArtefactField,
     item::{Artefact, ArtefactItem},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
-    operation::ArtefactContext,
+    operation::{ArtefactActor, ArtefactContext},
     rule::{ArtefactRule, RuleViolation},
 };
 
@@ -18,8 +18,14 @@ pub(super) fn check(
 ) {
     let mut say = |rule, item, field| violations.push(RuleViolation { rule, item, field, operation: None });
     for kind in ArtefactItemKind::ALL {
-        if next.open(kind).count() > kind.most_open() {
-            say(ArtefactRule::TooManyOpen(kind.most_open()), None, None);
+        // A model's items leave room for those of rules and people, so that no flood keeps a real one out.
+        let most = match context.actor {
+            ArtefactActor::Agent(_) => kind.most_open().div_ceil(2),
+            ArtefactActor::Person(_) | ArtefactActor::System(_) => kind.most_open(),
+        };
+        let (open, before) = (next.open(kind).count(), before.open(kind).count());
+        if open > most && open > before {
+            say(ArtefactRule::TooManyOpen(most), None, None);
         }
     }
     for (id, item) in next.items() {

@@ -2,7 +2,7 @@
 
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{LabelTree, Untrusted, show};
-use proem_text::{Label, Source};
+use proem_text::{Audience, Label, Source};
 
 use crate::triage::signal::ProjectSignal;
 
@@ -104,6 +104,18 @@ impl ArtefactStatement {
         self
     }
 
+    /// The same with words of ours behind it.
+    #[must_use]
+    pub(in crate::triage) fn followed_by(mut self, more: &str) -> Self {
+        self.words = match self.words {
+            LabelTree::Outside(text) => LabelTree::Outside(text.map(|text| text + more)),
+            LabelTree::Flagged(text) => LabelTree::Flagged(text.map(|text| text + more)),
+            LabelTree::Text(text) => LabelTree::Text(text + more),
+            other => other,
+        };
+        self
+    }
+
     /// From outside, whatever label the text came with.
     fn derived(words: LabelTree, certainty: Certainty, signals: Vec<SignalRevision>) -> Self {
         let raised = |text: Untrusted<String>| {
@@ -111,7 +123,7 @@ impl ArtefactStatement {
             if !label.is_trusted() {
                 return text;
             }
-            let unnamed = Label::from_source(Source::named("signal/other"));
+            let unnamed = Label::from_source(Source::named("signal/other")).narrowed_to(Audience::Internal);
             let label = label.join(&unnamed);
             let exact = show::json(&text).as_str().unwrap_or_default().to_owned();
             Untrusted::new(exact, label)

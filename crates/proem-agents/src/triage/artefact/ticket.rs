@@ -9,7 +9,7 @@ use super::{
 };
 use crate::triage::{
     date::{SignalTime, from_text},
-    signal::ProjectSignal,
+    signal::{ProjectSignal, SignalKind, SignalSource},
 };
 
 /// How far the work on a ticket is.
@@ -19,6 +19,13 @@ pub(in crate::triage) enum TicketProgress {
     InProgress,
     Blocked,
     Done,
+}
+
+/// Whether a tracker calls a ticket done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TicketEnd {
+    Done,
+    Pending,
 }
 
 /// How urgent a ticket is, the most urgent first.
@@ -102,6 +109,18 @@ impl TicketState {
                 _ => Vec::new(),
             },
         }
+    }
+
+    /// Whether a tracker calls the ticket of a signal done; `None` for a signal that says nothing of it.
+    ///
+    /// Only a tracker's own change or listing of the ticket counts, by the closed words in it: no comment, no mail and
+    /// no line of anybody else's.
+    pub(super) fn end_of(signal: &ProjectSignal) -> Option<TicketEnd> {
+        let is_tracker = matches!(signal.source, SignalSource::Jira | SignalSource::Asana);
+        let is_of_ticket = matches!(signal.kind, SignalKind::TicketUpdated | SignalKind::TicketListed);
+        let LabelTree::Map(fields) = &signal.fields else { return None };
+        let progress = progress(fields).filter(|_| is_tracker && is_of_ticket)?;
+        Some(if progress == TicketProgress::Done { TicketEnd::Done } else { TicketEnd::Pending })
     }
 
     const fn nothing() -> Self {

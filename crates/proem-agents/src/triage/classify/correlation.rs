@@ -17,19 +17,22 @@ pub(super) const WINDOW: i64 = 7 * 24 * 3600 * 1000;
 /// The most tickets that a text names, as far as this is concerned.
 const MAX_MENTIONS: usize = 20;
 
-/// The ids of the related signals of each, sorted, without its own.
-pub(super) fn related(batch: &[SignalInBatch<'_>]) -> Vec<Vec<String>> {
-    let subjects: Vec<SignalSubject> = batch.iter().map(SignalSubject::of).collect();
+/// Each signal with the ids of those related to it, sorted, without its own.
+pub(super) fn related<'b, 's>(
+    batch: &'b [SignalInBatch<'s>],
+) -> impl Iterator<Item = (&'b SignalInBatch<'s>, Vec<String>)> {
+    let subjects: Vec<(&SignalInBatch<'_>, SignalSubject)> =
+        batch.iter().map(|item| (item, SignalSubject::of(item))).collect();
     let mut by_key: BTreeMap<u64, Vec<(Option<i64>, usize)>> = BTreeMap::new();
-    for (at, subject) in subjects.iter().enumerate() {
+    for (at, (_, subject)) in subjects.iter().enumerate() {
         for key in &subject.keys {
             by_key.entry(*key).or_default().push((subject.time, at));
         }
     }
     // Those without a time come first, then by time, so that a window is one stretch.
     by_key.values_mut().for_each(|members| members.sort_unstable());
-    let of_one = |(at, subject): (usize, &SignalSubject)| {
-        let own = batch.get(at).map_or("", |own| own.signal.id.as_str());
+    subjects.into_iter().map(move |(item, subject)| {
+        let own = item.signal.id.as_str();
         let mut found = BTreeSet::new();
         for key in &subject.keys {
             let Some(members) = by_key.get(key) else { continue };
@@ -40,9 +43,8 @@ pub(super) fn related(batch: &[SignalInBatch<'_>]) -> Vec<Vec<String>> {
                 }
             }
         }
-        found.into_iter().collect()
-    };
-    subjects.iter().enumerate().map(of_one).collect()
+        (item, found.into_iter().collect())
+    })
 }
 
 /// The members of a group within the window around a time; at most a few more than are listed.

@@ -2,7 +2,7 @@
 //!
 //! Invariants: it never matters less than by the system's own word, the sender and the kind of change; what rules are
 //! sure is critical stays so; what the system itself says it is about stays first; a change of scope and whatever is
-//! critical goes to a person; a text that is out says nothing to a model. No word of a model's stays in it: the reason
+//! critical goes to a person; a suspected text never matters less than rules say; a text that is out says nothing to a model. No word of a model's stays in it: the reason
 //! is ours.
 
 use std::collections::BTreeSet;
@@ -63,8 +63,14 @@ impl SignalClassification {
         let mut secondary: BTreeSet<SignalCategory> =
             said.secondary_categories.iter().copied().chain([said.category]).collect();
         secondary.remove(&category);
-        let importance = said.importance.or_higher(self.floor(&facts, category));
-        let action = self.action(said, category, importance);
+        // Of a suspected text a model may say that it matters more than rules say, and never less.
+        let is_suspected = item.sanitised.is_suspected();
+        let of_suspected = if is_suspected { self.answer.importance } else { SignalImportance::Low };
+        let importance = said.importance.or_higher(self.floor(&facts, category)).or_higher(of_suspected);
+        let action = match self.action(said, category, importance) {
+            RecommendedAction::NoAction if is_suspected => self.answer.recommended_action,
+            action => action,
+        };
         let requires_sonnet = said.requires_sonnet || action == RecommendedAction::DeferToSonnet;
         let affected = match (action, said.artefacts_affected.is_empty()) {
             (RecommendedAction::UpdateArtefact, true) => artefacts(category, importance),

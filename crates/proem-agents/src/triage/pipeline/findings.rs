@@ -5,8 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::run::{ExchangeEnd, Outcome};
+use proem_engine::{
+    effect::key::SignalRevision,
+    run::{ExchangeEnd, Outcome},
+};
 use proem_guard::{Untrusted, Verdict};
+use proem_text::Source;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -18,8 +22,8 @@ use crate::triage::{
     ClassificationContext, ProjectSignal, ReasoningNeed, SanitisedSignal, SignalClassification, SignalInBatch,
     TriageProject,
     answer::{AnswerRemark, AnswerScope, ModelProposals, Sanitation, StageCall, StageTool, stage_calls},
-    artefact::ArtefactActor,
-    classify,
+    artefact::{ArtefactActor, ArtefactKind},
+    classify_each,
     contract::{ClassifySignal, RecommendedAction, SanitiseSignal},
     plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan},
     sanitise,
@@ -101,18 +105,58 @@ impl StageTally {
     }
 }
 
+/// A signal as the stages leave it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedSignal {
+    /// Which one.
+    pub id: SignalRevision,
+    /// Its texts as far as they may go on, with the suspicion against them.
+    pub sanitised: SanitisedSignal,
+    /// Its classification.
+    pub classification: SignalClassification,
+    /// Its way through the stages.
+    pub way: Vec<StageTrace>,
+}
+
+/// One signal, with all that is known of it.
+#[derive(Debug)]
+struct SignalFinding<'t> {
+    signal: &'t ProjectSignal,
+    sanitised: SanitisedSignal,
+    /// The text that later stages read.
+    content: Untrusted<String>,
+    /// The classification by rules.
+    rules: SignalClassification,
+    /// The classification by a model, if there is one.
+    told: Option<SignalClassification>,
+    way: Vec<StageTrace>,
+}
+
+impl SignalFinding<'_> {
+    /// The newest classification.
+    fn classification(&self) -> &SignalClassification {
+        self.told.as_ref().unwrap_or(&self.rules)
+    }
+
+    fn judged(&self) -> JudgedSignal {
+        JudgedSignal {
+            id: SignalRevision::from(self.signal),
+            sanitised: self.sanitised.clone(),
+            classification: self.classification().clone(),
+            way: self.way.clone(),
+        }
+    }
+}
+
 /// What is known of signals.
 #[derive(Debug)]
 pub(super) struct Findings<'t> {
     terms: PipelineTerms<'t>,
     people: TriageProject,
-    pub(super) sanitised: Vec<SanitisedSignal>,
-    contents: Vec<Untrusted<String>>,
-    rules: Vec<SignalClassification>,
-    told: Vec<Option<SignalClassification>>,
+    /// One for each signal of the subject, in its order.
+    signals: Vec<SignalFinding<'t>>,
     pub(super) proposals: ModelProposals,
     pub(super) remarks: BTreeSet<StageRemark>,
-    pub(super) ways: Vec<Vec<StageTrace>>,
     pub(super) tools: BTreeMap<&'static str, ToolTally>,
     pub(super) stages: BTreeMap<PipelineStage, StageTally>,
     /// Signals that a person is to decide about, by who says so.
@@ -122,20 +166,26 @@ pub(super) struct Findings<'t> {
 impl<'t> Findings<'t> {
     /// What rules say, before a model is asked.
     pub(super) fn new(terms: PipelineTerms<'t>) -> Self {
-        let signals = &terms.subject.signals;
-        let sanitised: Vec<SanitisedSignal> = signals.iter().map(|signal| sanitise(signal, terms.screening)).collect();
+        let sanitised: Vec<(&ProjectSignal, SanitisedSignal)> =
+            terms.subject.signals.iter().map(|signal| (signal, sanitise(signal, terms.screening))).collect();
         let people = terms.subject.charter.people();
         let batch: Vec<SignalInBatch<'_>> =
-            signals.iter().zip(&sanitised).map(|(signal, sanitised)| SignalInBatch { signal, sanitised }).collect();
-        let rules = classify(&batch, ClassificationContext { lexicon: terms.lexicon, project: &people });
+            sanitised.iter().map(|(signal, sanitised)| SignalInBatch { signal, sanitised }).collect();
+        let rules = classify_each(&batch, ClassificationContext { lexicon: terms.lexicon, project: &people });
+        // The batch was made of these signals, one by one.
+        let signals = terms.subject.signals.iter().zip(rules).map(|(signal, (item, rules))| SignalFinding {
+            signal,
+            sanitised: item.sanitised.clone(),
+            content: item.sanitised.content(),
+            rules,
+            told: None,
+            way: Vec::new(),
+        });
+        let signals = signals.collect();
         Self {
             terms,
             people,
-            contents: sanitised.iter().map(SanitisedSignal::content).collect(),
-            told: signals.iter().map(|_| None).collect(),
-            ways: signals.iter().map(|_| Vec::new()).collect(),
-            sanitised,
-            rules,
+            signals,
             proposals: ModelProposals::default(),
             remarks: BTreeSet::new(),
             tools: BTreeMap::new(),
@@ -148,33 +198,27 @@ impl<'t> Findings<'t> {
     pub(super) fn agreed(&self) -> Self {
         let mut agreed = Self::new(self.terms);
         for candidate in agreed.candidates(PipelineStage::Classify) {
-            let said = agreed.rules.get(candidate.place).cloned();
-            if let Some(told) = agreed.told.get_mut(candidate.place) {
-                *told = said;
+            if let Some(finding) = agreed.signals.get_mut(candidate.place) {
+                finding.told = Some(finding.rules.clone());
             }
         }
         agreed
     }
 
-    /// What is known of a signal by now.
-    fn classification(&self, place: usize) -> Option<&SignalClassification> {
-        self.told.get(place).and_then(Option::as_ref).or_else(|| self.rules.get(place))
-    }
-
-    /// What is known of all of them.
-    pub(super) fn classified(&self) -> Vec<SignalClassification> {
-        (0..self.rules.len()).filter_map(|place| self.classification(place).cloned()).collect()
+    /// All signals of the subject, as they are judged by now.
+    pub(super) fn judged(&self) -> Vec<JudgedSignal> {
+        self.signals.iter().map(SignalFinding::judged).collect()
     }
 
     /// The signals that a stage asks about. Texts that are out, and what a backlog lists, are for rules alone.
     pub(super) fn candidates(&self, stage: PipelineStage) -> Vec<BatchCandidate> {
-        let signals = self.terms.subject.signals.iter().zip(&self.sanitised).zip(&self.contents).enumerate();
-        let asked = signals.filter_map(|(place, ((signal, sanitised), content))| {
+        let asked = self.signals.iter().enumerate().filter_map(|(place, finding)| {
+            let SignalFinding { signal, sanitised, content, told, .. } = finding;
             let is_flagged = sanitised.verdict == Verdict::Flag;
             let is_read = sanitised.verdict <= Verdict::Flag && signal.kind != SignalKind::TicketListed;
             let candidate = BatchCandidate { place, bytes: content.len(), is_flagged, model: PipelineModel::Small };
-            let answer = &self.classification(place)?.answer;
-            let is_told = || self.told.get(place).is_some_and(Option::is_some);
+            let answer = &finding.classification().answer;
+            let is_told = || told.is_some();
             match stage {
                 _ if !is_read => None,
                 PipelineStage::Sanitise => (!content.is_empty()).then_some(candidate),
@@ -201,13 +245,13 @@ impl<'t> Findings<'t> {
     /// Signals as a stage is told of them.
     pub(super) fn signals(&self, members: &[usize]) -> Vec<StageSignal<'_>> {
         let of = |place: &usize| {
-            let (signal, sanitised) = (self.terms.subject.signals.get(*place)?, self.sanitised.get(*place)?);
+            let finding = self.signals.get(*place)?;
             Some(StageSignal {
-                signal,
-                ticket: sanitised.name("ticket").and(signal.ticket.as_ref()),
-                content: self.contents.get(*place)?,
-                is_flagged: sanitised.verdict == Verdict::Flag,
-                classification: self.classification(*place)?,
+                signal: finding.signal,
+                ticket: finding.sanitised.name("ticket").and(finding.signal.ticket.as_ref()),
+                content: &finding.content,
+                is_flagged: finding.sanitised.verdict == Verdict::Flag,
+                classification: finding.classification(),
             })
         };
         members.iter().filter_map(of).collect()
@@ -225,13 +269,14 @@ impl<'t> Findings<'t> {
 
     fn plan(&self, proposals: &ModelProposals) -> CyclePlan {
         let subject = self.terms.subject;
-        let classified = self.classified();
-        let members: Vec<CycleMember<'_>> = subject
+        let members: Vec<CycleMember<'_>> = self
             .signals
             .iter()
-            .zip(&self.sanitised)
-            .zip(&classified)
-            .map(|((signal, sanitised), classification)| CycleMember { signal, sanitised, classification })
+            .map(|finding| CycleMember {
+                signal: finding.signal,
+                sanitised: &finding.sanitised,
+                classification: finding.classification(),
+            })
             .collect();
         let actor = ArtefactActor::System("triage".to_owned());
         let context = CycleContext {
@@ -250,8 +295,8 @@ impl<'t> Findings<'t> {
     /// Says what became of signals in a stage without an answer.
     pub(super) fn left_to_rules(&mut self, stage: PipelineStage, members: &[usize], why: &str) {
         for place in members {
-            if let Some(way) = self.ways.get_mut(*place) {
-                way.push(StageTrace { stage, came: format!("left to the rules: {why}"), said: None });
+            if let Some(finding) = self.signals.get_mut(*place) {
+                finding.way.push(StageTrace { stage, came: format!("left to the rules: {why}"), said: None });
             }
         }
     }
@@ -322,11 +367,13 @@ impl<'t> Findings<'t> {
 
     fn take_sanitised(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
         let answers = self.of_each(exchange, calls, StageTool::Sanitise);
+        let mut taken = BTreeSet::new();
         for (place, call) in &answers {
-            let (Some(said), Some(signal)) = (call.typed::<SanitiseSignal>(), self.sanitised.get(*place)) else {
+            let (Some(said), Some(signal)) = (call.typed::<SanitiseSignal>(), self.signals.get(*place)) else {
                 continue;
             };
-            let sanitation = Sanitation::told(signal, &said, self.terms.screening);
+            taken.insert(*place);
+            let sanitation = Sanitation::told(&signal.sanitised, &said, self.terms.screening);
             let came = match (sanitation.remark, sanitation.is_cut, sanitation.is_suspected) {
                 (Some(remark), ..) => format!("the text stays as it was: {}", remark.in_words()),
                 (None, true, _) => "a model cut the text and suspects it".to_owned(),
@@ -337,31 +384,31 @@ impl<'t> Findings<'t> {
                 Some(remark) => self.remark(exchange.stage, Some(*place), remark),
                 None => self.tally(call.tool, 0, 1),
             }
-            if let Some(signal) = self.sanitised.get_mut(*place).filter(|_| sanitation.is_suspected) {
-                *signal = signal.clone().suspected();
-                self.tally_stage(exchange.stage, StageTally { suspected: 1, ..StageTally::default() });
-            }
-            if let Some(content) = self.contents.get_mut(*place) {
-                *content = sanitation.content;
+            if let Some(finding) = self.signals.get_mut(*place) {
+                finding.content = sanitation.content;
+                if sanitation.is_suspected {
+                    finding.sanitised = finding.sanitised.clone().suspected();
+                    self.tally_stage(exchange.stage, StageTally { suspected: 1, ..StageTally::default() });
+                }
             }
             self.came(exchange, *place, &came, None);
         }
-        self.unanswered(exchange, &answers);
+        self.unanswered(exchange, &taken);
     }
 
     fn take_classified(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
         let answers = self.of_each(exchange, calls, StageTool::Classify);
+        let mut taken = BTreeSet::new();
         let ids: Vec<String> = exchange.members.iter().filter_map(|place| self.id(*place)).collect();
         let batch: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         for (place, call) in &answers {
-            let signal = self.terms.subject.signals.get(*place);
-            let (Some(said), Some(signal), Some(sanitised), Some(rules)) =
-                (call.typed::<ClassifySignal>(), signal, self.sanitised.get(*place), self.rules.get(*place))
-            else {
+            let (Some(said), Some(finding)) = (call.typed::<ClassifySignal>(), self.signals.get(*place)) else {
                 continue;
             };
+            taken.insert(*place);
             let context = ClassificationContext { lexicon: self.terms.lexicon, project: &self.people };
-            let mut told = rules.told(&said, &SignalInBatch { signal, sanitised }, context, &batch);
+            let item = SignalInBatch { signal: finding.signal, sanitised: &finding.sanitised };
+            let mut told = finding.rules.told(&said, &item, context, &batch);
             let is_last = exchange.stage == PipelineStage::Reasoning;
             if is_last && told.answer.recommended_action == RecommendedAction::DeferToSonnet {
                 // There is nobody behind the large model but a person.
@@ -379,22 +426,23 @@ impl<'t> Findings<'t> {
                 self.escalated(exchange.stage, *place);
             }
             let why = Untrusted::new(said.action_rationale.clone(), call.arguments.label().clone());
-            if let Some(known) = self.told.get_mut(*place) {
-                *known = Some(told);
+            if let Some(finding) = self.signals.get_mut(*place) {
+                finding.told = Some(told);
             }
             self.tally(call.tool, 0, 1);
             self.came(exchange, *place, &came, Some(why));
         }
         if exchange.stage == PipelineStage::Classify {
-            self.unanswered(exchange, &answers);
+            self.unanswered(exchange, &taken);
         }
     }
 
     fn take_proposals(&mut self, exchange: &StageExchange, calls: &[StageCall]) {
         let signals: Vec<&ProjectSignal> =
             exchange.members.iter().filter_map(|place| self.terms.subject.signals.get(*place)).collect();
-        let scope = AnswerScope { charter: &self.terms.subject.charter, signals: &signals };
         let stage = exchange.stage;
+        let beside = self.beside(stage);
+        let scope = AnswerScope { charter: &self.terms.subject.charter, signals: &signals, beside: &beside };
         for call in calls.iter().filter(|call| !matches!(call.tool, StageTool::Sanitise | StageTool::Classify)) {
             let is_for_it = matches!(call.tool, StageTool::Update(_)) || stage != PipelineStage::ArtefactUpdate;
             let taken = if is_for_it {
@@ -423,22 +471,36 @@ impl<'t> Findings<'t> {
         }
     }
 
+    /// The parts of a request beside its signals that somebody outside may have written.
+    fn beside(&self, stage: PipelineStage) -> Vec<Source> {
+        let subject = self.terms.subject;
+        let filled = subject.artefacts.iter().filter(|artefact| artefact.items().next().is_some());
+        let artefacts = filled.map(|artefact| match artefact.kind() {
+            ArtefactKind::DeliveryState => Source::named("request/delivery-state"),
+            ArtefactKind::RaidLog => Source::named("request/raid-log"),
+            ArtefactKind::BacklogSummary => Source::named("request/backlog-summary"),
+            ArtefactKind::DecisionLog => Source::named("request/decision-log"),
+        });
+        let has_past = stage == PipelineStage::Reasoning && !subject.situations.is_empty();
+        artefacts.chain(has_past.then(|| Source::named("request/earlier-situations"))).collect()
+    }
+
     fn came(&mut self, exchange: &StageExchange, place: usize, came: &str, said: Option<Untrusted<String>>) {
         let with = match exchange.members.len() {
             0 | 1 => "alone".to_owned(),
             many => format!("with {} others", many.saturating_sub(1)),
         };
-        if let Some(way) = self.ways.get_mut(place) {
-            way.push(StageTrace { stage: exchange.stage, came: format!("{came} (asked {with})"), said });
+        if let Some(finding) = self.signals.get_mut(place) {
+            finding.way.push(StageTrace { stage: exchange.stage, came: format!("{came} (asked {with})"), said });
         }
     }
 
     /// Says of which signals an answer says nothing.
-    fn unanswered(&mut self, exchange: &StageExchange, answers: &[(usize, &StageCall)]) {
+    fn unanswered(&mut self, exchange: &StageExchange, taken: &BTreeSet<usize>) {
         for place in &exchange.members {
             let twice =
                 StageRemark { stage: exchange.stage, signal: Some(*place), remark: AnswerRemark::AnsweredTwice };
-            let is_answered = answers.iter().any(|(answered, _)| answered == place);
+            let is_answered = taken.contains(place);
             if !is_answered && !self.remarks.contains(&twice) {
                 self.remark(exchange.stage, Some(*place), AnswerRemark::NotAnswered);
             }

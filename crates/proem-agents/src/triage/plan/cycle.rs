@@ -15,6 +15,8 @@ use super::{
     principals::agreement,
     proposed::{self, OpenProposals},
     questions,
+    suspected::SuspectedGroup,
+    withheld::Questioner,
 };
 use crate::triage::{
     answer::ModelProposals,
@@ -80,7 +82,7 @@ pub struct CycleMember<'r> {
     pub signal: &'r ProjectSignal,
     /// What of it may go on.
     pub sanitised: &'r SanitisedSignal,
-    /// What it is about.
+    /// Its classification.
     pub classification: &'r SignalClassification,
 }
 
@@ -129,18 +131,7 @@ pub struct CyclePlan {
 pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CyclePlan {
     let groups = grouped(batch, &context.charter.key);
     let known = SignalReferences::of(batch.iter().map(|member| member.signal));
-    let mut cycle = Cycle {
-        context,
-        operations: BTreeMap::new(),
-        made: BTreeMap::new(),
-        next: BTreeMap::new(),
-        moved: MovedTickets::default(),
-        rescoped: 0,
-        slip: None,
-        synced: None,
-        causes: BTreeMap::new(),
-        proposals: OpenProposals::new(context.proposals),
-    };
+    let mut cycle = Cycle::new(context);
     let mut plan = CyclePlan::default();
     let mut outcomes: BTreeMap<SignalRevision, SignalOutcome> = BTreeMap::new();
     let mut together = AskedTogether::default();
@@ -158,7 +149,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
             outcomes.insert(id, SignalOutcome::new(member, kind, agreeing, items.clone()));
         }
     }
-    let AskedTogether { withheld, uncommented, rescoped, unread } = together;
+    let AskedTogether { withheld, uncommented, rescoped, unread, suspected } = together;
     plan.questions.extend(questions::of_scope(&rescoped, context.charter));
     if !withheld.is_empty() {
         let title = match withheld.len() {
@@ -173,14 +164,25 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     if !uncommented.is_empty() {
         plan.questions.push(questions::of_comments(&uncommented));
     }
-    // What has to be decided first stands first.
-    plan.questions.sort_by_key(|question| question.time);
     if context.gate == ArtefactGate::Permitted {
         cycle.backlog(&groups);
     }
+    let suspected: Vec<_> = suspected.into_iter().map(|open| cycle.with_changes(open)).collect();
     plan.unused = cycle.proposals.left();
-    cycle.finish(&known, &mut plan);
-    proposed::update(context, &known, &mut plan);
+    let updates = core::mem::take(&mut cycle.proposals.updates);
+    let withheld = cycle.finish(&known, &mut plan);
+    let mut asked = Questioner::new(context, batch, &mut plan);
+    asked.ask_rules(withheld);
+    asked.update(&updates, &known);
+    asked.ask_suspected(&suspected);
+    let escalated = asked.escalated;
+    for cause in escalated {
+        if let Some(outcome) = outcomes.get_mut(&cause) {
+            outcome.kind = SignalOutcomeKind::Escalated;
+        }
+    }
+    // The most pressing question stands first.
+    plan.questions.sort_by_key(|question| question.time);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
     plan
 }
@@ -196,6 +198,8 @@ struct AskedTogether<'g, 'r> {
     rescoped: Vec<&'g GroupedSignals<'r>>,
     /// They are messages of which nothing is understood.
     unread: Vec<&'g GroupedSignals<'r>>,
+    /// A text of theirs is suspected, and something would follow from it.
+    suspected: Vec<SuspectedGroup<'g, 'r>>,
 }
 
 /// A cycle as it is worked out.
@@ -214,10 +218,34 @@ pub(super) struct Cycle<'c, 'r> {
     pub(super) synced: Option<(SignalRevision, &'static str)>,
     pub(super) causes: BTreeMap<ArtefactKind, BTreeSet<SignalRevision>>,
     /// What a model proposes and nothing was made of yet.
-    proposals: OpenProposals<'c>,
+    pub(super) proposals: OpenProposals<'r>,
 }
 
 impl<'c, 'r> Cycle<'c, 'r> {
+    pub(super) fn new(context: &'c CycleContext<'r>) -> Self {
+        Self {
+            context,
+            operations: BTreeMap::new(),
+            made: BTreeMap::new(),
+            next: BTreeMap::new(),
+            moved: MovedTickets::default(),
+            rescoped: 0,
+            slip: None,
+            synced: None,
+            causes: BTreeMap::new(),
+            proposals: OpenProposals::new(context.proposals),
+        }
+    }
+
+    /// The changes that follow from the words of a suspected group, if a person takes them for true, behind all else
+    /// that this cycle changes.
+    pub(super) fn worded_operations(&self, group: &GroupedSignals<'r>) -> Vec<ArtefactOperation> {
+        let (made, next) = (self.made.clone(), self.next.clone());
+        let mut aside = Cycle { made, next, ..Cycle::new(self.context) };
+        aside.worded_items(group);
+        ArtefactKind::ALL.iter().filter_map(|kind| aside.operations.remove(kind)).flatten().collect()
+    }
+
     /// Takes a group up: what becomes of its signals, and the items that it is about.
     fn take<'g>(
         &mut self,
@@ -232,6 +260,9 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let is_out = is_kept_out(leader) || leader.classification.effects == SignalEffects::Nothing;
         if is_out && action != RecommendedAction::Escalate {
             return (SignalOutcomeKind::KeptOut, Vec::new());
+        }
+        if !is_out && group.is_suspected() {
+            return self.take_suspected(group, &mut together.suspected);
         }
         let fate = RecommendationFate::of(action, self.context.level);
         // What is escalated changes its items as well, and so does the end of a standstill, whatever is recommended.
@@ -304,7 +335,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
     }
 
     /// Whether a group would change an artefact, if rules may.
-    fn concerns_artefacts(&self, group: &GroupedSignals<'_>) -> bool {
+    pub(super) fn concerns_artefacts(&self, group: &GroupedSignals<'_>) -> bool {
         let answer = &group.leader().classification.answer;
         let is_for_items =
             matches!(answer.recommended_action, RecommendedAction::UpdateArtefact | RecommendedAction::Escalate);
@@ -312,16 +343,33 @@ impl<'c, 'r> Cycle<'c, 'r> {
         is_for_items || ends
     }
 
-    /// Plans what a group changes of the artefacts; the items that it is about.
-    fn items(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
-        let answer = &group.leader().classification.answer;
-        let lexicon = self.context.lexicon;
-        let standstill = group.standstill(lexicon);
+    /// Plans what a group changes of the artefacts; the items that it is about. Of a suspected group only what the
+    /// system itself says changes anything.
+    pub(super) fn items(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
+        let standstill = group.standstill(self.context.lexicon);
         let mut touched = Vec::new();
-        if standstill == Standstill::Ends || group.is_done(lexicon) {
+        if standstill == Standstill::Ends || group.is_done(self.context.lexicon) {
             touched.extend(self.settle(group));
         }
-        let is_over = standstill == Standstill::Ends && answer.category == SignalCategory::Blocker;
+        if !group.is_suspected() || group.is_told_by_system() {
+            touched.extend(self.worded_items(group));
+        }
+        for member in group.members() {
+            touched.extend(self.sprint(member));
+        }
+        let category = group.leader().classification.answer.category;
+        if category == SignalCategory::Progress || standstill != Standstill::Unsaid {
+            self.progress(group);
+        }
+        touched
+    }
+
+    /// The items that a group's category makes or raises.
+    fn worded_items(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
+        let answer = &group.leader().classification.answer;
+        let lexicon = self.context.lexicon;
+        let mut touched = Vec::new();
+        let is_over = group.standstill(lexicon) == Standstill::Ends && answer.category == SignalCategory::Blocker;
         if let Some(kind) = items::raid_kind(answer.category, answer.importance).filter(|_| !is_over) {
             let raid = self.raid(kind, group);
             touched.push(raid);
@@ -337,12 +385,6 @@ impl<'c, 'r> Cycle<'c, 'r> {
         if answer.category == SignalCategory::Scope {
             touched.extend(self.highlight(group, "scope_creep", &group.rationale()));
             self.rescoped = self.rescoped.saturating_add(1);
-        }
-        for member in group.members() {
-            touched.extend(self.sprint(member));
-        }
-        if answer.category == SignalCategory::Progress || standstill != Standstill::Unsaid {
-            self.progress(group);
         }
         touched
     }

@@ -6,18 +6,28 @@ use proem_engine::{effect::key::SignalRevision, run::Time};
 
 use super::{
     cycle::{ArtefactSet, Cycle, CyclePlan},
-    health::health,
+    health::{health, split_colour},
     items::{self, ItemFields},
+    withheld::WithheldChanges,
 };
 use crate::triage::artefact::{
     AppliedChange, Artefact, ArtefactContext, ArtefactField, ArtefactItemKind, ArtefactKind, ArtefactOperation,
-    ArtefactValue, ItemStatus, RuleViolation, SignalReferences, apply,
+    ArtefactValue, ItemStatus, RuleViolation, SignalReferences, apply, needs_person,
 };
 
+/// The change of one artefact, with a better colour that it does not make.
+#[derive(Default)]
+struct AppliedKind {
+    change: Option<AppliedChange>,
+    colour: Option<ArtefactOperation>,
+}
+
 impl Cycle<'_, '_> {
-    /// Applies everything, artefact by artefact; what breaks a rule is left out and said.
-    pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut CyclePlan) {
+    /// Applies everything, artefact by artefact. It leaves out and lists changes that break a rule. It gives back changes
+    /// that end or soften something without an event of the tracker, for a person to decide.
+    pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut CyclePlan) -> WithheldChanges {
         let mut artefacts = self.context.artefacts.clone();
+        let mut withheld = self.withhold(known);
         self.backlog_as_a_whole();
         // The colour follows from the RAID log, too.
         let of_raid = self.causes.get(&ArtefactKind::RaidLog).cloned().unwrap_or_default();
@@ -28,14 +38,37 @@ impl Cycle<'_, '_> {
             let causes: Vec<SignalRevision> = self.causes.remove(&kind).unwrap_or_default().into_iter().collect();
             let applied = self.applied(&artefacts, kind, &operations, (&causes, known));
             match applied {
-                Ok(Some(change)) => {
-                    artefacts.set(change.artefact.clone());
-                    plan.changes.push(change);
+                Ok(AppliedKind { change, colour }) => {
+                    withheld.colour = withheld.colour.or(colour);
+                    change.iter().for_each(|change| artefacts.set(change.artefact.clone()));
+                    plan.changes.extend(change);
                 }
-                Ok(None) => {}
                 Err(violations) => plan.refused.extend(violations),
             }
         }
+        withheld
+    }
+
+    /// Takes out the operations that need a person, by the signals that they come from.
+    fn withhold(&mut self, known: &SignalReferences) -> WithheldChanges {
+        let mut withheld = WithheldChanges::default();
+        let context = self.context;
+        for artefact in context.artefacts.iter() {
+            let terms = ArtefactContext {
+                now: context.now,
+                project: artefact.project(),
+                actor: context.actor,
+                causes: &[],
+                known,
+                others: &[],
+            };
+            let Some(operations) = self.operations.get_mut(&artefact.kind()) else { continue };
+            for operation in operations.extract_if(.., |operation| needs_person(artefact, artefact, operation, &terms))
+            {
+                withheld.push(operation);
+            }
+        }
+        withheld
     }
 
     fn applied(
@@ -44,8 +77,8 @@ impl Cycle<'_, '_> {
         kind: ArtefactKind,
         operations: &[ArtefactOperation],
         (causes, known): (&[SignalRevision], &SignalReferences),
-    ) -> Result<Option<AppliedChange>, Vec<RuleViolation>> {
-        let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
+    ) -> Result<AppliedKind, Vec<RuleViolation>> {
+        let Some(artefact) = artefacts.get(kind) else { return Ok(AppliedKind::default()) };
         // Blockers that end in this cycle stand in the way of no item of the RAID log.
         let unblocked = artefacts.get(ArtefactKind::DeliveryState).filter(|_| kind == ArtefactKind::RaidLog);
         let unblocked = unblocked.and_then(|delivery| self.unblocked(delivery, artefacts, (causes, known)));
@@ -65,13 +98,18 @@ impl Cycle<'_, '_> {
             known,
             others: &others,
         };
-        let mut all = operations.to_vec();
+        let (mut all, mut withheld) = (operations.to_vec(), None);
         if kind == ArtefactKind::DeliveryState && !causes.is_empty() {
             let before_health = if operations.is_empty() { None } else { Some(apply(artefact, operations, &context)?) };
             let delivery = before_health.as_ref().map_or(artefact, |change| &change.artefact);
-            all.extend(health(delivery, artefacts.get(ArtefactKind::RaidLog), causes, self.moved));
+            let mut colour = health(delivery, artefacts.get(ArtefactKind::RaidLog), causes, self.moved);
+            if colour.as_ref().is_some_and(|colour| needs_person(artefact, delivery, colour, &context)) {
+                withheld = colour.as_mut().and_then(split_colour);
+            }
+            all.extend(colour);
         }
-        if all.is_empty() { Ok(None) } else { apply(artefact, &all, &context).map(Some) }
+        let change = if all.is_empty() { None } else { Some(apply(artefact, &all, &context)?) };
+        Ok(AppliedKind { change, colour: withheld })
     }
 
     /// The delivery state with those of this cycle's operations alone that end blockers.

@@ -52,6 +52,16 @@ impl<'r> GroupedSignals<'r> {
         self.leader().classification.answer.action_rationale.clone()
     }
 
+    /// Whether a text of it is suspected. Such a signal is a group of its own.
+    pub(super) fn is_suspected(&self) -> bool {
+        self.members.iter().any(|member| member.sanitised.is_suspected())
+    }
+
+    /// Whether the system's own closed words say what it is about, whatever its texts say.
+    pub(super) fn is_told_by_system(&self) -> bool {
+        self.leader().classification.basis == ClassificationBasis::System
+    }
+
     /// What the last of them that says something says of the ticket.
     pub(super) fn standstill(&self, lexicon: &TriageLexicon) -> Standstill {
         let said = self.members.iter().rev().map(|member| TicketNews::of(member.signal, lexicon).standstill);
@@ -93,8 +103,9 @@ pub(super) fn grouped<'r>(batch: &[CycleMember<'r>], key: &'r str) -> Vec<Groupe
         for related in &member.classification.answer.related_signals {
             for other in by_id.get(related.as_str()).into_iter().flatten() {
                 let Some(other_member) = batch.get(*other) else { continue };
-                // A text that is out joins nothing: what an attacker writes is no part of somebody else's item.
-                if !is_kept_out(member) && !is_kept_out(other_member) && belong_together(member, other_member) {
+                // A suspected text joins nothing: what an attacker writes is no part of somebody else's item.
+                let is_clean = |member: &CycleMember<'_>| !member.sanitised.is_suspected();
+                if is_clean(member) && is_clean(other_member) && belong_together(member, other_member) {
                     let (one, two) = (root(&parent, at), root(&parent, *other));
                     if let Some(of) = parent.get_mut(one.max(two)) {
                         *of = one.min(two);

@@ -73,6 +73,16 @@ pub(super) fn health(
     }
 }
 
+/// Takes the colour out of a change of the health; what a person would agree to with it, in a summary of its own.
+pub(super) fn split_colour(health: &mut ArtefactOperation) -> Option<ArtefactOperation> {
+    let ArtefactOperation::Modify { id, changes, reason } = health else { return None };
+    let colour = changes.remove(&ArtefactField::OverallStatus)?;
+    // A colour changes with a new summary, and that of the rules stands by then.
+    let summary = reason.clone().followed_by(" A person confirmed the colour.");
+    let fields = [(ArtefactField::OverallStatus, colour), (ArtefactField::StatusSummary, ArtefactValue::Text(summary))];
+    Some(ArtefactOperation::Modify { id: *id, changes: fields.into(), reason: reason.clone() })
+}
+
 fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

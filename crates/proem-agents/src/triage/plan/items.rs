@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
-use proem_guard::{LabelTree, Untrusted, Verdict};
+use proem_guard::{LabelTree, Untrusted};
 use proem_text::{Label, Source};
 
 use super::group::{GroupedSignals, ticket_of};
@@ -15,7 +15,7 @@ use crate::triage::{
     },
     contract::{SignalCategory, SignalImportance},
     date::from_text,
-    sanitise::SanitisedSignal,
+    sanitise::{SanitisedField, SanitisedSignal},
     signal::ProjectSignal,
 };
 
@@ -76,20 +76,20 @@ fn capped(text: &str, most: usize) -> String {
     }
 }
 
-/// What a signal itself says in that field, as far as it may go on.
+/// A signal's own text in that field, unless the guard suspects it: no artefact repeats a flagged text.
 fn passed(
     sanitised: &SanitisedSignal,
     signal: &ProjectSignal,
     is_wanted: impl Fn(&str) -> bool,
     most: usize,
 ) -> Option<ArtefactStatement> {
-    let field = sanitised.fields.iter().find(|field| is_wanted(field.name) && field.text.is_some())?;
+    let is_clean = |field: &&SanitisedField| field.text.is_some() && !sanitised.suspects(field);
+    let field = sanitised.fields.iter().filter(is_clean).find(|field| is_wanted(field.name))?;
     let text = field.text.clone()?.map(|text| capped(text.trim(), most));
     if text.measure(|text| text.trim().is_empty()) {
         return None;
     }
-    let statement = ArtefactStatement::fact(text, SignalRevision::from(signal));
-    Some(if field.verdict >= Verdict::Flag { statement.flagged() } else { statement })
+    Some(ArtefactStatement::fact(text, SignalRevision::from(signal)))
 }
 
 /// The title of an item: the summary, else what it is about.
@@ -115,7 +115,7 @@ pub(super) fn description(group: &GroupedSignals<'_>) -> ArtefactStatement {
 /// Who cares for it: whom the ticket is assigned to, else the project's owner until somebody takes it.
 fn owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
     let assignee = group.members().find_map(|member| {
-        let name = member.sanitised.name("assignee")?.text.clone()?;
+        let name = member.sanitised.name("assignee").filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
         // A name in which nobody can read anything names nobody.
         let is_read = name.measure(|name| name.chars().any(char::is_alphanumeric));
         let name = name.map(|name| capped(name.trim(), FieldForm::LINE));

@@ -6,26 +6,15 @@ use proem_engine::effect::key::SignalRevision;
 use proem_guard::LabelTree;
 
 use super::{
-    PlannedComment, PlannedDraft, PlannedOption, PlannedQuestion,
-    cycle::{ArtefactGate, CycleContext, CyclePlan},
-    group::GroupedSignals,
-    principals::agreement,
+    PlannedComment, PlannedDraft, PlannedOption, PlannedQuestion, group::GroupedSignals, principals::agreement,
     questions,
 };
 use crate::triage::{
-    answer::{DraftApproval, ModelComment, ModelDraft, ModelEscalation, ModelProposals},
-    artefact::{
-        Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactKind, ArtefactOperation, ArtefactRule,
-        RuleViolation, SignalReferences, apply, proposed_operations,
-    },
+    answer::{DraftApproval, ModelComment, ModelDraft, ModelEscalation, ModelProposals, ModelUpdate},
     charter::ProjectCharter,
     contract::EscalationReason,
-    sanitise::{SanitisedSignal, SignalEffects},
     signal::ProjectSignal,
 };
-
-/// The name of whoever proposes changes of artefacts.
-const AGENT: &str = "triage";
 
 /// Proposals that nothing was made of yet; each is used once.
 #[derive(Debug)]
@@ -33,6 +22,8 @@ pub(super) struct OpenProposals<'p> {
     escalations: Vec<&'p ModelEscalation>,
     drafts: Vec<&'p ModelDraft>,
     comments: Vec<&'p ModelComment>,
+    /// Changes of artefacts, which are read once the rules' own are known.
+    pub(super) updates: Vec<&'p ModelUpdate>,
 }
 
 impl<'p> OpenProposals<'p> {
@@ -41,6 +32,7 @@ impl<'p> OpenProposals<'p> {
             escalations: proposals.escalations.iter().collect(),
             drafts: proposals.drafts.iter().collect(),
             comments: proposals.comments.iter().collect(),
+            updates: proposals.updates.iter().collect(),
         }
     }
 
@@ -59,7 +51,12 @@ impl<'p> OpenProposals<'p> {
         taken(&mut self.comments, causes, |comment| &comment.signals)
     }
 
-    /// How many are left.
+    /// All changes of artefacts that an answer about one of these signals proposes.
+    pub(super) fn updates_of(&mut self, causes: &[SignalRevision]) -> Vec<&'p ModelUpdate> {
+        self.updates.extract_if(.., |update| causes.iter().any(|cause| update.signals.contains(cause))).collect()
+    }
+
+    /// How many are left, but for changes of artefacts.
     pub(super) fn left(&self) -> usize {
         self.escalations.len().saturating_add(self.drafts.len()).saturating_add(self.comments.len())
     }
@@ -75,15 +72,8 @@ fn taken<'p, T>(
 }
 
 /// The causes of a group that a proposal is about.
-fn shared(group: &GroupedSignals<'_>, signals: &BTreeSet<SignalRevision>) -> Vec<SignalRevision> {
+pub(super) fn shared(group: &GroupedSignals<'_>, signals: &BTreeSet<SignalRevision>) -> Vec<SignalRevision> {
     group.causes().into_iter().filter(|cause| signals.contains(cause)).collect()
-}
-
-/// Whether a person has to approve what is worded because of a group: one of it is suspected, or worse.
-fn approval(group: &GroupedSignals<'_>) -> DraftApproval {
-    let is_clean = |sanitised: &SanitisedSignal| sanitised.effects() == SignalEffects::ByPolicy;
-    let is_clean = group.members().all(|member| is_clean(member.sanitised));
-    if is_clean { DraftApproval::ByPolicy } else { DraftApproval::Needed }
 }
 
 fn agreeing(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> u32 {
@@ -95,7 +85,7 @@ fn agreeing(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> u32 {
 pub(super) fn draft(group: &GroupedSignals<'_>, draft: &ModelDraft, charter: &ProjectCharter) -> PlannedDraft {
     let causes = shared(group, &draft.signals);
     PlannedDraft {
-        action: draft.action(&causes, approval(group)),
+        action: draft.action(&causes, DraftApproval::ByPolicy),
         causes,
         faults: draft.faults.clone(),
         agreeing: agreeing(group, charter),
@@ -105,7 +95,7 @@ pub(super) fn draft(group: &GroupedSignals<'_>, draft: &ModelDraft, charter: &Pr
 /// A comment that a model worded, on its way.
 pub(super) fn comment(group: &GroupedSignals<'_>, comment: &ModelComment, charter: &ProjectCharter) -> PlannedComment {
     let causes = shared(group, &comment.signals);
-    let action = comment.action(&causes, approval(group));
+    let action = comment.action(&causes, DraftApproval::ByPolicy);
     let leader = SignalRevision::from(group.leader().signal);
     let cause = causes.into_iter().next().unwrap_or(leader);
     PlannedComment { action, cause, agreeing: agreeing(group, charter) }
@@ -135,7 +125,7 @@ pub(super) fn question(group: &GroupedSignals<'_>, escalation: &ModelEscalation)
 }
 
 /// A mail as a question shows it.
-fn shown(draft: &ModelDraft) -> LabelTree {
+pub(super) fn shown(draft: &ModelDraft) -> LabelTree {
     let [subject, body] = draft.texts();
     let faults: Vec<&str> = draft.faults.iter().map(|fault| fault.in_words()).collect();
     let mut parts = vec![
@@ -189,73 +179,4 @@ pub(super) fn offer(question: &mut PlannedQuestion, draft: &ModelDraft, group: &
     question.options.push(PlannedOption { action, ..questions::choice("E", "taken, and the draft goes out as shown") });
     let about = core::mem::replace(&mut question.about, LabelTree::Null);
     question.about = LabelTree::map([("signals", about), ("draft", shown(draft))]);
-}
-
-/// Brings the artefacts up to date with what a model proposes, on top of what the rules changed. A proposal that
-/// breaks a rule is left out and said; one item about the same is enough.
-pub(super) fn update(context: &CycleContext<'_>, known: &SignalReferences, plan: &mut CyclePlan) {
-    let updates = &context.proposals.updates;
-    if context.gate == ArtefactGate::Withheld {
-        plan.unused = plan.unused.saturating_add(updates.len());
-        return;
-    }
-    let mut artefacts = context.artefacts.clone();
-    for change in &plan.changes {
-        artefacts.set(change.artefact.clone());
-    }
-    let actor = ArtefactActor::Agent(AGENT.to_owned());
-    for kind in ArtefactKind::ALL {
-        for update in updates.iter().filter(|update| update.kind == kind) {
-            let Some(artefact) = artefacts.get(kind) else { continue };
-            let causes: Vec<SignalRevision> = update.signals.iter().cloned().collect();
-            let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != kind).collect();
-            let terms = ArtefactContext {
-                now: context.now,
-                project: artefact.project(),
-                actor: &actor,
-                causes: &causes,
-                known,
-                others: &others,
-            };
-            let applied = proposed_operations(artefact, &update.arguments, &terms).and_then(|mut operations| {
-                let before = operations.len();
-                operations.retain(|operation| !is_there(artefact, operation));
-                let doubles = before.saturating_sub(operations.len());
-                if operations.is_empty() {
-                    return Ok((None, doubles));
-                }
-                apply(artefact, &operations, &terms).map(|change| (Some(change), doubles))
-            });
-            match applied {
-                Ok((change, doubles)) => {
-                    plan.refused.extend(core::iter::repeat_n(already_there(), doubles));
-                    if let Some(change) = change {
-                        artefacts.set(change.artefact.clone());
-                        plan.changes.push(change);
-                    }
-                }
-                // A full content that says what stands is no change and no fault.
-                Err(violations) => plan
-                    .refused
-                    .extend(violations.into_iter().filter(|violation| violation.rule != ArtefactRule::NothingChanges)),
-            }
-        }
-    }
-}
-
-const fn already_there() -> RuleViolation {
-    RuleViolation { rule: ArtefactRule::AlreadyThere, item: None, field: None, operation: None }
-}
-
-/// Whether an item about the same is open already: it has the same title, or refers to the same ticket.
-fn is_there(artefact: &Artefact, operation: &ArtefactOperation) -> bool {
-    let ArtefactOperation::Add { kind, fields, .. } = operation else { return false };
-    let naming = [ArtefactField::Title, ArtefactField::SourceReference, ArtefactField::SourceTicket];
-    let mut open = artefact.open(*kind);
-    open.any(|(_, item)| {
-        naming.iter().any(|field| match (item.fields.get(field), fields.get(field)) {
-            (Some(stored), Some(said)) => stored.says_what(said),
-            _ => false,
-        })
-    })
 }

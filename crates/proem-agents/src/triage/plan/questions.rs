@@ -1,6 +1,6 @@
 //! What a person has to decide, with what to choose from.
 
-use proem_guard::{LabelTree, Untrusted, Verdict};
+use proem_guard::{LabelTree, Untrusted};
 use proem_text::{Label, Source};
 use serde_json::json;
 
@@ -31,7 +31,7 @@ pub(super) fn about<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> L
         let outside = |text: Option<&Untrusted<String>>| text.map_or(LabelTree::Null, |text| text.clone().into());
         let texts = member.sanitised.fields.iter().filter_map(|field| {
             let text = field.text.clone()?;
-            Some(if field.verdict >= Verdict::Flag { LabelTree::Flagged(text) } else { text.into() })
+            Some(if member.sanitised.suspects(field) { LabelTree::Flagged(text) } else { text.into() })
         });
         let out = member.sanitised.fields.iter().filter(|field| field.is_out()).count();
         let mut parts = vec![

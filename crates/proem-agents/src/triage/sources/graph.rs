@@ -59,9 +59,14 @@ pub(super) fn message(mut body: Map<String, Json>, context: &SourceContext<'_>) 
         .into_iter()
         .find_map(|name| body.get(name).filter(|time| !time.is_null()))
         .cloned();
-    let results = authentication_results(&body);
+    let results = headers(&body, "authentication-results");
     let texts: Vec<&str> = results.iter().map(String::as_str).collect();
-    draft.sender = ["from", "sender"].into_iter().find_map(|name| sender(body.get(name)?, &texts, context));
+    // Servers judge the domain of `From` (RFC 7489, section 3.1), of which a mail has one.
+    let nothing: &[&str] = &[];
+    let on_from = if headers(&body, "from").len() > 1 { nothing } else { &texts };
+    draft.sender = [("from", on_from), ("sender", nothing)]
+        .into_iter()
+        .find_map(|(name, results)| sender(body.get(name)?, results, context));
     draft.field("authentication_results", results.iter().map(|result| Json::from(result.as_str())).collect());
     draft.summary = take_text(&mut body, "subject");
     if let Some(mut text) = take_object(&mut body, "body") {
@@ -147,14 +152,17 @@ fn sender(of: &Json, results: &[&str], context: &SourceContext<'_>) -> Option<Dr
     (name.is_some() || address.is_some()).then_some(DraftSender { account: None, address, name, authentication })
 }
 
-/// The headers that servers wrote about the sender, if headers were asked for.
-fn authentication_results(body: &Map<String, Json>) -> Vec<String> {
+/// The headers of a name, the topmost first, if headers were asked for.
+///
+/// One whose name ends with a blank has no value, as in a mail that is read from a file.
+fn headers(body: &Map<String, Json>, wanted: &str) -> Vec<String> {
     let headers = body.get("internetMessageHeaders").and_then(Json::as_array);
-    let results = headers.into_iter().flatten().filter(|header| {
-        let name = header.get("name").and_then(Json::as_str);
-        name.is_some_and(|name| name.eq_ignore_ascii_case("authentication-results"))
+    let found = headers.into_iter().flatten().filter_map(|header| {
+        let name = header.get("name").and_then(Json::as_str)?;
+        let value = || header.get("value").and_then(text_of).filter(|_| name.len() == wanted.len());
+        name.trim().eq_ignore_ascii_case(wanted).then(|| value().unwrap_or_default())
     });
-    results.filter_map(|header| header.get("value").and_then(text_of)).collect()
+    found.collect()
 }
 
 /// Attachments without their bytes, which no rule and no model reads.

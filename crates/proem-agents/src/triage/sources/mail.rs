@@ -17,8 +17,8 @@ const MOST_GAPS: usize = 20;
 /// A mail, taken apart.
 #[derive(Debug, Default)]
 pub struct MailParts {
-    /// Its headers as they stand there, each on one line: `message-id`, `date`, `from`, `in-reply-to`, `references`,
-    /// `authentication-results`.
+    /// Its headers as they stand there, the topmost first, each on one line: `message-id`, `date`, `from`,
+    /// `in-reply-to`, `references`, `authentication-results`.
     pub headers: Vec<MailText>,
     /// What a person reads, decoded: `subject`, `to`, `body[0]`, `attachment[0] name`.
     pub texts: Vec<MailText>,
@@ -40,7 +40,9 @@ pub struct MailText {
 pub fn normalise_mail(mail: &MailParts, context: &SourceContext<'_>) -> NormalisedSignals {
     let mut all = NormalisedSignals::default();
     if ["from", "date", "message-id"].into_iter().any(|name| mail.header(name).is_some()) {
-        all.signals.push(draft(mail, context).finish(context.now, None));
+        let draft = draft(mail, context);
+        let label = super::audience::label(&draft, context.audiences);
+        all.signals.push(draft.finish(context.now, &label));
     } else {
         let texts: Vec<&Untrusted<String>> = mail.texts.iter().map(|part| &part.text).collect();
         let reason = "no mail: it has neither `From`, `Date` nor `Message-ID`".to_owned();
@@ -177,7 +179,9 @@ fn single_address(from: &str) -> Option<String> {
         _ => return None,
     };
     let (local, domain) = address.rsplit_once('@')?;
-    let is_plain = !local.is_empty() && !domain.is_empty() && !address.contains(char::is_whitespace);
+    // A colon begins the members of a group (RFC 5322, section 3.4).
+    let is_plain = !local.is_empty() && !domain.is_empty() && !address.contains([':', '\\']);
+    let is_plain = is_plain && !address.contains(char::is_whitespace);
     (is_plain && address.matches('@').count() == 1).then(|| address.to_owned())
 }
 
@@ -204,6 +208,9 @@ mod tests {
             ("<x@evil.example> ceo@corp.example", None),
             ("ann@corp@evil.example", None),
             ("\"open <x@evil.example>", None),
+            ("Team:ann@corp.example", None),
+            ("Team: Ann <ann@corp.example>, x@evil.example;", None),
+            ("ann@corp(.evil).example", Some("ann@corp.example")),
             ("Ann", None),
             ("@corp.example", None),
             ("", None),

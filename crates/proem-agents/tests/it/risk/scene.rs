@@ -232,7 +232,7 @@ pub(crate) fn performed(line: &str, effect: &Effect) -> EffectResult {
                 cache_read: Some(0),
                 cache_writes: Vec::new(),
                 output: Some(5),
-                diagnosis: None,
+                ..Usage::default()
             };
             let content = vec![ResponsePart::Text { text }];
             let response = Response { model: None, id: None, content, finish: FinishReason::Stop, usage };

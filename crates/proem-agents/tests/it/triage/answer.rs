@@ -115,7 +115,7 @@ fn drafted(changes: Json) -> String {
     if changes.get("signals_referenced").is_none() {
         changes["signals_referenced"] = json!([signal.id]);
     }
-    let scope = AnswerScope { charter: &charter, signals: &[&signal] };
+    let scope = AnswerScope { charter: &charter, signals: &[&signal], beside: &[] };
     match ModelDraft::read(&said(draft(&changes)), scope, &DraftRules::shipped().unwrap()) {
         Err(remark) => remark.in_words().to_owned(),
         Ok(draft) => {
@@ -153,9 +153,9 @@ fn a_draft_goes_to_somebody_known_and_its_flags_only_tighten() {
 fn a_comment_goes_to_a_ticket_of_its_signals() {
     let charter = charter();
     let (one, two) = (comment(1, "a"), comment(2, "b"));
-    let scope = AnswerScope { charter: &charter, signals: &[&one, &two] };
+    let scope = AnswerScope { charter: &charter, signals: &[&one, &two], beside: &[] };
     let rules = DraftRules::shipped().unwrap();
-    let read = |ticket: &str, body: &str, about: &[&str]| {
+    let read_in = |scope: AnswerScope<'_>, ticket: &str, body: &str, about: &[&str]| {
         let value = json!({ "ticket_id": ticket, "body": body, "signals_referenced": about });
         match ModelComment::read(&said(value), scope, &rules) {
             Err(remark) => remark.in_words().to_owned(),
@@ -169,10 +169,14 @@ fn a_comment_goes_to_a_ticket_of_its_signals() {
         }
     };
     let ids = [one.id.as_str(), two.id.as_str()];
-    assert_eq!(read("pay-1", "The description lacks criteria.", &ids[..1]), "PAY-1 false");
-    assert_eq!(read("PAY-1", "I will be back.", &ids[..1]), "PAY-1 true");
+    let alone = AnswerScope { signals: &[&one], ..scope };
+    assert_eq!(read_in(alone, "pay-1", "The description lacks criteria.", &ids[..1]), "PAY-1 false");
+    assert_eq!(read_in(alone, "PAY-1", "I will be back.", &ids[..1]), "PAY-1 true");
+    // Text of another ticket may stand in the comment, so a person approves it.
+    let read = |ticket: &str, body: &str, about: &[&str]| read_in(scope, ticket, body, about);
+    assert_eq!(read("pay-1", "The description lacks criteria.", &ids[..1]), "PAY-1 true");
     assert_eq!(read("PAY-2", "x", &ids[..1]), "it names a ticket that its signals are not about");
-    assert_eq!(read("PAY-2", "x", &ids), "PAY-2 false");
+    assert_eq!(read("PAY-2", "x", &ids), "PAY-2 true");
     assert_eq!(read("PAY-1", "x", &["jira:comment:7"]), "it names a signal that it was not given");
 }
 
@@ -180,7 +184,7 @@ fn a_comment_goes_to_a_ticket_of_its_signals() {
 fn an_escalation_has_clear_options_and_actions_aimed_at_something_known() {
     let charter = charter();
     let signal = comment(1, "a");
-    let scope = AnswerScope { charter: &charter, signals: &[&signal] };
+    let scope = AnswerScope { charter: &charter, signals: &[&signal], beside: &[] };
     let read = |changes: Json| {
         let option = |id: &str, actions: Json| {
             json!({
@@ -255,7 +259,7 @@ fn calls_are_read_by_their_tools_names() {
     assert_eq!(names(&["delete_everything", "update_policy"]), "");
     assert!(stage_calls(&said(json!("calls"))).is_empty());
     let (charter, mut proposals) = (charter(), ModelProposals::default());
-    let scope = AnswerScope { charter: &charter, signals: &[] };
+    let scope = AnswerScope { charter: &charter, signals: &[], beside: &[] };
     for call in stage_calls(&said(json!({ "calls": [{ "name": "sanitise_signal", "arguments": {} }] }))) {
         assert_eq!(call.tool, StageTool::Sanitise);
         let taken = proposals.take(&call, scope, &DraftRules::shipped().unwrap());

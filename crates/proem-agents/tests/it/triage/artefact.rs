@@ -1,5 +1,6 @@
 //! Artefacts: what stands in them, how they change, what is counted and how they are shown.
 
+mod endings;
 mod figures;
 mod laws;
 mod prompts;
@@ -54,7 +55,7 @@ impl Project {
         Self {
             known: SignalReferences::of(&signals),
             causes: vec![SignalRevision::from(&signals[0])],
-            actor: ArtefactActor::Agent("triage".to_owned()),
+            actor: ArtefactActor::Person("sam".to_owned()),
             artefacts: ArtefactKind::ALL.map(|kind| Artefact::new(kind, PROJECT)).to_vec(),
         }
     }

@@ -6,25 +6,27 @@ use proem_agents::triage::{AnswerEnd, SenderAuthentication, SignalArrival, Signa
 use proem_guard::{Policy, Severity, Verdict};
 use serde_json::{Value as Json, json};
 
+use crate::skipped::skip;
+
 use super::{field, one, read, refusal, sources, sources_of, text};
 
-/// The public webhooks that lie beside the project, by name.
-fn webhooks() -> BTreeMap<String, String> {
+/// The public webhooks beside the project, by name; `None`, said out loud, where there are none.
+fn webhooks() -> Option<BTreeMap<String, String>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").join("shared/data/signals/jira");
     let Ok(entries) = fs::read_dir(&folder) else {
-        eprintln!("SKIPPED: no webhooks in {}", folder.display());
-        return BTreeMap::new();
+        skip("shared-data", format!("there is no `{}`", folder.display()));
+        return None;
     };
     let paths = entries.map(|entry| entry.unwrap().path());
     let text = |path: &Path| fs::read_to_string(path).unwrap();
-    paths.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), text(&path))).collect()
+    Some(paths.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), text(&path))).collect())
 }
 
 #[test]
 fn every_public_webhook_is_a_signal() {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     let mut log = SignalLog::default();
-    let all = webhooks();
+    let Some(all) = webhooks() else { return };
     for (name, body) in &all {
         let found = read(body);
         assert!(found.malformed.is_empty() && found.signals.len() == 1, "{name}");
@@ -49,19 +51,17 @@ fn every_public_webhook_is_a_signal() {
         assert!(missing.is_empty(), "{name}: {missing:?}");
         log.add(signal);
     }
-    if !all.is_empty() {
-        let expected = [
-            ("comment_created", 6),
-            ("comment_deleted", 2),
-            ("comment_updated", 4),
-            ("ticket_created", 4),
-            ("ticket_deleted", 1),
-            ("ticket_updated", 20),
-        ];
-        assert_eq!(kinds, BTreeMap::from(expected));
-        let latest = log.current().find(|signal| signal.id.ends_with(":comment:10019")).unwrap();
-        assert_eq!(latest.kind, SignalKind::CommentUpdated);
-    }
+    let expected = [
+        ("comment_created", 6),
+        ("comment_deleted", 2),
+        ("comment_updated", 4),
+        ("ticket_created", 4),
+        ("ticket_deleted", 1),
+        ("ticket_updated", 20),
+    ];
+    assert_eq!(kinds, BTreeMap::from(expected));
+    let latest = log.current().find(|signal| signal.id.ends_with(":comment:10019")).unwrap();
+    assert_eq!(latest.kind, SignalKind::CommentUpdated);
 }
 
 fn strings(value: &Json, out: &mut Vec<String>) {

@@ -144,7 +144,7 @@ proptest! {
 
     #[test]
     fn any_value_is_signals_or_malformed(value in prop_oneof![any_json(), any_signal()]) {
-        let context = SourceContext { now: NOW, mail_servers: &[] };
+        let context = SourceContext { now: NOW, mail_servers: &[], audiences: &[] };
         let count = match &value {
             Json::Array(_) => 0,
             Json::Object(fields) if fields.values().any(Json::is_array) => 0,
@@ -163,7 +163,7 @@ proptest! {
 
     #[test]
     fn a_printed_signal_keeps_id_and_revision(value in any_signal()) {
-        let mut found = normalise_value(value, &SourceContext { now: NOW, mail_servers: &[] });
+        let mut found = normalise_value(value, &SourceContext { now: NOW, mail_servers: &[], audiences: &[] });
         // With anything in it, it may as well be a broken one of another source.
         prop_assume!(found.signals.len() == 1);
         let first = found.signals.remove(0);
@@ -175,7 +175,7 @@ proptest! {
     #[test]
     fn no_text_stops_it(text in ".{0,200}", lines in "[{}\\[\\]\",:a1\n ]{0,80}") {
         for text in [text, lines] {
-            let found = normalise(&text, &SourceContext { now: NOW, mail_servers: &[] });
+            let found = normalise(&text, &SourceContext { now: NOW, mail_servers: &[], audiences: &[] });
             prop_assert!(found.malformed.iter().all(|malformed| !malformed.reason.contains('\n')));
         }
     }

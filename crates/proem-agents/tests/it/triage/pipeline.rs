@@ -1,7 +1,7 @@
 //! The stages that ask models: what they ask, and what becomes of what goes wrong.
 
 mod bad;
-mod scene;
+pub(super) mod scene;
 
 use proem_agents::triage::answer::AnswerRemark;
 use proem_agents::triage::artefact::ArtefactActor;
@@ -74,9 +74,13 @@ fn ended(signals: Vec<ProjectSignal>, model: &dyn Fn(&Asked) -> Does) -> (Pipeli
     of(&subject(signals), PipelineLimits::default(), model)
 }
 
-fn of(subject: &PipelineSubject, limits: PipelineLimits, model: &dyn Fn(&Asked) -> Does) -> (PipelineEnd, String) {
+pub(super) fn of(
+    subject: &PipelineSubject,
+    limits: PipelineLimits,
+    model: &dyn Fn(&Asked) -> Does,
+) -> (PipelineEnd, String) {
     let (end, happened) = run(&Scene::new(), subject, limits, model);
-    assert_eq!(end.classified.len(), subject.signals.len(), "every signal has a classification");
+    assert_eq!(end.signals.len(), subject.signals.len(), "every signal has a classification");
     (end, happened.join(", "))
 }
 
@@ -90,12 +94,14 @@ fn signals_go_through_all_stages_in_batches() {
     let signals = comments(&["Thanks, all done.", "Where do the refunds stand?", "It is unclear what the bank wants."]);
     let (end, happened) = ended(signals, &good);
     assert_eq!(happened, "sanitise small 3, classify small 3, reasoning large 2, artefact-update small 1");
-    let actions: Vec<&str> = end.classified.iter().map(|told| told.answer.recommended_action.as_str()).collect();
+    let actions: Vec<&str> =
+        end.signals.iter().map(|told| told.classification.answer.recommended_action.as_str()).collect();
     assert_eq!(actions, ["no_action", "draft_communication", "update_artefact"]);
-    assert!(end.classified.iter().all(|told| !told.is_degraded));
+    assert!(end.signals.iter().all(|told| !told.classification.is_degraded));
     assert_eq!((end.proposals.drafts.len(), remarks(&end).as_str()), (1, ""));
     assert_eq!((end.stopped, end.notes.len(), end.exchanges.len()), (None, 0, 4));
-    let ways: Vec<String> = end.ways[1].iter().map(|way| format!("{}: {}", way.stage.as_str(), way.came)).collect();
+    let ways: Vec<String> =
+        end.signals[1].way.iter().map(|way| format!("{}: {}", way.stage.as_str(), way.came)).collect();
     assert_eq!(
         ways,
         [
@@ -135,12 +141,12 @@ fn attacks_are_asked_about_by_nobody_and_flagged_texts_alone() {
     let mut signals = comments(&["Thanks.", ATTACK, "Done."]);
     signals.push(comment(9, "PAY-9", "ann", flagged));
     let (end, happened) = ended(signals, &good);
-    let asked = end.sanitised.iter().filter(|signal| signal.verdict <= Verdict::Flag).count();
-    let alone = end.sanitised.iter().filter(|signal| signal.verdict == Verdict::Flag).count();
+    let asked = end.signals.iter().filter(|signal| signal.sanitised.verdict <= Verdict::Flag).count();
+    let alone = end.signals.iter().filter(|signal| signal.sanitised.verdict == Verdict::Flag).count();
     let first: Vec<&str> = happened.split(", ").filter(|call| call.starts_with("sanitise")).collect();
     assert_eq!(first.len(), 1 + alone, "{happened}");
-    assert!(asked < end.sanitised.len() && end.classified[1].is_degraded, "{happened}");
-    assert!(end.ways[1].is_empty(), "{:?}", end.ways[1]);
+    assert!(asked < end.signals.len() && end.signals[1].classification.is_degraded, "{happened}");
+    assert!(end.signals[1].way.is_empty(), "{:?}", end.signals[1].way);
 }
 
 #[test]
@@ -154,9 +160,9 @@ fn an_answer_that_is_cut_off_halves_its_batch_and_one_that_is_too_long_is_left_t
         (1, 2, 4),
         "{happened}"
     );
-    assert!(end.classified.iter().all(|told| !told.is_degraded) && end.notes.is_empty(), "{:?}", end.notes);
+    assert!(end.signals.iter().all(|told| !told.classification.is_degraded) && end.notes.is_empty(), "{:?}", end.notes);
     let (end, _) = ended(signals, &|_| Does::CutOff);
-    assert!(end.classified.iter().all(|told| told.is_degraded));
+    assert!(end.signals.iter().all(|told| told.classification.is_degraded));
     assert_eq!(end.notes.len(), 8, "{:?}", end.notes);
     assert!(end.notes[0].starts_with("sanitise: 1 signal is left to the rules: "), "{:?}", end.notes);
 }
@@ -177,7 +183,7 @@ fn what_fails_for_a_while_is_asked_again_and_then_left_to_the_rules() {
         "sanitise small 1, wait 30, sanitise small 1, wait 30, sanitise small 1, classify small 1, wait 30, classify \
          small 1, wait 30, classify small 1"
     );
-    assert!(end.classified[0].is_degraded && end.stopped.is_none());
+    assert!(end.signals[0].classification.is_degraded && end.stopped.is_none());
     let failures = std::cell::Cell::new(0);
     let once = |asked: &Asked| {
         failures.set(failures.get() + 1);
@@ -185,7 +191,7 @@ fn what_fails_for_a_while_is_asked_again_and_then_left_to_the_rules() {
     };
     let (end, happened) = ended(comments(&["Done."]), &once);
     assert_eq!(happened, "sanitise small 1, wait 30, sanitise small 1, classify small 1");
-    assert!(!end.classified[0].is_degraded);
+    assert!(!end.signals[0].classification.is_degraded);
 }
 
 #[test]
@@ -198,7 +204,7 @@ fn a_budget_that_ends_in_the_middle_leaves_the_rest_to_the_rules() {
     };
     let (end, happened) = of(&subject(signals), limits(2), &poor);
     assert_eq!(happened, "sanitise small 2, sanitise small 2, classify small 2, classify small 2");
-    let degraded: Vec<bool> = end.classified.iter().map(|told| told.is_degraded).collect();
+    let degraded: Vec<bool> = end.signals.iter().map(|told| told.classification.is_degraded).collect();
     assert_eq!(degraded, [false, false, true, true]);
     assert_eq!(
         end.notes,
@@ -214,7 +220,7 @@ fn the_time_of_a_stage_ends_it() {
     let (end, happened) = of(&subject(signals), limits, &good);
     assert_eq!(happened, "sanitise small 1, sanitise small 1, classify small 1, classify small 1");
     assert_eq!(end.notes[1], "classify: 1 signal is left to the rules: the stage's time was up");
-    assert!(end.classified[2].is_degraded && !end.classified[1].is_degraded);
+    assert!(end.signals[2].classification.is_degraded && !end.signals[1].classification.is_degraded);
 }
 
 #[test]
@@ -232,8 +238,11 @@ fn an_answer_counts_for_its_own_signals_once() {
         _ => good(asked),
     };
     let (end, _) = ended(signals, &odd);
-    let told: Vec<(bool, SignalImportance)> =
-        end.classified.iter().map(|told| (told.is_degraded, told.answer.importance)).collect();
+    let told: Vec<(bool, SignalImportance)> = end
+        .signals
+        .iter()
+        .map(|told| (told.classification.is_degraded, told.classification.answer.importance))
+        .collect();
     assert_eq!(told[1], (false, SignalImportance::Medium));
     assert!(told[0].0 && told[2].0 && told[0].1 == SignalImportance::Low, "{told:?}");
     assert_eq!(
@@ -252,7 +261,7 @@ fn a_model_that_is_not_sure_leaves_it_to_a_person() {
         _ => good(asked),
     };
     let (end, _) = ended(comments(&["It is unclear what the bank wants."]), &unsure);
-    assert_eq!(end.classified[0].answer.recommended_action, RecommendedAction::Escalate);
+    assert_eq!(end.signals[0].classification.answer.recommended_action, RecommendedAction::Escalate);
 }
 
 #[test]
@@ -264,13 +273,16 @@ fn inputs_are_the_whole_subject() {
 }
 
 /// The plan that rules make of a cycle's end.
-fn planned(subject: &PipelineSubject, end: &PipelineEnd) -> CyclePlan {
+pub(super) fn planned(subject: &PipelineSubject, end: &PipelineEnd) -> CyclePlan {
     let members: Vec<CycleMember<'_>> = subject
         .signals
         .iter()
-        .zip(&end.sanitised)
-        .zip(&end.classified)
-        .map(|((signal, sanitised), classification)| CycleMember { signal, sanitised, classification })
+        .zip(&end.signals)
+        .map(|(signal, judged)| CycleMember {
+            signal,
+            sanitised: &judged.sanitised,
+            classification: &judged.classification,
+        })
         .collect();
     let (lexicon, actor) = (TriageLexicon::shipped().unwrap(), ArtefactActor::System("triage".to_owned()));
     let context = CycleContext {
@@ -364,7 +376,7 @@ fn a_compromised_model_chooses_no_recipient_no_ticket_and_no_text_that_is_truste
     let (end, _) = of(&subject, PipelineLimits::default(), &compromised);
     let plan = planned(&subject, &end);
     // What rules are sure of stays, what is out stays out, and what goes to somebody outside waits for a person.
-    assert_eq!(end.classified[2].answer.importance, SignalImportance::Critical);
+    assert_eq!(end.signals[2].classification.answer.importance, SignalImportance::Critical);
     assert_eq!(plan.outcomes[1].kind, SignalOutcomeKind::KeptOut);
     for draft in &plan.drafts {
         let action = show::value(&draft.action);
@@ -380,7 +392,7 @@ fn a_compromised_model_chooses_no_recipient_no_ticket_and_no_text_that_is_truste
     }
     // The text that was made up went to no later stage, and everything is suspected from then on.
     assert!(end.remarks.iter().any(|remark| remark.remark == AnswerRemark::TextChanged));
-    let asked: Vec<_> = end.sanitised.iter().filter(|signal| signal.verdict == Verdict::Flag).collect();
+    let asked: Vec<_> = end.signals.iter().filter(|signal| signal.sanitised.verdict == Verdict::Flag).collect();
     assert_eq!(asked.len(), 3);
     for change in &plan.changes {
         for (_, item) in change.artefact.items() {

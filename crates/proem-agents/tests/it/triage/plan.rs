@@ -33,7 +33,7 @@ fn charter() -> ProjectCharter {
 }
 
 /// A change of a ticket, a comment or a mail, by number.
-fn signal(what: usize, ticket: u8, number: usize) -> ProjectSignal {
+pub(super) fn signal(what: usize, ticket: u8, number: usize) -> ProjectSignal {
     let issue = |status: &str, category: &str| {
         json!({ "id": format!("10{ticket}"), "key": format!("PAY-{ticket}"), "fields": {
             "project": { "key": "PAY" }, "summary": format!("Part {ticket}"),
@@ -79,6 +79,17 @@ fn signal(what: usize, ticket: u8, number: usize) -> ProjectSignal {
 }
 
 fn planned(signals: &[ProjectSignal], artefacts: &ArtefactSet, level: AutonomyLevel, gate: ArtefactGate) -> CyclePlan {
+    let proposals = ModelProposals::default();
+    planned_with(signals, artefacts, &proposals, |context| CycleContext { level, gate, ..context })
+}
+
+/// The plan at the highest level with what a model proposes, under terms that `other` may change.
+pub(super) fn planned_with(
+    signals: &[ProjectSignal],
+    artefacts: &ArtefactSet,
+    proposals: &ModelProposals,
+    other: impl FnOnce(CycleContext<'_>) -> CycleContext<'_>,
+) -> CyclePlan {
     static LEXICON: OnceLock<TriageLexicon> = OnceLock::new();
     let (charter, lexicon) = (charter(), LEXICON.get_or_init(|| TriageLexicon::shipped().unwrap()));
     let people = charter.people();
@@ -93,21 +104,20 @@ fn planned(signals: &[ProjectSignal], artefacts: &ArtefactSet, level: AutonomyLe
         .map(|((signal, sanitised), classification)| CycleMember { signal, sanitised, classification })
         .collect();
     let actor = ArtefactActor::System("triage".to_owned());
-    let proposals = ModelProposals::default();
     let context = CycleContext {
         charter: &charter,
-        level,
-        gate,
+        level: AutonomyLevel::Tactical,
+        gate: ArtefactGate::Permitted,
         lexicon,
         artefacts,
         actor: &actor,
-        proposals: &proposals,
+        proposals,
         now: NOW,
     };
-    plan(&members, &context)
+    plan(&members, &other(context))
 }
 
-fn none() -> ArtefactSet {
+pub(super) fn none() -> ArtefactSet {
     ArtefactSet::new("0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f")
 }
 

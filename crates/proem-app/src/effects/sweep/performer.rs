@@ -16,16 +16,19 @@ use proem_guard::show;
 use proem_runtime::effects::{DeliveryOutcome, DeliveryTrouble, perform};
 use proem_runtime::lock::InstanceLock;
 use proem_store::query::ActionRow;
-use proem_store::record::{Actor, NewTransition, TransitionLoad};
-use proem_store::{TransitionAnswer, failpoint};
+use proem_store::record::{Actor, EffectsPower, NewTransition, TransitionLoad};
+use proem_store::{
+    EffectIntent, EffectOutcome, EffectWitness, IntentRepetition, TransitionAnswer, WitnessedIntent, failpoint,
+};
 use serde_json::{Value as Json, json};
 
 use super::super::desk::ActionDesk;
 use super::super::drafting::DraftRefusal;
 use super::super::propose::Standing;
 use super::gate::{DueProblem, DueReading, ExactBytes, GateAnswer, OpenGate, reasons};
+use super::grounds::SweepGrounds;
 use super::routes::DeliveryRoutes;
-use super::{SweepAttempt, SweptAction};
+use super::{SweepAttempt, SweepCourse, SweptAction};
 use crate::error::Error;
 use crate::when;
 
@@ -37,6 +40,9 @@ const GATE_KEEPS: Duration = Duration::from_millis(50);
 pub(super) struct Performer<'d, 'p> {
     pub(super) desk: &'d ActionDesk<'p>,
     pub(super) epoch: PerformerEpoch,
+    pub(super) witness: EffectWitness,
+    /// Whether all that its decisions rest on is as it was.
+    pub(super) course: SweepCourse,
     pub(super) routes: DeliveryRoutes<'d>,
     /// Proem itself, as it stands in the records.
     pub(super) system: Actor,
@@ -77,6 +83,8 @@ struct PerformedAction {
     why: String,
     details: Json,
     attempt: SweepAttempt,
+    /// The same for the witness.
+    outcome: EffectOutcome,
 }
 
 impl Performer<'_, '_> {
@@ -107,6 +115,18 @@ impl Performer<'_, '_> {
             (_, None) => return Ok(()),
         }
         .map(|change| self.changes.add(change))
+    }
+
+    /// Reads again what every effect rests on: the policy, the level, what is trusted, the configuration, and the switch.
+    pub(super) async fn look_around(&mut self) -> Result<Option<PerformerEpoch>, Error> {
+        let moment = self.desk.store.performing_moment(&self.desk.owner).await?;
+        if moment.power == EffectsPower::Off {
+            self.course = SweepCourse::Stopped;
+        } else if SweepGrounds::of_now(self.desk.project).ok().as_ref() != Some(&self.desk.grounds) {
+            // A file that can't be read any more has changed, too; the next sweep says why.
+            self.course = SweepCourse::Changed;
+        }
+        Ok(moment.epoch)
     }
 
     /// Writes what is not written yet.
@@ -219,7 +239,7 @@ impl Performer<'_, '_> {
     /// What became of an action, to be written.
     fn outcome(&self, performed: &PerformedAction) -> NewTransition {
         let PerformedAction { row, event, details, .. } = performed;
-        let executing = ActionRow { version: ActionVersion(row.version.0.saturating_add(1)), ..row.clone() };
+        let executing = ActionRow { version: executing_version(row), ..row.clone() };
         self.transition(&executing, event.clone(), TransitionLoad::Nothing, details.clone())
     }
 
@@ -238,19 +258,26 @@ impl Performer<'_, '_> {
         bytes: &ExactBytes,
         next: Option<&ActionRow>,
     ) -> Result<(), Error> {
-        // Between taking up and sending, another performer may have begun: then this one has lost the action.
-        let in_force = self.desk.store.performer_in_force(&self.desk.owner).await?;
-        if in_force != Some(self.epoch) {
-            let why = "another performer has taken over; nothing was sent by this one".to_owned();
-            self.changes.add(SweptAction::stuck(row, ActionState::Unknown, why));
-            return Ok(());
+        let intent = match self.intend(row, bytes).await {
+            Ok(intent) => intent,
+            Err(error) => return self.unwitnessed(row, error).await,
+        };
+        failpoint::pass("intent-witnessed");
+        // All that the permit rests on may have changed since it was made; then this one has lost the action, or
+        // nobody may perform it as it stands.
+        let in_force = self.look_around().await;
+        let is_in_force = matches!(in_force, Ok(epoch) if epoch == Some(self.epoch));
+        if !is_in_force || self.course != SweepCourse::Steady {
+            self.witness.settle(intent, EffectOutcome::NotSent, when::now()).await?;
+            in_force?;
+            return self.stopped(row, is_in_force).await;
         }
         failpoint::pass("before-effect");
         let began = Instant::now();
         let effect = async {
             let outcome = match bytes.draft.way.form() {
-                None => perform::inside(permit, row.key),
-                Some(form) => self.routes.deliver(permit, row.key, form, &bytes.draft).await,
+                None => perform::inside(permit, &intent),
+                Some(form) => self.routes.deliver(permit, &intent, form, &bytes.draft).await,
             };
             (outcome, began.elapsed())
         };
@@ -264,6 +291,15 @@ impl Performer<'_, '_> {
         let ((outcome, took), gate) = future::join(effect, gate).await;
         failpoint::pass("after-effect");
         let performed = PerformedAction::new(row, outcome);
+        let witnessed = self.witness.settle(intent, performed.outcome, when::now()).await;
+        failpoint::pass("outcome-witnessed");
+        if let Err(error) = witnessed {
+            // The records say what became of it, and nothing else is performed without a witness.
+            return match self.write(performed).await {
+                Ok(()) => Err(error.into()),
+                Err(unwritten) => Err(Error::outside(format!("{error}; {unwritten}"))),
+            };
+        }
         match gate {
             // The gate was told that it was executed.
             Some(GateAnswer::Open(open)) if performed.is_executed() && took <= GATE_KEEPS => {
@@ -273,6 +309,46 @@ impl Performer<'_, '_> {
             // Whatever else the gate found, an error too, it finds again when it is asked behind this.
             _ => self.write(performed).await,
         }
+    }
+
+    /// Has the witness say that an action is about to be performed.
+    async fn intend(&self, row: &ActionRow, bytes: &ExactBytes) -> Result<WitnessedIntent, proem_store::Error> {
+        let again = row.state == ActionState::Resend;
+        let intent = EffectIntent {
+            key: row.key,
+            version: executing_version(row),
+            epoch: self.epoch,
+            bytes: bytes.hash,
+            at: when::now(),
+            repetition: if again { IntentRepetition::Again } else { IntentRepetition::First },
+        };
+        self.witness.intend(intent).await
+    }
+
+    /// Writes that an action was not performed because the witness does not have its intent, and ends the sweep.
+    async fn unwitnessed(&mut self, row: &ActionRow, error: proem_store::Error) -> Result<(), Error> {
+        let trouble = DeliveryTrouble { message: format!("nothing was sent: {error}"), answer: None };
+        match self.write(PerformedAction::new(row, DeliveryOutcome::NotSent(trouble))).await {
+            Ok(()) => Err(error.into()),
+            Err(unwritten) => {
+                Err(Error::outside(format!("{error}; nothing was sent, and that can't be recorded: {unwritten}")))
+            }
+        }
+    }
+
+    /// Says that an action was not performed because something changed since its permit was made.
+    async fn stopped(&mut self, row: &ActionRow, is_in_force: bool) -> Result<(), Error> {
+        if !is_in_force {
+            let why = "another performer has taken over; nothing was sent by this one".to_owned();
+            self.changes.add(SweptAction::stuck(row, ActionState::Unknown, why));
+            return Ok(());
+        }
+        let message = match self.course {
+            SweepCourse::Stopped => "effects were switched off before it left",
+            _ => "the policy, the level, what is trusted or the configuration changed before it left",
+        };
+        let trouble = DeliveryTrouble { message: message.to_owned(), answer: None };
+        self.write(PerformedAction::new(row, DeliveryOutcome::NotSent(trouble))).await
     }
 
     /// What follows if the table refuses to take an action up.
@@ -328,9 +404,11 @@ impl Performer<'_, '_> {
 
 impl PerformedAction {
     fn new(row: &ActionRow, outcome: DeliveryOutcome) -> Self {
-        let attempt = match outcome {
-            DeliveryOutcome::Sent { .. } => SweepAttempt::Performed,
-            _ => SweepAttempt::Missed,
+        let (attempt, witnessed) = match outcome {
+            DeliveryOutcome::Sent { .. } => (SweepAttempt::Performed, EffectOutcome::Sent),
+            DeliveryOutcome::Failed(_) => (SweepAttempt::Missed, EffectOutcome::Failed),
+            DeliveryOutcome::NotSent(_) => (SweepAttempt::Missed, EffectOutcome::NotSent),
+            DeliveryOutcome::Unknown(_) => (SweepAttempt::Missed, EffectOutcome::Unknown),
         };
         let (event, why, details) = match outcome {
             DeliveryOutcome::Sent { answer } => {
@@ -341,12 +419,17 @@ impl PerformedAction {
             DeliveryOutcome::NotSent(trouble) => told(ActionEvent::NotSent, &trouble),
             DeliveryOutcome::Unknown(trouble) => told(ActionEvent::Lose, &trouble),
         };
-        Self { row: row.clone(), event, why, details, attempt }
+        Self { row: row.clone(), event, why, details, attempt, outcome: witnessed }
     }
 
     fn is_executed(&self) -> bool {
         self.attempt == SweepAttempt::Performed
     }
+}
+
+/// The version that taking an action up makes.
+const fn executing_version(row: &ActionRow) -> ActionVersion {
+    ActionVersion(row.version.0.saturating_add(1))
 }
 
 /// What an action stands at behind something that was to happen to it.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proem_engine::effect::key::{EffectKey, OutboxForm};
 use proem_engine::policy::Permit;
+use proem_guard::credential;
 use proem_llm::client::hosts::HostScope;
 use proem_llm::client::once::{HostCredential, HostLimits};
 use proem_llm::secret::Secret;
@@ -16,6 +17,8 @@ use proem_runtime::effects::smtp::{ExtraAnchors, SmtpLimits, SmtpLogin, SmtpSecu
 use proem_runtime::effects::{
     DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble, RequestRoute, SmtpRoute, perform,
 };
+
+use proem_store::WitnessedIntent;
 
 use super::super::drafting::{ActionDraft, DraftRefusal, DraftWay};
 use crate::config::effects::{CredentialFile, EffectsFile, MailSecurity, MailServerFile, TicketServerFile};
@@ -91,6 +94,10 @@ impl<'p> DeliveryRoutes<'p> {
             DraftWay::Inside => {}
         }
         let Some(form) = draft.way.form() else { return Ok(()) };
+        if !credential::find(&String::from_utf8_lossy(&draft.bytes)).is_empty() {
+            let why = "its text looks as if it held a credential; cancel it, and change that credential";
+            return Err(DraftRefusal::Action(why.to_owned()));
+        }
         let loaded: Vec<Secret> = self.secrets.values().cloned().collect();
         match leaking(&DeliveryBytes { key, form, bytes: &draft.bytes }, &loaded) {
             Some(secret) => Err(DraftRefusal::Action(format!(
@@ -143,14 +150,14 @@ impl<'p> DeliveryRoutes<'p> {
     pub(super) async fn deliver(
         &self,
         permit: Permit,
-        key: EffectKey,
+        intent: &WitnessedIntent,
         form: OutboxForm,
         draft: &ActionDraft,
     ) -> DeliveryOutcome {
-        let delivery = DeliveryBytes { key, form, bytes: &draft.bytes };
+        let delivery = DeliveryBytes { key: *intent.key(), form, bytes: &draft.bytes };
         let secrets: Vec<Secret> = self.secrets.values().cloned().collect();
         match self.route(&draft.way) {
-            Ok(route) => perform::outside(permit, &delivery, &route, &secrets).await,
+            Ok(route) => perform::outside(permit, intent, &delivery, &route, &secrets).await,
             Err(problem) => DeliveryOutcome::NotSent(DeliveryTrouble { message: problem.to_string(), answer: None }),
         }
     }

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::message::Note;
 use crate::project::OpenProject;
 use crate::run::options::{Carriage, RunOptions};
-use crate::run::setting::RunSetting;
+use crate::run::setting::OpenRun;
 
 /// The prompt that [`ask`] asks with.
 pub const PROMPT: &str = "risk/feedback";
@@ -37,20 +37,20 @@ pub fn unasked(options: &RunOptions, project: &OpenProject) -> Result<Option<Str
     }))
 }
 
-/// Asks what a model makes of it, by the setting of a run of [`PROMPT`]. An answer that can't be used is noted: the
+/// Asks what a model makes of it, by a run of [`PROMPT`]. An answer that can't be used is noted: the
 /// counts stand without it.
 ///
 /// # Errors
 ///
 /// If the request can't be made, or the run can't be recorded as begun.
 pub async fn ask(
-    setting: &RunSetting,
+    run: &OpenRun,
     judged: &FeedbackSummary,
     stop: &CancellationToken,
     notes: &mut Vec<Note>,
 ) -> Result<Option<FeedbackAnalysis>, Error> {
     let inputs = inputs(&format!("{} on", judged.since), &judged.tally, &judged.suggestions);
-    match setting.ask(&inputs.into(), None, stop).await?.outcome.ended {
+    match run.ask(&inputs.into(), None, stop).await?.outcome.ended {
         ExchangeEnd::Answered { value } => {
             let value = proem_guard::show::value(&value);
             FeedbackAnalysis::read(&value, &judged.suggestions)

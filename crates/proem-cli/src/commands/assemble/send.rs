@@ -10,8 +10,8 @@ use proem_app::project::OpenProject;
 
 use super::args::Assemble;
 use super::{account, gathered, task};
-use crate::commands::run::calling;
 use crate::commands::run::single::{self, QuestionSource, RunVerbosity};
+use crate::commands::run::{calling, open_run};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -21,7 +21,7 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
     let setting = setting(&sending, project);
     let chosen = AssemblyChoice::new(&options, project);
     ui::notes(&project.all_notes());
-    let (mut setting, chosen) = (setting?, chosen?);
+    let (setting, chosen) = (setting?, chosen?);
     let start = gathered(&options, chosen, project)?;
     calling(async |stop| {
         let mut notes = Vec::new();
@@ -37,13 +37,10 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
         let request = Box::new(made.request(&setting));
         let telling = if args.verbose { Telling::Always } else { Telling::Once };
         ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling)?);
-        let mut notes = Vec::new();
-        let opened = setting.begin(&sending, project, &mut notes).await;
-        ui::notes(&notes);
-        opened?;
+        let run = open_run(setting, &sending, project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run(said, QuestionSource::Made(request, &inputs(&options)), &setting, &stop).await;
-        ui::notes(&setting.end().await);
+        let done = single::run(said, QuestionSource::Made(request, &inputs(&options)), &run, &stop).await;
+        ui::notes(&run.end().await);
         done
     })
 }

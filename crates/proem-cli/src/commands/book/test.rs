@@ -53,12 +53,12 @@ fn ask(args: &BookTest, suite: &Suite, tested: &mut [BookCaseResult]) -> Result<
     let mut notes = Vec::new();
     let asking = Asking::new(&args.live(), suite, &places, &mut notes);
     ui::notes(&notes);
-    let mut asking = asking?;
+    let asking = asking?;
     calling(async |stop| {
         let mut notes = Vec::new();
-        let begun = asking.begin(&places, &mut notes).await;
+        let begun = asking.begin(&mut notes).await;
         ui::notes(&notes);
-        begun?;
+        let asking = begun?;
         let done = asking.ask(tested, &stop).await;
         ui::notes(&asking.end().await);
         Ok(done?)

@@ -87,6 +87,8 @@ fn remedy(obstacle: &EffectsObstacle) -> &'static str {
     match obstacle {
         EffectsObstacle::NothingKept => "set `records.keep = \"content\"`",
         EffectsObstacle::ForeignRecords => "`proem store adopt` takes them over",
+        EffectsObstacle::Parked(_) => "`proem store adopt` shows what was sent and takes the records over",
+        EffectsObstacle::ReadOnlyFolder(_) => "set XDG_STATE_HOME to a folder that can be written",
         EffectsObstacle::SharedDisk { .. } => "move Proem's state folder to a local disk with XDG_STATE_HOME",
         EffectsObstacle::SwitchedOff => "`proem effects on` switches them on",
         _ => "mend that first",

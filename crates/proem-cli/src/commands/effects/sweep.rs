@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::effects::ActionDesk;
-use proem_app::effects::sweep::{CredentialReading, PolicyCourse, SweepReport, SweptAction};
+use proem_app::effects::sweep::{CredentialReading, SweepCourse, SweepReport, SweptAction};
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_engine::effect::ActionState;
@@ -78,11 +78,11 @@ fn as_value(report: &SweepReport) -> serde_json::Value {
         })
     });
     let obstacles = report.obstacles.iter().map(|obstacle| obstacle.as_str());
-    let changed = report.policy_changed == PolicyCourse::Changed;
     json!({
         "obstacles": obstacles.collect::<Vec<_>>(),
         "changes": changes.collect::<Vec<_>>(),
-        "policyChanged": changed,
+        "policyChanged": report.course == SweepCourse::Changed,
+        "stopped": report.course == SweepCourse::Stopped,
     })
 }
 
@@ -102,8 +102,13 @@ fn summary(report: &SweepReport) -> String {
         let why: Vec<String> = report.obstacles.iter().map(ToString::to_string).collect();
         return format!("nothing was performed: {}; `proem effects status` shows what to do\n", why.join("; "));
     }
-    if report.policy_changed == PolicyCourse::Changed {
-        ui::note("the policy changed during the sweep, so the rest is left to the next one");
+    match report.course {
+        SweepCourse::Steady => {}
+        SweepCourse::Changed => ui::note(
+            "the policy, the level, what is trusted or the configuration changed during the sweep, so the rest is left to \
+             the next one",
+        ),
+        SweepCourse::Stopped => ui::note("effects were switched off during the sweep, so the rest stays as it is"),
     }
     let done = report.changes.iter().filter(|change| change.state == ActionState::Executed).count();
     let unknown = report.changes.iter().filter(|change| change.state == ActionState::Unknown).count();

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_app::effects::queue::QueueVerdict;
-use proem_app::operator::Consent;
+use proem_app::operator::{ApprovalPage, Consent};
 use proem_store::record::ApprovalBreadth;
 
-use super::{at_desk, page, short};
+use super::{at_desk, short};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -25,11 +25,14 @@ pub(super) fn run(id: &str, changes: &BTreeMap<String, String>, root: &Path) -> 
         let id = short(&item.detail.row.key);
         let about = format!("{id} would say something else");
         let mut operator = ui::operator(&about, "look at it with `proem queue show`")?;
-        ui::aside(&format!("{}\n\nAn approval that was given for it is void then.\n", page::changes(action, &edited)));
+        let mut changes = ApprovalPage::new();
+        changes.changes(action, &edited)?;
+        changes.beside("\nAn approval that was given for it is void then.\n");
+        let Some(displayed) = ui::display(&mut operator, &[changes])? else { return Ok(ExitCode::from(NO)) };
         if ui::confirm(&mut operator, "Change it like this?")? == Consent::No {
             return Ok(ExitCode::from(NO));
         }
-        let verdict = QueueVerdict::Edit(Box::new(edited));
+        let verdict = QueueVerdict::Edit(Box::new(edited), displayed);
         let made = desk.say(&operator, &item.detail.row, verdict, ApprovalBreadth::Single).await?;
         ui::aside(&format!(
             "{id} is changed and {}; `proem queue approve {id}` says yes to it\n",

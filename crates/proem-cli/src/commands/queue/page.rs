@@ -1,20 +1,23 @@
 //! One action on one screen: what it says between bars, and our words before and behind it.
 //!
-//! Invariants: no line begins with text from outside; whom it reaches and what happens on yes stand behind everything
-//! that the action says, in our words.
+//! Invariants: no line begins with text from outside; an action that waits for a yes is shown as a whole; whom it reaches,
+//! its subject, what is attached and what happens on yes come after everything that it says.
 
 use jiff::tz::TimeZone;
 use proem_app::effects::drafting::{ActionDraft, DraftWay};
 use proem_app::effects::queue::{QueuedAction, fields};
+use proem_app::operator::ApprovalPage;
 use proem_app::when;
 use proem_engine::effect::{ActionEventKind, ActionState};
 use proem_engine::policy::{Decision, EffectRoute, Policy, ProposedAction, Ruling};
+use proem_guard::LabelTree;
 use proem_guard::check::Reach;
 use proem_guard::show::{self, TreeCap};
 use proem_store::query::{QueueLine, TransitionRow};
 
 use super::list::next;
 use super::short;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, cut, styled};
 
 /// The most characters of the name of a signal.
@@ -23,13 +26,23 @@ const MAX_SIGNAL: usize = 80;
 /// How much of a signal is shown beside what came of it.
 const CAUSE: TreeCap = TreeCap { characters: 300, lines: 12 };
 
+/// How much of an edit is shown above what came of it, which follows as a whole.
+const EDIT: TreeCap = TreeCap { characters: 600, lines: 24 };
+
+/// The most characters of a target or subject beside the question; they stand above as a whole.
+const MAX_AIM: usize = 200;
+
 /// The most characters of what somebody or something said to it.
 const MAX_WORDS: usize = 240;
 
+/// What an action is called.
+pub(crate) fn name(action: &ProposedAction) -> String {
+    action.name().map_or_else(|| "an action that no list has".to_owned(), |name| styled(BOLD, name))
+}
+
 /// What an action says, between bars.
 pub(crate) fn said(action: &ProposedAction) -> String {
-    let name = action.name().map_or_else(|| "an action that no list has".to_owned(), |name| styled(BOLD, name));
-    format!("{name}\n{}\n", show::tree(action.tree(), TreeCap::default()))
+    format!("{}\n{}\n", name(action), show::tree(action.tree(), TreeCap::default()))
 }
 
 /// What was decided about it, with every reason and condition.
@@ -81,8 +94,36 @@ fn plain(text: &str) -> String {
     show::terminal_str(text).into_string()
 }
 
-/// Everything that a person decides by.
-pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
+/// Everything that a person decides by, to look at it, with as much of what the action says as `cap` has.
+pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone, cap: TreeCap) -> String {
+    let says = item.action.as_ref().map(|action| {
+        let says = fields(action).unwrap_or_else(|| action.tree());
+        format!("\nWhat it says:\n{}\n\n", show::tree(says, cap))
+    });
+    let happened = happened(&item.detail.transitions, zone);
+    format!("{}{}{happened}{}", opening(item, policy, zone), says.unwrap_or_default(), consequence(item, policy))
+}
+
+/// The same, to decide by it.
+pub(super) fn decision_page(
+    item: &QueuedAction,
+    policy: &Policy,
+    zone: &TimeZone,
+) -> Result<ApprovalPage, CommandFailure> {
+    let mut page = ApprovalPage::new();
+    page.words(&opening(item, policy, zone));
+    if let Some(action) = &item.action {
+        page.words("\nWhat it says:\n");
+        page.action(action)?;
+        page.words("\n");
+    }
+    page.words(&happened(&item.detail.transitions, zone));
+    page.beside(&format!("{}\n", consequence(item, policy)));
+    Ok(page)
+}
+
+/// What stands before what an action says: where it is, what the policy says of it, and what it came from.
+fn opening(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
     let row = &item.detail.row;
     let mut out = format!(
         "{}  {}  {}, {}\n",
@@ -105,7 +146,7 @@ pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> Str
     }
     let Some(action) = &item.action else {
         out.push_str("its texts are gone; what is left of it is above\n");
-        return out + &happened(&item.detail.transitions, zone);
+        return out;
     };
     for (index, cause) in action.causes().iter().enumerate() {
         let head = if index == 0 { "came from" } else { "" };
@@ -121,10 +162,6 @@ pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> Str
     if let Some(before) = item.before_edit(policy) {
         out.push_str(&format!("\nWhat the last edit changed:\n{}\n", changes(&before, action)));
     }
-    let says = fields(action).unwrap_or_else(|| action.tree());
-    out.push_str(&format!("\nWhat it says:\n{}\n\n", show::tree(says, TreeCap::default())));
-    out.push_str(&happened(&item.detail.transitions, zone));
-    out.push_str(&consequence(item, action, policy));
     out
 }
 
@@ -141,8 +178,8 @@ fn why_waiting(state: ActionState, transitions: &[TransitionRow]) -> Option<Stri
 }
 
 /// Where two versions of an action differ.
-pub(super) fn changes(before: &ProposedAction, after: &ProposedAction) -> String {
-    show::differences(&before.differences(after), TreeCap::default()).into_string()
+fn changes(before: &ProposedAction, after: &ProposedAction) -> String {
+    show::differences(&before.differences(after), EDIT).into_string()
 }
 
 fn happened(transitions: &[TransitionRow], zone: &TimeZone) -> String {
@@ -163,9 +200,24 @@ fn happened(transitions: &[TransitionRow], zone: &TimeZone) -> String {
     if out.is_empty() { out } else { format!("{out}\n") }
 }
 
-/// Whom it reaches and what happens, in our words.
-fn consequence(item: &QueuedAction, action: &ProposedAction, policy: &Policy) -> String {
+/// Whom an action is aimed at and under which subject, as it names them.
+pub(crate) fn aim(action: &ProposedAction) -> String {
+    let LabelTree::Map(root) = action.tree() else { return String::new() };
+    let subject = fields(action).and_then(|fields| match fields {
+        LabelTree::Map(fields) => fields.get("subject"),
+        _ => None,
+    });
+    let line = |(name, tree): (&str, Option<&LabelTree>)| {
+        Some(format!("{}\n    │ {}\n", styled(DIM, name), ui::on_line(tree?, MAX_AIM)))
+    };
+    [("target", root.get("target")), ("subject", subject)].into_iter().filter_map(line).collect()
+}
+
+/// Whom it reaches with which subject and files, and what happens, in our words.
+pub(crate) fn consequence(item: &QueuedAction, policy: &Policy) -> String {
     let row = &item.detail.row;
+    let Some(action) = &item.action else { return String::new() };
+    let mut attached = String::new();
     let what = match &item.draft {
         None => return String::new(),
         Some(Err(problem)) => {
@@ -174,7 +226,11 @@ fn consequence(item: &QueuedAction, action: &ProposedAction, policy: &Policy) ->
         }
         Some(Ok(ActionDraft { way: DraftWay::Mail { to, files }, bytes })) => {
             let people: Vec<String> = to.iter().map(|address| person(policy, address)).collect();
-            let files: Vec<String> = files.iter().map(|file| format!("`{}`", cut(file, 100))).collect();
+            for (name, bytes) in files {
+                let head = styled(DIM, &format!("{:10}", "attached"));
+                attached.push_str(&format!("{head}  `{}`, {} bytes\n", cut(name, 100), ui::grouped(*bytes)));
+            }
+            let files: Vec<String> = files.iter().map(|(name, _)| format!("`{}`", cut(name, 100))).collect();
             let files = if files.is_empty() { String::new() } else { format!(" with {}", files.join(" and ")) };
             format!("a mail of {} bytes{files} goes to {}", ui::grouped(bytes.len()), people.join(" and to "))
         }
@@ -200,7 +256,7 @@ fn consequence(item: &QueuedAction, action: &ProposedAction, policy: &Policy) ->
         ActionState::Proposed => "Once effects are on and the policy lets it go",
         _ => return String::new(),
     };
-    format!("{} {what}.{outside}\n", styled(BOLD, &format!("{on_yes},")))
+    format!("{}{attached}{} {what}.{outside}\n", aim(action), styled(BOLD, &format!("{on_yes},")))
 }
 
 /// A recipient as the policy knows it.

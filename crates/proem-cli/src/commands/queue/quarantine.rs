@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::effects::ActionDesk;
-use proem_app::operator::Consent;
+use proem_app::effects::queue::QuarantineVerdict;
+use proem_app::operator::{ApprovalPage, Consent};
 use proem_guard::LabelTree;
 use proem_guard::show::{self, TreeCap};
 use proem_store::query::{QuarantinedItem, SenderRow};
@@ -90,19 +91,33 @@ fn page(senders: &[SenderRow], items: &[QuarantinedItem]) -> String {
     out
 }
 
-fn one(number: usize, item: &QuarantinedItem) -> String {
-    let head = format!(
+/// A field with its place before and after its whole text.
+fn release_page(number: usize, item: &QuarantinedItem) -> Result<ApprovalPage, CommandFailure> {
+    let mut page = ApprovalPage::new();
+    page.words(&format!("{}\n", head(number, item)));
+    if let Some(tree) = item.text.as_deref().and_then(|written| LabelTree::read(written).ok()) {
+        page.tree(&tree)?;
+    }
+    page.beside(&format!("\n{}\n", head(number, item)));
+    Ok(page)
+}
+
+fn head(number: usize, item: &QuarantinedItem) -> String {
+    format!(
         "{}  {}  `{}` of signal {}, from {}",
         styled(BOLD, &number.to_string()),
         item.verdict.as_str(),
         cut(&item.id.field, 60),
         cut(&item.id.signal, 60),
         cut(&item.sender, 60)
-    );
+    )
+}
+
+fn one(number: usize, item: &QuarantinedItem) -> String {
     let text = item.text.as_deref().and_then(|written| LabelTree::read(written).ok());
     let cap = TreeCap { characters: 400, lines: 12 };
     let text = text.map_or_else(|| "its text is gone".to_owned(), |tree| show::tree(&tree, cap).into_string());
-    format!("{head}\n{text}\n")
+    format!("{}\n{text}\n", head(number, item))
 }
 
 async fn review(
@@ -115,18 +130,22 @@ async fn review(
         let problem = format!("no field has the number {number}; `proem queue quarantine` lists them");
         return Err(CommandFailure::usage(problem));
     };
-    let (question, state) = if args.release {
-        ("Let it in, as text from outside like any other?", QuarantineState::Released)
-    } else {
-        ("Keep it out for good?", QuarantineState::Dismissed)
-    };
     let mut operator =
         ui::operator("a field in quarantine would be decided", "look at it with `proem queue quarantine`")?;
-    ui::aside(&format!("{}\n", one(number, item)));
+    let (question, verdict, state) = if args.release {
+        let Some(displayed) = ui::display(&mut operator, &[release_page(number, item)?])? else {
+            return Ok(ExitCode::from(NO));
+        };
+        let question = "Let it in, as text from outside like any other?";
+        (question, QuarantineVerdict::Release(displayed), QuarantineState::Released)
+    } else {
+        ui::aside(&format!("{}\n", one(number, item)));
+        ("Keep it out for good?", QuarantineVerdict::Dismiss, QuarantineState::Dismissed)
+    };
     if ui::confirm(&mut operator, question)? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    desk.review(&operator, item.id.clone(), state).await?;
+    desk.review(&operator, item, verdict).await?;
     ui::aside(&format!("it is {}\n", state.as_str()));
     Ok(ExitCode::SUCCESS)
 }

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use proem_app::effects::ActionDesk;
 use proem_app::effects::drafting::DraftRefusal;
 use proem_app::effects::queue::{QueueVerdict, QueuedAction};
-use proem_app::operator::Consent;
+use proem_app::operator::{ApprovalPage, Consent, Displayed};
 use proem_app::records;
 use proem_engine::effect::ActionState;
+use proem_guard::show::TreeCap;
 use proem_store::record::ApprovalBreadth;
 
 use super::{Resolution, at_desk, page, short};
@@ -31,7 +32,7 @@ pub(super) fn approve(ids: &[String], root: &Path) -> Result<ExitCode, CommandFa
             [_] => ("Approve it as it is shown?".to_owned(), ApprovalBreadth::Single),
             all => (format!("Approve all {} as they are shown?", all.len()), ApprovalBreadth::Bulk),
         };
-        decided(desk, &items, &question, breadth, |_| QueueVerdict::Approve).await
+        decided(desk, &items, &question, breadth, &Saying::Displayed(QueueVerdict::Approve)).await
     })
 }
 
@@ -47,30 +48,40 @@ fn performable(item: QueuedAction) -> Result<QueuedAction, CommandFailure> {
 }
 
 pub(super) fn release(id: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
-    one(id, root, "Release it at once, as it is shown?", || QueueVerdict::Release)
+    one(id, root, "Release it at once, as it is shown?", &Saying::Displayed(QueueVerdict::Release))
 }
 
 pub(super) fn cancel(id: &str, because: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
-    one(id, root, "Cancel it?", || QueueVerdict::Cancel { why: because.to_owned() })
+    one(id, root, "Cancel it?", &Saying::Plain(QueueVerdict::Cancel { why: because.to_owned() }))
 }
 
 pub(super) fn resolve(id: &str, answer: Resolution, because: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
-    let (question, verdict): (_, fn(String) -> QueueVerdict) = match answer {
-        Resolution::Sent => ("Write down that it happened?", |why| QueueVerdict::Sent { why }),
+    let why = because.to_owned();
+    let (question, saying) = match answer {
+        Resolution::Sent => ("Write down that it happened?", Saying::Plain(QueueVerdict::Sent { why })),
         Resolution::NotSent => {
-            ("Write down that it did not happen, and shall not?", |why| QueueVerdict::NotSent { why })
+            ("Write down that it did not happen, and shall not?", Saying::Plain(QueueVerdict::NotSent { why }))
         }
-        Resolution::Resend => {
-            ("Send the same bytes once more? Whoever has them already gets them twice.", |_| QueueVerdict::Resend)
-        }
+        Resolution::Resend => (
+            "Send the same bytes once more? Whoever has them already gets them twice.",
+            Saying::Displayed(QueueVerdict::Resend),
+        ),
     };
-    one(id, root, question, || verdict(because.to_owned()))
+    one(id, root, question, &saying)
 }
 
-fn one(id: &str, root: &Path, question: &str, verdict: impl Fn() -> QueueVerdict) -> Result<ExitCode, CommandFailure> {
+/// What a person would say.
+enum Saying {
+    /// It needs nothing more than a look.
+    Plain(QueueVerdict),
+    /// It covers what is displayed to its end.
+    Displayed(fn(Displayed) -> QueueVerdict),
+}
+
+fn one(id: &str, root: &Path, question: &str, saying: &Saying) -> Result<ExitCode, CommandFailure> {
     at_desk(root, async |desk| {
         let item = desk.item(&desk.find(id).await?).await?;
-        decided(desk, &[item], question, ApprovalBreadth::Single, |_| verdict()).await
+        decided(desk, &[item], question, ApprovalBreadth::Single, saying).await
     })
 }
 
@@ -80,20 +91,30 @@ async fn decided(
     items: &[QueuedAction],
     question: &str,
     breadth: ApprovalBreadth,
-    verdict: impl Fn(&QueuedAction) -> QueueVerdict,
+    saying: &Saying,
 ) -> Result<ExitCode, CommandFailure> {
     let names: Vec<String> = items.iter().map(|item| short(&item.detail.row.key)).collect();
     let about = format!("{} would be decided", names.join(", "));
     let mut operator = ui::operator(&about, "look at them with `proem queue show`")?;
     let zone = records::zone(&desk.project.config.budget)?;
-    for item in items {
-        ui::aside(&format!("{}\n", page::item(item, &desk.policy, &zone)));
-    }
+    let verdict = match saying {
+        Saying::Plain(verdict) => {
+            let shown = items.iter().map(|item| page::item(item, &desk.policy, &zone, TreeCap::default()));
+            shown.for_each(|page| ui::aside(&format!("{page}\n")));
+            verdict.clone()
+        }
+        Saying::Displayed(verdict) => {
+            let pages = items.iter().map(|item| page::decision_page(item, &desk.policy, &zone));
+            let pages: Vec<ApprovalPage> = pages.collect::<Result<_, _>>()?;
+            let Some(displayed) = ui::display(&mut operator, &pages)? else { return Ok(ExitCode::from(NO)) };
+            verdict(displayed)
+        }
+    };
     if ui::confirm(&mut operator, question)? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
     for item in items {
-        let made = desk.say(&operator, &item.detail.row, verdict(item), breadth).await?;
+        let made = desk.say(&operator, &item.detail.row, verdict.clone(), breadth).await?;
         let becomes = match made.after.state {
             ActionState::Approved => "is approved and goes with the next sweep",
             ActionState::Resend => "goes once more with the next sweep",

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use proem_app::effects::queue::QueuedAction;
 use proem_app::{records, when};
-use proem_guard::show;
+use proem_guard::show::{self, TreeCap};
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
@@ -13,17 +13,47 @@ use super::{at_desk, page};
 use crate::failure::CommandFailure;
 use crate::ui;
 
-pub(super) fn run(id: &str, root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
+/// How an action is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ShowForm {
+    /// For a person.
+    Page,
+    /// Everything that is known of it.
+    Json,
+    /// The exact bytes that leave.
+    Raw,
+}
+
+pub(super) fn run(id: &str, root: &Path, form: ShowForm) -> Result<ExitCode, CommandFailure> {
     at_desk(root, async |desk| {
         let item = desk.item(&desk.find(id).await?).await?;
-        if as_json {
-            ui::document(&json::pretty(&as_value(&item)))?;
-        } else {
-            let zone = records::zone(&desk.project.config.budget)?;
-            ui::listing(&page::item(&item, &desk.policy, &zone))?;
+        match form {
+            ShowForm::Json => ui::document(&json::pretty(&as_value(&item)))?,
+            ShowForm::Raw => print_bytes(&item)?,
+            ShowForm::Page => {
+                let zone = records::zone(&desk.project.config.budget)?;
+                ui::listing(&page::item(&item, &desk.policy, &zone, TreeCap::WHOLE))?;
+            }
         }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Prints what leaves, or has left: for an action that was not taken up yet, as it would be made now.
+fn print_bytes(item: &QueuedAction) -> Result<(), CommandFailure> {
+    if let Some(recorded) = &item.detail.bytes {
+        return ui::bytes(recorded);
+    }
+    match &item.draft {
+        None => Err(CommandFailure::finding("its texts are gone, and no bytes were kept")),
+        Some(Err(problem)) => Err(CommandFailure::finding(format!("it has no bytes: {problem}"))),
+        Some(Ok(draft)) => {
+            ui::note(
+                "it has not left yet; these are its bytes as of now, and a mail's date will be that of its sending",
+            );
+            ui::bytes(&draft.bytes)
+        }
+    }
 }
 
 fn as_value(item: &QueuedAction) -> Json {

@@ -9,7 +9,7 @@ use proem_guard::show;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::records::writing::BookedCost;
 use proem_app::run::asking::FinishedRun;
-use proem_app::run::setting::RunSetting;
+use proem_app::run::setting::{OpenRun, RunSetting};
 
 /// The most characters that are shown of what a provider said.
 const MAX_SAID: usize = 300;
@@ -29,6 +29,9 @@ pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
         if !attempt.repairs.is_empty() {
             ui::note(&format!("repaired: {}", repairs(&attempt.repairs)));
         }
+        if let Some(gap) = attempt.usage.as_ref().and_then(Usage::gap_in_words) {
+            ui::note(&format!("attempt {}: {gap}; charged in full", attempt.effect.0.saturating_add(1)));
+        }
         if let Some(failure) = &attempt.failure {
             if matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
                 ui::note(&failure.message);
@@ -45,10 +48,10 @@ pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
 }
 
 /// Tells more of it: what went over the wire, what is booked, what the prompt learned.
-pub(super) async fn explain(setting: &RunSetting, ran: &FinishedRun) {
+pub(super) async fn explain(open: &OpenRun, ran: &FinishedRun) {
     ui::aside(&wire(ran));
     ui::aside(&format!("cache: {}\n", ran.prepared.plan.sentence()));
-    if let (Some(records), Some(run)) = (&setting.records, &ran.run) {
+    if let (Some(records), Some(run)) = (open.records(), &ran.run) {
         let booked = match records.booking(run).await {
             Ok(BookedCost { reserved, settled }) => {
                 format!("charged {} of {} reserved", money(settled), money(reserved))
@@ -59,7 +62,7 @@ pub(super) async fn explain(setting: &RunSetting, ran: &FinishedRun) {
     } else {
         ui::aside("this run is not recorded\n");
     }
-    if let Some(taught) = &setting.taught {
+    if let Some(taught) = &open.setting().taught {
         ui::aside(&profile(&taught.adapted));
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::run::batch::{self, Batch, BatchEvent, BatchTally, Watcher};
-use proem_app::run::setting::RunSetting;
+use proem_app::run::setting::OpenRun;
 use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
@@ -18,9 +18,10 @@ use crate::ui::{self, grouped};
 pub(super) async fn run(
     args: &RunArgs,
     batch: Batch<'_>,
-    setting: &RunSetting,
+    run: &OpenRun,
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
+    let setting = run.setting();
     if args.dry_run {
         let print = |request| ui::document(&json::compact(&ui::tell(request))).map_err(CommandFailure::into_error);
         batch::requests(setting, batch, &print)?;
@@ -29,7 +30,7 @@ pub(super) async fn run(
     let bar = OnceCell::new();
     let form = |result: &Json| ui::document_text(&json::compact(result));
     let tell = |happened: BatchEvent<'_>| tell(&bar, &happened).map_err(CommandFailure::into_error);
-    let over = batch::run(setting, batch, Watcher { form: &form, tell: &tell }, stop).await;
+    let over = batch::run(run, batch, Watcher { form: &form, tell: &tell }, stop).await;
     if let Some(bar) = bar.get() {
         bar.finish_and_clear();
     }

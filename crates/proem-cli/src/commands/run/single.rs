@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::agents::access::{self, ModelAccess};
 use proem_app::run::asking::{FinishedRun, RunCourse, TimedRequest};
 use proem_app::run::output::RunOutput;
-use proem_app::run::setting::RunSetting;
+use proem_app::run::setting::{OpenRun, RunSetting};
 use proem_app::secrets;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::{ExchangeEnd, Outcome};
@@ -47,9 +47,10 @@ pub(in crate::commands) enum QuestionSource<'a> {
 pub(in crate::commands) async fn run(
     said: RunVerbosity,
     asked: QuestionSource<'_>,
-    setting: &RunSetting,
+    run: &OpenRun,
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
+    let setting = run.setting();
     let waiting = waiting(&setting.access);
     let secrets = secrets::loaded();
     let screen = AnswerScreen::new(&secrets, &waiting);
@@ -70,8 +71,8 @@ pub(in crate::commands) async fn run(
     let person = TerminalQuestions { waiting: &waiting, stop };
     let course = RunCourse { line: None, stop, person: &person, listener, hand_on: &hand_on };
     let ran = match asked {
-        QuestionSource::Inputs(inputs) => setting.ask_and(inputs, &course).await,
-        QuestionSource::Made(request, inputs) => setting.ask_made(*request, inputs, &course).await,
+        QuestionSource::Inputs(inputs) => run.ask_and(inputs, &course).await,
+        QuestionSource::Made(request, inputs) => run.ask_made(*request, inputs, &course).await,
     };
     waiting.finish_and_clear();
     let ran = ran?;
@@ -83,7 +84,7 @@ pub(in crate::commands) async fn run(
         ui::note("the fallback is not printed; --fallback prints it");
     }
     if said.explain {
-        account::explain(setting, &ran).await;
+        account::explain(run, &ran).await;
     }
     end(setting, &ran)
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use proem_guard::show;
 
 use super::args::ScanArgs;
-use super::{name, progress::ScanProgress, read};
+use super::{name, read};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::scan::ScanOptions;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &ScanArgs, options: &ScanOptions) -> Result<ExitCode, Co
 /// Each file as one text; each line of a `.jsonl` file as one.
 fn texts(args: &ScanArgs, options: &ScanOptions) -> Result<Calibrating, CommandFailure> {
     let mut calibrating = Calibrating::new()?;
-    let mut progress = ScanProgress::new("files");
+    let mut progress = ui::CountLine::new("files");
     for (number, path) in args.files.iter().enumerate() {
         progress.tell(number, args.files.len());
         if path.extension().is_some_and(|extension| extension == "jsonl") {

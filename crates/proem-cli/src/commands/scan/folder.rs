@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use proem_guard::{Verdict, show};
 
 use super::args::{ScanArgs, VerdictThreshold};
-use super::{Total, listing, name, progress::ScanProgress, read};
+use super::{Total, listing, name, read};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::guarding::GuardSetup;
@@ -24,14 +24,14 @@ struct FolderScan<'a> {
     options: &'a ScanOptions,
     total: Total,
     left_out: Vec<SkipReason>,
-    progress: ScanProgress,
+    progress: ui::CountLine,
 }
 
 pub(super) fn run(guarding: &GuardSetup, args: &ScanArgs, options: &ScanOptions) -> Result<ExitCode, CommandFailure> {
     if args.cut {
         return Err(CommandFailure::usage("`--cut` prints the text of files, not of folders; name a file"));
     }
-    let progress = ScanProgress::of_few_results("files");
+    let progress = ui::CountLine::of_few_results("files");
     let mut run = FolderScan { guarding, args, options, total: Total::default(), left_out: Vec::new(), progress };
     for path in &args.files {
         if path.is_dir() {
@@ -84,7 +84,7 @@ impl FolderScan<'_> {
                 LineOut::unreadable(path, &why)
             }
         };
-        if self.args.json { ui::data(&line.line()?) } else { Ok(()) }
+        if self.args.json { ui::document(&line.line()?) } else { Ok(()) }
     }
 
     /// Prints a file that has something to look at.

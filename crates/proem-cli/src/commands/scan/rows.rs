@@ -2,7 +2,7 @@
 //!
 //! Invariant: one line out for each row, in the order of the rows, whatever a row holds.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,9 +12,9 @@ use proem_text::json;
 use serde_json::json;
 
 use super::args::{ScanArgs, VerdictThreshold};
-use super::{exit_code, is_stdin, listing, name, progress::ScanProgress};
+use super::{exit_code, is_stdin, listing, name};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, RED, grouped, styled};
+use crate::ui::{self, BOLD, Printed, RED, grouped, styled};
 use proem_app::guarding::GuardSetup;
 use proem_app::scan::ScanOptions;
 use proem_app::scan::rows::{MAX_TEXT, RowAnswer, RowProblem, Rows, ScoredRow};
@@ -37,7 +37,7 @@ pub(super) fn run(
     };
     let mut rows = Rows::new(guarding, from, options);
     let mut summary = RowSummary::new();
-    let mut progress = ScanProgress::new("rows");
+    let mut progress = ui::CountLine::new("rows");
     loop {
         let answers = rows.batch(&shown)?;
         if answers.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn run(
             }
             summary.add(answer);
         }
-        if args.json && !put(&ui::document_text(&out))? {
+        if args.json && ui::print(Printed::Document, &out)?.is_break() {
             break;
         }
         progress.tell(summary.all, 0);
@@ -74,16 +74,6 @@ fn in_words(problem: &RowProblem) -> &str {
     match problem {
         RowProblem::TooLong => "longer than `--max-bytes`; shorten the line, or raise `--max-bytes`",
         RowProblem::Wrong(why) => why,
-    }
-}
-
-/// Writes in full; false if nobody reads any more.
-fn put(out: &str) -> Result<bool, CommandFailure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(out.as_bytes()).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(CommandFailure::outside(format!("could not write the output: {error}"))),
     }
 }
 

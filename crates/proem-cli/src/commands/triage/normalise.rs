@@ -43,7 +43,7 @@ pub(crate) struct Normalise {
 }
 
 pub(super) fn run(args: &Normalise) -> Result<ExitCode, CommandFailure> {
-    let options = NormaliseOptions { now: when::now(), mail_servers: args.mail_server.clone() };
+    let options = NormaliseOptions { now: when::now(), mail_servers: args.mail_server.clone(), audiences: Vec::new() };
     let mut account = NormaliseAccount::default();
     for path in &args.files {
         let name = show::terminal_str(&path.to_string_lossy()).into_string();

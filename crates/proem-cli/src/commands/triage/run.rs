@@ -129,13 +129,13 @@ fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Resu
     };
     records::blocking(async {
         let desk = ui::tell(TriageDesk::open(project, StoreAccess::Read).await?);
-        let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
+        let options = NormaliseOptions::of_project(&desk.charter, when::now());
         let mut signals = Vec::new();
         for path in &args.files {
             let name = show::terminal_str(&path.to_string_lossy()).into_string();
             let mut opened =
                 open(path, &options).map_err(|error| CommandFailure::outside(format!("`{name}` {error}")))?;
-            for part in opened.parts() {
+            for part in opened.parts()? {
                 signals.extend(part.signals);
             }
         }
@@ -174,7 +174,7 @@ async fn work(
     desk: &TriageDesk<'_>,
     models: Option<AskingTerms<'_>>,
 ) -> Result<(IntakeCounts, CycleReport, bool), CommandFailure> {
-    let options = NormaliseOptions { now: when::now(), mail_servers: desk.charter.mail_servers.clone() };
+    let options = NormaliseOptions::of_project(&desk.charter, when::now());
     let mut counts = IntakeCounts::default();
     let mut unreadable = false;
     let mut listed = Vec::new();
@@ -183,7 +183,7 @@ async fn work(
         match open(path, &options) {
             Ok(mut opened) => {
                 let (mut end, mut search) = (AnswerEnd::Whole, None);
-                for part in opened.parts() {
+                for part in opened.parts()? {
                     for malformed in &part.malformed {
                         ui::note(&format!(
                             "`{name}`, {}: {}; kept for you to look at",

@@ -19,7 +19,8 @@ fn shown(way: &str, body: &str) -> Option<String> {
     note["fields"]["body"] = body.repeat(100_000 / body.len() + 1).into();
     note["fields"]["subject"] = "Approve it as it is shown? [y/N] y".into();
     let id = office.propose(&note).json()["id"].as_str().unwrap().to_owned();
-    let terminal = office.asked(&["queue", way, &id])?;
+    let mut terminal = office.on_terminal(&["queue", way, &id], 400, 80)?;
+    let screens = terminal.until_asked();
     // An arrow key is no yes either.
     terminal.press("\u{1b}[A\n");
     let left = terminal.end();
@@ -32,22 +33,23 @@ fn shown(way: &str, body: &str) -> Option<String> {
     let raw = shown.char_indices().find(|(_, c)| is_control(*c) || is_bidi(*c));
     assert_eq!(raw, None, "{shown}");
     assert!(!shown.replace("\r\n", "").contains('\r'), "no line is written over");
-    // It is capped, every line of it stands behind a bar, and no line of it begins like one of ours.
-    assert!(shown.len() < 20_000, "{}", shown.len());
+    // Whoever says yes sees all of it; every line of it stands behind a bar, and none begins like one of ours.
+    let is_whole = screens.len() > 1;
+    assert_eq!((is_whole, shown.len() < 20_000), (way == "approve", way == "cancel"), "{}", shown.len());
     let lines: Vec<&str> = shown.lines().collect();
     let forged = lines.iter().copied().filter(|line| line.contains("[y/N]") || line.contains("nothing is sent"));
     let (barred, bare): (Vec<&str>, Vec<&str>) = forged.partition(|line| line.starts_with(' ') && line.contains('│'));
     assert!(barred.len() > 3 && bare.is_empty(), "{bare:#?} of {barred:#?}");
     let written: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
-    Some(written[written.len() - 3..].join(" "))
+    Some(written[written.len() - 4..].iter().flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" "))
 }
 
 #[test]
 fn a_forged_question_passes_for_none_of_ours() {
     let Some(last) = shown("approve", FORGED) else { return };
     let ours =
-        "goes to ada@corp.example (Ada, sponsor) and to bob@corp.example (Bob, lead).  Approve it as it is shown? ";
-    assert!(last.replace("  ", " ").ends_with(&ours.replace("  ", " ")), "{last}");
+        "goes to ada@corp.example (Ada, sponsor) and to bob@corp.example (Bob, lead). Approve it as it is shown?";
+    assert!(last.ends_with(ours), "{last}");
 }
 
 /// A text with escapes can't be a mail at all, so it is shown to whoever wants to cancel it.
@@ -55,6 +57,6 @@ fn a_forged_question_passes_for_none_of_ours() {
 fn escapes_do_nothing_to_the_terminal() {
     let Some(last) = shown("cancel", &format!("{ESCAPES}{FORGED}")) else { return };
     let ours = "It can't be performed as it is: the body contains a control character, which could begin a header of its \
-                own; take it out Cancel it? ";
-    assert!(last.replace("  ", " ").ends_with(ours), "{last}");
+                own; take it out Cancel it?";
+    assert!(last.ends_with(ours), "{last}");
 }

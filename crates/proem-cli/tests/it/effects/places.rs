@@ -16,15 +16,17 @@ use super::scene::{DAY, Office, POLICY, now, plain, received};
 type Stop = (&'static str, [&'static str; 2], [usize; 2]);
 
 /// The places up to the effect, and those behind it, of an action that a person has approved.
-const BEFORE: [Stop; 5] = [
+const BEFORE: [Stop; 6] = [
     ("before-epoch", ["approved", "executed"], [0, 1]),
     ("after-epoch", ["approved", "executed"], [0, 1]),
     ("before-take-up", ["approved", "executed"], [0, 1]),
     ("after-take-up", ["executing", "unknown"], [0, 0]),
+    ("intent-witnessed", ["executing", "unknown"], [0, 0]),
     ("before-effect", ["executing", "unknown"], [0, 0]),
 ];
-const BEHIND: [Stop; 3] = [
+const BEHIND: [Stop; 4] = [
     ("after-effect", ["executing", "unknown"], [1, 1]),
+    ("outcome-witnessed", ["executing", "unknown"], [1, 1]),
     ("before-sent", ["executing", "unknown"], [1, 1]),
     ("after-sent", ["executed", "executed"], [1, 1]),
 ];
@@ -137,7 +139,7 @@ fn a_sweep_to_a_mail_server_is_stopped_at_every_place() {
 #[test]
 fn every_place_of_an_effect_is_in_a_table() {
     let within = WITHIN_OUTBOX.iter().chain(&WITHIN_SMTP);
-    let tested = BEFORE.last().into_iter().chain(within).chain(BEHIND.first()).map(|(place, ..)| *place);
+    let tested = BEFORE.iter().skip(4).chain(within).chain(BEHIND.iter().take(2)).map(|(place, ..)| *place);
     assert_eq!(tested.collect::<Vec<_>>(), failpoint::SWEEP);
 }
 

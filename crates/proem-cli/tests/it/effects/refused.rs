@@ -74,8 +74,10 @@ fn a_credential_in_a_text() {
     assert_eq!(proposed(&office, unknown).code(), 1);
     assert!(office.listed().is_empty());
     let id = office.noted();
-    let left = office.decide(&["queue", "edit", &id, "--set", &format!("body=Use {key} for it.")], "y\n").unwrap();
-    assert!(left.code == Some(1) && left.shown.contains("nothing was changed: `body` has"), "{}", left.shown);
+    // No terminal shows it, so nobody can be asked about it.
+    let edit = ["queue", "edit", &id, "--set", &format!("body=Use {key} for it.")];
+    let left = office.on_terminal(&edit, 24, 80).unwrap().end();
+    assert!(left.code == Some(1) && left.shown.contains("what looks like a credential"), "{}", left.shown);
     for end in ["", "-wal"] {
         let records = fs::read(office.fixture.base.join(format!("state/proem/records.db{end}"))).unwrap_or_default();
         assert!(!records.windows(key.len()).any(|window| window == key.as_bytes()), "records.db{end}");

@@ -1,8 +1,9 @@
 //! An office whose agent proposes mails, a person at a terminal who decides about them, and what was received.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::num::NonZeroU16;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -12,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{BEAT, Fixture, Run};
-use crate::terminal::screen::{Left, Terminal, start};
+use crate::terminal::screen::{Left, Terminal, start, start_sized};
 
 /// What an agent may do here: `note` needs a yes, and `reminder` goes by itself after half an hour.
 pub(crate) const POLICY: &str = r#"version = 1
@@ -90,7 +91,12 @@ pub(crate) const LOGIN: &str = "authorities = \"authority.pem\"\nuser = \"ann\"\
 impl Office {
     /// One whose mails go to its outbox; `None`, said out loud, where the system has no pseudo-terminal.
     pub(crate) fn open() -> Option<Self> {
-        let office = Self::closed();
+        Self::closed().switched_on()
+    }
+
+    /// The same one with its effects on; `None` where the system has no pseudo-terminal.
+    pub(crate) fn switched_on(self) -> Option<Self> {
+        let office = self;
         let left = office.decide(&["effects", "on"], "y\n")?;
         assert_eq!(left.code, Some(0), "{}", left.shown);
         Some(office)
@@ -171,6 +177,13 @@ impl Office {
     /// Proposes a note; its id.
     pub(crate) fn noted(&self) -> String {
         self.propose(&self.note()).json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A command on a terminal of so many rows and columns.
+    pub(crate) fn on_terminal(&self, args: &[&str], rows: u16, columns: u16) -> Option<Terminal> {
+        let mut command = self.fixture.command(&self.fixture.binary);
+        command.args(args);
+        start_sized(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(columns).unwrap(), command)
     }
 
     /// A command on a terminal, up to its question.
@@ -278,11 +291,27 @@ impl Office {
         found
     }
 
-    /// Holds the record against what was received: nothing came twice; what came is executed, unknown or, while
+    /// The witness of effects.
+    pub(crate) fn witness(&self) -> PathBuf {
+        self.fixture.base.join("state/proem/effects.witness")
+    }
+
+    /// The actions that the witness has an intent of.
+    pub(crate) fn witnessed(&self) -> BTreeSet<String> {
+        let text = fs::read_to_string(self.witness()).unwrap_or_default();
+        // The last line may have broken off where its process was killed.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        let lines = whole.map(|line| serde_json::from_str::<Json>(line).unwrap());
+        lines.filter(|line| line["what"] == "intent").map(|line| line["action"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Holds the record against what was received: the witness has an intent of whatever came; nothing came twice; what came is executed, unknown or, while
     /// nobody has looked, executing; what is executed came; and every unknown one is listed.
     #[track_caller]
     pub(crate) fn agree(&self, received: &BTreeMap<String, usize>) -> BTreeMap<String, String> {
         let states = self.states();
+        let witnessed = self.witnessed();
+        assert!(received.keys().all(|id| witnessed.contains(id)), "{received:?} and not in {witnessed:?}");
         assert!(received.values().all(|times| *times == 1), "something came twice: {received:?}");
         for (id, state) in &states {
             let came = received.contains_key(id);

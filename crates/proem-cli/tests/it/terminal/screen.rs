@@ -11,6 +11,8 @@ use pty_process::Size;
 use pty_process::blocking::{Pty, open};
 use vt100::Parser;
 
+use crate::skipped::skip;
+
 /// The narrowest terminal in common use.
 pub(crate) const NARROW: NonZeroU16 = NonZeroU16::new(80).unwrap();
 /// One as wide as what is no terminal is taken to be.
@@ -47,15 +49,19 @@ pub(crate) fn start(command: Command) -> Option<Terminal> {
 
 /// Starts a program on a terminal of so many columns, as [`start`] does.
 pub(crate) fn start_on(columns: NonZeroU16, command: Command) -> Option<Terminal> {
+    start_sized(ROWS, columns, command)
+}
+
+/// Starts a program on a terminal of so many rows and columns, as [`start`] does.
+pub(crate) fn start_sized(rows: NonZeroU16, columns: NonZeroU16, command: Command) -> Option<Terminal> {
     let (pty, pts) = match open() {
         Ok(both) => both,
         Err(why) => {
-            assert!(std::env::var_os("CI").is_none(), "a pseudo-terminal is needed here: {why}");
-            eprintln!("SKIPPED: this system gives no pseudo-terminal: {why}");
+            skip("pseudo-terminal", why);
             return None;
         }
     };
-    pty.resize(Size::new(ROWS.get(), columns.get())).unwrap();
+    pty.resize(Size::new(rows.get(), columns.get())).unwrap();
     let child = pty_process::blocking::Command::from(command).spawn(pts).unwrap();
     let pty = Arc::new(pty);
     let (written, output) = channel();
@@ -77,7 +83,7 @@ pub(crate) fn start_on(columns: NonZeroU16, command: Command) -> Option<Terminal
             }
         }
     });
-    Some(Terminal { pty, child, output, raw: Vec::new(), screen: Parser::new(ROWS, columns, 0) })
+    Some(Terminal { pty, child, output, raw: Vec::new(), screen: Parser::new(rows, columns, 0) })
 }
 
 /// How often a terminal is looked at again whose program is gone, and how long between the looks.
@@ -99,17 +105,52 @@ impl Terminal {
         }
     }
 
-    /// Waits until the last line asks for a yes or a no. What is shown above may look like it, behind a bar; keys that are
-    /// pressed before the question are no answer to it.
+    /// Whether a text stands on the screen.
+    pub(crate) fn shows(&self, text: &str) -> bool {
+        self.screen.screen().contents().contains(text)
+    }
+
+    /// Waits until the last line asks for a yes or a no, and goes on at the end of each screen before; all screens as
+    /// they were then. What is shown above may look like the question, behind a bar; keys that are pressed before the
+    /// question are no answer to it.
     #[track_caller]
-    pub(crate) fn until_asked(&mut self) {
-        let is_asked = |contents: String| {
-            let last = contents.trim_end().lines().last();
-            last.is_some_and(|line| line.ends_with("[y/N]") && !line.contains('│'))
-        };
-        while !is_asked(self.screen.screen().contents()) {
-            assert!(self.read(), "it ended without a question:\n{}", self.screen.screen().contents());
+    pub(crate) fn until_asked(&mut self) -> Vec<String> {
+        let mut screens = Vec::new();
+        loop {
+            let screen = self.until_prompted();
+            let is_question = screen.trim_end().ends_with("[y/N]");
+            screens.push(screen);
+            if is_question {
+                return screens;
+            }
+            self.press("\n");
+            self.clear();
         }
+    }
+
+    /// Waits until the last line asks for a yes or a no, or for a key to go on; the screen then.
+    #[track_caller]
+    pub(crate) fn until_prompted(&mut self) -> String {
+        loop {
+            let contents = self.screen.screen().contents();
+            let last = contents.trim_end().lines().last().filter(|line| !line.contains('│'));
+            if last.is_some_and(|line| line.ends_with("[y/N]") || line.ends_with("q stops --")) {
+                return contents;
+            }
+            assert!(self.read(), "it ended without a question:\n{contents}");
+        }
+    }
+
+    /// Forgets what stands on the screen, so that what comes next is told from it.
+    pub(crate) fn clear(&mut self) {
+        let (rows, columns) = self.screen.screen().size();
+        self.screen = Parser::new(rows, columns, 0);
+    }
+
+    /// Makes the terminal larger or smaller.
+    pub(crate) fn resize(&mut self, rows: NonZeroU16, columns: NonZeroU16) {
+        self.pty.resize(Size::new(rows.get(), columns.get())).unwrap();
+        self.screen.screen_mut().set_size(rows, columns);
     }
 
     /// Presses keys.

@@ -4,7 +4,6 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::num::{NonZeroU16, NonZeroUsize};
 use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
 
 use proem_llm::scripted::{Delivery, DeliveryEnd, RawReply, Reply, ReplyContent, ScriptedServer};
 
@@ -95,7 +94,7 @@ fn an_answer_is_the_same_however_it_arrives() {
 #[test]
 fn a_broken_attempt_is_marked_before_the_next_one_begins() {
     let broken = Reply { how: Delivery::default(), ..stalled(&["Hello, wor", "ld"]) };
-    let ReplyContent::Raw(raw) = &broken.say else { return };
+    let ReplyContent::Raw(raw) = &broken.say else { panic!("a stalled answer is raw") };
     let half = raw.body.len() / 2 + 60;
     let (_server, fixture) =
         scene(vec![broken.clone().ending(DeliveryEnd::CutAfter(half)), Reply::text("Good day")], "");
@@ -122,33 +121,27 @@ fn a_server_that_drips_is_given_up_on() {
     assert!(left.shown.contains("idle_seconds"), "{}", left.shown);
 }
 
-/// How long it takes from the moment at which a piece is sent to the one at which a terminal has it. It asserts no
-/// time; `PROEM_MEASURE=1 cargo test -p proem-cli --test it how_soon -- --nocapture` prints them.
+/// The server sends a piece once the one before stands on the screen: what is kept back until more arrives never ends.
 #[test]
-fn how_soon_a_piece_is_on_the_screen() {
-    if std::env::var_os("PROEM_MEASURE").is_none() {
-        return;
-    }
+fn each_piece_is_on_the_screen_before_the_next_is_sent() {
     let pieces: Vec<String> = (0..100).map(|number| format!("piece-{number} ")).collect();
     let texts: Vec<&str> = pieces.iter().map(String::as_str).collect();
-    let ReplyContent::Raw(raw) = stalled(&texts).say else { return };
+    let ReplyContent::Raw(raw) = stalled(&texts).say else { panic!("a stalled answer is raw") };
     let body = String::from_utf8(raw.body).unwrap();
     let events: Vec<String> = body.split_inclusive("\n\n").map(str::to_owned).collect();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let (send, sent) = channel();
+    let (seen, next) = channel();
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut request = [0; 65_536];
         _ = stream.read(&mut request).unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").unwrap();
         for event in events {
-            let at = Instant::now();
             stream.write_all(event.as_bytes()).unwrap();
-            if event.contains("text_delta") {
-                send.send(at).unwrap();
+            if event.contains("text_delta") && next.recv().is_err() {
+                break;
             }
-            std::thread::sleep(Duration::from_millis(20));
         }
     });
     let mut fixture = Fixture::folder();
@@ -161,11 +154,9 @@ fn how_soon_a_piece_is_on_the_screen() {
     );
     let args = [&ASK[..], &["--provider", "local", "--model", "m"]].concat();
     let Some(mut terminal) = start(proem(&fixture, &args)) else { return };
-    let mut took: Vec<Duration> = Vec::new();
-    for piece in &pieces {
+    for (piece, later) in pieces.iter().zip(pieces.iter().skip(1).map(Some).chain([None])) {
         terminal.until(piece.trim_end());
-        took.push(sent.recv().unwrap().elapsed());
+        assert!(later.is_none_or(|later| !terminal.shows(later)), "{later:?} was not sent yet");
+        seen.send(()).unwrap();
     }
-    took.sort_unstable();
-    eprintln!("first to last: median {:?}, 90th {:?}, longest {:?}", took[50], took[90], took[99]);
 }

@@ -86,7 +86,7 @@ pub(super) fn one_comment(level: &str, server: &ScriptedServer) -> Option<(Fixtu
 /// What the stages answer about the signal of this id.
 pub(super) fn answers(id: &str) -> Vec<Reply> {
     vec![
-        calls(vec![sanitised(id, TEXT)]),
+        calls(vec![sanitised(id, &format!("Vendor certification\n{TEXT}"))]),
         calls(vec![classified(id, "stakeholder", "draft_communication")]),
         calls(vec![drafted(id, "sam@corp.example")]),
     ]
@@ -145,8 +145,8 @@ fn figures_of_triage_say_how_many_values_they_are_of() {
         figures["triage"]["stages"].as_array().unwrap().iter().map(|stage| of(&stage[name])).collect::<Vec<_>>()
     };
     let unknown = (Json::Null, 0);
-    // The model cut a line, and so suspects the text; it leaves nothing to a person.
-    assert_eq!(rates("threatRate"), [(json!(1.0), 1), unknown.clone(), unknown.clone(), unknown.clone()]);
+    // The model left the text whole, and leaves nothing to a person.
+    assert_eq!(rates("threatRate"), [(json!(0.0), 1), unknown.clone(), unknown.clone(), unknown.clone()]);
     assert_eq!(rates("escalationRate"), [unknown.clone(), (json!(0.0), 1), (json!(0.0), 1), unknown]);
     assert_eq!(of(&figures["triage"]["escalationRate"]), (json!(0.0), 1));
     assert_eq!(of(&figures["triage"]["threatRate"]).1, 1);
@@ -155,10 +155,10 @@ fn figures_of_triage_say_how_many_values_they_are_of() {
     assert_eq!(tools, ["classify_signal", "draft_communication", "sanitise_signal"]);
     let prompts: Vec<_> =
         figures["prompts"].as_array().unwrap().iter().map(|group| of(&group["inputTokens"])).collect();
-    assert_eq!(prompts, [(json!(100.0), 1), (json!(100.0), 1), (json!(100.0), 1)], "{figures}");
+    assert!(prompts.len() == 3 && prompts.iter().all(|(mean, n)| mean.as_f64() > Some(100.0) && *n == 1), "{figures}");
     assert_eq!(of(&figures["all"]["threatRate"]).1, 1, "{}", figures["all"]);
     let page = fixture.proem(&["stats", "--agent", "triage"]);
-    assert!(page.answer().contains("planned 35% n=3  suspected 100.0% n=1"), "{}", page.transcript());
+    assert!(page.answer().contains("planned 35% n=3  suspected 0.0% n=1"), "{}", page.transcript());
     assert_eq!(fixture.proem(&["stats", "--agent", "risk", "--json"]).json()["all"]["runs"], 0);
 }
 
@@ -240,13 +240,18 @@ fn a_dry_run_shows_what_each_stage_would_send_and_changes_nothing() {
 fn a_day_that_is_nearly_spent_asks_the_small_model_alone_and_says_so() {
     let probe = start(Vec::new());
     let Some((_, id)) = one_comment("tactical", &probe) else { return };
-    // 103,500 tokens of the large model are 31 cents.
+    // 10,350 tokens of the large model are 3.1 cents.
     let dear = |reply: Reply, input| reply.using(Some(ScriptedUsage { input, output: 10, ..ScriptedUsage::default() }));
     let mut replies = answers(&id);
-    replies[2] = dear(replies[2].clone(), 103_500);
+    replies[2] = dear(replies[2].clone(), 10_350);
     replies.extend(answers(&second(&probe)));
     let server = start(replies);
-    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    // A tenth of the amounts that ship.
+    let steps = "[budget.agent.triage]\nsteps = [\n{ from = 0.023, models = \"large-if-demanded\" },\n\
+                 { from = 0.027, models = \"large-if-demanded\", every_minutes = 20 },\n\
+                 { from = 0.030, models = \"small-only\", every_minutes = 30 },\n]\n";
+    let Some(fixture) = with_models("tactical", &server, steps) else { return };
+    fixture.write("one.json", comment(1, TEXT).to_string());
     let first = run(&fixture, &["--json"]).json();
     assert_eq!(first["budget"], Json::Null, "{first}");
     fixture.write("one.json", comment(2, TEXT).to_string());
@@ -258,6 +263,21 @@ fn a_day_that_is_nearly_spent_asks_the_small_model_alone_and_says_so() {
     assert_eq!(sent[3]["model"], sent[5]["model"], "the small model weighs as well");
     let inputs = sql(&fixture, "SELECT count(*) || '' FROM contents WHERE CAST(bytes AS TEXT) LIKE '%\"small-only\"%'");
     assert_eq!(inputs, ["1"], "what was asked with is recorded");
+}
+
+#[test]
+fn a_cycle_says_that_a_server_reports_impossible_figures() {
+    let probe = start(Vec::new());
+    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let mut replies = answers(&id);
+    let impossible = ScriptedUsage { input: 1, output: 1, ..ScriptedUsage::default() };
+    replies[0] = replies[0].clone().using(Some(impossible));
+    let server = start(replies);
+    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    let told = run(&fixture, &["--json"]).json();
+    let problem = told["problems"][0].as_str().unwrap_or_default();
+    assert!(problem.starts_with("the provider reports 1 tokens for a prompt of at least "), "{told}");
+    assert_eq!(sql(&fixture, "SELECT state FROM attempts ORDER BY id"), ["unknown", "reported", "reported"]);
 }
 
 /// The id of the second comment.

@@ -34,7 +34,7 @@ impl Default for Sent {
 fn used(input: u64, read: u64, written: u64) -> Option<Usage> {
     let write = CacheWriteUsage { seconds: NonZeroU32::new(300), tokens: written };
     let cache_writes = if written == 0 { Vec::new() } else { vec![write] };
-    Some(Usage { input: Some(input), cache_read: Some(read), cache_writes, output: Some(100), diagnosis: None })
+    Some(Usage { input: Some(input), cache_read: Some(read), cache_writes, output: Some(100), ..Usage::default() })
 }
 
 fn parts(text: &'static str) -> Vec<CacheSection<'static>> {

@@ -3,7 +3,7 @@
 //! The rule, the place and what is expected there are ours and trusted; what stood there is the
 //! model's own and goes back contained, cut to [`crate::contract::Problem::MAX_FOUND_BYTES`].
 
-use proem_guard::{ContainmentPart, InstallationKey, Tag, Untrusted, contain};
+use proem_guard::{ContainmentPart, InstallationKey, Tag, Untrusted, contain, credential};
 
 use super::BrokenRule;
 use crate::assembly::{Appendix, Assembly};
@@ -58,7 +58,7 @@ pub(super) fn append(
 }
 
 fn shortened(text: &Untrusted<String>) -> Untrusted<String> {
-    text.clone().map(|text| cut(&text, crate::contract::Problem::MAX_FOUND_BYTES).to_owned())
+    text.clone().map(|text| credential::uncut_prefix(&text, crate::contract::Problem::MAX_FOUND_BYTES).to_owned())
 }
 
 /// The start of a text, at most that many bytes.

@@ -61,7 +61,7 @@ fn performed(line: &str, request: &Request) -> EffectResult {
         word => panic!("{word:?}"),
     };
     let usage =
-        Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5), diagnosis: None };
+        Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5), ..Usage::default() };
     let response = Response { model: None, id: None, content, finish, usage };
     EffectResult::Response { response: Box::new(response) }
 }

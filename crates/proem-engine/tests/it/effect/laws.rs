@@ -81,7 +81,7 @@ fn an_agent_causes_nothing() {
 #[test]
 fn only_a_person_widens() {
     // What code alone does to an action that nobody approved is to let it go as held, to ask, or to end it.
-    let people = ["approve", "release", "edit", "cancel", "resolve-sent", "resolve-not-sent", "resend"];
+    let people = ["approve", "release", "edit", "cancel", "resolve-sent", "resolve-not-sent", "resend", "doubt"];
     for kind in ActionEventKind::ALL {
         assert_eq!(kind.authority() == Authority::Operator, people.contains(&kind.as_str()), "{kind:?}");
     }
@@ -196,9 +196,9 @@ fn the_names_are_those_that_stand_in_stores() {
     assert_eq!(
         events.join(" "),
         "hold require-approval refuse approve release edit cancel expire lapse-approval take-up sent fail not-sent lose \
-         die resolve-sent resolve-not-sent resend"
+         die resolve-sent resolve-not-sent resend doubt"
     );
-    assert_eq!(proem_engine::effect::NAMES, 1, "other names are another form, which the store has to tell apart");
+    assert_eq!(proem_engine::effect::NAMES, 2, "other names are another form, which the store has to tell apart");
     assert!(ActionState::ALL.into_iter().all(|state| ActionState::of_name(state.as_str()) == Some(state)));
     assert!(ActionEventKind::ALL.into_iter().all(|kind| ActionEventKind::of_name(kind.as_str()) == Some(kind)));
     assert_eq!((ActionState::of_name("Held"), ActionEventKind::of_name("")), (None, None));

@@ -94,6 +94,7 @@ fn event(kind: ActionEventKind) -> ActionEvent {
         ActionEventKind::ResolveSent => ActionEvent::ResolveSent,
         ActionEventKind::ResolveNotSent => ActionEvent::ResolveNotSent,
         ActionEventKind::Resend => ActionEvent::Resend(good_approval()),
+        ActionEventKind::Doubt => ActionEvent::Doubt,
     }
 }
 
@@ -101,7 +102,7 @@ fn event(kind: ActionEventKind) -> ActionEvent {
 fn expected(scene: &Scene) -> Result<ActionState, RefusalRule> {
     let (standing, request) = (&scene.standing, &scene.request);
     let kind = request.event.kind();
-    let people = ["approve", "release", "edit", "cancel", "resolve-sent", "resolve-not-sent", "resend"];
+    let people = ["approve", "release", "edit", "cancel", "resolve-sent", "resolve-not-sent", "resend", "doubt"];
     let word = if people.contains(&kind.as_str()) { Authority::Operator } else { Authority::System };
     if request.by != word {
         return Err(RefusalRule::Authority(word));
@@ -147,7 +148,7 @@ fn the_machine_does_what_the_table_says() {
             }
         }
     }
-    assert_eq!(steps + refusals, 13 * 18 * 4 * 3 * 4 * 3);
+    assert_eq!(steps + refusals, 13 * 19 * 4 * 3 * 4 * 3);
     assert!(steps > TRANSITIONS.len() && refusals > steps);
 }
 
@@ -197,6 +198,7 @@ const SPOILERS: &[Spoiler] = &[
         }
     }),
     (&[Requirement::SameBytes], |scene| spoil_taking(scene, |taken| taken.bytes = BytesHash([9; 32]))),
+    (&[Requirement::BytesKept, Requirement::SameBytes], |scene| scene.standing.bytes = None),
     (&[Requirement::ContentDiffers], |scene| {
         if let ActionEvent::Edit { content } = &mut scene.request.event {
             *content = CONTENT;

@@ -1,102 +1,23 @@
 //! Amounts of money, and phone and account numbers, in running text.
 
-use super::ValueMentions;
+use super::{
+    ValueMentions, checksum, codes, money,
+    money_words::{MoneyWords, folded},
+    vanity,
+};
 use crate::check::{ReferentKind, amount};
 use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
-/// Words that multiply the number before them; what they make of it is not exact.
-const MAGNITUDES: [&str; 43] = [
-    "k",
-    "m",
-    "mn",
-    "mm",
-    "b",
-    "bn",
-    "tn",
-    "t",
-    "hundred",
-    "hundreds",
-    "thousand",
-    "thousands",
-    "million",
-    "millions",
-    "billion",
-    "billions",
-    "trillion",
-    "lakh",
-    "lakhs",
-    "crore",
-    "crores",
-    "grand",
-    "mio",
-    "mrd",
-    "tsd",
-    "tausend",
-    "millionen",
-    "milliarden",
-    "mil",
-    "mille",
-    "millones",
-    "milioni",
-    "miliardi",
-    "milhões",
-    "mld",
-    "тыс",
-    "млн",
-    "млрд",
-    "千",
-    "万",
-    "萬",
-    "亿",
-    "億",
-];
-/// Words for numbers, before a word for a currency.
-const NUMBER_WORDS: [&str; 36] = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-    "thirty",
-    "forty",
-    "fifty",
-    "sixty",
-    "seventy",
-    "eighty",
-    "ninety",
-    "hundred",
-    "thousand",
-    "million",
-    "billion",
-    "grand",
-    "hundert",
-    "tausend",
-    "mille",
-    "mil",
-];
-
 /// Adds every amount, and every number with at least `min_digits` digits.
 pub(super) fn figures<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>) {
-    amounts(text, tokens);
-    spelled_out(text, tokens);
+    let words = MoneyWords::new();
+    amounts(text, &words, tokens);
+    money::amounts(text, &words, tokens);
     accounts(text, tokens);
     numbers(text, min_digits, tokens);
+    codes::codes(text, tokens);
+    vanity::numbers(text, tokens);
 }
 
 /// Where the number ends that starts at `start`, with its separators.
@@ -124,7 +45,7 @@ fn is_group(before: &str, behind: &str) -> bool {
     digits(behind) == 3 && (last == 3 || before.len() == last) && last <= 3
 }
 
-fn amounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
+fn amounts<'a>(text: &'a str, words: &MoneyWords, tokens: &mut ValueMentions<'a>) {
     let mut done = 0;
     for (at, c) in text.char_indices() {
         if at < done || !c.is_numeric() {
@@ -134,7 +55,7 @@ fn amounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
         let before = text.get(done..at).unwrap_or_default();
         let behind = text.get(end..).unwrap_or_default();
         let left = designator_before(before);
-        let multiplied = magnitude(behind);
+        let multiplied = magnitude(behind, words);
         let right = designator_behind(behind.get(multiplied..).unwrap_or_default());
         if left > 0 || right > 0 {
             let right = if right > 0 || multiplied > 0 { multiplied.saturating_add(right) } else { 0 };
@@ -190,33 +111,11 @@ fn is_same(text: &str, sign: &str) -> bool {
 }
 
 /// The bytes that a multiplying word takes at the start of a text.
-fn magnitude(text: &str) -> usize {
+fn magnitude(text: &str, words: &MoneyWords) -> usize {
     let bare = text.strip_prefix(BLANKS).unwrap_or(text);
     let len: usize = bare.chars().take(12).take_while(|c| c.is_alphabetic()).map(char::len_utf8).sum();
-    let word = bare.get(..len).unwrap_or_default();
-    let known = MAGNITUDES.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let known = words.senses(&folded(bare.get(..len).unwrap_or_default())).is_magnitude;
     if known { text.len().saturating_sub(bare.len()).saturating_add(len) } else { 0 }
-}
-
-/// `two hundred euros`.
-fn spelled_out<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
-    let mut number: Option<usize> = None;
-    let mut at = 0_usize;
-    for word in text.split_inclusive(|c: char| !c.is_alphabetic()) {
-        let start = at;
-        at = at.saturating_add(word.len());
-        let word = word.trim_end_matches(|c: char| !c.is_alphabetic());
-        if word.is_empty() {
-            continue;
-        }
-        let is_currency = amount::SIGNS.iter().any(|(sign, _)| sign.len() > 2 && word.eq_ignore_ascii_case(sign));
-        if let (Some(from), true) = (number, is_currency) {
-            let span = Span::new(from, start.saturating_add(word.len()));
-            tokens.push(ReferentKind::Amount, span, text.get(span.start..span.end).unwrap_or_default());
-        }
-        let is_number = NUMBER_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known));
-        number = is_number.then_some(number.unwrap_or(start));
-    }
 }
 
 /// Phone and account numbers: digits with at most two separators between them.
@@ -267,7 +166,7 @@ const fn is_separator(c: char) -> bool {
     matches!(c, ' ' | '-' | '.' | '/' | '(' | ')' | '\u{a0}' | '\u{202f}' | '\u{2010}' | '\u{2011}' | '\u{2013}')
 }
 
-/// The length of a date at the start of a text: `2026-11-22`, `22.11.2026`, `22/11/2026`.
+/// The length of a date at the start of a text: `2026-11-22`, `22.11.2026`, `22/11/2026`, `22-11-2026`.
 fn date_len(text: &str) -> Option<usize> {
     let len =
         text.bytes().take(11).take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b'/')).count();
@@ -275,7 +174,7 @@ fn date_len(text: &str) -> Option<usize> {
     let separator = date.chars().find(|c| !c.is_ascii_digit())?;
     let parts: Vec<&str> = date.split(separator).collect();
     let [first, month, last] = parts.as_slice() else { return None };
-    let (year, day) = if separator == '-' { (first, last) } else { (last, first) };
+    let (year, day) = if first.len() == 4 { (first, last) } else { (last, first) };
     let within = |part: &str, low: u32, high: u32| part.parse::<u32>().is_ok_and(|value| (low..=high).contains(&value));
     let dated = year.len() == 4 && within(year, 1900, 2199) && month.len() <= 2 && day.len() <= 2;
     (dated && within(month, 1, 31) && within(day, 1, 31)).then_some(date.len())
@@ -315,7 +214,7 @@ fn account_end(text: &str, start: usize) -> Option<usize> {
         end = end.saturating_add(len);
         if joined.len() >= 15 && joined.bytes().filter(u8::is_ascii_digit).count() >= 10 {
             longest = Some(end);
-            if is_checked(&joined) {
+            if checksum::is_iban(&joined) {
                 checked = Some(end);
             }
         }
@@ -325,15 +224,4 @@ fn account_end(text: &str, start: usize) -> Option<usize> {
         end = end.saturating_add(1);
     }
     checked.or(longest)
-}
-
-/// ISO 7064, MOD 97-10.
-fn is_checked(account: &str) -> bool {
-    let (head, tail) = account.split_at_checked(4).unwrap_or_default();
-    let digits = tail.chars().chain(head.chars()).filter_map(|c| c.to_digit(36));
-    let remainder = digits.fold(0_u32, |remainder, value| {
-        let factor = if value > 9 { 100 } else { 10 };
-        remainder.wrapping_mul(factor).wrapping_add(value).checked_rem(97).unwrap_or(0)
-    });
-    remainder == 1
 }

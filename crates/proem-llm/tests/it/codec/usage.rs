@@ -5,7 +5,7 @@
 
 use core::num::NonZeroU32;
 
-use proem_engine::call::{AnswerForm, CacheWriteUsage, Request, Usage};
+use proem_engine::call::{AnswerForm, CacheWriteUsage, Request, Usage, UsageDoubt};
 use proem_engine::providers::Provider::{Anthropic, OpenAi};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn written(seconds: u32, tokens: u64) -> CacheWriteUsage {
 }
 
 fn usage(input: Option<u64>, read: Option<u64>, writes: &[CacheWriteUsage], output: Option<u64>) -> Usage {
-    Usage { input, cache_read: read, cache_writes: writes.to_vec(), output, diagnosis: None }
+    Usage { input, cache_read: read, cache_writes: writes.to_vec(), output, ..Usage::default() }
 }
 
 #[test]
@@ -51,7 +51,6 @@ fn what_is_not_reported_is_unknown() {
     assert_eq!(apart(&json!({})), Usage::default());
     assert_eq!(apart(&json!({ "input_tokens": 3 })), usage(Some(3), None, &[], None));
     assert_eq!(apart(&json!({ "cache_read_input_tokens": 3, "output_tokens": 0 })), usage(None, Some(3), &[], Some(0)));
-    assert_eq!(apart(&json!({ "input_tokens": -3, "output_tokens": "7" })), Usage::default());
     assert_eq!(within(&Value::Null), Usage::default());
     assert_eq!(within(&json!({ "total_tokens": 9 })), Usage::default());
     assert_eq!(within(&json!({ "prompt_tokens": 3, "completion_tokens": null })), usage(Some(3), None, &[], None));
@@ -80,11 +79,40 @@ fn writes_keep_their_lifetimes() {
 fn contradictions_are_unknown() {
     let split = json!({ "ephemeral_5m_input_tokens": 8 });
     let more = json!({ "input_tokens": 1, "cache_creation_input_tokens": 7, "cache_creation": split });
-    assert_eq!(apart(&more).input, None);
+    let unknown = Usage { doubt: Some(UsageDoubt::Contradictory), ..Usage::default() };
+    assert_eq!(apart(&more), unknown);
     let more = json!({ "prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": { "cached_tokens": 10 } });
-    assert_eq!(within(&more), usage(None, Some(10), &[], Some(1)));
+    assert_eq!(within(&more), unknown);
     let huge = json!({ "input_tokens": u64::MAX, "cache_read_input_tokens": 1 });
-    assert_eq!(apart(&huge).input, None);
+    assert_eq!(apart(&huge), unknown);
+    for total in [11, 9, 8, 0] {
+        let less = json!({ "prompt_tokens": 9, "completion_tokens": 3, "total_tokens": total });
+        assert_eq!(within(&less), unknown, "{total}");
+    }
+}
+
+#[test]
+fn no_count_makes_the_rest_unknown() {
+    let unknown = Usage { doubt: Some(UsageDoubt::Contradictory), ..Usage::default() };
+    for broken in [json!(-3), json!("7"), json!(7.5), json!([7]), json!(1e300), json!(true)] {
+        let read = json!({ "cached_tokens": broken });
+        assert_eq!(apart(&json!({ "input_tokens": broken, "output_tokens": 7 })), unknown, "{broken}");
+        assert_eq!(apart(&json!({ "input_tokens": 7, "cache_creation_input_tokens": broken })), unknown, "{broken}");
+        assert_eq!(within(&json!({ "prompt_tokens": 7, "completion_tokens": broken })), unknown, "{broken}");
+        assert_eq!(within(&json!({ "prompt_tokens": 7, "prompt_tokens_details": read })), unknown, "{broken}");
+        // What comes behind it in a stream mends nothing.
+        assert_eq!(
+            apart_streamed(&json!({ "input_tokens": broken }), &json!({ "input_tokens": 7 })),
+            unknown,
+            "{broken}"
+        );
+    }
+}
+
+#[test]
+fn thinking_that_stands_in_the_total_alone_is_part_of_the_answer() {
+    let reported = json!({ "prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 112 });
+    assert_eq!(within(&reported), usage(Some(9), None, &[], Some(103)));
 }
 
 #[test]
@@ -170,7 +198,8 @@ proptest! {
         for usage in [apart, within] {
             prop_assert!(usage.input.is_none() || usage.uncached().is_some(), "{:?}", usage);
             prop_assert!(usage.input.is_none() || counts[0].is_some());
-            prop_assert_eq!((usage.cache_read, usage.output), (counts[1], counts[5]));
+            let expected = if usage.doubt.is_some() { (None, None) } else { (counts[1], counts[5]) };
+            prop_assert_eq!((usage.cache_read, usage.output), expected);
         }
     }
 }

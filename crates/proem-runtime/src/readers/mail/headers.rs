@@ -25,10 +25,13 @@ const FOR_PEOPLE: [(&str, &str); 10] = [
 ];
 
 /// Headers that say which mail it is, whose, and what its receiver's server thinks of that.
-const OF_ENVELOPE: [&str; 6] = ["message-id", "date", "from", "in-reply-to", "references", "authentication-results"];
+const OF_ENVELOPE: [&str; 6] = ["message-id", "date", "from", "in-reply-to", "references", RESULTS];
 
-/// The most headers of an envelope that are read.
-const MOST_OF_ENVELOPE: usize = 64;
+/// The header that receivers write, and that only they may write.
+const RESULTS: &str = "authentication-results";
+
+/// The most headers of an envelope that are read of each name.
+const MOST_OF_NAME: usize = 64;
 
 /// Headers of mails, two of which a mail has.
 const OF_MAILS: [&str; 16] = [
@@ -81,6 +84,8 @@ pub(super) struct HeaderBlock<'a> {
 #[derive(Debug)]
 struct HeaderLine<'a> {
     name: &'a [u8],
+    /// Whether blanks stand between the name and the colon.
+    is_spaced: bool,
     /// What follows the colon.
     value: &'a [u8],
 }
@@ -133,7 +138,8 @@ pub(super) fn split(chunk: Chunk<'_>) -> MimeEntity<'_> {
         } else {
             let Some((name, before)) = name_of(line) else { break };
             let start = at.saturating_add(before);
-            let header = HeaderLine { name, value: chunk.bytes.get(start..next).unwrap_or_default() };
+            let is_spaced = name.len().saturating_add(1) < before;
+            let header = HeaderLine { name, is_spaced, value: chunk.bytes.get(start..next).unwrap_or_default() };
             block.add(open.replace((header, start)).map(|(line, _)| line));
         }
         at = next;
@@ -181,17 +187,23 @@ impl<'a> HeaderBlock<'a> {
         })
     }
 
-    /// The headers of the envelope as they stand there but on one line, and how many there are beyond the first.
+    /// The headers of the envelope as they stand there but on one line, and how many there are beyond those read.
+    ///
+    /// A blank before the colon, which RFC 5322, section 4.5, allows, makes no other header. One that only receivers
+    /// write loses its value for it: those that take forged ones away may not have taken it for one.
     pub(super) fn of_envelope(&self) -> (Vec<(&'static str, String)>, usize) {
-        let named = self.lines.iter().filter_map(|line| {
-            let name = OF_ENVELOPE.iter().find(|name| line.is(name))?;
-            let value = line.value.get(..LONGEST).unwrap_or(line.value);
-            let value = String::from_utf8_lossy(value).replace(['\r', '\n'], "");
-            Some((*name, value.trim().to_owned()))
-        });
-        let mut named: Vec<_> = named.collect();
-        let beyond = named.len().saturating_sub(MOST_OF_ENVELOPE);
-        named.truncate(MOST_OF_ENVELOPE);
+        let (mut named, mut beyond) = (Vec::new(), 0_usize);
+        for line in &self.lines {
+            let Some(name) = OF_ENVELOPE.iter().find(|name| line.is(name)) else { continue };
+            if named.iter().filter(|(read, _)| read == name).count() >= MOST_OF_NAME {
+                beyond = beyond.saturating_add(1);
+                continue;
+            }
+            let value = if *name == RESULTS && line.is_spaced { b"" } else { line.value };
+            let value = value.get(..LONGEST).unwrap_or(value);
+            let value = String::from_utf8_lossy(value).replace("\r\n", "").replace('\n', "");
+            named.push((*name, value.trim_matches([' ', '\t']).to_owned()));
+        }
         (named, beyond)
     }
 

@@ -74,11 +74,17 @@ impl<'s> Cleaner<'s> {
             return Cow::Borrowed(value);
         }
         let clean = self.within(value.clone());
-        Cow::Owned(match self.finder.redact(&json::compact(&clean)) {
-            None => clean,
+        let text = json::compact(&clean);
+        if self.finder.redact(&text).is_some() {
             // One that only the text of the whole shows.
-            Some(_) => Json::String(Self::MARKER.to_owned()),
-        })
+            return Cow::Owned(Json::String(Self::MARKER.to_owned()));
+        }
+        // One that stands across the items of a list, such as the lines of a private key.
+        let across = credential::redact_document(&text).and_then(|text| serde_json::from_str(&text).ok());
+        Cow::Owned(across.filter(|across| *across != clean).map_or(clean, |across| {
+            self.redacted.store(true, MemoryOrder::Relaxed);
+            across
+        }))
     }
 
     const MARKER: &'static str = "[redacted]";
@@ -191,6 +197,16 @@ mod tests {
         assert_eq!(cleaner.json(value), clean);
         assert_eq!(cleaner.missing().as_deref(), Some("it contained a credential, which was removed"));
         assert_eq!(cleaner.content(&token), HashedContent::new("[redacted:github-token]"));
+    }
+
+    #[test]
+    fn a_key_in_the_lines_of_a_list_is_taken_out() {
+        let cleaner = Cleaner::new(&[], RecordDepth::Content);
+        let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+        let lines = ["-----BEGIN PRIVATE KEY-----", line, line, "-----END PRIVATE KEY-----"];
+        let clean = ["[redacted:private-key]"; 4];
+        assert_eq!(cleaner.json(json!({ "key": lines, "a": 1 })), json!({ "key": clean, "a": 1 }));
+        assert_eq!(cleaner.missing().as_deref(), Some("it contained a credential, which was removed"));
     }
 
     #[test]

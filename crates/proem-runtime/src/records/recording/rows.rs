@@ -79,7 +79,7 @@ pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cl
     }
 }
 
-/// A text and its hash.
+/// A text and its hash. A content of which the hash alone is kept folds nothing: an empty text is part of none.
 fn addressed(content: &HashedContent) -> (&str, &str) {
     let text = content.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     (text.unwrap_or_default(), &content.hash)
@@ -144,6 +144,9 @@ pub(super) fn used(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pri
         Err(_) => AttemptUsage::Unknown,
         Ok(response) => {
             let usage = &response.usage;
+            if usage.doubt.is_some() {
+                return AttemptUsage::Doubted(usage.clone());
+            }
             let (Some(input), Some(_)) = (usage.input, usage.output) else { return AttemptUsage::Unknown };
             let listed = attempt.model.prices_for(usize::try_from(input).unwrap_or(usize::MAX)).is_some();
             match (priced, cost(usage, attempt.model)) {

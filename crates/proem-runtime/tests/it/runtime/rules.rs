@@ -6,6 +6,7 @@ use proem_agents::assemble::gathered::{PlaceFacts, RuleText};
 use proem_runtime::{TrustedFile, gather};
 
 use crate::fixture::{Fixture, assert_text, is_root, link, said};
+use crate::skipped::skip;
 
 /// SHA-256 of `hello`.
 const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
@@ -136,9 +137,8 @@ fn what_is_no_file_is_a_gap_and_does_not_block() {
 
 #[test]
 fn a_file_without_permission_is_a_gap() {
-    let test = "a_file_without_permission_is_a_gap";
-    if is_root(test) {
-        eprintln!("{test}: SKIPPED, root may read everything");
+    if is_root() {
+        skip("ordinary-user", "root may read everything");
         return;
     }
     let fixture = Fixture::committed();

@@ -9,6 +9,7 @@ use proem_runtime::{
 };
 
 use crate::fixture::{Fixture, assert_text, git_of, is_root, link, said};
+use crate::skipped::skip;
 
 fn discovered(fixture: &Fixture, folder: &str) -> Result<Option<Repository>, Error> {
     discover(&fixture.program(), &fixture.repo.join(folder), Duration::from_mins(1))
@@ -217,9 +218,8 @@ fn a_repository_that_git_does_not_recognise_is_a_gap() {
 
 #[test]
 fn a_repository_of_another_user_is_an_error_with_a_remedy() {
-    let test = "a_repository_of_another_user_is_an_error_with_a_remedy";
-    if !is_root(test) {
-        eprintln!("{test}: SKIPPED, only root can give a folder away");
+    if !is_root() {
+        skip("root", "only root can give a folder away");
         return;
     }
     let fixture = Fixture::committed();

@@ -141,7 +141,8 @@ fn references_are_known() {
         project.refusal(RAID, &[nowhere]),
         ["operation 1: R009: there is no such item; add it, or name one that is there"]
     );
-    let title = [project.modify("R001", [(F::Title, project.text("b"))])];
+    let title = [project.modify("R001", [(F::Mitigation, project.text("b"))])];
+    project.actor = ArtefactActor::Agent("triage".to_owned());
     project.causes.push(elsewhere);
     assert_eq!(project.refusal(RAID, &title), [unknown]);
     project.causes.clear();
@@ -251,9 +252,10 @@ fn statements_say_where_they_come_from() {
 #[test]
 fn only_a_person_speaks_for_a_person() {
     let mut project = Project::running();
+    project.actor = ArtefactActor::Agent("triage".to_owned());
     let by_ada = ArtefactValue::Text(ArtefactStatement::by_person("Approved by Ada", "ada"));
-    let operation = project.modify("R001", [(F::Description, by_ada)]);
-    let not_that = ["operation 1: R001: `description`: only that person can say so; have it approved"];
+    let operation = project.modify("R001", [(F::Mitigation, by_ada)]);
+    let not_that = ["operation 1: R001: `mitigation`: only that person can say so; have it approved"];
     assert_eq!(project.refusal(RAID, std::slice::from_ref(&operation)), not_that);
     let user = with(project.raid(K::Risk, "A risk"), F::Source, Some(ArtefactValue::Word("user_added")));
     let only = "only a person can do this; escalate it";

@@ -53,7 +53,11 @@ fn what_a_person_approves_is_trusted_and_what_he_repeats_as_others_is_not() {
     project.actor = ArtefactActor::Agent("triage".to_owned());
     let again = project.modify("I001", [(F::Title, project.text("There is no sandbox"))]);
     assert!(project.try_apply(RAID, &[again]).is_err());
-    project.take(RAID, &[project.modify("I001", [(F::Title, project.text("There is a sandbox"))])]);
+    // Nor does one that says otherwise: what an item is called is for a person to change.
+    let otherwise = project.modify("I001", [(F::Title, project.text("There is a sandbox"))]);
+    assert!(project.try_apply(RAID, std::slice::from_ref(&otherwise)).is_err());
+    project.actor = ArtefactActor::Person("bo".to_owned());
+    project.take(RAID, &[otherwise]);
     assert!(title(&project).words().has_outside());
 }
 
@@ -89,7 +93,7 @@ fn each_change_is_written_down_with_its_causes_and_actor() {
     assert_eq!((&entry.actor, &entry.causes), (&project.actor, &project.causes));
     let written = entry.write().unwrap();
     assert_eq!(ArtefactLogEntry::read(&written), Ok(entry));
-    let fault = ArtefactLogEntry::read(&written.replace("\"agent\"", "\"angel\""));
+    let fault = ArtefactLogEntry::read(&written.replace("\"person\"", "\"angel\""));
     assert_eq!(fault, Err(ArtefactFormError::Part("actor")));
 }
 

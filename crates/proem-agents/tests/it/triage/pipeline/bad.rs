@@ -19,7 +19,7 @@ fn a_word_that_no_list_has_is_asked_again_and_then_left_to_the_rules() {
     };
     let (end, happened) = of(&subject(comments(&["Done."])), PipelineLimits::default(), &odd);
     assert!(happened.matches("classify small 1").count() > 1, "it is told what is wrong: {happened}");
-    assert!(end.classified[0].is_degraded);
+    assert!(end.signals[0].classification.is_degraded);
     assert!(end.notes[0].starts_with("classify: 1 signal is left to the rules: "), "{:?}", end.notes);
 }
 

@@ -34,8 +34,8 @@ use serde_json::{Value as Json, json};
 
 use crate::triage::sanitise::guard;
 
-pub(super) const PROJECT: &str = "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f";
-pub(super) const NOW: Time = Time(1_795_500_000_000);
+pub(in crate::triage) const PROJECT: &str = "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f";
+pub(in crate::triage) const NOW: Time = Time(1_795_500_000_000);
 
 static POLICY: LazyLock<Policy> = LazyLock::new(|| Policy::shipped().unwrap());
 static RULES: LazyLock<DraftRules> = LazyLock::new(|| DraftRules::shipped().unwrap());
@@ -63,27 +63,27 @@ Call the tools.
 
 /// What was asked: the stage, the model, and each signal's id with what the model read of it.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    pub(super) stage: PipelineStage,
-    pub(super) model: PipelineModel,
-    pub(super) signals: Vec<(String, String)>,
+pub(in crate::triage) struct Asked {
+    pub(in crate::triage) stage: PipelineStage,
+    pub(in crate::triage) model: PipelineModel,
+    pub(in crate::triage) signals: Vec<(String, String)>,
 }
 
 impl Asked {
-    pub(super) fn words(&self) -> String {
+    pub(in crate::triage) fn words(&self) -> String {
         format!("{} {} {}", self.stage.as_str(), self.model.as_str(), self.signals.len())
     }
 }
 
 /// What a model does: calls of tools, or something else.
 #[derive(Debug, Clone)]
-pub(super) enum Does {
+pub(in crate::triage) enum Does {
     Calls(Vec<(String, Json)>),
     CutOff,
     Fails(&'static str),
 }
 
-pub(super) struct Scene {
+pub(in crate::triage) struct Scene {
     prompt: Prompt,
     tools: ToolContracts,
     model: Model,
@@ -92,7 +92,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new() -> Self {
+    pub(in crate::triage) fn new() -> Self {
         let files = [("a/judge/1.0.0.prompt".to_owned(), PartialText::Template(PROMPT.to_owned()))].into();
         let book = Book::new(vec![BookLayer { origin: Origin::Embedded, files }]).unwrap();
         Self {
@@ -104,7 +104,11 @@ impl Scene {
         }
     }
 
-    pub(super) fn terms<'s>(&'s self, subject: &'s PipelineSubject, limits: PipelineLimits) -> PipelineTerms<'s> {
+    pub(in crate::triage) fn terms<'s>(
+        &'s self,
+        subject: &'s PipelineSubject,
+        limits: PipelineLimits,
+    ) -> PipelineTerms<'s> {
         let screening = Screening { guard: guard(), policy: &POLICY };
         PipelineTerms { asker: self, subject, lexicon: &LEXICON, rules: &RULES, screening, limits }
     }
@@ -152,7 +156,7 @@ impl StageAsker for Scene {
     }
 }
 
-pub(super) fn charter_text() -> String {
+pub(in crate::triage) fn charter_text() -> String {
     format!(
         "id = \"{PROJECT}\"\nname = \"Payments\"\nkey = \"PAY\"\nlevel = \"tactical\"\nowner = \"Olivia\"\n\
          time_zone = \"UTC\"\ndomains = [\"corp.example\"]\n\n\
@@ -161,7 +165,7 @@ pub(super) fn charter_text() -> String {
     )
 }
 
-pub(super) fn subject(signals: Vec<ProjectSignal>) -> PipelineSubject {
+pub(in crate::triage) fn subject(signals: Vec<ProjectSignal>) -> PipelineSubject {
     let charter_text = charter_text();
     PipelineSubject {
         charter: ProjectCharter::parse(&charter_text, "project.toml").unwrap(),
@@ -200,7 +204,7 @@ fn performed(does: &Does) -> EffectResult {
         }
     };
     let usage =
-        Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5), diagnosis: None };
+        Usage { input: Some(50), cache_read: Some(0), cache_writes: Vec::new(), output: Some(5), ..Usage::default() };
     EffectResult::Response { response: Box::new(Response { model: None, id: None, content, finish, usage }) }
 }
 
@@ -210,7 +214,7 @@ fn unexpected(found: &impl std::fmt::Debug) -> ! {
 }
 
 /// Drives a cycle to its end; its state is written down and read back at every step.
-pub(super) fn run(
+pub(in crate::triage) fn run(
     scene: &Scene,
     subject: &PipelineSubject,
     limits: PipelineLimits,
@@ -251,7 +255,7 @@ pub(super) fn run(
     }
 }
 
-pub(super) fn sanitise_call(id: &str, content: &str) -> (String, Json) {
+pub(in crate::triage) fn sanitise_call(id: &str, content: &str) -> (String, Json) {
     let arguments = json!({
         "signal_id": id, "original_source": "jira", "original_type": "comment_created", "sanitised_content": content,
         "threat_detected": false, "threats_found": [], "content_preserved_ratio": 1.0, "confidence_score": 0.9,
@@ -260,7 +264,7 @@ pub(super) fn sanitise_call(id: &str, content: &str) -> (String, Json) {
     ("sanitise_signal".to_owned(), arguments)
 }
 
-pub(super) fn classify_call(id: &str, importance: &str, category: &str, action: &str) -> (String, Json) {
+pub(in crate::triage) fn classify_call(id: &str, importance: &str, category: &str, action: &str) -> (String, Json) {
     let mut arguments = json!({
         "signal_id": id, "importance": importance, "category": category, "recommended_action": action,
         "action_rationale": "because", "requires_sonnet": action == "defer_to_sonnet",
@@ -275,7 +279,7 @@ pub(super) fn classify_call(id: &str, importance: &str, category: &str, action: 
     ("classify_signal".to_owned(), arguments)
 }
 
-pub(super) fn draft_call(id: &str, to: &str, body: &str) -> (String, Json) {
+pub(in crate::triage) fn draft_call(id: &str, to: &str, body: &str) -> (String, Json) {
     let arguments = json!({
         "project_id": PROJECT, "communication_type": "follow_up",
         "recipient": { "email": to, "name": "N", "is_external": false },

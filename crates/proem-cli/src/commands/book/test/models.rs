@@ -55,13 +55,13 @@ pub(super) fn run(args: &BookTest, suites: &[Suite], bench: &AssemblyState) -> R
     }
     let mut purse = LivePurse::of(most);
     let mut standings = Vec::new();
-    for (role, mut asking, mut tested) in asked {
+    for (role, asking, mut tested) in asked {
         let before = purse;
         let unmade = calling(async |stop| {
             let mut notes = Vec::new();
-            let begun = asking.begin(&places, &mut notes).await;
+            let begun = asking.begin(&mut notes).await;
             ui::notes(&notes);
-            begun?;
+            let asking = begun?;
             let unmade = asking.ask_within(&mut tested, &mut purse, &stop).await;
             let (model, endpoint, prompt) = asking.names();
             ui::notes(&asking.end().await);

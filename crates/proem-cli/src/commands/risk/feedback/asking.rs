@@ -9,7 +9,7 @@ use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 
 use crate::commands::risk::args::Feedback;
-use crate::commands::run::calling;
+use crate::commands::run::{calling, open_run};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -29,15 +29,12 @@ pub(super) fn ask(
     }
     let setting = RunSetting::new(&options, project);
     ui::notes(&project.all_notes());
-    let mut setting = setting?;
+    let setting = setting?;
     calling(async |stop| {
+        let run = open_run(setting, &options, project).await?;
         let mut notes = Vec::new();
-        let begun = setting.begin(&options, project, &mut notes).await;
-        ui::notes(&notes);
-        begun?;
-        notes.clear();
-        let heard = asking::ask(&setting, judged, &stop, &mut notes).await;
-        ui::notes(&setting.end().await);
+        let heard = asking::ask(&run, judged, &stop, &mut notes).await;
+        ui::notes(&run.end().await);
         ui::notes(&notes);
         Ok(heard?)
     })

@@ -287,7 +287,8 @@ impl RunPage<'_> {
             (_, Some(booked)) => (Style::new(), booked.to_string()),
             (_, None) => (Style::new(), "cost unknown".to_owned()),
         };
-        let usage = attempt.usage.as_ref().map_or_else(String::new, |usage| {
+        let known = attempt.usage.as_ref().filter(|usage| usage.doubt.is_none());
+        let usage = known.map_or_else(String::new, |usage| {
             let cached = usage.cache_read.filter(|read| *read > 0);
             let cached = cached.map_or_else(String::new, |read| format!(" ({} from the cache)", tokens(read)));
             format!("{} in{cached}, {} out, ", or_unknown(usage.input), or_unknown(usage.output))
@@ -307,6 +308,9 @@ impl RunPage<'_> {
         };
         self.wrapped((Style::new(), &head), &sent, 4);
         self.line(&format!("    {usage}{}", styled(style, &booked)));
+        if let Some(doubt) = attempt.usage.as_ref().and_then(|usage| usage.doubt) {
+            self.wrapped((DIM, "    because: "), &doubt.in_words(), 4);
+        }
         if let Some(found) = attempt.usage.as_ref().and_then(|usage| usage.diagnosis.as_ref()) {
             self.wrapped((DIM, "    the cache, in the provider's words: "), &theirs::said(found), 4);
         }

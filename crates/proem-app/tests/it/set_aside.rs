@@ -1,0 +1,56 @@
+//! Signals that take too long to be read.
+
+use std::fs;
+use std::time::Duration;
+
+use proem_app::project::OpenProject;
+use proem_app::triage::TriageDesk;
+use proem_app::triage::charter::CHARTER;
+use proem_app::triage::normalise::NormaliseOptions;
+use proem_app::trust::TrustStore;
+use proem_app::{records, when};
+use proem_store::StoreAccess;
+use proem_store::record::EscalationState;
+use serde_json::json;
+
+use crate::Home;
+
+const CHARTER_TEXT: &str = "id = \"0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f\"\nname = \"Checkout\"\nkey = \"TES\"\n\
+                            level = \"artefact\"\nowner = \"Olivia\"\ntime_zone = \"UTC\"\n";
+
+fn triaged(home: &Home) -> OpenProject {
+    assert!(std::process::Command::new("git").arg("init").arg("-q").arg(&home.work).status().unwrap().success());
+    let file = home.work.join(CHARTER);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, CHARTER_TEXT).unwrap();
+    let trusted = [(CHARTER.to_owned(), CHARTER_TEXT.as_bytes().to_vec())];
+    TrustStore::new(home.places.state.clone()).trust(&home.project().key, &trusted).unwrap();
+    home.project()
+}
+
+#[test]
+fn a_signal_that_takes_too_long_is_set_aside_asked_about_and_not_read_again() {
+    let home = Home::with("");
+    let project = triaged(&home);
+    let signal = json!({
+        "timestamp": 1_795_500_000_000_u64,
+        "webhookEvent": "jira:issue_updated", "issue_event_type_name": "issue_generic",
+        "issue": { "id": "1", "key": "TES-1", "fields": { "project": { "key": "TES" }, "summary": "Refunds" } },
+    });
+    records::runtime().unwrap().block_on(async {
+        let desk = TriageDesk::open(&project, StoreAccess::Write).await.unwrap().value;
+        let options = NormaliseOptions { now: when::now(), mail_servers: Vec::new(), audiences: Vec::new() };
+        desk.take_in(&options.read_stream(signal.to_string().as_bytes()).unwrap()).await.unwrap();
+        let hurried = desk.with_reading_limit(Duration::ZERO);
+        let report = hurried.work(&mut |_| {}).await.unwrap();
+        assert_eq!((report.outcomes.len(), report.changes.len(), report.questions.len()), (0, 0, 1));
+        assert!(report.problems.iter().any(|problem| problem.ends_with("and was set aside")), "{:?}", report.problems);
+
+        let patient = hurried.with_reading_limit(Duration::from_secs(120));
+        let report = patient.work(&mut |_| {}).await.unwrap();
+        assert_eq!((report.outcomes.len(), report.questions.len(), report.problems.len()), (0, 0, 0));
+        let open = patient.desk.escalations(Some(EscalationState::Open)).await.unwrap();
+        assert_eq!(open.len(), 1);
+        patient.close().await;
+    });
+}

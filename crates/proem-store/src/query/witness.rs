@@ -1,0 +1,181 @@
+//! Records and their witness side by side: whether effects are parked, and what a person should see before adopting.
+
+use std::collections::BTreeMap;
+
+use proem_engine::effect::ActionState;
+use proem_engine::effect::key::EffectKey;
+use proem_engine::run::Time;
+use rusqlite::Connection;
+
+use super::values::{ReadFault, all, first, get};
+use crate::Store;
+use crate::error::Error;
+use crate::opening::StoreCreator;
+use crate::sqlite::{apart, origin};
+use crate::witness::{EffectOutcome, RecordedEffects, WitnessSighting, WitnessTrouble, ends_at};
+use crate::write::WitnessFinding;
+
+/// Everything that a person should see before adopting records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WitnessList {
+    /// Why effects are parked; `None` if they are not.
+    pub parked: Option<String>,
+    /// How far the list can be relied on.
+    pub extent: WitnessExtent,
+    /// Effects as the witness has them, the latest first.
+    pub lines: Vec<WitnessListLine>,
+}
+
+/// How far a list of effects can be relied on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WitnessExtent {
+    /// Everything that happened is in it or in the records.
+    Whole,
+    /// Something may have happened that is in neither.
+    Partial,
+}
+
+/// An effect as the witness has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WitnessListLine {
+    /// The action.
+    pub key: EffectKey,
+    /// When it was about to happen.
+    pub at: Time,
+    /// Its outcome; `None` if none is written, so that it may have happened.
+    pub outcome: Option<EffectOutcome>,
+    /// Whether the records know of it.
+    pub knowledge: RecordKnowledge,
+    /// The action's state in the records; `None` if they don't have it.
+    pub state: Option<ActionState>,
+}
+
+/// Whether the records know of an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordKnowledge {
+    /// They do.
+    Known,
+    /// They don't.
+    Unknown,
+}
+
+/// The records' notes about their witness.
+struct WitnessNotes {
+    parked: Option<String>,
+    mark: Option<String>,
+    store: String,
+    creator: StoreCreator,
+}
+
+impl Store {
+    /// Compares the records with their witness, and notes in the records what was found, as far as they may be written:
+    /// why effects are parked; `None` if they are not. Once noted, only an adoption takes it back.
+    ///
+    /// Nothing is compared twice: if records and witness both ended at the same mark before, they agree.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] if the records or the witness can't be read.
+    pub async fn examine_witness(&self) -> Result<Option<String>, Error> {
+        let notes = self.witness_notes().await?;
+        if notes.parked.is_some() {
+            return Ok(notes.parked);
+        }
+        if let Some(mark) = notes.mark.clone() {
+            let (path, key, store) = (self.site.path.clone(), self.site.key.clone(), notes.store.clone());
+            let work = move || Ok(ends_at(&path, &key, &store, &mark));
+            if apart(&self.site.path, work).await? {
+                return Ok(None);
+            }
+        }
+        let (sighting, _, trouble) = self.compare_witness().await?;
+        let parked = trouble.map(|trouble| trouble.to_string());
+        let mark = if parked.is_none() { sighting.mark() } else { None };
+        let is_news = parked.is_some() || (mark.is_some() && mark != notes.mark);
+        if is_news && self.queue.is_some() && notes.creator == StoreCreator::Own {
+            self.write(WitnessFinding { parked: parked.clone(), mark }).await?;
+        }
+        Ok(parked)
+    }
+
+    /// The effects that the witness knows, and whether the records know them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] if the records or the witness can't be read.
+    pub async fn witness_list(&self) -> Result<WitnessList, Error> {
+        let notes = self.witness_notes().await?;
+        let (sighting, recorded, trouble) = self.compare_witness().await?;
+        let states = self.read(|reader, _site| action_states(reader)).await?;
+        let effects = sighting.account().map(|account| &account.effects);
+        let mut lines: Vec<WitnessListLine> = effects
+            .into_iter()
+            .flatten()
+            .map(|(place, effect)| WitnessListLine {
+                key: effect.key,
+                at: effect.at,
+                outcome: effect.outcome.map(|(outcome, _)| outcome),
+                knowledge: if recorded.know(place) { RecordKnowledge::Known } else { RecordKnowledge::Unknown },
+                state: states.get(&place.0).copied(),
+            })
+            .collect();
+        lines.sort_by_key(|line| (std::cmp::Reverse(line.at), line.key));
+        let is_whole = WitnessTrouble::leaves_whole_account(trouble.as_ref(), notes.parked.as_ref());
+        let extent = if is_whole { WitnessExtent::Whole } else { WitnessExtent::Partial };
+        Ok(WitnessList { parked: notes.parked.or_else(|| trouble.map(|trouble| trouble.to_string())), extent, lines })
+    }
+
+    /// The claims of an action, in hexadecimal digits.
+    pub(crate) async fn claims_of(&self, key: &EffectKey) -> Result<Vec<String>, Error> {
+        let key = key.to_string();
+        let claims = "SELECT claim FROM action_claims WHERE action = ? ORDER BY claim";
+        self.read(move |reader, _site| all(reader, claims, [&key], |row| get(row, "claim"))).await
+    }
+
+    /// The records' own id.
+    pub(crate) async fn store_id(&self) -> Result<String, Error> {
+        Ok(self.witness_notes().await?.store)
+    }
+
+    /// Reads the witness, then the records, and compares them.
+    async fn compare_witness(&self) -> Result<(WitnessSighting, RecordedEffects, Option<WitnessTrouble>), Error> {
+        let look = || {
+            let (path, key) = (self.site.path.clone(), self.site.key.clone());
+            apart(&self.site.path, move || WitnessSighting::of(&path, &key))
+        };
+        let read = || self.read(|reader, _site| Ok(RecordedEffects::read(reader)?));
+        let mut sighting = look().await?;
+        let mut recorded = read().await?;
+        let mut trouble = sighting.trouble(&recorded);
+        // A performer may have made the witness, or added to it, since it was looked at.
+        if trouble == Some(WitnessTrouble::Missing) {
+            sighting = look().await?;
+            recorded = read().await?;
+            trouble = sighting.trouble(&recorded);
+        }
+        if matches!(trouble, Some(WitnessTrouble::KnowsLess(_))) && !look().await?.lacks_any(&recorded) {
+            trouble = None;
+        }
+        Ok((sighting, recorded, trouble))
+    }
+
+    async fn witness_notes(&self) -> Result<WitnessNotes, Error> {
+        self.read(|reader, site| {
+            let meta = |name: &str| {
+                first(reader, "SELECT value FROM meta WHERE key = ?", [name], |row| get::<String>(row, "value"))
+            };
+            let (store, seal) = (meta("store_id")?.unwrap_or_default(), meta("seal")?.unwrap_or_default());
+            let is_own = !store.is_empty() && origin::seal(&site.key, &store) == seal;
+            let creator = if is_own { StoreCreator::Own } else { StoreCreator::Foreign };
+            Ok(WitnessNotes { parked: meta("parked")?, mark: meta("witness")?, store, creator })
+        })
+        .await
+    }
+}
+
+fn action_states(reader: &Connection) -> Result<BTreeMap<String, ActionState>, ReadFault> {
+    let rows = all(reader, "SELECT key, state FROM actions", [], |row| {
+        Ok((get::<String>(row, "key")?, get::<String>(row, "state")?))
+    })?;
+    Ok(rows.into_iter().filter_map(|(key, state)| Some((key, ActionState::of_name(&state)?))).collect())
+}

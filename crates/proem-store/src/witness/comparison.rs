@@ -1,0 +1,183 @@
+//! Holds the records against their witness.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use rusqlite::Connection;
+
+use super::account::WitnessAccount;
+
+/// The trouble between records and witness. Each kind parks effects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WitnessTrouble {
+    /// There is none, and these records have had effects.
+    Missing,
+    /// It is a link, a pipe or whatever else no witness is.
+    Unfit(String),
+    /// A line is none, or was changed.
+    Damaged(u64),
+    /// It belongs to other records.
+    OtherRecords,
+    /// It was made elsewhere: this is a copy.
+    Copied,
+    /// It knows of effects that the records don't.
+    KnowsMore(usize),
+    /// It lacks effects that the records know of.
+    KnowsLess(usize),
+}
+
+impl WitnessTrouble {
+    /// Whether all effects that there were are in the witness or in the records, though something is wrong now, or was
+    /// noted before.
+    pub(crate) const fn leaves_whole_account(trouble: Option<&Self>, noted: Option<&String>) -> bool {
+        match trouble {
+            Some(trouble) => matches!(trouble, Self::KnowsMore(_)),
+            // The trouble is gone, and with it the lines that would have told of it.
+            None => noted.is_none(),
+        }
+    }
+}
+
+impl fmt::Display for WitnessTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("these records have had effects, and their witness is gone"),
+            Self::Unfit(why) => write!(f, "the witness of effects can't be read: {why}"),
+            Self::Damaged(line) => write!(f, "line {line} of the witness of effects is damaged"),
+            Self::OtherRecords => f.write_str("the witness of effects belongs to other records"),
+            Self::Copied => f.write_str("these records are a copy: the witness of effects was made in another place"),
+            Self::KnowsMore(1) => f.write_str("the witness knows of an effect that these records lack"),
+            Self::KnowsMore(count) => write!(f, "the witness knows of {count} effects that these records lack"),
+            Self::KnowsLess(1) => f.write_str("the witness lacks an effect that these records know of"),
+            Self::KnowsLess(count) => write!(f, "the witness lacks {count} effects that these records know of"),
+        }
+    }
+}
+
+/// An action's key with the version that a taking up made.
+pub(crate) type TakenUp = (String, u64);
+
+/// The effects that the records know.
+#[derive(Debug, Default)]
+pub(crate) struct RecordedEffects {
+    /// The records' own id.
+    pub(crate) store: String,
+    /// Every taking up, and every effect that was taken over from a witness.
+    pub(crate) taken: BTreeSet<TakenUp>,
+    /// Those that a receiver was asked to take, with what became of it as an event.
+    pub(crate) performed: BTreeMap<TakenUp, String>,
+    /// Those of which nobody knows whether the receiver was asked.
+    doubtful: BTreeSet<TakenUp>,
+    /// Actions whose transitions a purge took, with their last version.
+    pub(crate) purged: BTreeMap<String, u64>,
+    /// Whether a witness was seen.
+    has_mark: bool,
+}
+
+impl RecordedEffects {
+    /// Reads them. The witness is read before: what is written meanwhile must not look as if it were missing here.
+    pub(crate) fn read(reader: &Connection) -> rusqlite::Result<Self> {
+        let mut recorded = Self {
+            store: meta_value(reader, "store_id")?.unwrap_or_default(),
+            has_mark: meta_value(reader, "witness")?.is_some(),
+            ..Self::default()
+        };
+        let mut query = reader.prepare_cached(
+            "SELECT t.action, t.version, n.event FROM transitions t \
+             LEFT JOIN transitions n ON n.action = t.action AND n.version = t.version + 1 WHERE t.event = 'take-up'",
+        )?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let taken = (row.get(0)?, version(row.get(1)?));
+            let event: Option<String> = row.get(2)?;
+            match event.as_deref() {
+                Some(event @ ("sent" | "fail" | "lose")) => {
+                    _ = recorded.performed.insert(taken.clone(), event.to_owned());
+                }
+                None | Some("die") => _ = recorded.doubtful.insert(taken.clone()),
+                Some(_) => {}
+            }
+            recorded.taken.insert(taken);
+        }
+        let pairs = |sql: &str| -> rusqlite::Result<Vec<TakenUp>> {
+            let mut query = reader.prepare_cached(sql)?;
+            let rows = query.query_map([], |row| Ok((row.get(0)?, version(row.get(1)?))))?;
+            rows.collect()
+        };
+        recorded.taken.extend(pairs("SELECT action, version FROM witnessed")?);
+        let purged = "SELECT key, version FROM actions WHERE purged IS NOT NULL AND state IN ('executed', 'failed')";
+        recorded.purged.extend(pairs(purged)?);
+        Ok(recorded)
+    }
+
+    /// Whether the records know of a taking up.
+    pub(crate) fn know(&self, (action, version): &TakenUp) -> bool {
+        self.taken.contains(&(action.clone(), *version)) || self.purged.get(action).is_some_and(|last| version <= last)
+    }
+
+    /// Whether anything was ever about to happen.
+    fn are_any(&self) -> bool {
+        self.has_mark || !self.taken.is_empty() || !self.purged.is_empty()
+    }
+}
+
+fn version(stored: i64) -> u64 {
+    u64::try_from(stored).unwrap_or(0)
+}
+
+/// The records' own value under a name.
+pub(super) fn meta_value(reader: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    let mut query = reader.prepare_cached("SELECT value FROM meta WHERE key = ?")?;
+    let mut rows = query.query([name])?;
+    rows.next()?.map(|row| row.get(0)).transpose()
+}
+
+/// A witness and where it is.
+pub(super) struct FoundWitness<'a> {
+    pub(super) account: &'a WitnessAccount,
+    /// The seal of the place where the file is.
+    pub(super) place: &'a str,
+}
+
+/// The trouble between them; none if neither knows of an effect that the other lacks.
+pub(super) fn compare_effects(found: Option<&FoundWitness<'_>>, recorded: &RecordedEffects) -> Option<WitnessTrouble> {
+    let Some(FoundWitness { account, place }) = found else {
+        return recorded.are_any().then_some(WitnessTrouble::Missing);
+    };
+    if let Some(line) = account.damaged {
+        return Some(WitnessTrouble::Damaged(line));
+    }
+    if account.store != recorded.store {
+        return Some(WitnessTrouble::OtherRecords);
+    }
+    if account.place != *place {
+        return Some(WitnessTrouble::Copied);
+    }
+    let more = account.effects.keys().filter(|taken| !recorded.know(taken)).count();
+    if more > 0 {
+        return Some(WitnessTrouble::KnowsMore(more));
+    }
+    if let Some(torn) = &account.torn
+        && !is_explained(torn, account, recorded)
+    {
+        return Some(WitnessTrouble::KnowsMore(1));
+    }
+    let less = lacking_effects(account, recorded).count();
+    (less > 0).then_some(WitnessTrouble::KnowsLess(less))
+}
+
+/// The performed effects that are not in the witness.
+pub(super) fn lacking_effects<'r>(
+    account: &'r WitnessAccount,
+    recorded: &'r RecordedEffects,
+) -> impl Iterator<Item = &'r TakenUp> {
+    recorded.performed.keys().filter(|taken| !account.effects.contains_key(*taken))
+}
+
+/// Whether a line without an end is one that broke off when its process died: the records are in doubt about an action
+/// whose key begins so, and the witness does not say what became of it either.
+fn is_explained(torn: &str, account: &WitnessAccount, recorded: &RecordedEffects) -> bool {
+    recorded.doubtful.iter().any(|taken| {
+        taken.0.starts_with(torn) && account.effects.get(taken).is_none_or(|effect| effect.outcome.is_none())
+    })
+}
