@@ -173,9 +173,9 @@ impl Machine {
         let top = base.saturating_add(arity.locals);
         // Operands beyond the locals are few: a step pushes one.
         let depth = top.saturating_mul(cost::SLOT).saturating_add(fiber.frames.len().saturating_mul(cost::OBJECT));
-        if depth > self.deepest {
-            self.context.meter.allocate(depth.saturating_sub(self.deepest))?;
-            self.deepest = depth;
+        if depth > fiber.deepest {
+            self.context.meter.allocate(depth.saturating_sub(fiber.deepest))?;
+            fiber.deepest = depth;
         }
         if fiber.stack.len() < top {
             fiber.stack.resize(top, Value::Nil);

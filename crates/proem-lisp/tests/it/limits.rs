@@ -30,6 +30,10 @@ const TOO_MUCH: &[(&str, &str)] = &[
     ("(println (apply str (repeat 100000 \"x\")))", "output_limit"),
     ("(pmap inc (range 1000000))", "memory_exceeded"),
     ("((fn bomb [] (pcalls bomb bomb)))", "memory_exceeded"),
+    (
+        "(defn deep [n] (if (pos? n) (inc (deep (dec n))) (call \"t\"))) (pmap (fn [_] (deep 20000)) (range 64))",
+        "memory_exceeded",
+    ),
     ("(memory/put :big (vec (range 100000)))", "memory_exceeded"),
     ("(map #(loop [v []] (recur (conj v %))) (range 10))", "fuel_exhausted"),
     ("(partition 900000 1 (range 999999))", "memory_exceeded"),
@@ -315,4 +319,14 @@ fn wide_scopes_and_many_captures_are_resolved() {
     assert_eq!(run(&format!("(let [{bindings}] (+ {sum}))")), "4498500");
     assert_eq!(run(&format!("(let [{bindings}] ((fn [] (fn [] (+ {sum})))))")), "#function");
     assert_eq!(run(&format!("(let [{bindings}] (((fn [] (fn [] (+ {sum}))))))")), "4498500");
+}
+
+#[test]
+fn a_function_in_memory_counts_with_its_program() {
+    let data = "\"some text\" ".repeat(20_000);
+    let source = format!("(defn f [] 1) (count [{data}])");
+    let limits = Limits { memory_bytes: 100_000, ..Limits::default() };
+    let result = run_with(&source, Inputs::default(), limits);
+    assert!(result.contains("raise `lisp.memory_bytes`"), "{result}");
+    assert_eq!(run_with("(defn f [] 1) 2", Inputs::default(), limits), "2");
 }
