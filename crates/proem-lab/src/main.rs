@@ -8,6 +8,7 @@ mod credentials;
 mod guard;
 mod handlebars;
 mod linear;
+mod lisp;
 mod mode;
 mod npy;
 mod pack;
@@ -75,6 +76,8 @@ enum Eval {
     Handlebars(handlebars::eval::EvalHandlebars),
     /// The time that hostile texts take, by length, at everything that reads text from outside.
     Linear(linear::EvalLinear),
+    /// The language beside Clojure.
+    Lisp(lisp::eval::EvalLisp),
     /// The mode in which a task is to be done.
     Mode(mode::eval::EvalMode),
     /// The prompts for past commits.
@@ -127,6 +130,7 @@ fn report(command: DataCommand) -> Result<String, String> {
         DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),
         DataCommand::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
         DataCommand::Eval(Eval::Linear(args)) => linear::run(&args),
+        DataCommand::Eval(Eval::Lisp(args)) => lisp::eval::run(&args),
         DataCommand::Eval(Eval::Mode(args)) => mode::eval::run(&args),
         DataCommand::Eval(Eval::Prompts(args)) => context::prompts::run(&args),
         DataCommand::Eval(Eval::Risk(args)) => risk::eval::run(&args),

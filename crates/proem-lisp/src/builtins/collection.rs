@@ -70,6 +70,7 @@ pub(super) const ROWS: &[Row] = &[
         "A set of the arguments in order; what is added later comes last.",
         |context, args| {
             let elements = arguments(context, args)?.into_vec();
+            super::sort::check_comparable(elements.first(), &mut context.meter)?;
             let pairs = elements.into_iter().map(|element| (element.clone(), element)).collect();
             let sorted = super::sort::sort_by_keys(pairs, &Value::Nil, &mut context.meter)?;
             set_of(sorted, &mut context.meter)
@@ -169,6 +170,10 @@ fn contains(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> 
         Value::Nil => false,
         Value::Map(map) => map.lookup(args.get(1), meter)?.is_some(),
         Value::Set(set) => set.0.contains(args.get(1), meter)?,
+        Value::Text(_) if !matches!(args.get(1), Value::Int(_) | Value::Float(_)) => {
+            let message = format!("`contains?` asks a string for an index, not for {}", args.get(1).type_phrase());
+            return Err(Fault::of_type(message).help("test for a part with `str/includes?`"));
+        }
         coll @ (Value::Vector(_) | Value::Text(_)) => lookup(coll, args.get(1), meter)?.is_some(),
         other => {
             return Err(Fault::of_type(format!("`contains?` asks for keys, and {} has none", other.type_phrase()))

@@ -10,7 +10,7 @@ use crate::{
 use alloc::{format, sync::Arc, vec::Vec};
 
 pub(super) const ROWS: &[Row] = &[
-    control("apply", "f & args", "Calls a function with the elements of its last argument as arguments.", apply)
+    control("apply", "f x & more", "Calls a function with the elements of its last argument as arguments.", apply)
         .examples(&[("(apply + [1 2 3])", "6"), ("(apply max 1 [3 2])", "3")]),
     control("return", "result", "Ends the program with a result.", |_, args| Ok(Control::Return(args.take(0)))),
     control("fail", "error", "Ends the program with a failure, a map of `:reason` and `:message`.", |_, args| {

@@ -145,7 +145,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(min-key count [1] [1 2])", "[1]")]),
     lisp("reductions", "f start? coll", "All results on the way of a `reduce`.",
-        "(fn ([f coll] (if (empty? coll) (list (f)) (reductions f (first coll) (rest coll)))) ([f start coll] (seq (reduce (fn [out x] (conj out (f (peek out) x))) [start] coll))))")
+        "(fn ([f coll] (if (empty? coll) (list (f)) (reductions f (first coll) (rest coll)))) ([f start coll] (seq (reduce (fn [out x] (let [r (f (peek out) x)] (if (reduced? r) (reduced (conj out (reduce (fn [_ _] r) nil [nil]))) (conj out r)))) [start] coll))))")
         .examples(&[("(reductions + [1 2 3])", "(1 3 6)")]),
     lisp("juxt", "f & fs", "A function that gives a vector of what all functions give.",
         "(fn [& fs] (fn [& args] (mapv (fn [f] (apply f args)) fs)))").examples(&[("((juxt inc dec) 1)", "[2 0]")]),
@@ -162,11 +162,11 @@ pub(super) const ROWS: &[Row] = &[
     lisp("trampoline", "f & args", "Calls a function, and what it gives as long as that is a function.",
         "(fn [f & args] (loop [x (apply f args)] (if (fn? x) (recur (x)) x)))").examples(&[("(trampoline (fn [] (fn [] 1)))", "1")]),
     lisp("comp", "& fs", "A function that calls all functions, the last first.",
-        "(fn [& fs] (if (empty? fs) identity (let [[f & before] (reverse fs)] (fn [& args] (reduce (fn [x g] (g x)) (apply f args) before)))))")
+        "(fn [& fs] (if-not (next fs) (if fs (first fs) identity) (let [[f & before] (reverse fs)] (fn [& args] (reduce (fn [x g] (g x)) (apply f args) before)))))")
         .examples(&[("((comp inc first) [1 2])", "2")]),
     lisp("partial", "f & args", "A function with its first arguments given.", "(fn [f & args] (fn [& more] (apply f (concat args more))))")
         .examples(&[("((partial + 1) 2)", "3")]),
-    lisp("fnil", "f default & defaults", "A function that gets a default in place of nil.",
+    lisp("fnil", "f default second? third?", "A function that gets a default in place of nil.",
         "(fn [f & defaults] (fn [& args] (let [n (count defaults)] (apply f (concat (map (fn [x d] (if (nil? x) d x)) (take n args) defaults) (drop n args))))))")
         .examples(&[("((fnil + 0) nil 1)", "1")]),
     native("identity", "x", "The argument.", |_, args| Ok(args.take(0))).examples(&[("(identity 1)", "1")]),

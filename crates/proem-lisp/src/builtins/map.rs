@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
     native("key", "entry", "The key of an entry.", |_, args| part_of_entry(args, 0)).examples(&[("(key (first {:a 1}))", ":a")]),
     native("val", "entry", "The value of an entry.", |_, args| part_of_entry(args, 1)).examples(&[("(val (first {:a 1}))", "1")]),
     native("find", "coll key", "The entry of a key, or nil.", |context, args| {
-        let found = lookup(args.get(0), args.get(1), &mut context.meter)?;
+        let found = find_value(args.get(0), args.get(1), "find", &mut context.meter)?;
         Ok(found.map_or(Value::Nil, |value| Value::vector(vec![args.take(1), value])))
     })
     .examples(&[("(find {:a nil} :a)", "[:a nil]"), ("(find {} :a)", "nil")]),
@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
         let keys = super::sequence::elements_of(args.take(1), &mut context.meter)?;
         let mut out = Map::default();
         for key in keys {
-            if let Some(value) = lookup(args.get(0), &key, &mut context.meter)? {
+            if let Some(value) = find_value(args.get(0), &key, "select-keys", &mut context.meter)? {
                 out.insert(key, value, &mut context.meter)?;
             }
         }
@@ -84,13 +84,14 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(zipmap [:a :b] (range))", "{:a 0 :b 1}")]),
     lisp("update-vals", "map f", "The map with what a function makes of each value.",
-        "(fn [m f] (reduce-kv (fn [out k v] (assoc out k (f v))) {} m))").examples(&[("(update-vals {:a 1} inc)", "{:a 2}")]),
+        "(fn [m f] (reduce-kv (fn [out k v] (assoc out k (f v))) (if (vector? m) m {}) m))").examples(&[("(update-vals {:a 1} inc)", "{:a 2}")]),
     lisp("update-keys", "map f", "The map with what a function makes of each key.",
         "(fn [m f] (reduce-kv (fn [out k v] (assoc out (f k) v)) {} m))").examples(&[("(update-keys {:a 1} name)", "{\"a\" 1}")]),
     native("array-map", "& pairs", "A map of keys and values in turn.", super::collection::hash_map).examples(&[("(array-map :b 1 :a 2)", "{:b 1 :a 2}")]),
     native("sorted-map", "& pairs", "A map of keys and values in turn, in the order of the keys; what is added later comes last.", |context, args| {
         let map = super::collection::hash_map(context, args)?;
         let entries: Vec<(Value, Value)> = map.entries().map(|(key, value)| (Value::vector(vec![key.clone(), value.clone()]), key.clone())).collect();
+        super::sort::check_comparable(map.entries().next().map(|(key, _)| key), &mut context.meter)?;
         let mut out = Map::default();
         for entry in super::sort::sort_by_keys(entries, &Value::Nil, &mut context.meter)? {
             let mut parts = entry.elements().cloned();
@@ -104,6 +105,14 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// A map, or an empty one for nil.
+/// The value under a key of a map or index of a vector, which are what has entries.
+pub(super) fn find_value(coll: &Value, key: &Value, function: &str, meter: &mut Meter) -> Result<Option<Value>, Fault> {
+    match coll {
+        Value::Nil | Value::Map(_) | Value::Vector(_) => lookup(coll, key, meter),
+        other => Err(Fault::of_type(format!("`{function}` takes a map or a vector, not {}", other.type_phrase()))),
+    }
+}
+
 pub(super) fn map_argument(value: Value, function: &str) -> Result<Arc<Map>, Fault> {
     match value {
         Value::Map(map) => Ok(map),

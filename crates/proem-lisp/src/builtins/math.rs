@@ -4,7 +4,8 @@ use super::{Row, native};
 use crate::{
     context::{Args, Context},
     error::Fault,
-    value::{Arithmetic, Number, Value, compare_numbers, float_to_integer},
+    limits::Meter,
+    value::{Arithmetic, Number, Value, compare_numbers, float_to_integer, from_big},
 };
 use alloc::format;
 use core::cmp::Ordering;
@@ -70,7 +71,10 @@ pub(super) const ROWS: &[Row] = &[
     native("int", "x", "As `long`.", |_, args| long(args, "int")).examples(&[("(int -3.7)", "-3")]),
     float!("double", "The number as a float.", |x| x, ("(double 1)", "1.0")),
     float!("float", "As `double`.", |x| x, ("(float 1)", "1.0")),
-    native("bigint", "x", "The number as an integer of any size, without its fraction.", |_, args| {
+    native("bigint", "x", "The number, or the digits, as an integer of any size, without a fraction.", |context, args| {
+        if let Value::Text(text) = args.get(0) {
+            return integer_of_digits(text.as_str(), &mut context.meter);
+        }
         to_integer(args.get(0), "bigint")
     })
     .examples(&[("(bigint 1e20)", "100000000000000000000")]),
@@ -231,6 +235,15 @@ fn abs(function: &str, context: &mut Context, args: &mut Args<'_>) -> Result<Val
             Ok(args.take(0))
         }
     }
+}
+
+fn integer_of_digits(digits: &str, meter: &mut Meter) -> Result<Value, Fault> {
+    let words = u64::try_from(digits.len() / 19).unwrap_or(u64::MAX).saturating_add(1);
+    meter.digits(digits.len())?;
+    meter.work(words.saturating_mul(words))?;
+    meter.new_text(digits.len())?;
+    let parsed = digits.parse().map_err(|_| Fault::eval("`bigint`: the string isn't an integer"));
+    parsed.map(from_big).map_err(|fault| fault.help("read data with `parse-long`, which gives nil"))
 }
 
 fn to_integer(value: &Value, function: &str) -> Result<Value, Fault> {

@@ -24,7 +24,11 @@ macro_rules! converts {
 /// A row for a question about a text and another.
 macro_rules! asks {
     ($name:literal, $doc:literal, $ask:expr, $example:expr) => {
-        native($name, "s part", $doc, |context, args| ask(context, args, $name, $ask)).examples(&[$example])
+        native($name, "s part", $doc, |context, args| {
+            args.text(0, $name)?;
+            ask(context, args, $name, $ask)
+        })
+        .examples(&[$example])
     };
 }
 
@@ -46,12 +50,16 @@ pub(super) const ROWS: &[Row] = &[
     ),
     asks!(".endsWith", "As `str/ends-with?`.", |s, part| s.ends_with(part), ("(.endsWith \"ab\" \"b\")", "true")),
     asks!(".contains", "As `str/includes?`.", |s, part| s.contains(part), ("(.contains \"ab\" \"b\")", "true")),
-    asks!(
-        ".equalsIgnoreCase",
-        "Whether two strings are equal in small letters.",
-        |s, other| s.chars().flat_map(char::to_lowercase).eq(other.chars().flat_map(char::to_lowercase)),
-        ("(.equalsIgnoreCase \"a\" \"A\")", "true")
-    ),
+    native(".equalsIgnoreCase", "s other", "Whether two strings are equal in small letters.", |context, args| {
+        if args.get(1).is_nil() {
+            return args.text(0, ".equalsIgnoreCase").map(|_| Value::Bool(false));
+        }
+        args.text(0, ".equalsIgnoreCase")?;
+        ask(context, args, ".equalsIgnoreCase", |s, other| {
+            s.chars().flat_map(char::to_lowercase).eq(other.chars().flat_map(char::to_lowercase))
+        })
+    })
+    .examples(&[("(.equalsIgnoreCase \"a\" \"A\")", "true")]),
     native(".length", "s", "The number of graphemes.", |context, args| {
         let text = args.text(0, ".length")?;
         context.meter.text(text.len())?;
@@ -72,10 +80,12 @@ pub(super) const ROWS: &[Row] = &[
         .examples(&[("(.substring \"abc\" 1)", "\"bc\"")]),
     native(".charAt", "s index", "The grapheme at an index.", char_at).examples(&[("(.charAt \"abc\" 1)", "\"b\"")]),
     native(".indexOf", "s part from?", "As `str/index-of`; -1 if there is no such part.", |context, args| {
+        args.text(0, ".indexOf")?;
         index_of(context, args, ".indexOf").map(|index| index.map_or(Value::Int(-1), Value::from))
     })
     .examples(&[("(.indexOf \"abc\" \"c\")", "2"), ("(.indexOf \"abc\" \"z\")", "-1")]),
     native(".lastIndexOf", "s part from?", "As `str/last-index-of`; -1 if there is no such part.", |context, args| {
+        args.text(0, ".lastIndexOf")?;
         last_index_of(context, args, ".lastIndexOf").map(|index| index.map_or(Value::Int(-1), Value::from))
     })
     .examples(&[("(.lastIndexOf \"aba\" \"a\")", "2")]),
@@ -100,6 +110,9 @@ pub(super) const ROWS: &[Row] = &[
         .examples(&[("(.matches \"abc\" \"a.c\")", "true")]),
     native(".toString", "x", "As `str`.", to_string).examples(&[("(.toString 12)", "\"12\"")]),
     native(".equals", "x y", "As `=`.", |context, args| {
+        if args.get(0).is_nil() {
+            return Err(Fault::of_type("`.equals` takes a value, not nil").help("compare with `=`"));
+        }
         crate::value::is_equal(args.get(0), args.get(1), &mut context.meter).map(Value::Bool)
     })
     .examples(&[("(.equals \"a\" \"a\")", "true")]),
@@ -146,7 +159,11 @@ fn replace(context: &mut Context, args: &mut Args<'_>, function: &str, most: usi
 
 fn split(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let pattern = compiled(context, args, ".split")?;
-    let limit = if let Value::Int(limit) = args.get(2) { *limit } else { 0 };
+    let limit = match args.get(2) {
+        Value::Int(limit) => *limit,
+        Value::Nil if args.len() < 3 => 0,
+        other => return Err(Fault::of_type(format!("`.split` takes a limit, not {}", other.type_phrase()))),
+    };
     split_by(&pattern, args.text(0, ".split")?, limit, &mut context.meter)
 }
 

@@ -65,7 +65,7 @@ pub(super) const ROWS: &[Row] = &[
         "set/map-invert",
         "map",
         "A map from values to keys.",
-        "(fn [m] (reduce (fn [out [k v]] (assoc out v k)) {} m))",
+        "(fn [m] (reduce-kv (fn [out k v] (assoc out v k)) {} m))",
     )
     .examples(&[("(set/map-invert {:a 1 :b 2})", "{1 :a 2 :b}")]),
     lisp(
@@ -73,9 +73,8 @@ pub(super) const ROWS: &[Row] = &[
         "rel other keys?",
         "All merged pairs of maps that agree in the keys that both have, or in keys paired by a map.",
         "(fn [xrel yrel & [km]]
-           (if (and (seq xrel) (seq yrel))
-             (let [ks (set/intersection (set (keys (first xrel))) (set (keys (first yrel))))
-                   by (if (nil? km) (zipmap ks ks) km)
+           (if (or km (and (seq xrel) (seq yrel)))
+             (let [by (or km (let [ks (set/intersection (set (keys (first xrel))) (set (keys (first yrel))))] (zipmap ks ks)))
                    [r s k] (if (<= (count xrel) (count yrel)) [xrel yrel (set/map-invert by)] [yrel xrel by])
                    idx (set/index r (vals k))]
                (reduce (fn [out x]
@@ -141,8 +140,17 @@ fn retain(
 /// Keeps the elements of the smaller of two, which may be nil, as Clojure does.
 fn intersection(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let meter = &mut context.meter;
-    let mut out = args.take(0);
-    for index in 1..args.len() {
+    let mut smallest = (0, usize::MAX);
+    for index in 0..args.len() {
+        let size = count(args.get(index), meter)?;
+        if size <= smallest.1 {
+            smallest = (index, size);
+        }
+    }
+    // Of three or more, the smallest comes first.
+    let first = if args.len() > 2 { smallest.0 } else { 0 };
+    let mut out = args.take(first);
+    for index in (0..args.len()).filter(|index| *index != first) {
         let mut other = args.take(index);
         if count(&other, meter)? < count(&out, meter)? {
             core::mem::swap(&mut out, &mut other);

@@ -40,7 +40,8 @@ pub(super) const ROWS: &[Row] = &[
     .examples(&[("(take-last 2 [1 2 3])", "(2 3)")]),
     native("nthrest", "coll n", "The elements after the first n.", |context, args| {
         let count = args.count(1, "nthrest")?;
-        skip(args.take(0), count, &mut context.meter)
+        let is_empty = Cursor::over(args.get(0).clone(), &mut context.meter)?.next(&mut context.meter)?.is_none();
+        if count == 0 || is_empty { Ok(args.take(0)) } else { skip(args.take(0), count, &mut context.meter) }
     })
     .examples(&[("(nthrest [1 2 3] 1)", "(2 3)")]),
     native("nthnext", "coll n", "The elements after the first n, or nil if there are none.", |context, args| {
@@ -132,7 +133,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(if elements.is_empty() { Value::Nil } else { Value::list(elements) })
     })
     .examples(&[("(rseq [1 2])", "(2 1)")]),
-    native("list*", "& args", "A sequence of the arguments, the last of which is a sequence.", |context, args| {
+    native("list*", "x & more", "A sequence of the arguments, the last of which is a sequence.", |context, args| {
         let last = args.len().saturating_sub(1);
         let mut out = Items::default();
         for index in 0..last {
@@ -143,9 +144,16 @@ pub(super) const ROWS: &[Row] = &[
         Ok(if elements.is_empty() { Value::Nil } else { Value::list(elements) })
     })
     .examples(&[("(list* 1 2 [3])", "(1 2 3)")]),
-    native("doall", "coll", "The collection; all sequences here are computed at once.", |_, args| Ok(args.take(0)))
-        .examples(&[("(doall (map inc [1]))", "(2)")]),
-    native("dorun", "coll", "Nil; all sequences here are computed at once.", |_, _| Ok(Value::Nil)).examples(&[("(dorun [1])", "nil")]),
+    native("doall", "coll", "The collection; all sequences here are computed at once.", |context, args| {
+        Cursor::over(args.get(0).clone(), &mut context.meter)?;
+        Ok(args.take(0))
+    })
+    .examples(&[("(doall (map inc [1]))", "(2)")]),
+    native("dorun", "coll", "Nil; all sequences here are computed at once.", |context, args| {
+        Cursor::over(args.take(0), &mut context.meter)?;
+        Ok(Value::Nil)
+    })
+    .examples(&[("(dorun [1])", "nil")]),
     lisp("tree-seq", "branch? children root", "All nodes of a tree, each before those below it.",
         "(fn [branch? children root] (loop [open (list root) out []] (if (empty? open) (seq out) (let [node (first open) below (if (branch? node) (children node) nil)] (recur (concat below (rest open)) (conj out node))))))")
         .examples(&[("(tree-seq sequential? seq [1 [2]])", "([1 [2]] 1 [2] 2)")]),
@@ -153,7 +161,7 @@ pub(super) const ROWS: &[Row] = &[
         let is_vector = matches!(args.get(1), Value::Vector(_));
         let mut out = Items::default();
         for element in elements_of(args.take(1), &mut context.meter)? {
-            let found = super::lookup::lookup(args.get(0), &element, &mut context.meter)?;
+            let found = super::map::find_value(args.get(0), &element, "replace", &mut context.meter)?;
             out.push(found.unwrap_or(element), &mut context.meter)?;
         }
         Ok(if is_vector { out.into_vector() } else { out.into_list() })
@@ -164,7 +172,7 @@ pub(super) const ROWS: &[Row] = &[
     native("bounded-count", "n coll", "The number of elements, at most n where counting has no end.", |context, args| {
         let most = args.count(0, "bounded-count")?;
         match args.get(1) {
-            Value::Stream(stream) => Ok(Value::from(stream.count().map_or(most, |count| count.min(most)))),
+            Value::Stream(stream) => Ok(Value::from(stream.count().unwrap_or(most))),
             other => super::lookup::count(other, &mut context.meter).map(Value::from),
         }
     })

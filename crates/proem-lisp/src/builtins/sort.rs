@@ -27,6 +27,11 @@ fn direction(comparator: &Value) -> Option<bool> {
     }
 }
 
+/// Whether a value has an order at all; a sorted collection asks even for its only element.
+pub(super) fn check_comparable(value: Option<&Value>, meter: &mut Meter) -> Result<(), Fault> {
+    value.map_or(Ok(()), |value| compare(value, value, meter).map(|_| ()))
+}
+
 /// The elements of the pairs in the order of the keys behind them.
 pub(super) fn sort_by_keys(
     mut pairs: Vec<(Value, Value)>,

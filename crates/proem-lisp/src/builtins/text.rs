@@ -119,15 +119,21 @@ fn name(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
 
 fn namespace(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let full = named(args.get(0), "namespace")?;
+    if let Value::Text(_) = args.get(0) {
+        return Err(Fault::of_type("`namespace` takes a keyword or a symbol, not a string"));
+    }
     Ok(split(full.as_str()).0.map_or(Value::Nil, Value::text))
 }
 
 fn full_name(args: &mut Args<'_>, function: &str) -> Result<Text, Fault> {
-    let first = named(args.get(0), function)?;
     if args.len() == 1 {
-        return Ok(first.clone());
+        return named(args.get(0), function).cloned();
     }
-    Ok(Text::from(format!("{first}/{}", named(args.get(1), function)?)))
+    let name = args.text(1, function)?;
+    if args.get(0).is_nil() {
+        return Ok(name.clone());
+    }
+    Ok(Text::from(format!("{}/{name}", args.text(0, function)?)))
 }
 
 fn keyword(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {

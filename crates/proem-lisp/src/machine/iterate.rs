@@ -12,7 +12,7 @@ use crate::{
     limits::cost,
     value::Value,
 };
-use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, format, sync::Arc};
 
 impl Machine {
     /// Goes on with the frame on top until it calls a function, ends, or the fuel of the run is used.
@@ -155,8 +155,11 @@ impl Machine {
                     2
                 }
                 FoldShape::KeyValue => {
-                    let pair: Vec<Value> = element.elements().cloned().collect();
-                    fiber.stack.extend(pair);
+                    let Value::Vector(entry) = &element else { return Err(not_an_entry(&element)) };
+                    let (Some(key), Some(value), 2) = (entry.get(0), entry.get(1), entry.len()) else {
+                        return Err(not_an_entry(&element));
+                    };
+                    fiber.stack.extend([key.clone(), value.clone()]);
                     3
                 }
             };
@@ -181,6 +184,10 @@ impl Machine {
             }
         }
     }
+}
+
+fn not_an_entry(element: &Value) -> Fault {
+    Fault::of_type(format!("`reduce-kv` takes a map or a vector, not what holds {}", element.type_phrase()))
 }
 
 /// The function in Rust that a builtin is, if it takes so many arguments.

@@ -68,7 +68,8 @@ impl Reader<'_> {
         let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
         let big = digits.strip_suffix('N').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
         if let Some(digits) = big.or_else(|| is_integer.then_some(digits)) {
-            return self.integer(digits, token.starts_with('-'), 10, span);
+            let radix = if digits.len() > 1 && digits.starts_with('0') { 8 } else { 10 };
+            return self.integer(digits, token.starts_with('-'), radix, span);
         }
         if let Some(hexadecimal) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
             return self.integer(hexadecimal, token.starts_with('-'), 16, span);
@@ -101,7 +102,7 @@ impl Reader<'_> {
         }
         let Some(big) = BigInt::parse_bytes(digits.as_bytes(), radix).filter(|_| !digits.starts_with(['+', '-']))
         else {
-            self.problem(span, "this isn't an integer", "check its digits");
+            self.problem(span, "this isn't an integer", "check its digits; one that begins with 0 is octal");
             return FormKind::Nil;
         };
         match from_big(if is_negative { BigInt::ZERO.checked_sub(&big).unwrap_or(big) } else { big }) {

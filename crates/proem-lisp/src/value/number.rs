@@ -134,7 +134,7 @@ impl Arithmetic {
                     return Ok(result);
                 }
             }
-            (Value::Float(a), Value::Float(b)) if *b != 0.0 || !self.is_division() => {
+            (Value::Float(a), Value::Float(b)) if !self.is_division() || (self == Self::Divide && *b != 0.0) => {
                 return Ok(Value::Float(self.apply_floats(*a, *b)));
             }
             _ => {}
@@ -173,10 +173,12 @@ impl Arithmetic {
             Self::Subtract => a - b,
             Self::Multiply => a * b,
             Self::Divide => a / b,
-            Self::Quotient => libm::trunc(a / b),
-            Self::Remainder => libm::fmod(a, b),
+            // Adding zero makes the -0.0 of a small quotient 0.0.
+            Self::Quotient => libm::trunc(a / b) + 0.0,
+            // Clojure's formula, which rounds where `fmod` is exact.
+            Self::Remainder => a - libm::trunc(a / b) * b,
             Self::Modulus => {
-                let remainder = libm::fmod(a, b);
+                let remainder = a - libm::trunc(a / b) * b;
                 if remainder != 0.0 && (remainder < 0.0) != (b < 0.0) { remainder + b } else { remainder }
             }
         }
@@ -195,6 +197,10 @@ impl Arithmetic {
         // As in Clojure: `/` with a float follows IEEE 754 unless it divides by an integer zero.
         if right == 0.0 && self.is_division() && (self != Self::Divide || matches!(b, Number::Int(_))) {
             return Err(divide_by_zero(self));
+        }
+        if matches!(self, Self::Quotient | Self::Remainder | Self::Modulus) && !(left / right).is_finite() {
+            let message = format!("`{}` has no result for {left} and {right}", self.name());
+            return Err(Fault::eval(message).help("test for it with `infinite?` and `NaN?`"));
         }
         Ok(Value::Float(self.apply_floats(left, right)))
     }

@@ -1,6 +1,7 @@
 //! Programs, from source to outcome.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod answers;
 mod clojure;
 mod examples;
 mod families;
