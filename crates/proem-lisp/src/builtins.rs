@@ -1,0 +1,311 @@
+//! The table of functions: one row each, which analysis, the machine, `doc`, the reference and the
+//! tests all read.
+//!
+//! Adding a function is one row in its family's file and one Rust function, or one definition in the
+//! language. The signature gives the number of arguments: `m k default?` takes two or three,
+//! `f & colls` one or more.
+
+mod aggregate;
+mod collection;
+mod control;
+mod date;
+mod higher;
+mod json;
+mod lookup;
+mod map;
+mod math;
+mod number;
+mod predicate;
+mod predicates;
+mod regex;
+mod sequence;
+mod set;
+mod slices;
+mod sort;
+mod stream;
+mod string;
+mod text;
+mod walk;
+
+pub(crate) use lookup::{element, lookup, nth};
+pub(crate) use sequence::{Cursor, skip, to_sequence};
+pub(crate) use stream::{check_stored, stream_version};
+
+use crate::{
+    context::{Args, Context},
+    error::Fault,
+    value::{BuiltinId, Text, Value},
+};
+use alloc::{format, string::String, vec::Vec};
+use core::fmt;
+
+/// A source and the value it gives, as it reads.
+pub(crate) type Example = (&'static str, &'static str);
+
+/// A function written in Rust that calls no other.
+pub(crate) type Native = fn(&mut Context, &mut Args<'_>) -> Result<Value, Fault>;
+
+/// One function of the language.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) signature: &'static str,
+    /// What it does, in a line.
+    pub(crate) doc: &'static str,
+    pub(crate) examples: &'static [Example],
+    pub(crate) arity: RowArity,
+    pub(crate) run: Run,
+}
+
+/// How many arguments a function takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RowArity {
+    pub(crate) least: usize,
+    /// `None` for any number.
+    pub(crate) most: Option<usize>,
+}
+
+/// How a function is run.
+pub(crate) enum Run {
+    /// By Rust, at once.
+    Native(Native),
+    /// By calling a function for elements one after the other, and then Rust with all results.
+    Each { plan: fn(&[Value]) -> EachPlan, finish: fn(&mut Context, EachResults) -> Result<Value, Fault> },
+    /// By calling a function with the result so far and the next element.
+    Fold(fn(&[Value]) -> FoldPlan),
+    /// By telling the machine what to do next.
+    Control(fn(&mut Context, &mut Args<'_>) -> Result<Control, Fault>),
+    /// By a function of the language, given as its source.
+    Lisp(&'static str),
+}
+
+/// What to call for which elements.
+pub(crate) struct EachPlan {
+    pub(crate) function: Value,
+    /// Collections that are gone through side by side, as far as the shortest.
+    pub(crate) sources: Vec<Value>,
+    pub(crate) stop: Stop,
+}
+
+/// When to stop before the elements end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Never,
+    /// After the first result that is neither nil nor false.
+    AtTrue,
+    /// After the first result that is nil or false.
+    AtFalse,
+}
+
+/// The arguments of a call and the results for the elements that were gone through.
+pub(crate) struct EachResults {
+    pub(crate) args: Vec<Value>,
+    pub(crate) results: Vec<Value>,
+}
+
+/// What to reduce.
+pub(crate) struct FoldPlan {
+    pub(crate) function: Value,
+    /// `None` to begin with the first element.
+    pub(crate) start: Option<Value>,
+    pub(crate) source: Value,
+    pub(crate) shape: FoldShape,
+}
+
+/// What the function of a fold gets besides the result so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FoldShape {
+    /// Each element.
+    Element,
+    /// Each key and its value.
+    KeyValue,
+}
+
+/// What the machine does next.
+pub(crate) enum Control {
+    Value(Value),
+    /// Calls a function in place of this one.
+    Call {
+        function: Value,
+        args: Vec<Value>,
+    },
+    /// Ends the program with a result.
+    Return(Value),
+    /// Ends the program with a failure.
+    Fail(Value),
+    /// Calls a tool.
+    Tool {
+        name: Text,
+        args: Value,
+    },
+    /// Calls functions in branches that wait for their tools at the same time.
+    Parallel(Vec<(Value, Vec<Value>)>),
+}
+
+/// All families, in the order of the reference.
+const FAMILIES: &[&[Row]] = &[
+    number::ROWS,
+    predicate::ROWS,
+    collection::ROWS,
+    map::ROWS,
+    sequence::ROWS,
+    slices::ROWS,
+    higher::ROWS,
+    aggregate::ROWS,
+    stream::ROWS,
+    predicates::ROWS,
+    text::ROWS,
+    string::ROWS,
+    regex::ROWS,
+    set::ROWS,
+    walk::ROWS,
+    math::ROWS,
+    date::ROWS,
+    json::ROWS,
+    control::ROWS,
+];
+
+/// All rows with their ids.
+pub(crate) fn rows() -> impl Iterator<Item = (BuiltinId, &'static Row)> {
+    let all = FAMILIES.iter().flat_map(|family| family.iter());
+    all.enumerate().map(|(at, row)| (BuiltinId(u16::try_from(at).unwrap_or(u16::MAX)), row))
+}
+
+/// The rows by id, so that a call finds its row at once.
+static TABLE: [Option<&Row>; TABLE_SIZE] = table();
+
+const TABLE_SIZE: usize = 1024;
+
+#[expect(clippy::indexing_slicing, reason = "the compiler runs it, and refuses a table that is too small")]
+const fn table() -> [Option<&'static Row>; TABLE_SIZE] {
+    let mut table = [None; TABLE_SIZE];
+    let mut at: usize = 0;
+    let mut families = FAMILIES;
+    while let [family, others @ ..] = families {
+        let mut rows: &'static [Row] = family;
+        while let [row, after @ ..] = rows {
+            table[at] = Some(row);
+            at = at.saturating_add(1);
+            rows = after;
+        }
+        families = others;
+    }
+    table
+}
+
+/// The row of an id.
+#[inline]
+pub(crate) fn row(id: BuiltinId) -> Option<&'static Row> {
+    TABLE.get(usize::from(id.0)).copied().flatten()
+}
+
+/// The function of a name, under any of the names that its namespace has in Clojure.
+pub(crate) fn id_of(name: &str) -> Option<BuiltinId> {
+    let name = name.strip_prefix('\0').unwrap_or(name);
+    let find = |name: &str| rows().find(|(_, row)| row.name == name).map(|(id, _)| id);
+    find(name).or_else(|| {
+        let (namespace, short) = name.split_once('/').filter(|(_, short)| !short.is_empty())?;
+        match namespace {
+            "clojure.core" | "core" => find(short),
+            "clojure.string" | "string" | "s" => find(&format!("str/{short}")),
+            "clojure.set" => find(&format!("set/{short}")),
+            "clojure.walk" | "w" => find(&format!("walk/{short}")),
+            "java.lang.Math" => find(&format!("Math/{short}")),
+            "clojure.data.json" | "cheshire.core" => find(&format!("json/{short}")),
+            _ => None,
+        }
+    })
+}
+
+const fn row_of(name: &'static str, signature: &'static str, doc: &'static str, run: Run) -> Row {
+    Row { name, signature, doc, examples: &[], arity: RowArity::of(signature), run }
+}
+
+/// A row for a function in Rust.
+const fn native(name: &'static str, signature: &'static str, doc: &'static str, run: Native) -> Row {
+    row_of(name, signature, doc, Run::Native(run))
+}
+
+/// A row for a function in the language.
+const fn lisp(name: &'static str, signature: &'static str, doc: &'static str, source: &'static str) -> Row {
+    row_of(name, signature, doc, Run::Lisp(source))
+}
+
+impl RowArity {
+    /// The numbers of arguments that a signature allows.
+    const fn of(signature: &str) -> Self {
+        let mut rest = signature.as_bytes();
+        let mut least: usize = 0;
+        let mut most: usize = 0;
+        let mut is_word = false;
+        let mut last = b' ';
+        loop {
+            let (byte, after) = match rest {
+                [byte, after @ ..] => (*byte, after),
+                [] => (b' ', rest),
+            };
+            if byte == b' ' {
+                if is_word {
+                    if last == b'&' {
+                        return Self { least, most: None };
+                    }
+                    most = most.saturating_add(1);
+                    if last != b'?' {
+                        least = least.saturating_add(1);
+                    }
+                }
+                is_word = false;
+                if rest.is_empty() {
+                    return Self { least, most: Some(most) };
+                }
+            } else {
+                is_word = true;
+            }
+            last = byte;
+            rest = after;
+        }
+    }
+
+    const fn allows(self, count: usize) -> bool {
+        count >= self.least
+            && match self.most {
+                Some(most) => count <= most,
+                None => true,
+            }
+    }
+}
+
+impl fmt::Display for RowArity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        match self.most {
+            None if self.least == 0 => f.write_str("any number of arguments"),
+            None => write!(f, "{} or more arguments", self.least),
+            Some(most) if most == self.least => write!(f, "{most} argument{}", plural(most)),
+            Some(most) => write!(f, "{} to {most} arguments", self.least),
+        }
+    }
+}
+
+impl Row {
+    const fn examples(mut self, examples: &'static [Example]) -> Self {
+        self.examples = examples;
+        self
+    }
+
+    /// Checks a number of arguments; the message says what is wrong.
+    pub(crate) fn check_arity(&self, count: usize) -> Result<(), String> {
+        if self.arity.allows(count) {
+            return Ok(());
+        }
+        Err(format!("`{}` takes {}, not {count}", self.name, self.arity))
+    }
+
+    /// How it is called, such as `(get m k default?)`.
+    pub(crate) fn usage(&self) -> String {
+        let space = if self.signature.is_empty() { "" } else { " " };
+        format!("`({}{space}{})`", self.name, self.signature)
+    }
+}
+
+#[cfg(test)]
+mod tests;

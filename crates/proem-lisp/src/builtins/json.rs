@@ -1,0 +1,5 @@
+//! JSON as text, read and written.
+
+use super::Row;
+
+pub(super) const ROWS: &[Row] = &[];

@@ -1,0 +1,5 @@
+//! Mathematics beyond arithmetic: `Math/…`, rounding and bits.
+
+use super::Row;
+
+pub(super) const ROWS: &[Row] = &[];

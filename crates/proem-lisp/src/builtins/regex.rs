@@ -1,0 +1,5 @@
+//! Regular expressions over strings.
+
+use super::Row;
+
+pub(super) const ROWS: &[Row] = &[];

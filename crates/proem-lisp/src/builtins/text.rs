@@ -1,0 +1,133 @@
+//! Text from values, and printing.
+
+use super::{Row, native};
+use crate::{
+    context::{Args, Context},
+    error::Fault,
+    print::{Style, print_into},
+    value::{Text, Value},
+};
+use alloc::{format, string::String};
+
+pub(super) const ROWS: &[Row] = &[
+    native("str", "& xs", "The arguments as one string; nil is empty.", str_of)
+        .examples(&[("(str \"a\" 1 nil :b)", "\"a1:b\""), ("(str [1 \"a\"])", "\"[1 \\\"a\\\"]\"")]),
+    native("pr-str", "& xs", "The arguments as a string that reads back.", pr_str)
+        .examples(&[("(pr-str \"a\")", "\"\\\"a\\\"\"")]),
+    native("println", "& xs", "Prints the arguments with spaces between and a line break behind.", println)
+        .examples(&[("(println 1 2)", "nil")]),
+    native("print", "& xs", "Prints the arguments with spaces between.", print).examples(&[("(print 1)", "nil")]),
+    native("prn", "& xs", "Prints the arguments so that they read back.", prn).examples(&[("(prn \"a\")", "nil")]),
+    native("name", "x", "The name of a keyword or symbol without its namespace, or the string.", name)
+        .examples(&[("(name :a/b)", "\"b\"")]),
+    native("str/includes?", "s part", "Whether a string has a part.", includes)
+        .examples(&[("(str/includes? \"abc\" \"b\")", "true")]),
+    native("namespace", "x", "The namespace of a keyword or symbol, or nil.", namespace)
+        .examples(&[("(namespace :a/b)", "\"a\"")]),
+    native("keyword", "x name?", "A keyword of a name, or of a namespace and a name.", keyword)
+        .examples(&[("(keyword \"a\")", ":a")]),
+    native("symbol", "x name?", "A symbol of a name, or of a namespace and a name.", symbol)
+        .examples(&[("(symbol \"a\")", "a")]),
+];
+
+/// The arguments in a style, with something between them.
+fn joined(context: &mut Context, args: &mut Args<'_>, style: Style, between: &str) -> Result<String, Fault> {
+    let mut out = String::new();
+    for index in 0..args.len() {
+        if index > 0 {
+            out.push_str(between);
+        }
+        print_into(&mut out, args.get(index), style, &mut context.meter)?;
+    }
+    Ok(out)
+}
+
+fn str_of(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    let mut out = String::new();
+    for index in 0..args.len() {
+        if !args.get(index).is_nil() {
+            print_into(&mut out, args.get(index), Style::Display, &mut context.meter)?;
+        }
+    }
+    Ok(Value::from(out))
+}
+
+fn pr_str(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    joined(context, args, Style::Readable, " ").map(Value::from)
+}
+
+fn println(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    let mut line = joined(context, args, Style::Display, " ")?;
+    line.push('\n');
+    context.print(&line)?;
+    Ok(Value::Nil)
+}
+
+fn print(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    let text = joined(context, args, Style::Display, " ")?;
+    context.print(&text)?;
+    Ok(Value::Nil)
+}
+
+fn prn(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    let mut line = joined(context, args, Style::Readable, " ")?;
+    line.push('\n');
+    context.print(&line)?;
+    Ok(Value::Nil)
+}
+
+fn named<'a>(value: &'a Value, function: &str) -> Result<&'a Text, Fault> {
+    match value {
+        Value::Keyword(name) | Value::Symbol(name) | Value::Text(name) => Ok(name),
+        other => Err(Fault::of_type(format!(
+            "`{function}` takes a keyword, a symbol or a string, not {}",
+            other.type_phrase()
+        ))),
+    }
+}
+
+/// The namespace and the name; `/` alone is a name.
+fn split(name: &str) -> (Option<&str>, &str) {
+    match name.split_once('/') {
+        Some((namespace, rest)) if !namespace.is_empty() && !rest.is_empty() => (Some(namespace), rest),
+        _ => (None, name),
+    }
+}
+
+fn name(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    let full = named(args.get(0), "name")?;
+    if let Value::Text(_) = args.get(0) {
+        return Ok(args.get(0).clone());
+    }
+    Ok(Value::text(split(full.as_str()).1))
+}
+
+fn namespace(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    let full = named(args.get(0), "namespace")?;
+    Ok(split(full.as_str()).0.map_or(Value::Nil, Value::text))
+}
+
+fn includes(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    let (text, part) = (args.text(0, "str/includes?")?, args.text(1, "str/includes?")?);
+    context.meter.text(text.len().saturating_add(part.len()))?;
+    Ok(Value::Bool(text.as_str().contains(part.as_str())))
+}
+
+fn full_name(args: &mut Args<'_>, function: &str) -> Result<Text, Fault> {
+    let first = named(args.get(0), function)?;
+    if args.len() == 1 {
+        return Ok(first.clone());
+    }
+    Ok(Text::from(format!("{first}/{}", named(args.get(1), function)?)))
+}
+
+fn keyword(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    if args.get(0).is_nil() && args.len() == 1 {
+        return Ok(Value::Nil);
+    }
+    full_name(args, "keyword").map(Value::Keyword)
+}
+
+fn symbol(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    full_name(args, "symbol").map(Value::Symbol)
+}

@@ -1,0 +1,149 @@
+//! Why a program can't go on.
+
+use alloc::{boxed::Box, format, string::String};
+use proem_text::{Diagnostic, DiagnosticSeverity, Span};
+
+/// The kind of a problem, as programs, people and models name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The source isn't well-formed.
+    ParseError,
+    /// The source is well-formed and can't be a program.
+    AnalysisError,
+    /// A value has the right type and can't be used all the same.
+    EvalError,
+    /// A value has the wrong type.
+    TypeError,
+    /// A function takes another number of arguments.
+    ArityError,
+    /// A name has no value.
+    UnboundVar,
+    /// The host has no such tool.
+    UnknownTool,
+    /// The tool answered with an error.
+    ToolError,
+    /// The program called more tools than it may.
+    ToolCallLimit,
+    /// The program ran longer than it may.
+    FuelExhausted,
+    /// The program used more memory than it may.
+    MemoryExceeded,
+    /// The program printed more than it may.
+    OutputLimit,
+}
+
+impl Reason {
+    /// The keyword's name, such as `type_error`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ParseError => "parse_error",
+            Self::AnalysisError => "analysis_error",
+            Self::EvalError => "eval_error",
+            Self::TypeError => "type_error",
+            Self::ArityError => "arity_error",
+            Self::UnboundVar => "unbound_var",
+            Self::UnknownTool => "unknown_tool",
+            Self::ToolError => "tool_error",
+            Self::ToolCallLimit => "tool_call_limit",
+            Self::FuelExhausted => "fuel_exhausted",
+            Self::MemoryExceeded => "memory_exceeded",
+            Self::OutputLimit => "output_limit",
+        }
+    }
+}
+
+/// A problem with its place in the source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Its kind.
+    pub reason: Reason,
+    /// The message, the place in the source that was read, and the remedy.
+    pub diagnostic: Diagnostic,
+}
+
+impl Problem {
+    /// A problem at `span`.
+    #[must_use]
+    pub fn new(reason: Reason, span: Span, message: impl Into<String>) -> Self {
+        let diagnostic =
+            Diagnostic { severity: DiagnosticSeverity::Error, message: message.into(), span: Some(span), help: None };
+        Self { reason, diagnostic }
+    }
+
+    /// The problem with its remedy.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.diagnostic.help = Some(help.into());
+        self
+    }
+
+    /// The message with its place and an excerpt of the source, for a terminal or a model.
+    #[must_use]
+    pub fn render(&self, name: &str, source: &str) -> String {
+        self.diagnostic.render(name, source)
+    }
+}
+
+/// A problem found by a function, which doesn't know where it was called.
+///
+/// Boxed, so that the result of every function stays small.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault(Box<FaultDetails>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FaultDetails {
+    reason: Reason,
+    message: String,
+    help: Option<String>,
+}
+
+impl Fault {
+    pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self(Box::new(FaultDetails { reason, message: message.into(), help: None }))
+    }
+
+    /// A value of the right type that can't be used.
+    pub(crate) fn eval(message: impl Into<String>) -> Self {
+        Self::new(Reason::EvalError, message)
+    }
+
+    /// A value of the wrong type.
+    pub(crate) fn of_type(message: impl Into<String>) -> Self {
+        Self::new(Reason::TypeError, message)
+    }
+
+    /// A limit that was reached, with the setting that raises it.
+    pub(crate) fn limit(reason: Reason, message: impl Into<String>, setting: &str) -> Self {
+        Self::new(reason, message).help(format!("raise `lisp.{setting}`, or let the program do less"))
+    }
+
+    #[must_use]
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.0.help = Some(help.into());
+        self
+    }
+
+    /// Its kind.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        self.0.reason
+    }
+
+    /// What is wrong: lower case, no full stop.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The problem at its place.
+    #[must_use]
+    pub fn at(self, span: Span) -> Problem {
+        let problem = Problem::new(self.0.reason, span, self.0.message);
+        match self.0.help {
+            Some(help) => problem.help(help),
+            None => problem,
+        }
+    }
+}

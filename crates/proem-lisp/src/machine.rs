@@ -1,0 +1,283 @@
+//! Runs programs in counted steps, with a state that is plain data.
+//!
+//! A *fiber* has its own list of frames and its own operands; a program begins with one, and each
+//! branch of `pmap` is another. A function that calls functions is a frame of its own
+//! ([`frame::EachFrame`], [`frame::FoldFrame`]), so nothing here calls itself. Fibers run one after
+//! the other, each until it ends or waits for a tool; when none can run, all calls go to the host.
+
+mod call;
+mod commit;
+mod frame;
+mod iterate;
+mod parallel;
+mod steps;
+
+use crate::{
+    code::{Closure, Program},
+    context::{Context, Inputs},
+    error::{Fault, Problem, Reason},
+    limits::Limits,
+    resolve::{Names, resolve_source},
+    value::{BuiltinId, Census, Text, Value},
+};
+use alloc::{
+    collections::{BTreeMap, VecDeque},
+    format,
+    string::String,
+    sync::Arc,
+    vec::Vec,
+};
+use frame::{Fiber, Frame};
+use proem_text::Span;
+pub(crate) use steps::no_clause;
+
+/// The number of a tool call, counted from 0 in each program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallId(pub u64);
+
+/// A call that the host is asked to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// What the answer is given under.
+    pub id: CallId,
+    /// The tool's name as the program wrote it.
+    pub name: Text,
+    /// A map of arguments.
+    pub args: Value,
+}
+
+/// What came of a tool call.
+#[derive(Debug, Clone)]
+pub enum ToolAnswer {
+    /// The tool's result.
+    Value(Value),
+    /// The program ends with this problem: an unknown tool or one that failed.
+    Problem(Fault),
+}
+
+impl ToolAnswer {
+    /// There is no such tool; `help` says what may have been meant.
+    #[must_use]
+    pub fn unknown_tool(name: &str, help: &str) -> Self {
+        Self::Problem(Fault::new(Reason::UnknownTool, format!("there is no tool `{name}`")).help(help))
+    }
+
+    /// The tool failed.
+    #[must_use]
+    pub fn tool_error(name: &str, message: &str) -> Self {
+        Self::Problem(Fault::new(Reason::ToolError, format!("the tool `{name}` failed: {message}")))
+    }
+}
+
+/// Why the machine stopped.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The program's value, after what a map of `:return` says.
+    Done(Value),
+    /// The program ended by `return`.
+    Return(Value),
+    /// The program ended by `fail`.
+    Fail(Value),
+    /// The host is to make these calls and answer all of them.
+    CallTools(Vec<ToolCall>),
+    /// The fuel of this run is used, that of the program isn't.
+    OutOfFuel,
+    /// The program can't go on.
+    Error(Problem),
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub struct Machine {
+    program: Arc<Program>,
+    context: Context,
+    fibers: Vec<Option<Fiber>>,
+    /// Fibers that can run, the next one first.
+    ready: VecDeque<usize>,
+    calls: Vec<PendingCall>,
+    next_call: u64,
+    /// Functions of the table that are written in the language, compiled when first called.
+    prelude: BTreeMap<BuiltinId, Arc<Closure>>,
+    /// The most bytes that operands and frames had at one time.
+    deepest: usize,
+    committed: Value,
+    end: Option<Outcome>,
+}
+
+/// A call that the host was asked to make.
+#[derive(Debug)]
+struct PendingCall {
+    call: ToolCall,
+    fiber: usize,
+    answer: Option<ToolAnswer>,
+}
+
+impl Machine {
+    /// A machine at the start of a program.
+    #[must_use]
+    pub fn new(program: Arc<Program>, inputs: Inputs, limits: Limits) -> Self {
+        let committed = inputs.memory.clone();
+        let main = Frame::code(Arc::new(Closure::main(Arc::clone(&program))), 0, 0);
+        let mut fiber = Fiber::default();
+        let locals = program.functions.get(program.main).and_then(|main| main.arities.first());
+        fiber.stack.resize(locals.map_or(0, |arity| arity.locals), Value::Nil);
+        fiber.frames.push(main);
+        Self {
+            program,
+            context: Context::new(inputs, limits),
+            fibers: alloc::vec![Some(fiber)],
+            ready: VecDeque::from([0]),
+            calls: Vec::new(),
+            next_call: 0,
+            prelude: BTreeMap::new(),
+            deepest: 0,
+            committed,
+            end: None,
+        }
+    }
+
+    /// Runs until the program ends, needs tools, or has used `fuel` more units.
+    ///
+    /// Running in pieces gives what running at once gives. After the end the same outcome is given again.
+    pub fn run(&mut self, fuel: u64) -> Outcome {
+        if let Some(end) = &self.end {
+            return end.clone();
+        }
+        self.context.meter.allow(fuel);
+        loop {
+            let Some(at) = self.ready.front().copied() else {
+                return self.unanswered_calls();
+            };
+            if self.context.meter.is_paused() {
+                return Outcome::OutOfFuel;
+            }
+            let Some(mut fiber) = self.fibers.get_mut(at).and_then(Option::take) else {
+                self.ready.pop_front();
+                continue;
+            };
+            let stop = self.run_fiber(&mut fiber);
+            let stop = stop.and_then(|stop| self.after_run(at, &mut fiber, stop));
+            match stop {
+                Ok(None) => {}
+                Ok(Some(end)) => {
+                    self.end = Some(end.clone());
+                    return end;
+                }
+                Err(fault) => {
+                    let span = self.place_of(&fiber);
+                    let end = Outcome::Error(fault.at(span));
+                    self.end = Some(end.clone());
+                    return end;
+                }
+            }
+            if let Some(place) = self.fibers.get_mut(at)
+                && !fiber.has_ended
+            {
+                *place = Some(fiber);
+            }
+        }
+    }
+
+    fn unanswered_calls(&mut self) -> Outcome {
+        let open = self.calls.iter().filter(|call| call.answer.is_none()).map(|call| call.call.clone());
+        Outcome::CallTools(open.collect())
+    }
+
+    /// Gives the answer to a call; when all are there, `run` goes on. An id that isn't open is ignored.
+    pub fn answer(&mut self, id: CallId, answer: ToolAnswer) {
+        if let Some(pending) = self.calls.iter_mut().find(|pending| pending.call.id == id) {
+            pending.answer.get_or_insert(answer);
+        }
+        if self.calls.iter().any(|pending| pending.answer.is_none()) {
+            return;
+        }
+        for pending in core::mem::take(&mut self.calls) {
+            if let Some(Some(fiber)) = self.fibers.get_mut(pending.fiber) {
+                fiber.answer = pending.answer;
+                self.ready.push_back(pending.fiber);
+            }
+        }
+    }
+
+    /// What the program printed since this was last asked.
+    pub fn take_output(&mut self) -> String {
+        self.context.take_output()
+    }
+
+    /// The memory: as given until the program succeeds, then as it left it.
+    #[must_use]
+    pub const fn memory(&self) -> &Value {
+        &self.committed
+    }
+
+    /// Units of fuel used so far.
+    #[must_use]
+    pub const fn fuel_used(&self) -> u64 {
+        self.context.meter.fuel_used()
+    }
+
+    /// Bytes of values alive, or allocated since they were last counted.
+    #[must_use]
+    pub const fn bytes_used(&self) -> usize {
+        self.context.meter.bytes_used()
+    }
+
+    /// Tool calls made so far.
+    #[must_use]
+    pub const fn tool_calls(&self) -> usize {
+        self.context.tool_calls
+    }
+
+    /// The place in the program that a fiber has come to, or that its parent has.
+    fn place_of(&self, fiber: &Fiber) -> Span {
+        let mut fiber = Some(fiber);
+        while let Some(current) = fiber {
+            if let Some(span) = current.frames.iter().rev().find_map(|frame| frame.place_in(&self.program)) {
+                return span;
+            }
+            fiber = current.parent.and_then(|(parent, _)| self.fibers.get(parent)).and_then(Option::as_ref);
+        }
+        Span::new(0, 0)
+    }
+
+    /// Counts what is alive if so much was allocated that it is worth it.
+    fn count_if_due(&mut self, fiber: &Fiber) -> Result<(), Fault> {
+        if !self.context.meter.is_count_due() {
+            return Ok(());
+        }
+        let mut census = Census::default();
+        let inputs = &self.context.inputs;
+        for value in [&inputs.context, &inputs.memory, &inputs.budget, &self.committed] {
+            census.add(value);
+        }
+        inputs.history.iter().for_each(|value| census.add(value));
+        census.add(&Value::Map(Arc::clone(&self.context.memory)));
+        for fiber in self.fibers.iter().flatten().chain(core::iter::once(fiber)) {
+            fiber.visit_values(&mut |value| census.add(value));
+        }
+        let visited = census.visited();
+        let alive = census.bytes().saturating_add(self.deepest);
+        self.context.meter.set_bytes_alive(alive);
+        self.context.meter.elements(visited)
+    }
+
+    /// A function of the table that is written in the language.
+    fn prelude_function(&mut self, id: BuiltinId, source: &str) -> Result<Arc<Closure>, Fault> {
+        if let Some(closure) = self.prelude.get(&id) {
+            return Ok(Arc::clone(closure));
+        }
+        let resolved = resolve_source(source, &Names::default(), &Limits::default());
+        // The tests compile every row, so this doesn't happen.
+        let mut program = resolved.map_err(|problems| {
+            let first = problems.first().map(|problem| problem.diagnostic.message.clone());
+            Fault::eval(first.unwrap_or_default())
+        })?;
+        program.is_prelude = true;
+        // The source is one `fn` form, made before the program's own function.
+        let function = program.main.saturating_sub(1);
+        let captures = crate::value::Chunk::new(Vec::new());
+        let closure = Arc::new(Closure { program: Arc::new(program), function, captures });
+        self.prelude.insert(id, Arc::clone(&closure));
+        Ok(closure)
+    }
+}

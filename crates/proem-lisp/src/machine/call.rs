@@ -1,0 +1,227 @@
+//! Calls: of functions of the program, of the table, and of what looks things up.
+
+use super::{
+    Machine,
+    frame::{EachFrame, Fiber, FoldFrame, Frame},
+};
+use crate::{
+    builtins::{self, Control, Cursor, Run, lookup, nth},
+    code::Closure,
+    context::Args,
+    error::{Fault, Reason},
+    limits::cost,
+    value::{BuiltinId, Text, Value},
+};
+use alloc::{boxed::Box, format, sync::Arc, vec::Vec};
+
+/// What came of a call.
+pub(super) enum Called {
+    /// The value, at once.
+    Value(Value),
+    /// A frame, which will leave the value on top of the operands.
+    Frame,
+    /// The fiber stops here.
+    Stop(FiberStop),
+}
+
+/// Why a fiber stopped.
+pub(super) enum FiberStop {
+    Finished(Value),
+    Paused,
+    Return(Value),
+    Fail(Value),
+    /// It waits for a tool.
+    Tool {
+        name: Text,
+        args: Value,
+    },
+    /// It waits for branches.
+    Parallel(Vec<(Value, Vec<Value>)>),
+}
+
+impl Machine {
+    /// Calls a function with the top `count` operands, which it takes away.
+    pub(super) fn call(&mut self, fiber: &mut Fiber, function: &Value, count: usize) -> Result<Called, Fault> {
+        match function {
+            Value::Closure(closure) => {
+                self.enter(fiber, closure, count)?;
+                Ok(Called::Frame)
+            }
+            Value::Builtin(id) => self.call_builtin(fiber, *id, count),
+            function => {
+                let args = fiber.pop_many(count);
+                self.look_up(function, &args).map(Called::Value)
+            }
+        }
+    }
+
+    /// Calls a builtin with the top `count` operands.
+    pub(super) fn call_builtin(&mut self, fiber: &mut Fiber, id: BuiltinId, count: usize) -> Result<Called, Fault> {
+        let Some(row) = builtins::row(id) else { return Err(Fault::eval("there is no such function")) };
+        if let Err(message) = row.check_arity(count) {
+            return Err(Fault::new(Reason::ArityError, message).help(format!("it is called as {}", row.usage())));
+        }
+        let base = fiber.stack.len().saturating_sub(count);
+        let args = fiber.stack.get(base..).unwrap_or_default();
+        if args.iter().any(|arg| matches!(arg, Value::Stream(_)))
+            && let Some(id) = builtins::stream_version(row.name, args)
+            && let Some(Run::Lisp(source)) = builtins::row(id).map(|row| &row.run)
+        {
+            let closure = self.prelude_function(id, source)?;
+            self.enter(fiber, &closure, count)?;
+            return Ok(Called::Frame);
+        }
+        match &row.run {
+            Run::Native(native) => {
+                let mut args = Args(fiber.stack.get_mut(base..).unwrap_or_default());
+                let value = native(&mut self.context, &mut args)?;
+                fiber.stack.truncate(base);
+                Ok(Called::Value(value))
+            }
+            Run::Each { plan, .. } => {
+                let args = fiber.stack.split_off(base);
+                let plan = plan(&args);
+                self.begin_each(fiber, id, args, plan)
+            }
+            Run::Fold(plan) => {
+                let args = fiber.stack.split_off(base);
+                let plan = plan(&args);
+                drop(args);
+                self.begin_fold(fiber, plan)
+            }
+            Run::Control(control) => {
+                let mut args = Args(fiber.stack.get_mut(base..).unwrap_or_default());
+                let control = control(&mut self.context, &mut args)?;
+                fiber.stack.truncate(base);
+                self.obey(fiber, control)
+            }
+            Run::Lisp(source) => {
+                let closure = self.prelude_function(id, source)?;
+                self.enter(fiber, &closure, count)?;
+                Ok(Called::Frame)
+            }
+        }
+    }
+
+    fn obey(&mut self, fiber: &mut Fiber, control: Control) -> Result<Called, Fault> {
+        Ok(match control {
+            Control::Value(value) => Called::Value(value),
+            Control::Return(value) => Called::Stop(FiberStop::Return(value)),
+            Control::Fail(value) => Called::Stop(FiberStop::Fail(value)),
+            Control::Tool { name, args } => Called::Stop(FiberStop::Tool { name, args }),
+            Control::Parallel(branches) => Called::Stop(FiberStop::Parallel(branches)),
+            Control::Call { function, args } => {
+                // A call of `apply` by `apply` would go one deeper here, so it begins as a frame.
+                fiber.frames.push(Frame::Call { function, args });
+                Called::Frame
+            }
+        })
+    }
+
+    fn begin_each(
+        &mut self,
+        fiber: &mut Fiber,
+        id: BuiltinId,
+        args: Vec<Value>,
+        plan: builtins::EachPlan,
+    ) -> Result<Called, Fault> {
+        check_function(&plan.function)?;
+        let mut sources = Vec::with_capacity(plan.sources.len());
+        for source in plan.sources {
+            sources.push(Cursor::over(source, &mut self.context.meter)?);
+        }
+        let frame = EachFrame {
+            id,
+            args,
+            function: plan.function,
+            sources,
+            results: Vec::new(),
+            stop: plan.stop,
+            waits: false,
+        };
+        fiber.frames.push(Frame::Each(Box::new(frame)));
+        Ok(Called::Frame)
+    }
+
+    fn begin_fold(&mut self, fiber: &mut Fiber, plan: builtins::FoldPlan) -> Result<Called, Fault> {
+        check_function(&plan.function)?;
+        let mut source = Cursor::over(plan.source, &mut self.context.meter)?;
+        let result = match plan.start {
+            Some(start) => start,
+            None => match source.next(&mut self.context.meter)? {
+                Some(first) => first,
+                // Without elements the function gives the result for none.
+                None => return self.obey(fiber, Control::Call { function: plan.function, args: Vec::new() }),
+            },
+        };
+        let frame = FoldFrame { function: plan.function, result, source, shape: plan.shape, waits: false };
+        fiber.frames.push(Frame::Fold(Box::new(frame)));
+        Ok(Called::Frame)
+    }
+
+    /// Begins a function of a program with the top `count` operands as its arguments.
+    pub(super) fn enter(&mut self, fiber: &mut Fiber, closure: &Arc<Closure>, count: usize) -> Result<(), Fault> {
+        self.context.meter.work(cost::CALL)?;
+        let Some(function) = closure.function() else { return Err(Fault::eval("this function has no program")) };
+        let Some((number, arity)) = function.arity(count) else { return Err(wrong_arity(function, count)) };
+        let base = fiber.stack.len().saturating_sub(count);
+        if arity.takes_rest {
+            let rest = fiber.pop_many(count.saturating_sub(arity.required));
+            self.context.meter.allocate(rest.len().saturating_mul(cost::SLOT))?;
+            fiber.push(if rest.is_empty() { Value::Nil } else { Value::list(rest) });
+        }
+        let top = base.saturating_add(arity.locals);
+        // Operands beyond the locals are few: a step pushes one.
+        let depth = top.saturating_mul(cost::SLOT).saturating_add(fiber.frames.len().saturating_mul(cost::OBJECT));
+        if depth > self.deepest {
+            self.context.meter.allocate(depth.saturating_sub(self.deepest))?;
+            self.deepest = depth;
+        }
+        fiber.stack.resize(top, Value::Nil);
+        fiber.frames.push(Frame::code(Arc::clone(closure), number, base));
+        Ok(())
+    }
+
+    /// Calls what looks things up: keywords, maps, sets, vectors.
+    fn look_up(&mut self, function: &Value, args: &[Value]) -> Result<Value, Fault> {
+        let meter = &mut self.context.meter;
+        let found = match (function, args) {
+            (Value::Keyword(_) | Value::Symbol(_), [coll] | [coll, _]) => lookup(coll, function, meter)?,
+            (Value::Map(_), [key] | [key, _]) | (Value::Set(_), [key]) => lookup(function, key, meter)?,
+            (Value::Vector(_), [index]) => match nth(&mut self.context, function, index)? {
+                Some(element) => Some(element),
+                None => {
+                    return Err(Fault::eval("this vector has no element at that index")
+                        .help("use `get`, which gives nil or a default"));
+                }
+            },
+            (Value::Keyword(_) | Value::Symbol(_) | Value::Map(_) | Value::Set(_) | Value::Vector(_), _) => {
+                let message =
+                    format!("{} called as a function doesn't take {} arguments", function.type_phrase(), args.len());
+                return Err(Fault::new(Reason::ArityError, message));
+            }
+            (other, _) => return Err(not_a_function(other)),
+        };
+        Ok(found.unwrap_or_else(|| args.get(1).cloned().unwrap_or_default()))
+    }
+}
+
+fn not_a_function(value: &Value) -> Fault {
+    Fault::of_type(format!("{} is called like a function", value.type_phrase()))
+        .help("the first element of a list in round brackets is called; write data as a vector, `[…]`")
+}
+
+fn check_function(function: &Value) -> Result<(), Fault> {
+    if function.is_callable() { Ok(()) } else { Err(not_a_function(function)) }
+}
+
+fn wrong_arity(function: &crate::code::Function, count: usize) -> Fault {
+    let name = function.name.as_ref().map_or("this function", Text::as_str);
+    let mut takes = Vec::new();
+    for arity in &function.arities {
+        let more = if arity.takes_rest { " or more" } else { "" };
+        takes.push(format!("{}{more}", arity.required));
+    }
+    let plural = if takes.len() == 1 && takes.first().is_some_and(|only| only == "1") { "" } else { "s" };
+    Fault::new(Reason::ArityError, format!("`{name}` takes {} argument{plural}, not {count}", takes.join(" or ")))
+}

@@ -1,0 +1,180 @@
+//! Functions over collections, one call at a time.
+
+use super::{
+    Machine,
+    call::{Called, FiberStop},
+    frame::{EachFrame, Fiber, FoldFrame, Frame},
+};
+use crate::{
+    builtins::{self, EachResults, FoldShape, Native, Row, Run, Stop},
+    context::Args,
+    error::Fault,
+    limits::cost,
+    value::Value,
+};
+use alloc::{boxed::Box, vec::Vec};
+
+impl Machine {
+    /// Goes on with the frame on top until it calls a function, ends, or the fuel of the run is used.
+    pub(super) fn run_each(
+        &mut self,
+        fiber: &mut Fiber,
+        mut frame: Box<EachFrame>,
+    ) -> Result<Option<FiberStop>, Fault> {
+        let native = native_of(&frame.function, frame.sources.len());
+        loop {
+            if frame.waits {
+                frame.waits = false;
+                let result = fiber.pop();
+                let stops = match frame.stop {
+                    Stop::Never => false,
+                    Stop::AtTrue => result.is_truthy(),
+                    Stop::AtFalse => !result.is_truthy(),
+                };
+                self.context.meter.allocate(cost::SLOT)?;
+                self.context.meter.collection(frame.results.len().saturating_add(1))?;
+                frame.results.push(result);
+                if stops {
+                    return self.finish_each(fiber, *frame);
+                }
+            }
+            if self.context.meter.is_paused() {
+                fiber.frames.push(Frame::Each(frame));
+                return Ok(Some(FiberStop::Paused));
+            }
+            if self.context.meter.is_count_due() {
+                // What the frame holds is alive too.
+                fiber.frames.push(Frame::Each(frame));
+                self.count_if_due(fiber)?;
+                let Some(Frame::Each(back)) = fiber.frames.pop() else { return Ok(None) };
+                frame = back;
+            }
+            self.context.meter.work(cost::ELEMENT)?;
+            if let (Some(native), [source]) = (native, frame.sources.as_mut_slice()) {
+                let Some(element) = source.next(&mut self.context.meter)? else {
+                    return self.finish_each(fiber, *frame);
+                };
+                let result = native(&mut self.context, &mut Args(&mut [element]))?;
+                fiber.push(result);
+                frame.waits = true;
+                continue;
+            }
+            let before = fiber.stack.len();
+            for source in &mut frame.sources {
+                let Some(element) = source.next(&mut self.context.meter)? else {
+                    fiber.stack.truncate(before);
+                    return self.finish_each(fiber, *frame);
+                };
+                fiber.stack.push(element);
+            }
+            let count = frame.sources.len();
+            frame.waits = true;
+            // What is called goes on top of this frame, which is put back only then.
+            let place = fiber.frames.len();
+            match self.call(fiber, &frame.function, count)? {
+                Called::Value(value) => fiber.push(value),
+                Called::Frame => {
+                    fiber.frames.insert(place, Frame::Each(frame));
+                    return Ok(None);
+                }
+                Called::Stop(stop) => {
+                    fiber.frames.insert(place, Frame::Each(frame));
+                    return Ok(Some(stop));
+                }
+            }
+        }
+    }
+
+    fn finish_each(&mut self, fiber: &mut Fiber, frame: EachFrame) -> Result<Option<FiberStop>, Fault> {
+        let results = EachResults { args: frame.args, results: frame.results };
+        if let Some(row) = builtins::row(frame.id)
+            && let Run::Each { finish, .. } = &row.run
+        {
+            let value = finish(&mut self.context, results)?;
+            fiber.push(value);
+        }
+        Ok(None)
+    }
+
+    /// As [`Machine::run_each`], for a fold.
+    pub(super) fn run_fold(
+        &mut self,
+        fiber: &mut Fiber,
+        mut frame: Box<FoldFrame>,
+    ) -> Result<Option<FiberStop>, Fault> {
+        let native = native_of(&frame.function, 2);
+        loop {
+            if frame.waits {
+                frame.waits = false;
+                let result = fiber.pop();
+                if let Value::Reduced(inner) = &result {
+                    let inner = inner.as_slice().first().cloned().unwrap_or_default();
+                    fiber.push(inner);
+                    return Ok(None);
+                }
+                frame.result = result;
+            }
+            if self.context.meter.is_paused() {
+                fiber.frames.push(Frame::Fold(frame));
+                return Ok(Some(FiberStop::Paused));
+            }
+            if self.context.meter.is_count_due() {
+                fiber.frames.push(Frame::Fold(frame));
+                self.count_if_due(fiber)?;
+                let Some(Frame::Fold(back)) = fiber.frames.pop() else { return Ok(None) };
+                frame = back;
+            }
+            self.context.meter.work(cost::ELEMENT)?;
+            let Some(element) = frame.source.next(&mut self.context.meter)? else {
+                fiber.push(frame.result);
+                return Ok(None);
+            };
+            if let (Some(native), FoldShape::Element) = (native, frame.shape) {
+                let mut pair = [core::mem::take(&mut frame.result), element];
+                let result = native(&mut self.context, &mut Args(&mut pair))?;
+                if !matches!(result, Value::Reduced(_)) {
+                    frame.result = result;
+                    continue;
+                }
+                fiber.push(result);
+                frame.waits = true;
+                continue;
+            }
+            // The result moves, so that the function may change it in place.
+            fiber.stack.push(core::mem::take(&mut frame.result));
+            let count = match frame.shape {
+                FoldShape::Element => {
+                    fiber.stack.push(element);
+                    2
+                }
+                FoldShape::KeyValue => {
+                    let pair: Vec<Value> = element.elements().cloned().collect();
+                    fiber.stack.extend(pair);
+                    3
+                }
+            };
+            frame.waits = true;
+            let place = fiber.frames.len();
+            match self.call(fiber, &frame.function, count)? {
+                Called::Value(value) => fiber.push(value),
+                Called::Frame => {
+                    fiber.frames.insert(place, Frame::Fold(frame));
+                    return Ok(None);
+                }
+                Called::Stop(stop) => {
+                    fiber.frames.insert(place, Frame::Fold(frame));
+                    return Ok(Some(stop));
+                }
+            }
+        }
+    }
+}
+
+/// The function in Rust that a builtin is, if it takes so many arguments.
+fn native_of(function: &Value, count: usize) -> Option<Native> {
+    let Value::Builtin(id) = function else { return None };
+    match builtins::row(*id)? {
+        row @ Row { run: Run::Native(native), .. } if row.check_arity(count).is_ok() => Some(*native),
+        _ => None,
+    }
+}

@@ -1,0 +1,370 @@
+//! Turns forms into a program: names into places, forms into steps, with all problems found.
+//!
+//! Works through a list of tasks instead of calling itself, so that no nesting reaches the host's
+//! stack. A task for a form puts the tasks for its parts on top of the list; the steps come out in
+//! the order in which they run.
+
+mod bindings;
+mod emit;
+mod forms;
+mod functions;
+mod liveness;
+mod loops;
+mod names;
+mod rewrite;
+mod suggest;
+
+use crate::{
+    builtins,
+    code::{Arity, Capture, Function, Op, Program},
+    error::{Problem, Reason},
+    form::{FormId, FormKind, Forms},
+    limits::Limits,
+    reader::read_source,
+    value::{BuiltinId, Text, Value},
+};
+use alloc::{collections::BTreeSet, string::String, vec, vec::Vec};
+pub(crate) use forms::FORMS;
+use proem_text::Span;
+
+/// So many problems are listed.
+const MOST_PROBLEMS: usize = 20;
+
+/// What a program may refer to besides what it defines.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// Keys of the memory, which are names in the program.
+    pub memory: BTreeSet<String>,
+    /// The tools that there are, if that is known: calls of others are found before anything runs.
+    pub tools: Option<BTreeSet<String>>,
+}
+
+/// A source as a program, with all problems.
+///
+/// # Errors
+///
+/// All problems of the source, in order, if there are any.
+pub fn resolve_source(source: &str, names: &Names, limits: &Limits) -> Result<Program, Vec<Problem>> {
+    let reading = read_source(source, limits);
+    if !reading.problems.is_empty() {
+        return Err(reading.problems);
+    }
+    let mut resolver = Resolver::new(reading.forms, names.clone());
+    resolver.resolve_program(&reading.top, Span::new(0, source.len()));
+    resolver.finish(Text::from(source))
+}
+
+/// Whether a form's value is that of the function or loop around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Tail,
+    Inner,
+}
+
+/// A place in a function's steps, found later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Label(u32);
+
+/// What is still to be done.
+#[derive(Debug, Clone)]
+enum Task {
+    /// Steps that push a form's value.
+    Value(FormId, Position),
+    /// Steps for forms whose last value counts.
+    Body(Vec<FormId>, Position),
+    Step(Op, Span),
+    Place(Label),
+    /// Steps that pop a value into the names of a pattern.
+    Bind(FormId),
+    /// Gives a name to a local that is there.
+    Declare(Text, u32),
+    CloseScope,
+    OpenTarget(Target),
+    CloseTarget,
+    /// The next binding or modifier of `for` or `doseq`, or the body.
+    Loop(loops::LoopStep),
+    BeginArity(functions::ArityForm),
+    EndArity,
+    EndFunction(Span),
+}
+
+/// Where `recur` goes.
+#[derive(Debug, Clone)]
+struct Target {
+    label: Label,
+    locals: Vec<u32>,
+    name: &'static str,
+}
+
+/// A function whose steps are being made.
+#[derive(Debug, Default)]
+struct FunctionState {
+    function: Function,
+    arity: Arity,
+    /// The step that each label names.
+    labels: Vec<u32>,
+    /// Names in scope with their locals, inner ones last.
+    scope: Vec<(Text, u32)>,
+    /// The scope's length and the next local where each open scope began.
+    marks: Vec<(usize, u32)>,
+    next_local: u32,
+    targets: Vec<Target>,
+    /// The step that the last label was placed at.
+    last_placed: usize,
+}
+
+struct Resolver {
+    forms: Forms,
+    names: Names,
+    /// Names that the program defines anywhere.
+    defined: BTreeSet<Text>,
+    problems: Vec<Problem>,
+    constants: Vec<Value>,
+    functions: Vec<Function>,
+    stack: Vec<FunctionState>,
+    tasks: Vec<Task>,
+    hidden: u32,
+}
+
+impl Resolver {
+    fn new(forms: Forms, names: Names) -> Self {
+        Self {
+            forms,
+            names,
+            defined: BTreeSet::new(),
+            problems: Vec::new(),
+            constants: Vec::new(),
+            functions: Vec::new(),
+            stack: Vec::new(),
+            tasks: Vec::new(),
+            hidden: 0,
+        }
+    }
+
+    fn resolve_program(&mut self, top: &[FormId], span: Span) {
+        self.collect_definitions();
+        let mut main = FunctionState::default();
+        main.function.span = span;
+        self.stack.push(main);
+        self.schedule(vec![Task::Body(top.to_vec(), Position::Inner), Task::Step(Op::Return, span), Task::EndArity]);
+        while let Some(task) = self.tasks.pop() {
+            if self.problems.len() >= MOST_PROBLEMS {
+                break;
+            }
+            self.perform(task);
+        }
+        if let Some(main) = self.stack.pop() {
+            self.functions.push(main.function);
+        }
+    }
+
+    fn finish(mut self, source: Text) -> Result<Program, Vec<Problem>> {
+        if !self.problems.is_empty() {
+            self.problems.sort_by_key(|problem| problem.diagnostic.span);
+            return Err(self.problems);
+        }
+        let main = self.functions.len().saturating_sub(1);
+        Ok(Program { source, functions: self.functions, constants: self.constants, main, is_prelude: false })
+    }
+
+    /// Puts tasks on top of the list, the first to be done first.
+    fn schedule(&mut self, tasks: Vec<Task>) {
+        self.tasks.extend(tasks.into_iter().rev());
+    }
+
+    fn perform(&mut self, task: Task) {
+        match task {
+            Task::Value(id, position) => self.value(id, position),
+            Task::Body(forms, position) => self.body(&forms, position),
+            Task::Step(op, span) => self.emit(op, span),
+            Task::Place(label) => self.place(label),
+            Task::Bind(pattern) => self.bind(pattern),
+            Task::Declare(name, local) => self.declare(name, local),
+            Task::CloseScope => self.close_scope(),
+            Task::OpenTarget(target) => {
+                if let Some(state) = self.stack.last_mut() {
+                    state.targets.push(target);
+                }
+            }
+            Task::CloseTarget => {
+                if let Some(state) = self.stack.last_mut() {
+                    state.targets.pop();
+                }
+            }
+            Task::Loop(step) => self.loop_step(step),
+            Task::BeginArity(form) => self.begin_arity(form),
+            Task::EndArity => self.end_arity(),
+            Task::EndFunction(span) => self.end_function(span),
+        }
+    }
+
+    fn body(&mut self, forms: &[FormId], position: Position) {
+        let Some((last, before)) = forms.split_last() else {
+            self.emit(Op::Nil, Span::default());
+            return;
+        };
+        let mut tasks = Vec::new();
+        for form in before {
+            tasks.push(Task::Value(*form, Position::Inner));
+            tasks.push(Task::Step(Op::Pop, self.forms.span(*form)));
+        }
+        tasks.push(Task::Value(*last, position));
+        self.schedule(tasks);
+    }
+
+    fn value(&mut self, id: FormId, position: Position) {
+        let span = self.forms.span(id);
+        if self.forms.is_constant(id) {
+            let value = self.literal(id);
+            self.push_constant(value, span);
+            return;
+        }
+        match self.forms.kind(id).clone() {
+            FormKind::Symbol(name) => self.symbol(&name, span),
+            FormKind::List(elements) => self.list(id, &elements, position),
+            FormKind::Vector(elements) => self.collection(&elements, Op::Vector, span),
+            FormKind::Map(elements) => self.collection(&elements, Op::Map, span),
+            FormKind::Set(elements) => self.collection(&elements, Op::Set, span),
+            FormKind::ShortFunction { body, parameters, takes_rest } => {
+                self.short_function(body, parameters, takes_rest, span);
+            }
+            _ => {}
+        }
+    }
+
+    fn collection(&mut self, elements: &[FormId], op: fn(u32) -> Op, span: Span) {
+        let count = match op(0) {
+            Op::Map(_) => elements.len() / 2,
+            _ => elements.len(),
+        };
+        let mut tasks: Vec<Task> = elements.iter().map(|id| Task::Value(*id, Position::Inner)).collect();
+        tasks.push(Task::Step(op(to_u32(count)), span));
+        self.schedule(tasks);
+    }
+
+    fn list(&mut self, id: FormId, elements: &[FormId], position: Position) {
+        let span = self.forms.span(id);
+        let Some((head, arguments)) = elements.split_first() else {
+            self.push_constant(Value::list(Vec::new()), span);
+            return;
+        };
+        let Some(name) = self.forms.symbol(*head).cloned() else {
+            self.call_value(*head, arguments, span);
+            return;
+        };
+        let is_shadowed = self.find(&name).is_some();
+        if let Some(row) = forms::form_row(name.as_str())
+            && (!is_shadowed || row.is_special)
+        {
+            (row.compile)(self, forms::Call { id, span, arguments, position });
+            return;
+        }
+        if is_shadowed || self.defined.contains(&name) {
+            self.call_value(*head, arguments, span);
+            return;
+        }
+        if let Some(tool) = name.as_str().strip_prefix("tool/") {
+            self.call_tool(tool, arguments, span);
+        } else if let Some(builtin) = builtins::id_of(name.as_str()) {
+            self.call_builtin(builtin, arguments, span);
+        } else if suggest::missing_feature(name.as_str()).is_some() && !self.names.memory.contains(name.as_str()) {
+            // Its parts have a meaning only with it, so they aren't looked at.
+            self.symbol(&name, self.forms.span(*head));
+        } else {
+            self.call_value(*head, arguments, span);
+        }
+    }
+
+    /// A call of what the head evaluates to.
+    fn call_value(&mut self, head: FormId, arguments: &[FormId], span: Span) {
+        if let FormKind::Keyword(name) = self.forms.kind(head)
+            && let [map] = arguments
+        {
+            let key = self.constant(Value::Keyword(name.clone()));
+            self.schedule(vec![Task::Value(*map, Position::Inner), Task::Step(Op::Field(key), span)]);
+            return;
+        }
+        self.check_callable(head);
+        let mut tasks = vec![Task::Value(head, Position::Inner)];
+        tasks.extend(arguments.iter().map(|id| Task::Value(*id, Position::Inner)));
+        tasks.push(Task::Step(Op::Call(to_u32(arguments.len())), span));
+        self.schedule(tasks);
+    }
+
+    fn check_callable(&mut self, head: FormId) {
+        let what = match self.forms.kind(head) {
+            FormKind::Nil => "nil",
+            FormKind::Bool(_) => "a boolean",
+            FormKind::Int(_) | FormKind::Big(_) | FormKind::Float(_) => "a number",
+            FormKind::Text(_) => "a string",
+            _ => return,
+        };
+        let span = self.forms.span(head);
+        let problem = Problem::new(Reason::AnalysisError, span, alloc::format!("{what} is called like a function"));
+        self.problems
+            .push(problem.help("write data as a vector, `[…]`; a list in round brackets calls its first element"));
+    }
+
+    fn call_builtin(&mut self, id: BuiltinId, arguments: &[FormId], span: Span) {
+        self.check_tool(id, arguments);
+        if let Some(row) = builtins::row(id)
+            && let Err(message) = row.check_arity(arguments.len())
+        {
+            let help = alloc::format!("it is called as {}", row.usage());
+            self.problems.push(Problem::new(Reason::ArityError, span, message).help(help));
+        }
+        let mut tasks: Vec<Task> = arguments.iter().map(|id| Task::Value(*id, Position::Inner)).collect();
+        tasks.push(Task::Step(Op::Builtin { id, count: to_u32(arguments.len()) }, span));
+        self.schedule(tasks);
+    }
+
+    /// Finds calls of tools that don't exist.
+    fn check_tool(&mut self, id: BuiltinId, arguments: &[FormId]) {
+        let (Some(tools), Some(first)) = (&self.names.tools, arguments.first()) else { return };
+        let FormKind::Text(name) = self.forms.kind(*first) else { return };
+        let is_call = builtins::row(id).is_some_and(|row| row.name == "call");
+        // `-` and `_` are the same in the names of tools.
+        let folded = |name: &str| name.replace('-', "_");
+        if !is_call || tools.iter().any(|tool| folded(tool) == folded(name.as_str())) {
+            return;
+        }
+        let span = self.forms.span(*first);
+        let problem = Problem::new(Reason::UnknownTool, span, alloc::format!("there is no tool `{name}`"));
+        let nearest = suggest::nearest(name.as_str(), tools.iter().map(String::as_str));
+        let all = || tools.iter().take(10).map(|tool| alloc::format!("`{tool}`")).collect::<Vec<_>>().join(", ");
+        self.problems.push(problem.help(match nearest {
+            Some(nearest) => alloc::format!("did you mean `{nearest}`?"),
+            None if tools.is_empty() => String::from("this program has no tools"),
+            None => alloc::format!("the tools are {}", all()),
+        }));
+    }
+
+    /// `(tool/name …)`: the arguments are one map, or keywords and values in turn.
+    fn call_tool(&mut self, tool: &str, arguments: &[FormId], span: Span) {
+        let name = self.forms.add(FormKind::Text(Text::from(tool)), span);
+        let arguments = match arguments {
+            [] | [_] => arguments.to_vec(),
+            pairs => vec![self.forms.add(FormKind::Map(pairs.to_vec()), span)],
+        };
+        let mut all = vec![name];
+        all.extend(arguments);
+        if let Some(call) = builtins::id_of("call") {
+            self.call_builtin(call, &all, span);
+        }
+    }
+
+    fn problem(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.problems.push(Problem::new(Reason::AnalysisError, span, message).help(help));
+    }
+}
+
+fn to_u32(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+fn to_usize(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests;

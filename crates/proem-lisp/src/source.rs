@@ -1,0 +1,201 @@
+//! Values as sources that give them, and a memory from its source.
+//!
+//! A function is written as its own text, with what it captured around it in a `let`. So a memory is
+//! a file that people can read, and functions in it survive the process.
+
+use crate::{
+    code::Closure,
+    context::Inputs,
+    error::{Fault, Problem, Reason},
+    form::FormKind,
+    limits::{Limits, Meter, cost},
+    machine::{Machine, Outcome},
+    print::{Style, print_into},
+    reader::read_source,
+    resolve::{Names, resolve_source},
+    value::{Children, Value, has_children},
+};
+use alloc::{collections::BTreeSet, format, string::String, sync::Arc, vec, vec::Vec};
+use proem_text::Span;
+
+/// A source that gives the value when it is run.
+///
+/// # Errors
+///
+/// The value has no end, is too large for the meter's limits, or holds a function whose text isn't
+/// all of it.
+pub fn print_source(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
+    let mut out = String::new();
+    let mut open = vec![Piece::Value(value.clone())];
+    while let Some(piece) = open.pop() {
+        match piece {
+            Piece::Text(text) => {
+                meter.allocate(text.len())?;
+                out.push_str(text);
+            }
+            Piece::Written(text) => out.push_str(&text),
+            Piece::Value(value) => push_pieces(&value, &mut out, &mut open, meter)?,
+        }
+    }
+    Ok(out)
+}
+
+/// What is still to be written, the last first.
+enum Piece {
+    Text(&'static str),
+    /// Text that is paid for.
+    Written(String),
+    Value(Value),
+}
+
+fn push_pieces(value: &Value, out: &mut String, open: &mut Vec<Piece>, meter: &mut Meter) -> Result<(), Fault> {
+    match value {
+        Value::Closure(closure) => push_closure(closure, open, meter),
+        Value::Symbol(_) => {
+            out.push('\'');
+            print_into(out, value, Style::Readable, meter)
+        }
+        value if has_children(value) => {
+            let length = value.stored_len()?;
+            meter.allocate(length.saturating_add(1).saturating_mul(cost::SLOT.saturating_mul(4)))?;
+            let (opening, closing) = match value {
+                Value::Vector(_) => ("[", "]"),
+                Value::Map(_) => ("{", "}"),
+                Value::Set(_) => ("#{", "}"),
+                _ => ("(list", ")"),
+            };
+            let is_list = opening == "(list";
+            let mut pieces = vec![Piece::Text(opening)];
+            for (index, child) in Children::of(value).enumerate() {
+                if index > 0 || is_list {
+                    pieces.push(Piece::Text(" "));
+                }
+                pieces.push(Piece::Value(child.into_owned()));
+            }
+            pieces.push(Piece::Text(closing));
+            open.extend(pieces.into_iter().rev());
+            Ok(())
+        }
+        value => print_into(out, value, Style::Readable, meter),
+    }
+}
+
+fn push_closure(closure: &Closure, open: &mut Vec<Piece>, meter: &mut Meter) -> Result<(), Fault> {
+    let Some(function) = closure.function() else { return Err(no_text()) };
+    let Some(text) = closure.program.source().get(function.span.start..function.span.end) else {
+        return Err(no_text());
+    };
+    meter.allocate(text.len().saturating_add(cost::OBJECT))?;
+    let name = function.name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
+    let text = if text.starts_with("#(") { String::from(text) } else { format!("(fn {name}{text})") };
+    if function.captures.is_empty() {
+        open.push(Piece::Written(text));
+        return Ok(());
+    }
+    let mut pieces = vec![Piece::Text("(let [")];
+    for (name, value) in function.capture_names.iter().zip(closure.captures.as_slice()) {
+        if name.as_str().contains('\0') {
+            return Err(no_text());
+        }
+        meter.new_text(name.len())?;
+        pieces.extend([Piece::Written(format!("{name} ")), Piece::Value(value.clone()), Piece::Text(" ")]);
+    }
+    pieces.extend([Piece::Text("] "), Piece::Written(text), Piece::Text(")")]);
+    open.extend(pieces.into_iter().rev());
+    Ok(())
+}
+
+fn no_text() -> Fault {
+    Fault::eval("a function can't be kept as its source")
+        .help("define it with `defn`, outside of `->` and its relatives")
+}
+
+/// The memory that [`print_source`] wrote: a map, made by running its source without tools and inputs.
+///
+/// # Errors
+///
+/// The problems of the text, which isn't the source of a map.
+pub fn read_memory(text: &str, limits: &Limits) -> Result<Value, Vec<Problem>> {
+    // In a vector, so that nothing in the map is taken for the result of a program.
+    let source = format!("[{text}\n]");
+    let reading = read_source(&source, limits);
+    let keys = reading.top.first().and_then(|vector| reading.forms.vector(*vector)).and_then(<[_]>::first);
+    let keys = keys.map(|map| reading.forms.children(*map)).unwrap_or_default();
+    let memory: BTreeSet<String> = keys
+        .iter()
+        .step_by(2)
+        .filter_map(|key| match reading.forms.kind(*key) {
+            FormKind::Keyword(name) | FormKind::Text(name) => Some(String::from(name.as_str())),
+            _ => None,
+        })
+        .collect();
+    let program = resolve_source(&source, &Names { memory, tools: Some(BTreeSet::new()) }, limits)?;
+    let outcome = Machine::new(Arc::new(program), Inputs::default(), *limits).run(u64::MAX);
+    let whole = Span::new(0, source.len());
+    match outcome {
+        Outcome::Done(value) => match value.elements().next() {
+            Some(map @ Value::Map(_)) => Ok(map.clone()),
+            _ => Err(vec![Problem::new(Reason::EvalError, whole, "a memory is a map")]),
+        },
+        Outcome::Error(problem) => Err(vec![problem]),
+        _ => Err(vec![Problem::new(Reason::EvalError, whole, "a memory neither returns, fails nor calls tools")]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory_of(source: &str, memory: Value) -> Machine {
+        let names = memory.entries().filter_map(|(key, _)| key.as_str()).map(String::from).collect();
+        let limits = Limits::default();
+        let program = resolve_source(source, &Names { memory: names, tools: None }, &limits).unwrap();
+        let mut machine = Machine::new(Arc::new(program), Inputs { memory, ..Inputs::default() }, limits);
+        machine.run(u64::MAX);
+        machine
+    }
+
+    #[track_caller]
+    fn check(source: &str, written: &str) {
+        let machine = memory_of(source, Value::from(crate::value::Map::default()));
+        let text = print_source(machine.memory(), &mut Meter::unlimited()).unwrap();
+        assert_eq!(text, written, "{source}");
+        let read = read_memory(&text, &Limits::default()).unwrap();
+        assert_eq!(print_source(&read, &mut Meter::unlimited()).unwrap(), written, "{source}");
+    }
+
+    #[test]
+    fn a_memory_reads_back_with_its_functions() {
+        check(
+            "{:a 1 :b [1 nil \"x\"] :c '(1 (2)) :d #{:k} :return 1}",
+            "{:a 1 :b [1 nil \"x\"] :c (list 1 (list 2)) :d #{:k}}",
+        );
+        check("(def k 2) (defn f \"doc\" [x] (* k x))", "{:k 2 :f (fn f [x] (* k x))}");
+        check("(let [n 3] (def g (fn [x] (+ x n))))", "{:g (let [n 3 ] (fn [x] (+ x n)))}");
+        check("(def h #(+ % 1))", "{:h #(+ % 1)}");
+        check("(def s 'sym) (memory/put :return 1)", "{:s 'sym :return 1}");
+    }
+
+    #[test]
+    fn functions_read_back_still_work() {
+        let first = memory_of(
+            "(defn f [x] (if (pos? x) (g (dec x)) :f)) (defn g [x] (f x)) (def p (partial + 1))",
+            Value::from(crate::value::Map::default()),
+        );
+        let text = print_source(first.memory(), &mut Meter::unlimited()).unwrap();
+        let memory = read_memory(&text, &Limits::default()).unwrap();
+        let second = memory_of("(memory/put :out [(f 3) (p 2)])", memory);
+        assert_eq!(second.memory().field("out"), Some(&Value::vector(vec![Value::keyword("f"), Value::Int(3)])));
+    }
+
+    #[test]
+    fn a_memory_has_no_tools_and_is_a_map() {
+        let message = |text: &str| {
+            let problems = read_memory(text, &Limits::default()).unwrap_err();
+            problems.first().map(|problem| problem.diagnostic.message.clone()).unwrap_or_default()
+        };
+        assert_eq!(message("{:a (call \"x\")}"), "there is no tool `x`");
+        assert_eq!(message("[1]"), "a memory is a map");
+        assert_eq!(message("{:a (return 1)}"), "a memory neither returns, fails nor calls tools");
+    }
+}

@@ -1,0 +1,168 @@
+//! Values: small, shared, immutable.
+//!
+//! A value takes 16 bytes and a clone never copies a collection. Collections hold plain values and
+//! keep the order of insertion. Everything that may be deep is compared, hashed, printed, counted
+//! and dropped without recursion.
+//!
+//! **Labels.** A labelled value will be one more variant that holds the value and its label, and
+//! may stand wherever a value stands: as an argument, or as an element of a collection. The label
+//! around a collection is that of its spine, and its elements have their own. Functions don't change
+//! for that. The machine looks at the arguments of a builtin before it calls it. A builtin that only
+//! moves elements gets them as they are; one that reads deeply (`=`, `str`, `sort`) gets a copy
+//! without labels, and its result gets their join. Without labels that costs one comparison of a tag
+//! for each argument, and one flag for each collection.
+
+mod children;
+mod compare;
+mod construct;
+mod drop;
+mod index;
+mod list;
+mod map;
+mod number;
+mod size;
+mod text;
+mod trie;
+
+pub(crate) use children::{Children, has_children};
+pub use compare::{compare, is_equal};
+pub(crate) use list::{List, Stream, StreamKind};
+pub(crate) use map::{Map, Set};
+pub(crate) use number::{Arithmetic, Number, compare_numbers, divide_by_zero, from_big};
+pub(crate) use size::Census;
+pub use text::Text;
+pub(crate) use trie::{Chunk, Trie};
+
+use crate::{code::Closure, error::Fault, pattern::Regexp};
+use alloc::sync::Arc;
+use num_bigint::BigInt;
+
+/// The persistent vector of the language.
+pub(crate) type Vector = Trie<Value>;
+
+/// The place of a builtin in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BuiltinId(pub(crate) u16);
+
+/// A value of the language.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+#[expect(private_interfaces, reason = "collections are seen through their methods, so that their form can change")]
+pub enum Value {
+    /// Nothing: what is missing.
+    #[default]
+    Nil,
+    /// True or false.
+    Bool(bool),
+    /// An integer that fits into 64 bits.
+    Int(i64),
+    /// A float of 64 bits.
+    Float(f64),
+    /// An integer that doesn't fit into 64 bits.
+    Big(Arc<BigInt>),
+    /// A string; a character is a string of one grapheme.
+    Text(Text),
+    /// A keyword without its colon, such as `order/id`.
+    Keyword(Text),
+    /// A symbol, as quoting gives it.
+    Symbol(Text),
+    /// A sequence, as most functions give it.
+    List(Arc<List>),
+    /// A vector.
+    Vector(Arc<Vector>),
+    /// A map in the order of insertion.
+    Map(Arc<Map>),
+    /// A set in the order of insertion.
+    Set(Arc<Set>),
+    /// A sequence that is described instead of stored.
+    Stream(Arc<Stream>),
+    /// A function of the table.
+    Builtin(BuiltinId),
+    /// A function that a program defined.
+    Closure(Arc<Closure>),
+    /// A regular expression.
+    Regex(Arc<Regexp>),
+    /// The result that ends a `reduce`.
+    Reduced(Arc<Chunk<Self>>),
+}
+
+impl Value {
+    /// Whether a condition takes it as true: everything but nil and false.
+    #[inline]
+    #[must_use]
+    pub const fn is_truthy(&self) -> bool {
+        !matches!(self, Self::Nil | Self::Bool(false))
+    }
+
+    /// Whether it is nil.
+    #[must_use]
+    pub const fn is_nil(&self) -> bool {
+        matches!(self, Self::Nil)
+    }
+
+    /// Whether it is a number.
+    #[must_use]
+    pub const fn is_number(&self) -> bool {
+        matches!(self, Self::Int(_) | Self::Float(_) | Self::Big(_))
+    }
+
+    /// Whether it is a list, a vector or a stream: what is equal by its elements in order.
+    #[must_use]
+    pub const fn is_sequential(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Vector(_) | Self::Stream(_))
+    }
+
+    /// Whether calling it means something: functions, and what looks things up.
+    #[must_use]
+    pub const fn is_callable(&self) -> bool {
+        matches!(
+            self,
+            Self::Builtin(_)
+                | Self::Closure(_)
+                | Self::Keyword(_)
+                | Self::Symbol(_)
+                | Self::Map(_)
+                | Self::Set(_)
+                | Self::Vector(_)
+        )
+    }
+
+    /// The number of elements of a collection that is stored or has an end; 0 for what isn't one.
+    pub(crate) fn stored_len(&self) -> Result<usize, Fault> {
+        Ok(match self {
+            Self::List(list) => list.len(),
+            Self::Vector(vector) => vector.len(),
+            Self::Map(map) => map.len(),
+            Self::Set(set) => set.0.len(),
+            Self::Stream(stream) => return stream.count().ok_or_else(endless),
+            _ => 0,
+        })
+    }
+
+    /// The type in a phrase for messages, such as "a string".
+    #[must_use]
+    pub const fn type_phrase(&self) -> &'static str {
+        match self {
+            Self::Nil => "nil",
+            Self::Bool(_) => "a boolean",
+            Self::Int(_) | Self::Big(_) => "an integer",
+            Self::Float(_) => "a float",
+            Self::Text(_) => "a string",
+            Self::Keyword(_) => "a keyword",
+            Self::Symbol(_) => "a symbol",
+            Self::List(_) | Self::Stream(_) => "a sequence",
+            Self::Vector(_) => "a vector",
+            Self::Map(_) => "a map",
+            Self::Set(_) => "a set",
+            Self::Builtin(_) | Self::Closure(_) => "a function",
+            Self::Regex(_) => "a regular expression",
+            Self::Reduced(_) => "a reduced value",
+        }
+    }
+}
+
+/// A sequence without an end where one with an end is needed.
+pub(crate) fn endless() -> Fault {
+    Fault::limit(crate::Reason::MemoryExceeded, "this sequence has no end", "collection_size")
+        .help("take what you need with `take` or `take-while`; no setting makes room for a sequence without an end")
+}

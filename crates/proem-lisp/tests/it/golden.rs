@@ -1,0 +1,122 @@
+//! Programs as a model writes them, right and wrong, with what each gives.
+//!
+//! A file holds lines of settings (`ctx` for the inputs, `memory` for the memory, `tool` for the
+//! answers of tools in order, as data of the language), and then pairs of `--- program` with
+//! `--- gives`. With `UPDATE_GOLDEN=1` the second of each pair is written anew.
+
+use crate::support::outcome_text;
+use proem_lisp::{
+    Inputs, Limits, Machine, Meter, Names, Outcome, ToolAnswer, Value, print_readable, repair_delimiters,
+    resolve_source, sanitise_source,
+};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
+
+#[derive(Default)]
+struct Settings {
+    inputs: Inputs,
+    tools: Vec<Value>,
+}
+
+fn data(source: &str) -> Value {
+    let program = resolve_source(&format!("'{source}"), &Names::default(), &Limits::default()).unwrap();
+    let Outcome::Done(value) = Machine::new(Arc::new(program), Inputs::default(), Limits::default()).run(u64::MAX)
+    else {
+        panic!("{source}")
+    };
+    value
+}
+
+fn settings(head: &str) -> Settings {
+    let mut settings = Settings::default();
+    for line in head.lines().filter(|line| !line.trim().is_empty()) {
+        let (name, value) = line.split_once(' ').unwrap();
+        match name {
+            "ctx" => settings.inputs.context = data(value),
+            "memory" => settings.inputs.memory = data(value),
+            "tool" => settings.tools.push(data(value)),
+            other => panic!("there is no setting {other}"),
+        }
+    }
+    settings
+}
+
+/// What a program gives: problems with their places, or output, calls, end and memory.
+fn result_of(source: &str, settings: &Settings) -> String {
+    let clean = sanitise_source(source);
+    let mut out: Vec<String> = clean.changes.iter().map(|change| change.render("program", source)).collect();
+    let memory: BTreeSet<String> =
+        settings.inputs.memory.entries().filter_map(|(key, _)| key.as_str()).map(String::from).collect();
+    let limits = Limits::default();
+    let program = match resolve_source(&clean.text, &Names { memory, tools: None }, &limits) {
+        Ok(program) => program,
+        Err(problems) => {
+            out.extend(problems.iter().map(|problem| problem.render("program", &clean.text)));
+            if let Some(repair) = repair_delimiters(&clean.text, &limits) {
+                out.push(format!("repair: {}\n{}\n", repair.changes.join(", "), repair.text.trim_end()));
+            }
+            return out.concat();
+        }
+    };
+    let program = Arc::new(program);
+    let mut machine = Machine::new(Arc::clone(&program), settings.inputs.clone(), limits);
+    let mut tools = settings.tools.iter();
+    loop {
+        let outcome = machine.run(u64::MAX);
+        let printed = machine.take_output();
+        if !printed.is_empty() {
+            out.push(format!("prints {printed}"));
+        }
+        match outcome {
+            Outcome::CallTools(calls) => {
+                for call in calls {
+                    let args = print_readable(&call.args, &mut Meter::unlimited()).unwrap();
+                    out.push(format!("calls {} {args}\n", call.name));
+                    let answer = tools.next().cloned().map_or_else(
+                        || ToolAnswer::unknown_tool(call.name.as_str(), "the file has no answer for it"),
+                        ToolAnswer::Value,
+                    );
+                    machine.answer(call.id, answer);
+                }
+            }
+            Outcome::Error(problem) => {
+                out.push(problem.render("program", program.source()));
+                return out.concat();
+            }
+            end => {
+                out.push(format!("{}\n", outcome_text(&end)));
+                if *machine.memory() != settings.inputs.memory {
+                    out.push(format!("memory {:?}\n", machine.memory()));
+                }
+                return out.concat();
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_give_what_their_files_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    let mut wrong = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        let (head, pairs) = text.split_once("--- program\n").unwrap();
+        let settings = settings(head);
+        let mut anew = String::from(head);
+        for pair in pairs.split("--- program\n") {
+            let source = pair.split_once("--- gives\n").map_or(pair, |(source, _)| source);
+            let result = result_of(source, &settings);
+            anew.push_str(&format!("--- program\n{source}--- gives\n{result}"));
+        }
+        if anew != text {
+            if std::env::var_os("UPDATE_GOLDEN").is_some() {
+                fs::write(&path, &anew).unwrap();
+            } else {
+                wrong.push(format!("{} gives\n{anew}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
