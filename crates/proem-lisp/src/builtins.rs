@@ -9,12 +9,15 @@ mod aggregate;
 mod collection;
 mod control;
 mod date;
+mod format;
 mod higher;
 mod json;
 mod lookup;
 mod map;
 mod math;
+mod member;
 mod number;
+mod parse;
 mod predicate;
 mod predicates;
 mod regex;
@@ -155,7 +158,11 @@ const FAMILIES: &[&[Row]] = &[
     predicates::ROWS,
     text::ROWS,
     string::ROWS,
+    format::ROWS,
+    parse::ROWS,
+    member::ROWS,
     regex::ROWS,
+    aggregate::ROWS,
     set::ROWS,
     walk::ROWS,
     math::ROWS,
@@ -209,7 +216,7 @@ pub(crate) fn id_of(name: &str) -> Option<BuiltinId> {
             "clojure.string" | "string" | "s" => find(&format!("str/{short}")),
             "clojure.set" => find(&format!("set/{short}")),
             "clojure.walk" | "w" => find(&format!("walk/{short}")),
-            "java.lang.Math" => find(&format!("Math/{short}")),
+            "java.lang.Math" | "clojure.math" => find(&format!("Math/{short}")),
             "clojure.data.json" | "cheshire.core" => find(&format!("json/{short}")),
             _ => None,
         }

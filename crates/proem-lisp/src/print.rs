@@ -156,6 +156,7 @@ impl Printer {
                 self.out.push_str(name.as_str());
             }
             Value::Symbol(name) => self.out.push_str(name.as_str()),
+            Value::Regex(pattern) if style == Style::Display => self.out.push_str(pattern.source()),
             Value::Regex(pattern) => {
                 self.out.push_str("#\"");
                 self.out.push_str(pattern.source());

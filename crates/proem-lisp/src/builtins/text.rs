@@ -20,8 +20,6 @@ pub(super) const ROWS: &[Row] = &[
     native("prn", "& xs", "Prints the arguments so that they read back.", prn).examples(&[("(prn \"a\")", "nil")]),
     native("name", "x", "The name of a keyword or symbol without its namespace, or the string.", name)
         .examples(&[("(name :a/b)", "\"b\"")]),
-    native("str/includes?", "s part", "Whether a string has a part.", includes)
-        .examples(&[("(str/includes? \"abc\" \"b\")", "true")]),
     native("namespace", "x", "The namespace of a keyword or symbol, or nil.", namespace)
         .examples(&[("(namespace :a/b)", "\"a\"")]),
     native("keyword", "x name?", "A keyword of a name, or of a namespace and a name.", keyword)
@@ -105,12 +103,6 @@ fn name(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
 fn namespace(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let full = named(args.get(0), "namespace")?;
     Ok(split(full.as_str()).0.map_or(Value::Nil, Value::text))
-}
-
-fn includes(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
-    let (text, part) = (args.text(0, "str/includes?")?, args.text(1, "str/includes?")?);
-    context.meter.text(text.len().saturating_add(part.len()))?;
-    Ok(Value::Bool(text.as_str().contains(part.as_str())))
 }
 
 fn full_name(args: &mut Args<'_>, function: &str) -> Result<Text, Fault> {
