@@ -49,8 +49,8 @@ pub(crate) enum Op {
     Call(u32),
     /// Calls a builtin with so many arguments.
     Builtin { id: BuiltinId, count: u32 },
-    /// Calls a builtin with two arguments; done at once if both are integers of 64 bits.
-    Integers { operation: IntegerOp, id: BuiltinId },
+    /// Calls a builtin with two arguments; done at once if both are integers of 64 bits or both are floats.
+    Numbers { operation: NumberOp, id: BuiltinId },
     /// Pushes the value under a constant keyword of the map on top, which it pops.
     Field(u32),
     /// Pushes a local's value under a constant keyword.
@@ -92,7 +92,7 @@ pub(crate) enum Op {
 
 /// What is most often done with two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum IntegerOp {
+pub(crate) enum NumberOp {
     Add,
     Subtract,
     Multiply,
@@ -103,7 +103,7 @@ pub(crate) enum IntegerOp {
     Equal,
 }
 
-impl IntegerOp {
+impl NumberOp {
     /// The operation of a builtin's name.
     pub(crate) fn of(name: &str) -> Option<Self> {
         Some(match name {
@@ -119,9 +119,30 @@ impl IntegerOp {
         })
     }
 
-    /// The result, or `None` if it doesn't fit into 64 bits.
+    /// The result if it needs no look at anything else: of two integers whose result fits into 64 bits, or of floats.
     #[inline]
-    pub(crate) fn apply(self, a: i64, b: i64) -> Option<Value> {
+    pub(crate) fn apply(self, a: &Value, b: &Value) -> Option<Value> {
+        match (a, b) {
+            (Value::Int(a), Value::Int(b)) => self.apply_integers(*a, *b),
+            (Value::Float(a), Value::Float(b)) => Some(self.apply_floats(*a, *b)),
+            _ => None,
+        }
+    }
+
+    fn apply_floats(self, a: f64, b: f64) -> Value {
+        match self {
+            Self::Add => Value::Float(a + b),
+            Self::Subtract => Value::Float(a - b),
+            Self::Multiply => Value::Float(a * b),
+            Self::Less => Value::Bool(a < b),
+            Self::AtMost => Value::Bool(a <= b),
+            Self::Greater => Value::Bool(a > b),
+            Self::AtLeast => Value::Bool(a >= b),
+            Self::Equal => Value::Bool(a == b),
+        }
+    }
+
+    fn apply_integers(self, a: i64, b: i64) -> Option<Value> {
         Some(match self {
             Self::Add => Value::Int(a.checked_add(b)?),
             Self::Subtract => Value::Int(a.checked_sub(b)?),

@@ -44,7 +44,7 @@ impl Machine {
     pub(super) fn call(&mut self, fiber: &mut Fiber, function: &Value, count: usize) -> Result<Called, Fault> {
         match function {
             Value::Closure(closure) => {
-                self.enter(fiber, closure, count)?;
+                self.enter(fiber, Arc::clone(closure), count)?;
                 Ok(Called::Frame)
             }
             Value::Builtin(id) => self.call_builtin(fiber, *id, count),
@@ -68,7 +68,7 @@ impl Machine {
             && let Some(Run::Lisp(source)) = builtins::row(id).map(|row| &row.run)
         {
             let closure = self.prelude_function(id, source)?;
-            self.enter(fiber, &closure, count)?;
+            self.enter(fiber, closure, count)?;
             return Ok(Called::Frame);
         }
         match &row.run {
@@ -97,7 +97,7 @@ impl Machine {
             }
             Run::Lisp(source) => {
                 let closure = self.prelude_function(id, source)?;
-                self.enter(fiber, &closure, count)?;
+                self.enter(fiber, closure, count)?;
                 Ok(Called::Frame)
             }
         }
@@ -160,7 +160,7 @@ impl Machine {
     }
 
     /// Begins a function of a program with the top `count` operands as its arguments.
-    pub(super) fn enter(&mut self, fiber: &mut Fiber, closure: &Arc<Closure>, count: usize) -> Result<(), Fault> {
+    pub(super) fn enter(&mut self, fiber: &mut Fiber, closure: Arc<Closure>, count: usize) -> Result<(), Fault> {
         self.context.meter.work(cost::CALL)?;
         let Some(function) = closure.function() else { return Err(Fault::eval("this function has no program")) };
         let Some((number, arity)) = function.arity(count) else { return Err(wrong_arity(function, count)) };
@@ -177,8 +177,10 @@ impl Machine {
             self.context.meter.allocate(depth.saturating_sub(self.deepest))?;
             self.deepest = depth;
         }
-        fiber.stack.resize(top, Value::Nil);
-        fiber.frames.push(Frame::code(Arc::clone(closure), number, base));
+        if fiber.stack.len() < top {
+            fiber.stack.resize(top, Value::Nil);
+        }
+        fiber.frames.push(Frame::code(closure, number, base));
         Ok(())
     }
 

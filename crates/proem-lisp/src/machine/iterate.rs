@@ -12,7 +12,7 @@ use crate::{
     limits::cost,
     value::Value,
 };
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 impl Machine {
     /// Goes on with the frame on top until it calls a function, ends, or the fuel of the run is used.
@@ -69,6 +69,12 @@ impl Machine {
             }
             let count = frame.sources.len();
             frame.waits = true;
+            if let Value::Closure(closure) = &frame.function {
+                let closure = Arc::clone(closure);
+                fiber.frames.push(Frame::Each(frame));
+                self.enter(fiber, closure, count)?;
+                return Ok(None);
+            }
             // What is called goes on top of this frame, which is put back only then.
             let place = fiber.frames.len();
             match self.call(fiber, &frame.function, count)? {
@@ -154,6 +160,12 @@ impl Machine {
                 }
             };
             frame.waits = true;
+            if let Value::Closure(closure) = &frame.function {
+                let closure = Arc::clone(closure);
+                fiber.frames.push(Frame::Fold(frame));
+                self.enter(fiber, closure, count)?;
+                return Ok(None);
+            }
             let place = fiber.frames.len();
             match self.call(fiber, &frame.function, count)? {
                 Called::Value(value) => fiber.push(value),

@@ -120,9 +120,9 @@ impl Machine {
                     }
                     continue;
                 }
-                Op::Integers { operation, id } => {
-                    if let [.., Value::Int(a), Value::Int(b)] = fiber.stack.as_slice()
-                        && let Some(result) = operation.apply(*a, *b)
+                Op::Numbers { operation, id } => {
+                    if let [.., a, b] = fiber.stack.as_slice()
+                        && let Some(result) = operation.apply(a, b)
                     {
                         fiber.stack.pop();
                         if let Some(top) = fiber.stack.last_mut() {

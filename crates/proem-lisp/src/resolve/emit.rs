@@ -3,7 +3,7 @@
 use super::{FormId, FormKind, FunctionState, Label, Op, Resolver, Text, Value, to_u32, to_usize};
 use crate::{
     builtins,
-    code::IntegerOp,
+    code::NumberOp,
     limits::Meter,
     pattern::Regexp,
     value::{Map, Set},
@@ -20,8 +20,8 @@ impl Resolver {
     pub(super) fn emit(&mut self, op: Op, span: Span) {
         let op = match op {
             Op::Builtin { id, count: 2 } => {
-                let operation = builtins::row(id).and_then(|row| IntegerOp::of(row.name));
-                operation.map_or(op, |operation| Op::Integers { operation, id })
+                let operation = builtins::row(id).and_then(|row| NumberOp::of(row.name));
+                operation.map_or(op, |operation| Op::Numbers { operation, id })
             }
             op => op,
         };

@@ -58,8 +58,17 @@ impl Map {
     }
 
     fn place(&self, key: &Value, meter: &mut Meter) -> Result<Option<usize>, Fault> {
-        match &self.index {
-            None => {
+        match (&self.index, key, self.entries.as_chunk()) {
+            // Most keys are keywords in small maps.
+            (None, Value::Keyword(name), Some(entries)) => {
+                meter.elements(entries.len())?;
+                let is_key = |entry: &Option<Entry>| match entry {
+                    Some(Entry { key: Value::Keyword(other), .. }) => other.is_same(name) || other == name,
+                    _ => false,
+                };
+                Ok(entries.iter().position(is_key))
+            }
+            (None, ..) => {
                 for (place, entry) in self.entries.iter().enumerate() {
                     if let Some(entry) = entry
                         && is_equal(&entry.key, key, meter)?
@@ -69,7 +78,7 @@ impl Map {
                 }
                 Ok(None)
             }
-            Some(index) => {
+            (Some(index), ..) => {
                 for place in index.places(hash(key, meter)?) {
                     let place = usize::try_from(*place).unwrap_or(usize::MAX);
                     meter.work(cost::COMPARISON)?;

@@ -122,6 +122,11 @@ impl<T: Element> Trie<T> {
         self.len
     }
 
+    /// The elements, if they are few enough to lie in one piece.
+    pub(crate) fn as_chunk(&self) -> Option<&[T]> {
+        self.root.is_none().then(|| self.tail.as_slice())
+    }
+
     /// Bytes that copying the object itself takes, without what it shares.
     pub(crate) fn own_bytes(&self) -> usize {
         self.tail.0.len().saturating_mul(size_of::<T>()).saturating_add(cost::OBJECT)

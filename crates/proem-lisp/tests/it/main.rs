@@ -1,5 +1,5 @@
 //! Programs, from source to outcome.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod examples;
 mod golden;
