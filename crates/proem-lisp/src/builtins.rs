@@ -31,7 +31,9 @@ mod text;
 mod walk;
 
 pub(crate) use lookup::{element, lookup, nth};
-pub(crate) use sequence::{Cursor, skip, to_sequence};
+pub(crate) use math::constant;
+pub(crate) use sequence::{Cursor, Items, skip, to_sequence};
+pub(crate) use sort::merge_sort;
 pub(crate) use stream::{check_stored, stream_version};
 
 use crate::{
@@ -162,7 +164,6 @@ const FAMILIES: &[&[Row]] = &[
     parse::ROWS,
     member::ROWS,
     regex::ROWS,
-    aggregate::ROWS,
     set::ROWS,
     walk::ROWS,
     math::ROWS,
@@ -216,11 +217,24 @@ pub(crate) fn id_of(name: &str) -> Option<BuiltinId> {
             "clojure.string" | "string" | "s" => find(&format!("str/{short}")),
             "clojure.set" => find(&format!("set/{short}")),
             "clojure.walk" | "w" => find(&format!("walk/{short}")),
-            "java.lang.Math" | "clojure.math" => find(&format!("Math/{short}")),
+            "java.lang.Math" => find(&format!("Math/{short}")),
+            "clojure.math" => find(&format!("Math/{}", camel_case(short))),
             "clojure.data.json" | "cheshire.core" => find(&format!("json/{short}")),
             _ => None,
         }
     })
+}
+
+/// The name that a function of `clojure.math` has in Java, such as `floorDiv` for `floor-div`.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('-');
+    let mut out = String::from(words.next().unwrap_or_default());
+    for word in words {
+        let mut chars = word.chars();
+        out.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+        out.push_str(chars.as_str());
+    }
+    out
 }
 
 const fn row_of(name: &'static str, signature: &'static str, doc: &'static str, run: Run) -> Row {

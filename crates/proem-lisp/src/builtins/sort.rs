@@ -42,7 +42,7 @@ pub(super) fn sort_by_keys(
 }
 
 /// Sorts from the bottom up; equal elements keep their order.
-pub(super) fn merge_sort<T: Clone>(
+pub(crate) fn merge_sort<T: Clone>(
     elements: &mut Vec<T>,
     meter: &mut Meter,
     order: impl Fn(&T, &T, &mut Meter) -> Result<Ordering, Fault>,

@@ -94,6 +94,8 @@ impl Resolver {
         }
         if let Some(index) = ["*1", "*2", "*3"].iter().position(|other| *other == name.as_str()) {
             self.emit(Op::History(to_u32(index)), span);
+        } else if let Some(value) = builtins::constant(name.as_str()) {
+            self.push_constant(value, span);
         } else if let Some(id) = builtins::id_of(name.as_str()) {
             self.push_constant(Value::Builtin(id), span);
         } else if self.names.memory.contains(name.as_str()) {
