@@ -2,16 +2,46 @@
 
 use crate::lisp_source::{LIMITS, hold_machine};
 use proem_lisp::{
-    Inputs, Machine, Meter, Names, Outcome, documentation::entries, documentation::EntryKind, print_readable,
+    Inputs, Machine, Meter, Names, Outcome, documentation::EntryKind, documentation::entries, print_readable,
     resolve_source,
 };
 use std::sync::Arc;
 
 /// Data that functions are tried with.
 const ATOMS: &[&str] = &[
-    "nil", "true", "0", "1", "-3", "7.5", "##NaN", "##Inf", "99999999999999999999", "\"\"", "\"aé日👍🏽\"", "\"2024-02-29\"",
-    ":a", ":n/b", "'s", "[]", "[1 2 3]", "'(3 1 2)", "{}", "{:a 1 \"b\" [2]}", "#{1 :a}", "(range 5)", "(range)", "inc", "+",
-    "#(+ % 1)", "(fn [a b] [b a])", "identity", "#\"a.\"", "(iterate inc 0)", "[[1 :x] [2 :y]]", "[{:a 1} {:a nil} {}]", "x",
+    "nil",
+    "true",
+    "0",
+    "1",
+    "-3",
+    "7.5",
+    "##NaN",
+    "##Inf",
+    "99999999999999999999",
+    "\"\"",
+    "\"aé日👍🏽\"",
+    "\"2024-02-29\"",
+    ":a",
+    ":n/b",
+    "'s",
+    "[]",
+    "[1 2 3]",
+    "'(3 1 2)",
+    "{}",
+    "{:a 1 \"b\" [2]}",
+    "#{1 :a}",
+    "(range 5)",
+    "(range)",
+    "inc",
+    "+",
+    "#(+ % 1)",
+    "(fn [a b] [b a])",
+    "identity",
+    "#\"a.\"",
+    "(iterate inc 0)",
+    "[[1 :x] [2 :y]]",
+    "[{:a 1} {:a nil} {}]",
+    "x",
 ];
 
 /// Holds one input to the laws.

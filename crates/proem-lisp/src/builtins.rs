@@ -32,7 +32,7 @@ mod walk;
 
 pub(crate) use lookup::{element, lookup, nth};
 pub(crate) use math::constant;
-pub(crate) use sequence::{Cursor, Items, skip, to_sequence};
+pub(crate) use sequence::{Cursor, Items, skip, step, to_sequence};
 pub(crate) use sort::merge_sort;
 pub(crate) use stream::{check_stored, stream_version};
 

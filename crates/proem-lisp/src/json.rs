@@ -25,9 +25,7 @@ pub fn read_json(text: &str, meter: &mut Meter) -> Result<Value, Problem> {
     let mut reader = Reader { text, at: 0, meter };
     match reader.read() {
         Ok(value) => Ok(value),
-        Err(Stop::Malformed { span, message, help }) => {
-            Err(Problem::new(Reason::ParseError, span, message).help(help))
-        }
+        Err(Stop::Malformed { span, message, help }) => Err(Problem::new(Reason::ParseError, span, message).help(help)),
         Err(Stop::Limit(fault)) => Err(fault.at(Span::new(reader.at, reader.at))),
     }
 }
@@ -149,7 +147,9 @@ impl Reader<'_, '_> {
     fn key(&mut self, map: &Map) -> Result<Value, Stop> {
         let start = self.at;
         if self.peek() != Some('"') {
-            return Err(self.malformed(String::from("a name in double quotes is missing here"), "write `\"name\": value`"));
+            return Err(
+                self.malformed(String::from("a name in double quotes is missing here"), "write `\"name\": value`")
+            );
         }
         let key = self.string()?;
         if map.contains(&key, self.meter)? {
@@ -219,7 +219,8 @@ impl Reader<'_, '_> {
         let length = self.rest().bytes().take_while(is_part).count();
         let end = start.saturating_add(length);
         let token = self.text.get(start..end).unwrap_or_default();
-        let wrong = |message: &str, help| Stop::Malformed { span: Span::new(start, end), message: String::from(message), help };
+        let wrong =
+            |message: &str, help| Stop::Malformed { span: Span::new(start, end), message: String::from(message), help };
         let Some(is_integer) = number_shape(token) else {
             return Err(wrong("this isn't a JSON number", "write it as `12`, `-1.5` or `2e10`"));
         };
@@ -394,12 +395,7 @@ pub fn write_json(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
     Ok(out)
 }
 
-fn begin<'a>(
-    value: &'a Value,
-    out: &mut String,
-    open: &mut Vec<Written<'a>>,
-    meter: &mut Meter,
-) -> Result<(), Fault> {
+fn begin<'a>(value: &'a Value, out: &mut String, open: &mut Vec<Written<'a>>, meter: &mut Meter) -> Result<(), Fault> {
     if !has_children(value) {
         return write_atom(value, out, meter);
     }
@@ -461,8 +457,9 @@ fn write_atom(value: &Value, out: &mut String, meter: &mut Meter) -> Result<(), 
         Value::Nil => out.push_str("null"),
         Value::Text(text) | Value::Keyword(text) | Value::Symbol(text) => return write_text(text.as_str(), out, meter),
         Value::Float(float) if !float.is_finite() => {
-            return Err(Fault::eval("JSON has no infinite numbers and no NaN")
-                .help("write nil or a string in their place"));
+            return Err(
+                Fault::eval("JSON has no infinite numbers and no NaN").help("write nil or a string in their place")
+            );
         }
         // The shortest digits that read back, as `serde_json` writes them.
         Value::Float(float) => out.push_str(&format!("{float:?}")),

@@ -96,10 +96,10 @@ pub struct Machine {
     ready: VecDeque<usize>,
     calls: Vec<PendingCall>,
     next_call: u64,
+    /// All answers, so that whether a value changes in place never depends on what the host keeps.
+    answers: Vec<Value>,
     /// Functions of the table that are written in the language, compiled when first called.
     prelude: BTreeMap<BuiltinId, Arc<Closure>>,
-    /// The most bytes that operands and frames had at one time.
-    deepest: usize,
     committed: Value,
     end: Option<Outcome>,
 }
@@ -129,8 +129,8 @@ impl Machine {
             ready: VecDeque::from([0]),
             calls: Vec::new(),
             next_call: 0,
+            answers: Vec::new(),
             prelude: BTreeMap::new(),
-            deepest: 0,
             committed,
             end: None,
         }
@@ -184,6 +184,8 @@ impl Machine {
     }
 
     /// Gives the answer to a call; when all are there, `run` goes on. An id that isn't open is ignored.
+    ///
+    /// A replay gives values in which the same parts are shared, as reading the same JSON does.
     pub fn answer(&mut self, id: CallId, answer: ToolAnswer) {
         if let Some(pending) = self.calls.iter_mut().find(|pending| pending.call.id == id) {
             pending.answer.get_or_insert(answer);
@@ -192,6 +194,9 @@ impl Machine {
             return;
         }
         for pending in core::mem::take(&mut self.calls) {
+            if let Some(ToolAnswer::Value(value)) = &pending.answer {
+                self.answers.push(value.clone());
+            }
             if let Some(Some(fiber)) = self.fibers.get_mut(pending.fiber) {
                 fiber.answer = pending.answer;
                 self.ready.push_back(pending.fiber);
@@ -250,13 +255,15 @@ impl Machine {
         for value in [&inputs.context, &inputs.memory, &inputs.budget, &self.committed] {
             census.add(value);
         }
-        inputs.history.iter().for_each(|value| census.add(value));
+        inputs.history.iter().chain(&self.answers).for_each(|value| census.add(value));
         census.add(&Value::Map(Arc::clone(&self.context.memory)));
+        let mut stacks: usize = 0;
         for fiber in self.fibers.iter().flatten().chain(core::iter::once(fiber)) {
             fiber.visit_values(&mut |value| census.add(value));
+            stacks = stacks.saturating_add(fiber.deepest);
         }
         let visited = census.visited();
-        let alive = census.bytes().saturating_add(self.deepest);
+        let alive = census.bytes().saturating_add(stacks);
         self.context.meter.set_bytes_alive(alive);
         self.context.meter.elements(visited)
     }

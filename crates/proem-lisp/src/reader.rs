@@ -6,6 +6,8 @@
 mod atom;
 mod short_function;
 
+pub(crate) use atom::excerpt;
+
 use crate::{
     error::{Problem, Reason},
     form::{FormId, FormKind, Forms},
@@ -300,7 +302,7 @@ impl Reader<'_> {
             })
             .collect();
         for (text, span) in repeated {
-            self.problem(span, format!("the {what} `{text}` stands twice"), "keep one of them");
+            self.problem(span, format!("the {what} `{}` stands twice", excerpt(&text)), "keep one of them");
         }
     }
 }

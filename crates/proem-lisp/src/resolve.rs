@@ -19,8 +19,8 @@ use crate::{
     code::{Arity, Capture, Function, Op, Program},
     error::{Problem, Reason},
     form::{FormId, FormKind, Forms},
-    limits::Limits,
-    reader::read_source,
+    limits::{Limits, Meter},
+    reader::{excerpt, read_source},
     value::{BuiltinId, Text, Value},
 };
 use alloc::{collections::BTreeSet, string::String, vec, vec::Vec};
@@ -40,6 +40,15 @@ pub struct Names {
     pub tools: Option<BTreeSet<String>>,
 }
 
+impl Names {
+    /// The names that a memory gives: its keywords and strings.
+    #[must_use]
+    pub fn of_memory(memory: &Value) -> Self {
+        let memory = memory.entries().filter_map(|(key, _)| key.as_str()).map(String::from).collect();
+        Self { memory, tools: None }
+    }
+}
+
 /// A source as a program, with all problems.
 ///
 /// # Errors
@@ -50,7 +59,7 @@ pub fn resolve_source(source: &str, names: &Names, limits: &Limits) -> Result<Pr
     if !reading.problems.is_empty() {
         return Err(reading.problems);
     }
-    let mut resolver = Resolver::new(reading.forms, names.clone());
+    let mut resolver = Resolver::new(reading.forms, names.clone(), *limits);
     resolver.resolve_program(&reading.top, Span::new(0, source.len()));
     resolver.finish(Text::from(source))
 }
@@ -125,10 +134,12 @@ struct Resolver {
     stack: Vec<FunctionState>,
     tasks: Vec<Task>,
     hidden: u32,
+    /// Bounds what making literals costs, such as compiling regular expressions.
+    meter: Meter,
 }
 
 impl Resolver {
-    fn new(forms: Forms, names: Names) -> Self {
+    fn new(forms: Forms, names: Names, limits: Limits) -> Self {
         Self {
             forms,
             names,
@@ -139,6 +150,7 @@ impl Resolver {
             stack: Vec::new(),
             tasks: Vec::new(),
             hidden: 0,
+            meter: Meter::new(limits),
         }
     }
 
@@ -330,7 +342,8 @@ impl Resolver {
             return;
         }
         let span = self.forms.span(*first);
-        let problem = Problem::new(Reason::UnknownTool, span, alloc::format!("there is no tool `{name}`"));
+        let problem =
+            Problem::new(Reason::UnknownTool, span, alloc::format!("there is no tool `{}`", excerpt(name.as_str())));
         let nearest = suggest::nearest(name.as_str(), tools.iter().map(String::as_str));
         let all = || tools.iter().take(10).map(|tool| alloc::format!("`{tool}`")).collect::<Vec<_>>().join(", ");
         self.problems.push(problem.help(match nearest {

@@ -147,9 +147,8 @@ mod tests {
     use super::*;
 
     fn memory_of(source: &str, memory: Value) -> Machine {
-        let names = memory.entries().filter_map(|(key, _)| key.as_str()).map(String::from).collect();
         let limits = Limits::default();
-        let program = resolve_source(source, &Names { memory: names, tools: None }, &limits).unwrap();
+        let program = resolve_source(source, &Names::of_memory(&memory), &limits).unwrap();
         let mut machine = Machine::new(Arc::new(program), Inputs { memory, ..Inputs::default() }, limits);
         machine.run(u64::MAX);
         machine

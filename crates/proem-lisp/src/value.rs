@@ -45,6 +45,8 @@ pub(crate) type Vector = Trie<Value>;
 pub struct BuiltinId(pub(crate) u16);
 
 /// A value of the language.
+// A tag as wide as what it stands before: a value is moved in two words, and never piece by piece.
+#[repr(u64)]
 #[derive(Clone, Default)]
 #[non_exhaustive]
 #[expect(private_interfaces, reason = "collections are seen through their methods, so that their form can change")]

@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Row] = &[
     control("fail", "error", "Ends the program with a failure, a map of `:reason` and `:message`.", |_, args| {
         Ok(Control::Fail(args.take(0)))
     }),
-    control("call", "tool args?", "Calls a tool by name with a map of arguments.", call),
+    control("call", "name map?", "Calls a tool by name with a map of arguments.", call),
     control("pmap", "f coll & colls", "As `map`; the tools that the branches call work at the same time.", pmap)
         .examples(&[("(pmap inc [1 2])", "(2 3)")]),
     control(

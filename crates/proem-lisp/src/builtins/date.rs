@@ -73,17 +73,29 @@ pub(super) const ROWS: &[Row] = &[
         ("(date/days-between \"2024-02-28\" \"2024-03-01\")", "2"),
         ("(date/days-between \"2024-01-02\" \"2024-01-01\")", "-1"),
     ]),
-    native("date/seconds-between", "start end", "How many whole seconds pass from one time to another.", |context, args| {
-        between(context, args, "date/seconds-between", 1)
-    })
+    native(
+        "date/seconds-between",
+        "start end",
+        "How many whole seconds pass from one time to another.",
+        |context, args| between(context, args, "date/seconds-between", 1),
+    )
     .examples(&[("(date/seconds-between \"2024-01-01T00:00Z\" \"2024-01-01T01:00+01:00\")", "0")]),
-    native("date/before?", "date other", "Whether a date comes before another; nil if one is no date.", |context, args| {
-        in_order(context, args, "date/before?", Ordering::Less)
-    })
-    .examples(&[("(date/before? \"2024-01-31\" \"2024-02-01\")", "true"), ("(date/before? nil \"2024-02-01\")", "nil")]),
-    native("date/after?", "date other", "Whether a date comes after another; nil if one is no date.", |context, args| {
-        in_order(context, args, "date/after?", Ordering::Greater)
-    })
+    native(
+        "date/before?",
+        "date other",
+        "Whether a date comes before another; nil if one is no date.",
+        |context, args| in_order(context, args, "date/before?", Ordering::Less),
+    )
+    .examples(&[
+        ("(date/before? \"2024-01-31\" \"2024-02-01\")", "true"),
+        ("(date/before? nil \"2024-02-01\")", "nil"),
+    ]),
+    native(
+        "date/after?",
+        "date other",
+        "Whether a date comes after another; nil if one is no date.",
+        |context, args| in_order(context, args, "date/after?", Ordering::Greater),
+    )
     .examples(&[("(date/after? \"2024-01-31\" \"2024-02-01\")", "false")]),
 ];
 
@@ -167,7 +179,8 @@ fn parse_moment(text: &str) -> Option<Moment> {
 fn parse_time(cursor: &mut Cursor<'_>, is_extended: bool) -> Option<Time> {
     let hour = cursor.digits(2)?;
     let minute = cursor.separated(':', is_extended)?;
-    let has_seconds = if is_extended { cursor.0.starts_with(':') } else { cursor.0.starts_with(|c: char| c.is_ascii_digit()) };
+    let has_seconds =
+        if is_extended { cursor.0.starts_with(':') } else { cursor.0.starts_with(|c: char| c.is_ascii_digit()) };
     let second = if has_seconds { cursor.separated(':', is_extended)? } else { 0 };
     let mut nanosecond = 0;
     if has_seconds && cursor.take(&['.', ',']) {

@@ -16,7 +16,12 @@ pub(crate) fn lookup(coll: &Value, key: &Value, meter: &mut Meter) -> Result<Opt
         Value::Map(map) => map.lookup(key, meter)?.cloned(),
         Value::Set(set) => set.0.entry(key, meter)?.map(|entry| entry.key.clone()),
         Value::Vector(_) | Value::Text(_) => match key {
-            Value::Int(index) => usize::try_from(*index).ok().and_then(|index| element(coll, index)),
+            Value::Int(index) => {
+                if let Value::Text(text) = coll {
+                    meter.text(text.len())?;
+                }
+                usize::try_from(*index).ok().and_then(|index| element(coll, index))
+            }
             _ => None,
         },
         _ => None,

@@ -29,7 +29,8 @@ macro_rules! floats {
 /// A row for arithmetic under another name.
 macro_rules! arithmetic {
     ($name:literal, $signature:literal, $doc:literal, $operation:expr, $start:literal, $example:expr) => {
-        native($name, $signature, $doc, |context, args| accumulate(context, args, $operation, $start)).examples(&[$example])
+        native($name, $signature, $doc, |context, args| accumulate(context, args, $operation, $start))
+            .examples(&[$example])
     };
 }
 
@@ -92,7 +93,12 @@ pub(super) const ROWS: &[Row] = &[
     bits!("bit-and", "The bits that all have.", |x: i64, y: i64| x & y, ("(bit-and 6 3)", "2")),
     bits!("bit-or", "The bits that one has.", |x: i64, y: i64| x | y, ("(bit-or 6 3)", "7")),
     bits!("bit-xor", "The bits that differ.", |x: i64, y: i64| x ^ y, ("(bit-xor 6 3)", "5")),
-    bits!("bit-and-not", "The bits of the first that no other has.", |x: i64, y: i64| x & !y, ("(bit-and-not 6 3)", "4")),
+    bits!(
+        "bit-and-not",
+        "The bits of the first that no other has.",
+        |x: i64, y: i64| x & !y,
+        ("(bit-and-not 6 3)", "4")
+    ),
     native("bit-not", "x", "All bits turned over.", |_, args| Ok(Value::Int(!integer(args, 0, "bit-not")?)))
         .examples(&[("(bit-not 0)", "-1")]),
     bit!("bit-shift-left", "The bits n places higher.", |x: i64, n| x.wrapping_shl(n), ("(bit-shift-left 1 3)", "8")),
@@ -111,7 +117,12 @@ pub(super) const ROWS: &[Row] = &[
     bit!("bit-test", "Whether bit n is set.", |x: i64, n| x & 1_i64.wrapping_shl(n) != 0, ("(bit-test 4 2)", "true")),
     bit!("bit-set", "The bits with bit n set.", |x: i64, n| x | 1_i64.wrapping_shl(n), ("(bit-set 0 2)", "4")),
     bit!("bit-clear", "The bits with bit n cleared.", |x: i64, n| x & !1_i64.wrapping_shl(n), ("(bit-clear 7 1)", "5")),
-    bit!("bit-flip", "The bits with bit n turned over.", |x: i64, n| x ^ 1_i64.wrapping_shl(n), ("(bit-flip 0 1)", "2")),
+    bit!(
+        "bit-flip",
+        "The bits with bit n turned over.",
+        |x: i64, n| x ^ 1_i64.wrapping_shl(n),
+        ("(bit-flip 0 1)", "2")
+    ),
     native("Math/PI", "", "The ratio of a circle's circumference to its diameter.", |_, _| Ok(PI))
         .examples(&[("Math/PI", "3.141592653589793")]),
     native("Math/E", "", "The base of the natural logarithm.", |_, _| Ok(E))
@@ -130,7 +141,12 @@ pub(super) const ROWS: &[Row] = &[
         .examples(&[("(Math/round 2.5)", "3"), ("(Math/round -2.5)", "-2")]),
     float!("Math/floor", "The greatest whole number up to x, as a float.", libm::floor, ("(Math/floor -1.5)", "-2.0")),
     float!("Math/ceil", "The least whole number from x on, as a float.", libm::ceil, ("(Math/ceil 1.2)", "2.0")),
-    float!("Math/rint", "The nearest whole number as a float; of two, the even one.", libm::rint, ("(Math/rint 2.5)", "2.0")),
+    float!(
+        "Math/rint",
+        "The nearest whole number as a float; of two, the even one.",
+        libm::rint,
+        ("(Math/rint 2.5)", "2.0")
+    ),
     float!("Math/sqrt", "The square root; NaN for negative numbers.", libm::sqrt, ("(Math/sqrt 16)", "4.0")),
     float!("Math/cbrt", "The cube root.", libm::cbrt, ("(Math/cbrt 27)", "3.0")),
     floats!("Math/pow", "x y", "x to the power of y.", pow, ("(Math/pow 2 10)", "1024.0")),
@@ -188,19 +204,12 @@ fn number(args: &Args<'_>, index: usize, function: &str) -> Result<f64, Fault> {
 fn integer(args: &Args<'_>, index: usize, function: &str) -> Result<i64, Fault> {
     match args.get(index) {
         Value::Int(int) => Ok(*int),
-        other => {
-            Err(Fault::of_type(format!("`{function}` takes integers of 64 bits, not {}", other.type_phrase()))
-                .help("make an integer of a float with `long`"))
-        }
+        other => Err(Fault::of_type(format!("`{function}` takes integers of 64 bits, not {}", other.type_phrase()))
+            .help("make an integer of a float with `long`")),
     }
 }
 
-fn accumulate(
-    context: &mut Context,
-    args: &mut Args<'_>,
-    operation: Arithmetic,
-    start: i64,
-) -> Result<Value, Fault> {
+fn accumulate(context: &mut Context, args: &mut Args<'_>, operation: Arithmetic, start: i64) -> Result<Value, Fault> {
     context.meter.elements(args.len())?;
     let is_negation = operation == Arithmetic::Subtract && args.len() == 1;
     let mut out = if is_negation || args.len() == 0 { Value::Int(start) } else { args.take(0) };
@@ -227,9 +236,9 @@ fn abs(function: &str, context: &mut Context, args: &mut Args<'_>) -> Result<Val
 fn to_integer(value: &Value, function: &str) -> Result<Value, Fault> {
     match value {
         Value::Int(_) | Value::Big(_) => Ok(value.clone()),
-        Value::Float(float) => float_to_integer(*float)
-            .ok_or_else(|| Fault::eval(format!("`{function}`: {float} has no integer"))
-                .help("test for it with `infinite?` and `NaN?`")),
+        Value::Float(float) => float_to_integer(*float).ok_or_else(|| {
+            Fault::eval(format!("`{function}`: {float} has no integer")).help("test for it with `infinite?` and `NaN?`")
+        }),
         other => {
             Number::of(other, function)?;
             Ok(Value::Nil)

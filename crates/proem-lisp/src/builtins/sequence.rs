@@ -86,12 +86,20 @@ pub(crate) fn step(sequence: &Value, at: usize, meter: &mut Meter) -> Result<Opt
         Value::Stream(stream) => stream.get(at).map(|value| (next, value)),
         Value::Map(map) => match map.next_entry(at) {
             Some((next, key, value)) => {
+                // Places of keys that were taken away are gone through too.
+                meter.elements(next.saturating_sub(at))?;
                 meter.allocate(cost::OBJECT)?;
                 Some((next, Value::vector(vec![key.clone(), value.clone()])))
             }
             None => None,
         },
-        Value::Set(set) => set.0.next_entry(at).map(|(next, key, _)| (next, key.clone())),
+        Value::Set(set) => match set.0.next_entry(at) {
+            Some((next, key, _)) => {
+                meter.elements(next.saturating_sub(at))?;
+                Some((next, key.clone()))
+            }
+            None => None,
+        },
         _ => None,
     })
 }

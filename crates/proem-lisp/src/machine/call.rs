@@ -12,7 +12,7 @@ use crate::{
     limits::cost,
     value::{BuiltinId, Text, Value},
 };
-use alloc::{boxed::Box, format, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
 /// What came of a call.
 pub(super) enum Called {
@@ -173,9 +173,9 @@ impl Machine {
         let top = base.saturating_add(arity.locals);
         // Operands beyond the locals are few: a step pushes one.
         let depth = top.saturating_mul(cost::SLOT).saturating_add(fiber.frames.len().saturating_mul(cost::OBJECT));
-        if depth > self.deepest {
-            self.context.meter.allocate(depth.saturating_sub(self.deepest))?;
-            self.deepest = depth;
+        if depth > fiber.deepest {
+            self.context.meter.allocate(depth.saturating_sub(fiber.deepest))?;
+            fiber.deepest = depth;
         }
         if fiber.stack.len() < top {
             fiber.stack.resize(top, Value::Nil);
@@ -218,12 +218,12 @@ fn check_function(function: &Value) -> Result<(), Fault> {
 }
 
 fn wrong_arity(function: &crate::code::Function, count: usize) -> Fault {
-    let name = function.name.as_ref().map_or("this function", Text::as_str);
+    let name = function.name.as_ref().map_or_else(|| String::from("this function"), |name| format!("`{name}`"));
     let mut takes = Vec::new();
     for arity in &function.arities {
         let more = if arity.takes_rest { " or more" } else { "" };
         takes.push(format!("{}{more}", arity.required));
     }
     let plural = if takes.len() == 1 && takes.first().is_some_and(|only| only == "1") { "" } else { "s" };
-    Fault::new(Reason::ArityError, format!("`{name}` takes {} argument{plural}, not {count}", takes.join(" or ")))
+    Fault::new(Reason::ArityError, format!("{name} takes {} argument{plural}, not {count}", takes.join(" or ")))
 }

@@ -19,6 +19,8 @@ pub(super) struct Fiber {
     /// The answer to the tool call that it waited for.
     pub(super) answer: Option<ToolAnswer>,
     pub(super) has_ended: bool,
+    /// The most bytes that its operands and frames took at one time.
+    pub(super) deepest: usize,
 }
 
 /// What is being done.

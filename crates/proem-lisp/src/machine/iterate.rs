@@ -31,7 +31,8 @@ impl Machine {
                     Stop::AtTrue => result.is_truthy(),
                     Stop::AtFalse => !result.is_truthy(),
                 };
-                self.context.meter.allocate(cost::SLOT)?;
+                // Twice the result: a growing buffer is copied.
+                self.context.meter.allocate(cost::SLOT.saturating_mul(2))?;
                 self.context.meter.collection(frame.results.len().saturating_add(1))?;
                 frame.results.push(result);
                 if stops {

@@ -10,7 +10,7 @@ use crate::{
     code::{Capture, Closure, Op},
     context::Args,
     error::{Fault, Reason},
-    limits::cost,
+    limits::{Meter, cost},
     value::{BuiltinId, Chunk, Map, Set, Value},
 };
 use alloc::{format, sync::Arc, vec::Vec};
@@ -292,7 +292,7 @@ impl Machine {
             }
             Op::Element(index) => {
                 let coll = fiber.pop();
-                fiber.push(destructured(&coll, to_usize(index))?);
+                fiber.push(destructured(&coll, to_usize(index), &mut self.context.meter)?);
             }
             // All others are done where they are met.
             _ => {}
@@ -370,24 +370,8 @@ impl Machine {
         let position = place.saturating_add(1);
         let Some(Value::Int(index)) = fiber.stack.get(position) else { return Ok(false) };
         let index = usize::try_from(*index).unwrap_or(usize::MAX);
-        let Some(found) = fiber.stack.get(place) else { return Ok(false) };
-        let (next, value) = match found {
-            Value::Map(map) => match map.next_entry(index) {
-                Some((next, key, value)) => {
-                    self.context.meter.allocate(cost::OBJECT)?;
-                    (next, Value::vector(alloc::vec![key.clone(), value.clone()]))
-                }
-                None => return Ok(false),
-            },
-            Value::Set(set) => match set.0.next_entry(index) {
-                Some((next, key, _)) => (next, key.clone()),
-                None => return Ok(false),
-            },
-            other => match element(other, index) {
-                Some(value) => (index.saturating_add(1), value),
-                None => return Ok(false),
-            },
-        };
+        let Some(sequence) = fiber.stack.get(place) else { return Ok(false) };
+        let Some((next, value)) = builtins::step(sequence, index, &mut self.context.meter)? else { return Ok(false) };
         if let Some(slot) = fiber.stack.get_mut(position) {
             *slot = Value::from(next);
         }
@@ -429,8 +413,11 @@ fn has_stream(fiber: &Fiber, count: usize) -> bool {
 }
 
 /// The element at an index as destructuring takes it: nil where there is none.
-fn destructured(coll: &Value, index: usize) -> Result<Value, Fault> {
+fn destructured(coll: &Value, index: usize, meter: &mut Meter) -> Result<Value, Fault> {
     builtins::check_stored(coll)?;
+    if let Value::Text(text) = coll {
+        meter.text(text.len())?;
+    }
     match coll {
         Value::Nil | Value::Vector(_) | Value::List(_) | Value::Stream(_) | Value::Text(_) => {
             Ok(element(coll, index).unwrap_or_default())

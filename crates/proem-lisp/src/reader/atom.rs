@@ -42,7 +42,11 @@ impl Reader<'_> {
                     self.keyword(name, span)
                 } else {
                     if token.ends_with('/') && token != "/" || token.contains(':') && token.ends_with(':') {
-                        self.problem(span, format!("`{token}` isn't a name"), "take the last character away");
+                        self.problem(
+                            span,
+                            format!("`{}` isn't a name", excerpt(token)),
+                            "take the last character away",
+                        );
                     }
                     Self::symbol(token)
                 }
@@ -320,7 +324,7 @@ fn hexadecimal(chars: &mut core::str::CharIndices<'_>) -> Option<u32> {
 }
 
 /// The start of a token, for a message.
-pub(super) fn excerpt(token: &str) -> String {
+pub(crate) fn excerpt(token: &str) -> String {
     let end = token.floor_char_boundary(40);
     let start = token.get(..end).unwrap_or_default();
     if end < token.len() { format!("{start}…") } else { String::from(start) }

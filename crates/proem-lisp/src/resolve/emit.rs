@@ -126,7 +126,13 @@ impl Resolver {
 
     /// The value of a form as data: what quoting it gives.
     pub(super) fn literal(&mut self, id: FormId) -> Value {
-        let mut meter = Meter::unlimited();
+        let mut meter = self.meter.clone();
+        let value = self.literal_within(id, &mut meter);
+        self.meter = meter;
+        value
+    }
+
+    fn literal_within(&mut self, id: FormId, meter: &mut Meter) -> Value {
         let mut open: Vec<(FormId, Vec<Value>)> = alloc::vec![(id, Vec::new())];
         loop {
             let Some((id, done)) = open.last_mut() else { return Value::Nil };
@@ -136,7 +142,7 @@ impl Resolver {
                 continue;
             }
             let Some((id, children)) = open.pop() else { return Value::Nil };
-            let value = self.literal_of(id, children, &mut meter);
+            let value = self.literal_of(id, children, meter);
             match open.last_mut() {
                 Some((_, siblings)) => siblings.push(value),
                 None => return value,

@@ -4,6 +4,7 @@ use super::{Capture, FormKind, Op, Resolver, Text, Value, forms, suggest, to_u32
 use crate::{
     builtins,
     error::{Problem, Reason},
+    reader::excerpt,
 };
 use alloc::{format, string::String, vec::Vec};
 use proem_text::Span;
@@ -115,8 +116,8 @@ impl Resolver {
             "tool" => {
                 self.problem(
                     span,
-                    format!("`tool/{key}` is a tool, not a value"),
-                    format!("call it as `(tool/{key} {{…}})`, or wrap it as `(fn [arguments] (tool/{key} arguments))`"),
+                    format!("`tool/{}` is a tool, not a value", excerpt(key)),
+                    "call it as `(tool/name {…})`, or wrap it as `(fn [arguments] (tool/name arguments))`",
                 );
             }
             _ => return false,
@@ -137,7 +138,7 @@ impl Resolver {
             let problem = Problem::new(Reason::AnalysisError, span, format!("`{name}` is a form, not a value"));
             return problem.help(format!("wrap it in a function, such as `#({name} %)`"));
         }
-        let problem = Problem::new(Reason::UnboundVar, span, format!("`{name}` has no value"));
+        let problem = Problem::new(Reason::UnboundVar, span, format!("`{}` has no value", excerpt(name)));
         match self.nearest(name) {
             Some(nearest) => problem.help(format!("did you mean `{nearest}`?")),
             None => {

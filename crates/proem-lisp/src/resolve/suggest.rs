@@ -106,6 +106,9 @@ pub(crate) fn missing_feature(name: &str) -> Option<&'static str> {
                 "Java can't be called; use the functions of `doc`"
             }
             "goto" | "return-from" | "break" | "continue" => "use `loop` with `recur`, or `reduce` with `reduced`",
+            _ if name.starts_with('.') && name.len() > 1 => {
+                "look a key up with `(:key map)`; `doc` lists the members of strings that are there"
+            }
             _ => return None,
         },
     )

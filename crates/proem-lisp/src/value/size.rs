@@ -64,6 +64,11 @@ impl Census {
                 if !self.is_counted(closure) {
                     self.grow(cost::OBJECT);
                     open.extend(closure.captures.as_slice());
+                    // A function keeps the program that it comes from.
+                    if !closure.program.is_prelude && !self.is_counted(&closure.program) {
+                        self.grow(closure.program.source().len());
+                        open.extend(&closure.program.constants);
+                    }
                 }
             }
             Value::Stream(stream) => {

@@ -9,7 +9,7 @@ use proem_lisp::{
     Inputs, Limits, Machine, Meter, Names, Outcome, ToolAnswer, Value, print_readable, repair_delimiters,
     resolve_source, sanitise_source,
 };
-use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc};
 
 #[derive(Default)]
 struct Settings {
@@ -44,10 +44,8 @@ fn settings(head: &str) -> Settings {
 fn result_of(source: &str, settings: &Settings) -> String {
     let clean = sanitise_source(source);
     let mut out: Vec<String> = clean.changes.iter().map(|change| change.render("program", source)).collect();
-    let memory: BTreeSet<String> =
-        settings.inputs.memory.entries().filter_map(|(key, _)| key.as_str()).map(String::from).collect();
     let limits = Limits::default();
-    let program = match resolve_source(&clean.text, &Names { memory, tools: None }, &limits) {
+    let program = match resolve_source(&clean.text, &Names::of_memory(&settings.inputs.memory), &limits) {
         Ok(program) => program,
         Err(problems) => {
             out.extend(problems.iter().map(|problem| problem.render("program", &clean.text)));

@@ -30,6 +30,10 @@ const TOO_MUCH: &[(&str, &str)] = &[
     ("(println (apply str (repeat 100000 \"x\")))", "output_limit"),
     ("(pmap inc (range 1000000))", "memory_exceeded"),
     ("((fn bomb [] (pcalls bomb bomb)))", "memory_exceeded"),
+    (
+        "(defn deep [n] (if (pos? n) (inc (deep (dec n))) (call \"t\"))) (pmap (fn [_] (deep 20000)) (range 64))",
+        "memory_exceeded",
+    ),
     ("(memory/put :big (vec (range 100000)))", "memory_exceeded"),
     ("(map #(loop [v []] (recur (conj v %))) (range 10))", "fuel_exhausted"),
     ("(partition 900000 1 (range 999999))", "memory_exceeded"),
@@ -71,6 +75,25 @@ fn programs_that_ask_for_too_much_end_with_their_limit() {
     std::thread::Builder::new().stack_size(512 << 10).spawn(on_small_stack).unwrap().join().unwrap();
 }
 
+/// How a bad input ends, and after how much fuel and how many bytes.
+fn end_of(index: usize) -> String {
+    let (source, _) = TOO_MUCH.get(index).unwrap();
+    let mut machine = machine(source, Inputs::default(), quick_limits()).unwrap();
+    let end = outcome_text(&machine.run(u64::MAX));
+    let start: String = end.chars().take(100).collect();
+    format!("{start} after {} units and {} bytes", machine.fuel_used(), machine.bytes_used())
+}
+
+/// What a process of its own says about a bad input.
+fn child_output(index: usize) -> String {
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "limits::child_runs_one_bad_input", "--nocapture"])
+        .env(CHILD, index.to_string())
+        .output()
+        .unwrap();
+    String::from_utf8(child.stdout).unwrap()
+}
+
 /// Set for the child that runs one bad input.
 const CHILD: &str = "PROEM_LISP_BAD_INPUT";
 
@@ -78,8 +101,7 @@ const CHILD: &str = "PROEM_LISP_BAD_INPUT";
 #[test]
 fn child_runs_one_bad_input() {
     let Ok(index) = std::env::var(CHILD) else { return };
-    let (source, _) = TOO_MUCH.get(index.parse::<usize>().unwrap()).unwrap();
-    assert!(!run_quick(source).is_empty());
+    println!("{}", end_of(index.parse().unwrap()));
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     println!("peak {}", peak.trim());
@@ -93,12 +115,7 @@ fn no_program_uses_more_than_twice_its_byte_limit() {
     let limit_kib = u64::try_from(quick_limits().bytes).unwrap() / 1024;
     let mut too_much = Vec::new();
     for (index, (source, _)) in TOO_MUCH.iter().enumerate() {
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "limits::child_runs_one_bad_input", "--nocapture"])
-            .env(CHILD, index.to_string())
-            .output()
-            .unwrap();
-        let output = String::from_utf8(child.stdout).unwrap();
+        let output = child_output(index);
         let peak =
             output.lines().find_map(|line| line.split_once("peak ")).unwrap_or_else(|| panic!("{source}: {output}"));
         let kib: u64 = peak.1.split(' ').next().unwrap().parse().unwrap();
@@ -207,14 +224,68 @@ fn all_problems_are_listed_up_to_a_bound() {
 }
 
 #[test]
-fn two_runs_stop_at_the_same_place() {
-    for (source, _) in TOO_MUCH.iter().take(12) {
-        let end = || {
-            let limits = Limits { fuel: 500_000, bytes: 4 << 20, ..Limits::default() };
-            let mut machine = machine(source, Inputs::default(), limits).unwrap();
-            let outcome = outcome_text(&machine.run(u64::MAX));
-            (outcome, machine.fuel_used(), machine.bytes_used())
-        };
-        assert_eq!(end(), end(), "{source}");
+fn two_processes_stop_at_the_same_place() {
+    for index in 0..12 {
+        let child = child_output(index);
+        let here = end_of(index);
+        assert!(child.contains(&here), "{here} isn't in {child}");
     }
+}
+
+/// The fuel that a program used.
+fn fuel_of(source: &str) -> u64 {
+    let mut machine = machine(source, Inputs::default(), Limits::default()).unwrap();
+    let outcome = machine.run(u64::MAX);
+    assert!(matches!(outcome, Outcome::Done(_)), "{outcome:?}");
+    machine.fuel_used()
+}
+
+#[test]
+fn the_gaps_of_a_map_are_paid_for() {
+    let map = "(let [m (reduce dissoc (zipmap (range 20000) (range)) (range 9990))]";
+    let with_firsts = fuel_of(&format!("{map} (dotimes [_ 100] (first m)))"));
+    let without = fuel_of(&format!("{map} (dotimes [_ 100] (count m)))"));
+    assert!(with_firsts - without > 100 * 9_000, "{with_firsts} {without}");
+}
+
+#[test]
+fn looking_into_a_text_is_paid_for() {
+    let text = "(let [s (apply str (repeat 20000 \"é\"))]";
+    let with_gets = fuel_of(&format!("{text} (dotimes [_ 100] (get s 19999)))"));
+    let without = fuel_of(&format!("{text} (dotimes [_ 100] (identity s)))"));
+    assert!(with_gets - without > 100 * 2_000, "{with_gets} {without}");
+}
+
+#[test]
+fn messages_cut_long_names() {
+    let name = "x".repeat(100_000);
+    for source in [
+        name.clone(),
+        format!("({name})"),
+        format!("#{{\"{name}\" \"{name}\"}}"),
+        format!("1{name}"),
+        format!("tool/{name}"),
+    ] {
+        let message = run(&source);
+        assert!(message.len() < 400, "{} bytes for {}", message.len(), source.chars().take(10).collect::<String>());
+    }
+}
+
+#[test]
+fn wide_scopes_and_many_captures_are_resolved() {
+    let bindings: String = (0..3_000).map(|n| format!("v{n} {n} ")).collect();
+    let sum: String = (0..3_000).map(|n| format!("v{n} ")).collect();
+    assert_eq!(run(&format!("(let [{bindings}] (+ {sum}))")), "4498500");
+    assert_eq!(run(&format!("(let [{bindings}] ((fn [] (fn [] (+ {sum})))))")), "#function");
+    assert_eq!(run(&format!("(let [{bindings}] (((fn [] (fn [] (+ {sum}))))))")), "4498500");
+}
+
+#[test]
+fn a_function_in_memory_counts_with_its_program() {
+    let data = "\"some text\" ".repeat(20_000);
+    let source = format!("(defn f [] 1) (count [{data}])");
+    let limits = Limits { memory_bytes: 100_000, ..Limits::default() };
+    let result = run_with(&source, Inputs::default(), limits);
+    assert!(result.contains("raise `lisp.memory_bytes`"), "{result}");
+    assert_eq!(run_with("(defn f [] 1) 2", Inputs::default(), limits), "2");
 }

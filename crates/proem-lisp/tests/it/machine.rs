@@ -187,3 +187,28 @@ fn endless_sequences_work_where_something_takes_from_them() {
         ),
     ]);
 }
+
+#[test]
+fn a_machine_goes_from_thread_to_thread() {
+    fn is_send<T: Send + 'static>(value: T) -> T {
+        value
+    }
+    let mut machine = is_send(begin("(+ 1 2)"));
+    let end = std::thread::spawn(move || outcome_text(&machine.run(u64::MAX))).join().unwrap();
+    assert_eq!(end, "3");
+}
+
+#[test]
+fn what_the_host_keeps_changes_nothing() {
+    let source = "(let [rows (call \"rows\")] (count (reduce (fn [v x] (conj v (assoc x :n 1))) rows (take 50 rows))))";
+    let row = || Value::map([(Value::keyword("id"), Value::Int(1))]);
+    let run = |kept: bool| {
+        let mut machine = begin(source);
+        machine.run(u64::MAX);
+        let rows = Value::vector((0..100).map(|_| row()).collect());
+        let _kept = kept.then(|| (rows.clone(), rows.elements().cloned().collect::<Vec<_>>()));
+        machine.answer(CallId(0), ToolAnswer::Value(rows));
+        (outcome_text(&machine.run(u64::MAX)), machine.fuel_used(), machine.bytes_used())
+    };
+    assert_eq!(run(true), run(false));
+}

@@ -5,13 +5,8 @@ use std::sync::Arc;
 
 /// A machine for a source, or its problems.
 pub(crate) fn machine(source: &str, inputs: Inputs, limits: Limits) -> Result<Machine, Vec<Problem>> {
-    let names = Names { memory: memory_names(&inputs), ..Names::default() };
-    let program = resolve_source(source, &names, &limits)?;
+    let program = resolve_source(source, &Names::of_memory(&inputs.memory), &limits)?;
     Ok(Machine::new(Arc::new(program), inputs, limits))
-}
-
-fn memory_names(inputs: &Inputs) -> std::collections::BTreeSet<String> {
-    inputs.memory.entries().filter_map(|(key, _)| key.as_str()).map(String::from).collect()
 }
 
 /// What a source gives with default limits.
