@@ -30,7 +30,8 @@ pub struct Limits {
     pub output_bytes: usize,
     /// Calls of tools: `lisp.tool_calls`.
     pub tool_calls: usize,
-    /// Steps of one regular expression, its size times the text's length: `lisp.regex_steps`.
+    /// Steps of the searches of one call, each at most an expression's size times the text's length:
+    /// `lisp.regex_steps`.
     pub regex_steps: u64,
     /// Branches of `pmap` and `pcalls` that are open at one time: `lisp.parallel_branches`.
     pub parallel_branches: usize,
@@ -73,7 +74,7 @@ pub mod cost {
     /// How many bytes are allocated, and later dropped, for one unit.
     pub const ALLOCATED_BYTES: u64 = 64;
     /// Steps of a regular expression for one unit.
-    pub const REGEX_STEPS: u64 = 16;
+    pub const REGEX_STEPS: u64 = 4;
 
     /// Bytes of a value in a collection.
     pub const SLOT: usize = 16;

@@ -25,6 +25,12 @@ const MOST_BYTES: usize = 1 << 20;
 /// How deep groups and classes may nest: the parser below us calls itself for them.
 const MOST_LEVELS: u32 = 100;
 
+/// Bytes of the parsed expression for one byte of its text, at most.
+const TREE_BYTES: usize = 256;
+
+/// Work of compiling one byte of an expression.
+const BYTE_WORK: u64 = 64;
+
 /// A compiled regular expression with the text it was made of.
 #[derive(Clone)]
 pub struct Regexp {
@@ -41,9 +47,9 @@ impl Regexp {
     ///
     /// It isn't one, or is too large when compiled.
     pub(crate) fn compile(source: &str, meter: &mut Meter) -> Result<Self, Fault> {
-        meter.work(u64::try_from(source.len()).unwrap_or(u64::MAX).saturating_mul(cost::REGEX_STEPS))?;
-        meter.allocate(source.len())?;
-        let translated = translate::translate(source)?;
+        meter.work(u64::try_from(source.len()).unwrap_or(u64::MAX).saturating_mul(BYTE_WORK))?;
+        meter.allocate(source.len().saturating_mul(TREE_BYTES))?;
+        let translated = translate::translate(source, meter)?;
         let config = syntax::Config::new().utf8(false).nest_limit(MOST_LEVELS);
         let parsed = syntax::parse_with(&translated, &config).map_err(|error| {
             let text = format!("{error}");
@@ -109,18 +115,20 @@ fn first_bytes(program: &NFA) -> Option<[bool; 256]> {
             State::Look { next, .. } | State::Capture { next, .. } => open.push(*next),
             State::Union { alternates } => open.extend_from_slice(alternates),
             State::BinaryUnion { alt1, alt2 } => open.extend([*alt1, *alt2]),
-            state => {
-                for byte in 0..=u8::MAX {
-                    if next_state(state, byte).is_some()
-                        && let Some(is_first) = bytes.get_mut(usize::from(byte))
-                    {
-                        *is_first = true;
-                    }
-                }
+            State::ByteRange { trans } => mark(&mut bytes, trans.start, trans.end),
+            State::Sparse(sparse) => {
+                sparse.transitions.iter().for_each(|trans| mark(&mut bytes, trans.start, trans.end));
             }
+            State::Dense(_) => mark(&mut bytes, 0, u8::MAX),
         }
     }
     Some(bytes)
+}
+
+fn mark(bytes: &mut [bool; 256], start: u8, end: u8) {
+    if let Some(range) = bytes.get_mut(usize::from(start)..=usize::from(end)) {
+        range.fill(true);
+    }
 }
 
 /// Where a state leads with a byte.

@@ -15,8 +15,10 @@ use core::fmt::Write as _;
 pub(crate) enum Style {
     /// So that reading gives the value again.
     Readable,
-    /// As `str` and `println` do: texts without quotes unless they are inside collections.
+    /// As `str` does: texts without quotes unless they are inside collections.
     Display,
+    /// As `println` does: texts without quotes everywhere.
+    Plain,
 }
 
 /// The value as text that reads back.
@@ -81,6 +83,7 @@ struct Opened<'a> {
 impl Printer {
     fn print(&mut self, value: &Value, style: Style, meter: &mut Meter) -> Result<(), Fault> {
         let mut open = Vec::new();
+        let inner = if style == Style::Plain { Style::Plain } else { Style::Readable };
         self.begin(value, style, &mut open, meter)?;
         while let Some(top) = open.last_mut() {
             if self.out.len() > self.most {
@@ -97,8 +100,8 @@ impl Printer {
                 self.out.push(' ');
             }
             match child {
-                Cow::Borrowed(child) => self.begin(child, Style::Readable, &mut open, meter)?,
-                Cow::Owned(child) => self.atom(&child, Style::Readable, meter)?,
+                Cow::Borrowed(child) => self.begin(child, inner, &mut open, meter)?,
+                Cow::Owned(child) => self.atom(&child, inner, meter)?,
             }
         }
         Ok(())
@@ -146,7 +149,7 @@ impl Printer {
             Value::Text(text) => {
                 meter.allocate(text.len())?;
                 match style {
-                    Style::Display => self.out.push_str(text.as_str()),
+                    Style::Display | Style::Plain => self.out.push_str(text.as_str()),
                     Style::Readable => self.quoted(text.as_str()),
                 }
                 return Ok(());
@@ -178,12 +181,12 @@ impl Printer {
     }
 
     fn float(&mut self, float: f64, style: Style) {
-        let prefix = if style == Style::Readable { "##" } else { "" };
+        let prefix = if style == Style::Display { "" } else { "##" };
         if float.is_nan() {
             self.out.push_str(&format!("{prefix}NaN"));
         } else if float.is_infinite() {
             let sign = if float < 0.0 { "-" } else { "" };
-            let name = if style == Style::Readable { "Inf" } else { "Infinity" };
+            let name = if style == Style::Display { "Infinity" } else { "Inf" };
             self.out.push_str(&format!("{prefix}{sign}{name}"));
         } else {
             self.out.push_str(&float_digits(float));

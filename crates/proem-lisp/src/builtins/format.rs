@@ -12,7 +12,8 @@ use alloc::{format, string::String, vec, vec::Vec};
 use core::str::Chars;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-pub(super) const ROWS: &[Row] = &[native(
+pub(super) const ROWS: &[Row] = &[
+    native(
     "format",
     "template & args",
     "The template with its marks replaced: `%s` by any value, `%d` by an integer, `%.2f` by a number, `%x %e %b %c %%`.",
@@ -22,7 +23,15 @@ pub(super) const ROWS: &[Row] = &[native(
     ("(format \"%s has %d\" \"Ada\" 3)", "\"Ada has 3\""),
     ("(format \"%.2f\" 3.14159)", "\"3.14\""),
     ("(format \"%05d|%-5s|%,d\" 42 \"ab\" 1234567)", "\"00042|ab   |1,234,567\""),
-])];
+]),
+    native("printf", "template & args", "Prints what `format` gives.", |context, args| {
+        if let Value::Text(text) = format_of(context, args)? {
+            context.print(text.as_str())?;
+        }
+        Ok(Value::Nil)
+    })
+    .examples(&[("(printf \"%d\" 1)", "nil")]),
+];
 
 /// One mark of a template.
 #[derive(Debug, Default)]

@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Row] = &[
     asks!(
         ".equalsIgnoreCase",
         "Whether two strings are equal in small letters.",
-        |s, other| s.to_lowercase() == other.to_lowercase(),
+        |s, other| s.chars().flat_map(char::to_lowercase).eq(other.chars().flat_map(char::to_lowercase)),
         ("(.equalsIgnoreCase \"a\" \"A\")", "true")
     ),
     native(".length", "s", "The number of graphemes.", |context, args| {

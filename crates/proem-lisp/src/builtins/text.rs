@@ -14,6 +14,18 @@ pub(super) const ROWS: &[Row] = &[
         .examples(&[("(str \"a\" 1 nil :b)", "\"a1:b\""), ("(str [1 \"a\"])", "\"[1 \\\"a\\\"]\"")]),
     native("pr-str", "& xs", "The arguments as a string that reads back.", pr_str)
         .examples(&[("(pr-str \"a\")", "\"\\\"a\\\"\"")]),
+    native("print-str", "& xs", "What `print` would print, as a string.", |context, args| {
+        joined(context, args, Style::Plain, " ").map(Value::from)
+    })
+    .examples(&[("(print-str 1 nil)", "\"1 nil\"")]),
+    native("println-str", "& xs", "What `println` would print, as a string.", |context, args| {
+        line(context, args, Style::Plain).map(Value::from)
+    })
+    .examples(&[("(println-str 1)", "\"1\\n\"")]),
+    native("prn-str", "& xs", "What `prn` would print, as a string.", |context, args| {
+        line(context, args, Style::Readable).map(Value::from)
+    })
+    .examples(&[("(prn-str \"a\")", "\"\\\"a\\\"\\n\"")]),
     native("println", "& xs", "Prints the arguments with spaces between and a line break behind.", println)
         .examples(&[("(println 1 2)", "nil")]),
     native("print", "& xs", "Prints the arguments with spaces between.", print).examples(&[("(print 1)", "nil")]),
@@ -40,6 +52,13 @@ fn joined(context: &mut Context, args: &mut Args<'_>, style: Style, between: &st
     Ok(out)
 }
 
+/// As [`joined`] with spaces, and a line break behind.
+fn line(context: &mut Context, args: &mut Args<'_>, style: Style) -> Result<String, Fault> {
+    let mut line = joined(context, args, style, " ")?;
+    line.push('\n');
+    Ok(line)
+}
+
 fn str_of(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let mut out = String::new();
     for index in 0..args.len() {
@@ -55,21 +74,19 @@ fn pr_str(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
 }
 
 fn println(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
-    let mut line = joined(context, args, Style::Display, " ")?;
-    line.push('\n');
+    let line = line(context, args, Style::Plain)?;
     context.print(&line)?;
     Ok(Value::Nil)
 }
 
 fn print(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
-    let text = joined(context, args, Style::Display, " ")?;
+    let text = joined(context, args, Style::Plain, " ")?;
     context.print(&text)?;
     Ok(Value::Nil)
 }
 
 fn prn(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
-    let mut line = joined(context, args, Style::Readable, " ")?;
-    line.push('\n');
+    let line = line(context, args, Style::Readable)?;
     context.print(&line)?;
     Ok(Value::Nil)
 }

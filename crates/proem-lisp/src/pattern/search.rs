@@ -48,6 +48,8 @@ pub(crate) struct Search<'a> {
     from: Option<usize>,
     /// How many places a match has: two for each group.
     width: usize,
+    /// The steps that copying the places of a thread counts as.
+    copy_steps: u64,
     steps: u64,
     /// Steps that are charged.
     paid: u64,
@@ -85,6 +87,7 @@ impl<'a> Search<'a> {
             text,
             from: Some(0),
             width,
+            copy_steps: u64::try_from(width / 8).unwrap_or(u64::MAX),
             steps: 0,
             paid: 0,
             rounds: vec![0; states],
@@ -130,6 +133,7 @@ impl<'a> Search<'a> {
                 }
                 if self.text.is_char_boundary(at) {
                     self.places.fill(UNSET);
+                    self.steps = self.steps.saturating_add(self.copy_steps);
                     self.open.push(Todo::Visit(self.pattern.program.start_anchored()));
                     // The threads of this place are the next ones of the place before.
                     mem::swap(&mut self.current, &mut self.next);
@@ -246,6 +250,7 @@ impl<'a> Search<'a> {
                     self.open.push(Todo::Visit(*alt1));
                 }
                 State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) | State::Match { .. } => {
+                    self.steps = self.steps.saturating_add(self.copy_steps);
                     self.next.states.push(id);
                     self.next.places.extend_from_slice(&self.places);
                 }

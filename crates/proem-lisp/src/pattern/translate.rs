@@ -4,7 +4,7 @@
 //! `$` also holds before the last of them; `\h`, `\R`, `\Q…\E` and others have no counterpart. What
 //! can't be matched in linear time is refused by name, so that nothing means something else here.
 
-use crate::error::Fault;
+use crate::{error::Fault, limits::Meter};
 use alloc::{format, string::String, vec::Vec};
 use core::{fmt::Write as _, str::Chars};
 
@@ -12,6 +12,10 @@ use core::{fmt::Write as _, str::Chars};
 const NO_LINE_END: &str = r"[^\n\r\x{85}\x{2028}\x{2029}]";
 /// `$`, and `\Z`, as [`super::search`] reads it.
 const LAST_END: &str = "(?mR:$)";
+/// Bytes of the largest class of Unicode when it is parsed: about 700 ranges of 8 bytes.
+const CLASS_BYTES: usize = 8 << 10;
+/// Work of parsing and compiling such a class: as much as so many steps of a program take.
+const CLASS_WORK: u64 = 10_000;
 const VERTICAL: &str = r"\n\x0B\f\r\x{85}\x{2028}\x{2029}";
 const HORIZONTAL: &str = r" \t\xA0\x{1680}\x{180e}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}";
 
@@ -26,8 +30,9 @@ struct Flags {
     unicode: bool,
 }
 
-struct Translator<'a> {
+struct Translator<'a, 'm> {
     rest: Chars<'a>,
+    meter: &'m mut Meter,
     out: String,
     flags: Flags,
     /// The flags outside each open group.
@@ -37,9 +42,15 @@ struct Translator<'a> {
 }
 
 /// The expression in the syntax of `regex-syntax`.
-pub(super) fn translate(source: &str) -> Result<String, Fault> {
-    let mut translator =
-        Translator { rest: source.chars(), out: String::new(), flags: Flags::default(), outer: Vec::new(), classes: 0 };
+pub(super) fn translate(source: &str, meter: &mut Meter) -> Result<String, Fault> {
+    let mut translator = Translator {
+        rest: source.chars(),
+        meter,
+        out: String::new(),
+        flags: Flags::default(),
+        outer: Vec::new(),
+        classes: 0,
+    };
     while let Some(c) = translator.rest.next() {
         if translator.classes > 0 { translator.in_class(c)? } else { translator.outside(c)? }
     }
@@ -55,7 +66,7 @@ fn malformed(message: &str) -> Fault {
         .help("to match text as it is, escape it with `\\Q…\\E`")
 }
 
-impl Translator<'_> {
+impl Translator<'_, '_> {
     fn peek(&self) -> Option<char> {
         self.rest.clone().next()
     }
@@ -116,7 +127,7 @@ impl Translator<'_> {
                 "possessive quantifiers",
                 "write one quantifier, such as `a+`; it takes time in proportion to the text anyway",
             )),
-            Some('*') => Err(malformed("a quantifier has nothing to repeat")),
+            Some('*' | '{') => Err(malformed("a quantifier has nothing to repeat")),
             _ => Ok(()),
         }
     }
@@ -129,6 +140,9 @@ impl Translator<'_> {
         }
         if self.take_if(']') {
             self.out.push_str("\\]");
+        } else if self.take_if(':') {
+            // `[:alpha:]` is a class to the parser, and in Java the characters of that text.
+            self.out.push_str("\\:");
         }
     }
 
@@ -214,6 +228,7 @@ impl Translator<'_> {
         let Some(c) = self.rest.next() else { return Err(malformed("a backslash has nothing behind it")) };
         match c {
             'd' | 'D' | 'w' | 'W' | 's' | 'S' if self.flags.unicode => {
+                self.charge_class()?;
                 self.out.push('\\');
                 self.out.push(c);
             }
@@ -235,7 +250,6 @@ impl Translator<'_> {
             '0' | 'x' | 'u' | 'c' => self.numeric(c)?,
             'p' | 'P' => self.property(c == 'P')?,
             'Q' => self.quoted(),
-            'E' => {}
             '1'..='9' | 'k' => {
                 return Err(missing("back-references", "capture both texts in groups and compare them"));
             }
@@ -323,8 +337,14 @@ impl Translator<'_> {
         char::decode_utf16(units).next()?.ok().map(u32::from)
     }
 
+    fn charge_class(&mut self) -> Result<(), Fault> {
+        self.meter.work(CLASS_WORK)?;
+        self.meter.allocate(CLASS_BYTES)
+    }
+
     /// `\p{Alpha}`, `\p{IsLatin}`, `\pL`.
     fn property(&mut self, is_negated: bool) -> Result<(), Fault> {
+        self.charge_class()?;
         let name = if self.take_if('{') { self.take_until('}') } else { self.rest.next().map(String::from) };
         let Some(name) = name else { return Err(malformed("a property has no name")) };
         const POSIX: [&str; 12] = [

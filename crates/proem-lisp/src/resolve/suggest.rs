@@ -102,6 +102,14 @@ pub(crate) fn missing_feature(name: &str) -> Option<&'static str> {
             "binding" | "with-redefs" | "var" | "resolve" | "intern" | "alter-var-root" | "find-var" => {
                 "pass the value as an argument"
             }
+            "Integer/parseInt" | "Long/parseLong" | "Long/valueOf" | "Integer/valueOf" => {
+                "use `parse-long`, which gives nil for text that isn't an integer"
+            }
+            "Double/parseDouble" | "Double/valueOf" | "Float/parseFloat" => {
+                "use `parse-double`, which gives nil for text that isn't a number"
+            }
+            "String/valueOf" | "String/format" | "String/join" | "String." => "use `str`, `format` or `str/join`",
+            "re-matcher" | "re-groups" => "use `re-find`, or `re-seq` for all matches",
             "new" | "." | ".." | "doto" | "instance?" | "class" | "import" => {
                 "Java can't be called; use the functions of `doc`"
             }

@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-fn any_value() -> impl Strategy<Value = Value> {
+pub(crate) fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Nil),
         any::<bool>().prop_map(Value::from),

@@ -1,7 +1,9 @@
 //! Programs, from source to outcome.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod clojure;
 mod examples;
+mod families;
 mod golden;
 mod laws;
 mod limits;
