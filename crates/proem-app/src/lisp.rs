@@ -68,6 +68,8 @@ pub struct SourceRefusal {
     pub problems: Vec<PlacedProblem>,
     /// What was changed before it was read, as excerpts.
     pub warnings: Vec<String>,
+    /// The brackets that were changed because the caller wanted it; places are in the source after that.
+    pub repairs: Vec<String>,
     /// The brackets that would fit its indentation, if there is one way only.
     pub repair: Option<Repair>,
 }
@@ -175,14 +177,13 @@ impl LispSession {
             && let Some(Repair { text, changes }) = &fitting
         {
             let repaired = ReadSource::new(LispSource { name: source.given.name.clone(), text: text.clone() });
+            let repairs = changes.clone();
             return match self.resolve(&repaired) {
-                Ok(program) => {
-                    Ok(CheckedProgram { program, source: repaired, warnings, repairs: changes.clone() })
-                }
-                Err(problems) => Err(SourceRefusal { problems, warnings, repair: None }),
+                Ok(program) => Ok(CheckedProgram { program, source: repaired, warnings, repairs }),
+                Err(problems) => Err(SourceRefusal { problems, warnings, repairs, repair: None }),
             };
         }
-        Err(SourceRefusal { problems, warnings, repair: fitting })
+        Err(SourceRefusal { problems, warnings, repairs: Vec::new(), repair: fitting })
     }
 
     fn resolve(&self, source: &ReadSource) -> Result<Arc<Program>, Vec<PlacedProblem>> {
@@ -194,11 +195,7 @@ impl LispSession {
     }
 
     /// Runs a program to its end. `meanwhile` gets what it prints, often an empty text, and may stop it.
-    pub fn run(
-        &mut self,
-        checked: &CheckedProgram,
-        mut meanwhile: impl FnMut(&str) -> ControlFlow<()>,
-    ) -> ProgramRun {
+    pub fn run(&mut self, checked: &CheckedProgram, mut meanwhile: impl FnMut(&str) -> ControlFlow<()>) -> ProgramRun {
         let inputs = Inputs {
             context: self.context.clone(),
             memory: self.memory.clone(),

@@ -168,8 +168,8 @@ impl MemoryFile {
     /// If it can't be written so that it can be read again, or another program has changed the file meanwhile.
     pub fn store(&mut self, memory: &Value) -> Result<(), Error> {
         let unkept = |what: String| Error::negative(format!("the memory is not kept: {what}"));
-        let text = print_source(memory, &mut Meter::new(self.limits))
-            .map_err(|fault| unkept(fault.message().to_owned()))?;
+        let text =
+            print_source(memory, &mut Meter::new(self.limits)).map_err(|fault| unkept(fault.message().to_owned()))?;
         let bytes = format!("{text}\n").into_bytes();
         if self.before.as_ref() == Some(&bytes) || (self.before.is_none() && memory.entries().next().is_none()) {
             return Ok(());

@@ -142,10 +142,17 @@ fn refusal_text(refusal: &SourceRefusal) -> String {
     if let Some(repair) = &refusal.repair {
         out.push_str(&format!("these brackets fit the indentation: {}\n", repair.changes.join(", ")));
         for line in repair.text.lines() {
-            out.push_str(&format!("  | {}\n", ui::plain(line)));
+            out.push_str(&format!("{}\n", format!("  | {}", ui::plain(line)).trim_end()));
         }
     }
     out
+}
+
+/// Says which brackets were corrected, if any were.
+fn note_repairs(repairs: &[String]) {
+    if !repairs.is_empty() {
+        ui::note(&format!("brackets were corrected: {}", repairs.join(", ")));
+    }
 }
 
 /// What a program prints, written to standard error line by line: half a line could be the half of something

@@ -8,4 +8,5 @@ mod golden;
 mod laws;
 mod limits;
 mod machine;
+mod reference;
 mod support;

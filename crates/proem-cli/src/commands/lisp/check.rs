@@ -25,8 +25,7 @@ pub(crate) struct LispCheckArgs {
 }
 
 pub(super) fn run(args: &LispCheckArgs) -> Result<ExitCode, CommandFailure> {
-    let given =
-        ProgramArgs { input: None, memory: args.memory.clone(), fuel: None, root: args.root.clone() };
+    let given = ProgramArgs { input: None, memory: args.memory.clone(), fuel: None, root: args.root.clone() };
     let session = given.session(&crate::places()?)?.session;
     let mut report = String::new();
     let mut problems: usize = 0;

@@ -10,7 +10,7 @@ use proem_lisp::{Meter, write_json};
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use super::{GO_ON, PrintedLines, ProgramArgs, read_source, refusal_text};
+use super::{GO_ON, PrintedLines, ProgramArgs, note_repairs, read_source, refusal_text};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -48,13 +48,15 @@ pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
         Err(refusal) => return refuse(&refusal, args.json),
     };
     checked.warnings.iter().for_each(|warning| ui::aside(warning));
-    if !checked.repairs.is_empty() {
-        ui::note(&format!("brackets were corrected: {}", checked.repairs.join(", ")));
-    }
+    note_repairs(&checked.repairs);
     let mut lines = PrintedLines::default();
     let mut output = String::new();
     let run = kept.session.run(&checked, |printed| {
-        if args.json { output.push_str(printed) } else { lines.push(printed) }
+        if args.json {
+            output.push_str(printed)
+        } else {
+            lines.push(printed)
+        }
         GO_ON
     });
     lines.finish();
@@ -70,6 +72,7 @@ fn refuse(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFai
         let problems: Vec<Json> = refusal.problems.iter().map(problem_json).collect();
         ui::document(&json::compact(&json!({ "end": "refused", "problems": problems })))?;
     } else {
+        note_repairs(&refusal.repairs);
         ui::aside(&refusal_text(refusal));
         if refusal.repair.is_some() {
             ui::note("--repair runs the program with these brackets");

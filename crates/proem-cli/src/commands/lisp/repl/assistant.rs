@@ -89,7 +89,11 @@ mod tests {
             ("(", 1, &[]),
         ] {
             let (found, names) = assistant.names_for(before);
-            assert_eq!((found, names.iter().map(String::as_str).collect::<Vec<_>>()), (start, expected.to_vec()), "{before}");
+            assert_eq!(
+                (found, names.iter().map(String::as_str).collect::<Vec<_>>()),
+                (start, expected.to_vec()),
+                "{before}"
+            );
         }
     }
 }
