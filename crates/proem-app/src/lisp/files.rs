@@ -4,9 +4,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use proem_guard::show;
-use proem_lisp::{Limits, Meter, Problem, Value, print_source, read_json, read_memory};
+use proem_lisp::{Limits, Meter, Value, print_source, read_json, read_memory};
 use proem_runtime::files::{self, FileAccess, FileContent};
-use proem_text::Span;
 
 use crate::error::Error;
 
@@ -29,7 +28,7 @@ impl LispSource {
     ///
     /// If there is no form in it.
     pub fn of_expression(text: &str) -> Result<Self, Error> {
-        Self::with_forms("the expression", text.to_owned())
+        Self::with_forms("expression", text.to_owned())
     }
 
     /// The source in a file.
@@ -143,7 +142,7 @@ impl MemoryFile {
         match read_memory(&text, &limits) {
             Ok(memory) => Ok((file, memory)),
             Err(problems) => {
-                let excerpts = problems.iter().map(|problem| in_memory(problem).render(&shown, &text));
+                let excerpts = problems.iter().map(|problem| problem.render(&shown, &text));
                 Err(Error::invalid(excerpts.collect::<String>().trim_end()))
             }
         }
@@ -188,10 +187,39 @@ impl MemoryFile {
     }
 }
 
-/// A problem of a memory, whose text is read within a pair of brackets.
-fn in_memory(problem: &Problem) -> Problem {
-    let mut problem = problem.clone();
-    let shift = |span: Span| Span::new(span.start.saturating_sub(1), span.end.saturating_sub(1));
-    problem.diagnostic.span = problem.diagnostic.span.map(shift);
-    problem
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_programs_at_once_the_later_one_changes_no_memory_that_it_has_not_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept.clj");
+        let limits = Limits::default();
+        let memory = |number: i64| Value::map([(Value::keyword("n"), Value::from(number))]);
+        let (mut first, nothing) = MemoryFile::open(&path, &limits).unwrap();
+        assert_eq!(nothing.entries().count(), 0);
+        let (mut second, _) = MemoryFile::open(&path, &limits).unwrap();
+        first.store(&memory(1)).unwrap();
+        let refused = second.store(&memory(2)).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "the memory is not kept: another program has changed `kept.clj` meanwhile; run this one again"
+        );
+        // Who wrote it last may go on.
+        first.store(&memory(3)).unwrap();
+        assert_eq!(MemoryFile::open(&path, &limits).unwrap().1, memory(3));
+    }
+
+    #[test]
+    fn a_memory_as_large_as_its_limit_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept.clj");
+        // More than a source may have, and little fuel.
+        let limits = Limits { fuel: 10, ..Limits::default() };
+        let text = Value::from("\u{1}\"\\".repeat(100_000));
+        let memory = Value::map([(Value::keyword("t"), text)]);
+        MemoryFile::open(&path, &limits).unwrap().0.store(&memory).unwrap();
+        assert_eq!(MemoryFile::open(&path, &limits).unwrap().1, memory);
+    }
 }

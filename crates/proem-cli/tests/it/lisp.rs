@@ -114,10 +114,10 @@ fn a_memory_lasts_from_run_to_run() {
     let text = || fs::read_to_string(&path).unwrap();
     assert_eq!(run("(+ 1 1)").answer(), "2\n");
     assert!(!path.exists());
-    assert_eq!(run("(defn double [x] (* 2 x)) {:n 1 :return nil}").answer(), "nil\n");
-    assert_eq!(text(), "{:double (fn double [x] (* 2 x)) :n 1}\n");
+    assert_eq!(run("(defn twice [x] (* 2 x)) {:n 1 :return nil}").answer(), "nil\n");
+    assert_eq!(text(), "{:twice (fn twice [x] (* 2 x)) :n 1}\n");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(run("(def n (double (inc n)))").answer(), "4\n");
+    assert_eq!(run("(def n (twice (inc n)))").answer(), "4\n");
     // A failed program, a refused one and one whose value can't be printed keep nothing.
     let before = text();
     for (source, code) in
@@ -193,10 +193,10 @@ fn settings_limit_programs_and_an_untrusted_project_only_lowers_them() {
     let (code, _, stderr) = count(&[]);
     assert!(code == 1 && stderr.contains("raise `lisp.collection_size`"), "{stderr}");
     // Somebody else's file neither raises a limit nor keeps its own higher one.
-    fixture.write("proem.toml", "[lisp]\ncollection_size = 5000\nfuel = 10\n");
+    fixture.write("proem.toml", "[lisp]\ncollection_size = 5000\nfuel = 1\n");
     let (code, _, stderr) = count(&[]);
-    assert!(code == 1 && stderr.contains("10 units of fuel"), "{stderr}");
-    assert!(stderr.contains("proem.toml (applied: lisp.fuel = 10)"), "{stderr}");
+    assert!(code == 1 && stderr.contains("1 units of fuel"), "{stderr}");
+    assert!(stderr.contains("proem.toml (applied: lisp.fuel = 1)"), "{stderr}");
     // Who types the command decides about its fuel.
     let (code, _, stderr) = count(&["--fuel", "50000"]);
     assert!(code == 1 && stderr.contains("collection_size"), "{stderr}");
@@ -226,6 +226,12 @@ fn enter(terminal: &mut Terminal, line: &str, until: &str) {
     terminal.clear();
     terminal.press(&format!("{line}\r"));
     terminal.until(until);
+    await_prompt(terminal);
+}
+
+/// Waits for the next prompt: keys that are pressed before are lost.
+fn await_prompt(terminal: &mut Terminal) {
+    terminal.until("\n=>");
 }
 
 #[test]
@@ -250,9 +256,12 @@ fn a_session_keeps_results_and_ends_expressions_alone() {
     }
     type_over_two_lines(&mut terminal);
     // ^C ends the expression, and the session goes on as before.
-    enter(&mut terminal, "(do (println (str \"be\" \"gun\")) (memory/put :lost 1) (loop [] (recur)))", "begun");
+    terminal.clear();
+    terminal.press("(do (println (str \"be\" \"gun\")) (memory/put :lost 1) (loop [] (recur)))\r");
+    terminal.until("begun");
     terminal.press("\u{3}");
     terminal.until("the expression was stopped");
+    await_prompt(&mut terminal);
     enter(&mut terminal, "[(twice 4) memory/lost]", "[8 nil]");
     enter(&mut terminal, ":reset", "=>");
     enter(&mut terminal, "(twice 4)", "has no value");
@@ -264,13 +273,13 @@ fn a_session_keeps_results_and_ends_expressions_alone() {
 /// Types a form over two lines, and a beginning that ^C gives up.
 fn type_over_two_lines(terminal: &mut Terminal) {
     terminal.clear();
-    terminal.press("(str \"one\"\r");
-    terminal.press("\"two\")\r");
+    terminal.press("(str \"one\"\r\"two\")\r");
     terminal.until("\"onetwo\"");
+    await_prompt(terminal);
     terminal.clear();
     terminal.press("(given up\u{3}");
-    terminal.press("(+ 40 4)\r");
-    terminal.until("44");
+    await_prompt(terminal);
+    enter(terminal, "(+ 40 4)", "44");
 }
 
 #[test]
@@ -279,23 +288,20 @@ fn lines_are_kept_for_the_user_alone_and_names_are_completed() {
     let history = fixture.base.join("state/proem/lisp-history");
     let Some(mut terminal) = session(&fixture, &["--memory", "kept.clj"]) else { return };
     terminal.until("=>");
-    terminal.press("(def kept-value 7)\r");
-    terminal.until_times("7", 2);
-    terminal.press(" (str \"not kept\" \" for later\")\r");
-    terminal.until("not kept for later");
+    enter(&mut terminal, "(def kept-value 7)", "\n7");
+    enter(&mut terminal, " (str \"not kept\" \" for later\")", "not kept for later");
     // Tab goes on from what is begun, in the language and in memory.
-    terminal.press("(frequ\t [kept-v\t])\r");
-    terminal.until("{7 1}");
+    enter(&mut terminal, "(frequ\t [kept-v\t])", "{7 1}");
     terminal.press("\u{4}");
     assert_eq!(terminal.end().code, Some(0));
     assert_eq!(fs::read_to_string(&history).unwrap(), "\"(def kept-value 7)\"\n\"(frequencies [kept-value])\"\n");
     assert_eq!(fs::metadata(&history).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(fs::read_to_string(fixture.repo.join("kept.clj")).unwrap(), "{:kept-value 7}\n");
+    // The result of the last expression is a map, so its entries are kept too.
+    assert_eq!(fs::read_to_string(fixture.repo.join("kept.clj")).unwrap(), "{:kept-value 7 7 1}\n");
     // The next session goes back to them.
     let Some(mut terminal) = session(&fixture, &["--memory", "kept.clj"]) else { return };
     terminal.until("=>");
-    terminal.press("\u{10}\r");
-    terminal.until("{7 1}");
+    enter(&mut terminal, "\u{10}", "{7 1}");
     terminal.press("\u{4}");
     assert_eq!(terminal.end().code, Some(0));
 }
@@ -309,8 +315,8 @@ fn a_history_behind_a_link_is_left_alone() {
     symlink(fixture.repo.join("victim"), state.join("lisp-history")).unwrap();
     let Some(mut terminal) = session(&fixture, &[]) else { return };
     terminal.until("lines of earlier sessions are left out");
-    terminal.press("(+ 1 2)\r");
-    terminal.until("this line is not kept for later sessions");
+    terminal.until("=>");
+    enter(&mut terminal, "(+ 1 2)", "this line is not kept for later sessions");
     terminal.press("\u{4}");
     assert_eq!(terminal.end().code, Some(0));
     assert_eq!(fs::read_to_string(fixture.repo.join("victim")).unwrap(), "\"old\"\n");

@@ -61,7 +61,7 @@ pub(super) fn absence(name: &str) -> String {
     match (alternative(name), nearest_name(name)) {
         (Some(instead), _) => format!("`{name}` doesn't exist here: {instead}"),
         (None, Some(near)) => format!("nothing is called `{name}`; did you mean `{near}`?"),
-        (None, None) => format!("nothing is called `{name}`; search the descriptions with --search"),
+        (None, None) => format!("nothing is called `{name}`; `proem lisp doc --search WORD` searches descriptions"),
     }
 }
 

@@ -149,8 +149,7 @@ impl Repl {
     }
 
     fn evaluate(&mut self, line: &str) -> Result<(), CommandFailure> {
-        let Ok(mut source) = LispSource::of_expression(line) else { return Ok(()) };
-        "expression".clone_into(&mut source.name);
+        let Ok(source) = LispSource::of_expression(line) else { return Ok(()) };
         let checked = match self.kept.session.check(source, DelimiterRepair::Offer) {
             Ok(checked) => checked,
             Err(refusal) => {

@@ -70,7 +70,8 @@ pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
 fn refuse(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFailure> {
     if as_json {
         let problems: Vec<Json> = refusal.problems.iter().map(problem_json).collect();
-        ui::document(&json::compact(&json!({ "end": "refused", "problems": problems })))?;
+        let repaired = refusal.repair.as_ref().map(|repair| &repair.text);
+        ui::document(&json::compact(&json!({ "end": "refused", "problems": problems, "repaired": repaired })))?;
     } else {
         note_repairs(&refusal.repairs);
         ui::aside(&refusal_text(refusal));
