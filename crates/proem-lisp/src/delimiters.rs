@@ -11,6 +11,9 @@ use proem_text::line_column;
 /// So many bytes are read again at most to try repairs.
 const MOST_BYTES_TRIED: usize = 4 << 20;
 
+/// How the reader's messages about what is open at the end of a source end.
+const NEVER_CLOSED: &str = "is never closed";
+
 /// A source with other brackets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
@@ -42,6 +45,13 @@ pub fn repair_delimiters(source: &str, limits: &Limits) -> Option<Repair> {
     let mut fitting = candidates.into_values().filter(|repair| fits_indentation(&repair.text, limits));
     let first = fitting.next()?;
     fitting.next().is_none().then_some(first)
+}
+
+/// Whether the source only lacks its end: more of it could close every bracket and string that is open.
+#[must_use]
+pub fn is_unfinished(source: &str, limits: &Limits) -> bool {
+    let problems = read_source(source, limits).problems;
+    !problems.is_empty() && problems.iter().all(|problem| problem.diagnostic.message.ends_with(NEVER_CLOSED))
 }
 
 /// Something in the source that a repair looks at.
@@ -281,6 +291,25 @@ mod tests {
         check("(str \"a)", None);
         check("(f (g 1)) 2)", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_source_without_its_end_is_unfinished() {
+        for (source, expected) in [
+            ("(a", true),
+            ("(let [x {:a #{1 \n", true),
+            ("(str \"a", true),
+            ("#\"a", true),
+            ("(a #_", false),
+            ("(a)", false),
+            ("", false),
+            ("; (", false),
+            ("(a]", false),
+            (")", false),
+            ("\"\\q", false),
+        ] {
+            assert_eq!(is_unfinished(source, &Limits::default()), expected, "{source}");
+        }
     }
 
     #[test]
