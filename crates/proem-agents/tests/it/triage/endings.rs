@@ -334,7 +334,10 @@ fn rules_and_models_change_one_artefact_in_one_version() {
     let updates = vec![
         delivery(&artefacts, &signals, &[told("/status_summary", "A model's first words.")]),
         delivery(&artefacts, &signals, &[told("/status_summary", "A model's second words.")]),
-        raid(&signals, &json!([{ "id": "I001", "changes": { "mitigation": "Ask the vendor." }, "change_reason": "so" }])),
+        raid(
+            &signals,
+            &json!([{ "id": "I001", "changes": { "mitigation": "Ask the vendor." }, "change_reason": "so" }]),
+        ),
     ];
     let alone = cycle(&signals, &artefacts, Vec::new());
     let plan = cycle(&signals, &artefacts, updates);
