@@ -219,7 +219,7 @@ fn revisions(read: &[ReadSignal]) -> Vec<SignalRevision> {
 /// Whether a failure is the cycle's own: what it would write is refused, and not what it would be written to.
 fn is_of_the_cycle(error: &Error) -> bool {
     match error.source().and_then(|source| source.downcast_ref::<StoreError>()) {
-        Some(StoreError::Unusable(unusable)) => matches!(unusable, Unusable::Other { .. }),
+        Some(StoreError::Unusable(unusable)) => matches!(unusable, Unusable::Refused { .. }),
         Some(StoreError::Foreign { .. } | StoreError::Parked(_)) => false,
         _ => matches!(error.kind(), ErrorKind::Bug | ErrorKind::Invalid),
     }

@@ -13,7 +13,7 @@ use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportan
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::LadderPlace;
-use proem_engine::policy::{ActionList, ProposedAction};
+use proem_engine::policy::{ActionList, ProposedAction, Ruling};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
 use proem_store::record::{
@@ -29,7 +29,7 @@ use super::asking::AskedCycle;
 use super::desk::{BySender, TriageDesk};
 use super::judged::ReadSignal;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
-use crate::effects::propose::ProposalFate;
+use crate::effects::propose::{Proposal, ProposalFate};
 use crate::error::Error;
 use crate::when;
 
@@ -350,17 +350,20 @@ impl TriageDesk<'_> {
     async fn propose(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
         for comment in &plan.comments {
             match self.desk.propose_agreed(&comment.action, comment.agreeing).await {
-                Ok(proposal) => report.actions.push(("jira_comment".to_owned(), proposal.fate)),
-                Err(error) => report.problems.push(format!("a comment was not proposed: {error}")),
+                Ok(proposal) => take_proposal("jira_comment", &proposal, report),
+                Err(error) => {
+                    report.problems.push(format!("a comment was not proposed: {error}"));
+                    report.questions.extend(self.ask_about_unproposed(std::slice::from_ref(&comment.cause)).await?);
+                }
             }
         }
         for draft in &plan.drafts {
             match self.desk.propose_agreed(&draft.action, draft.agreeing).await {
-                Ok(proposal) => {
-                    let name = proposal.action.name().unwrap_or("email").to_owned();
-                    report.actions.push((name, proposal.fate));
+                Ok(proposal) => take_proposal("email", &proposal, report),
+                Err(error) => {
+                    report.problems.push(format!("a mail was not proposed: {error}"));
+                    report.questions.extend(self.ask_about_unproposed(&draft.causes).await?);
                 }
-                Err(error) => report.problems.push(format!("a mail was not proposed: {error}")),
             }
             if !draft.faults.is_empty() {
                 let faults: Vec<&str> = draft.faults.iter().map(|fault| fault.in_words()).collect();
@@ -399,7 +402,7 @@ impl TriageDesk<'_> {
             Label::from_source(Source::named("triage/notification")),
         );
         match self.desk.propose_agreed(&action, 1).await {
-            Ok(proposal) => report.actions.push((NOTIFICATION.to_owned(), proposal.fate)),
+            Ok(proposal) => take_proposal(NOTIFICATION, &proposal, report),
             Err(error) => report.problems.push(format!("the owner was not told: {error}")),
         }
         Ok(())
@@ -430,6 +433,18 @@ impl TriageDesk<'_> {
             counts: counts(plan, report),
         })
     }
+}
+
+/// Takes into a report what became of a proposal, and the question that asks about it. `name` is what an action without a
+/// name is called.
+fn take_proposal(name: &str, proposal: &Proposal, report: &mut CycleReport) {
+    report.actions.push((proposal.action.name().unwrap_or(name).to_owned(), proposal.fate));
+    let title = match proposal.decision.ruling {
+        Ruling::Refusal(_) => "The policy refuses an action that would answer signals. Who does it, or allows it?",
+        _ => "An action that would answer signals is left to a person. Does it happen?",
+    };
+    let asked = |id: &EscalationId| AskedQuestion { id: id.clone(), title: title.to_owned(), heading: LabelTree::Null };
+    report.questions.extend(proposal.escalation.as_ref().map(asked));
 }
 
 /// A signal as it is written down with a question.

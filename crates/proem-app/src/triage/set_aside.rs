@@ -41,6 +41,9 @@ const UNWRITABLE_QUESTION: &str =
 const UNUSED_QUESTION: &str = "What models answered about these signals can't be written down, so rules alone decided. Who looks at \
                                them?";
 
+/// What is asked about signals whose mail or comment can't be proposed.
+const UNPROPOSED_QUESTION: &str = "The policy lets no agent propose what would answer these signals. Who answers them? `proem policy print` shows what it allows.";
+
 /// The name of the outcome's part that says that a signal took too long.
 pub(super) const LATE: &str = "late";
 /// The name of the outcome's part that says that a signal's record can't be read.
@@ -158,6 +161,15 @@ impl TriageDesk<'_> {
     ) -> Result<Option<AskedQuestion>, Error> {
         let about = ids_of(signals);
         self.ask_about_set_aside(SetAside { word: "unused", title: UNUSED_QUESTION, about, causes: signals }).await
+    }
+
+    /// Asks about signals whose mail or comment can't be proposed as the policy stands.
+    pub(super) async fn ask_about_unproposed(
+        &self,
+        signals: &[SignalRevision],
+    ) -> Result<Option<AskedQuestion>, Error> {
+        let (word, title) = ("unproposed", UNPROPOSED_QUESTION);
+        self.ask_about_set_aside(SetAside { word, title, about: ids_of(signals), causes: signals }).await
     }
 
     /// Writes that signals are handled, each with the word that says why nothing was done because of it.
