@@ -20,7 +20,7 @@ fn switched_on(fixture: &Fixture) -> Option<()> {
 fn actions(report: &Json) -> Vec<String> {
     let text = |action: &Json, name: &str| action[name].as_str().unwrap_or_default().to_owned();
     let actions = report["actions"].as_array().unwrap().iter();
-    actions.map(|action| format!("{} {}", text(action, "action"), text(action, "state"))).collect()
+    actions.map(|action| format!("{} {}", text(action, "action"), text(action, "fate"))).collect()
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_refusal_is_a_question_that_names_the_command() {
     let policy = include_str!("../../../../proem-engine/data/policy.toml");
     for (allowed, command) in [
         (policy.replace("denylist = []", "denylist = [\"jira-comment\"]"), "proem policy check"),
-        (policy.replace("templates = [", "one_of = [\"Noted.\"], templates = ["), "proem policy print"),
+        (policy.replace("max_bytes = 2000, templates", "max_bytes = 3, templates"), "proem policy print"),
     ] {
         let list = allowed.replace(", \"jira_comment\"]", "]");
         let list = if allowed.contains("jira-comment") {
@@ -107,9 +107,11 @@ fn refusing(fixture: &Fixture, pattern: &str) {
 fn noting(id: &str) -> Vec<proem_llm::scripted::Reply> {
     let update = json!({
         "project_id": "0192f0c1-7a2b-4c3d-8e4f-5a6b7c8d9e0f", "changes_summary": "A risk is noted.",
-        "items_added": [{ "type": "risk", "title": "Vendor slips", "description": "Unwritable words.",
-            "severity": "medium", "owner": "Olivia Reyes", "mitigation": "Ask the vendor.", "source": "agent_inferred",
-            "status": "open", "due_date": null, "source_reference": "TES-1", "confidence": 0.9 }],
+        "items_added": [{
+            "id": "R002", "type": "risk", "title": "Vendor slips", "description": "Unwritable words.",
+            "severity": "medium", "owner": "Olivia Reyes", "mitigation": "Ask the vendor.", "source": "agent_detected",
+            "status": "open", "raised_date": "2026-11-29T09:00:00Z",
+        }],
         "items_modified": [], "signals_incorporated": [id],
     });
     vec![
@@ -128,7 +130,8 @@ fn an_answer_that_always_fails_to_apply_stops_nothing() {
     let down = proem_llm::scripted::Reply::raw(400, "{}");
     let server = start(noting(&id).into_iter().chain((0..12).map(|_| down.clone())).collect());
     let Some((fixture, _)) = one_comment("artefact", &server) else { return };
-    fixture.proem(&["triage", "run"]);
+    fixture.write("first.json", comment(9, "The build is green.").to_string());
+    fixture.proem(&["triage", "run", "first.json", "--no-model"]);
     refusing(&fixture, "%Unwritable words%");
     let done = run(&fixture, &["--json"]);
     assert_eq!(done.code(), 0, "{}", done.transcript());
@@ -137,7 +140,7 @@ fn an_answer_that_always_fails_to_apply_stops_nothing() {
     assert!(report["problems"].to_string().contains("could not be written"), "{report}");
     let titles = report["questions"].to_string();
     assert!(titles.contains("rules alone decided"), "{titles}");
-    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": 1 }));
+    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": 2 }));
     // The next run asks about what is new, and nothing is replayed.
     fixture.write("two.json", comment(2, "The tests are green.").to_string());
     let next = fixture.proem(&["triage", "run", "two.json", "--json"]);
@@ -148,7 +151,7 @@ fn an_answer_that_always_fails_to_apply_stops_nothing() {
 #[test]
 fn signals_that_can_not_be_written_are_asked_about_and_the_others_go_on() {
     let Some(fixture) = project("artefact") else { return };
-    triaged(&fixture, &[]);
+    triaged(&fixture, &[super::moved(9, "To Do", "Done")]);
     refusing(&fixture, "%sandbox%");
     let report = triaged(
         &fixture,
@@ -158,9 +161,9 @@ fn signals_that_can_not_be_written_are_asked_about_and_the_others_go_on() {
         report["signals"].as_array().unwrap().iter().filter_map(|one| one["id"].as_str()).collect();
     assert_eq!(handled.len(), 2, "{report}");
     assert!(report["questions"].to_string().contains("can't be written down"), "{report}");
-    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": 3 }));
-    let again = triaged(&fixture, &[]);
-    assert_eq!(again["signals"], json!([]), "{again}");
+    assert_eq!(fixture.proem(&["triage", "status", "--json"]).json()["signals"], json!({ "handled": 4 }));
+    let again = triaged(&fixture, &[super::moved(8, "To Do", "Done")]);
+    assert_eq!(again["signals"].as_array().unwrap().len(), 1, "{again}");
 }
 
 /// A record whose text is gone or damaged is asked about, and the signals beside it are worked on.
@@ -176,8 +179,8 @@ fn a_damaged_record_of_a_signal_stops_no_other() {
         "UPDATE contents SET bytes = CAST('{' AS BLOB) WHERE hash = (SELECT text FROM signals ORDER BY seq LIMIT 1)";
     connection.execute_batch(damage).unwrap();
     drop(connection);
-    let report = triaged(&fixture, &[]);
-    assert_eq!(report["signals"].as_array().unwrap().len(), 1, "{report}");
+    let report = triaged(&fixture, &[super::moved(8, "To Do", "Done")]);
+    assert_eq!(report["signals"].as_array().unwrap().len(), 2, "{report}");
     assert!(report["questions"].to_string().contains("can't be read"), "{report}");
     assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM signals WHERE standing = 'open'"), ["0"]);
 }
