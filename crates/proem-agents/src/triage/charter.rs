@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use proem_engine::policy::AutonomyLevel;
+use proem_engine::policy::{AutonomyLevel, KnownRecipient, ProjectAllowances};
 use proem_guard::TreePlace;
 use proem_text::{
     Audience,
@@ -205,6 +205,22 @@ impl ProjectCharter {
         TriageProject {
             own_domains: self.domains.clone(),
             stakeholders: self.stakeholders.iter().map(|known| known.address.clone()).collect(),
+        }
+    }
+
+    /// Whom and what actions may name because the file names them: the stakeholders, the own domains and the project's
+    /// tickets.
+    #[must_use]
+    pub fn allowances(&self) -> ProjectAllowances {
+        let recipient = |known: &CharterStakeholder| KnownRecipient {
+            address: known.address.clone(),
+            name: known.name.clone(),
+            role: known.role.clone(),
+        };
+        ProjectAllowances {
+            recipients: self.stakeholders.iter().map(recipient).collect(),
+            domains: self.domains.iter().cloned().collect(),
+            id_prefixes: [format!("{}-", self.key)].into(),
         }
     }
 

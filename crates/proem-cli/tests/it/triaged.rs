@@ -8,6 +8,7 @@ mod hostile;
 mod input;
 mod killed;
 mod models;
+mod tactical;
 mod taped;
 
 use serde_json::{Value as Json, json};

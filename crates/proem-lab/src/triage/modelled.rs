@@ -18,7 +18,7 @@ use proem_agents::triage::{
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::policy::{
     ActionEvidence, ActionPast, AutonomyLevel, CauseVerdict, DecisionMoment, DecisionRequest, EffectSwitch, Policy,
-    ProposedAction, Ruling, SourceAgreement, SourceConflict, VerdictBasis, decide,
+    ProjectAllowances, ProposedAction, Ruling, SourceAgreement, SourceConflict, VerdictBasis, decide,
 };
 use proem_engine::run::Time;
 use proem_guard::check::ConfidentialPrompt;
@@ -260,7 +260,8 @@ fn subject(bench: &StageBench, scenario: &Scenario) -> Result<PipelineSubject, S
         level: scenario.level,
         gate: if may { ArtefactGate::Permitted } else { ArtefactGate::Withheld },
         mix: scenario.mix,
-        policy: SubjectPolicy::read(policy_text(), None).map_err(|error| error.to_string())?,
+        policy: SubjectPolicy::read(policy_text(), None, &ProjectAllowances::default())
+            .map_err(|error| error.to_string())?,
         actions: Vec::new(),
         situations: Vec::new(),
         now: NOW,

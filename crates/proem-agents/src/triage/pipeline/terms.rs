@@ -5,7 +5,7 @@ use proem_engine::{
     effect::ActionState,
     ledger::ModelMix,
     ordered::OrderedJson,
-    policy::{AutonomyLevel, Policy},
+    policy::{AutonomyLevel, Policy, ProjectAllowances},
     run::{ExchangeTerms, Time},
 };
 use proem_guard::{LabelTree, Untrusted};
@@ -70,13 +70,13 @@ impl PartialEq for SubjectPolicy {
 }
 
 impl SubjectPolicy {
-    /// A policy, made narrower by another one.
+    /// A policy that knows the project's people and tickets, made narrower by another one.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidFile`] if one of them is none.
-    pub fn read(base: String, narrower: Option<String>) -> Result<Self, Error> {
-        let mut policy = Policy::parse(&base, "policy")?;
+    pub fn read(base: String, narrower: Option<String>, project: &ProjectAllowances) -> Result<Self, Error> {
+        let mut policy = Policy::parse(&base, "policy")?.knowing(project);
         if let Some(narrower) = &narrower {
             policy = policy.narrowed_by(&Policy::parse(narrower, "policy")?);
         }
@@ -196,7 +196,6 @@ impl PipelineSubject {
         let may = inputs.get("gate").and_then(Json::as_bool).ok_or_else(|| wrong("gate"))?;
         let mix = inputs.get("mix").cloned().and_then(|mix| serde_json::from_value(mix).ok());
         Ok(Self {
-            charter,
             signals: signals.collect::<Result<_, _>>()?,
             artefacts,
             level: AutonomyLevel::of_name(text("level")?).ok_or_else(|| wrong("level"))?,
@@ -205,12 +204,13 @@ impl PipelineSubject {
             policy: {
                 let mut texts = texts("policy")?.into_iter().map(str::to_owned);
                 let base = texts.next().ok_or_else(|| wrong("policy"))?;
-                SubjectPolicy::read(base, texts.next())?
+                SubjectPolicy::read(base, texts.next(), &charter.allowances())?
             },
             actions: serde_json::from_value(inputs.get("actions").cloned().unwrap_or_default())
                 .map_err(|_| wrong("actions"))?,
             situations: situations.collect::<Result<_, _>>()?,
             now: Time(inputs.get("now").and_then(Json::as_i64).ok_or_else(|| wrong("now"))?),
+            charter,
             charter_text,
         })
     }

@@ -77,7 +77,8 @@ impl ActionDesk<'_> {
         }))
     }
 
-    /// Asks the gate about an action. `executed` is one that counts as executed already, though nobody has written so.
+    /// Asks the gate about an action. `executed` is one that a person approved and that counts as executed already, though
+    /// nobody has written so.
     ///
     /// # Errors
     ///

@@ -175,7 +175,12 @@ pub(in crate::triage) fn subject(signals: Vec<ProjectSignal>) -> PipelineSubject
         level: AutonomyLevel::Tactical,
         gate: ArtefactGate::Permitted,
         mix: ModelMix::Both,
-        policy: SubjectPolicy::read(proem_engine::policy::Policy::shipped_text().to_owned(), None).unwrap(),
+        policy: SubjectPolicy::read(
+            proem_engine::policy::Policy::shipped_text().to_owned(),
+            None,
+            &proem_engine::policy::ProjectAllowances::default(),
+        )
+        .unwrap(),
         actions: vec![EarlierAction {
             at: Time(NOW.0 - 1),
             action: "jira_comment".into(),
