@@ -43,8 +43,11 @@ pub(super) fn refresh_answers(file: &str) -> Result<String, String> {
         parse_answers(file).into_iter().filter_map(|answer| Some((answer.source, answer.divergence?))).collect();
     let by_hand = file.split_once(GENERATED).map_or(file, |(by_hand, _)| by_hand);
     let (comments, questions): (Vec<&str>, Vec<&str>) = by_hand.lines().partition(|line| line.starts_with("# "));
-    let mut sources: Vec<String> =
-        questions.iter().map(|line| line.split('\t').next().unwrap_or(line).to_owned()).filter(|line| !line.is_empty()).collect();
+    let mut sources: Vec<String> = questions
+        .iter()
+        .map(|line| line.split('\t').next().unwrap_or(line).to_owned())
+        .filter(|line| !line.is_empty())
+        .collect();
     let written = sources.len();
     let known: BTreeSet<String> = sources.iter().cloned().collect();
     sources.extend(generate_expressions().into_iter().filter(|source| !known.contains(source)));
@@ -145,7 +148,11 @@ fn agreement_table(answers: &[Answer]) -> String {
     out.push_str("\n## By divergence\n\nThe titles and reasons are in [the reference](../../docs/reference/lisp/divergences.md).\n");
     for (number, lines) in &disagreements {
         let title = number.and_then(divergence_title).unwrap_or("Without a number");
-        _ = writeln!(out, "\n### {title}\n\n| expression | here | Clojure |\n|---|---|---|\n{}", lines.concat().trim_end());
+        _ = writeln!(
+            out,
+            "\n### {title}\n\n| expression | here | Clojure |\n|---|---|---|\n{}",
+            lines.concat().trim_end()
+        );
     }
     out
 }
@@ -184,7 +191,9 @@ mod tests {
         let answers = parse_answers("(inc 1)\t2\n(inc 2)\t4\n(get {\"a\" 1} :a)\tnil\t5\n(inc nil)\tERR\n");
         let table = agreement_table(&answers);
         assert!(table.contains("| inc | 3 | 2 | 1 without a number |"), "{table}");
-        assert!(table.contains("### Without a number\n\n| expression | here | Clojure |\n|---|---|---|\n| `(inc 2)` | `3` | `4` |"));
+        assert!(table.contains(
+            "### Without a number\n\n| expression | here | Clojure |\n|---|---|---|\n| `(inc 2)` | `3` | `4` |"
+        ));
         assert!(table.contains("| get | 1 | 0 | 1 by 5 |"), "{table}");
     }
 }

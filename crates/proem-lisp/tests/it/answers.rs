@@ -41,9 +41,8 @@ pub(crate) fn evaluate_expression(source: &str) -> Result<String, String> {
 
 fn value_of(source: &str) -> Result<Value, String> {
     let limits = Limits::default();
-    let program = resolve_source(source, &Names::default(), &limits).map_err(|problems| {
-        problems.first().map_or_else(String::new, |problem| problem.diagnostic.message.clone())
-    })?;
+    let program = resolve_source(source, &Names::default(), &limits)
+        .map_err(|problems| problems.first().map_or_else(String::new, |problem| problem.diagnostic.message.clone()))?;
     match Machine::new(Arc::new(program), Inputs::default(), limits).run(u64::MAX) {
         Outcome::Done(value) => Ok(value),
         Outcome::Error(problem) => Err(problem.diagnostic.message),
@@ -80,7 +79,8 @@ fn canonical_value(value: &Value) -> String {
         Value::Vector(..) => format!("[{}]", elements().join(" ")),
         Value::Set(..) => format!("#{{{}}}", sort(elements()).join(" ")),
         Value::Map(..) => {
-            let entries = value.entries().map(|(key, value)| format!("{} {}", canonical_value(key), canonical_value(value)));
+            let entries =
+                value.entries().map(|(key, value)| format!("{} {}", canonical_value(key), canonical_value(value)));
             format!("{{{}}}", sort(entries.collect()).join(" "))
         }
         atom => print_readable(atom, &mut Meter::unlimited()).unwrap_or_default(),
