@@ -5,7 +5,7 @@
 
 mod files;
 mod history;
-mod place;
+mod problem;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ use proem_text::Span;
 
 pub use self::files::{LispSource, MemoryFile, read_input};
 pub use self::history::LineHistory;
-pub use self::place::PlacedProblem;
+pub use self::problem::ProgramProblem;
 use crate::error::Error;
 use crate::message::Note;
 use crate::places::Places;
@@ -65,7 +65,7 @@ pub struct CheckedProgram {
 #[derive(Debug)]
 pub struct SourceRefusal {
     /// Its problems, in order.
-    pub problems: Vec<PlacedProblem>,
+    pub problems: Vec<ProgramProblem>,
     /// What was changed before it was read, as excerpts.
     pub warnings: Vec<String>,
     /// The brackets that were changed because the caller wanted it; places are in the source after that.
@@ -88,10 +88,10 @@ impl ReadSource {
     }
 
     /// A problem with its place in what was given.
-    fn place(&self, problem: &Problem) -> PlacedProblem {
+    fn place(&self, problem: &Problem) -> ProgramProblem {
         let mut problem = problem.clone();
         problem.diagnostic.span = problem.diagnostic.span.map(|span| self.clean.map.original(span));
-        PlacedProblem::new(&problem, &self.given.name, &self.given.text)
+        ProgramProblem::new(&problem, &self.given.name, &self.given.text)
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -107,7 +107,7 @@ pub enum ProgramEnd {
     /// With `fail`.
     Fail(Value),
     /// It could not go on.
-    Problem(PlacedProblem),
+    Problem(ProgramProblem),
     /// It was stopped.
     Stopped,
 }
@@ -186,7 +186,7 @@ impl LispSession {
         Err(SourceRefusal { problems, warnings, repairs: Vec::new(), repair: fitting })
     }
 
-    fn resolve(&self, source: &ReadSource) -> Result<Arc<Program>, Vec<PlacedProblem>> {
+    fn resolve(&self, source: &ReadSource) -> Result<Arc<Program>, Vec<ProgramProblem>> {
         let names = Names { memory: self.memory_names(), tools: None };
         match resolve_source(&source.clean.text, &names, &self.limits) {
             Ok(program) => Ok(Arc::new(program)),

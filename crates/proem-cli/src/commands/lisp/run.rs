@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::lisp::{DelimiterRepair, LispSource, PlacedProblem, ProgramEnd, ProgramRun, SourceRefusal};
+use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramProblem, ProgramRun, SourceRefusal};
 use proem_lisp::{Meter, write_json};
 use proem_text::json;
 use serde_json::{Value as Json, json};
@@ -53,9 +53,9 @@ pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
     let mut output = String::new();
     let run = kept.session.run(&checked, |printed| {
         if args.json {
-            output.push_str(printed)
+            output.push_str(printed);
         } else {
-            lines.push(printed)
+            lines.push(printed);
         }
         GO_ON
     });
@@ -132,7 +132,7 @@ fn print_json(run: &ProgramRun, output: &str, limits: &proem_lisp::Limits) -> Re
     Ok(code)
 }
 
-fn problem_json(problem: &PlacedProblem) -> Json {
+fn problem_json(problem: &ProgramProblem) -> Json {
     let (line, column) = problem.place.unzip();
     json!({
         "reason": problem.reason,

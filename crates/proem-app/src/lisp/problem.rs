@@ -5,7 +5,7 @@ use proem_text::line_column;
 
 /// A problem of a program, with its place in the source that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedProblem {
+pub struct ProgramProblem {
     /// Its kind, such as `type_error`.
     pub reason: &'static str,
     /// What is wrong.
@@ -18,7 +18,7 @@ pub struct PlacedProblem {
     pub excerpt: String,
 }
 
-impl PlacedProblem {
+impl ProgramProblem {
     /// A problem of the text with this name.
     #[must_use]
     pub fn new(problem: &Problem, name: &str, text: &str) -> Self {
