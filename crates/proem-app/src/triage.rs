@@ -14,6 +14,7 @@ mod broken_off;
 pub mod charter;
 pub mod consent;
 mod cycle;
+mod decision_entry;
 mod decisions;
 pub mod desk;
 pub mod edit;
@@ -30,6 +31,7 @@ mod tape;
 mod time_limit;
 pub mod watch;
 
+pub(crate) use self::decision_entry::DecidedOption;
 pub(crate) use self::decisions::is_change_offer;
 
 pub use self::asking::{AskedCycle, AskingTerms};

@@ -24,6 +24,7 @@ mod render;
 mod rule;
 mod schema;
 mod standing;
+mod state_words;
 mod statement;
 mod ticket;
 mod written;
@@ -48,6 +49,7 @@ pub use self::{
     render::markdown,
     rule::{ArtefactRule, RuleViolation},
     schema::contract,
+    state_words::StateWords,
     statement::{ArtefactStatement, Certainty, StatementOrigin},
     written::{ARTEFACT_FORM, ArtefactFormError},
 };

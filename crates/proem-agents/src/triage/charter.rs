@@ -15,7 +15,13 @@ use proem_text::{
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{TriageProject, artefact::FigurePlaces, date::from_text, signal::SignalSource, sources::SourceAudience};
+use super::{
+    TriageProject,
+    artefact::{FigurePlaces, StateWords},
+    date::from_text,
+    signal::SignalSource,
+    sources::SourceAudience,
+};
 
 /// The most bytes of the file.
 pub const MAX_CHARTER: usize = 256 * 1024;
@@ -53,6 +59,8 @@ pub struct ProjectCharter {
     pub audiences: Vec<SourceAudience>,
     /// Where its tickets say what has no name of its own in Jira.
     pub figures: FigureFields,
+    /// What its sections and statuses are called, beside the names that ship.
+    pub states: StateWords,
 }
 
 /// Names of fields that each installation of Jira chooses for itself, such as `customfield_10016`.
@@ -68,11 +76,10 @@ pub struct FigureFields {
 }
 
 impl FigureFields {
-    /// The places below a signal's fields.
-    #[must_use]
-    pub fn places(&self) -> FigurePlaces {
+    /// The places below a signal's fields, with the words for states.
+    fn places(&self, words: &StateWords) -> FigurePlaces {
         let place = |name: &Option<String>| TreePlace::pointer(&format!("/other/fields/{}", name.as_ref()?));
-        FigurePlaces { points: place(&self.points), sprints: place(&self.sprints) }
+        FigurePlaces { points: place(&self.points), sprints: place(&self.sprints), words: words.clone() }
     }
 
     fn is_plain(&self) -> bool {
@@ -119,6 +126,16 @@ pub struct CharterMilestone {
     pub due: i64,
 }
 
+impl CharterMilestone {
+    /// The name as an action is aimed at it: an id, with a hyphen for all that no id has; `None` if nothing is left.
+    #[must_use]
+    pub fn reference(&self) -> Option<String> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let parts: Vec<&str> = self.name.split(|c| !is_plain(c)).filter(|part| !part.is_empty()).collect();
+        (!parts.is_empty()).then(|| parts.join("-"))
+    }
+}
+
 /// What is wrong with the file, each with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CharterError {
@@ -159,6 +176,8 @@ struct CharterFile {
     audiences: Vec<Spanned<AudienceEntry>>,
     #[serde(default)]
     figures: Option<Spanned<FigureFields>>,
+    #[serde(default)]
+    states: Option<Spanned<StateWords>>,
 }
 
 #[derive(Deserialize)]
@@ -199,6 +218,12 @@ impl ProjectCharter {
         if reader.problems.is_empty() { Ok(charter) } else { Err(CharterError { problems: reader.problems }) }
     }
 
+    /// Where tickets say what figures are counted from.
+    #[must_use]
+    pub fn places(&self) -> FigurePlaces {
+        self.figures.places(&self.states)
+    }
+
     /// Who belongs to it, as the classifier wants to know.
     #[must_use]
     pub fn people(&self) -> TriageProject {
@@ -208,8 +233,8 @@ impl ProjectCharter {
         }
     }
 
-    /// Whom and what actions may name because the file names them: the stakeholders, the own domains and the project's
-    /// tickets.
+    /// Whom and what actions may name because the file names them: the stakeholders, the own domains, the
+    /// milestones, and the project with its tickets.
     #[must_use]
     pub fn allowances(&self) -> ProjectAllowances {
         let recipient = |known: &CharterStakeholder| KnownRecipient {
@@ -220,6 +245,7 @@ impl ProjectCharter {
         ProjectAllowances {
             recipients: self.stakeholders.iter().map(recipient).collect(),
             domains: self.domains.iter().cloned().collect(),
+            ids: self.milestones.iter().filter_map(CharterMilestone::reference).chain([self.key.clone()]).collect(),
             id_prefixes: [format!("{}-", self.key)].into(),
         }
     }
@@ -251,6 +277,12 @@ impl ProjectCharter {
     }
 }
 
+/// Whether a text is a name: one line of 1 to 200 characters.
+fn is_name(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.chars().count() <= 200 && !text.chars().any(char::is_control)
+}
+
 struct CharterReader<'t> {
     text: &'t str,
     path: &'t str,
@@ -279,8 +311,7 @@ impl CharterReader<'_> {
             self.say(file.id.span().start, "`id` is no UUID; write 32 hexadecimal digits as 8-4-4-4-12");
         }
         for (value, name) in [(&file.name, "name"), (&file.key, "key"), (&file.owner, "owner")] {
-            let said = value.as_ref().trim();
-            if said.is_empty() || said.chars().count() > 200 || said.chars().any(char::is_control) {
+            if !is_name(value.as_ref()) {
                 self.say(value.span().start, &format!("`{name}` is one line of 1 to 200 characters; write it"));
             }
         }
@@ -313,6 +344,13 @@ impl CharterReader<'_> {
             let problem = "`points` and `sprints` are names of fields in Jira, such as `customfield_10016`";
             self.say(fields.span().start, problem);
         }
+        let states = file.states.as_ref();
+        if let Some(words) = states.filter(|words| words.as_ref().all().any(|word| !is_name(word))) {
+            self.say(
+                words.span().start,
+                "the name of a section or status is one line of 1 to 200 characters; write it",
+            );
+        }
         let domains = file.domains.into_iter().map(|domain| self.domain(domain)).collect();
         let stakeholders = file.stakeholders.into_iter().map(|known| self.stakeholder(known)).collect::<Vec<_>>();
         let milestones = file.milestones.into_iter().map(|entry| self.milestone(entry)).collect();
@@ -332,6 +370,7 @@ impl CharterReader<'_> {
             milestones,
             audiences,
             figures: file.figures.map(Spanned::into_inner).unwrap_or_default(),
+            states: file.states.map(Spanned::into_inner).unwrap_or_default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A project that is triaged without a model: the golden scenarios, attacks, and what is wrong with its file.
 
 mod attack;
+mod decided;
 mod endings;
 mod going_on;
 mod held;

@@ -13,6 +13,8 @@ pub struct ProjectAllowances {
     pub recipients: BTreeSet<KnownRecipient>,
     /// The domains of its organisation, whose addresses are inside.
     pub domains: BTreeSet<String>,
+    /// Its own id and those of what was promised.
+    pub ids: BTreeSet<String>,
     /// How the ids of its tickets begin, such as `TES-`.
     pub id_prefixes: BTreeSet<String>,
 }
@@ -28,8 +30,10 @@ impl Policy {
         if !project.domains.is_empty() {
             policy.domains.get_or_insert_default().extend(project.domains.iter().cloned());
         }
-        if !project.id_prefixes.is_empty() {
-            policy.allow.entry("id_prefixes").or_default().extend(project.id_prefixes.iter().cloned());
+        for (key, named) in [("ids", &project.ids), ("id_prefixes", &project.id_prefixes)] {
+            if !named.is_empty() {
+                policy.allow.entry(key).or_default().extend(named.iter().cloned());
+            }
         }
         policy.finish()
     }

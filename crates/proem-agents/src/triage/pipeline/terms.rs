@@ -5,7 +5,7 @@ use proem_engine::{
     effect::ActionState,
     ledger::ModelMix,
     ordered::OrderedJson,
-    policy::{AutonomyLevel, Policy, ProjectAllowances},
+    policy::{ActionConfidence, AutonomyLevel, Policy, ProjectAllowances},
     run::{ExchangeTerms, Time},
 };
 use proem_guard::{LabelTree, Untrusted};
@@ -100,6 +100,15 @@ pub struct EarlierAction {
     /// Where it stands.
     #[serde(with = "state_word")]
     pub state: ActionState,
+    /// Why it was decided so, in words of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// Whether a person was asked instead.
+    #[serde(default)]
+    pub is_escalated: bool,
+    /// How sure code was of it, in thousandths: sources, boundary, schema and precedent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<[u32; 4]>,
 }
 
 /// A state by its word.
@@ -123,6 +132,7 @@ impl EarlierAction {
     pub(super) fn told(&self) -> RecentAction {
         let state = match self.state {
             ActionState::Executed => RecentActionState::Executed,
+            state if self.is_escalated && !state.is_end() => RecentActionState::Escalated,
             ActionState::Proposed
             | ActionState::Held
             | ActionState::Waiting
@@ -133,8 +143,14 @@ impl EarlierAction {
             ActionState::Unknown => RecentActionState::Unknown,
             ended => RecentActionState::Ended(ended.as_str()),
         };
-        let description = LabelTree::from(self.action.as_str());
-        RecentAction { at: self.at, action: self.action.clone(), description, state, confidence: None }
+        let description = LabelTree::from(self.because.as_deref().unwrap_or(&self.action));
+        let confidence = self.confidence.map(|[sources, boundary, schema, precedent]| ActionConfidence {
+            sources,
+            boundary,
+            schema,
+            precedent,
+        });
+        RecentAction { at: self.at, action: self.action.clone(), description, state, confidence }
     }
 }
 

@@ -37,7 +37,7 @@ impl<'r> Cycle<'_, 'r> {
         for (at, group) in groups.iter().enumerate() {
             let Some(member) = listed(group) else { continue };
             self.synced = Some((SignalRevision::from(member.signal), source(member.signal.source)));
-            let state = TicketState::read(member.signal, &self.context.charter.figures.places());
+            let state = TicketState::read(member.signal, &self.context.charter.places());
             let concern = concern(&state, self.context.now.0);
             self.end_highlight(group, concern.as_ref());
             if let Some(concern) = concern {

@@ -243,8 +243,8 @@ pub(super) fn sprint(sanitised: &SanitisedSignal, signal: &ProjectSignal) -> Opt
     let date = |name: &str| text(name)?.measure(|text| from_text(text).ok()).map(|at| ArtefactValue::Date(Time(at)));
     let cause = SignalRevision::from(signal);
     let name = passed(sanitised, signal, |name| name == "summary", FieldForm::LINE)?;
-    // The goal of a sprint is not among the texts that were looked at, so it stays out.
-    let goal = inferred("The sprint's goal stands in the ticket system.", &[cause]);
+    let goal = passed(sanitised, signal, |name| name == "goal", FieldForm::PARAGRAPH)
+        .unwrap_or_else(|| inferred("The sprint has no goal that may be shown.", &[cause]));
     Some(BTreeMap::from([
         (ArtefactField::Name, ArtefactValue::Text(name)),
         (ArtefactField::StartDate, date("startDate")?),

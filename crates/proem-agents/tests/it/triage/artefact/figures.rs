@@ -47,6 +47,7 @@ pub(super) fn places() -> FigurePlaces {
     FigurePlaces {
         points: TreePlace::pointer("/other/fields/customfield_1"),
         sprints: TreePlace::pointer("/other/fields/customfield_2"),
+        ..FigurePlaces::default()
     }
 }
 
