@@ -9,6 +9,7 @@
 
 pub mod artefacts;
 mod asking;
+mod attempt;
 mod broken_off;
 pub mod charter;
 pub mod consent;

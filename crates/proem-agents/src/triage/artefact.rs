@@ -16,6 +16,7 @@ mod field;
 mod figure;
 mod item;
 mod kind;
+mod merge;
 mod offer;
 mod operation;
 mod proposal;

@@ -35,6 +35,7 @@ keep! {
     a_cap_of_an_agent_counts_its_own_spending,
     a_correction_counts,
     a_cycle_ends_whole_or_not_at_all,
+    a_cycle_may_write_a_chain_of_versions,
     a_dead_epoch_settles_in_full,
     a_finished_run_has_no_state,
     a_fork_leaves_its_parent,

@@ -110,7 +110,7 @@ pub struct CycleContext<'c> {
 /// What a cycle changes and asks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CyclePlan {
-    /// The next versions of artefacts, in the order in which they are applied.
+    /// The next version of each artefact that changes, in the order in which they are applied.
     pub changes: Vec<AppliedChange>,
     /// What persons are asked.
     pub questions: Vec<PlannedQuestion>,
@@ -124,6 +124,20 @@ pub struct CyclePlan {
     pub refused: Vec<RuleViolation>,
     /// How many proposals of a model have no place: nothing of the kind was to be done about their signals.
     pub unused: usize,
+}
+
+impl CyclePlan {
+    /// Takes in a change that was made on top of all others, so that each artefact gets one version.
+    pub(super) fn add_change(&mut self, change: AppliedChange) {
+        let kind = change.artefact.kind();
+        match self.changes.iter().position(|known| known.artefact.kind() == kind) {
+            Some(place) => {
+                let before = self.changes.remove(place);
+                self.changes.insert(place, before.followed_by(change));
+            }
+            None => self.changes.push(change),
+        }
+    }
 }
 
 /// Plans a cycle. Signals come in the order in which they happened to come.

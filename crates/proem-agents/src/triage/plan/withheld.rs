@@ -196,7 +196,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
             for update in updates.iter().filter(|update| update.kind == kind) {
                 match self.read_update(update, known) {
                     Ok((change, withheld)) => {
-                        self.plan.changes.extend(change);
+                        change.into_iter().for_each(|change| self.plan.add_change(change));
                         let causes: Vec<SignalRevision> = update.signals.iter().cloned().collect();
                         self.ask(EndingOccasion::ModelProposes, &causes, &withheld, update.arguments.label());
                     }
