@@ -18,6 +18,8 @@ mod finish;
 mod group;
 mod health;
 mod items;
+mod life;
+mod milestones;
 mod outcome;
 mod principals;
 mod proposed;

@@ -176,12 +176,7 @@ impl TriageDesk<'_> {
 
     /// What of a cycle can be written that can't be written as a whole: by rules alone where models were asked, and in
     /// halves until the signals are found that are at fault.
-    async fn rescue(
-        &self,
-        read: &[ReadSignal],
-        asked: Option<&AskedCycle>,
-        why: String,
-    ) -> Result<CycleReport, Error> {
+    async fn rescue(&self, read: &[ReadSignal], asked: Option<&AskedCycle>, why: String) -> Result<CycleReport, Error> {
         let mut report = CycleReport::default();
         report.problems.push(format!("a cycle could not be written: {why}"));
         let (mut waiting, mut unwritable, mut by_rules, mut tries) = (vec![read], Vec::new(), Vec::new(), 0_usize);

@@ -6,7 +6,8 @@ use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
 use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
 use proem_agents::triage::plan::{
-    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
+    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate,
+    SignalOutcome, plan,
 };
 use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use proem_engine::effect::ActionState;

@@ -30,8 +30,7 @@ use crate::error::Error;
 use crate::when;
 
 /// What is asked about a signal that took too long.
-const LATE_QUESTION: &str =
-    "A signal took too long to be read, so nothing was done because of it. Who looks at it?";
+const LATE_QUESTION: &str = "A signal took too long to be read, so nothing was done because of it. Who looks at it?";
 /// What is asked about a signal whose record can't be read.
 const UNREADABLE_QUESTION: &str =
     "A signal of the records can't be read, so nothing was done because of it. Who looks at its source?";
