@@ -2,12 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel, run::Time};
+use proem_engine::{
+    effect::key::SignalRevision,
+    policy::{AutonomyLevel, SourceAgreement, SourceConflict},
+    run::Time,
+};
 use proem_guard::show;
 use serde_json::json;
 
 use super::{
     PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate,
+    conflicts::SourceConflicts,
     group::{GroupedSignals, grouped, is_kept_out, ticket_of},
     health::MovedTickets,
     items::{self, ItemFields},
@@ -154,6 +159,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     let mut plan = CyclePlan::default();
     let mut outcomes: BTreeMap<SignalRevision, SignalOutcome> = BTreeMap::new();
     let mut together = AskedTogether::default();
+    let conflicts = SourceConflicts::find(batch, &context.charter.figures.places());
     for group in &groups {
         let (kind, items) = cycle.take(group, &mut plan, &mut together);
         let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
@@ -165,9 +171,20 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
             } else {
                 kind
             };
-            outcomes.insert(id, SignalOutcome::new(member, kind, agreeing, items.clone()));
+            let outcome = SignalOutcome {
+                conflict: conflicts.of(std::slice::from_ref(&id)),
+                ..SignalOutcome::new(member, kind, agreeing, items.clone())
+            };
+            outcomes.insert(id, outcome);
         }
     }
+    for comment in &mut plan.comments {
+        comment.sources.conflict = conflicts.of(std::slice::from_ref(&comment.cause));
+    }
+    for draft in &mut plan.drafts {
+        draft.sources.conflict = conflicts.of(&draft.causes);
+    }
+    plan.questions.extend(conflicts.questions);
     let AskedTogether { withheld, uncommented, rescoped, unread, suspected } = together;
     plan.questions.extend(questions::of_scope(&rescoped, context.charter));
     if !withheld.is_empty() {
@@ -597,5 +614,9 @@ fn comment(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> Option<Plann
         })
     });
     let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
-    Some(PlannedComment { action, cause, agreeing: agreement(&signals, charter) })
+    Some(PlannedComment {
+        action,
+        cause,
+        sources: SourceAgreement { agreeing: agreement(&signals, charter), conflict: SourceConflict::Absent },
+    })
 }

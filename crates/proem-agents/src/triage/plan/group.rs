@@ -89,7 +89,7 @@ impl<'r> GroupedSignals<'r> {
 }
 
 /// Whether a text has the words of a phrase in it, whatever stands between them.
-fn has_phrase(text: &str, phrase: &str) -> bool {
+pub(super) fn has_phrase(text: &str, phrase: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_lowercase).collect()
