@@ -14,6 +14,7 @@ mod ending;
 mod export;
 mod field;
 mod figure;
+mod health;
 mod item;
 mod kind;
 mod merge;
@@ -38,6 +39,7 @@ pub use self::{
     export::difference,
     field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
     figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
+    health::ProjectHealth,
     item::{Artefact, ArtefactItem, ArtefactValue, DecisionOption},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
     offer::{ChangeOffer, change_offer, offered_operations},

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionEvent, ActionState, ActionVersion, Authority, TransitionRequest};
-use proem_engine::policy::{Decision, ProposedAction, RefusalNotice, Ruling};
+use proem_engine::policy::{Decision, ProposedAction, RefusalNotice, Ruling, SourceAgreement};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted};
 use proem_runtime::files::{self, FileContent};
@@ -109,15 +109,15 @@ impl ActionDesk<'_> {
         self.take_in_by(action, RulingTerms::proposal(self.level())).await
     }
 
-    /// The same for an action that so many principals stand behind, as whoever read its signals counted. Whatever is
-    /// refused of it becomes a question.
+    /// The same for an action whose sources whoever read its signals has counted and compared. Whatever is refused of it
+    /// becomes a question.
     ///
     /// # Errors
     ///
     /// As [`Self::propose`].
-    pub async fn propose_agreed(&self, json: &Untrusted<Json>, agreeing: u32) -> Result<Proposal, Error> {
+    pub async fn propose_agreed(&self, json: &Untrusted<Json>, sources: SourceAgreement) -> Result<Proposal, Error> {
         let action = ProposedAction::read(json, &self.policy)?;
-        let terms = RulingTerms { agreeing: Some(agreeing), ..RulingTerms::proposal(self.level()) };
+        let terms = RulingTerms { sources: Some(sources), ..RulingTerms::proposal(self.level()) };
         let mut proposal = self.take_in_by(action, terms).await?;
         // What the policy never allows is no news about an agent, but a signal stands behind this: nobody else asks.
         let is_refused = matches!(proposal.decision.ruling, Ruling::Refusal(_));

@@ -249,7 +249,10 @@ impl ToldDecision {
     fn read(decision: &Json) -> Self {
         let reasons = decision["reasons"].as_array().into_iter().flatten();
         let reasons: Vec<&str> = reasons.filter_map(|reason| reason["words"].as_str()).collect();
-        let figure = |name: &str| decision["confidence"][name].as_u64().and_then(|figure| u32::try_from(figure).ok());
+        let figure = |name: &str| {
+            let figure = decision.get("confidence")?.get(name)?.as_u64()?;
+            u32::try_from(figure).ok()
+        };
         let figures = ["sources", "boundary", "schema", "precedent"].map(figure);
         Self {
             because: (!reasons.is_empty()).then(|| reasons.join("; ")),

@@ -19,7 +19,7 @@ pub const CHARTER: &str = ".proem/triage/project.toml";
 /// If there is none, nobody vouched for it, or something in it is wrong, with every problem and its place.
 pub fn read(project: &OpenProject) -> Result<ProjectCharter, Error> {
     if project.root.is_none() {
-        return Err(Error::invalid("this folder is in no git repository; a project for triage lies in one"));
+        return Err(Error::invalid("this is a bare git repository, which has no folder for the project's file"));
     }
     let Some(bytes) = project.read(CHARTER)? else {
         return Err(Error::invalid(format!("there is no {CHARTER} here")).hinting(Hint::SetUpTriage));

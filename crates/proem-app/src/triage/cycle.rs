@@ -13,7 +13,7 @@ use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportan
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::LadderPlace;
-use proem_engine::policy::{ActionList, ProposedAction, Ruling};
+use proem_engine::policy::{ActionList, ProposedAction, Ruling, SourceAgreement, SourceConflict};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
 use proem_store::record::{
@@ -33,6 +33,8 @@ use crate::effects::propose::{Proposal, ProposalFate};
 use crate::error::Error;
 use crate::when;
 
+/// What stands behind words of ours alone.
+const ONE_SOURCE: SourceAgreement = SourceAgreement { agreeing: 1, conflict: SourceConflict::Absent };
 /// The action that tells the owner something.
 const NOTIFICATION: &str = "notification_internal";
 /// The most signals that are written down with a question.
@@ -349,7 +351,7 @@ impl TriageDesk<'_> {
     /// Sends mails and comments down the corridor of actions.
     async fn propose(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
         for comment in &plan.comments {
-            match self.desk.propose_agreed(&comment.action, comment.agreeing).await {
+            match self.desk.propose_agreed(&comment.action, comment.sources).await {
                 Ok(proposal) => take_proposal("jira_comment", &proposal, report),
                 Err(error) => {
                     report.problems.push(format!("a comment was not proposed: {error}"));
@@ -358,7 +360,7 @@ impl TriageDesk<'_> {
             }
         }
         for draft in &plan.drafts {
-            match self.desk.propose_agreed(&draft.action, draft.agreeing).await {
+            match self.desk.propose_agreed(&draft.action, draft.sources).await {
                 Ok(proposal) => take_proposal("email", &proposal, report),
                 Err(error) => {
                     report.problems.push(format!("a mail was not proposed: {error}"));
@@ -401,7 +403,7 @@ impl TriageDesk<'_> {
             }),
             Label::from_source(Source::named("triage/notification")),
         );
-        match self.desk.propose_agreed(&action, 1).await {
+        match self.desk.propose_agreed(&action, ONE_SOURCE).await {
             Ok(proposal) => take_proposal(NOTIFICATION, &proposal, report),
             Err(error) => report.problems.push(format!("the owner was not told: {error}")),
         }

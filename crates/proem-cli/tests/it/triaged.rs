@@ -370,6 +370,28 @@ fn a_file_is_written_shown_and_trusted_at_a_terminal() {
     assert!(status.stdout().contains("level tactical"), "{}", status.stdout());
 }
 
+/// No folder has to be a repository for triage.
+#[test]
+fn a_folder_without_git_is_set_up_trusted_and_triaged() {
+    let fixture = Fixture::folder();
+    assert!(!fixture.repo.join(".git").exists());
+    let given =
+        ["triage", "init", "--name", "Mobile checkout", "--key", "TES", "--level", "artefact", "--owner", "Olivia"];
+    let given = [&given[..], &["--zone", "UTC", "--domain", "corp.example", "--models", "no"]].concat();
+    let Some((said, code)) = answered(&fixture, &given, "y") else { return };
+    assert_eq!(code, 0, "{said}");
+    fixture.write("signals.jsonl", format!("{}\n", flagged(7)));
+    let run = fixture.proem(&["triage", "run", "signals.jsonl"]);
+    assert!(run.stdout().contains("B001") || run.stderr().contains("B001"), "{}\n{}", run.stdout(), run.stderr());
+    let status = fixture.proem(&["triage", "status"]);
+    assert!(status.stdout().contains("level artefact"), "{}", status.stdout());
+    // Another folder doesn't share its trust.
+    let other = Fixture::folder();
+    let charter = std::fs::read_to_string(fixture.repo.join(".proem/triage/project.toml")).unwrap();
+    other.write(".proem/triage/project.toml", charter);
+    assert_eq!(other.proem(&["triage", "status"]).code(), 2);
+}
+
 /// What a person writes is that person's, by the same rules, and an artefact that moved on is not written over.
 #[test]
 fn a_person_edits_an_artefact() {

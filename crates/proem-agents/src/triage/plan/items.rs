@@ -156,6 +156,22 @@ pub(super) fn raid_item(kind: ArtefactItemKind, group: &GroupedSignals<'_>, proj
     ArtefactOperation::Add { id: None, kind, status: None, fields }
 }
 
+/// An issue of high severity about a ticket that its tracker lists as blocked, whatever its texts say.
+pub(super) fn listed_issue(group: &GroupedSignals<'_>, project_owner: &str) -> ArtefactOperation {
+    let mut issue = raid_item(ArtefactItemKind::Issue, group, project_owner);
+    let step = about_ticket(group.ticket(), next_step(ArtefactItemKind::Issue, true), &group.causes());
+    set_field(&mut issue, ArtefactField::Severity, ArtefactValue::Word("high"));
+    set_field(&mut issue, ArtefactField::Mitigation, ArtefactValue::Text(step));
+    issue
+}
+
+/// Gives a field of an item that is added another value.
+pub(super) fn set_field(operation: &mut ArtefactOperation, field: ArtefactField, value: ArtefactValue) {
+    if let ArtefactOperation::Add { fields, .. } = operation {
+        fields.insert(field, value);
+    }
+}
+
 /// The ticket of a group as a fact.
 pub(super) fn ticket_text(group: &GroupedSignals<'_>) -> Option<ArtefactStatement> {
     let member = group.members().find(|member| ticket_of(member).is_some())?;

@@ -331,15 +331,17 @@ fn rules_and_models_change_one_artefact_in_one_version() {
     let artefacts = blocked();
     let signals = [signal(0, 2, 2)];
     let told = |place, text| (place, json!(text));
+    let alone = cycle(&signals, &artefacts, Vec::new());
+    // A model sees what the rules make of the signals.
+    let seen = after(&artefacts, &alone);
     let updates = vec![
-        delivery(&artefacts, &signals, &[told("/status_summary", "A model's first words.")]),
-        delivery(&artefacts, &signals, &[told("/status_summary", "A model's second words.")]),
+        delivery(&seen, &signals, &[told("/status_summary", "A model's first words.")]),
+        delivery(&seen, &signals, &[told("/status_summary", "A model's second words.")]),
         raid(
             &signals,
             &json!([{ "id": "I001", "changes": { "mitigation": "Ask the vendor." }, "change_reason": "so" }]),
         ),
     ];
-    let alone = cycle(&signals, &artefacts, Vec::new());
     let plan = cycle(&signals, &artefacts, updates);
     let mut kinds = BTreeSet::new();
     for change in &plan.changes {
@@ -353,7 +355,9 @@ fn rules_and_models_change_one_artefact_in_one_version() {
         plan.changes.iter().find(|change| change.artefact.kind() == kind).map(|change| change.entry.clone()).unwrap()
     };
     for kind in [ArtefactKind::RaidLog, ArtefactKind::DeliveryState] {
-        let (rules, both) = (of(&alone, kind), of(&plan, kind));
+        let (mut rules, both) = (of(&alone, kind), of(&plan, kind));
+        // The colour is counted after all else, and a model's summary stays if its colour is no better.
+        rules.changes.retain(|change| change.item.kind != K::Health);
         assert_eq!(both.changes.get(..rules.changes.len()), Some(rules.changes.as_slice()), "rules come first");
         assert!(both.changes.len() > rules.changes.len() && matches!(both.actor, ArtefactActor::Agent(_)));
     }

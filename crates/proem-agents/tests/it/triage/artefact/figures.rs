@@ -15,7 +15,7 @@ use super::{NOW, Project, day};
 use crate::triage::read;
 
 /// A ticket of a search: key, status category, priority, days since its update, points.
-pub(super) fn ticket(key: &str, category: &str, priority: &str, days: i64, points: Option<f64>) -> Json {
+pub(in crate::triage) fn ticket(key: &str, category: &str, priority: &str, days: i64, points: Option<f64>) -> Json {
     json!({
         "id": key.trim_start_matches("PAY-"), "key": key, "self": "https://one.example/a",
         "fields": {
@@ -39,7 +39,7 @@ fn stamp(days: i64) -> String {
     proem_agents::triage::utc(proem_engine::run::Time(NOW.0 + days * 86_400_000))
 }
 
-pub(super) fn search(issues: &[Json]) -> Vec<ProjectSignal> {
+pub(in crate::triage) fn search(issues: &[Json]) -> Vec<ProjectSignal> {
     read(&json!({ "issues": issues }).to_string()).signals
 }
 
