@@ -9,53 +9,152 @@ type Arguments = &'static [&'static str];
 
 /// Of all types: nil, empty, negative, mixed, nested, beyond ASCII.
 const ANY: Arguments = &[
-    "3", "nil", "[]", "-1", "2.5", "\"\"", "\"aé😀\"", ":k", "[1 [2 nil]]", "'(1 2)", "{:a 1 \"b\" [2]}", "#{1 2}", "true", "'sym",
+    "3",
+    "nil",
+    "[]",
+    "-1",
+    "2.5",
+    "\"\"",
+    "\"aé😀\"",
+    ":k",
+    "[1 [2 nil]]",
+    "'(1 2)",
+    "{:a 1 \"b\" [2]}",
+    "#{1 2}",
+    "true",
+    "'sym",
 ];
 const NUMBERS: Arguments = &[
-    "7", "0", "-7", "2.5", "-0.5", "nil", "\"1\"", "10000000000000000000000", "-9007199254740993", "##Inf", "##NaN", "[1]",
+    "7",
+    "0",
+    "-7",
+    "2.5",
+    "-0.5",
+    "nil",
+    "\"1\"",
+    "10000000000000000000000",
+    "-9007199254740993",
+    "##Inf",
+    "##NaN",
+    "[1]",
 ];
 const COUNTS: Arguments = &["2", "0", "-1", "nil", "1.5", "100", "\"1\"", "1"];
 const COLLECTIONS: Arguments = &[
-    "[3 1 2]", "nil", "[]", "'(4 5 6)", "#{7}", "{:a 1 :b 2}", "\"héllo\"", "[nil false -1]", "[[1 2] [3 [4]]]", "5", ":k",
-    "(range 6)", "()", "[1 1 2.0 \"é\" nil]", "{}", "#{}", "\"\"",
+    "[3 1 2]",
+    "nil",
+    "[]",
+    "'(4 5 6)",
+    "#{7}",
+    "{:a 1 :b 2}",
+    "\"héllo\"",
+    "[nil false -1]",
+    "[[1 2] [3 [4]]]",
+    "5",
+    ":k",
+    "(range 6)",
+    "()",
+    "[1 1 2.0 \"é\" nil]",
+    "{}",
+    "#{}",
+    "\"\"",
 ];
-const NUMBER_COLLECTIONS: Arguments = &["[5 -2 8 5]", "nil", "[]", "'(1.5 2)", "#{7}", "(range 5)", "[nil 1]", "[\"a\" 1]", "4"];
-const MAPS: Arguments = &["{:a 1 :b 2}", "nil", "{}", "{\"é\" [1] nil 2}", "{1 {:x nil}}", "[[:a 1]]", "5", "\"ab\"", "#{:a}"];
+const NUMBER_COLLECTIONS: Arguments =
+    &["[5 -2 8 5]", "nil", "[]", "'(1.5 2)", "#{7}", "(range 5)", "[nil 1]", "[\"a\" 1]", "4"];
+const MAPS: Arguments =
+    &["{:a 1 :b 2}", "nil", "{}", "{\"é\" [1] nil 2}", "{1 {:x nil}}", "[[:a 1]]", "5", "\"ab\"", "#{:a}"];
 const MAP_LISTS: Arguments =
     &["#{{:a 1 :b 2} {:a 2 :b 3}}", "nil", "#{}", "[{:a 1 :b 2}]", "#{{:a nil}}", "[{}]", "5", "#{{:a 1 :c \"é\"}}"];
 const SETS: Arguments = &["#{1 2 3}", "nil", "#{}", "#{2}", "#{nil \"é\"}", "#{[1] {:a 1}}", "5"];
 /// For functions that look things up.
 const STRUCTURES: Arguments = &[
-    "{:a {:b 1} \"é\" [2]}", "nil", "{}", "[[5 6] {:x 1}]", "'(4 5)", "#{:a 0}", "\"héllo\"", "5", "{0 nil nil 1}", "[]",
+    "{:a {:b 1} \"é\" [2]}",
+    "nil",
+    "{}",
+    "[[5 6] {:x 1}]",
+    "'(4 5)",
+    "#{:a 0}",
+    "\"héllo\"",
+    "5",
+    "{0 nil nil 1}",
+    "[]",
 ];
 const KEYS: Arguments = &[":a", "0", "nil", "-1", "\"é\"", "5", "1.5", "[1]", "7"];
 const KEY_LISTS: Arguments = &["[:a]", "nil", "[]", "'(:a :c)", "[1 \"é\" nil]", "#{:b}", "5"];
 const PATHS: Arguments = &["[:a]", "nil", "[]", "[0]", "[1 :x]", "[:a :b]", "[\"é\" 0]", "'(:b)", "5"];
 const PAIRS: Arguments = &[":a 1", "nil nil", ":a", "1 2 1 3", "\"é\" []", "[] {}"];
 const FUNCTIONS: Arguments = &["str", "inc", "identity", ":a", "{1 2}", "nil", "count", "#{1 3}", "5", "vector"];
-const PREDICATES: Arguments = &["some?", "#{1 3}", "odd?", ":a", "nil", "(fn [_] nil)", "string?", "(constantly true)", "5", "neg?"];
+const PREDICATES: Arguments =
+    &["some?", "#{1 3}", "odd?", ":a", "nil", "(fn [_] nil)", "string?", "(constantly true)", "5", "neg?"];
 const KEY_FUNCTIONS: Arguments = &["-", "identity", ":a", "(constantly 1)", "count", "str", "nil", "5"];
 const COMPARATORS: Arguments = &[">", "<", "compare", "(fn [a b] (compare b a))", "nil", "(fn [_ _] false)"];
 const REDUCERS: Arguments = &["conj", "+", "str", "(fn [a b] (reduced b))", "max", "nil", "vector", "merge"];
-const TEXTS: Arguments = &["\"Hello Wörld\"", "\"\"", "nil", "\"  a b \\n\"", "\"ÀÉ😀ß\"", "5", ":key", "\"a,b,,c,,\"", "\"aXbXc\"", "[1]"];
+const TEXTS: Arguments =
+    &["\"Hello Wörld\"", "\"\"", "nil", "\"  a b \\n\"", "\"ÀÉ😀ß\"", "5", ":key", "\"a,b,,c,,\"", "\"aXbXc\"", "[1]"];
 const PARTS: Arguments = &["\"l\"", "\"\"", "nil", "\"é\"", "\"Hello\"", "5", "\"X\"", "\",\""];
-const PATTERNS: Arguments = &["#\"[a-z]\"", "#\"(\\w)(\\w)?\"", "#\"\"", "#\",\"", "#\"[éß]+\"", "\"l\"", "nil", "#\"^\\s*|$\"", "#\"X\""];
+const PATTERNS: Arguments =
+    &["#\"[a-z]\"", "#\"(\\w)(\\w)?\"", "#\"\"", "#\",\"", "#\"[éß]+\"", "\"l\"", "nil", "#\"^\\s*|$\"", "#\"X\""];
 const PATTERN_TEXTS: Arguments = &["\"l\"", "\"\"", "\"(o)\"", "\"[lX,]\"", "nil", "5", "\"\\\\s+\""];
 const REPLACEMENTS: Arguments = &["\"_\"", "\"\"", "\"$0-$0\"", "nil", "\"é\"", "5"];
 const NUMBER_TEXTS: Arguments = &[
-    "\"42\"", "\"\"", "nil", "\"-7\"", "\"+5\"", "\" 1\"", "\"1.5\"", "\"1e3\"", "\"abc\"", "\"99999999999999999999\"", "42", ":a", "\"true\"",
-    "\"False\"", "\"0x1F\"", "\"NaN\"", "\"-Infinity\"", "\"1.\"", "\".5\"", "\"007\"",
+    "\"42\"",
+    "\"\"",
+    "nil",
+    "\"-7\"",
+    "\"+5\"",
+    "\" 1\"",
+    "\"1.5\"",
+    "\"1e3\"",
+    "\"abc\"",
+    "\"99999999999999999999\"",
+    "42",
+    ":a",
+    "\"true\"",
+    "\"False\"",
+    "\"0x1F\"",
+    "\"NaN\"",
+    "\"-Infinity\"",
+    "\"1.\"",
+    "\".5\"",
+    "\"007\"",
 ];
-const TEMPLATES: Arguments = &["\"%s|%s\"", "\"\"", "\"%5s\"", "\"%d\"", "\"%.2f\"", "\"%05d\"", "\"%x\"", "nil", "\"%-4s|\"", "\"%%\"", "\"%b\""];
+const TEMPLATES: Arguments = &[
+    "\"%s|%s\"",
+    "\"\"",
+    "\"%5s\"",
+    "\"%d\"",
+    "\"%.2f\"",
+    "\"%05d\"",
+    "\"%x\"",
+    "nil",
+    "\"%-4s|\"",
+    "\"%%\"",
+    "\"%b\"",
+];
 const FORMS: Arguments = &[
-    "[1 {:a [2 \"é\"]}]", "nil", "[]", "{\"a\" 1 :b {\"c\" 2}}", "'(1 (2 nil))", "#{1 [2]}", "5", "\"ab\"", "{1 2}", "{:a nil}",
+    "[1 {:a [2 \"é\"]}]",
+    "nil",
+    "[]",
+    "{\"a\" 1 :b {\"c\" 2}}",
+    "'(1 (2 nil))",
+    "#{1 [2]}",
+    "5",
+    "\"ab\"",
+    "{1 2}",
+    "{:a nil}",
 ];
-const FORM_FUNCTIONS: Arguments =
-    &["identity", "(fn [x] (if (number? x) (inc x) x))", "str", "(fn [x] (if (map? x) (vec x) x))", "(constantly 0)", "nil"];
+const FORM_FUNCTIONS: Arguments = &[
+    "identity",
+    "(fn [x] (if (number? x) (inc x) x))",
+    "str",
+    "(fn [x] (if (map? x) (vec x) x))",
+    "(constantly 0)",
+    "nil",
+];
 const ENTRIES: Arguments = &["(first {:a 1})", "(first {nil [1]})", "nil", "5", "(find {\"é\" 2} \"é\")"];
 
 /// Functions whose parameters `x`, `y` and `more` are numbers.
-const ON_NUMBERS: Arguments = &["inc", "dec", "max", "min", "<", ">", "<=", ">=", "==", "abs", "long", "int", "double", "float", "bigint", "num"];
+const ON_NUMBERS: Arguments =
+    &["inc", "dec", "max", "min", "<", ">", "<=", ">=", "==", "abs", "long", "int", "double", "float", "bigint", "num"];
 
 /// Functions that take a path or a key.
 const LOOK_UP: Arguments = &["get", "get-in", "assoc", "assoc-in", "update", "update-in", "find", "contains?"];
@@ -68,7 +167,11 @@ fn arguments_of(function: &str, parameter: &str) -> Arguments {
     match parameter {
         "x" | "y" | "more" | "numbers" if is_on_numbers => NUMBERS,
         "numbers" | "divisor" | "code" => NUMBERS,
-        "n" if matches!(function, "quot" | "rem" | "mod" | "Math/floorDiv" | "Math/floorMod") || function.ends_with('?') => NUMBERS,
+        "n" if matches!(function, "quot" | "rem" | "mod" | "Math/floorDiv" | "Math/floorMod")
+            || function.ends_with('?') =>
+        {
+            NUMBERS
+        }
         "n" | "index" | "start" | "end" | "step" | "limit" | "from?" => COUNTS,
         "s" | "other" if function.starts_with("set/") && function != "set/join" => SETS,
         "sets" | "set" => SETS,
@@ -87,7 +190,9 @@ fn arguments_of(function: &str, parameter: &str) -> Arguments {
         "s" if function == "re-pattern" => PATTERN_TEXTS,
         "match" | "re" => PATTERNS,
         "separator" if function == "str/split" => PATTERNS,
-        "replacements" if function.starts_with("str/") => &["{\\a \"1\"}", "nil", "{}", "{\\é 2}", "{\"l\" \"L\"}", "5"],
+        "replacements" if function.starts_with("str/") => {
+            &["{\\a \"1\"}", "nil", "{}", "{\\é 2}", "{\"l\" \"L\"}", "5"]
+        }
         _ => arguments_by_name(parameter),
     }
 }
@@ -143,7 +248,11 @@ fn calls_of(entry: &Entry) -> Vec<String> {
         add(columns.iter().map(|column| at(column, index)).collect());
         for (varied, column) in columns.iter().enumerate() {
             if index < column.len() {
-                add(columns.iter().enumerate().map(|(place, other)| at(other, if place == varied { index } else { 0 })).collect());
+                add(columns
+                    .iter()
+                    .enumerate()
+                    .map(|(place, other)| at(other, if place == varied { index } else { 0 }))
+                    .collect());
             }
         }
         if is_variadic && let Some(last) = columns.last() {

@@ -47,5 +47,9 @@ pub(crate) fn ask_clojure(sources: &[String], folder: &Path) -> Result<Vec<Optio
 
 /// Whether the line is a value that doesn't depend on where in memory an object is.
 fn is_answer(line: &str) -> bool {
-    !NO_ANSWER.contains(&line) && line.len() <= LONGEST_ANSWER && !line.contains(char::is_control) && !line.contains("#object[") && !line.contains("#<")
+    !NO_ANSWER.contains(&line)
+        && line.len() <= LONGEST_ANSWER
+        && !line.contains(char::is_control)
+        && !line.contains("#object[")
+        && !line.contains("#<")
 }

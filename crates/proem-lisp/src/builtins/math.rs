@@ -71,12 +71,17 @@ pub(super) const ROWS: &[Row] = &[
     native("int", "x", "As `long`.", |_, args| long(args, "int")).examples(&[("(int -3.7)", "-3")]),
     float!("double", "The number as a float.", |x| x, ("(double 1)", "1.0")),
     float!("float", "As `double`.", |x| x, ("(float 1)", "1.0")),
-    native("bigint", "x", "The number, or the digits, as an integer of any size, without a fraction.", |context, args| {
-        if let Value::Text(text) = args.get(0) {
-            return integer_of_digits(text.as_str(), &mut context.meter);
-        }
-        to_integer(args.get(0), "bigint")
-    })
+    native(
+        "bigint",
+        "x",
+        "The number, or the digits, as an integer of any size, without a fraction.",
+        |context, args| {
+            if let Value::Text(text) = args.get(0) {
+                return integer_of_digits(text.as_str(), &mut context.meter);
+            }
+            to_integer(args.get(0), "bigint")
+        },
+    )
     .examples(&[("(bigint 1e20)", "100000000000000000000")]),
     native("num", "x", "The number itself.", |_, args| {
         Number::of(args.get(0), "num")?;
